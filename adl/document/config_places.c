@@ -67,6 +67,13 @@ bool config_places_named(struct config_places *places, uint32_t node, const char
     return false;
 }
 
+bool config_places_at(struct config_places *places, uint32_t node, const char *pointer, struct span *out) {
+    const struct tree_node *config = places_config(places, node);
+    if (!config) return false;
+    *out = tree_at_pointer(config, pointer, NULL)->span;
+    return true;
+}
+
 /* ---- Copies ---- */
 
 static bool span_has(struct span span, uint32_t at) { return at >= span.start && at < span.end; }

@@ -23,6 +23,8 @@ struct source;
 struct config_places *config_places_new(struct document *document); /* keeps a reference */
 void config_places_free(struct config_places *places);              /* NULL is allowed */
 
+/* The value at a JSON Pointer in the node's config, or the innermost value around it that exists. */
+bool config_places_at(struct config_places *places, uint32_t node, const char *pointer, struct span *out);
 /* The first member of the node's config that the message names in backquotes. */
 bool config_places_named(struct config_places *places, uint32_t node, const char *message, struct span *out);
 /*

@@ -69,6 +69,9 @@
          "The output of a component does not fit its published schema.") \
     CODE(INVALID_CONFIG, false, "Graph::InvalidGraph", \
          "A component's configuration or tenon.yaml is invalid. The message names the key.") \
+    CODE(INVALID_VALUE, false, "Other", \
+         "A component built a value that cannot exist, for example text that is not UTF-8 or a key twice. " \
+         "The message and detail.at name the place as a JSON Pointer.") \
     CODE(TYPE, false, "Other", \
          "A value has the wrong kind. The message names the kind that was found and the kind that was " \
          "expected.") \

@@ -38,7 +38,8 @@ struct json_limits {
 int32_t json_read(const char *text, size_t length, const struct json_limits *limits, tn_value *out,
                   struct error *error);
 
-enum json_style { JSON_COMPACT, JSON_INDENTED /* two spaces */, JSON_SORTED /* compact, keys sorted: for hashes */ };
+/* Flags: JSON_SORTED orders keys by their bytes, for hashes. */
+enum json_style { JSON_COMPACT = 0, JSON_INDENTED = 1 /* two spaces */, JSON_SORTED = 2 };
 void json_write(struct buffer *out, tn_value value, enum json_style style);
 /* The same; returns false, with the beginning of the text in `out`, if `value` is nested deeper than `depth`. */
 bool json_write_bounded(struct buffer *out, tn_value value, enum json_style style, size_t depth);

@@ -94,7 +94,7 @@ static size_t *sorted_order(tn_value object) {
 }
 
 static void break_line(struct writer *writer) {
-    if (writer->style != JSON_INDENTED) return;
+    if (!(writer->style & JSON_INDENTED)) return;
     buffer_char(writer->out, '\n');
     for (size_t i = 0; i < writer->depth && !writer->out->overflow; i++) buffer_append(writer->out, "  ", 2);
 }
@@ -123,7 +123,7 @@ static void json_open(struct writer *writer, tn_value container, int kind) {
     }
     buffer_char(writer->out, kind == TN_ARRAY ? '[' : '{');
     if (writer->depth == writer->capacity && !json_grow_levels(writer)) return;
-    size_t *order = kind == TN_OBJECT && writer->style == JSON_SORTED ? sorted_order(container) : NULL;
+    size_t *order = kind == TN_OBJECT && (writer->style & JSON_SORTED) ? sorted_order(container) : NULL;
     writer->levels[writer->depth++] = (struct level){container, 0, order};
 }
 
@@ -149,7 +149,7 @@ static tn_value json_next(struct writer *writer) {
     size_t length;
     const char *key = value_chars(value_key_at(level->container, i), &length);
     json_write_string(writer->out, key, length);
-    buffer_append(writer->out, ": ", writer->style == JSON_INDENTED ? 2 : 1);
+    buffer_append(writer->out, ": ", writer->style & JSON_INDENTED ? 2 : 1);
     return value_value_at(level->container, i);
 }
 

@@ -13,18 +13,16 @@ const struct registry_interface interface_table[] = {
     {TN_CORE_1, &interface_core, false, interface_core_ended},
     {TN_VALUE_1, &interface_value, false, NULL},
     {TN_TASK_1, &interface_task, false, NULL},
+    {TN_EVAL_1, &interface_eval, false, NULL},
+    {TN_HTTP_1, &interface_http, false, interface_http_ended},
+    {TN_POLL_1, &interface_poll, false, interface_poll_ended},
+    {TN_REGISTRY_1, &interface_registry, false, NULL},
+    {TN_TOOL_1, &interface_tool, false, NULL},
     /* Drafts. */
-    {TN_EVAL_DRAFT, &interface_eval, true, NULL},
     {TN_DOCUMENT_DRAFT, &interface_document, true, NULL},
-    {TN_EXPECT_DRAFT, &registry_expect_draft, true, NULL},
     {TN_GRAPH_DRAFT, &interface_graph, true, NULL},
-    {TN_GRAPH_DRAFT_2, &interface_graph_2, true, NULL},
-    {TN_HTTP_DRAFT, &interface_http, true, interface_http_ended},
     {TN_LAUNCH_DRAFT, &interface_launch, true, NULL},
-    {TN_POLL_DRAFT, &interface_poll, true, interface_poll_ended},
-    {TN_REGISTRY_DRAFT, &registry_draft, true, NULL},
     {TN_STATE_DRAFT, &interface_state, true, NULL},
-    {TN_TOOL_DRAFT, &interface_tool, true, NULL},
     {NULL, NULL, false, NULL},
 };
 

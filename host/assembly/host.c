@@ -180,7 +180,7 @@ static const struct isolation isolation = {isolation_is_requested, isolation_ope
 
 static void *host_interface_owner(void *user, const char *interface_id) {
     struct host *host = user;
-    if (strcmp(interface_id, TN_HTTP_DRAFT) == 0) return host->http;
+    if (strcmp(interface_id, TN_HTTP_1) == 0) return host->http;
     if (strcmp(interface_id, TN_STATE_DRAFT) == 0) return &host->state;
     if (strcmp(interface_id, TN_LAUNCH_DRAFT) == 0) return &host->remote;
     return strcmp(interface_id, TN_DOCUMENT_DRAFT) == 0 ? host->engine : NULL;

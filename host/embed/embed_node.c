@@ -34,8 +34,9 @@ struct embed_node {
 
 static const tn_task_1 *embed_task_api(void) { return interface_find(TN_TASK_1); }
 
-static int32_t embed_node_create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
-    (void)id;
+static int32_t embed_node_create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder,
+                                 void **instance) {
+    (void)id, (void)length;
     tn_value names = value_get(config, "channels");
     size_t count = names ? value_count(names) : 0;
     struct embed_node *node = mem_zalloc(sizeof *node + count * sizeof node->channels[0]);
@@ -43,8 +44,9 @@ static int32_t embed_node_create(void *self, const char *id, tn_value config, tn
     for (size_t i = 0; i < count; i++) {
         node->channels[i].name = value_ref(value_at(names, i));
         node->count++;
-        int32_t status =
-            embed_task_api()->bind_read(binder, value_chars(value_at(names, i), NULL), &node->channels[i].index);
+        size_t size;
+        const char *name = value_chars(value_at(names, i), &size);
+        int32_t status = embed_task_api()->bind_read(binder, name, size, &node->channels[i].index);
         if (status == TN_OK) continue;
         for (uint32_t k = 0; k < node->count; k++) value_unref(node->channels[k].name);
         mem_free(node);
@@ -89,7 +91,8 @@ static int32_t embed_node_start(void *instance, tn_task task, tn_value input) {
     (void)input;
     tn_value state = value_object_reserve(node->count);
     for (uint32_t i = 0; i < node->count; i++) {
-        tn_value value = embed_task_api()->read(task, node->channels[i].index);
+        tn_value value = NULL;
+        (void)embed_task_api()->read(task, node->channels[i].index, &value);
         if (value) state = value_set_key_take(state, value_ref(node->channels[i].name), value);
     }
     struct call *call = call_new(node->type->loop, node->type->callable, &ops, (void *)(uintptr_t)task);
@@ -113,9 +116,8 @@ static void embed_node_ready(void *instance, tn_task task) {
 }
 
 static const void *embed_node_get(void *self, const char *interface_id) {
-    static const tn_component_1 component = {
-        sizeof component,  0, embed_node_create, embed_node_start, embed_node_cancel, embed_node_ready,
-        embed_node_destroy};
+    static const tn_component_1 component = {sizeof component,  embed_node_create, embed_node_start,
+                                             embed_node_cancel, embed_node_ready,  embed_node_destroy};
     (void)self;
     return strcmp(interface_id, TN_COMPONENT_1) == 0 ? &component : NULL;
 }
@@ -139,7 +141,7 @@ static tn_value embed_node_manifest(const char *id) {
 int32_t embed_node_register(tenon *host, struct callable *callable, char *type, size_t size, struct error *error) {
     snprintf(type, size, EMBED_NODE_PREFIX "%llu", (unsigned long long)++host->components);
     struct embed_node_type *node_type = mem_zalloc(sizeof *node_type);
-    node_type->plugin = (tn_plugin){sizeof node_type->plugin, 0, node_type, embed_node_get};
+    node_type->plugin = (tn_plugin){sizeof node_type->plugin, node_type, embed_node_get};
     node_type->callable = callable_ref(callable);
     node_type->loop = host_loop(host->host);
     tn_value manifest = embed_node_manifest(type);

@@ -51,7 +51,7 @@ struct http *http_new(const struct http_options *options);
 void http_close(struct http *http);
 void http_free(struct http *http); /* NULL is allowed */
 
-/* These implement the functions of tn_http_draft. After http_close, http_send returns TN_UNSUPPORTED. */
+/* These implement the functions of tn_http_1. After http_close, http_send returns TN_UNSUPPORTED. */
 int32_t http_send(struct http *http, struct plugin *plugin, tn_value request, tn_http_handler handler, void *user,
                   uint64_t *exchange);
 int32_t http_pause(struct http *http, const struct plugin *plugin, uint64_t exchange);

@@ -17,15 +17,15 @@
 #include "host/plugin/registry/registry.h"
 
 /* Returns NULL with *status if `self` is invalid (TN_INVALID) or this is not the loop's thread (TN_WRONG_THREAD). */
-static struct http *http_abi_lookup(const void *self, struct plugin **plugin, int32_t *status) {
+static struct http *http_abi_lookup(const tn_host *self, struct plugin **plugin, int32_t *status) {
     *plugin = plugin_of(self);
     struct registry *registry = *plugin ? plugin_registry(*plugin) : NULL;
     struct loop *loop = registry ? registry_loop(registry) : NULL;
     *status = !loop ? TN_INVALID : loop_here(loop) ? TN_OK : TN_WRONG_THREAD;
-    return *status == TN_OK ? registry_owner(registry, TN_HTTP_DRAFT) : NULL;
+    return *status == TN_OK ? registry_owner(registry, TN_HTTP_1) : NULL;
 }
 
-static int32_t http_abi_send(const void *self, tn_value request, tn_http_handler handler, void *user,
+static int32_t http_abi_send(const tn_host *self, tn_value request, tn_http_handler handler, void *user,
                              uint64_t *exchange) {
     struct plugin *plugin;
     int32_t status;
@@ -34,7 +34,7 @@ static int32_t http_abi_send(const void *self, tn_value request, tn_http_handler
     return http_send(http, plugin, request, handler, user, exchange);
 }
 
-static int32_t http_abi_pause(const void *self, uint64_t exchange) {
+static int32_t http_abi_pause(const tn_host *self, uint64_t exchange) {
     struct plugin *plugin;
     int32_t status;
     struct http *http = http_abi_lookup(self, &plugin, &status);
@@ -42,7 +42,7 @@ static int32_t http_abi_pause(const void *self, uint64_t exchange) {
     return http_pause(http, plugin, exchange);
 }
 
-static int32_t http_abi_resume(const void *self, uint64_t exchange) {
+static int32_t http_abi_resume(const tn_host *self, uint64_t exchange) {
     struct plugin *plugin;
     int32_t status;
     struct http *http = http_abi_lookup(self, &plugin, &status);
@@ -50,7 +50,7 @@ static int32_t http_abi_resume(const void *self, uint64_t exchange) {
     return http_resume(http, plugin, exchange);
 }
 
-static int32_t http_abi_cancel(const void *self, uint64_t exchange) {
+static int32_t http_abi_cancel(const tn_host *self, uint64_t exchange) {
     struct plugin *plugin;
     int32_t status;
     struct http *http = http_abi_lookup(self, &plugin, &status);
@@ -59,7 +59,7 @@ static int32_t http_abi_cancel(const void *self, uint64_t exchange) {
 }
 
 void interface_http_ended(struct plugin *plugin) {
-    http_plugin_ended(registry_owner(plugin_registry(plugin), TN_HTTP_DRAFT), plugin);
+    http_plugin_ended(registry_owner(plugin_registry(plugin), TN_HTTP_1), plugin);
 }
 
 /* ---- Waiting ---- */
@@ -111,22 +111,26 @@ struct callable *interface_http_call(struct plugin *plugin) {
         .start = http_wait_start, .cancel = http_wait_cancel, .free = http_wait_free, .from_outside = true};
     struct http_wait *wait = mem_zalloc(sizeof *wait);
     wait->callable = (struct callable){&ops, 1};
-    wait->http = registry_owner(plugin_registry(plugin), TN_HTTP_DRAFT);
+    wait->http = registry_owner(plugin_registry(plugin), TN_HTTP_1);
     wait->plugin = plugin;
     return &wait->callable;
 }
 
-static int32_t http_abi_send_wait(const void *self, tn_task task, tn_value request, tn_value *result) {
+static int32_t http_abi_send_wait(const tn_host *self, tn_task task, tn_value request, tn_value *out, tn_value *error) {
     struct view view;
     struct job *job;
-    if (!plugin_of(self) || !request || !result) return TN_INVALID;
+    if (!plugin_of(self) || !request || !out) return TN_INVALID;
     int32_t status = view_open_to_wait(&view, task, &job);
     if (status != TN_OK) return status;
     struct callable *call = interface_http_call(view_component(&view)->plugin);
-    status = view_wait(job, call, false, request, result);
+    status = view_wait(job, call, false, NULL, request, out, error);
     callable_unref(call);
     return status;
 }
 
-const tn_http_draft interface_http = {
-    sizeof(tn_http_draft), 0, http_abi_send, http_abi_pause, http_abi_resume, http_abi_cancel, http_abi_send_wait};
+const tn_http_1 interface_http = {.size = sizeof(tn_http_1),
+                                  .send = http_abi_send,
+                                  .pause = http_abi_pause,
+                                  .resume = http_abi_resume,
+                                  .cancel = http_abi_cancel,
+                                  .send_wait = http_abi_send_wait};

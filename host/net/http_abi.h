@@ -10,7 +10,7 @@ struct callable;
 struct plugin;
 
 /* Its owner (registry_owner) is a struct http. */
-extern const tn_http_draft interface_http;
+extern const tn_http_1 interface_http;
 void interface_http_ended(struct plugin *plugin); /* [loop] cancels all exchanges of the plugin */
 /* [loop] A callable that sends one request of the plugin. Its output is the value of END. Use it for one call. */
 struct callable *interface_http_call(struct plugin *plugin);

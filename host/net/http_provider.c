@@ -14,11 +14,11 @@ static int32_t http_provider_choose(struct registry *registry, const struct conf
     tn_value use = value_get(config_http(config), "use");
     struct providing found;
     int32_t status = TN_OK;
-    providing_find(&found, registry, TN_HTTP_DRAFT, use ? value_chars(use, NULL) : DEFAULT_NAME);
+    providing_find(&found, registry, TN_HTTP_CLIENT_DRAFT, use ? value_chars(use, NULL) : DEFAULT_NAME);
     *out = found.plugin || use ? found.plugin : found.only;
     if (!found.count)
         status = error_set(error, TN_UNSUPPORTED, "UNSUPPORTED",
-                           "no plugin provides HTTP (" TN_HTTP_DRAFT "); the bundled plugin is called `http`%s",
+                           "no plugin provides HTTP (" TN_HTTP_CLIENT_DRAFT "); the bundled plugin is called `http`%s",
                            registry_altered(registry));
     else if (!*out && use)
         status =
@@ -39,7 +39,7 @@ int32_t http_provider_find(struct registry *registry, const struct config *confi
     int32_t status = http_provider_choose(registry, config, &plugin, error);
     if (status == TN_OK) status = plugin_load(plugin, error);
     if (status != TN_OK) return status;
-    const tn_http_draft *vtable = plugin_interface(plugin, TN_HTTP_DRAFT);
+    const tn_http_client_draft *vtable = plugin_interface(plugin, TN_HTTP_CLIENT_DRAFT);
     if (!vtable || vtable->size != sizeof *vtable || !vtable->send || !vtable->cancel)
         return error_set(error, TN_UNSUPPORTED, "PLUGIN_INVALID",
                          "%s: plugin `%s`: its HTTP interface does not match this host; rebuild "

@@ -5,7 +5,7 @@
 #define TENON_HOST_NET_HTTP_PROVIDER_H
 
 #include "adl/value/error.h"
-#include <tenon/http.h>
+#include <tenon/http_client.h>
 
 struct config;
 struct plugin;
@@ -13,7 +13,7 @@ struct registry;
 
 struct http_provider {
     struct plugin *plugin; /* referenced */
-    const tn_http_draft *vtable;
+    const tn_http_client_draft *vtable;
     void *self; /* the first argument of its functions */
 };
 

@@ -36,14 +36,14 @@ static void agent_put_channel(tn_builder *out, const char *name, const char *typ
 
 static void agent_put_members(tn_builder *out, tn_value config, const char *const *names) {
     for (; *names != NULL; names++) {
-        tn_value value = tn.value->get(config, *names);
+        tn_value value = tn_get(config, *names);
         if (value != NULL) tn_put(out, *names, value);
     }
 }
 
 /* Writes the tools of the configuration and, with `text_tools`, the tools `rethink` and `finish`. */
 static void agent_put_tools(tn_builder *out, tn_value config, bool text_tools) {
-    tn_value tools = tn.value->get(config, "tools");
+    tn_value tools = tn_get(config, "tools");
     tn_put_begin(out, "tools", TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(tools); i < count; i++) tn_put(out, NULL, tn.value->at(tools, i));
     if (text_tools && !names_match(tools, "rethink")) tn_put_text(out, NULL, "rethink");
@@ -66,7 +66,7 @@ static void agent_put_llm(tn_builder *out, tn_value config, bool text_tools) {
     tn_put_int(out, "max_turns", tn_get_int(config, "max_turns", AGENT_TURNS));
     agent_put_tools(out, config, text_tools);
     tn.value->end(out);
-    if (tn.value->get(config, "retry") != NULL) tn_put(out, "retry", tn.value->get(config, "retry"));
+    if (tn_get(config, "retry") != NULL) tn_put(out, "retry", tn_get(config, "retry"));
     tn.value->end(out);
 }
 
@@ -95,15 +95,14 @@ static void agent_put_edges(tn_builder *out) {
         " && state.messages[state.messages.size() - 1].tool_calls.size() > 0\", \"to\": \"tools\"},"
         " {\"expression\": \"default\", \"to\": \"END\"}]},"
         " {\"from\": \"tools\", \"to\": \"agent\"}]";
-    tn_value value = NULL;
-    (void)tn.value->from_json(edges, sizeof(edges) - 1, &value);
+    tn_value value = tn_from_json(edges, sizeof(edges) - 1);
     tn_put_take(out, "edges", value);
 }
 
 static tn_value agent_build_document(tn_value config) {
     int32_t truth = 0;
-    (void)tn.value->as_bool(tn.value->get(config, "text_tools"), &truth);
-    tn_builder *out = tn.value->builder();
+    (void)tn.value->as_bool(tn_get(config, "text_tools"), &truth);
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     tn_put_text(out, "version", "1.0");
     tn_put_begin(out, "agent", TN_OBJECT);
@@ -123,14 +122,13 @@ static tn_value agent_build_document(tn_value config) {
     tn.value->end(out);
     agent_put_edges(out);
     tn.value->end(out);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 /* ---- The node ---- */
 
 static int32_t agent_bind(struct agent *agent, tn_value config, tn_binder *binder) {
-    int32_t status = agents_require_interface(tn.eval, binder, TN_EVAL_DRAFT);
-    if (status == TN_OK) status = agents_require_interface(agents_graph, binder, TN_GRAPH_DRAFT_2);
+    int32_t status = agents_require_graph();
     if (status == TN_OK) status = agents_bind_template(config, "system_prompt", binder, &agent->system);
     if (status == TN_OK) status = agents_bind_template(config, "prompt", binder, &agent->prompt);
     if (status == TN_OK) status = agents_bind_read(config, "input_key", binder, &agent->input);
@@ -140,7 +138,8 @@ static int32_t agent_bind(struct agent *agent, tn_value config, tn_binder *binde
     if (status == TN_OK) status = agents_bind_write(config, "usage_key", binder, &agent->usage);
     if (status != TN_OK) return status;
     tn_value document = agent_build_document(config);
-    status = document != NULL ? agents_graph->bind_value(binder, document, "react", &agent->callee) : TN_NO_MEMORY;
+    status =
+        document != NULL ? agents_graph->bind_value(binder, document, "react", TN_Z, &agent->callee) : TN_NO_MEMORY;
     tn_release(document);
     return status;
 }
@@ -168,7 +167,7 @@ static void agent_task_free(struct agent_task *state) {
 static tn_value agent_finish_reason(tn_value messages) {
     int64_t at = conversation_find_last(messages, "ai");
     tn_value message = at >= 0 ? tn.value->at(messages, (uint64_t)at) : NULL, calls = tn_message_calls(message);
-    tn_value content = message != NULL ? tn_content_text(tn.value->get(message, "content")) : NULL;
+    tn_value content = message != NULL ? tn_content_text(tn_get(message, "content")) : NULL;
     uint64_t length = 0;
     (void)tn_chars(content, &length);
     if (length > 0) return content;
@@ -176,15 +175,15 @@ static tn_value agent_finish_reason(tn_value messages) {
         tn_value answer = tn.value->at(messages, i);
         if (strcmp(tn_get_text(answer, "name", ""), "finish") != 0) continue;
         tn_release(content);
-        return tn_content_text(tn.value->get(answer, "content"));
+        return tn_content_text(tn_get(answer, "content"));
     }
     return content;
 }
 
 static int32_t agent_write_output(const struct agent_task *state, tn_value result) {
-    tn_value output = tn.value->get(result, "output");
+    tn_value output = tn_get(result, "output");
     if (tn.value->kind(output) > TN_NULL) return tn_write(state->task, state->agent->output, output);
-    tn_value reason = agent_finish_reason(tn.value->get(result, "messages"));
+    tn_value reason = agent_finish_reason(tn_get(result, "messages"));
     if (reason == NULL) return TN_OK;
     return tn_write_take(state->task, state->agent->output, reason);
 }
@@ -194,17 +193,17 @@ static int32_t agent_write_all(const struct agent_task *state, tn_value result) 
     int32_t status = TN_OK;
     if (agent->output != TN_UNBOUND) status = agent_write_output(state, result);
     if (status == TN_OK && agent->history != TN_UNBOUND) {
-        tn_value new_messages = conversation_slice(tn.value->get(result, "messages"), state->input_count);
+        tn_value new_messages = conversation_slice(tn_get(result, "messages"), state->input_count);
         status =
             tn_write_take(state->task, agent->history, conversation_join_take(tn_retain(state->added), new_messages));
         tn_release(new_messages);
     }
     if (status == TN_OK && agent->usage != TN_UNBOUND)
-        status = tn_write_take(state->task, agent->usage, chat_usage_sum(tn.value->get(result, "usage")));
+        status = tn_write_take(state->task, agent->usage, chat_usage_sum(tn_get(result, "usage")));
     return status;
 }
 
-static void agent_on_result(void *user, int32_t status, tn_value result) {
+static int32_t agent_on_result(void *user, int32_t status, tn_value result) {
     struct agent_task *state = user;
     tn_task task = state->task;
     if (status == TN_OK) {
@@ -218,6 +217,7 @@ static void agent_on_result(void *user, int32_t status, tn_value result) {
         (void)agents_fail_with(task, status, result);
     }
     agent_task_free(state);
+    return TN_OK;
 }
 
 /* Sets `added`, and returns in *messages the conversation with them. If it does not return TN_OK, the task has failed
@@ -263,8 +263,9 @@ static int32_t agent_start(void *self, tn_task task, tn_value input) {
     }
     if (status == TN_OK) {
         tn_value inner_input = tn_build("{s:v,s:v}", "messages", messages, "system_prompt", system);
-        status = inner_input != NULL ? tn.task->call(task, agent->callee, inner_input, agent_on_result, state)
-                                     : TN_NO_MEMORY;
+        status = inner_input != NULL
+                     ? tn.task->call(task, agent->callee, inner_input, NULL, agent_on_result, state, NULL)
+                     : TN_NO_MEMORY;
         tn_release(inner_input);
     }
     tn_release(messages);

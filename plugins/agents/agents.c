@@ -10,47 +10,45 @@
 
 TN_PLUGIN("tenon.agents", "0.1.0", "Nodes that call models and let them use tools: llm, tools, agent, router and more")
 
-const tn_tool_draft *agents_tool;
-const tn_graph_draft_2 *agents_graph;
+const tn_tool_1 *agents_tool;
+const tn_graph_draft *agents_graph;
 
 static int32_t agents_init(void *self, tn_value config) {
     (void)self, (void)config;
-    agents_tool = tn_easy_interface(tn.host, TN_TOOL_DRAFT, sizeof(tn_tool_draft));
-    agents_graph = tn_easy_interface(tn.host, TN_GRAPH_DRAFT_2, sizeof(tn_graph_draft_2));
-    return TN_OK;
+    agents_tool = tn_easy_interface(tn.host, TN_TOOL_1, sizeof(tn_tool_1));
+    agents_graph = tn_easy_interface(tn.host, TN_GRAPH_DRAFT, sizeof(tn_graph_draft));
+    if (agents_tool != NULL) return TN_OK;
+    return tn_refuse("INTERFACE_MISSING", "this plugin needs the interface " TN_TOOL_1);
 }
 
 TN_LIFECYCLE(agents_init, NULL, NULL)
 
 /* ---- Create ---- */
 
-int32_t agents_require_interface(const void *interface, tn_binder *binder, const char *id) {
-    char message[128];
-    if (interface != NULL) return TN_OK;
-    (void)snprintf(message, sizeof(message), "this node needs the interface %s, which this host does not provide", id);
-    return tn.task->refuse(binder, "INTERFACE_MISSING", message);
+int32_t agents_require_graph(void) {
+    if (agents_graph != NULL) return TN_OK;
+    return tn_refuse("INTERFACE_MISSING",
+                     "this node needs the interface " TN_GRAPH_DRAFT ", which this host does not provide");
 }
 
-int32_t agents_refuse(tn_binder *binder, const char *message) {
-    return tn.task->refuse(binder, "INVALID_CONFIG", message);
-}
+int32_t agents_refuse(const char *message) { return tn_refuse("INVALID_CONFIG", message); }
 
 int32_t agents_bind_read(tn_value config, const char *key, tn_binder *binder, uint32_t *channel) {
     const char *name = tn_get_text(config, key, NULL);
     *channel = TN_UNBOUND;
-    return name != NULL ? tn.task->bind_read(binder, name, channel) : TN_OK;
+    return name != NULL ? tn.task->bind_read(binder, name, TN_Z, channel) : TN_OK;
 }
 
 int32_t agents_bind_write(tn_value config, const char *key, tn_binder *binder, uint32_t *channel) {
     const char *name = tn_get_text(config, key, NULL);
     *channel = TN_UNBOUND;
-    return name != NULL ? tn.task->bind_write(binder, name, channel) : TN_OK;
+    return name != NULL ? tn.task->bind_write(binder, name, TN_Z, channel) : TN_OK;
 }
 
 int32_t agents_bind_template(tn_value config, const char *key, tn_binder *binder, uint32_t *template_index) {
     const char *text = tn_get_text(config, key, NULL);
     *template_index = TN_UNBOUND;
-    return text != NULL ? tn.eval->bind_template(binder, text, template_index) : TN_OK;
+    return text != NULL ? tn.eval->bind_template(binder, text, TN_Z, template_index) : TN_OK;
 }
 
 /* ---- Memory ---- */
@@ -67,18 +65,18 @@ void agents_release(void *memory) { tn.core->release(tn.host, memory); }
 
 int32_t agents_fail_with(tn_task task, int32_t status, tn_value error) {
     if (status == TN_CANCELLED) return tn_fail(task, "CANCELLED", "cancelled");
-    if (status == TN_FAILED && error != NULL) (void)tn.eval->fail_with(task, error);
-    return status == TN_FAILED && error != NULL ? TN_FAILED : status;
+    return status == TN_FAILED ? tn_fail_with(task, error) : status;
 }
 
-int32_t agents_fail(tn_task task, const char *code, tn_value more, const char *format, ...) {
+int32_t agents_fail(tn_task task, const char *code, tn_value detail, const char *format, ...) {
     char message[1024];
     va_list args;
     va_start(args, format);
     (void)vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    (void)(tn.task->fail)(task, code, message, more);
-    return TN_FAILED;
+    tn_value error = tn_error(code, message);
+    if (detail != NULL) error = tn_set_take(error, "detail", tn_retain(detail));
+    return tn_fail_take(task, error);
 }
 
 /* ---- Names ---- */

@@ -8,27 +8,26 @@
  *
  *     struct node *node = agents_alloc_zeroed(sizeof *node);
  *     if (node == NULL) return TN_NO_MEMORY;
- *     if (agents_require_interface(agents_tool, binder, TN_TOOL_DRAFT) != TN_OK) ...
  */
 #ifndef TENON_PLUGINS_AGENTS_H
 #define TENON_PLUGINS_AGENTS_H
 
 #include <stdbool.h>
+#include <tenon/graph.h>
 #include <tenon/message.h>
 #include <tenon/tool.h>
 #include <tenon/util/build.h>
 #include <tenon/util/text.h>
 
-/* NULL if the host does not provide the interface */
-extern TN_EASY_HIDDEN const tn_tool_draft *agents_tool;
-extern TN_EASY_HIDDEN const tn_graph_draft_2 *agents_graph;
+extern TN_EASY_HIDDEN const tn_tool_1 *agents_tool;
+extern TN_EASY_HIDDEN const tn_graph_draft *agents_graph; /* NULL if the host does not provide it */
 
 /* ---- Create ---- */
 
-/* Returns TN_OK if the host provides `interface`. If it is NULL, refuses to create the node and returns the failure. */
-int32_t agents_require_interface(const void *interface, tn_binder *binder, const char *id);
+/* Returns TN_OK if the host provides tenon.graph. Otherwise refuses to create the node and returns the failure. */
+int32_t agents_require_graph(void);
 /* Refuses to create the node with INVALID_CONFIG. Returns the status that create must return. */
-int32_t agents_refuse(tn_binder *binder, const char *message);
+int32_t agents_refuse(const char *message);
 /* Binds the channel that the member `key` names, for reading or for writing. If the member is absent, returns TN_OK and
  * sets *channel to TN_UNBOUND. */
 int32_t agents_bind_read(tn_value config, const char *key, tn_binder *binder, uint32_t *channel);
@@ -45,9 +44,8 @@ void agents_release(void *memory);
 
 /* Ends the task with the error of a call or of the host's evaluation. Returns what start must return. */
 int32_t agents_fail_with(tn_task task, int32_t status, tn_value error);
-/* Ends the task with an error whose message has a printf format. `more` (may be NULL) has other members of the error.
- * Returns TN_FAILED. */
-int32_t agents_fail(tn_task task, const char *code, tn_value more, const char *format, ...)
+/* Ends the task with an error whose message has a printf format. `detail` may be NULL. Returns TN_FAILED. */
+int32_t agents_fail(tn_task task, const char *code, tn_value detail, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* ---- Names ---- */

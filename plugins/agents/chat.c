@@ -19,38 +19,37 @@ int32_t chat_bind_model(tn_value config, tn_binder *binder, uint32_t *callee) {
     static const char *const passed[] = {"api_key", "base_url", "headers", "timeout_ms"};
     tn_value model_config = NULL;
     for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
-        tn_value value = tn.value->get(config, passed[i]);
+        tn_value value = tn_get(config, passed[i]);
         if (value == NULL) continue;
         if (model_config == NULL) model_config = tn_build("{}");
         model_config = tn_set_take(model_config, passed[i], tn_retain(value));
     }
-    int32_t status = tn.task->bind_call(binder, "model", tn_get_text(config, "model", "default"), model_config, callee);
+    int32_t status =
+        tn.task->bind_call(binder, "model", TN_Z, tn_get_text(config, "model", "default"), TN_Z, model_config, callee);
     tn_release(model_config);
     return status;
 }
 
 int32_t chat_bind(struct chat *chat, tn_value config, tn_binder *binder) {
-    tn_value tools = tn.value->get(config, "tools");
-    int32_t truth = 0, status = agents_require_interface(tn.eval, binder, TN_EVAL_DRAFT);
-    if (status == TN_OK) status = chat_bind_model(config, binder, &chat->model);
+    tn_value tools = tn_get(config, "tools");
+    int32_t truth = 0, status = chat_bind_model(config, binder, &chat->model);
     if (status == TN_OK) status = agents_bind_template(config, "system_prompt", binder, &chat->system);
     if (status == TN_OK) status = agents_bind_template(config, "prompt", binder, &chat->prompt);
     if (status == TN_OK) status = agents_bind_read(config, "input_key", binder, &chat->input);
     if (status == TN_OK) status = agents_bind_read(config, "messages_key", binder, &chat->messages);
     if (status != TN_OK) return status;
     if (chat->prompt == TN_UNBOUND && chat->input == TN_UNBOUND && chat->messages == TN_UNBOUND)
-        return agents_refuse(binder, "the model has no input; set `prompt` (a text), `input_key` (a channel "
-                                     "with a text or messages) or `messages_key` (a channel with the conversation)");
+        return agents_refuse("the model has no input; set `prompt` (a text), `input_key` (a channel "
+                             "with a text or messages) or `messages_key` (a channel with the conversation)");
     chat->input_name = tn_get_text(config, "input_key", "");
     chat->messages_name = tn_get_text(config, "messages_key", "");
-    chat->options = tn.value->get(config, "options");
+    chat->options = tn_get(config, "options");
     chat->max_turns = (uint64_t)tn_get_int(config, "max_turns", 0);
-    (void)tn.value->as_bool(tn.value->get(config, "text_tools"), &truth);
+    (void)tn.value->as_bool(tn_get(config, "text_tools"), &truth);
     chat->text_tools = truth != 0;
     chat->with_tools = tn.value->count(tools) > 0;
-    if (chat->with_tools) status = agents_require_interface(agents_tool, binder, TN_TOOL_DRAFT);
-    if (status == TN_OK && chat->with_tools) status = agents_tool->bind_tools(binder, tools, &chat->tools);
-    chat->schema_value = tn.value->get(config, "output_schema");
+    if (chat->with_tools) status = agents_tool->bind_tools(binder, tools, &chat->tools);
+    chat->schema_value = tn_get(config, "output_schema");
     chat->with_schema = chat->schema_value != NULL;
     if (status == TN_OK && chat->with_schema) status = tn.eval->bind_schema(binder, chat->schema_value, &chat->schema);
     return status;
@@ -62,20 +61,20 @@ void chat_usage_add(struct chat_usage *usage, tn_value reported) {
     usage->calls++;
     for (size_t i = 0; i < sizeof(usage_members) / sizeof(usage_members[0]); i++) {
         int64_t count;
-        if (tn.value->as_int(tn.value->get(reported, usage_members[i]), &count) != TN_OK || count < 0) continue;
+        if (tn.value->as_int(tn_get(reported, usage_members[i]), &count) != TN_OK || count < 0) continue;
         if (__builtin_add_overflow(usage->counts[i], count, &usage->counts[i])) usage->counts[i] = INT64_MAX;
         usage->reported[i] = true;
     }
 }
 
 tn_value chat_usage_to_value(const struct chat_usage *usage) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_int(builder, "llm_calls", usage->calls);
     for (size_t i = 0; i < sizeof(usage_members) / sizeof(usage_members[0]); i++)
         if (usage->reported[i]) tn_put_int(builder, usage_members[i], usage->counts[i]);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 tn_value chat_usage_sum(tn_value list) {
@@ -93,18 +92,18 @@ tn_value chat_usage_sum(tn_value list) {
 
 /* Returns {name, description, input_schema} of each definition, a new reference. */
 static tn_value chat_build_tool_definitions(tn_value definitions) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(definitions); i < count; i++) {
-        tn_value tool = tn.value->at(definitions, i), description = tn.value->get(tool, "description");
+        tn_value tool = tn.value->at(definitions, i), description = tn_get(tool, "description");
         tn_put_begin(builder, NULL, TN_OBJECT);
-        tn_put(builder, "name", tn.value->get(tool, "tool_name"));
+        tn_put(builder, "name", tn_get(tool, "tool_name"));
         if (description != NULL) tn_put(builder, "description", description);
-        tn_put(builder, "input_schema", tn.value->get(tool, "input_schema"));
+        tn_put(builder, "input_schema", tn_get(tool, "input_schema"));
         tn.value->end(builder);
     }
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* Sets `added` from `prompt` or `input_key`. If it does not return TN_OK, the task has failed. */
@@ -141,7 +140,7 @@ static tn_value chat_turn_build_system_text(struct chat_turn *turn, bool *failed
         tn_release(rendered);
     }
     if (!*failed && chat->text_tools) {
-        tn_value context = tn.task->context(turn->task);
+        tn_value context = tn_context(turn->task);
         tn_value prompt =
             text_tools_build_prompt(turn->withheld ? NULL : turn->definitions, tn_get_int(context, "now", 0));
         if (out.length > 0) tn_text_append(&out, "\n\n");
@@ -180,8 +179,7 @@ static int32_t chat_turn_prepare(struct chat_turn *turn) {
     int32_t status = chat_turn_add_input(turn);
     if (status != TN_OK) return status;
     if (chat->with_tools) {
-        turn->definitions = agents_tool->describe(turn->task, chat->tools);
-        if (turn->definitions == NULL)
+        if (agents_tool->describe(turn->task, chat->tools, &turn->definitions) != TN_OK)
             return agents_fail(turn->task, "TOOLS", NULL,
                                "cannot describe the tools for the model; "
                                "there may be more than %d",
@@ -190,14 +188,14 @@ static int32_t chat_turn_prepare(struct chat_turn *turn) {
     turn->withheld = chat->max_turns > 0 && conversation_count_turns(turn->history) >= chat->max_turns;
     tn_value system = chat_turn_build_system_text(turn, &failed);
     if (failed) return TN_FAILED;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_ARRAY);
     if (system != NULL) tn_put_take(builder, NULL, tn_message("system", system));
     uint64_t message_count = tn.value->count(turn->history) + tn.value->count(turn->added);
     chat_turn_put_messages(builder, turn->history);
     chat_turn_put_messages(builder, turn->added);
     tn.value->end(builder);
-    turn->sent = tn.value->finish(builder);
+    turn->sent = tn_finish(builder);
     tn_release(system);
     if (turn->sent == NULL) return TN_NO_MEMORY;
     if (message_count == 0)
@@ -214,12 +212,12 @@ static tn_value chat_turn_build_options(const struct chat_turn *turn) {
     return tn_set_take(tn_retain(options), "tool_choice", tn_text("none"));
 }
 
-static void chat_turn_on_answer(void *user, int32_t status, tn_value result);
+static int32_t chat_turn_on_answer(void *user, int32_t status, tn_value result);
 
 static int32_t chat_turn_call_model(struct chat_turn *turn) {
     const struct chat *chat = turn->chat;
     tn_value options = chat_turn_build_options(turn);
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     if (chat->text_tools)
         tn_put_take(builder, "messages", text_tools_to_plain_messages(turn->sent));
@@ -230,9 +228,10 @@ static int32_t chat_turn_call_model(struct chat_turn *turn) {
     if (options != NULL) tn_put(builder, "options", options);
     if (chat->with_schema && !chat->text_tools) tn_put(builder, "response_schema", chat->schema_value);
     tn.value->end(builder);
-    tn_value request = tn.value->finish(builder);
-    int32_t status =
-        request != NULL ? tn.task->call(turn->task, chat->model, request, chat_turn_on_answer, turn) : TN_NO_MEMORY;
+    tn_value request = tn_finish(builder);
+    int32_t status = request != NULL
+                         ? tn.task->call(turn->task, chat->model, request, NULL, chat_turn_on_answer, turn, NULL)
+                         : TN_NO_MEMORY;
     tn_release(request);
     tn_release(options);
     return status;
@@ -257,16 +256,14 @@ static tn_value chat_build_no_json_violations(void) {
     static const char text[] =
         "[{\"pointer\": \"\", \"keyword\": \"json\", \"message\": \"found no JSON in it, expected "
         "nothing but a JSON value\"}]";
-    tn_value violations = NULL;
-    (void)tn.value->from_json(text, sizeof(text) - 1, &violations);
-    return violations;
+    return tn_from_json(text, sizeof(text) - 1);
 }
 
 /* Parses and checks the answer's text. Sets `value`, or `mismatch` if the text does not match. If it does not return
  * TN_OK, the task has failed or must fail with the status. */
 static int32_t chat_turn_check_answer(struct chat_turn *turn) {
     const struct chat *chat = turn->chat;
-    tn_value content = tn.value->get(turn->message, "content");
+    tn_value content = tn_get(turn->message, "content");
     const char *refusal = chat_find_refusal(content);
     if (refusal != NULL)
         return agents_fail(turn->task, "REFUSED", NULL, "the model declined to answer: %.500s", refusal);
@@ -280,7 +277,7 @@ static int32_t chat_turn_check_answer(struct chat_turn *turn) {
     } else if (chat->with_schema) {
         status = tn.eval->validate(turn->task, chat->schema, turn->value, &error);
         if (status == TN_FAILED) {
-            tn_value violations = tn.value->get(tn.value->get(error, "detail"), "violations");
+            tn_value violations = tn_get(tn_get(error, "detail"), "violations");
             turn->mismatch = chat_build_mismatch_take(tn_retain(violations), answer);
             tn_release(turn->value);
             turn->value = NULL;
@@ -295,7 +292,7 @@ static int32_t chat_turn_check_answer(struct chat_turn *turn) {
 /* Calls the model again with the violations, one on each line. */
 static int32_t chat_turn_repair(struct chat_turn *turn) {
     struct tn_text_buffer out = {0};
-    tn_value violations = tn.value->get(turn->mismatch, "violations");
+    tn_value violations = tn_get(turn->mismatch, "violations");
     tn_text_append(&out, "Your answer is not as it must be:\n");
     for (uint64_t i = 0, count = tn.value->count(violations); i < count; i++) {
         tn_value violation = tn.value->at(violations, i);
@@ -311,16 +308,13 @@ static int32_t chat_turn_repair(struct chat_turn *turn) {
         tn_text_append(&out, ".");
     }
     tn_value text = tn_text_finish(&out), request = text != NULL ? tn_message("user", text) : NULL;
-    tn_value with_answer = request != NULL ? tn.value->append(turn->sent, turn->message) : NULL;
-    tn_value sent = with_answer != NULL ? tn.value->append(with_answer, request) : NULL;
-    tn_release(with_answer);
+    int32_t status = tn.value->append(&turn->sent, turn->message);
+    if (status == TN_OK) status = tn.value->append(&turn->sent, request);
     tn_release(request);
     tn_release(text);
-    if (sent == NULL) return TN_NO_MEMORY;
-    tn_release(turn->sent);
+    if (status != TN_OK) return status;
     tn_release(turn->message);
     tn_release(turn->mismatch);
-    turn->sent = sent;
     turn->message = turn->mismatch = NULL;
     return chat_turn_call_model(turn);
 }
@@ -328,8 +322,8 @@ static int32_t chat_turn_repair(struct chat_turn *turn) {
 /* Handles an answer of the model. Sets *again if the model was called again. */
 static int32_t chat_turn_handle_answer(struct chat_turn *turn, tn_value result, bool *again) {
     const struct chat *chat = turn->chat;
-    chat_usage_add(&turn->usage, tn.value->get(result, "usage"));
-    turn->message = tn_message_normal(tn.value->get(result, "message"));
+    chat_usage_add(&turn->usage, tn_get(result, "usage"));
+    turn->message = tn_message_normal(tn_get(result, "message"));
     if (turn->message == NULL || !tn_message_is(turn->message, "ai"))
         return tn_fail(turn->task, "INVALID_RESPONSE", "the model's result has no ai message as `message`");
     if (chat->text_tools && chat->with_tools && !turn->withheld) {
@@ -362,12 +356,13 @@ static void chat_turn_notify(struct chat_turn *turn, int32_t status) {
     turn->done(turn, status);
 }
 
-static void chat_turn_on_answer(void *user, int32_t status, tn_value result) {
+static int32_t chat_turn_on_answer(void *user, int32_t status, tn_value result) {
     struct chat_turn *turn = user;
     bool again = false;
     status =
         status == TN_OK ? chat_turn_handle_answer(turn, result, &again) : agents_fail_with(turn->task, status, result);
     if (!again || status != TN_OK) chat_turn_notify(turn, status);
+    return TN_OK;
 }
 
 int32_t chat_start(const struct chat *chat, tn_task task, void (*done)(struct chat_turn *turn, int32_t status),
@@ -385,15 +380,13 @@ int32_t chat_start(const struct chat *chat, tn_task task, void (*done)(struct ch
 }
 
 void chat_fail_invalid(const struct chat_turn *turn) {
-    tn_value violations = tn.value->get(turn->mismatch, "violations"), first = tn.value->at(violations, 0);
+    tn_value violations = tn_get(turn->mismatch, "violations"), first = tn.value->at(violations, 0);
     uint64_t count = tn.value->count(violations);
-    tn_value more = tn_build("{s:v}", "detail", turn->mismatch);
     const char *pointer = tn_get_text(first, "pointer", "");
-    (void)agents_fail(turn->task, "OUTPUT_INVALID", more,
+    (void)agents_fail(turn->task, "OUTPUT_INVALID", turn->mismatch,
                       "the repaired answer does not match `output_schema` either: %.200s%s%.400s%s", pointer,
                       *pointer != '\0' ? ": " : "", tn_get_text(first, "message", "it does not match"),
                       count > 1 ? " (and more, see detail)" : "");
-    tn_release(more);
 }
 
 void chat_turn_free(struct chat_turn *turn) {

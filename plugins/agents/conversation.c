@@ -7,8 +7,8 @@
 
 /* Describes why the value is not a message. */
 static void conversation_describe_invalid(tn_value message, char out[160]) {
-    tn_value type = tn.value->get(message, "type");
-    if (type == NULL) type = tn.value->get(message, "role");
+    tn_value type = tn_get(message, "type");
+    if (type == NULL) type = tn_get(message, "role");
     if (tn.value->kind(message) != TN_OBJECT) {
         (void)snprintf(out, 160, "found %s", tn_kind_name(message));
     } else if (type == NULL) {
@@ -19,7 +19,7 @@ static void conversation_describe_invalid(tn_value message, char out[160]) {
         (void)snprintf(out, 160, "found the type `%.60s`", tn_chars(type, NULL));
     } else {
         (void)snprintf(out, 160, "found %s as its `content` instead of a text or a list of parts",
-                       tn_kind_name(tn.value->get(message, "content")));
+                       tn_kind_name(tn_get(message, "content")));
     }
 }
 
@@ -51,20 +51,20 @@ tn_value conversation_normalise(tn_task task, tn_value value, const char *name) 
     uint64_t count = list ? tn.value->count(value) : kind == TN_NULL || kind == TN_NONE ? 0 : 1;
     uint64_t same = list ? conversation_count_normal(value) : 0;
     if (list && same == count) return tn_retain(value); /* share the value of the channel */
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_ARRAY);
     for (uint64_t i = 0; i < count; i++) {
         tn_value item = list ? tn.value->at(value, i) : value;
         tn_value normal = i < same ? tn_retain(item) : tn_message_normal(item);
         if (normal == NULL) {
-            tn_release(tn.value->finish(builder));
+            tn_release(tn_finish(builder));
             (void)conversation_fail_invalid(task, name, list ? (int64_t)i : -1, item);
             return NULL;
         }
         tn_put_take(builder, NULL, normal);
     }
     tn.value->end(builder);
-    tn_value messages = tn.value->finish(builder);
+    tn_value messages = tn_finish(builder);
     if (messages == NULL) (void)tn_fail(task, "NO_MEMORY", "not enough memory for the conversation");
     return messages;
 }
@@ -77,21 +77,17 @@ tn_value conversation_read(tn_task task, uint32_t channel, const char *name) {
 }
 
 tn_value conversation_join_take(tn_value first, tn_value second) {
-    for (uint64_t i = 0, count = tn.value->count(second); first != NULL && i < count; i++) {
-        tn_value longer = tn.value->append(first, tn.value->at(second, i));
-        tn_release(first);
-        first = longer;
-    }
-    return first;
+    if (tn.value->concat(&first, second) == TN_OK) return first;
+    tn_release(first);
+    return NULL;
 }
 
 tn_value conversation_slice(tn_value messages, uint64_t first) {
-    tn_builder *builder = tn.value->builder();
-    tn.value->begin(builder, TN_ARRAY);
-    for (uint64_t i = first, count = tn.value->count(messages); i < count; i++)
-        tn_put(builder, NULL, tn.value->at(messages, i));
-    tn.value->end(builder);
-    return tn.value->finish(builder);
+    uint64_t count = tn.value->count(messages);
+    tn_value rest = NULL;
+    if (first >= count) return tn_build("[]");
+    (void)tn.value->slice(messages, first, count - first, &rest);
+    return rest;
 }
 
 int64_t conversation_find_last(tn_value messages, const char *type) {

@@ -18,7 +18,7 @@ struct llm {
 static int32_t llm_create(tn_value config, tn_binder *binder, void **self) {
     struct llm *llm = agents_alloc_zeroed(sizeof(*llm));
     if (llm == NULL) return TN_NO_MEMORY;
-    tn_value schema = tn.value->get(config, "output_schema");
+    tn_value schema = tn_get(config, "output_schema");
     const char *form = tn_get_text(config, "output", schema != NULL ? "json" : "text");
     llm->form = strcmp(form, "json") == 0 ? AS_JSON : strcmp(form, "message") == 0 ? AS_MESSAGE : AS_TEXT;
     llm->chat.as_json = llm->form == AS_JSON;
@@ -37,15 +37,19 @@ static int32_t llm_create(tn_value config, tn_binder *binder, void **self) {
 static tn_value llm_result(const struct llm *llm, const struct chat_turn *turn) {
     if (llm->form == AS_JSON) return tn_retain(turn->value);
     if (llm->form == AS_MESSAGE) return tn_retain(turn->message);
-    return tn_content_text(tn.value->get(turn->message, "content"));
+    return tn_content_text(tn_get(turn->message, "content"));
 }
 
 static int32_t llm_write_all(const struct llm *llm, const struct chat_turn *turn) {
     int32_t status = TN_OK;
     bool is_result = tn_message_calls(turn->message) == NULL || llm->form == AS_MESSAGE;
     if (llm->output != TN_UNBOUND && is_result) status = tn_write_take(turn->task, llm->output, llm_result(llm, turn));
-    if (status == TN_OK && llm->messages != TN_UNBOUND)
-        status = tn_write_take(turn->task, llm->messages, tn.value->append(turn->added, turn->message));
+    if (status == TN_OK && llm->messages != TN_UNBOUND) {
+        tn_value messages = tn_retain(turn->added);
+        status = tn.value->append(&messages, turn->message);
+        if (status == TN_OK) status = tn_write(turn->task, llm->messages, messages);
+        tn_release(messages);
+    }
     if (status == TN_OK && llm->usage != TN_UNBOUND)
         status = tn_write_take(turn->task, llm->usage, chat_usage_to_value(&turn->usage));
     if (status == TN_OK && llm->calls != TN_UNBOUND) status = tn_write_int(turn->task, llm->calls, turn->usage.calls);

@@ -33,8 +33,7 @@ static void map_reduce_put_channels(tn_builder *out) {
                                    " {\"name\": \"batches\", \"type\": \"last_value\", \"default\": []},"
                                    " {\"name\": \"answer\", \"type\": \"last_value\", \"default\": \"\"},"
                                    " {\"name\": \"usage\", \"type\": \"append\"}]";
-    tn_value value = NULL;
-    (void)tn.value->from_json(channels, sizeof(channels) - 1, &value);
+    tn_value value = tn_from_json(channels, sizeof(channels) - 1);
     tn_put_take(out, "channels", value);
 }
 
@@ -46,8 +45,7 @@ static void map_reduce_put_edges(tn_builder *out) {
         " {\"from\": \"batch\", \"type\": \"map\", \"over\": \"state.batches\", \"as\": \"part\", \"to\": \"reduce\","
         " \"empty\": \"END\"},"
         " {\"from\": \"reduce\", \"to\": \"batch\"}]";
-    tn_value value = NULL;
-    (void)tn.value->from_json(edges, sizeof(edges) - 1, &value);
+    tn_value value = tn_from_json(edges, sizeof(edges) - 1);
     tn_put_take(out, "edges", value);
 }
 
@@ -59,7 +57,7 @@ static void map_reduce_put_llm(tn_builder *out, tn_value config, const char *id,
     tn_put_begin(out, "config", TN_OBJECT);
     if (model != NULL) tn_put(out, "model", model);
     for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
-        tn_value value = tn.value->get(config, passed[i]);
+        tn_value value = tn_get(config, passed[i]);
         if (value != NULL) tn_put(out, passed[i], value);
     }
     tn_put_text(out, "system_prompt", "{system_prompt}");
@@ -67,7 +65,7 @@ static void map_reduce_put_llm(tn_builder *out, tn_value config, const char *id,
     tn_put_text(out, "output_key", "made");
     tn_put_text(out, "usage_key", "usage");
     tn.value->end(out);
-    if (tn.value->get(config, "retry") != NULL) tn_put(out, "retry", tn.value->get(config, "retry"));
+    if (tn_get(config, "retry") != NULL) tn_put(out, "retry", tn_get(config, "retry"));
     tn.value->end(out);
 }
 
@@ -87,8 +85,8 @@ static void map_reduce_put_batch(tn_builder *out, tn_value config) {
 }
 
 static tn_value map_reduce_build_document(tn_value config) {
-    tn_value model = tn.value->get(config, "model"), reduce = tn.value->get(config, "reduce_model");
-    tn_builder *out = tn.value->builder();
+    tn_value model = tn_get(config, "model"), reduce = tn_get(config, "reduce_model");
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     tn_put_text(out, "version", "1.0");
     tn_put_begin(out, "agent", TN_OBJECT);
@@ -105,7 +103,7 @@ static tn_value map_reduce_build_document(tn_value config) {
     tn.value->end(out);
     map_reduce_put_edges(out);
     tn.value->end(out);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 /* ---- The node ---- */
@@ -126,16 +124,15 @@ static int32_t map_reduce_bind_prompt(const char *prompt, tn_binder *binder, uin
     tn_text_append(&out, prompt);
     tn_value text = tn_text_finish(&out);
     int32_t status = text == NULL ? TN_NO_MEMORY
-                     : !any       ? agents_refuse(binder, "`reduce_prompt` has no `{results}`; "
-                                                                "insert it where the answers belong")
-                                  : tn.eval->bind_template(binder, tn_chars(text, NULL), template_index);
+                     : !any       ? agents_refuse("`reduce_prompt` has no `{results}`; "
+                                                        "insert it where the answers belong")
+                                  : tn.eval->bind_template(binder, tn_chars(text, NULL), TN_Z, template_index);
     tn_release(text);
     return status;
 }
 
 static int32_t map_reduce_bind(struct map_reduce *node, tn_value config, tn_binder *binder) {
-    int32_t status = agents_require_interface(tn.eval, binder, TN_EVAL_DRAFT);
-    if (status == TN_OK) status = agents_require_interface(agents_graph, binder, TN_GRAPH_DRAFT_2);
+    int32_t status = agents_require_graph();
     if (status == TN_OK) status = agents_bind_read(config, "over_key", binder, &node->items);
     if (status == TN_OK) status = agents_bind_template(config, "system_prompt", binder, &node->system);
     if (status == TN_OK) status = agents_bind_template(config, "map_prompt", binder, &node->map);
@@ -146,7 +143,8 @@ static int32_t map_reduce_bind(struct map_reduce *node, tn_value config, tn_bind
     if (status == TN_OK) status = agents_bind_write(config, "usage_key", binder, &node->usage);
     if (status != TN_OK) return status;
     tn_value document = map_reduce_build_document(config);
-    status = document != NULL ? agents_graph->bind_value(binder, document, "map_reduce", &node->callee) : TN_NO_MEMORY;
+    status =
+        document != NULL ? agents_graph->bind_value(binder, document, "map_reduce", TN_Z, &node->callee) : TN_NO_MEMORY;
     tn_release(document);
     return status;
 }
@@ -165,21 +163,21 @@ static int32_t map_reduce_create(tn_value config, tn_binder *binder, void **self
 
 static int32_t map_reduce_write_all(const struct map_task *state, tn_value result) {
     const struct map_reduce *node = state->node;
-    int32_t status = tn_write(state->task, node->output, tn.value->get(result, "answer"));
+    int32_t status = tn_write(state->task, node->output, tn_get(result, "answer"));
     if (status == TN_OK && node->mapped != TN_UNBOUND) {
-        tn_value answers = tn.value->get(result, "made");
-        tn_builder *out = tn.value->builder();
+        tn_value answers = tn_get(result, "made");
+        tn_builder *out = tn_builder_new();
         tn.value->begin(out, TN_ARRAY);
         for (uint64_t i = 0; i < state->count; i++) tn_put(out, NULL, tn.value->at(answers, i));
         tn.value->end(out);
-        status = tn_write_take(state->task, node->mapped, tn.value->finish(out));
+        status = tn_write_take(state->task, node->mapped, tn_finish(out));
     }
     if (status == TN_OK && node->usage != TN_UNBOUND)
-        status = tn_write_take(state->task, node->usage, chat_usage_sum(tn.value->get(result, "usage")));
+        status = tn_write_take(state->task, node->usage, chat_usage_sum(tn_get(result, "usage")));
     return status;
 }
 
-static void map_reduce_on_result(void *user, int32_t status, tn_value result) {
+static int32_t map_reduce_on_result(void *user, int32_t status, tn_value result) {
     struct map_task *state = user;
     tn_task task = state->task;
     if (status != TN_OK) {
@@ -192,6 +190,7 @@ static void map_reduce_on_result(void *user, int32_t status, tn_value result) {
             (void)agents_fail(task, "CHANNEL", NULL, "a channel did not accept the result (status %d)", (int)status);
     }
     agents_release(state);
+    return TN_OK;
 }
 
 static tn_value map_reduce_render(tn_task task, uint32_t template_index, tn_value item) {
@@ -204,7 +203,7 @@ static tn_value map_reduce_render(tn_task task, uint32_t template_index, tn_valu
 /* Returns {items: the prompts of the first round, prompt, system_prompt}. NULL if the task has failed. */
 static tn_value map_reduce_build_input(const struct map_reduce *node, tn_task task, tn_value items) {
     bool failed = false;
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     tn_put_begin(out, "items", TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(items); !failed && i < count; i++) {
@@ -223,7 +222,7 @@ static tn_value map_reduce_build_input(const struct map_reduce *node, tn_task ta
     }
     failed = prompt == NULL || system == NULL;
     tn.value->end(out);
-    tn_value inner_input = tn.value->finish(out);
+    tn_value inner_input = tn_finish(out);
     tn_release(prompt);
     tn_release(system);
     if (!failed) return inner_input;
@@ -246,7 +245,7 @@ static int32_t map_reduce_start(void *self, tn_task task, tn_value input) {
     int32_t status = inner_input == NULL ? TN_FAILED : state == NULL ? TN_NO_MEMORY : TN_OK;
     if (state != NULL) {
         *state = (struct map_task){node, task, tn.value->count(items)};
-        status = tn.task->call(task, node->callee, inner_input, map_reduce_on_result, state);
+        status = tn.task->call(task, node->callee, inner_input, NULL, map_reduce_on_result, state, NULL);
     }
     if (status != TN_OK) agents_release(state);
     tn_release(inner_input);
@@ -299,13 +298,13 @@ static tn_value batch_build_prompt(const char *prompt, tn_value answers, uint64_
 
 static tn_value batch_build_prompts(const struct batch *batch, const char *prompt, tn_value answers, uint64_t from) {
     uint64_t count = tn.value->count(answers);
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_ARRAY);
     for (uint64_t at = from; at < count; at += batch->size)
         tn_put_take(out, NULL,
                     batch_build_prompt(prompt, answers, at, at + batch->size < count ? at + batch->size : count));
     tn.value->end(out);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 static int32_t batch_start(void *self, tn_task task, tn_value input) {

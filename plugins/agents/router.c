@@ -14,7 +14,7 @@ struct router {
 
 /* Returns the schema of {route: TARGET}. */
 static tn_value router_build_schema(tn_value targets) {
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     tn_put_text(out, "type", "object");
     tn_put_begin(out, "properties", TN_OBJECT);
@@ -33,7 +33,7 @@ static tn_value router_build_schema(tn_value targets) {
     tn.value->end(out);
     tn_put_bool(out, "additionalProperties", 0);
     tn.value->end(out);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 /* Appends text to a template. Braces are doubled. */
@@ -46,7 +46,7 @@ static void router_append_literal(struct tn_text_buffer *out, const char *text) 
 
 static tn_value router_build_prompt(tn_value config) {
     struct tn_text_buffer out = {0};
-    tn_value targets = tn.value->get(config, "targets");
+    tn_value targets = tn_get(config, "targets");
     const char *system_prompt = tn_get_text(config, "system_prompt", NULL);
     if (system_prompt != NULL) {
         tn_text_append(&out, system_prompt);
@@ -74,7 +74,7 @@ static int32_t router_create(tn_value config, tn_binder *binder, void **self) {
     router->chat_config = tn_set_take(tn_retain(config), "system_prompt", router_build_prompt(config));
     if (router->chat_config != NULL)
         router->chat_config =
-            tn_set_take(router->chat_config, "output_schema", router_build_schema(tn.value->get(config, "targets")));
+            tn_set_take(router->chat_config, "output_schema", router_build_schema(tn_get(config, "targets")));
     int32_t status = router->chat_config != NULL ? chat_bind(&router->chat, router->chat_config, binder) : TN_NO_MEMORY;
     if (status == TN_OK) status = agents_bind_write(config, "output_key", binder, &router->output);
     if (status == TN_OK) status = agents_bind_write(config, "usage_key", binder, &router->usage);
@@ -97,7 +97,7 @@ static void router_destroy(void *self) {
 static void router_on_turn(struct chat_turn *turn, int32_t status) {
     const struct router *router = turn->user;
     tn_task task = turn->task;
-    tn_value route = tn_retain(tn.value->get(turn->value, "route"));
+    tn_value route = tn_retain(tn_get(turn->value, "route"));
     if (status == TN_INVALID && router->fallback != NULL) {
         route = tn_text(router->fallback);
         status = TN_OK;

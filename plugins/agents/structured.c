@@ -8,11 +8,6 @@
 
 static bool structured_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-static tn_value structured_parse(const char *text, uint64_t length) {
-    tn_value value = NULL;
-    return tn.value->from_json(text, length, &value) == TN_OK ? value : NULL;
-}
-
 /* Returns the number of bytes of the object or array at `text`, by its brackets. 0 if they are not balanced. */
 static uint64_t structured_balanced_length(const char *text, uint64_t length) {
     uint64_t depth = 0;
@@ -38,7 +33,7 @@ static uint64_t structured_balanced_length(const char *text, uint64_t length) {
 tn_value structured_parse_at(const char *text, uint64_t length, uint64_t *taken) {
     if (length == 0 || (*text != '{' && *text != '[')) return NULL;
     *taken = structured_balanced_length(text, length);
-    return *taken > 0 ? structured_parse(text, *taken) : NULL;
+    return *taken > 0 ? tn_from_json(text, *taken) : NULL;
 }
 
 bool structured_next_fence(const char *text, uint64_t length, uint64_t *at, struct fence *out) {
@@ -66,10 +61,10 @@ bool structured_next_fence(const char *text, uint64_t length, uint64_t *at, stru
 tn_value structured_find(const char *text, uint64_t length) {
     while (length > 0 && structured_is_space(*text)) text++, length--;
     while (length > 0 && structured_is_space(text[length - 1])) length--;
-    tn_value value = length > 0 ? structured_parse(text, length) : NULL;
+    tn_value value = length > 0 ? tn_from_json(text, length) : NULL;
     struct fence fence;
     for (uint64_t at = 0; value == NULL && structured_next_fence(text, length, &at, &fence);)
-        value = structured_parse(fence.body, fence.body_length);
+        value = tn_from_json(fence.body, fence.body_length);
     for (uint64_t i = 0, taken = 0; value == NULL && i<length; i += taken> 0 ? taken : 1) {
         taken = 0;
         value = structured_parse_at(text + i, length - i, &taken);

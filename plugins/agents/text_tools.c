@@ -33,7 +33,7 @@ tn_value text_tools_build_prompt(tn_value tools, int64_t now) {
         tn_text_append(&out, description);
         tn_text_append(&out,
                        *description != '\0' ? "\nArguments, as a JSON Schema: " : "Arguments, as a JSON Schema: ");
-        tn_text_append_value(&out, tn.value->get(tool, "input_schema"));
+        tn_text_append_value(&out, tn_get(tool, "input_schema"));
         tn_text_append(&out, "\n");
     }
     tn_text_append(&out, "\nTo call a tool, end your answer with a block like this one, and write nothing after it:\n\n"
@@ -66,7 +66,7 @@ static bool search_is_offered(const struct search *search, const char *name) {
 /* Returns the first of the named members that exists. */
 static tn_value search_first_member(tn_value object, const char *const *names) {
     for (; *names != NULL; names++) {
-        tn_value value = tn.value->get(object, *names);
+        tn_value value = tn_get(object, *names);
         if (value != NULL) return value;
     }
     return NULL;
@@ -83,7 +83,7 @@ static void search_add_call(struct search *search, uint64_t begin_offset, uint64
         tn_release(arguments);
         return;
     }
-    if (arguments == NULL) (void)tn.value->from_json("{}", 2, &arguments);
+    if (arguments == NULL) arguments = tn_from_json("{}", 2);
     search->calls[search->count++] = (struct call){begin_offset, end_offset, tn_retain(name), arguments};
 }
 
@@ -97,13 +97,14 @@ static bool search_add_json(struct search *search, tn_value json, uint64_t begin
     tn_value name = search_first_member(json, names), given = search_first_member(json, arguments), read = NULL;
     if (tn.value->kind(name) == TN_OBJECT) { /* {function: {name, arguments}} */
         given = search_first_member(name, arguments);
-        name = tn.value->get(name, "name");
+        name = tn_get(name, "name");
     }
     const char *text = tn_chars(name, NULL);
     if (text == NULL || *text == '\0' || (!marked && !search_is_offered(search, text))) return false;
     uint64_t length;
     const char *written = tn_chars(given, &length);
-    if (written != NULL && tn.value->from_json(written, length, &read) == TN_OK) given = read;
+    if (written != NULL) read = tn_from_json(written, length);
+    if (read != NULL) given = read;
     search_add_call(search, begin_offset, end_offset, name, tn_retain(given));
     tn_release(read);
     return true;
@@ -166,8 +167,7 @@ static void search_functions(struct search *search) {
 /* Reads <a>1</a><b>two</b> as {a: 1, b: "two"}. A text that is a number or a boolean is converted unless the schema
  * expects a string. */
 static tn_value search_read_xml_arguments(const char *body, const char *end, tn_value schema) {
-    tn_value properties = tn.value->get(schema, "properties"), members = NULL;
-    (void)tn.value->from_json("{}", 2, &members);
+    tn_value properties = tn_get(schema, "properties"), members = tn_from_json("{}", 2);
     for (uint64_t i = 0, count = tn.value->count(properties); members != NULL && i < count; i++) {
         tn_value key, property, value = NULL;
         char open[136], close[136];
@@ -181,8 +181,8 @@ static tn_value search_read_xml_arguments(const char *body, const char *end, tn_
         if (to == NULL) continue;
         from += strlen(open);
         bool text = strcmp(tn_get_text(property, "type", ""), "string") == 0;
-        if (text || tn.value->from_json(from, (uint64_t)(to - from), &value) != TN_OK)
-            value = tn_text_n(from, (uint64_t)(to - from));
+        if (!text) value = tn_from_json(from, (uint64_t)(to - from));
+        if (value == NULL) value = tn_text_n(from, (uint64_t)(to - from));
         members = tn_set_take(members, name, value);
     }
     return members;
@@ -192,7 +192,7 @@ static tn_value search_read_xml_arguments(const char *body, const char *end, tn_
 static void search_elements(struct search *search) {
     const char *end = search->text + search->length;
     for (uint64_t i = 0, count = tn.value->count(search->tools); i < count; i++) {
-        tn_value tool = tn.value->at(search->tools, i), name = tn.value->get(tool, "tool_name");
+        tn_value tool = tn.value->at(search->tools, i), name = tn_get(tool, "tool_name");
         char open[264], close[264];
         const char *text = tn_chars(name, NULL), *at = search->text;
         if (text == NULL || strlen(text) > 256) continue;
@@ -205,7 +205,7 @@ static void search_elements(struct search *search) {
             while (first < stop && strchr(" \t\r\n", *first) != NULL) first++;
             bool json = first < stop && *first == '{';
             tn_value arguments = json ? structured_find(first, (uint64_t)(stop - first))
-                                      : search_read_xml_arguments(body, stop, tn.value->get(tool, "input_schema"));
+                                      : search_read_xml_arguments(body, stop, tn_get(tool, "input_schema"));
             const char *after = stop + strlen(close);
             search_add_call(search, (uint64_t)(at - search->text), (uint64_t)(after - search->text), name, arguments);
             at = after;
@@ -258,7 +258,7 @@ static tn_value search_remaining_text(const struct search *search) {
 }
 
 static tn_value search_calls_value(const struct search *search, const char *id) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_ARRAY);
     for (uint32_t i = 0; i < search->count; i++) {
         char call_id[96];
@@ -270,12 +270,12 @@ static tn_value search_calls_value(const struct search *search, const char *id) 
         tn.value->end(builder);
     }
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 tn_value text_tools_extract_take(tn_value message, tn_value tools, const char *id) {
     if (message == NULL || tn_message_calls(message) != NULL) return message; /* the model used native calls */
-    tn_value content = tn_content_text(tn.value->get(message, "content"));
+    tn_value content = tn_content_text(tn_get(message, "content"));
     struct search search = {.tools = tools};
     search.text = tn_chars(content, &search.length);
     for (size_t i = 0; search.text != NULL && i < sizeof(forms) / sizeof(forms[0]); i++)
@@ -298,11 +298,11 @@ tn_value text_tools_extract_take(tn_value message, tn_value tools, const char *i
 static void text_tools_append_calls(struct tn_text_buffer *out, tn_value calls) {
     for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++) {
         tn_value call = tn.value->at(calls, i), arguments = tn_call_arguments(call);
-        tn_value name = tn.value->to_json(tn.value->get(call, "name"));
+        tn_value name = tn_to_json(tn_get(call, "name"));
         tn_text_append(out, out->length > 0 ? "\n\n```tool\n{\"name\": " : "```tool\n{\"name\": ");
         tn_text_append_value(out, name);
         tn_text_append(out, ", \"arguments\": ");
-        tn_text_append_value(out, arguments != NULL ? arguments : tn.value->get(call, "arguments"));
+        tn_text_append_value(out, arguments != NULL ? arguments : tn_get(call, "arguments"));
         tn_text_append(out, "}\n```");
         tn_release(name);
         tn_release(arguments);
@@ -311,7 +311,7 @@ static void text_tools_append_calls(struct tn_text_buffer *out, tn_value calls) 
 
 static tn_value text_tools_message_to_text(tn_value message) {
     struct tn_text_buffer out = {0};
-    tn_value content = tn_content_text(tn.value->get(message, "content"));
+    tn_value content = tn_content_text(tn_get(message, "content"));
     bool tool = tn_message_is(message, "tool");
     if (tool) {
         bool failed = strcmp(tn_get_text(message, "status", "ok"), "error") == 0;
@@ -327,7 +327,7 @@ static tn_value text_tools_message_to_text(tn_value message) {
 }
 
 tn_value text_tools_to_plain_messages(tn_value messages) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(messages); i < count; i++) {
         tn_value message = tn.value->at(messages, i);
@@ -338,5 +338,5 @@ tn_value text_tools_to_plain_messages(tn_value messages) {
             tn_put(builder, NULL, message);
     }
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }

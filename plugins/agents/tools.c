@@ -40,18 +40,15 @@ struct tools_task {
 };
 
 static int32_t tools_create(tn_value config, tn_binder *binder, void **self) {
-    int32_t status = agents_require_interface(tn.eval, binder, TN_EVAL_DRAFT);
-    if (status == TN_OK) status = agents_require_interface(agents_tool, binder, TN_TOOL_DRAFT);
-    if (status != TN_OK) return status;
     struct tools *tools = agents_alloc_zeroed(sizeof(*tools));
     if (tools == NULL) return TN_NO_MEMORY;
-    tools->auto_approve = tn.value->get(config, "auto_approve");
-    tools->ends = tn.value->get(config, "ends");
+    tools->auto_approve = tn_get(config, "auto_approve");
+    tools->ends = tn_get(config, "ends");
     tools->parallel = (uint64_t)tn_get_int(config, "max_parallel", 8);
     tools->messages_name = tn_get_text(config, "messages_key", "messages");
-    status = tn.task->bind_read(binder, tools->messages_name, &tools->read);
-    if (status == TN_OK) status = tn.task->bind_write(binder, tools->messages_name, &tools->write);
-    if (status == TN_OK) status = agents_tool->bind_tools(binder, tn.value->get(config, "tools"), &tools->set);
+    int32_t status = tn.task->bind_read(binder, tools->messages_name, TN_Z, &tools->read);
+    if (status == TN_OK) status = tn.task->bind_write(binder, tools->messages_name, TN_Z, &tools->write);
+    if (status == TN_OK) status = agents_tool->bind_tools(binder, tn_get(config, "tools"), &tools->set);
     if (status == TN_OK)
         *self = tools;
     else
@@ -83,7 +80,7 @@ static tn_value tools_result_content(tn_value result) {
     for (uint64_t i = 0, count = tn.value->count(result); parts && i < count; i++)
         parts = tools_is_content_part(tn.value->at(result, i));
     if (parts || tn.value->kind(result) == TN_STRING) return tn_retain(result);
-    return result != NULL ? tn.value->to_json(result) : tn_text("null");
+    return result != NULL ? tn_to_json(result) : tn_text("null");
 }
 
 static tn_value tools_error_content(tn_value error) {
@@ -102,11 +99,6 @@ static tn_value tools_call_message(const struct tools_call *call) {
     return message;
 }
 
-/* Returns the error object {code, message}. */
-static tn_value tools_error_value(const char *code, const char *message) {
-    return tn_build("{s:s,s:s}", "code", code, "message", message);
-}
-
 /* ---- The end ---- */
 
 /* True if a call of a tool in `ends` succeeded. */
@@ -118,11 +110,11 @@ static bool tools_ends_graph(const struct tools_task *state) {
 }
 
 static int32_t tools_write_results(struct tools_task *state) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_ARRAY);
     for (uint64_t i = 0; i < state->count; i++) tn_put_take(builder, NULL, tools_call_message(&state->calls[i]));
     tn.value->end(builder);
-    return tn_write_take(state->task, state->tools->write, tn.value->finish(builder));
+    return tn_write_take(state->task, state->tools->write, tn_finish(builder));
 }
 
 static int32_t tools_finish(struct tools_task *state) {
@@ -147,11 +139,11 @@ static int32_t tools_finish(struct tools_task *state) {
 
 /* ---- Calls ---- */
 
-static void tools_on_result(void *user, int32_t status, tn_value result);
+static int32_t tools_on_result(void *user, int32_t status, tn_value result);
 
 static bool tools_is_fatal(tn_value error) {
     int32_t fatal = 0;
-    (void)tn.value->as_bool(tn.value->get(tn.value->get(error, "detail"), "fatal"), &fatal);
+    (void)tn.value->as_bool(tn_get(tn_get(error, "detail"), "fatal"), &fatal);
     return fatal != 0;
 }
 
@@ -163,10 +155,10 @@ static tn_value tools_build_invocation(struct tools_call *call) {
     const char *name = tn_get_text(call->call, "name", "");
     if (arguments == NULL) {
         call->failed = true;
-        call->result = tools_error_value("INVALID_INPUT", "the arguments are not JSON; write an object as JSON");
+        call->result = tn_error("INVALID_INPUT", "the arguments are not JSON; write an object as JSON");
         return NULL;
     }
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "name", name);
     tn_put_take(builder, "arguments", arguments);
@@ -174,7 +166,7 @@ static tn_value tools_build_invocation(struct tools_call *call) {
     if (names_match(state->tools->auto_approve, name) || names_match(state->grants, name))
         tn_put_bool(builder, "approved", 1);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* Starts calls until `max_parallel` are open. */
@@ -185,15 +177,15 @@ static void tools_start_calls(struct tools_task *state) {
         if (call->result != NULL) continue;
         tn_value invocation = tools_build_invocation(call);
         if (invocation == NULL && call->result != NULL) continue;
-        state->host_status =
-            invocation != NULL ? agents_tool->invoke(state->task, state->tools->set, invocation, tools_on_result, call)
-                               : TN_NO_MEMORY;
+        state->host_status = invocation != NULL ? agents_tool->invoke(state->task, state->tools->set, invocation, NULL,
+                                                                      tools_on_result, call, NULL)
+                                                : TN_NO_MEMORY;
         state->open += state->host_status == TN_OK;
         tn_release(invocation);
     }
 }
 
-static void tools_on_result(void *user, int32_t status, tn_value result) {
+static int32_t tools_on_result(void *user, int32_t status, tn_value result) {
     struct tools_call *call = user;
     struct tools_task *state = call->owner;
     state->open--;
@@ -208,6 +200,7 @@ static void tools_on_result(void *user, int32_t status, tn_value result) {
     }
     tools_start_calls(state);
     if (state->open == 0) (void)tools_finish(state);
+    return TN_OK;
 }
 
 /* Adds the calls of message `at` that have no answer yet. */
@@ -227,8 +220,7 @@ static int32_t tools_collect_calls(struct tools_task *state, tn_value calls, uin
         state->count++;
         if (state->count <= TOOLS_CALLS_MAX) continue;
         call->failed = true;
-        call->result =
-            tools_error_value("LIMIT", "one message may call at most 128 tools; call this tool in the next message");
+        call->result = tn_error("LIMIT", "one message may call at most 128 tools; call this tool in the next message");
         if (call->result == NULL) return TN_NO_MEMORY;
     }
     return TN_OK;
@@ -249,7 +241,7 @@ static int32_t tools_start(void *self, tn_task task, tn_value input) {
     state->tools = tools;
     state->task = task;
     state->messages = messages;
-    if (user >= 0) state->grants = tn.value->get(tn.value->at(messages, (uint64_t)user), "approve");
+    if (user >= 0) state->grants = tn_get(tn.value->at(messages, (uint64_t)user), "approve");
     state->host_status = tools_collect_calls(state, calls, at >= 0 ? (uint64_t)at : 0);
     if (state->count == 0) { /* no calls */
         tools_task_free(state);

@@ -31,13 +31,12 @@ static int32_t trim_create(tn_value config, tn_binder *binder, void **self) {
     if (trim == NULL) return TN_NO_MEMORY;
     trim->last = tn_get_int(config, "last", 0);
     trim->tokens = tn_get_int(config, "max_tokens", 0);
-    trim->summarise = tn.value->get(config, "summarise");
+    trim->summarise = tn_get(config, "summarise");
     trim->messages_name = tn_get_text(config, "messages_key", "messages");
-    int32_t status = agents_require_interface(tn.eval, binder, TN_EVAL_DRAFT);
-    if (status == TN_OK) status = tn.task->bind_read(binder, trim->messages_name, &trim->read);
+    int32_t status = tn.task->bind_read(binder, trim->messages_name, TN_Z, &trim->read);
     if (status == TN_OK) status = agents_bind_write(config, "output_key", binder, &trim->output);
     if (status == TN_OK && trim->output == TN_UNBOUND)
-        status = tn.task->bind_write(binder, trim->messages_name, &trim->write);
+        status = tn.task->bind_write(binder, trim->messages_name, TN_Z, &trim->write);
     if (status == TN_OK) status = agents_bind_write(config, "usage_key", binder, &trim->usage);
     if (status == TN_OK && trim->summarise != NULL) status = chat_bind_model(trim->summarise, binder, &trim->model);
     if (status == TN_OK)
@@ -52,7 +51,7 @@ static int32_t trim_create(tn_value config, tn_binder *binder, void **self) {
 static int64_t trim_count_text_tokens(tn_value value) {
     uint64_t length = 0;
     const char *text = tn_chars(value, &length);
-    tn_value json = text == NULL && value != NULL ? tn.value->to_json(value) : NULL;
+    tn_value json = text == NULL && value != NULL ? tn_to_json(value) : NULL;
     int64_t ascii = 0, others = 0;
     if (text == NULL) text = tn_chars(json, &length);
     for (uint64_t i = 0; text != NULL && i < length; i++) {
@@ -65,11 +64,11 @@ static int64_t trim_count_text_tokens(tn_value value) {
 }
 
 static int64_t trim_count_message_tokens(tn_value message) {
-    tn_value content = tn.value->get(message, "content"), calls = tn_message_calls(message);
+    tn_value content = tn_get(message, "content"), calls = tn_message_calls(message);
     int64_t tokens = TOKENS_MESSAGE;
     if (tn.value->kind(content) == TN_STRING) tokens += trim_count_text_tokens(content);
     for (uint64_t i = 0, count = tn.value->kind(content) == TN_ARRAY ? tn.value->count(content) : 0; i < count; i++) {
-        tn_value text = tn.value->get(tn.value->at(content, i), "text");
+        tn_value text = tn_get(tn.value->at(content, i), "text");
         tokens += text != NULL ? trim_count_text_tokens(text) : TOKENS_PART;
     }
     return tokens + (calls != NULL ? trim_count_text_tokens(calls) : 0);
@@ -120,13 +119,13 @@ static uint64_t trim_mark_removed(struct trim_task *state) {
 /* Returns the messages that remove the marked messages. A summary (may be NULL) replaces the first of them. NULL if the
  * task has failed. */
 static tn_value trim_build_removals(const struct trim_task *state, tn_value summary) {
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(state->messages); i < count; i++) {
         if (!state->removed[i]) continue;
-        tn_value id = tn.value->get(tn.value->at(state->messages, i), "id");
+        tn_value id = tn_get(tn.value->at(state->messages, i), "id");
         if (tn.value->kind(id) != TN_STRING) {
-            tn_release(tn.value->finish(out));
+            tn_release(tn_finish(out));
             (void)agents_fail(
                 state->task, "INVALID_CONFIG", NULL,
                 "message %llu of `%.80s` has no `id`, so it cannot be removed; give the channel the type `reduce` "
@@ -146,11 +145,11 @@ static tn_value trim_build_removals(const struct trim_task *state, tn_value summ
         tn.value->end(out);
     }
     tn.value->end(out);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 static tn_value trim_build_remaining(const struct trim_task *state, tn_value summary) {
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(state->messages); i < count; i++) {
         if (state->removed[i] && summary != NULL) tn_put(out, NULL, summary);
@@ -158,7 +157,7 @@ static tn_value trim_build_remaining(const struct trim_task *state, tn_value sum
         if (!state->removed[i]) tn_put(out, NULL, tn.value->at(state->messages, i));
     }
     tn.value->end(out);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 static void trim_task_free(struct trim_task *state) {
@@ -181,7 +180,7 @@ static int32_t trim_finish(struct trim_task *state, tn_value summary) {
 /* ---- Summary ---- */
 
 static void trim_append_line(struct tn_text_buffer *out, tn_value message) {
-    tn_value content = tn_content_text(tn.value->get(message, "content")), calls = tn_message_calls(message);
+    tn_value content = tn_content_text(tn_get(message, "content")), calls = tn_message_calls(message);
     const char *name = tn_get_text(message, "name", NULL);
     tn_text_append_format(out, "%s%s%s: ", tn_message_type(message), name != NULL ? " " : "", name != NULL ? name : "");
     tn_text_append_value(out, content);
@@ -194,12 +193,12 @@ static void trim_append_line(struct tn_text_buffer *out, tn_value message) {
  * instead of continuing it. */
 static tn_value trim_build_request(const struct trim_task *state) {
     struct tn_text_buffer out = {0};
-    tn_value options = tn.value->get(state->trim->summarise, "options");
+    tn_value options = tn_get(state->trim->summarise, "options");
     for (uint64_t i = 0, count = tn.value->count(state->messages); i < count; i++)
         if (state->removed[i]) trim_append_line(&out, tn.value->at(state->messages, i));
     tn_value prompt = tn_text(tn_get_text(state->trim->summarise, "prompt", "Sum up this conversation."));
     tn_value text = tn_text_finish(&out);
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_begin(builder, "messages", TN_ARRAY);
     tn_put_take(builder, NULL, tn_message("system", prompt));
@@ -209,22 +208,22 @@ static tn_value trim_build_request(const struct trim_task *state) {
     tn.value->end(builder);
     tn_release(prompt);
     tn_release(text);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
-static void trim_on_summary(void *user, int32_t status, tn_value result) {
+static int32_t trim_on_summary(void *user, int32_t status, tn_value result) {
     struct trim_task *state = user;
     tn_task task = state->task;
     if (status != TN_OK) {
         trim_task_free(state);
         (void)agents_fail_with(task, status, result);
-        return;
+        return TN_OK;
     }
-    tn_value text = tn_content_text(tn.value->get(tn.value->get(result, "message"), "content"));
+    tn_value text = tn_content_text(tn_get(tn_get(result, "message"), "content"));
     tn_value summary = text != NULL ? tn_message("system", text) : NULL;
     if (state->trim->usage != TN_UNBOUND) {
         struct chat_usage usage = {.calls = 0};
-        chat_usage_add(&usage, tn.value->get(result, "usage"));
+        chat_usage_add(&usage, tn_get(result, "usage"));
         (void)tn_write_take(task, state->trim->usage, chat_usage_to_value(&usage));
     }
     status = trim_finish(state, summary);
@@ -233,6 +232,7 @@ static void trim_on_summary(void *user, int32_t status, tn_value result) {
                           (int)status);
     tn_release(summary);
     tn_release(text);
+    return TN_OK;
 }
 
 static int32_t trim_start(void *self, tn_task task, tn_value input) {
@@ -255,7 +255,8 @@ static int32_t trim_start(void *self, tn_task task, tn_value input) {
     }
     if (removed_count == 0 || trim->summarise == NULL) return trim_finish(state, NULL);
     tn_value request = trim_build_request(state);
-    int32_t status = request != NULL ? tn.task->call(task, trim->model, request, trim_on_summary, state) : TN_NO_MEMORY;
+    int32_t status =
+        request != NULL ? tn.task->call(task, trim->model, request, NULL, trim_on_summary, state, NULL) : TN_NO_MEMORY;
     tn_release(request);
     if (status != TN_OK) trim_task_free(state);
     return status;

@@ -68,7 +68,7 @@ static int64_t usage_total_input(int64_t input, int64_t read, int64_t written) {
 
 /* The service's sums do not include compactions, although they are billed. */
 static void usage_read_compactions(struct counts *counts, tn_value usage) {
-    tn_value iterations = tn.value->get(usage, "iterations");
+    tn_value iterations = tn_get(usage, "iterations");
     if (tn.value->kind(iterations) != TN_ARRAY) return;
     counts->more_input = counts->more_output = 0;
     for (uint64_t i = 0, count = tn.value->count(iterations); i < count; i++) {
@@ -91,7 +91,7 @@ static void usage_read(struct model_call *call, tn_value usage) {
     usage_read_count(&counts->output, usage, "output_tokens");
     usage_read_count(&counts->read, usage, "cache_read_input_tokens");
     usage_read_count(&counts->written, usage, "cache_creation_input_tokens");
-    usage_read_count(&counts->reasoning, tn.value->get(usage, "output_tokens_details"), "thinking_tokens");
+    usage_read_count(&counts->reasoning, tn_get(usage, "output_tokens_details"), "thinking_tokens");
     usage_read_compactions(counts, usage);
     struct model_usage sums = MODEL_USAGE_NONE;
     if (counts->input >= 0)
@@ -102,8 +102,8 @@ static void usage_read(struct model_call *call, tn_value usage) {
     sums.cache_write = counts->written;
     sums.reasoning = counts->reasoning;
     model_set_usage(call, &sums);
-    model_set_extra(call, "server_tool_use", tn.value->get(usage, "server_tool_use"));
-    model_set_extra(call, "iterations", tn.value->get(usage, "iterations"));
+    model_set_extra(call, "server_tool_use", tn_get(usage, "server_tool_use"));
+    model_set_extra(call, "iterations", tn_get(usage, "iterations"));
 }
 
 /* ---- Blocks ---- */
@@ -142,14 +142,14 @@ static bool block_has_input(tn_value input) { return tn.value->kind(input) == TN
 
 static void block_start_tool(struct model_call *call, tn_value block) {
     struct reading *reading = reading_get(call);
-    tn_value input = tn.value->get(block, "input"), caller = tn.value->get(block, "caller");
+    tn_value input = tn_get(block, "input"), caller = tn_get(block, "caller");
     if (block_is_answer_tool(block)) {
-        tn_value text = block_has_input(input) ? tn.value->to_json(input) : NULL;
+        tn_value text = block_has_input(input) ? tn_to_json(input) : NULL;
         block_add_text(call, text);
         tn_release(text);
         return;
     }
-    tn_value id = tn.value->get(block, "id"), name = tn.value->get(block, "name");
+    tn_value id = tn_get(block, "id"), name = tn_get(block, "name");
     if (!block_has_text(id) || !block_has_text(name)) {
         model_fail_response(call, "a tool call without %s", block_has_text(id) ? "a name" : "an id");
         return;
@@ -157,7 +157,7 @@ static void block_start_tool(struct model_call *call, tn_value block) {
     model_add_tool_call(call, reading->index, id, name, block_has_input(input) ? input : NULL);
     if (caller != NULL && !anthropic_has_type(caller, "direct"))
         model_set_tool_call_extra(call, reading->index, "caller", caller);
-    model_set_tool_call_extra(call, reading->index, "toolset_name", tn.value->get(block, "toolset_name"));
+    model_set_tool_call_extra(call, reading->index, "toolset_name", tn_get(block, "toolset_name"));
     (void)tn_append_take(&reading->order, tn_build("{s:v}", "call", id));
     reading->calls = true;
 }
@@ -168,28 +168,25 @@ static void block_add_citation(struct model_call *call, tn_value citation) {
 
 static void block_start(struct model_call *call, int64_t index, tn_value block) {
     struct reading *reading = reading_get(call);
-    tn_value citations = tn.value->get(block, "citations");
+    tn_value citations = tn_get(block, "citations");
     reading->block = tn_retain(block);
     reading->index = index;
     reading->counted = false;
     model_end_part(call);
     if (anthropic_has_type(block, "text")) {
-        block_add_text(call, tn.value->get(block, "text"));
+        block_add_text(call, tn_get(block, "text"));
         for (uint64_t i = 0, count = tn.value->count(citations); i < count; i++)
             block_add_citation(call, tn.value->at(citations, i));
     } else if (anthropic_has_type(block, "thinking")) {
-        block_add_thinking(call, tn.value->get(block, "thinking"));
-        pieces_add(call, "signature", tn.value->get(block, "signature"));
+        block_add_thinking(call, tn_get(block, "thinking"));
+        pieces_add(call, "signature", tn_get(block, "signature"));
     } else if (anthropic_has_type(block, "tool_use")) {
         block_start_tool(call, block);
     }
 }
 
 static void block_set(struct reading *reading, const char *key, tn_value value) {
-    tn_value changed = tn.value->set(reading->block, key, value);
-    if (changed == NULL) return;
-    tn_release(reading->block);
-    reading->block = changed;
+    (void)tn.value->set(&reading->block, key, TN_Z, value);
 }
 
 /* Adds a delta to the open block. Unknown kinds of deltas are skipped. */
@@ -197,13 +194,13 @@ static void block_add_delta(struct model_call *call, tn_value delta) {
     struct reading *reading = reading_get(call);
     const char *type = tn_get_text(delta, "type", "");
     if (strcmp(type, "text_delta") == 0) {
-        tn_value text = tn.value->get(delta, "text");
+        tn_value text = tn_get(delta, "text");
         if (anthropic_has_type(reading->block, "text"))
             block_add_text(call, text);
         else
             pieces_add(call, "text", text);
     } else if (strcmp(type, "thinking_delta") == 0) {
-        tn_value text = tn.value->get(delta, "thinking");
+        tn_value text = tn_get(delta, "thinking");
         if (anthropic_has_type(reading->block, "thinking"))
             block_add_thinking(call, text);
         else
@@ -211,11 +208,11 @@ static void block_add_delta(struct model_call *call, tn_value delta) {
     } else if (strcmp(type, "signature_delta") == 0) {
         if (anthropic_has_type(reading->block, "thinking"))
             pieces_clear(&reading->pieces); /* each delta has the complete signature */
-        pieces_add(call, "signature", tn.value->get(delta, "signature"));
+        pieces_add(call, "signature", tn_get(delta, "signature"));
     } else if (strcmp(type, "citations_delta") == 0) {
-        block_add_citation(call, tn.value->get(delta, "citation"));
+        block_add_citation(call, tn_get(delta, "citation"));
     } else if (strcmp(type, "input_json_delta") == 0) {
-        tn_value piece = tn.value->get(delta, "partial_json");
+        tn_value piece = tn_get(delta, "partial_json");
         if (block_is_answer_tool(reading->block))
             block_add_text(call, piece);
         else if (anthropic_has_type(reading->block, "tool_use"))
@@ -223,7 +220,7 @@ static void block_add_delta(struct model_call *call, tn_value delta) {
         else
             pieces_add(call, "input", piece);
     } else if (strcmp(type, "compaction_delta") == 0) {
-        tn_value content = tn.value->get(delta, "content"), encrypted = tn.value->get(delta, "encrypted_content");
+        tn_value content = tn_get(delta, "content"), encrypted = tn_get(delta, "encrypted_content");
         if (content != NULL) block_set(reading, "content", content);
         if (encrypted != NULL) block_set(reading, "encrypted_content", encrypted);
     }
@@ -233,18 +230,18 @@ static void block_add_delta(struct model_call *call, tn_value delta) {
 static void block_emit_sources(struct model_call *call, tn_value citations) {
     struct reading *reading = reading_get(call);
     for (uint64_t i = 0, count = tn.value->count(citations); i < count; i++) {
-        tn_value citation = tn.value->at(citations, i), url = tn.value->get(citation, "url");
+        tn_value citation = tn.value->at(citations, i), url = tn_get(citation, "url");
         bool emitted = !block_has_text(url);
         for (uint64_t k = 0; k < i && !emitted; k++)
-            emitted = tn.value->equal(url, tn.value->get(tn.value->at(citations, k), "url"));
+            emitted = tn.value->equal(url, tn_get(tn.value->at(citations, k), "url"));
         if (emitted) continue;
-        tn_builder *builder = tn.value->builder();
+        tn_builder *builder = tn_builder_new();
         tn.value->begin(builder, TN_OBJECT);
         tn_put_text(builder, "type", "source");
         tn_put(builder, "url", url);
-        anthropic_put(builder, "title", tn.value->get(citation, "title"));
+        anthropic_put(builder, "title", tn_get(citation, "title"));
         tn.value->end(builder);
-        tn_value part = tn.value->finish(builder);
+        tn_value part = tn_finish(builder);
         model_add_part(call, part);
         reading->parts++;
         tn_release(part);
@@ -268,7 +265,7 @@ static void block_keep(struct model_call *call) {
         if (strcmp(reading->pieces.key, "input") != 0)
             member = tn_retain(text);
         else if (chars != NULL)
-            (void)tn.value->from_json(chars, length, &member);
+            member = tn_from_json(chars, length);
         if (member == NULL)
             model_fail_response(call, "a block of type %.60s whose input is not JSON",
                                 tn_get_text(reading->block, "type", "(unknown)"));
@@ -296,7 +293,7 @@ static void block_end(struct model_call *call) {
         model_end_part(call);
         tn_release(signature);
     } else if (anthropic_has_type(reading->block, "redacted_thinking")) {
-        tn_value data = tn.value->get(reading->block, "data");
+        tn_value data = tn_get(reading->block, "data");
         if (data != NULL) block_emit_thinking(call, "redacted", data);
     } else if (!anthropic_has_type(reading->block, "tool_use")) {
         block_keep(call);
@@ -322,7 +319,7 @@ static void reading_clear(struct reading *reading) {
 void anthropic_release(struct model_call *call) { reading_clear(call->provider_data); }
 
 static void reading_copy_member(struct model_call *call, tn_value from, const char *key) {
-    tn_value value = tn.value->get(from, key);
+    tn_value value = tn_get(from, key);
     if (tn.value->kind(value) > TN_NULL) model_set_extra(call, key, value);
 }
 
@@ -331,7 +328,7 @@ static void reading_read_metadata(struct model_call *call, tn_value about) {
     static const char *const kept[] = {"id", "container", "stop_sequence", "context_management",
                                        "input_transformations"};
     struct reading *reading = reading_get(call);
-    tn_value reason = tn.value->get(about, "stop_reason"), details = tn.value->get(about, "stop_details");
+    tn_value reason = tn_get(about, "stop_reason"), details = tn_get(about, "stop_details");
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) reading_copy_member(call, about, kept[i]);
     if (block_has_text(reason)) {
         tn_release(reading->stop_reason);
@@ -346,13 +343,13 @@ static void reading_read_metadata(struct model_call *call, tn_value about) {
 
 static void reading_start_message(struct model_call *call, tn_value message) {
     struct reading *reading = reading_get(call);
-    tn_value content = tn.value->get(message, "content");
+    tn_value content = tn_get(message, "content");
     if (reading->started) model_restart(call, "RESTARTED");
     reading_clear(reading);
     reading->started = true;
-    model_set_model_name(call, tn.value->get(message, "model"));
+    model_set_model_name(call, tn_get(message, "model"));
     reading_read_metadata(call, message);
-    usage_read(call, tn.value->get(message, "usage"));
+    usage_read(call, tn_get(message, "usage"));
     uint64_t count = tn.value->kind(content) == TN_ARRAY ? tn.value->count(content) : 0;
     for (uint64_t i = 0; i < count; i++) {
         tn_value block = tn.value->at(content, i);
@@ -382,13 +379,12 @@ static void reading_end_message(struct model_call *call) {
         return;
     }
     const char *finish = anthropic_finish_reason(reason);
-    if (strcmp(finish, "content_filter") == 0)
-        model_add_refusal(call, tn.value->get(reading->stop_details, "explanation"));
+    if (strcmp(finish, "content_filter") == 0) model_add_refusal(call, tn_get(reading->stop_details, "explanation"));
     if (strcmp(reason, "end_turn") != 0 && strcmp(reason, "tool_use") != 0)
         model_set_extra(call, "stop_reason", reading->stop_reason);
     if (reading->keep_order) {
         uint64_t parts = reading->parts;
-        if (block_has_text(tn.value->get(reading->stop_details, "explanation"))) parts++;
+        if (block_has_text(tn_get(reading->stop_details, "explanation"))) parts++;
         tn_value blocks = tn_build("{s:I,s:v}", "parts", (int64_t)parts, "list", reading->order);
         model_set_extra(call, "blocks", blocks);
         tn_release(blocks);
@@ -401,7 +397,7 @@ static void reading_end_message(struct model_call *call) {
 
 static void anthropic_on_block_start(struct model_call *call, tn_value json) {
     struct reading *reading = reading_get(call);
-    tn_value block = tn.value->get(json, "content_block");
+    tn_value block = tn_get(json, "content_block");
     if (reading->block != NULL)
         model_fail_response(call, "content_block_start before the block %lld has ended", (long long)reading->index);
     else if (tn.value->kind(block) != TN_OBJECT)
@@ -420,7 +416,7 @@ static bool anthropic_block_is_open(struct model_call *call, tn_value json) {
 }
 
 static void anthropic_on_block_delta(struct model_call *call, tn_value json) {
-    if (anthropic_block_is_open(call, json)) block_add_delta(call, tn.value->get(json, "delta"));
+    if (anthropic_block_is_open(call, json)) block_add_delta(call, tn_get(json, "delta"));
 }
 
 static void anthropic_on_block_stop(struct model_call *call, tn_value json) {
@@ -429,8 +425,8 @@ static void anthropic_on_block_stop(struct model_call *call, tn_value json) {
 
 static void anthropic_on_message_delta(struct model_call *call, tn_value json) {
     reading_read_metadata(call, json);
-    reading_read_metadata(call, tn.value->get(json, "delta"));
-    usage_read(call, tn.value->get(json, "usage"));
+    reading_read_metadata(call, tn_get(json, "delta"));
+    usage_read(call, tn_get(json, "usage"));
 }
 
 static void anthropic_on_message_stop(struct model_call *call, tn_value json) {
@@ -455,7 +451,7 @@ void anthropic_event(struct model_call *call, const char *name, tn_value json) {
         return;
     }
     if (strcmp(type, "message_start") == 0) {
-        reading_start_message(call, tn.value->get(json, "message"));
+        reading_start_message(call, tn_get(json, "message"));
         return;
     }
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
@@ -471,7 +467,7 @@ void anthropic_event(struct model_call *call, const char *name, tn_value json) {
 void anthropic_answer(struct model_call *call, tn_value json) {
     if (anthropic_has_type(json, "error")) {
         model_fail_service(call, json);
-    } else if (tn.value->kind(tn.value->get(json, "content")) != TN_ARRAY) {
+    } else if (tn.value->kind(tn_get(json, "content")) != TN_ARRAY) {
         model_fail_response(call, "an answer without the list `content`");
     } else {
         reading_start_message(call, json);

@@ -43,12 +43,12 @@ static bool anthropic_is_too_long(const char *message) {
 }
 
 static void anthropic_error(struct model_call *call, tn_value body, struct model_failure *failure) {
-    tn_value error = tn.value->get(body, "error");
+    tn_value error = tn_get(body, "error");
     const char *type = tn_get_text(error, "type", "");
-    const char *cause = tn_get_text(tn.value->get(error, "details"), "error_code", "");
+    const char *cause = tn_get_text(tn_get(error, "details"), "error_code", "");
     (void)call;
-    failure->type = tn.value->get(error, "type");
-    failure->message = tn.value->get(error, "message");
+    failure->type = tn_get(error, "type");
+    failure->message = tn_get(error, "message");
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (strcmp(classes[i].type, type) == 0) failure->code = classes[i].code;
     if (strcmp(failure->code, "INVALID_REQUEST") == 0 && anthropic_is_too_long(tn_get_text(error, "message", "")))
@@ -62,7 +62,7 @@ static void anthropic_error(struct model_call *call, tn_value body, struct model
 static tn_value anthropic_headers(const struct model_call *call) {
     tn_value betas = model_get_config(call, "beta");
     char joined[2048] = "";
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "anthropic-version", "2023-06-01");
     for (uint64_t i = 0, used = 0; i < tn.value->count(betas); i++) {
@@ -73,7 +73,7 @@ static tn_value anthropic_headers(const struct model_call *call) {
     }
     if (joined[0] != '\0') tn_put_text(builder, "anthropic-beta", joined);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 static void anthropic_start(struct model_call *call) {

@@ -36,7 +36,7 @@ static bool blocks_is_blank(tn_value text) {
 static void blocks_put_extra(const struct model_call *call, tn_builder *builder, tn_value part,
                              const char *const *names) {
     tn_value extra = model_get_extra(call, part);
-    for (; *names != NULL; names++) anthropic_put(builder, *names, tn.value->get(extra, *names));
+    for (; *names != NULL; names++) anthropic_put(builder, *names, tn_get(extra, *names));
 }
 
 /* Writes the citations without `file_id`, which the service does not accept in a request. */
@@ -47,7 +47,7 @@ static void blocks_put_citations(tn_builder *builder, tn_value citations) {
         tn_value key, value, citation = tn.value->at(citations, i);
         tn.value->begin(builder, TN_OBJECT);
         for (uint64_t k = 0; tn.value->entry(citation, k, &key, &value) == TN_OK; k++)
-            if (strcmp(tn_chars(key, NULL), "file_id") != 0) tn_put(builder, tn_chars(key, NULL), value);
+            if (strcmp(tn_chars(key, NULL), "file_id") != 0) tn_put_key(builder, key, value);
         tn.value->end(builder);
     }
     tn.value->end(builder);
@@ -58,14 +58,14 @@ static const char *const cacheable[] = {"cache_control", NULL};
 /* Returns a text block, or NULL if the text is blank. `part` may be NULL. */
 static tn_value blocks_build_text(const struct model_call *call, tn_value text, tn_value part) {
     if (blocks_is_blank(text)) return NULL;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "type", "text");
     tn_put(builder, "text", text);
-    blocks_put_citations(builder, tn.value->get(model_get_extra(call, part), "citations"));
+    blocks_put_citations(builder, tn_get(model_get_extra(call, part), "citations"));
     blocks_put_extra(call, builder, part, cacheable);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 static void blocks_put_source(tn_builder *builder, const struct model_media *media) {
@@ -116,7 +116,7 @@ static tn_value blocks_build_document(struct model_call *call, tn_value part, co
                    media->media_type != NULL ? media->media_type : "(unknown)");
         return NULL;
     }
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "type", "document");
     if (plain) {
@@ -128,11 +128,11 @@ static tn_value blocks_build_document(struct model_call *call, tn_value part, co
     } else {
         blocks_put_source(builder, media);
     }
-    anthropic_put(builder, "title", tn.value->get(part, "name"));
+    anthropic_put(builder, "title", tn_get(part, "name"));
     blocks_put_extra(call, builder, part, names);
     tn.value->end(builder);
     tn_release(text);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 static tn_value blocks_build_image(struct model_call *call, tn_value part, const struct model_media *media) {
@@ -145,20 +145,20 @@ static tn_value blocks_build_image(struct model_call *call, tn_value part, const
                    media->media_type != NULL ? media->media_type : "(unknown)");
         return NULL;
     }
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "type", "image");
     blocks_put_source(builder, media);
     blocks_put_extra(call, builder, part, cacheable);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* Returns the block for a part of a user's or a tool's message. NULL if there is nothing to send, or if the call has
  * failed. */
 static tn_value blocks_build_user_part(struct model_call *call, tn_value part) {
     bool image = anthropic_has_type(part, "image"), file = anthropic_has_type(part, "file");
-    if (anthropic_has_type(part, "text")) return blocks_build_text(call, tn.value->get(part, "text"), part);
+    if (anthropic_has_type(part, "text")) return blocks_build_text(call, tn_get(part, "text"), part);
     if (anthropic_has_type(part, "audio")) {
         model_fail(call, "UNSUPPORTED",
                    "a part is audio, which anthropic does not accept: transcribe it, or remove it");
@@ -198,11 +198,11 @@ static tn_value blocks_replace_id_characters(tn_value id) {
 }
 
 static tn_value blocks_build_tool_use(struct model_call *call, tn_value tool_call) {
-    tn_value extra = model_get_extra(call, tool_call), arguments = tn.value->get(tool_call, "arguments");
-    tn_builder *builder = tn.value->builder();
+    tn_value extra = model_get_extra(call, tool_call), arguments = tn_get(tool_call, "arguments");
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "type", "tool_use");
-    tn_put_take(builder, "id", blocks_replace_id_characters(tn.value->get(tool_call, "id")));
+    tn_put_take(builder, "id", blocks_replace_id_characters(tn_get(tool_call, "id")));
     tn_put_text(builder, "name", model_tool_name_to_service(call, tn_get_text(tool_call, "name", "")));
     if (tn.value->kind(arguments) == TN_OBJECT) {
         tn_put(builder, "input", arguments);
@@ -211,18 +211,18 @@ static tn_value blocks_build_tool_use(struct model_call *call, tn_value tool_cal
         anthropic_put(builder, "invalid_json", arguments);
         tn.value->end(builder);
     }
-    anthropic_put(builder, "caller", tn.value->get(extra, "caller"));
-    anthropic_put(builder, "toolset_name", tn.value->get(extra, "toolset_name"));
+    anthropic_put(builder, "caller", tn_get(extra, "caller"));
+    anthropic_put(builder, "toolset_name", tn_get(extra, "toolset_name"));
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* Returns NULL for thinking that has neither a signature nor redacted data, because the service refuses it. */
 static tn_value blocks_build_thinking(const struct model_call *call, tn_value part) {
-    tn_value extra = model_get_extra(call, part), signature = tn.value->get(extra, "signature");
-    tn_value redacted = tn.value->get(extra, "redacted"), text = tn.value->get(part, "text");
+    tn_value extra = model_get_extra(call, part), signature = tn_get(extra, "signature");
+    tn_value redacted = tn_get(extra, "redacted"), text = tn_get(part, "text");
     if (signature == NULL && redacted == NULL) return NULL;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "type", redacted != NULL ? "redacted_thinking" : "thinking");
     if (redacted != NULL) {
@@ -232,13 +232,13 @@ static tn_value blocks_build_thinking(const struct model_call *call, tn_value pa
         tn_put(builder, "signature", signature);
     }
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* The service accepts no media in assistant messages: media of another model is replaced by the text "[image]", … */
 static tn_value blocks_build_assistant_part(const struct model_call *call, tn_value part) {
     if (tn.value->kind(part) == TN_STRING) return blocks_build_text(call, part, NULL);
-    if (anthropic_has_type(part, "text")) return blocks_build_text(call, tn.value->get(part, "text"), part);
+    if (anthropic_has_type(part, "text")) return blocks_build_text(call, tn_get(part, "text"), part);
     if (anthropic_has_type(part, "reasoning")) return blocks_build_thinking(call, part);
     if (!anthropic_has_type(part, "image") && !anthropic_has_type(part, "file") && !anthropic_has_type(part, "audio"))
         return NULL;
@@ -256,38 +256,38 @@ static tn_value blocks_get_part(tn_value content, uint64_t index) {
 
 static tn_value blocks_lookup_call_by_id(tn_value calls, tn_value id) {
     for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++)
-        if (tn.value->equal(tn.value->get(tn.value->at(calls, i), "id"), id)) return tn.value->at(calls, i);
+        if (tn.value->equal(tn_get(tn.value->at(calls, i), "id"), id)) return tn.value->at(calls, i);
     return NULL;
 }
 
 /* Adds the blocks in their original order. Returns false, and adds nothing, if the message was edited. */
 static bool turns_add_in_order(struct turns *turns, tn_value message) {
     struct model_call *call = turns->call;
-    tn_value blocks = tn.value->get(model_get_extra(call, message), "blocks"), list = tn.value->get(blocks, "list");
-    tn_value content = tn.value->get(message, "content"), calls = tn_message_calls(message);
+    tn_value blocks = tn_get(model_get_extra(call, message), "blocks"), list = tn_get(blocks, "list");
+    tn_value content = tn_get(message, "content"), calls = tn_message_calls(message);
     uint64_t parts = tn.value->count(content), length = 0;
     if (tn_chars(content, &length) != NULL) parts = length > 0 ? 1 : 0; /* a text is one part */
     int64_t left = (int64_t)tn.value->count(calls);
     if (tn.value->kind(list) != TN_ARRAY || tn_get_int(blocks, "parts", -1) != (int64_t)parts) return false;
     for (uint64_t i = 0, count = tn.value->count(list); i < count; i++)
-        if (blocks_lookup_call_by_id(calls, tn.value->get(tn.value->at(list, i), "call")) != NULL) left--;
+        if (blocks_lookup_call_by_id(calls, tn_get(tn.value->at(list, i), "call")) != NULL) left--;
     if (left != 0) return false;
     for (uint64_t i = 0, count = tn.value->count(list); i < count; i++) {
-        tn_value item = tn.value->at(list, i), tool_call = blocks_lookup_call_by_id(calls, tn.value->get(item, "call"));
+        tn_value item = tn.value->at(list, i), tool_call = blocks_lookup_call_by_id(calls, tn_get(item, "call"));
         int64_t part = tn_get_int(item, "part", -1);
         if (tool_call != NULL)
             (void)tn_append_take(&turns->rest, blocks_build_tool_use(call, tool_call));
         else if (part >= 0)
             (void)tn_append_take(&turns->rest,
                                  blocks_build_assistant_part(call, blocks_get_part(content, (uint64_t)part)));
-        else if (tn.value->get(item, "type") != NULL)
+        else if (tn_get(item, "type") != NULL)
             (void)tn_append_take(&turns->rest, tn_retain(item));
     }
     return true;
 }
 
 static void turns_add_assistant(struct turns *turns, tn_value message) {
-    tn_value content = tn.value->get(message, "content"), calls = tn_message_calls(message);
+    tn_value content = tn_get(message, "content"), calls = tn_message_calls(message);
     if (turns_add_in_order(turns, message)) return;
     uint64_t parts = tn.value->kind(content) == TN_STRING ? 1 : tn.value->count(content);
     for (uint64_t i = 0; i < parts; i++)
@@ -299,7 +299,7 @@ static void turns_add_assistant(struct turns *turns, tn_value message) {
 /* ---- User messages ---- */
 
 static void turns_add_user(struct turns *turns, tn_value message) {
-    tn_value content = tn.value->get(message, "content");
+    tn_value content = tn_get(message, "content");
     if (tn.value->kind(content) == TN_STRING)
         (void)tn_append_take(&turns->rest, blocks_build_text(turns->call, content, message));
     for (uint64_t i = 0, count = tn.value->kind(content) == TN_ARRAY ? tn.value->count(content) : 0; i < count; i++)
@@ -307,14 +307,14 @@ static void turns_add_user(struct turns *turns, tn_value message) {
 }
 
 static void turns_add_result(struct turns *turns, tn_value message) {
-    tn_value content = tn.value->get(message, "content"), id = tn.value->get(message, "tool_call_id"), blocks = NULL;
+    tn_value content = tn_get(message, "content"), id = tn_get(message, "tool_call_id"), blocks = NULL;
     if (tn.value->kind(id) != TN_STRING) {
         model_fail_request(turns->call,
                            "a message of type tool has no `tool_call_id`: it answers one call of the ai message "
                            "before it");
         return;
     }
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "type", "tool_result");
     tn_put_take(builder, "tool_use_id", blocks_replace_id_characters(id));
@@ -325,7 +325,7 @@ static void turns_add_result(struct turns *turns, tn_value message) {
     if (strcmp(tn_get_text(message, "status", "ok"), "error") == 0) tn_put_bool(builder, "is_error", 1);
     blocks_put_extra(turns->call, builder, message, cacheable);
     tn.value->end(builder);
-    (void)tn_append_take(&turns->first, tn.value->finish(builder));
+    (void)tn_append_take(&turns->first, tn_finish(builder));
 }
 
 /* ---- Turns ---- */
@@ -378,7 +378,7 @@ static tn_value blocks_tag_system_text(tn_value text) {
 /* The user's turn continues: moves the texts in `late` into it, between <system> tags. */
 static void turns_append_late(struct turns *turns) {
     for (uint64_t i = 0, count = tn.value->count(turns->late); i < count; i++) {
-        tn_value block = tn.value->at(turns->late, i), tagged = blocks_tag_system_text(tn.value->get(block, "text"));
+        tn_value block = tn.value->at(turns->late, i), tagged = blocks_tag_system_text(tn_get(block, "text"));
         (void)tn_append_take(&turns->rest, blocks_build_text(turns->call, tagged, NULL));
         tn_release(tagged);
     }
@@ -399,7 +399,7 @@ static void turns_change_side(struct turns *turns, enum side side) {
 
 static void turns_add_system(struct turns *turns, tn_value message) {
     tn_value mode = model_get_config(turns->call, "late_system");
-    tn_value text = tn_content_text(tn.value->get(message, "content"));
+    tn_value text = tn_content_text(tn_get(message, "content"));
     bool separate = mode != NULL && strcmp(tn_chars(mode, NULL), "system") == 0 && turns->side == SIDE_USER &&
                     (turns->first != NULL || turns->rest != NULL);
     if (!blocks_is_blank(text)) {
@@ -426,13 +426,13 @@ static uint64_t blocks_put_system(const struct model_call *call, tn_builder *bui
     tn_value blocks = NULL;
     uint64_t total = tn.value->count(call->messages);
     for (; count + 1 < total && blocks_is_system(tn.value->at(call->messages, count)); count++) {
-        tn_value message = tn.value->at(call->messages, count), content = tn.value->get(message, "content");
+        tn_value message = tn.value->at(call->messages, count), content = tn_get(message, "content");
         if (tn.value->kind(content) == TN_STRING)
             (void)tn_append_take(&blocks, blocks_build_text(call, content, message));
         for (uint64_t i = 0; tn.value->kind(content) == TN_ARRAY && i < tn.value->count(content); i++) {
             tn_value part = tn.value->at(content, i);
             if (anthropic_has_type(part, "text"))
-                (void)tn_append_take(&blocks, blocks_build_text(call, tn.value->get(part, "text"), part));
+                (void)tn_append_take(&blocks, blocks_build_text(call, tn_get(part, "text"), part));
         }
     }
     if (blocks != NULL) tn_put_take(builder, "system", blocks);

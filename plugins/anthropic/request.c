@@ -10,7 +10,7 @@
 
 /* Writes a schema of arguments. The service requires an object. */
 static void anthropic_put_input_schema(tn_builder *builder, tn_value schema) {
-    if (tn.value->kind(schema) == TN_OBJECT && tn.value->get(schema, "type") != NULL) {
+    if (tn.value->kind(schema) == TN_OBJECT && tn_get(schema, "type") != NULL) {
         tn_put(builder, "input_schema", schema);
         return;
     }
@@ -18,7 +18,7 @@ static void anthropic_put_input_schema(tn_builder *builder, tn_value schema) {
     tn_put_text(builder, "type", "object");
     for (uint64_t i = 0, count = tn.value->count(schema); i < count; i++) {
         tn_value key, value;
-        if (tn.value->entry(schema, i, &key, &value) == TN_OK) tn_put(builder, tn_chars(key, NULL), value);
+        if (tn.value->entry(schema, i, &key, &value) == TN_OK) tn_put_key(builder, key, value);
     }
     tn.value->end(builder);
 }
@@ -29,7 +29,7 @@ static void anthropic_put_tool_extra(const struct model_call *call, tn_builder *
     for (uint64_t i = 0; tn.value->entry(extra, i, &key, &value) == TN_OK; i++) {
         const char *name = tn_chars(key, NULL);
         if (strcmp(name, "name") != 0 && strcmp(name, "description") != 0 && strcmp(name, "input_schema") != 0)
-            tn_put(builder, name, value);
+            tn_put_key(builder, key, value);
     }
 }
 
@@ -50,8 +50,8 @@ static void anthropic_put_tools(struct model_call *call, tn_builder *builder) {
         tn_value tool = tn.value->at(call->tools, i);
         tn.value->begin(builder, TN_OBJECT);
         tn_put_text(builder, "name", model_tool_name_to_service(call, tn_get_text(tool, "name", "")));
-        anthropic_put(builder, "description", tn.value->get(tool, "description"));
-        anthropic_put_input_schema(builder, tn.value->get(tool, "input_schema"));
+        anthropic_put(builder, "description", tn_get(tool, "description"));
+        anthropic_put_input_schema(builder, tn_get(tool, "input_schema"));
         anthropic_put_tool_extra(call, builder, tool);
         tn.value->end(builder);
     }
@@ -102,7 +102,7 @@ static void anthropic_put_tool_choice(struct model_call *call, tn_builder *build
 
 /* Writes {effort?, format?}: the effort and the schema of the answer. */
 static void anthropic_put_output(const struct model_call *call, tn_builder *builder) {
-    tn_value effort = tn.value->get(model_get_option(call, "reasoning"), "effort");
+    tn_value effort = tn_get(model_get_option(call, "reasoning"), "effort");
     bool has_format =
         call->schema != NULL && !anthropic_uses_answer_tool(call) && tn.value->kind(call->schema) == TN_OBJECT;
     bool has_effort =
@@ -171,8 +171,8 @@ static void anthropic_put_container(const struct model_call *call, tn_builder *b
     if (count == 0 || tn_message_is(tn.value->at(call->messages, count - 1), "user")) return;
     while (count > 0 && !tn_message_is(tn.value->at(call->messages, count - 1), "ai")) count--;
     if (count == 0) return;
-    tn_value container = tn.value->get(model_get_extra(call, tn.value->at(call->messages, count - 1)), "container");
-    anthropic_put(builder, "container", tn.value->get(container, "id"));
+    tn_value container = tn_get(model_get_extra(call, tn.value->at(call->messages, count - 1)), "container");
+    anthropic_put(builder, "container", tn_get(container, "id"));
 }
 
 static void anthropic_refuse_unsupported(struct model_call *call) {
@@ -194,7 +194,7 @@ static void anthropic_refuse_unsupported(struct model_call *call) {
 
 tn_value anthropic_request(struct model_call *call) {
     anthropic_refuse_unsupported(call);
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "model", call->model->name);
     tn_put_int(builder, "max_tokens", anthropic_max_tokens(call));
@@ -213,5 +213,5 @@ tn_value anthropic_request(struct model_call *call) {
     anthropic_put_container(call, builder);
     anthropic_put(builder, "metadata", model_get_config(call, "metadata"));
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }

@@ -44,22 +44,22 @@ static bool structure_is_enforced(const char *keyword, tn_value value, const cha
 static tn_value structure_constraints_text(tn_value schema, const char *type) {
     tn_value key, value;
     bool any = false;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     for (uint64_t i = 0; tn.value->entry(schema, i, &key, &value) == TN_OK; i++) {
         if (structure_is_enforced(tn_chars(key, NULL), value, type)) continue;
-        tn_put(builder, tn_chars(key, NULL), value);
+        tn_put_key(builder, key, value);
         any = true;
     }
     tn.value->end(builder);
-    tn_value constraints = tn.value->finish(builder), text = any ? tn.value->to_json(constraints) : NULL;
+    tn_value constraints = tn_finish(builder), text = any ? tn_to_json(constraints) : NULL;
     tn_release(constraints);
     return text;
 }
 
 static void structure_put_description(tn_builder *builder, tn_value schema, const char *type) {
     uint64_t original_length = 0, added_length = 0;
-    tn_value described = tn.value->get(schema, "description"), constraints = structure_constraints_text(schema, type);
+    tn_value described = tn_get(schema, "description"), constraints = structure_constraints_text(schema, type);
     const char *original = tn_chars(described, &original_length), *added = tn_chars(constraints, &added_length);
     char *joined = added != NULL ? tn.core->alloc(tn.host, original_length + added_length + 2) : NULL;
     if (joined == NULL) {
@@ -82,8 +82,12 @@ static void structure_put_map(struct structure *out, const char *name, tn_value 
     tn_value key, value;
     if (tn.value->kind(schemas) != TN_OBJECT) return;
     tn_put_begin(out->builder, name, TN_OBJECT);
-    for (uint64_t i = 0; tn.value->entry(schemas, i, &key, &value) == TN_OK; i++)
-        structure_put_schema(out, tn_chars(key, NULL), value, NULL, depth);
+    for (uint64_t i = 0; tn.value->entry(schemas, i, &key, &value) == TN_OK; i++) {
+        uint64_t length;
+        const char *text = tn_chars(key, &length);
+        tn.value->key(out->builder, text, length);
+        structure_put_schema(out, NULL, value, NULL, depth);
+    }
     tn.value->end(out->builder);
 }
 
@@ -106,14 +110,14 @@ static void structure_put_types(struct structure *out, tn_value schema, tn_value
 }
 
 static void structure_put_object(struct structure *out, tn_value schema, int depth) {
-    tn_value properties = tn.value->get(schema, "properties");
+    tn_value properties = tn_get(schema, "properties");
     if (tn.value->kind(properties) == TN_OBJECT) {
         structure_put_map(out, "properties", properties, depth);
     } else {
         tn_put_begin(out->builder, "properties", TN_OBJECT);
         tn.value->end(out->builder);
     }
-    anthropic_put(out->builder, "required", tn.value->get(schema, "required"));
+    anthropic_put(out->builder, "required", tn_get(schema, "required"));
     tn_put_bool(out->builder, "additionalProperties", 0);
 }
 
@@ -123,42 +127,41 @@ static void structure_put_schema(struct structure *out, const char *key, tn_valu
         tn_put(out->builder, key, schema);
         return;
     }
-    tn_value types = tn.value->get(schema, "type");
+    tn_value types = tn_get(schema, "type");
     bool chosen = type != NULL, several = !chosen && tn.value->kind(types) == TN_ARRAY;
-    bool literal = tn.value->get(schema, "enum") != NULL || tn.value->get(schema, "const") != NULL;
+    bool literal = tn_get(schema, "enum") != NULL || tn_get(schema, "const") != NULL;
     if (type == NULL) type = tn_chars(types, NULL);
     tn_put_begin(out->builder, key, TN_OBJECT);
     if (!chosen) { /* written once, not for each type */
-        structure_put_map(out, "$defs", tn.value->get(schema, "$defs"), depth + 1);
-        structure_put_map(out, "definitions", tn.value->get(schema, "definitions"), depth + 1);
-        anthropic_put(out->builder, "$ref", tn.value->get(schema, "$ref"));
+        structure_put_map(out, "$defs", tn_get(schema, "$defs"), depth + 1);
+        structure_put_map(out, "definitions", tn_get(schema, "definitions"), depth + 1);
+        anthropic_put(out->builder, "$ref", tn_get(schema, "$ref"));
     }
     if (several && !literal) {
         structure_put_types(out, schema, types, depth + 1);
-    } else if (tn.value->get(schema, "$ref") == NULL) {
-        if (tn.value->get(schema, "enum") != NULL) tn_put(out->builder, "enum", tn.value->get(schema, "enum"));
-        if (tn.value->get(schema, "const") != NULL) tn_put(out->builder, "const", tn.value->get(schema, "const"));
+    } else if (tn_get(schema, "$ref") == NULL) {
+        if (tn_get(schema, "enum") != NULL) tn_put(out->builder, "enum", tn_get(schema, "enum"));
+        if (tn_get(schema, "const") != NULL) tn_put(out->builder, "const", tn_get(schema, "const"));
         if (type != NULL && !literal) tn_put_text(out->builder, "type", type);
-        if (!chosen) anthropic_put(out->builder, "title", tn.value->get(schema, "title"));
+        if (!chosen) anthropic_put(out->builder, "title", tn_get(schema, "title"));
         structure_put_description(out->builder, schema, type);
-        structure_put_list(out, "anyOf", tn.value->get(schema, "anyOf"), depth + 1);
-        if (tn.value->get(schema, "anyOf") == NULL)
-            structure_put_list(out, "anyOf", tn.value->get(schema, "oneOf"), depth + 1);
-        structure_put_list(out, "allOf", tn.value->get(schema, "allOf"), depth + 1);
+        structure_put_list(out, "anyOf", tn_get(schema, "anyOf"), depth + 1);
+        if (tn_get(schema, "anyOf") == NULL) structure_put_list(out, "anyOf", tn_get(schema, "oneOf"), depth + 1);
+        structure_put_list(out, "allOf", tn_get(schema, "allOf"), depth + 1);
         if (type != NULL && strcmp(type, "object") == 0) structure_put_object(out, schema, depth + 1);
-        if (tn.value->get(schema, "items") != NULL && type != NULL && strcmp(type, "array") == 0)
-            structure_put_schema(out, "items", tn.value->get(schema, "items"), NULL, depth + 1);
+        if (tn_get(schema, "items") != NULL && type != NULL && strcmp(type, "array") == 0)
+            structure_put_schema(out, "items", tn_get(schema, "items"), NULL, depth + 1);
         if (type != NULL && strcmp(type, "string") == 0 &&
-            structure_is_enforced("format", tn.value->get(schema, "format"), type))
-            tn_put(out->builder, "format", tn.value->get(schema, "format"));
-        if (structure_is_enforced("minItems", tn.value->get(schema, "minItems"), type))
-            anthropic_put(out->builder, "minItems", tn.value->get(schema, "minItems"));
+            structure_is_enforced("format", tn_get(schema, "format"), type))
+            tn_put(out->builder, "format", tn_get(schema, "format"));
+        if (structure_is_enforced("minItems", tn_get(schema, "minItems"), type))
+            anthropic_put(out->builder, "minItems", tn_get(schema, "minItems"));
     }
     tn.value->end(out->builder);
 }
 
 tn_value anthropic_convert_schema(tn_value schema) {
-    struct structure out = {tn.value->builder(), STRUCTURE_SCHEMAS_MAX};
+    struct structure out = {tn_builder_new(), STRUCTURE_SCHEMAS_MAX};
     structure_put_schema(&out, NULL, schema, NULL, 0);
-    return tn.value->finish(out.builder);
+    return tn_finish(out.builder);
 }

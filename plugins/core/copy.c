@@ -26,7 +26,7 @@ struct transform {
 };
 
 static int32_t transform_create(tn_value config, tn_binder *binder, void **self) {
-    tn_value mapping = tn.value->get(config, "mapping");
+    tn_value mapping = tn_get(config, "mapping");
     uint64_t count = tn.value->count(mapping);
     struct transform *transform = core_alloc_zeroed(sizeof(*transform) + count * sizeof(transform->pairs[0]));
     if (transform == NULL) return TN_NO_MEMORY;
@@ -34,8 +34,8 @@ static int32_t transform_create(tn_value config, tn_binder *binder, void **self)
     for (uint64_t i = 0; i < count && status == TN_OK; i++) {
         tn_value from, to;
         status = tn.value->entry(mapping, i, &to, &from);
-        if (status == TN_OK) status = tn.task->bind_read(binder, tn_chars(from, NULL), &transform->pairs[i].from);
-        if (status == TN_OK) status = tn.task->bind_write(binder, tn_chars(to, NULL), &transform->pairs[i].to);
+        if (status == TN_OK) status = tn.task->bind_read(binder, tn_chars(from, NULL), TN_Z, &transform->pairs[i].from);
+        if (status == TN_OK) status = tn.task->bind_write(binder, tn_chars(to, NULL), TN_Z, &transform->pairs[i].to);
         transform->count = i + 1;
     }
     if (status == TN_OK)

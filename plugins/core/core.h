@@ -10,18 +10,13 @@
 #include <tenon/easy.h>
 #include <tenon/util/build.h>
 
-/* Returns TN_OK if the host provides `interface`. If it is NULL, refuses to create the node and returns the failure. */
-int32_t core_require_interface(const void *interface, tn_binder *binder, const char *id);
 /* Refuses to create the node with INVALID_CONFIG. Returns the status that create must return. */
-int32_t core_refuse(tn_binder *binder, const char *message);
+int32_t core_refuse(const char *message);
 
 /* Returns zeroed memory. NULL if allocation fails. */
 void *core_alloc_zeroed(uint64_t size);
 void core_release(void *memory);
 
-/* Ends the task with the error object that an interface or a called component returned. `code` is used if the error has
- * no code. Returns TN_FAILED. */
-int32_t core_fail_with(tn_task task, int32_t status, tn_value error, const char *code);
 /* Ends a cancelled task. Returns TN_FAILED. */
 int32_t core_fail_cancelled(tn_task task);
 

@@ -51,7 +51,7 @@ static int32_t delay_start(void *self, tn_task task, tn_value input) {
     waiting->previous = delay->newest;
     *(delay->newest != NULL ? &delay->newest->next : &delay->oldest) = waiting;
     delay->newest = waiting;
-    waiting->post = tn.core->post(tn.host, delay->ms, delay_on_timer, waiting);
+    waiting->post = tn_post(delay->ms, delay_on_timer, waiting);
     if (waiting->post != 0) return TN_OK;
     delay_free_waiting(waiting);
     return TN_NO_MEMORY;

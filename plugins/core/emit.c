@@ -21,14 +21,12 @@ struct emit {
 
 static int32_t emit_create(tn_value config, tn_binder *binder, void **self) {
     const char *each = tn_get_text(config, "each", NULL), *value = tn_get_text(config, "value", NULL);
-    int32_t status = core_require_interface(tn.eval, binder, TN_EVAL_DRAFT);
-    if (status != TN_OK) return status;
     if ((each == NULL) == (value == NULL))
-        return core_refuse(binder, "set either `value` (one event) or `each` (a list of events)");
+        return core_refuse("set either `value` (one event) or `each` (a list of events)");
     struct emit *emit = core_alloc_zeroed(sizeof(*emit));
     if (emit == NULL) return TN_NO_MEMORY;
     emit->each = each != NULL;
-    status = tn.eval->bind_expression(binder, each != NULL ? each : value, &emit->expression);
+    int32_t status = tn.eval->bind_expression(binder, each != NULL ? each : value, TN_Z, &emit->expression);
     if (status == TN_OK)
         *self = emit;
     else

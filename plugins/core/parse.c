@@ -14,17 +14,16 @@ struct parse {
 };
 
 static int32_t parse_create(tn_value config, tn_binder *binder, void **self) {
-    tn_value schema = tn.value->get(config, "schema");
-    int32_t status = schema != NULL ? core_require_interface(tn.eval, binder, TN_EVAL_DRAFT) : TN_OK;
-    if (status != TN_OK) return status;
+    tn_value schema = tn_get(config, "schema");
     struct parse *parse = core_alloc_zeroed(sizeof(*parse));
     if (parse == NULL) return TN_NO_MEMORY;
     parse->json = strcmp(tn_get_text(config, "as", "json"), "json") == 0;
     parse->schema = TN_UNBOUND;
-    if (schema != NULL && !parse->json)
-        status = core_refuse(binder, "`schema` requires `as: json`; a text is not checked");
-    if (status == TN_OK) status = tn.task->bind_read(binder, tn_get_text(config, "input_key", ""), &parse->input);
-    if (status == TN_OK) status = tn.task->bind_write(binder, tn_get_text(config, "output_key", ""), &parse->output);
+    int32_t status = TN_OK;
+    if (schema != NULL && !parse->json) status = core_refuse("`schema` requires `as: json`; a text is not checked");
+    if (status == TN_OK) status = tn.task->bind_read(binder, tn_get_text(config, "input_key", ""), TN_Z, &parse->input);
+    if (status == TN_OK)
+        status = tn.task->bind_write(binder, tn_get_text(config, "output_key", ""), TN_Z, &parse->output);
     if (status == TN_OK && schema != NULL) status = tn.eval->bind_schema(binder, schema, &parse->schema);
     if (status == TN_OK)
         *self = parse;
@@ -53,11 +52,11 @@ static tn_value parse_find_message(tn_value from) {
 static tn_value parse_join_parts(tn_value parts) {
     uint64_t count = tn.value->count(parts), size = 0, used = 0, length;
     for (uint64_t i = 0; i < count; i++)
-        if (tn_chars(tn.value->get(tn.value->at(parts, i), "text"), &length) != NULL) size += length;
+        if (tn_chars(tn_get(tn.value->at(parts, i), "text"), &length) != NULL) size += length;
     char *text = core_alloc_zeroed(size + 1);
     if (text == NULL) return NULL;
     for (uint64_t i = 0; i < count; i++) {
-        const char *part = tn_chars(tn.value->get(tn.value->at(parts, i), "text"), &length);
+        const char *part = tn_chars(tn_get(tn.value->at(parts, i), "text"), &length);
         if (part == NULL) continue;
         memcpy(text + used, part, length);
         used += length;
@@ -70,7 +69,7 @@ static tn_value parse_join_parts(tn_value parts) {
 /* Returns a new reference to a string. NULL if `from` contains no text. */
 static tn_value parse_find_text(tn_value from) {
     tn_value found = parse_find_message(from);
-    if (tn.value->kind(found) == TN_OBJECT) found = tn.value->get(found, "content");
+    if (tn.value->kind(found) == TN_OBJECT) found = tn_get(found, "content");
     if (tn.value->kind(found) == TN_STRING) return tn_retain(found);
     return tn.value->kind(found) == TN_ARRAY && found != from ? parse_join_parts(found) : NULL;
 }
@@ -102,9 +101,10 @@ static void parse_strip_fence(const char **text, const char **end) {
 static tn_value parse_json(const struct parse *parse, tn_task task, tn_value text) {
     uint64_t length;
     const char *start = tn_chars(text, &length), *end = start + length;
-    tn_value result = NULL, error = NULL;
+    tn_value result, error = NULL;
     parse_strip_fence(&start, &end);
-    if (tn.value->from_json(start, (uint64_t)(end - start), &result) != TN_OK) {
+    result = tn_from_json(start, (uint64_t)(end - start));
+    if (result == NULL) {
         char message[192];
         int shown = (int)tn_utf8_cut(start, (uint64_t)(end - start), 60);
         (void)snprintf(message, sizeof(message), "expected JSON; found a text that starts with `%.*s`", shown, start);
@@ -114,8 +114,10 @@ static tn_value parse_json(const struct parse *parse, tn_task task, tn_value tex
     if (parse->schema == TN_UNBOUND) return result;
     int32_t status = tn.eval->validate(task, parse->schema, result, &error);
     if (status == TN_OK) return result;
-    (void)core_fail_with(task, status, error, "PARSE");
-    tn_release(error);
+    if (status == TN_FAILED)
+        (void)tn_fail_take(task, error);
+    else
+        (void)tn_fail(task, "PARSE", "the JSON could not be checked against the schema");
     tn_release(result);
     return NULL;
 }

@@ -20,26 +20,24 @@ struct prompt {
 
 static int32_t prompt_bind(struct prompt_part *part, tn_value message, tn_binder *binder) {
     const char *from = tn_get_text(message, "from", NULL);
-    if (from != NULL) return tn.task->bind_read(binder, from, &part->template);
-    part->type = tn.value->get(message, "type");
-    return tn.eval->bind_template(binder, tn_get_text(message, "content", ""), &part->template);
+    if (from != NULL) return tn.task->bind_read(binder, from, TN_Z, &part->template);
+    part->type = tn_get(message, "type");
+    return tn.eval->bind_template(binder, tn_get_text(message, "content", ""), TN_Z, &part->template);
 }
 
 static int32_t prompt_create(tn_value config, tn_binder *binder, void **self) {
     const char *template = tn_get_text(config, "template", NULL);
-    tn_value messages = tn.value->get(config, "messages");
-    int32_t status = core_require_interface(tn.eval, binder, TN_EVAL_DRAFT);
-    if (status != TN_OK) return status;
+    tn_value messages = tn_get(config, "messages");
     if ((template == NULL) == (messages == NULL))
-        return core_refuse(binder,
-                           "set either `template` (the result is a text) or `messages` (the result is messages)");
+        return core_refuse("set either `template` (the result is a text) or `messages` (the result is messages)");
     uint64_t count = template != NULL ? 1 : tn.value->count(messages);
     struct prompt *prompt = core_alloc_zeroed(sizeof(*prompt) + count * sizeof(prompt->parts[0]));
     if (prompt == NULL) return TN_NO_MEMORY;
     prompt->text = template != NULL;
     prompt->count = count;
-    status = tn.task->bind_write(binder, tn_get_text(config, "output_key", ""), &prompt->output);
-    if (status == TN_OK && prompt->text) status = tn.eval->bind_template(binder, template, &prompt->parts[0].template);
+    int32_t status = tn.task->bind_write(binder, tn_get_text(config, "output_key", ""), TN_Z, &prompt->output);
+    if (status == TN_OK && prompt->text)
+        status = tn.eval->bind_template(binder, template, TN_Z, &prompt->parts[0].template);
     for (uint64_t i = 0; i < count && status == TN_OK && !prompt->text; i++)
         status = prompt_bind(&prompt->parts[i], tn.value->at(messages, i), binder);
     if (status == TN_OK)
@@ -78,12 +76,12 @@ static int32_t prompt_start(void *self, tn_task task, tn_value input) {
         result = tn_render(task, prompt->parts[0].template, NULL);
         if (result == NULL) return TN_FAILED;
     } else {
-        tn_builder *out = tn.value->builder();
+        tn_builder *out = tn_builder_new();
         tn.value->begin(out, TN_ARRAY);
         for (uint64_t i = 0; i < prompt->count && status == TN_OK; i++)
             status = prompt_add_part(&prompt->parts[i], task, out);
         tn.value->end(out);
-        result = tn.value->finish(out);
+        result = tn_finish(out);
         if (status != TN_OK) {
             tn_release(result);
             return status;

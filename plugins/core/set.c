@@ -16,21 +16,21 @@ struct set {
 };
 
 static int32_t set_bind(struct set_value *value, tn_value name, tn_value from, tn_binder *binder) {
-    const char *text = tn_chars(from, NULL);
+    uint64_t length, channel_length;
+    const char *text = tn_chars(from, &length), *channel = tn_chars(name, &channel_length);
     value->expression = TN_UNBOUND;
     value->literal = from;
-    int32_t status = tn.task->bind_write(binder, tn_chars(name, NULL), &value->channel);
+    int32_t status = tn.task->bind_write(binder, channel, channel_length, &value->channel);
     if (status != TN_OK || text == NULL) return status;
-    return tn.eval->bind_expression(binder, text, &value->expression);
+    return tn.eval->bind_expression(binder, text, length, &value->expression);
 }
 
 static int32_t set_create(tn_value config, tn_binder *binder, void **self) {
-    tn_value values = tn.value->get(config, "values");
+    tn_value values = tn_get(config, "values");
     uint64_t count = tn.value->count(values);
-    int32_t status = core_require_interface(tn.eval, binder, TN_EVAL_DRAFT);
-    if (status != TN_OK) return status;
     struct set *set = core_alloc_zeroed(sizeof(*set) + count * sizeof(set->values[0]));
     if (set == NULL) return TN_NO_MEMORY;
+    int32_t status = TN_OK;
     set->count = count;
     for (uint64_t i = 0; i < count && status == TN_OK; i++) {
         tn_value name, from;

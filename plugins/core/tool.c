@@ -24,23 +24,23 @@ struct tool_call {
 };
 
 static int32_t tool_bind_argument(struct tool_argument *argument, tn_value name, tn_value from, tn_binder *binder) {
-    const char *text = tn_chars(from, NULL);
+    uint64_t length;
+    const char *text = tn_chars(from, &length);
     *argument = (struct tool_argument){name, TN_UNBOUND, from};
-    return text != NULL ? tn.eval->bind_expression(binder, text, &argument->expression) : TN_OK;
+    return text != NULL ? tn.eval->bind_expression(binder, text, length, &argument->expression) : TN_OK;
 }
 
 static int32_t tool_create(tn_value config, tn_binder *binder, void **self) {
-    tn_value arguments = tn.value->get(config, "arguments");
+    tn_value arguments = tn_get(config, "arguments");
     const char *output = tn_get_text(config, "output_key", NULL);
     uint64_t count = tn.value->count(arguments);
-    int32_t status = core_require_interface(tn.eval, binder, TN_EVAL_DRAFT);
-    if (status != TN_OK) return status;
     struct tool *tool = core_alloc_zeroed(sizeof(*tool) + count * sizeof(tool->arguments[0]));
     if (tool == NULL) return TN_NO_MEMORY;
     tool->count = count;
     tool->output = TN_UNBOUND;
-    status = tn.task->bind_call(binder, "tool", tn_get_text(config, "tool", ""), NULL, &tool->callee);
-    if (status == TN_OK && output != NULL) status = tn.task->bind_write(binder, output, &tool->output);
+    int32_t status =
+        tn.task->bind_call(binder, "tool", TN_Z, tn_get_text(config, "tool", ""), TN_Z, NULL, &tool->callee);
+    if (status == TN_OK && output != NULL) status = tn.task->bind_write(binder, output, TN_Z, &tool->output);
     for (uint64_t i = 0; i < count && status == TN_OK; i++) {
         tn_value name, from;
         status = tn.value->entry(arguments, i, &name, &from);
@@ -53,7 +53,7 @@ static int32_t tool_create(tn_value config, tn_binder *binder, void **self) {
     return status;
 }
 
-static void tool_on_result(void *user, int32_t status, tn_value result) {
+static int32_t tool_on_result(void *user, int32_t status, tn_value result) {
     struct tool_call *call = user;
     const struct tool *tool = call->tool;
     tn_task task = call->task;
@@ -61,7 +61,7 @@ static void tool_on_result(void *user, int32_t status, tn_value result) {
     if (status == TN_CANCELLED) {
         (void)core_fail_cancelled(task);
     } else if (status != TN_OK) {
-        (void)core_fail_with(task, status, result, "TOOL_FAILED");
+        (void)tn_fail_with(task, result);
     } else {
         status = tool->output != TN_UNBOUND ? tn.task->write(task, tool->output, result) : TN_OK;
         if (status == TN_OK)
@@ -69,11 +69,12 @@ static void tool_on_result(void *user, int32_t status, tn_value result) {
         else
             (void)tn_fail(task, "CHANNEL", "the channel did not accept the tool's result");
     }
+    return TN_OK;
 }
 
 /* Returns NULL if the task has failed. */
 static tn_value tool_build_arguments(const struct tool *tool, tn_task task) {
-    tn_builder *arguments = tn.value->builder();
+    tn_builder *arguments = tn_builder_new();
     bool ok = true;
     tn.value->begin(arguments, TN_OBJECT);
     for (uint64_t i = 0; i < tool->count && ok; i++) {
@@ -81,10 +82,10 @@ static tn_value tool_build_arguments(const struct tool *tool, tn_task task) {
         tn_value value =
             argument->expression == TN_UNBOUND ? tn_retain(argument->literal) : tn_evaluate(task, argument->expression);
         ok = value != NULL;
-        if (ok) tn_put_take(arguments, tn_chars(argument->name, NULL), value);
+        if (ok) tn_put_key_take(arguments, argument->name, value);
     }
     tn.value->end(arguments);
-    tn_value result = tn.value->finish(arguments);
+    tn_value result = tn_finish(arguments);
     if (ok) return result;
     tn_release(result);
     return NULL;
@@ -99,7 +100,7 @@ static int32_t tool_start(void *self, tn_task task, tn_value input) {
     int32_t status = TN_NO_MEMORY;
     if (call != NULL) {
         *call = (struct tool_call){tool, task};
-        status = tn.task->call(task, tool->callee, arguments, tool_on_result, call);
+        status = tn.task->call(task, tool->callee, arguments, NULL, tool_on_result, call, NULL);
     }
     tn_release(arguments);
     if (status != TN_OK && call != NULL) core_release(call);

@@ -5,11 +5,11 @@
 #include "answer.h"
 #include "fill.h"
 #include "idempotency.h"
-#include <tenon/graph.h>
 #include <tenon/util/build.h>
 
-const tn_http_draft *define_http;
-const tn_poll_draft *define_poll;
+const tn_http_1 *define_http;
+const tn_poll_1 *define_poll;
+const tn_graph_draft *define_graph;
 const tn_launch_draft *define_launch;
 static struct call *running_calls;
 
@@ -17,15 +17,15 @@ static struct call *running_calls;
 
 static int32_t define_bind_callee(const struct definition *definition, tn_binder *binder, uint32_t *callee) {
     switch (definition->implementation) {
-    case BY_TOOL: return tn.task->bind_call(binder, "tool", tn_get_text(definition->value, "tool", ""), NULL, callee);
-    case BY_DOCUMENT: return tn.graph->bind_document(binder, tn_chars(definition->document, NULL), callee);
+    case BY_TOOL:
+        return tn.task->bind_call(binder, "tool", TN_Z, tn_get_text(definition->value, "tool", ""), TN_Z, NULL, callee);
+    case BY_DOCUMENT: return define_graph->bind_document(binder, tn_chars(definition->document, NULL), TN_Z, callee);
     case BY_HTTP:
-        return define_http != NULL ? TN_OK
-                                   : tn.task->refuse(binder, "UNSUPPORTED", "this host does not offer HTTP to plugins");
+        return define_http != NULL ? TN_OK : tn_refuse("UNSUPPORTED", "this host does not offer HTTP to plugins");
     default:
         return define_poll != NULL && define_launch != NULL
                    ? TN_OK
-                   : tn.task->refuse(binder, "UNSUPPORTED", "this host does not start or watch programs for plugins");
+                   : tn_refuse("UNSUPPORTED", "this host does not start or watch programs for plugins");
     }
 }
 
@@ -55,38 +55,39 @@ void define_call_complete(struct call *call, tn_value output) {
     if (result != NULL)
         (void)tn.task->complete(call->task, result);
     else
-        (void)tn.task->fail(call->task, "NO_MEMORY", "not enough memory for the result", NULL);
+        (void)tn_fail(call->task, "NO_MEMORY", "not enough memory for the result");
     tn_release(result);
     define_call_free(call);
 }
 
-void define_call_fail(struct call *call, const char *code, const char *message, tn_value more) {
-    (void)tn.task->fail(call->task, code, message, more);
+void define_call_fail(struct call *call, const char *code, const char *message) {
+    (void)tn_fail(call->task, code, message);
     define_call_free(call);
 }
 
-static void define_call_fail_error(struct call *call, tn_value error) {
-    define_call_fail(call, tn_get_text(error, "code", "ERROR"),
-                     tn_get_text(error, "message", "the implementation failed without a message"), error);
+void define_call_fail_with(struct call *call, tn_value error) {
+    (void)tn_fail_with(call->task, error);
+    define_call_free(call);
 }
 
 /* ---- Tools and documents ---- */
 
-static void on_callee_ended(void *user, int32_t status, tn_value result) {
+static int32_t on_callee_ended(void *user, int32_t status, tn_value result) {
     struct call *call = user;
     if (status == TN_OK)
         define_call_complete(call, result);
     else if (status == TN_FAILED)
-        define_call_fail_error(call, result);
+        define_call_fail_with(call, result);
     else
-        define_call_fail(call, "CANCELLED", "the call was cancelled", NULL);
+        define_call_fail(call, "CANCELLED", "the call was cancelled");
+    return TN_OK;
 }
 
 static int32_t define_call_start_callee(const struct instance *instance, struct call *call, tn_value input) {
     tn_value arguments = call->definition->arguments,
              callee_input = arguments != NULL ? fill_template(arguments, input) : tn_retain(input);
     int32_t status = callee_input != NULL
-                         ? tn.task->call(call->task, instance->callee, callee_input, on_callee_ended, call)
+                         ? tn.task->call(call->task, instance->callee, callee_input, NULL, on_callee_ended, call, NULL)
                          : TN_NO_MEMORY;
     tn_release(callee_input);
     return status;
@@ -95,20 +96,20 @@ static int32_t define_call_start_callee(const struct instance *instance, struct 
 /* ---- Requests ---- */
 
 static const char *request_method(tn_value http) {
-    bool sends = tn.value->get(http, "body") != NULL || tn.value->get(http, "json") != NULL;
+    bool sends = tn_get(http, "body") != NULL || tn_get(http, "json") != NULL;
     return tn_get_text(http, "method", sends ? "POST" : "GET");
 }
 
 static void on_define_http_event(void *user, int32_t event, tn_value value) {
     struct call *call = user;
     if (event == TN_HTTP_FAILED) {
-        define_call_fail_error(call, value);
+        define_call_fail_with(call, value);
         return;
     }
     if (event != TN_HTTP_END) return;
     int64_t status = tn_get_int(value, "status", 0);
     if (status < 200 || status > 299) {
-        tn_value http = tn.value->get(call->definition->value, "http");
+        tn_value http = tn_get(call->definition->value, "http");
         answer_fail_task(call->task, request_method(http), tn_get_text(http, "url", ""), value);
         define_call_free(call);
         return;
@@ -117,13 +118,13 @@ static void on_define_http_event(void *user, int32_t event, tn_value value) {
     if (body != NULL)
         define_call_complete(call, body);
     else
-        define_call_fail(call, "NO_MEMORY", "not enough memory for the answer", NULL);
+        define_call_fail(call, "NO_MEMORY", "not enough memory for the answer");
     tn_release(body);
 }
 
 /* Adds the idempotency key, unless the description sets this header itself. Takes `headers`, which may be NULL. */
 static tn_value add_idempotency_key_take(tn_value headers, tn_value http, tn_task task) {
-    tn_value configured = tn.value->get(http, "idempotency_header"), key;
+    tn_value configured = tn_get(http, "idempotency_header"), key;
     const char *name = idempotency_header_name(configured);
     if (!idempotency_applies(configured, request_method(http)) || headers_have(headers, name)) return headers;
     key = idempotency_key(task);
@@ -133,14 +134,14 @@ static tn_value add_idempotency_key_take(tn_value headers, tn_value http, tn_tas
 
 static tn_value define_make_request(tn_value http, tn_value input, tn_task task) {
     static const char *const members[] = {"query", "body"};
-    tn_value headers = tn.value->get(http, "headers");
-    tn_builder *out = tn.value->builder();
-    tn_value json = tn.value->get(http, "json");
+    tn_value headers = tn_get(http, "headers");
+    tn_builder *out = tn_builder_new();
+    tn_value json = tn_get(http, "json");
     tn.value->begin(out, TN_OBJECT);
     tn_put_take(out, "url", fill_url(tn_get_text(http, "url", ""), input));
-    if (tn.value->get(http, "method") != NULL) tn_put(out, "method", tn.value->get(http, "method"));
+    if (tn_get(http, "method") != NULL) tn_put(out, "method", tn_get(http, "method"));
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-        tn_value member = tn.value->get(http, members[i]);
+        tn_value member = tn_get(http, members[i]);
         if (member != NULL) tn_put_take(out, members[i], fill_request_template(member, input));
     }
     headers = headers != NULL ? fill_request_template(headers, input) : NULL;
@@ -152,11 +153,11 @@ static tn_value define_make_request(tn_value http, tn_value input, tn_task task)
     tn_put_int(out, "total_ms", tn_get_int(http, "timeout_ms", 60000));
     tn.value->end(out);
     tn.value->end(out);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 static int32_t define_call_start_request(struct call *call, tn_value input) {
-    tn_value request = define_make_request(tn.value->get(call->definition->value, "http"), input, call->task);
+    tn_value request = define_make_request(tn_get(call->definition->value, "http"), input, call->task);
     int32_t status = request != NULL ? define_http->send(tn.host, request, on_define_http_event, call, &call->exchange)
                                      : TN_NO_MEMORY;
     tn_release(request);
@@ -190,7 +191,7 @@ void define_call_cancel(void *self, tn_task task) {
     switch (call->definition->implementation) {
     case BY_HTTP:
         (void)define_http->cancel(tn.host, call->exchange);
-        define_call_fail(call, "CANCELLED", "the call was cancelled", NULL);
+        define_call_fail(call, "CANCELLED", "the call was cancelled");
         break;
     case BY_COMMAND: command_cancel(call); break;
     default: break; /* the host cancels the callee too; on_callee_ended ends the call */

@@ -7,6 +7,7 @@
 #define TENON_PLUGINS_DEFINE_CALL_H
 
 #include "definition.h"
+#include <tenon/graph.h>
 #include <tenon/http.h>
 #include <tenon/launch.h>
 #include <tenon/poll.h>
@@ -26,8 +27,9 @@ struct call {
     struct command *command; /* BY_COMMAND */
 };
 
-extern TN_EASY_HIDDEN const tn_http_draft *define_http;
-extern TN_EASY_HIDDEN const tn_poll_draft *define_poll;
+extern TN_EASY_HIDDEN const tn_http_1 *define_http;
+extern TN_EASY_HIDDEN const tn_poll_1 *define_poll;
+extern TN_EASY_HIDDEN const tn_graph_draft *define_graph;
 extern TN_EASY_HIDDEN const tn_launch_draft *define_launch;
 
 int32_t define_call_create(const struct definition *definition, tn_binder *binder, void **instance);
@@ -37,7 +39,8 @@ void define_call_cancel(void *instance, tn_task task);
 
 /* Each ends the call and frees it. `output` is borrowed; the definition's `result` is applied to it. */
 void define_call_complete(struct call *call, tn_value output);
-void define_call_fail(struct call *call, const char *code, const char *message, tn_value more);
+void define_call_fail(struct call *call, const char *code, const char *message);
+void define_call_fail_with(struct call *call, tn_value error); /* borrowed */
 
 /* In command_start.c and command.c. If command_start does not return TN_OK, nothing was started and the caller frees
  * the call. */

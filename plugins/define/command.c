@@ -52,7 +52,7 @@ void command_free(struct command *command) {
 
 static void command_fail(struct command *command, const char *code, const char *what, bool retryable) {
     struct tn_text_buffer message = {.limit = COMMAND_ERRORS_MAX + 1024};
-    tn_builder *more = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn_text_append(&message, what);
     while (command->err.length > 0 && command->err.bytes[command->err.length - 1] == '\n')
         command->err.bytes[--command->err.length] = 0;
@@ -60,18 +60,18 @@ static void command_fail(struct command *command, const char *code, const char *
         tn_text_append(&message, ": ");
         tn_text_append(&message, command->err.bytes);
     }
-    tn.value->begin(more, TN_OBJECT);
-    tn_put_bool(more, "retryable", retryable);
-    tn_put_begin(more, "detail", TN_OBJECT);
-    if (WIFEXITED(command->status)) tn_put_int(more, "exit_code", WEXITSTATUS(command->status));
-    if (WIFSIGNALED(command->status)) tn_put_int(more, "signal", WTERMSIG(command->status));
-    tn.value->end(more);
-    tn.value->end(more);
-    tn_value error = tn.value->finish(more);
+    tn.value->begin(out, TN_OBJECT);
+    tn_put_text(out, "code", code);
     /* The output of a program may not be UTF-8. */
-    tn_value valid_text = tn_text_n(tn_text_chars(&message), message.length);
-    define_call_fail(command->call, code, valid_text != NULL ? tn_text_chars(&message) : what, error);
-    tn_release(valid_text);
+    tn_put_take(out, "message", tn_text_lossy(tn_text_chars(&message), message.length));
+    tn_put_bool(out, "retryable", retryable);
+    tn_put_begin(out, "detail", TN_OBJECT);
+    if (WIFEXITED(command->status)) tn_put_int(out, "exit_code", WEXITSTATUS(command->status));
+    if (WIFSIGNALED(command->status)) tn_put_int(out, "signal", WTERMSIG(command->status));
+    tn.value->end(out);
+    tn.value->end(out);
+    tn_value error = tn_finish(out);
+    define_call_fail_with(command->call, error);
     tn_release(error);
     tn_text_free(&message);
 }
@@ -80,7 +80,7 @@ static void command_complete(struct command *command) {
     bool json = strcmp(tn_get_text(command->call->definition->value, "output_as", "text"), "json") == 0;
     tn_value output = NULL;
     if (json)
-        (void)tn.value->from_json(tn_text_chars(&command->out), command->out.length, &output);
+        output = tn_from_json(tn_text_chars(&command->out), command->out.length);
     else
         output = tn_text_n(tn_text_chars(&command->out), command->out.length);
     if (output != NULL)
@@ -96,7 +96,7 @@ static void command_finish_if_done(struct command *command) {
     command_drain(command, COMMAND_LOG);
     char what[96];
     if (command->cancelled)
-        define_call_fail(command->call, "CANCELLED", "the call was cancelled", NULL);
+        define_call_fail(command->call, "CANCELLED", "the call was cancelled");
     else if (command->timed_out)
         command_fail(command, "TIMEOUT", "the command took longer than its timeout_ms and was killed", true);
     else if (command->output_too_long)
@@ -127,7 +127,7 @@ static void command_log(struct command *command, const char *bytes, size_t lengt
         char whole[COMMAND_LOG_MAX + 256];
         int32_t level = *text >= '0' + TN_LOG_DEBUG && *text <= '0' + TN_LOG_ERROR ? *text - '0' : TN_LOG_WARN;
         (void)snprintf(whole, sizeof whole, "`%.200s`: %s", id, *text != '\0' ? text + 1 : "");
-        tn.core->log(tn.host, level, whole);
+        tn_log(level, whole);
         tn_text_clear(line, 0);
     }
 }
@@ -228,7 +228,7 @@ bool command_watch(struct command *command, int64_t timeout_ms) {
             define_poll->watch(tn.host, command->ends[i], i == COMMAND_IN ? TN_POLL_WRITE : TN_POLL_READ, readies[i],
                                command, &command->watches[i]) != TN_OK)
             return false;
-    command->timer = tn.core->post(tn.host, (uint64_t)timeout_ms, on_command_timeout, command);
+    command->timer = tn_post((uint64_t)timeout_ms, on_command_timeout, command);
     command->pid_descriptor = (int)syscall(SYS_pidfd_open, command->pid, 0);
     if (command->pid_descriptor < 0) return false;
     (void)fcntl(command->pid_descriptor, F_SETFD, FD_CLOEXEC);

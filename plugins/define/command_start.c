@@ -43,7 +43,7 @@ static bool is_literal_file(const char *word) {
 }
 
 static void request_put_sandbox(tn_builder *out, tn_value description) {
-    tn_value effects = tn.value->get(description, "effects"), command = tn.value->get(description, "command");
+    tn_value effects = tn_get(description, "effects"), command = tn_get(description, "command");
     tn_put_begin(out, "sandbox", TN_OBJECT);
     if (effects != NULL) tn_put(out, "effects", effects);
     tn_put_begin(out, "files", TN_ARRAY);
@@ -56,16 +56,16 @@ static void request_put_sandbox(tn_builder *out, tn_value description) {
 }
 
 static void request_put_member(tn_builder *out, tn_value description, const char *name) {
-    tn_value member = tn.value->get(description, name);
+    tn_value member = tn_get(description, name);
     if (member != NULL) tn_put(out, name, member);
 }
 
 /* The variables of the description, and the idempotency key of the task. */
 static void request_put_env(tn_builder *out, tn_value description, tn_task task) {
     static const char name[] = "TENON_IDEMPOTENCY_KEY";
-    tn_value env = tn.value->get(description, "env"), key = idempotency_key(task);
+    tn_value env = tn_get(description, "env"), key = idempotency_key(task);
     env = env != NULL ? tn_retain(env) : tn_build("{}");
-    if (key != NULL && tn.value->get(env, name) == NULL)
+    if (key != NULL && tn_get(env, name) == NULL)
         env = tn_set_take(env, name, key);
     else
         tn_release(key);
@@ -74,8 +74,8 @@ static void request_put_env(tn_builder *out, tn_value description, tn_task task)
 
 /* What the host prepares, a new reference; NULL if a word cannot be used. */
 static tn_value command_request(const struct definition *definition, tn_task task, tn_value input) {
-    tn_value description = definition->value, command = tn.value->get(description, "command");
-    tn_builder *out = tn.value->builder();
+    tn_value description = definition->value, command = tn_get(description, "command");
+    tn_builder *out = tn_builder_new();
     bool good = true;
     tn.value->begin(out, TN_OBJECT);
     tn_put_begin(out, "command", TN_ARRAY);
@@ -86,7 +86,7 @@ static tn_value command_request(const struct definition *definition, tn_task tas
     request_put_member(out, description, "inherit_env");
     if (definition->sandboxed) request_put_sandbox(out, description);
     tn.value->end(out);
-    tn_value request = tn.value->finish(out);
+    tn_value request = tn_finish(out);
     if (good) return request;
     tn_release(request);
     return NULL;
@@ -95,7 +95,7 @@ static tn_value command_request(const struct definition *definition, tn_task tas
 static tn_value command_stdin(tn_value description, tn_value input) {
     const char *template = tn_get_text(description, "stdin", NULL);
     struct tn_text_buffer text = {.limit = FILL_BYTES_MAX};
-    if (template == NULL) return tn.value->to_json(input);
+    if (template == NULL) return tn_to_json(input);
     fill_append_text(&text, template, input, false);
     return tn_text_finish(&text);
 }
@@ -168,9 +168,9 @@ static int command_open(struct command *command, const struct launched *program)
 
 static void command_report_spawn_error(struct call *call, const char *code, const char *reason) {
     char message[1024];
-    const char *program = tn_chars(tn.value->at(tn.value->get(call->definition->value, "command"), 0), NULL);
+    const char *program = tn_chars(tn.value->at(tn_get(call->definition->value, "command"), 0), NULL);
     (void)snprintf(message, sizeof(message), "the command `%.200s` cannot be started: %s", program, reason);
-    define_call_fail(call, code, message, NULL);
+    define_call_fail(call, code, message);
 }
 
 /* Prepares and starts the program. If that fails, ends the call and returns false. */
@@ -209,8 +209,7 @@ int32_t command_start(struct call *call, tn_value input) {
     if (request == NULL)
         define_call_fail(call, "INVALID_INPUT",
                          "with these arguments a word of the command is longer than 128 KiB or contains a NUL, or its "
-                         "standard input is longer than 16 MiB",
-                         NULL);
+                         "standard input is longer than 16 MiB");
     if (request == NULL || !command_launch(command, request)) {
         tn_release(request);
         command_free(command);
@@ -223,7 +222,7 @@ int32_t command_start(struct call *call, tn_value input) {
         command_kill(command);
         if (command->leads_group) orphans_remove(command->pid);
         (void)waitpid(command->pid, NULL, 0);
-        define_call_fail(call, "LIMIT", "the command cannot be watched: too many descriptors are open", NULL);
+        define_call_fail(call, "LIMIT", "the command cannot be watched: too many descriptors are open");
         command_free(command);
     }
     return TN_OK;

@@ -17,13 +17,12 @@
 #include "orphans.h"
 #include "yaml_file.h"
 #include <stdio.h>
-#include <tenon/graph.h>
 #include <tenon/registry.h>
 
 TN_EASY_HIDDEN struct tn_easy tn;
 TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
 
-static const tn_registry_draft *registry;
+static const tn_registry_1 *registry;
 static struct definition *definitions;
 
 /* ---- Reading ---- */
@@ -57,7 +56,7 @@ static void add_description_file(const char *path) {
 static void register_components(void) {
     for (struct definition **at = &definitions; *at != NULL;) {
         struct definition *definition = *at;
-        if (registry->add(tn.host, definition->component) == TN_OK) {
+        if (registry->add(tn.host, definition->component, NULL) == TN_OK) {
             at = &definition->next;
             continue;
         }
@@ -75,7 +74,7 @@ static void free_definitions(void) {
 }
 
 static int32_t define_init(void *self, tn_value config) {
-    tn_value list = tn.value->get(config, "tools");
+    tn_value list = tn_get(config, "tools");
     (void)self;
     for (uint64_t i = 0, count = tn.value->count(list); i < count; i++) {
         tn_value item = tn.value->at(list, i);
@@ -101,16 +100,21 @@ static void define_deinit(void *self) {
 
 /* ---- Components ---- */
 
-static int32_t define_create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
+static int32_t define_create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder,
+                             void **instance) {
     (void)self, (void)config;
-    for (const struct definition *definition = definitions; definition != NULL; definition = definition->next)
-        if (strcmp(tn_chars(definition->id, NULL), id) == 0) return define_call_create(definition, binder, instance);
-    return tn.task->refuse(binder, "TOOL_NOT_FOUND", "no tool of this name is defined");
+    for (const struct definition *definition = definitions; definition != NULL; definition = definition->next) {
+        uint64_t known_length;
+        const char *known = tn_chars(definition->id, &known_length);
+        if (known_length == length && memcmp(known, id, length) == 0)
+            return define_call_create(definition, binder, instance);
+    }
+    return tn_refuse("TOOL_NOT_FOUND", "no tool of this name is defined");
 }
 
-static const tn_component_1 components = {sizeof(tn_component_1), 0,    define_create,      define_call_start,
-                                          define_call_cancel,     NULL, define_call_destroy};
-static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), 0, define_init, NULL, define_deinit};
+static const tn_component_1 components = {sizeof(tn_component_1), define_create, define_call_start,
+                                          define_call_cancel,     NULL,          define_call_destroy};
+static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), define_init, NULL, define_deinit};
 
 static const void *define_get_interface(void *self, const char *id) {
     (void)self;
@@ -119,20 +123,14 @@ static const void *define_get_interface(void *self, const char *id) {
 }
 
 TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
-    static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, define_get_interface};
-    tn.host = host;
-    tn.value = tn_easy_interface(host, TN_VALUE_1, sizeof(*tn.value));
-    tn.task = tn_easy_interface(host, TN_TASK_1, sizeof(*tn.task));
-    tn.core = tn_easy_interface(host, TN_CORE_1, sizeof(*tn.core));
-    tn.graph = tn_easy_interface(host, TN_GRAPH_DRAFT, sizeof(*tn.graph));
-    registry = tn_easy_interface(host, TN_REGISTRY_DRAFT, sizeof(*registry));
-    define_http = tn_easy_interface(host, TN_HTTP_DRAFT, sizeof(*define_http));
-    define_poll = tn_easy_interface(host, TN_POLL_DRAFT, sizeof(*define_poll));
+    static const tn_plugin plugin = {sizeof(tn_plugin), NULL, define_get_interface};
+    if (tn_easy_entry(host) == NULL) return NULL; /* it fills `tn` */
+    registry = tn_easy_interface(host, TN_REGISTRY_1, sizeof(*registry));
+    define_graph = tn_easy_interface(host, TN_GRAPH_DRAFT, sizeof(*define_graph));
+    define_http = tn_easy_interface(host, TN_HTTP_1, sizeof(*define_http));
+    define_poll = tn_easy_interface(host, TN_POLL_1, sizeof(*define_poll));
     define_launch = tn_easy_interface(host, TN_LAUNCH_DRAFT, sizeof(*define_launch));
-    if (tn.core == NULL) return NULL;
-    if (tn.value != NULL && tn.task != NULL && tn.graph != NULL && registry != NULL) return &plugin;
-    tn.core->log(host, TN_LOG_ERROR,
-                 "declined: the host does not offer " TN_VALUE_1 ", " TN_TASK_1 ", " TN_GRAPH_DRAFT
-                 " and " TN_REGISTRY_DRAFT);
+    if (registry != NULL && define_graph != NULL) return &plugin;
+    tn_log(TN_LOG_ERROR, "declined: the host does not offer " TN_REGISTRY_1 " and " TN_GRAPH_DRAFT);
     return NULL;
 }

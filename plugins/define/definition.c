@@ -19,7 +19,7 @@ static bool log_description_error(const char *where, const char *format, ...) {
     va_start(args, format);
     (void)vsnprintf(text + length, sizeof(text) - (size_t)length, format, args);
     va_end(args);
-    tn.core->log(tn.host, TN_LOG_ERROR, text);
+    tn_log(TN_LOG_ERROR, text);
     return false;
 }
 
@@ -94,11 +94,11 @@ static bool is_command(tn_value command) {
 /* What concerns only commands. A file of descriptions may come from elsewhere: it cannot switch off the sandbox. */
 static bool definition_read_command(struct definition *definition, const char *where, bool in_config) {
     static const char *const names[] = {"env", "inherit_env", "sandbox"};
-    tn_value sandbox = tn.value->get(definition->value, "sandbox");
-    tn_value inherited = tn.value->get(definition->value, "inherit_env");
+    tn_value sandbox = tn_get(definition->value, "sandbox");
+    tn_value inherited = tn_get(definition->value, "inherit_env");
     bool command = definition->implementation == BY_COMMAND;
     for (size_t i = 0; !command && i < sizeof(names) / sizeof(names[0]); i++)
-        if (tn.value->get(definition->value, names[i]) != NULL)
+        if (tn_get(definition->value, names[i]) != NULL)
             return log_description_error(where, "`%s`: expected only with `command`", names[i]);
     if (inherited != NULL && !is_list_of_strings(inherited))
         return log_description_error(where, "`inherit_env`: expected a list of names of variables");
@@ -124,7 +124,7 @@ static bool definition_read_implementation(struct definition *definition, const 
     static const char *const names[] = {"tool", "http", "command", "document"};
     uint32_t found = 0;
     for (int i = BY_TOOL; i <= BY_DOCUMENT; i++) {
-        if (tn.value->get(definition->value, names[i]) == NULL) continue;
+        if (tn_get(definition->value, names[i]) == NULL) continue;
         definition->implementation = (enum implementation)i;
         found++;
     }
@@ -133,12 +133,12 @@ static bool definition_read_implementation(struct definition *definition, const 
                                      "found %s of `tool`, `http`, `command` and `document`, expected exactly one, the "
                                      "implementation of the tool",
                                      found == 0 ? "none" : "several");
-    tn_value by = tn.value->get(definition->value, names[definition->implementation]);
+    tn_value by = tn_get(definition->value, names[definition->implementation]);
     switch (definition->implementation) {
     case BY_HTTP:
-        if (!is_mapping(by) || !is_string(tn.value->get(by, "url")))
+        if (!is_mapping(by) || !is_string(tn_get(by, "url")))
             return log_description_error(where, "`http`: expected a mapping with `url`");
-        return is_header_setting(tn.value->get(by, "idempotency_header")) ||
+        return is_header_setting(tn_get(by, "idempotency_header")) ||
                log_description_error(where, "`http.idempotency_header`: expected the name of a header, or false");
     case BY_COMMAND:
         return is_command(by) || log_description_error(where, "`command`: expected a list of 1 to 256 strings");
@@ -166,15 +166,15 @@ struct document_parts { /* borrowed from `root`, which is owned */
 
 static bool definition_read_document(struct definition *definition, struct document_parts *document_parts,
                                      const char *folder) {
-    definition->document = document_path(tn.value->get(definition->value, "document"), folder);
+    definition->document = document_path(tn_get(definition->value, "document"), folder);
     if (definition->document == NULL) return false;
     document_parts->root = yaml_read_file(tn_chars(definition->document, NULL));
     if (document_parts->root == NULL) return false;
-    tn_value agent = tn.value->get(document_parts->root, "agent");
-    document_parts->name = tn.value->get(agent, "name");
-    document_parts->description = tn.value->get(agent, "description");
-    document_parts->input = tn.value->get(document_parts->root, "input");
-    document_parts->output = tn.value->get(document_parts->root, "output");
+    tn_value agent = tn_get(document_parts->root, "agent");
+    document_parts->name = tn_get(agent, "name");
+    document_parts->description = tn_get(agent, "description");
+    document_parts->input = tn_get(document_parts->root, "input");
+    document_parts->output = tn_get(document_parts->root, "output");
     return true;
 }
 
@@ -194,7 +194,7 @@ static void definition_put_call(tn_builder *out, const struct definition *defini
 }
 
 static void definition_put_effects(tn_builder *out, const struct definition *definition) {
-    tn_value declared = tn.value->get(definition->value, "effects"), http = tn.value->get(definition->value, "http");
+    tn_value declared = tn_get(definition->value, "effects"), http = tn_get(definition->value, "http");
     bool calls = definition->implementation == BY_TOOL || definition->implementation == BY_DOCUMENT;
     tn_put_begin(out, "effects", TN_ARRAY);
     if (tn.value->kind(declared) == TN_ARRAY) {
@@ -224,11 +224,11 @@ static void definition_put_effects(tn_builder *out, const struct definition *def
 
 /* True if the tool changes something and its request has no header for an idempotency key. */
 static bool definition_has_no_key(const struct definition *definition) {
-    tn_value http = tn.value->get(definition->value, "http");
-    bool sends = tn.value->get(http, "body") != NULL || tn.value->get(http, "json") != NULL;
+    tn_value http = tn_get(definition->value, "http");
+    bool sends = tn_get(http, "body") != NULL || tn_get(http, "json") != NULL;
     return definition->implementation == BY_HTTP &&
            !method_is_safe(tn_get_text(http, "method", sends ? "POST" : "GET")) &&
-           idempotency_header_name(tn.value->get(http, "idempotency_header")) == NULL;
+           idempotency_header_name(tn_get(http, "idempotency_header")) == NULL;
 }
 
 /* One line of at most 200 bytes. */
@@ -242,13 +242,13 @@ static tn_value definition_title(const struct definition *definition, tn_value d
 
 static bool definition_make_component(struct definition *definition, const struct document_parts *document_parts) {
     static const char anything[] = "{\"type\": \"object\"}";
-    tn_value description = tn.value->get(definition->value, "description"), any = NULL;
-    tn_value input = tn.value->get(definition->value, "input"), output = tn.value->get(definition->value, "output");
+    tn_value description = tn_get(definition->value, "description"), any = NULL;
+    tn_value input = tn_get(definition->value, "input"), output = tn_get(definition->value, "output");
     if (!is_string(description)) description = document_parts->description;
     if (!is_mapping(input)) input = document_parts->input;
     if (!is_mapping(output) && definition->result == NULL) output = document_parts->output;
-    (void)tn.value->from_json(anything, sizeof(anything) - 1, &any);
-    tn_builder *out = tn.value->builder();
+    any = tn_from_json(anything, sizeof(anything) - 1);
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     tn_put_text(out, "kind", "tool");
     tn_put(out, "id", definition->id);
@@ -260,7 +260,7 @@ static bool definition_make_component(struct definition *definition, const struc
     tn_put(out, "input", is_mapping(input) && tn.value->count(input) > 0 ? input : any);
     if (is_mapping(output) && tn.value->count(output) > 0) tn_put(out, "output", output);
     tn.value->end(out);
-    definition->component = tn.value->finish(out);
+    definition->component = tn_finish(out);
     tn_release(any);
     return definition->component != NULL;
 }
@@ -270,21 +270,20 @@ static bool definition_make_component(struct definition *definition, const struc
 static bool definition_read_members(struct definition *definition, struct document_parts *document_parts,
                                     const char *where, const char *folder, bool in_config) {
     if (!description_check_members(definition->value, tool_members, where, "")) return false;
-    if (!description_check_members(tn.value->get(definition->value, "http"), http_members, where, "http."))
-        return false;
+    if (!description_check_members(tn_get(definition->value, "http"), http_members, where, "http.")) return false;
     if (!definition_read_implementation(definition, where)) return false;
     if (!definition_read_command(definition, where, in_config)) return false;
     if (definition->implementation == BY_DOCUMENT && !definition_read_document(definition, document_parts, folder))
         return log_description_error(
             where, "the document of the tool cannot be used (see the previous line); the tool is left out");
-    tn_value name = tn.value->get(definition->value, "name");
+    tn_value name = tn_get(definition->value, "name");
     if (!is_string(name)) name = document_parts->name;
     if (!is_string(name)) return log_description_error(where, "`name` is missing; expected the name of the tool");
     definition->id = tn_retain(name);
     definition->result = tn_get_text(definition->value, "result", NULL);
-    tn_value arguments = tn.value->get(definition->value, "arguments");
+    tn_value arguments = tn_get(definition->value, "arguments");
     if (is_mapping(arguments)) definition->arguments = tn_retain(arguments);
-    tn_value input = tn.value->get(definition->value, "input");
+    tn_value input = tn_get(definition->value, "input");
     char unknown[FILL_NAME_MAX];
     const char *why =
         fill_check_placeholders(definition->value, is_mapping(input) ? input : document_parts->input, unknown);
@@ -293,7 +292,7 @@ static bool definition_read_members(struct definition *definition, struct docume
         (void)snprintf(text, sizeof(text),
                        "%.500s: `%.100s`: `input` has no argument {%.200s}; it is replaced by nothing", where,
                        tn_chars(name, NULL), unknown);
-        tn.core->log(tn.host, TN_LOG_WARN, text);
+        tn_log(TN_LOG_WARN, text);
     }
     if (why != NULL) return log_description_error(where, "`%s`: %s", tn_chars(name, NULL), why);
     return definition_make_component(definition, document_parts);
@@ -331,11 +330,11 @@ tn_value definition_select_result(const struct definition *definition, tn_value 
     while (path != NULL && *path != 0) {
         char name[256];
         size_t length = strcspn(path, ".");
-        if (length >= sizeof(name)) return tn.value->make_null();
+        if (length >= sizeof(name)) return tn_null();
         memcpy(name, path, length);
         name[length] = 0;
-        output = tn.value->get(output, name);
+        output = tn_get(output, name);
         path += length + (path[length] == '.');
     }
-    return output != NULL ? tn_retain(output) : tn.value->make_null();
+    return output != NULL ? tn_retain(output) : tn_null();
 }

@@ -2,6 +2,7 @@
  * fill.c - one pass over a template: inserted arguments are not expanded again.
  */
 #include "fill.h"
+#include <tenon/util/build.h>
 
 /* Reads the placeholder at `text`, which starts with a brace. Names consist of letters, digits, _, - and dots. Returns
  * false if it is not a placeholder. */
@@ -26,7 +27,7 @@ void fill_append_text(struct tn_text_buffer *out, const char *template, tn_value
             tn_text_append_n(out, template, 1);
             template += 2;
         } else if (*template == '{' && read_placeholder(template, name, &length)) {
-            tn_value value = tn.value->get(arguments, name);
+            tn_value value = tn_get(arguments, name);
             if (value != NULL) rest_append_scalar(out, value, percent, "");
             template += length;
         } else {
@@ -61,8 +62,8 @@ static tn_value fill_template_string(tn_value template, tn_value arguments, bool
     char name[FILL_NAME_MAX];
     if (strpbrk(text, "{}") == NULL) return tn_retain(template);
     if (is_single_placeholder(text, name)) {
-        tn_value value = tn.value->get(arguments, name);
-        if (value == NULL) return tn.value->make_null();
+        tn_value value = tn_get(arguments, name);
+        if (value == NULL) return tn_null();
         if (!texts || is_scalar_or_list(value)) return tn_retain(value);
     }
     struct tn_text_buffer out = {.limit = FILL_BYTES_MAX};
@@ -73,23 +74,26 @@ static tn_value fill_template_string(tn_value template, tn_value arguments, bool
 static bool is_omitted(tn_value template, tn_value arguments) {
     char name[FILL_NAME_MAX];
     const char *text = tn_chars(template, NULL);
-    return text != NULL && is_single_placeholder(text, name) && tn.value->get(arguments, name) == NULL;
+    return text != NULL && is_single_placeholder(text, name) && tn_get(arguments, name) == NULL;
 }
 
 static tn_value fill_value(tn_value template, tn_value arguments, bool texts) {
     int32_t kind = tn.value->kind(template);
     if (kind == TN_STRING) return fill_template_string(template, arguments, texts);
     if (kind != TN_ARRAY && kind != TN_OBJECT) return tn_retain(template);
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, kind);
     for (uint64_t i = 0, count = tn.value->count(template); i < count; i++) {
         tn_value key = NULL, item = tn.value->at(template, i);
         if (kind == TN_OBJECT && tn.value->entry(template, i, &key, &item) != TN_OK) break;
         if (key != NULL && is_omitted(item, arguments)) continue;
-        tn_put_take(out, key != NULL ? tn_chars(key, NULL) : NULL, fill_value(item, arguments, texts));
+        if (key != NULL)
+            tn_put_key_take(out, key, fill_value(item, arguments, texts));
+        else
+            tn_put_take(out, NULL, fill_value(item, arguments, texts));
     }
     tn.value->end(out);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 tn_value fill_template(tn_value template, tn_value arguments) { return fill_value(template, arguments, false); }
@@ -109,8 +113,7 @@ static const char *check_placeholders(const struct placeholder_check *placeholde
         if (text[1] == *text) {
             text += 2;
         } else if (*text == '{' && read_placeholder(text, name, &length)) {
-            bool known =
-                placeholder_check->properties == NULL || tn.value->get(placeholder_check->properties, name) != NULL;
+            bool known = placeholder_check->properties == NULL || tn_get(placeholder_check->properties, name) != NULL;
             if (!known && placeholder_check->unknown[0] == 0) memcpy(placeholder_check->unknown, name, sizeof(name));
             text += length;
         } else {
@@ -132,16 +135,15 @@ static const char *check_value_placeholders(const struct placeholder_check *plac
 
 const char *fill_check_placeholders(tn_value description, tn_value input, char unknown[FILL_NAME_MAX]) {
     static const char *const members[] = {"arguments", "http", "command", "stdin"};
-    tn_value properties = tn.value->get(input, "properties");
-    bool open = tn.value->get(input, "patternProperties") != NULL || tn.value->get(input, "allOf") != NULL ||
-                tn.value->get(input, "anyOf") != NULL || tn.value->get(input, "oneOf") != NULL ||
-                tn.value->get(input, "$ref") != NULL ||
-                tn.value->kind(tn.value->get(input, "additionalProperties")) == TN_OBJECT;
+    tn_value properties = tn_get(input, "properties");
+    bool open = tn_get(input, "patternProperties") != NULL || tn_get(input, "allOf") != NULL ||
+                tn_get(input, "anyOf") != NULL || tn_get(input, "oneOf") != NULL || tn_get(input, "$ref") != NULL ||
+                tn.value->kind(tn_get(input, "additionalProperties")) == TN_OBJECT;
     const struct placeholder_check placeholder_check = {open ? NULL : properties, unknown};
     const char *why = NULL;
     unknown[0] = 0;
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]) && why == NULL; i++) {
-        tn_value member = tn.value->get(description, members[i]);
+        tn_value member = tn_get(description, members[i]);
         if (member != NULL) why = check_value_placeholders(&placeholder_check, member);
     }
     return why;

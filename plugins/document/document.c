@@ -26,21 +26,21 @@ static int32_t document_create(tn_value config, tn_binder *binder, void **self) 
 }
 
 /* The `user` pointer of a call is its task: a token fits into a pointer. */
-static void document_done(void *user, int32_t status, tn_value result) {
+static int32_t document_done(void *user, int32_t status, tn_value result) {
     tn_task task = (tn_task)(uintptr_t)user;
     if (status == TN_OK)
         (void)tn.task->complete(task, result);
     else if (status == TN_CANCELLED)
         (void)tn_fail(task, "CANCELLED", "cancelled");
     else
-        (void)tn.task->fail(task, tn_get_text(result, "code", "ERROR"),
-                            tn_get_text(result, "message", "the document failed without a message"), result);
+        (void)tn_fail_with(task, result);
+    return TN_OK;
 }
 
 #define DOCUMENT_TOOL(name, id)                                                                                        \
     static int32_t name##_begin(void *self, tn_task task, tn_value input) {                                            \
         (void)self;                                                                                                    \
-        return documents->invoke(task, id, input, document_done, (void *)(uintptr_t)task);                             \
+        return documents->invoke(task, id, TN_Z, input, NULL, document_done, (void *)(uintptr_t)task, NULL);           \
     }                                                                                                                  \
     TN_COMPONENT(name, id, document_create, name##_begin, NULL, NULL, NULL)
 

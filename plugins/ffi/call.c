@@ -9,6 +9,7 @@
 #include "handle.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <tenon/util/build.h>
 
 struct argument {
     union {
@@ -50,9 +51,10 @@ void function_call_free(struct call *call) {
     tn.core->release(tn.host, call);
 }
 
-const char *function_call_code(const struct call *call) { return call->conversion.code; }
-const char *function_call_message(const struct call *call) { return call->conversion.message; }
-tn_value function_call_detail(const struct call *call) { return call->detail; }
+tn_value function_call_error(const struct call *call) {
+    tn_value error = tn_error(call->conversion.code, call->conversion.message);
+    return call->detail != NULL ? tn_set_take(error, "detail", tn_retain(call->detail)) : error;
+}
 
 static void *call_alloc(struct call *call, size_t size) {
     void *memory = tn_arena_alloc(&call->conversion.arena, size);
@@ -78,7 +80,7 @@ static const char *capacity_name(const struct function *function, const struct p
 static bool requested_capacity(struct call *call, const struct parameter *parameter, tn_value input, uint64_t *room) {
     *room = parameter->size != 0 ? parameter->size : parameter->capacity;
     const char *name = parameter->capacity_max != 0 ? capacity_name(call->function, parameter) : NULL;
-    tn_value requested = name != NULL ? tn.value->get(input, name) : NULL;
+    tn_value requested = name != NULL ? tn_get(input, name) : NULL;
     struct value_path place = {NULL, name, 0};
     int64_t number;
     if (requested == NULL) return true;
@@ -125,7 +127,7 @@ static bool memory_in(struct call *call, const struct parameter *parameter, stru
 static bool argument_in(struct call *call, const struct parameter *parameter, struct argument *argument, tn_value input,
                         uint32_t *known) {
     struct value_path place = {NULL, parameter->name, 0};
-    tn_value value = parameter->fixed ? NULL : tn.value->get(input, parameter->name);
+    tn_value value = parameter->fixed ? NULL : tn_get(input, parameter->name);
     bool is_input = parameter_is_input(call->function, parameter);
     if (value != NULL && is_input) ++*known;
     if (value == NULL) value = parameter->value;
@@ -263,9 +265,9 @@ static void describe_failure(struct call *call) {
     enum type_kind kind = function->result.type->kind;
     bool integer = kind == TYPE_INTEGER || kind == TYPE_ENUM || kind == TYPE_BOOL;
     char returned[48] = "", system[160] = "", buffer[96];
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
-    tn.value->key(builder, "detail");
+    tn.value->key(builder, "detail", TN_Z);
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "function", function->symbol);
     if (integer && function->failure != FAILURE_ERRNO) {
@@ -282,7 +284,7 @@ static void describe_failure(struct call *call) {
     }
     tn.value->end(builder);
     tn.value->end(builder);
-    call->detail = tn.value->finish(builder);
+    call->detail = tn_finish(builder);
     (void)conversion_fail(&call->conversion, NULL, "FUNCTION_FAILED", "%s failed%s%s%.800s%s", function->symbol,
                           returned, text != NULL ? ": " : "", text != NULL ? text : "", system);
 }
@@ -316,8 +318,7 @@ static bool written_length(struct call *call, const struct parameter *parameter,
 
 static tn_value bytes_out(struct call *call, const struct parameter *parameter, const void *bytes, uint64_t length) {
     struct value_path place = {NULL, parameter->name, 0};
-    return parameter->as_text ? convert_text(&call->conversion, &place, bytes, length)
-                              : tn.value->make_bytes(bytes, length);
+    return parameter->as_text ? convert_text(&call->conversion, &place, bytes, length) : tn_bytes(bytes, length);
 }
 
 static tn_value argument_out(struct call *call, const struct parameter *parameter, const struct argument *argument) {
@@ -341,7 +342,7 @@ static tn_value result_out(struct call *call) {
     uint64_t length = 0;
     if (result->type->kind == TYPE_BUFFER || result->type->kind == TYPE_STRUCT) {
         const void *memory = call->result.pointer;
-        if (memory == NULL) return tn.value->make_null();
+        if (memory == NULL) return tn_null();
         if (result->type->kind == TYPE_STRUCT) return convert_out(&call->conversion, &place, result->type, memory);
         return written_length(call, result, BUFFER_MAX, result->size, &length) ? bytes_out(call, result, memory, length)
                                                                                : NULL;
@@ -355,7 +356,7 @@ static tn_value result_out(struct call *call) {
 
 static tn_value results_out(struct call *call) {
     const struct function *function = call->function;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     bool good = true;
     tn.value->begin(builder, TN_OBJECT);
     for (uint32_t i = 0; good && i <= function->count; i++) { /* the result, then the parameters */
@@ -366,7 +367,7 @@ static tn_value results_out(struct call *call) {
         if (good) tn_put_take(builder, parameter->name, value);
     }
     if (good) tn.value->end(builder);
-    tn_value output = tn.value->finish(builder);
+    tn_value output = tn_finish(builder);
     if (output == NULL) (void)conversion_fail(&call->conversion, NULL, "NO_MEMORY", "out of memory");
     return output;
 }

@@ -266,7 +266,7 @@ static tn_value string_out(struct conversion *conversion, const struct value_pat
     const char *text;
     (void)type;
     memcpy(&text, at, sizeof text);
-    if (text == NULL) return tn.value->make_null();
+    if (text == NULL) return tn_null();
     size_t length = strnlen(text, (size_t)BUFFER_MAX + 1);
     if (length <= BUFFER_MAX) return convert_text(conversion, path, text, length);
     (void)conversion_fail(conversion, path, "LIMIT", "the function returned a text of more than %u bytes", BUFFER_MAX);
@@ -324,7 +324,7 @@ static tn_value handle_out(struct conversion *conversion, const struct value_pat
     void *pointer;
     uint64_t number;
     memcpy(&pointer, at, sizeof pointer);
-    if (pointer == NULL) return tn.value->make_null();
+    if (pointer == NULL) return tn_null();
     int32_t status = handle_register(type, pointer, &number);
     if (status == TN_OK) {
         char *text = tn_arena_format(&conversion->arena, "%s:%" PRIu64, type->name, number);
@@ -349,7 +349,7 @@ static bool pointer_in(struct conversion *conversion, const struct value_path *p
 static tn_value pointer_out(struct conversion *conversion, const struct value_path *path, const struct type *type,
                             const void *at) {
     (void)conversion, (void)path, (void)type, (void)at;
-    return tn.value->make_null();
+    return tn_null();
 }
 
 /* ---- Structs ---- */
@@ -391,7 +391,7 @@ static bool struct_in(struct conversion *conversion, const struct value_path *pa
     for (uint32_t i = 0; i < type->field_count; i++) {
         const struct field *field = &type->fields[i];
         struct value_path inner = {path, field->name, 0};
-        tn_value member = tn.value->get(value, field->name);
+        tn_value member = tn_get(value, field->name);
         if (member != NULL) known++;
         if (member == NULL && field->type->kind == TYPE_POINTER) continue;
         if (member == NULL) return conversion_fail(conversion, &inner, "INVALID_INPUT", "is missing");
@@ -405,7 +405,7 @@ static tn_value field_out(struct conversion *conversion, const struct value_path
                           const char *at) {
     if (field->chars != 0) return convert_text(conversion, path, at, strnlen(at, field->chars));
     if (field->count == 0) return convert_out(conversion, path, field->type, at);
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     bool good = true;
     tn.value->begin(builder, TN_ARRAY);
     for (uint32_t i = 0; good && i < field->count; i++) {
@@ -415,12 +415,12 @@ static tn_value field_out(struct conversion *conversion, const struct value_path
         if (good) tn_put_take(builder, NULL, item);
     }
     if (good) tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 static tn_value struct_out(struct conversion *conversion, const struct value_path *path, const struct type *type,
                            const void *at) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     bool good = true;
     tn.value->begin(builder, TN_OBJECT);
     for (uint32_t i = 0; good && i < type->field_count; i++) {
@@ -432,7 +432,7 @@ static tn_value struct_out(struct conversion *conversion, const struct value_pat
         if (good) tn_put_take(builder, field->name, member);
     }
     if (good) tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* ---- By kind ---- */

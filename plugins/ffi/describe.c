@@ -11,7 +11,7 @@
 
 /* ---- Faults ---- */
 
-static void log_fault(const char *message) { tn.core->log(tn.host, TN_LOG_ERROR, message); }
+static void log_fault(const char *message) { tn_log(TN_LOG_ERROR, message); }
 
 void faults_add(struct faults *faults, const char *format, ...) {
     char message[2048];

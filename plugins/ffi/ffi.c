@@ -26,7 +26,7 @@
 TN_EASY_HIDDEN struct tn_easy tn;
 TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
 
-static const tn_registry_draft *registry;
+static const tn_registry_1 *registry;
 static struct library *libraries;
 
 /* ---- Descriptions ---- */
@@ -80,7 +80,7 @@ static struct library *read_description_file(const char *path, struct faults *fa
 static struct library *read_inline_description(tn_value description, uint64_t index, struct faults *faults) {
     char where[96];
     uint64_t length = 0;
-    tn_value json = tn.value->to_json(description);
+    tn_value json = tn_to_json(description);
     const char *text = tn_chars(json, &length);
     (void)snprintf(where, sizeof where, "tenon.yaml: plugins.config.tenon.ffi.libraries[%llu]",
                    (unsigned long long)index);
@@ -104,7 +104,7 @@ static void register_functions(struct faults *faults) {
     for (const struct library *library = libraries; library != NULL; library = library->next) {
         for (uint32_t i = 0; i < library->count; i++) {
             tn_value component = function_component(&library->functions[i]);
-            int32_t status = component != NULL ? registry->add(tn.host, component) : TN_NO_MEMORY;
+            int32_t status = component != NULL ? registry->add(tn.host, component, NULL) : TN_NO_MEMORY;
             if (status != TN_OK) /* the reason has been logged */
                 faults_add(faults, "%s: function `%s`: the host refused the tool `%s`", library->where,
                            library->functions[i].name, library->functions[i].id);
@@ -123,7 +123,7 @@ static void ffi_free_all(void) {
 }
 
 static int32_t ffi_init(void *self, tn_value config) {
-    tn_value list = tn.value->get(config, "libraries");
+    tn_value list = tn_get(config, "libraries");
     struct faults faults = {0};
     (void)self;
     for (uint64_t i = 0; i < tn.value->count(list); i++) {
@@ -147,16 +147,18 @@ static void ffi_deinit(void *self) {
 
 /* ---- Components: the instance is the struct function ---- */
 
-static int32_t ffi_create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
-    (void)self, (void)config;
+static int32_t ffi_create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder,
+                          void **instance) {
+    (void)self, (void)config, (void)binder;
     for (struct library *library = libraries; library != NULL; library = library->next) {
         for (uint32_t i = 0; i < library->count; i++) {
-            if (strcmp(library->functions[i].id, id) != 0) continue;
+            const char *known = library->functions[i].id;
+            if (strlen(known) != length || memcmp(known, id, length) != 0) continue;
             *instance = &library->functions[i];
             return TN_OK;
         }
     }
-    return tn.task->refuse(binder, "NOT_FOUND", "no description has this function");
+    return tn_refuse("NOT_FOUND", "no description has this function");
 }
 
 static int32_t ffi_start(void *instance, tn_task task, tn_value input) {
@@ -168,7 +170,7 @@ static int32_t ffi_start(void *instance, tn_task task, tn_value input) {
     if (output != NULL)
         (void)tn.task->complete(task, output);
     else
-        (void)(tn.task->fail)(task, function_call_code(call), function_call_message(call), function_call_detail(call));
+        (void)tn_fail_take(task, function_call_error(call));
     tn_release(output);
     function_call_free(call);
     return TN_OK;
@@ -176,8 +178,8 @@ static int32_t ffi_start(void *instance, tn_task task, tn_value input) {
 
 static void ffi_destroy(void *instance) { (void)instance; }
 
-static const tn_component_1 components = {sizeof(tn_component_1), 0, ffi_create, ffi_start, NULL, NULL, ffi_destroy};
-static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), 0, ffi_init, NULL, ffi_deinit};
+static const tn_component_1 components = {sizeof(tn_component_1), ffi_create, ffi_start, NULL, NULL, ffi_destroy};
+static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), ffi_init, NULL, ffi_deinit};
 
 /* ---- Entry ---- */
 
@@ -188,10 +190,10 @@ static const void *ffi_get_interface(void *self, const char *id) {
 }
 
 TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
-    static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, ffi_get_interface};
+    static const tn_plugin plugin = {sizeof(tn_plugin), NULL, ffi_get_interface};
     if (tn_easy_entry(host) == NULL) return NULL; /* it fills `tn` */
-    registry = tn_easy_interface(host, TN_REGISTRY_DRAFT, sizeof *registry);
+    registry = tn_easy_interface(host, TN_REGISTRY_1, sizeof *registry);
     if (registry != NULL) return &plugin;
-    tn.core->log(host, TN_LOG_ERROR, "declined: the host does not offer " TN_REGISTRY_DRAFT);
+    tn_log(TN_LOG_ERROR, "declined: the host does not offer " TN_REGISTRY_1);
     return NULL;
 }

@@ -376,7 +376,7 @@ static bool read_effects(struct reader *reader, const struct node *node, struct 
     if (list == NULL) list = reader->effects;
     if (list == NULL) return true; /* not declared: assume the worst */
     if (list->kind != NODE_LIST) return reader_fault(reader, list, "`effects` must be a list; [] declares no effects");
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_ARRAY);
     for (uint32_t i = 0; i < list->count; i++) {
         const char *effect = node_string(list->items[i]);
@@ -385,7 +385,7 @@ static bool read_effects(struct reader *reader, const struct node *node, struct 
         tn_put_text(builder, NULL, effect != NULL ? effect : "");
     }
     tn.value->end(builder);
-    function->effects = tn.value->finish(builder);
+    function->effects = tn_finish(builder);
     return true;
 }
 

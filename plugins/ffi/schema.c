@@ -68,7 +68,7 @@ static void append_enum_names(tn_builder *builder, const struct type *type, bool
         for (uint32_t j = 0; j < i && !seen; j++) seen = strcmp(type->values[i].name, type->values[j].name) == 0;
         if (!seen) tn_put_text(builder, NULL, type->values[i].name);
     }
-    if (null) tn_put_take(builder, NULL, tn.value->make_null());
+    if (null) tn_put_take(builder, NULL, tn_null());
     tn.value->end(builder);
 }
 
@@ -233,7 +233,7 @@ static bool lacks_key(const struct function *function) {
 }
 
 tn_value function_component(const struct function *function) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "kind", "tool");
     tn_put_text(builder, "id", function->id);
@@ -246,5 +246,5 @@ tn_value function_component(const struct function *function) {
     append_input_schema(builder, function);
     append_output_schema(builder, function);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }

@@ -206,7 +206,7 @@ tn_value node_value(const struct node *node) {
     double number;
     bool truth;
     if (node == NULL || node->kind != NODE_SCALAR) return NULL;
-    if (node_is_null(node)) return tn.value->make_null();
+    if (node_is_null(node)) return tn_null();
     if (node_boolean(node, &truth)) return tn_bool(truth);
     if (node_integer(node, &integer)) return tn_int(integer);
     if (node_number(node, &number)) return tn_num(number);

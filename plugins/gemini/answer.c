@@ -42,15 +42,15 @@ static void gemini_finish(struct model_call *call, tn_value candidate, const cha
         return;
     }
     if (found == NULL || strcmp(found->service, "STOP") != 0) {
-        model_set_extra(call, "finishReason", tn.value->get(candidate, "finishReason"));
-        model_set_extra(call, "finishMessage", tn.value->get(candidate, "finishMessage"));
+        model_set_extra(call, "finishReason", tn_get(candidate, "finishReason"));
+        model_set_extra(call, "finishMessage", tn_get(candidate, "finishMessage"));
     }
     model_finish(call, found != NULL ? found->tenon : "other");
 }
 
 static void gemini_prompt_blocked(struct model_call *call, tn_value feedback, const char *reason) {
     char default_text[160];
-    tn_value message = tn.value->get(feedback, "blockReasonMessage"), text = NULL;
+    tn_value message = tn_get(feedback, "blockReasonMessage"), text = NULL;
     (void)snprintf(default_text, sizeof default_text, "The prompt was blocked by the service (%.*s).",
                    GEMINI_REASON_MAX, reason);
     text = tn.value->kind(message) == TN_STRING ? tn_retain(message) : tn_text(default_text);
@@ -104,11 +104,11 @@ static void gemini_end_streamed_call(struct model_call *call, tn_value arguments
 
 static void gemini_start_call(struct model_call *call, tn_value function, tn_value signature, tn_value arguments) {
     struct gemini_call *state = call->provider_data;
-    tn_value id = tn.value->get(function, "id");
+    tn_value id = tn_get(function, "id");
     gemini_end_streamed_call(call, NULL);
     state->call_index = state->calls++;
     state->awaits_signature = false;
-    model_add_tool_call(call, state->call_index, id, tn.value->get(function, "name"), arguments);
+    model_add_tool_call(call, state->call_index, id, tn_get(function, "name"), arguments);
     if (tn.value->kind(id) == TN_STRING) model_set_tool_call_extra(call, state->call_index, "id", id);
     if (signature != NULL) model_set_tool_call_extra(call, state->call_index, "thoughtSignature", signature);
 }
@@ -116,10 +116,10 @@ static void gemini_start_call(struct model_call *call, tn_value function, tn_val
 /* A piece with a name starts a call. A piece without a name belongs to the open call. */
 static void gemini_on_function_call(struct model_call *call, tn_value function, tn_value signature) {
     struct gemini_call *state = call->provider_data;
-    tn_value pieces = tn.value->get(function, "partialArgs"), arguments = tn.value->get(function, "args");
+    tn_value pieces = tn_get(function, "partialArgs"), arguments = tn_get(function, "args");
     uint64_t count = tn.value->kind(pieces) == TN_ARRAY ? tn.value->count(pieces) : 0;
     int32_t will_continue = 0;
-    (void)tn.value->as_bool(tn.value->get(function, "willContinue"), &will_continue);
+    (void)tn.value->as_bool(tn_get(function, "willContinue"), &will_continue);
     bool has_name = tn_get_text(function, "name", "")[0] != '\0', complete = has_name && !will_continue && count == 0;
     if (has_name) gemini_start_call(call, function, signature, complete ? arguments : NULL);
     if (complete) return;
@@ -155,8 +155,8 @@ static const char *gemini_part_type(const char *media_type) {
 /* Reads inlineData {mimeType, data} or fileData {mimeType, fileUri}. */
 static void gemini_on_media(struct model_call *call, tn_value media, tn_value signature) {
     const char *type = tn_get_text(media, "mimeType", "application/octet-stream");
-    tn_value data = tn.value->get(media, "data"), uri = tn.value->get(media, "fileUri");
-    tn_builder *out = tn.value->builder();
+    tn_value data = tn_get(media, "data"), uri = tn_get(media, "fileUri");
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     tn_put_text(out, "type", gemini_part_type(type));
     tn_put_text(out, "media_type", type);
@@ -169,7 +169,7 @@ static void gemini_on_media(struct model_call *call, tn_value media, tn_value si
         tn.value->end(out);
     }
     tn.value->end(out);
-    tn_value part = tn.value->finish(out);
+    tn_value part = tn_finish(out);
     if (part == NULL)
         model_fail_response(call, "a file part without `data` and without `fileUri`");
     else
@@ -191,7 +191,7 @@ static void gemini_add_extra_part(struct model_call *call, const char *name, tn_
  */
 static void gemini_on_text_part(struct model_call *call, tn_value part, tn_value signature, bool thought) {
     struct gemini_call *state = call->provider_data;
-    tn_value text = tn.value->get(part, "text");
+    tn_value text = tn_get(part, "text");
     uint64_t length = 0;
     bool empty = tn_chars(text, &length) == NULL || length == 0;
     if (empty && signature == NULL) return;
@@ -210,17 +210,17 @@ static void gemini_on_text_part(struct model_call *call, tn_value part, tn_value
 
 static void gemini_on_part(struct model_call *call, tn_value part) {
     struct gemini_call *state = call->provider_data;
-    tn_value signature = tn.value->get(part, "thoughtSignature"), function = tn.value->get(part, "functionCall");
-    tn_value media = tn.value->get(part, "inlineData");
+    tn_value signature = tn_get(part, "thoughtSignature"), function = tn_get(part, "functionCall");
+    tn_value media = tn_get(part, "inlineData");
     int32_t thought = 0;
     if (tn.value->kind(signature) != TN_STRING) signature = NULL;
-    (void)tn.value->as_bool(tn.value->get(part, "thought"), &thought);
-    if (media == NULL) media = tn.value->get(part, "fileData");
+    (void)tn.value->as_bool(tn_get(part, "thought"), &thought);
+    if (media == NULL) media = tn_get(part, "fileData");
     if (tn.value->kind(function) == TN_OBJECT) {
         gemini_on_function_call(call, function, signature);
         return;
     }
-    if (tn.value->get(part, "text") != NULL || (signature != NULL && tn.value->count(part) == 1)) {
+    if (tn_get(part, "text") != NULL || (signature != NULL && tn.value->count(part) == 1)) {
         gemini_on_text_part(call, part, signature, thought != 0);
         return;
     }
@@ -236,7 +236,7 @@ static void gemini_on_part(struct model_call *call, tn_value part) {
 
 static void grounding_put_source(struct model_call *call, tn_value url, tn_value title, tn_value from) {
     if (tn.value->kind(url) != TN_STRING && tn.value->kind(title) != TN_STRING) return;
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     tn_put_text(out, "type", "source");
     if (tn.value->kind(url) == TN_STRING) tn_put(out, "url", url);
@@ -245,7 +245,7 @@ static void grounding_put_source(struct model_call *call, tn_value url, tn_value
     tn_put(out, call->model->provider->name, from);
     tn.value->end(out);
     tn.value->end(out);
-    tn_value part = tn.value->finish(out);
+    tn_value part = tn_finish(out);
     model_add_part(call, part);
     tn_release(part);
 }
@@ -255,28 +255,28 @@ static void grounding_put_chunks(struct model_call *call, tn_value chunks) {
     for (uint64_t i = 0, count = tn.value->kind(chunks) == TN_ARRAY ? tn.value->count(chunks) : 0; i < count; i++) {
         tn_value chunk = tn.value->at(chunks, i), kind, source, url;
         if (tn.value->entry(chunk, 0, &kind, &source) != TN_OK) continue;
-        url = tn.value->get(source, "uri");
-        if (url == NULL) url = tn.value->get(source, "sourceUri");
-        grounding_put_source(call, url, tn.value->get(source, "title"), chunk);
+        url = tn_get(source, "uri");
+        if (url == NULL) url = tn_get(source, "sourceUri");
+        grounding_put_source(call, url, tn_get(source, "title"), chunk);
     }
 }
 
 /* Vertex uses `citations`, AI Studio `citationSources`. */
 static void grounding_put_citations(struct model_call *call, tn_value metadata) {
-    tn_value list = tn.value->get(metadata, "citations");
-    if (list == NULL) list = tn.value->get(metadata, "citationSources");
+    tn_value list = tn_get(metadata, "citations");
+    if (list == NULL) list = tn_get(metadata, "citationSources");
     for (uint64_t i = 0, count = tn.value->kind(list) == TN_ARRAY ? tn.value->count(list) : 0; i < count; i++) {
         tn_value citation = tn.value->at(list, i);
-        grounding_put_source(call, tn.value->get(citation, "uri"), tn.value->get(citation, "title"), citation);
+        grounding_put_source(call, tn_get(citation, "uri"), tn_get(citation, "title"), citation);
     }
 }
 
 static void grounding_put_urls(struct model_call *call, tn_value metadata) {
-    tn_value list = tn.value->get(metadata, "urlMetadata");
+    tn_value list = tn_get(metadata, "urlMetadata");
     for (uint64_t i = 0, count = tn.value->kind(list) == TN_ARRAY ? tn.value->count(list) : 0; i < count; i++) {
         tn_value url = tn.value->at(list, i);
         if (strcmp(tn_get_text(url, "urlRetrievalStatus", ""), "URL_RETRIEVAL_STATUS_SUCCESS") == 0)
-            grounding_put_source(call, tn.value->get(url, "retrievedUrl"), NULL, url);
+            grounding_put_source(call, tn_get(url, "retrievedUrl"), NULL, url);
     }
 }
 
@@ -286,7 +286,7 @@ static void grounding_put_sources(struct model_call *call) {
     bool any = state->grounding != NULL || state->citations != NULL || state->url_context != NULL;
     if (state->sources_added || !any || call->ended) return;
     state->sources_added = true;
-    grounding_put_chunks(call, tn.value->get(state->grounding, "groundingChunks"));
+    grounding_put_chunks(call, tn_get(state->grounding, "groundingChunks"));
     grounding_put_citations(call, state->citations);
     grounding_put_urls(call, state->url_context);
     model_set_extra(call, "groundingMetadata", state->grounding);
@@ -319,16 +319,16 @@ static void gemini_on_usage(struct model_call *call, tn_value from) {
 
 static void gemini_on_candidate(struct model_call *call, tn_value candidate) {
     struct gemini_call *state = call->provider_data;
-    tn_value parts = tn.value->get(tn.value->get(candidate, "content"), "parts");
+    tn_value parts = tn_get(tn_get(candidate, "content"), "parts");
     const char *reason = tn_get_text(candidate, "finishReason", NULL);
     /* Some models send STOP with every chunk. After it, a chunk with parts but without a reason is an error. */
     if (reason == NULL && model_is_finished(call) && tn.value->count(parts) > 0)
         model_fail_response(call, "a part of an answer after its end");
     for (uint64_t i = 0, count = tn.value->count(parts); i < count && !call->ended; i++)
         gemini_on_part(call, tn.value->at(parts, i));
-    gemini_replace_metadata(&state->grounding, tn.value->get(candidate, "groundingMetadata"));
-    gemini_replace_metadata(&state->citations, tn.value->get(candidate, "citationMetadata"));
-    gemini_replace_metadata(&state->url_context, tn.value->get(candidate, "urlContextMetadata"));
+    gemini_replace_metadata(&state->grounding, tn_get(candidate, "groundingMetadata"));
+    gemini_replace_metadata(&state->citations, tn_get(candidate, "citationMetadata"));
+    gemini_replace_metadata(&state->url_context, tn_get(candidate, "urlContextMetadata"));
     if (reason != NULL) {
         gemini_end_streamed_call(call, NULL);
         grounding_put_sources(call);
@@ -339,16 +339,16 @@ static void gemini_on_candidate(struct model_call *call, tn_value candidate) {
 }
 
 static void gemini_on_chunk(struct model_call *call, tn_value chunk) {
-    tn_value candidates = tn.value->get(chunk, "candidates"), feedback = tn.value->get(chunk, "promptFeedback");
+    tn_value candidates = tn_get(chunk, "candidates"), feedback = tn_get(chunk, "promptFeedback");
     const char *reason = tn_get_text(feedback, "blockReason", NULL);
     bool first = false;
-    if (tn.value->get(chunk, "error") != NULL) {
+    if (tn_get(chunk, "error") != NULL) {
         model_fail_service(call, chunk);
         return;
     }
-    model_set_model_name(call, tn.value->get(chunk, "modelVersion"));
-    model_set_extra(call, "responseId", tn.value->get(chunk, "responseId"));
-    gemini_on_usage(call, tn.value->get(chunk, "usageMetadata"));
+    model_set_model_name(call, tn_get(chunk, "modelVersion"));
+    model_set_extra(call, "responseId", tn_get(chunk, "responseId"));
+    gemini_on_usage(call, tn_get(chunk, "usageMetadata"));
     for (uint64_t i = 0; i < tn.value->count(candidates) && !call->ended && !first; i++) {
         first = tn_get_int(tn.value->at(candidates, i), "index", 0) ==
                 0; /* only one candidate is used, even if `extra` requests more */

@@ -56,12 +56,12 @@ static void contents_close(struct contents *to) {
 
 /* Writes the signature that is stored with a part or a call. */
 static void contents_put_signature(struct contents *to, tn_value holder) {
-    tn_value signature = tn.value->get(model_get_extra(to->call, holder), "thoughtSignature");
+    tn_value signature = tn_get(model_get_extra(to->call, holder), "thoughtSignature");
     if (tn.value->kind(signature) == TN_STRING) tn_put(to->out, "thoughtSignature", signature);
 }
 
 static bool contents_part_has_signature(struct contents *to, tn_value holder) {
-    return tn.value->kind(tn.value->get(model_get_extra(to->call, holder), "thoughtSignature")) == TN_STRING;
+    return tn.value->kind(tn_get(model_get_extra(to->call, holder), "thoughtSignature")) == TN_STRING;
 }
 
 /* The service refuses an empty text without a signature, so it is left out. */
@@ -82,7 +82,7 @@ static void contents_put_text(struct contents *to, const char *role, tn_value te
 /* Writes a part of the service that is stored in `extra`, or thoughts that have a signature. Other thoughts are left
  * out. */
 static void contents_put_reasoning(struct contents *to, const char *role, tn_value part) {
-    tn_value text = tn.value->get(part, "text"), stored = tn.value->get(model_get_extra(to->call, part), "part");
+    tn_value text = tn_get(part, "text"), stored = tn_get(model_get_extra(to->call, part), "part");
     uint64_t length = 0;
     if (tn.value->kind(stored) == TN_OBJECT) {
         contents_open(to, role);
@@ -175,7 +175,7 @@ static bool contents_put_content(struct contents *to, const char *role, tn_value
         tn_value part = tn.value->at(content, i);
         const char *type = tn_get_text(part, "type", "");
         if (strcmp(type, "text") == 0 || strcmp(type, "refusal") == 0) {
-            contents_put_text(to, role, tn.value->get(part, "text"), part);
+            contents_put_text(to, role, tn_get(part, "text"), part);
         } else if (strcmp(type, "reasoning") == 0) {
             contents_put_reasoning(to, role, part);
         } else if (contents_is_media(type)) {
@@ -196,7 +196,7 @@ static bool contents_put_content(struct contents *to, const char *role, tn_value
 /* Returns the id that this service created for a call. NULL if it created none, or if the call is of another service.
  */
 static tn_value contents_get_call_id(struct contents *to, tn_value call) {
-    tn_value id = tn.value->get(model_get_extra(to->call, call), "id");
+    tn_value id = tn_get(model_get_extra(to->call, call), "id");
     return tn.value->kind(id) == TN_STRING ? id : NULL;
 }
 
@@ -207,7 +207,7 @@ static void contents_put_arguments(struct contents *to, tn_value call) {
         tn_put(to->out, "args", arguments);
     } else {
         tn_put_begin(to->out, "args", TN_OBJECT);
-        tn_put(to->out, "arguments", arguments != NULL ? arguments : tn.value->get(call, "arguments"));
+        tn_put(to->out, "arguments", arguments != NULL ? arguments : tn_get(call, "arguments"));
         tn.value->end(to->out);
     }
     tn_release(arguments);
@@ -253,7 +253,8 @@ static void contents_put_output(struct contents *to, const char *key, tn_value c
     uint64_t length = 0;
     const char *chars = tn_chars(text, &length);
     tn_put_begin(to->out, "response", TN_OBJECT);
-    if (chars != NULL && (chars[0] == '{' || chars[0] == '[') && tn.value->from_json(chars, length, &data) == TN_OK)
+    if (chars != NULL && (chars[0] == '{' || chars[0] == '[') &&
+        tn.value->from_json(tn.host, chars, length, &data, NULL) == TN_OK)
         tn_put_take(to->out, key, data);
     else
         tn_put(to->out, key, text);
@@ -279,7 +280,7 @@ static bool contents_put_result(struct contents *to, tn_value message, uint64_t 
     const char *tool_call_id = tn_get_text(message, "tool_call_id", ""), *name = tn_get_text(message, "name", "");
     tn_value call = contents_lookup_call(to, tool_call_id, index),
              id = call != NULL ? contents_get_call_id(to, call) : NULL;
-    tn_value content = tn.value->get(message, "content");
+    tn_value content = tn_get(message, "content");
     char where[48];
     (void)snprintf(where, sizeof where, "messages[%llu]", (unsigned long long)index);
     if (call != NULL) name = tn_get_text(call, "name", name);
@@ -331,7 +332,7 @@ static bool contents_is_system(tn_value message) {
 static bool contents_put_system(struct model_call *call, tn_builder *out) {
     bool open = false;
     for (uint64_t i = 0, count = tn.value->count(call->messages); i < count; i++) {
-        tn_value message = tn.value->at(call->messages, i), content = tn.value->get(message, "content");
+        tn_value message = tn.value->at(call->messages, i), content = tn_get(message, "content");
         if (!contents_is_system(message)) continue;
         for (uint64_t k = 0; tn.value->kind(content) == TN_ARRAY && k < tn.value->count(content); k++) {
             const char *type = tn_get_text(tn.value->at(content, k), "type", "");
@@ -378,7 +379,7 @@ bool gemini_put_contents(struct model_call *call, tn_builder *body) {
         }
         bool model = tn_message_is(message, "ai");
         if (!contents_is_system(message))
-            ok = contents_put_content(&to, model ? "model" : "user", tn.value->get(message, "content"), where);
+            ok = contents_put_content(&to, model ? "model" : "user", tn_get(message, "content"), where);
         if (model && tn_message_calls(message) != NULL) {
             to.calls = tn_message_calls(message);
             contents_put_calls(&to, to.calls);

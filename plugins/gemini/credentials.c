@@ -53,7 +53,8 @@ static tn_value credentials_read_json(const char *path) {
     }
     int failure = got < 0 ? errno : 0;
     (void)close(descriptor);
-    if (got == 0 && tn.value->from_json(text, used, &json) == TN_OK && tn.value->kind(json) != TN_OBJECT) {
+    if (got == 0 && tn.value->from_json(tn.host, text, used, &json, NULL) == TN_OK &&
+        tn.value->kind(json) != TN_OBJECT) {
         tn_release(json);
         json = NULL;
     }
@@ -144,23 +145,22 @@ static bool credentials_put_form_field(char *out, size_t size, const char *name,
 
 static tn_value credentials_sign_assertion(tn_value json, const char *audience) {
     uint64_t length = 0;
-    const char *pem = tn_chars(tn.value->get(json, "private_key"), &length),
-               *id = tn_get_text(json, "private_key_id", NULL);
+    const char *pem = tn_chars(tn_get(json, "private_key"), &length), *id = tn_get_text(json, "private_key_id", NULL);
     int64_t now = tn.core->wall_ms(tn.host) / 1000;
-    tn_builder *header = tn.value->builder(), *claims = tn.value->builder();
+    tn_builder *header = tn_builder_new(), *claims = tn_builder_new();
     tn.value->begin(header, TN_OBJECT);
     tn_put_text(header, "alg", "RS256");
     tn_put_text(header, "typ", "JWT");
     if (id != NULL) tn_put_text(header, "kid", id);
     tn.value->end(header);
     tn.value->begin(claims, TN_OBJECT);
-    tn_put(claims, "iss", tn.value->get(json, "client_email"));
+    tn_put(claims, "iss", tn_get(json, "client_email"));
     tn_put_text(claims, "scope", CREDENTIALS_SCOPE);
     tn_put_text(claims, "aud", audience);
     tn_put_int(claims, "iat", now);
     tn_put_int(claims, "exp", now + JWT_SECONDS);
     tn.value->end(claims);
-    return sign_jwt_take(tn.value->finish(header), tn.value->finish(claims), pem, length);
+    return sign_jwt_take(tn_finish(header), tn_finish(claims), pem, length);
 }
 
 static bool credentials_build_form(const struct credentials *credentials, const char *url, char *out, size_t size,
@@ -205,14 +205,14 @@ static tn_value credentials_metadata_request(const char *token_url) {
     char url[512];
     (void)snprintf(url, sizeof url, "http://%.200s/computeMetadata/v1/instance/service-accounts/default/token",
                    host != NULL && *host != '\0' ? host : CREDENTIALS_METADATA);
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     tn_put_text(out, "url", token_url != NULL ? token_url : url);
     tn_put_begin(out, "headers", TN_OBJECT);
     tn_put_text(out, "metadata-flavor", "Google");
     tn.value->end(out);
     credentials_put_limits(out, METADATA_CONNECT_MS);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 tn_value credentials_request(const struct credentials *credentials, const char *token_url,
@@ -224,7 +224,7 @@ tn_value credentials_request(const struct credentials *credentials, const char *
     if (token_url == NULL) token_url = tn_get_text(credentials->json, "token_uri", CREDENTIALS_TOKEN_URL);
     if (body != NULL) body[0] = '\0';
     if (body != NULL && credentials_build_form(credentials, token_url, body, CREDENTIALS_FILE_MAX * 2, message)) {
-        tn_builder *out = tn.value->builder();
+        tn_builder *out = tn_builder_new();
         tn.value->begin(out, TN_OBJECT);
         tn_put_text(out, "url", token_url);
         tn_put_text(out, "method", "POST");
@@ -233,7 +233,7 @@ tn_value credentials_request(const struct credentials *credentials, const char *
         tn.value->end(out);
         tn_put_text(out, "body", body);
         credentials_put_limits(out, 10000);
-        request = tn.value->finish(out);
+        request = tn_finish(out);
     }
     if (body != NULL) explicit_bzero(body, CREDENTIALS_FILE_MAX * 2);
     tn.core->release(tn.host, body);

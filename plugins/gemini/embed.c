@@ -36,10 +36,10 @@ static void embed_put_content(tn_builder *out, tn_value text) {
 
 /* Writes taskType and title, which `extra` sets once, into one request or instance. */
 static void embed_put_options(const struct model_call *call, tn_builder *out, const char *task, const char *title) {
-    tn_value extra = model_get_option(call, "extra"), value = tn.value->get(extra, "taskType");
-    if (value == NULL) value = tn.value->get(extra, "task_type");
+    tn_value extra = model_get_option(call, "extra"), value = tn_get(extra, "taskType");
+    if (value == NULL) value = tn_get(extra, "task_type");
     if (tn.value->kind(value) == TN_STRING) tn_put(out, task, value);
-    value = tn.value->get(extra, "title");
+    value = tn_get(extra, "title");
     if (tn.value->kind(value) == TN_STRING) tn_put(out, title, value);
 }
 
@@ -84,7 +84,7 @@ tn_value gemini_embed_request(struct model_call *call, const char **method) {
     }
     if (to > count) to = count;
     enum embed_api api = embed_method(call);
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     if (api == BATCH) embed_put_batch(call, out, from, to);
     if (api == PREDICT) embed_put_instances(call, out, from, to);
@@ -98,7 +98,7 @@ tn_value gemini_embed_request(struct model_call *call, const char **method) {
     tn.value->end(out);
     *method = methods[api];
     state->embedded = to;
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 /* Adds one vector. Returns false if the call has failed. */
@@ -114,10 +114,9 @@ static bool embed_add_vector(struct model_call *call, tn_value values) {
         model_fail_response(call, "an embedding that is not a list of numbers");
         return false;
     }
-    tn_value longer = tn.value->append(state->vectors, values);
-    tn_release(state->vectors);
-    state->vectors = longer;
-    return true;
+    if (tn.value->append(&state->vectors, values) == TN_OK) return true;
+    model_fail(call, "NO_MEMORY", "not enough memory for the embeddings");
+    return false;
 }
 
 static void embed_add_usage(struct model_call *call, int64_t tokens) {
@@ -133,21 +132,21 @@ static void embed_add_usage(struct model_call *call, int64_t tokens) {
 bool gemini_embed_answer(struct model_call *call, tn_value json) {
     struct gemini_call *state = call->provider_data;
     enum embed_api api = embed_method(call);
-    tn_value list = tn.value->get(json, api == PREDICT ? "predictions" : "embeddings");
+    tn_value list = tn_get(json, api == PREDICT ? "predictions" : "embeddings");
     if (state->vectors == NULL) {
         state->vectors = tn_build("[]");
     }
     if (api == SINGLE) {
-        if (!embed_add_vector(call, tn.value->get(tn.value->get(json, "embedding"), "values"))) return false;
+        if (!embed_add_vector(call, tn_get(tn_get(json, "embedding"), "values"))) return false;
     } else {
         for (uint64_t i = 0, count = tn.value->kind(list) == TN_ARRAY ? tn.value->count(list) : 0; i < count; i++) {
             tn_value item = tn.value->at(list, i);
-            if (api == PREDICT) item = tn.value->get(item, "embeddings");
-            if (!embed_add_vector(call, tn.value->get(item, "values"))) return false;
-            embed_add_usage(call, model_get_count(tn.value->get(item, "statistics"), "token_count"));
+            if (api == PREDICT) item = tn_get(item, "embeddings");
+            if (!embed_add_vector(call, tn_get(item, "values"))) return false;
+            embed_add_usage(call, model_get_count(tn_get(item, "statistics"), "token_count"));
         }
     }
-    embed_add_usage(call, model_get_count(tn.value->get(json, "usageMetadata"), "promptTokenCount"));
+    embed_add_usage(call, model_get_count(tn_get(json, "usageMetadata"), "promptTokenCount"));
     uint64_t received = tn.value->count(state->vectors), count = tn.value->count(call->embed);
     if (received == state->embedded && received < count) return true;
     if (received == count)

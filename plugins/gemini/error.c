@@ -66,7 +66,7 @@ static void error_read_details(tn_value details, struct model_failure *failure) 
 
 void gemini_error(struct model_call *call, tn_value body, struct model_failure *failure) {
     const struct gemini *gemini = call->model->provider_data;
-    tn_value error = tn.value->get(tn.value->kind(body) == TN_ARRAY ? tn.value->at(body, 0) : body, "error");
+    tn_value error = tn_get(tn.value->kind(body) == TN_ARRAY ? tn.value->at(body, 0) : body, "error");
     if (error == NULL) return;
     const char *status = tn_get_text(error, "status", NULL), *message = tn_get_text(error, "message", "");
     int64_t number = tn_get_int(error, "code", 0);
@@ -75,9 +75,9 @@ void gemini_error(struct model_call *call, tn_value body, struct model_failure *
     for (size_t i = 0; status != NULL && i < sizeof codes / sizeof *codes; i++)
         if (strcmp(codes[i][0], status) == 0) failure->code = codes[i][1];
     if (failure->status == 0 && number >= 400 && number <= 599) failure->status = number;
-    failure->type = tn.value->get(error, "status");
-    failure->message = tn.value->get(error, "message");
-    error_read_details(tn.value->get(error, "details"), failure);
+    failure->type = tn_get(error, "status");
+    failure->message = tn_get(error, "message");
+    error_read_details(tn_get(error, "details"), failure);
     if (strcmp(failure->code, "INVALID_REQUEST") == 0 && error_is_too_long(message)) failure->code = "CONTEXT_LENGTH";
     if (strcmp(failure->code, "AUTH") != 0 || gemini->project == NULL) return;
     model_fail(call, "AUTH",

@@ -34,10 +34,10 @@ static bool gemini_url_is_google(const char *url) {
     return memcmp(url + 8 + length - (sizeof domain - 1), domain, sizeof domain - 1) == 0;
 }
 
-static int32_t gemini_create(struct model *model, tn_binder *binder) {
+static int32_t gemini_create(struct model *model) {
     tn_value config = model->config;
     const char *model_project = tn_get_text(config, "project", ""), *base = tn_get_text(config, "base_url", NULL);
-    bool has_endpoint = base != NULL || tn.value->kind(tn.value->get(config, "api_key")) > TN_NULL;
+    bool has_endpoint = base != NULL || tn.value->kind(tn_get(config, "api_key")) > TN_NULL;
     const char *project =
         has_endpoint && *model_project == '\0' ? NULL : gemini_get_setting(config, "project", "VERTEX_PROJECT_ID");
     const char *location = gemini_get_setting(config, "location", "VERTEX_LOCATION");
@@ -47,7 +47,7 @@ static int32_t gemini_create(struct model *model, tn_binder *binder) {
                        "`base_url` is \"%.80s\"; credentials of Vertex are sent only to https://….googleapis.com. If "
                        "this address is right, set it as plugins.config.tenon.gemini.vertex_url in tenon.yaml",
                        base);
-        return tn.task->refuse(binder, "INVALID_CONFIG", message);
+        return tn_refuse("INVALID_CONFIG", message);
     }
     if (project != NULL && base == NULL) base = tn_get_text(section, "vertex_url", NULL);
     struct gemini *gemini = tn.core->alloc(tn.host, sizeof *gemini);
@@ -56,7 +56,7 @@ static int32_t gemini_create(struct model *model, tn_binder *binder) {
     int32_t status = TN_OK;
     if (!gemini_build_address(gemini, model->name, base, project, location != NULL ? location : GEMINI_LOCATION,
                               message))
-        status = tn.task->refuse(binder, "INVALID_CONFIG", message);
+        status = tn_refuse("INVALID_CONFIG", message);
     if (status == TN_OK && project != NULL) {
         gemini->project = tn_text(project);
         gemini->source = token_source_new(tn_get_text(section, "credentials", NULL),
@@ -85,7 +85,7 @@ static void gemini_destroy(struct model *model) {
 #define SECOND_SECRET "GOOGLE_API_KEY" /* used if GEMINI_API_KEY does not exist */
 
 static tn_value gemini_headers(const struct gemini *gemini, const struct gemini_call *state) {
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     if (state->header != NULL) {
         tn_put(out, "authorization", state->header);
@@ -97,7 +97,7 @@ static tn_value gemini_headers(const struct gemini *gemini, const struct gemini_
         tn.value->end(out);
     }
     tn.value->end(out);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 static bool gemini_uses_default_secret(const struct model_call *call) {
@@ -112,14 +112,14 @@ static void gemini_send(struct model_call *call) {
     bool streams = call->embed == NULL && model_is_streaming(call), keyless = gemini->project != NULL;
     char path[GEMINI_PATH_MAX * 2 + 64];
     (void)snprintf(path, sizeof path, "%s/%s:%s", gemini->base, gemini->model, state->method);
-    tn_builder *query = tn.value->builder();
+    tn_builder *query = tn_builder_new();
     tn.value->begin(query, TN_OBJECT);
     if (streams) tn_put_text(query, "alt", "sse");
     tn.value->end(query);
     struct model_request request = {.path = path, .body = state->body, .whole = !streams, .merged = true};
     request.keyless = keyless || (gemini->uses_second_key && gemini_uses_default_secret(call));
     request.headers = gemini_headers(gemini, state);
-    request.query = tn.value->finish(query);
+    request.query = tn_finish(query);
     tn_value headers = request.headers, query_value = request.query;
     model_send(call, &request);
     tn_release(headers);
@@ -170,7 +170,7 @@ static void gemini_start(struct model_call *call) {
 static void gemini_answer(struct model_call *call, tn_value json) {
     if (call->embed == NULL)
         gemini_event(call, "", json);
-    else if (tn.value->get(json, "error") != NULL)
+    else if (tn_get(json, "error") != NULL)
         model_fail_service(call, json);
     else if (gemini_embed_answer(call, json))
         gemini_start(call);

@@ -17,7 +17,7 @@ enum kind { EMPTY, LEAF, TEXT, OBJECT, ARRAY };
 
 struct node {
     struct node *parent, *next, *first, *last; /* `next` is a sibling; the others are children */
-    char *key;                                 /* if the parent is an object */
+    tn_value key;                              /* if the parent is an object */
     uint64_t count;                            /* number of children */
     tn_value leaf;
     struct tn_text_buffer text;
@@ -51,7 +51,7 @@ static void partial_node_clear(struct node *node) {
         partial_node_clear(child);
         tn.core->release(tn.host, child);
     }
-    tn.core->release(tn.host, node->key);
+    tn_release(node->key);
     tn_text_free(&node->text);
     tn_release(node->leaf);
 }
@@ -90,7 +90,7 @@ static tn_value path_quoted_name(const char **at) {
     }
     ++*at;
     json[length++] = '"';
-    return tn.value->from_json(json, length, &name) == TN_OK ? name : NULL;
+    return tn.value->from_json(tn.host, json, length, &name, NULL) == TN_OK ? name : NULL;
 }
 
 /* Reads one step of a path. False if it is malformed. */
@@ -118,8 +118,7 @@ static bool path_read_step(const char **at, struct step *step) {
     return false;
 }
 
-static struct node *partial_add_child(struct partial *partial, struct node *parent, const char *key,
-                                      const char **reason) {
+static struct node *partial_add_child(struct partial *partial, struct node *parent, tn_value key, const char **reason) {
     struct node *child = NULL;
     *reason = "the arguments have too many values";
     if (partial->nodes >= PARTIAL_NODES_MAX) return NULL;
@@ -128,14 +127,7 @@ static struct node *partial_add_child(struct partial *partial, struct node *pare
     if (child == NULL) return NULL;
     memset(child, 0, sizeof *child);
     child->parent = parent;
-    if (key != NULL) {
-        child->key = tn.core->alloc(tn.host, strlen(key) + 1);
-        if (child->key == NULL) {
-            tn.core->release(tn.host, child);
-            return NULL;
-        }
-        memcpy(child->key, key, strlen(key) + 1);
-    }
+    child->key = tn_retain(key);
     if (parent->last != NULL)
         parent->last->next = child;
     else
@@ -146,10 +138,10 @@ static struct node *partial_add_child(struct partial *partial, struct node *pare
     return child;
 }
 
-static struct node *partial_member(struct partial *partial, struct node *object, const char *key, const char **reason) {
-    if (object->last != NULL && strcmp(object->last->key, key) == 0) return object->last;
+static struct node *partial_member(struct partial *partial, struct node *object, tn_value key, const char **reason) {
+    if (object->last != NULL && tn.value->equal(object->last->key, key)) return object->last;
     for (struct node *child = object->first; child != NULL; child = child->next)
-        if (strcmp(child->key, key) == 0) return child;
+        if (tn.value->equal(child->key, key)) return child;
     return partial_add_child(partial, object, key, reason);
 }
 
@@ -186,7 +178,7 @@ static struct node *partial_find_node(struct partial *partial, const char *path,
                                                 : "one value of the arguments has two types";
             node = NULL;
         } else if (step.name != NULL) {
-            node = partial_member(partial, node, tn_chars(step.name, NULL), reason);
+            node = partial_member(partial, node, step.name, reason);
         } else {
             node = partial_item(partial, node, step.index, reason);
         }
@@ -209,25 +201,30 @@ static bool partial_add_text(struct partial *partial, struct node *node, tn_valu
 }
 
 static void partial_put_node(const struct node *node, tn_builder *out) {
+    if (node->key != NULL) {
+        uint64_t length;
+        const char *key = tn_chars(node->key, &length);
+        tn.value->key(out, key, length);
+    }
     switch (node->kind) {
-    case EMPTY: tn_put_take(out, node->key, tn.value->make_null()); return;
-    case LEAF: tn_put(out, node->key, node->leaf); return;
-    case TEXT: tn_put_take(out, node->key, tn_text_n(tn_text_chars(&node->text), node->text.length)); return;
+    case EMPTY: tn_put_take(out, NULL, tn_null()); return;
+    case LEAF: tn_put(out, NULL, node->leaf); return;
+    case TEXT: tn.value->add_text(out, tn_text_chars(&node->text), node->text.length); return;
     case OBJECT:
     case ARRAY:
-        tn_put_begin(out, node->key, node->kind == OBJECT ? TN_OBJECT : TN_ARRAY);
+        tn.value->begin(out, node->kind == OBJECT ? TN_OBJECT : TN_ARRAY);
         for (const struct node *child = node->first; child != NULL; child = child->next) partial_put_node(child, out);
         tn.value->end(out);
     }
 }
 
 static tn_value partial_node_value(const struct node *node) {
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, node->key != NULL ? TN_OBJECT : TN_ARRAY); /* a builder creates only complete values */
     partial_put_node(node, out);
     tn.value->end(out);
-    tn_value around = tn.value->finish(out);
-    tn_value value = tn_retain(node->key != NULL ? tn.value->get(around, node->key) : tn.value->at(around, 0));
+    tn_value around = tn_finish(out);
+    tn_value value = tn_retain(node->key != NULL ? tn_get_key(around, node->key) : tn.value->at(around, 0));
     tn_release(around);
     return value;
 }
@@ -242,7 +239,7 @@ static void partial_write(struct partial *partial, const char *text) { partial_w
 
 /* Writes a value as JSON, without the first and last `skipped` bytes (1: without the quotes of a string). */
 static void partial_write_json_take(struct partial *partial, tn_value value, uint64_t skipped) {
-    tn_value json = value != NULL ? tn.value->to_json(value) : NULL;
+    tn_value json = value != NULL ? tn_to_json(value) : NULL;
     uint64_t length = 0;
     const char *text = tn_chars(json, &length);
     if (text != NULL)
@@ -277,7 +274,7 @@ static void partial_write_start(struct partial *partial, struct node *node) {
         partial_write(partial, parent->written_count++ > 0 ? ",null" : "null");
     if (parent->written_count++ > 0) partial_write(partial, ",");
     if (parent->kind == OBJECT) {
-        partial_write_json_take(partial, tn_text(node->key), 0);
+        partial_write_json_take(partial, tn_retain(node->key), 0);
         partial_write(partial, ":");
     }
     if (node->kind != LEAF) partial_write(partial, node->kind == TEXT ? "\"" : node->kind == OBJECT ? "{" : "[");
@@ -332,7 +329,7 @@ static void partial_write_rest(struct partial *partial, tn_value members) {
         tn_value key, value;
         const char *reason;
         if (tn.value->entry(members, i, &key, &value) != TN_OK) return;
-        struct node *node = partial_member(partial, &partial->root, tn_chars(key, NULL), &reason);
+        struct node *node = partial_member(partial, &partial->root, key, &reason);
         if (node == NULL) {
             partial->text_invalid = true;
         } else if (node->kind == EMPTY) {
@@ -360,17 +357,17 @@ void partial_end(struct partial *partial, tn_value members) {
 bool partial_add_piece(struct partial *partial, tn_value piece, const char **reason) {
     static const char *const scalars[] = {"numberValue", "boolValue"};
     const char *path = tn_get_text(piece, "jsonPath", NULL);
-    tn_value text = tn.value->get(piece, "stringValue"), leaf = NULL;
+    tn_value text = tn_get(piece, "stringValue"), leaf = NULL;
     int32_t will_continue = 0;
     *reason = "a partial argument has no jsonPath";
     if (path == NULL) return false;
     struct node *node = partial_find_node(partial, path, reason);
     if (node == NULL) return false;
-    (void)tn.value->as_bool(tn.value->get(piece, "willContinue"), &will_continue);
+    (void)tn.value->as_bool(tn_get(piece, "willContinue"), &will_continue);
     *reason = "one value of the arguments has two types";
     if (node->kind == OBJECT || node->kind == ARRAY) return false;
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
-        if (leaf == NULL) leaf = tn_retain(tn.value->get(piece, scalars[i]));
+        if (leaf == NULL) leaf = tn_retain(tn_get(piece, scalars[i]));
     if (tn.value->kind(text) == TN_STRING) {
         tn_release(leaf);
         if (!node->open && node->kind != EMPTY) partial->text_invalid = true;
@@ -381,7 +378,7 @@ bool partial_add_piece(struct partial *partial, tn_value piece, const char **rea
         if (!partial->text_invalid) partial_write_node(partial, node);
         return true;
     }
-    if (leaf == NULL && tn.value->get(piece, "nullValue") != NULL) leaf = tn.value->make_null();
+    if (leaf == NULL && tn_get(piece, "nullValue") != NULL) leaf = tn_null();
     if (leaf == NULL) return true; /* a path without a value yet */
     if (node->kind != EMPTY) partial->text_invalid = true;
     tn_release(node->leaf);

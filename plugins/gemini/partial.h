@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <tenon/easy.h>
+#include <tenon/util/build.h>
 
 #define PARTIAL_DEPTH_MAX 64       /* steps of a path */
 #define PARTIAL_NODES_MAX 10000    /* values in the arguments of one call */

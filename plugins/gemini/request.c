@@ -13,11 +13,11 @@ static bool gemini_schema_is_empty(tn_value schema) {
     static const char *const keywords[] = {"$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if"};
     if (tn.value->kind(schema) != TN_OBJECT) return true;
     for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
-        if (tn.value->get(schema, keywords[i]) != NULL) return false;
+        if (tn_get(schema, keywords[i]) != NULL) return false;
     int32_t open = 0;
-    tn_value additional = tn.value->get(schema, "additionalProperties");
+    tn_value additional = tn_get(schema, "additionalProperties");
     if (tn.value->as_bool(additional, &open) != TN_OK) open = additional != NULL;
-    return tn.value->count(tn.value->get(schema, "properties")) == 0 && !open;
+    return tn.value->count(tn_get(schema, "properties")) == 0 && !open;
 }
 
 static void gemini_put_tools(struct model_call *call, tn_builder *body) {
@@ -27,8 +27,8 @@ static void gemini_put_tools(struct model_call *call, tn_builder *body) {
     tn.value->begin(body, TN_OBJECT);
     tn_put_begin(body, "functionDeclarations", TN_ARRAY);
     for (uint64_t i = 0; i < count; i++) {
-        tn_value tool = tn.value->at(call->tools, i), schema = tn.value->get(tool, "input_schema");
-        tn_value description = tn.value->get(tool, "description");
+        tn_value tool = tn.value->at(call->tools, i), schema = tn_get(tool, "input_schema");
+        tn_value description = tn_get(tool, "description");
         tn.value->begin(body, TN_OBJECT);
         tn_put_text(body, "name", model_tool_name_to_service(call, tn_get_text(tool, "name", "")));
         if (tn.value->kind(description) == TN_STRING) tn_put(body, "description", description);
@@ -127,7 +127,7 @@ static void gemini_put_stop(struct model_call *call, tn_builder *body) {
 static tn_value gemini_put_generation(struct model_call *call) {
     static const char *const names[][2] = {
         {"temperature", "temperature"}, {"top_p", "topP"}, {"max_tokens", "maxOutputTokens"}, {"seed", "seed"}};
-    tn_builder *body = tn.value->builder();
+    tn_builder *body = tn_builder_new();
     tn.value->begin(body, TN_OBJECT);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) model_put_option(call, body, names[i][0], names[i][1]);
     gemini_put_stop(call, body);
@@ -138,21 +138,23 @@ static tn_value gemini_put_generation(struct model_call *call) {
         if (tn.value->kind(call->schema) == TN_OBJECT) tn_put(body, "responseJsonSchema", call->schema);
     }
     tn.value->end(body);
-    return tn.value->finish(body);
+    return tn_finish(body);
 }
 
 /* ---- Extra ---- */
 
-/* Converts "safety_settings" to "safetySettings". False if the name is too long. */
-static bool extra_to_camel_case(const char *name, char *out, size_t size) {
-    size_t length = 0;
-    for (; *name != '\0'; name++) {
-        if (length + 1 >= size) return false;
-        bool upper = *name == '_' && length > 0 && name[1] >= 'a' && name[1] <= 'z';
+/* Converts "safety_settings" to "safetySettings", with its length. False if the name is too long. */
+static bool extra_to_camel_case(const char *name, uint64_t *length, char *out, size_t size) {
+    const char *end = name + *length;
+    size_t used = 0;
+    for (; name < end; name++) {
+        if (used + 1 >= size) return false;
+        bool upper = *name == '_' && used > 0 && name[1] >= 'a' && name[1] <= 'z';
         if (upper) name++;
-        out[length++] = upper ? (char)(*name - 'a' + 'A') : *name;
+        out[used++] = upper ? (char)(*name - 'a' + 'A') : *name;
     }
-    out[length] = '\0';
+    out[used] = '\0';
+    *length = used;
     return true;
 }
 
@@ -171,29 +173,28 @@ static bool extra_member_has_api_names(const char *name) {
 static tn_value extra_merge_take(tn_value under, tn_value over, int depth);
 
 static tn_value empty_value_new(int32_t kind) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, kind);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* Appends the tools of `extra`, which are built into the service, to our tools. */
 static tn_value extra_concat_tools(tn_value tools, tn_value more) {
     tn_value all = tools != NULL ? tn_retain(tools) : empty_value_new(TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(more); i < count; i++) {
-        tn_value item = tn.value->at(more, i), next;
+        tn_value item = tn.value->at(more, i);
         item =
             tn.value->kind(item) == TN_OBJECT ? extra_merge_take(empty_value_new(TN_OBJECT), item, 1) : tn_retain(item);
-        next = tn.value->append(all, item);
-        tn_release(item);
+        if (tn_append_take(&all, item) == TN_OK) continue;
         tn_release(all);
-        all = next;
+        return NULL;
     }
     return all;
 }
 
-static tn_value extra_merge_member(tn_value base, const char *name, tn_value value, int depth) {
-    tn_value old = tn.value->get(base, name);
+static tn_value extra_merge_member(tn_value base, const char *name, uint64_t length, tn_value value, int depth) {
+    tn_value old = tn.value->get(base, name, length);
     if (depth == 0 && strcmp(name, "tools") == 0 && tn.value->kind(value) == TN_ARRAY)
         return extra_concat_tools(old, value);
     bool both = tn.value->kind(old) == TN_OBJECT || extra_member_has_api_names(name);
@@ -204,16 +205,18 @@ static tn_value extra_merge_member(tn_value base, const char *name, tn_value val
 
 static tn_value extra_merge_take(tn_value base, tn_value overrides, int depth) {
     for (uint64_t i = 0, count = tn.value->count(overrides); i < count; i++) {
-        tn_value key, value, member, next;
-        char name[128];
+        tn_value key, value, member;
+        char camel[128];
+        uint64_t length;
         if (tn.value->entry(overrides, i, &key, &value) != TN_OK) break;
-        const char *given = tn_chars(key, NULL),
-                   *member_name = extra_to_camel_case(given, name, sizeof name) ? name : given;
-        member = extra_merge_member(base, member_name, value, depth);
-        next = tn.value->set(base, member_name, member);
+        const char *name = tn_chars(key, &length);
+        if (extra_to_camel_case(name, &length, camel, sizeof camel)) name = camel;
+        member = extra_merge_member(base, name, length, value, depth);
+        int32_t status = tn.value->set(&base, name, length, member);
         tn_release(member);
+        if (status == TN_OK) continue;
         tn_release(base);
-        base = next;
+        return NULL;
     }
     return base;
 }
@@ -225,7 +228,7 @@ static tn_value gemini_merge_extra_take(tn_value body, tn_value over) { return e
 /* ---- Body ---- */
 
 tn_value gemini_request(struct model_call *call) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     if (gemini_put_contents(call, builder)) {
         gemini_put_tools(call, builder);
@@ -235,7 +238,7 @@ tn_value gemini_request(struct model_call *call) {
         tn_release(generation);
     }
     tn.value->end(builder);
-    tn_value body = tn.value->finish(builder);
+    tn_value body = tn_finish(builder);
     if (!call->ended) return gemini_merge_extra_take(body, model_get_option(call, "extra"));
     tn_release(body);
     return NULL;

@@ -9,7 +9,7 @@
 
 struct token_source {
     struct token_source *next;
-    const tn_http_draft *http;
+    const tn_http_1 *http;
     char *file, *token_url; /* may be NULL */
     uint32_t users;
     tn_value header, billing_project; /* of the newest token */
@@ -48,7 +48,7 @@ static void token_source_destroy(struct token_source *source) {
     tn.core->release(tn.host, source);
 }
 
-struct token_source *token_source_new(const char *file, const char *token_url, const tn_http_draft *http) {
+struct token_source *token_source_new(const char *file, const char *token_url, const tn_http_1 *http) {
     for (struct token_source *source = sources; source != NULL; source = source->next)
         if (token_text_equal(source->file, file) && token_text_equal(source->token_url, token_url))
             return source->users++, source;
@@ -150,13 +150,13 @@ static void token_on_refusal(struct token_source *source, int64_t status, tn_val
 }
 
 static void token_on_end(struct token_source *source, tn_value end) {
-    tn_value body = tn.value->get(end, "body"), json = NULL;
+    tn_value body = tn_get(end, "body"), json = NULL;
     uint64_t length = 0;
     int64_t status = tn_get_int(end, "status", 0);
     const char *text = tn.value->as_bytes(body, &length);
     if (text == NULL) text = tn_chars(body, &length);
-    if (text != NULL) (void)tn.value->from_json(text, length, &json);
-    tn_value token = tn.value->get(json, "access_token");
+    if (text != NULL) json = tn_from_json(text, length);
+    tn_value token = tn_get(json, "access_token");
     if (status < 200 || status > 299)
         token_on_refusal(source, status, json);
     else if (tn_get_text(json, "access_token", "")[0] == '\0')
@@ -209,7 +209,7 @@ static void token_source_send_request(struct token_source *source) {
         source->uses_metadata_server = credentials.kind == CREDENTIALS_MACHINE;
         request = credentials_request(&credentials, source->token_url, message);
         tn_release(source->billing_project);
-        source->billing_project = tn_retain(tn.value->get(credentials.json, "quota_project_id"));
+        source->billing_project = tn_retain(tn_get(credentials.json, "quota_project_id"));
         credentials_finish(&credentials);
     }
     if (request != NULL && source->http->send(tn.host, request, token_on_http, source, &source->exchange) != TN_OK) {
@@ -219,7 +219,7 @@ static void token_source_send_request(struct token_source *source) {
     tn_release(request);
     if (source->exchange != 0) return;
     (void)snprintf(source->reason, sizeof source->reason, "gemini: %.480s", message);
-    source->post = tn.core->post(tn.host, 0, token_on_send_failure, source);
+    source->post = tn_post(0, token_on_send_failure, source);
     if (source->post == 0) token_on_send_failure(source); /* no exchange will report the failure */
 }
 

@@ -39,7 +39,7 @@ struct token_wait {
 };
 
 /* The texts are copied, and may be NULL. Returns NULL if allocation fails. */
-struct token_source *token_source_new(const char *file, const char *token_url, const tn_http_draft *http);
+struct token_source *token_source_new(const char *file, const char *token_url, const tn_http_1 *http);
 void token_source_free(struct token_source *source); /* NULL does nothing */
 /* Frees the unused sources. */
 void token_sources_free_unused(void);

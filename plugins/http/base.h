@@ -1,5 +1,5 @@
 /*
- * base.h - settings of the operator, failures and strings, for every file of this plugin.
+ * base.h - settings of the operator, and failures, for every file of this plugin.
  *
  * A failure is the error object of tenon/http.h; the receiver owns it. Failures and log messages never contain
  * data of a request: no header values, no query, no body.
@@ -27,7 +27,7 @@ struct settings {
     tn_value section; /* owns the strings */
 };
 extern struct settings settings;
-extern const tn_poll_draft *poll_draft;
+extern const tn_poll_1 *http_poll;
 
 int64_t http_now_ms(void); /* monotonic clock */
 
@@ -39,8 +39,5 @@ tn_value http_failure_memory(void);
 tn_value http_failure_timeout(const char *phase, const char *what, int64_t ms);
 /* Takes `failure`; returns it with `retryable: true`. */
 tn_value http_failure_retryable_take(tn_value failure);
-
-/* Returns a string in which U+FFFD replaces what is not UTF-8; NULL if memory runs out. */
-tn_value text_lossy(const char *data, size_t length);
 
 #endif

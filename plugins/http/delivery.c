@@ -62,18 +62,17 @@ static tn_value make_head_value(const struct exchange *exchange) {
 
 static tn_value make_end_value(const struct exchange *exchange) {
     const struct transfer *transfer = &exchange->transfer;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_int(builder, "status", transfer->status);
     tn_put(builder, "headers", exchange->headers);
     if (!transfer->streamed)
-        tn_put_take(
-            builder, "body",
-            tn.value->make_bytes(transfer->body.bytes != NULL ? transfer->body.bytes : "", transfer->body.length));
+        tn_put_take(builder, "body",
+                    tn_bytes(transfer->body.bytes != NULL ? transfer->body.bytes : "", transfer->body.length));
     tn_put_int(builder, "attempts", exchange->attempt);
     tn_put_int(builder, "ms", http_now_ms() - exchange->started_ms);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* Most messages have no id and differ only in their data: start from a shared value. */
@@ -81,23 +80,22 @@ static tn_value make_message_value(const struct sse *events) {
     if (empty_message == NULL) {
         empty_message = tn_build("{s:s,s:s}", "event", "message", "data", "");
     }
-    tn_value data = text_lossy(events->data.bytes, events->data.length);
-    tn_value result = data != NULL ? tn.value->set(empty_message, "data", data) : NULL;
-    tn_release(data);
-    return result;
+    tn_value data = tn_text_lossy(events->data.bytes, events->data.length);
+    return tn_set_take(tn_retain(empty_message), "data", data);
 }
 
 static tn_value make_event_value(const struct sse *events) {
     if (events->event.length == 0 && events->id.length == 0 && events->retry < 0) return make_message_value(events);
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_take(builder, "event",
-                events->event.length > 0 ? text_lossy(events->event.bytes, events->event.length) : tn_text("message"));
-    tn_put_take(builder, "data", text_lossy(events->data.bytes, events->data.length));
-    if (events->id.length > 0) tn_put_take(builder, "id", text_lossy(events->id.bytes, events->id.length));
+                events->event.length > 0 ? tn_text_lossy(events->event.bytes, events->event.length)
+                                         : tn_text("message"));
+    tn_put_take(builder, "data", tn_text_lossy(events->data.bytes, events->data.length));
+    if (events->id.length > 0) tn_put_take(builder, "id", tn_text_lossy(events->id.bytes, events->id.length));
     if (events->retry >= 0) tn_put_int(builder, "retry", events->retry);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* ---- The body ---- */
@@ -116,7 +114,7 @@ static bool deliver_next_piece(struct exchange *exchange, tn_value *piece, tn_va
     const char *at = transfer->body.bytes + transfer->consumed, *end = transfer->body.bytes + transfer->body.length;
     if (receive == RECEIVE_BYTES) {
         if (at == end) return false;
-        *piece = tn.value->make_bytes(at, (uint64_t)(end - at));
+        *piece = tn_bytes(at, (uint64_t)(end - at));
         transfer->consumed = transfer->body.length;
         return true;
     }
@@ -126,7 +124,7 @@ static bool deliver_next_piece(struct exchange *exchange, tn_value *piece, tn_va
     if (parse == PARSE_LIMIT) *why = fail_oversized_piece(exchange, events ? "an event" : "a line");
     if (parse == PARSE_MEMORY) *why = http_failure_memory();
     if (parse != PARSE_FOUND) return false;
-    *piece = events ? make_event_value(&exchange->events) : text_lossy(exchange->lines.text, exchange->lines.length);
+    *piece = events ? make_event_value(&exchange->events) : tn_text_lossy(exchange->lines.text, exchange->lines.length);
     return true;
 }
 
@@ -142,7 +140,7 @@ static bool deliver_body(struct exchange *exchange, tn_value *why) {
     transfer->consumed = 0;
     tn_text_clear(&transfer->body, KEEP);
     if (exchange->outcome == OUTCOME_END && exchange->request.receive == RECEIVE_LINES && lines_last(&exchange->lines))
-        return call_handler(exchange, TN_HTTP_DATA, text_lossy(exchange->lines.text, exchange->lines.length));
+        return call_handler(exchange, TN_HTTP_DATA, tn_text_lossy(exchange->lines.text, exchange->lines.length));
     return true;
 }
 

@@ -50,7 +50,7 @@ static void post_driver_timer(int64_t now) {
     if (driver.timer != 0 && driver.timer_due <= driver.due) return;
     if (driver.timer != 0) (void)tn.core->unpost(tn.host, driver.timer);
     driver.timer_due = driver.due;
-    driver.timer = tn.core->post(tn.host, driver.due > now ? (uint64_t)(driver.due - now) : 0, on_driver_timer, NULL);
+    driver.timer = tn_post(driver.due > now ? (uint64_t)(driver.due - now) : 0, on_driver_timer, NULL);
 }
 
 static int on_curl_timer(CURLM *multi, long timeout_ms, void *user) {
@@ -87,16 +87,16 @@ static int on_curl_socket(CURL *easy, curl_socket_t socket, int what, void *user
     uint64_t watch = (uint64_t)(uintptr_t)watched;
     (void)user;
     if (what == CURL_POLL_REMOVE) {
-        if (watch != 0) (void)poll_draft->unwatch(tn.host, watch);
+        if (watch != 0) (void)http_poll->unwatch(tn.host, watch);
         return 0;
     }
     int32_t events =
         ((what & CURL_POLL_IN) != 0 ? TN_POLL_READ : 0) | ((what & CURL_POLL_OUT) != 0 ? TN_POLL_WRITE : 0);
     if (watch != 0) {
-        (void)poll_draft->change(tn.host, watch, events);
+        (void)http_poll->change(tn.host, watch, events);
         return 0;
     }
-    int32_t status = poll_draft->watch(tn.host, socket, events, on_socket_ready, (void *)(intptr_t)socket, &watch);
+    int32_t status = http_poll->watch(tn.host, socket, events, on_socket_ready, (void *)(intptr_t)socket, &watch);
     if (status == TN_OK)
         (void)curl_multi_assign(driver.multi, socket, (void *)(uintptr_t)watch);
     else
@@ -137,7 +137,7 @@ static void on_driver_wake(void *argument) {
 }
 
 void driver_wake(void) {
-    if (driver.wake == 0) driver.wake = tn.core->post(tn.host, 0, on_driver_wake, NULL);
+    if (driver.wake == 0) driver.wake = tn_post(0, on_driver_wake, NULL);
 }
 
 CURL *driver_next_ended(CURLcode *code) {

@@ -87,8 +87,7 @@ static void exchange_set_deadline(struct exchange *exchange) {
     exchange_clear_deadline(exchange);
     int64_t now = http_now_ms();
     exchange->deadline_due = due;
-    exchange->deadline_post =
-        tn.core->post(tn.host, due > now ? (uint64_t)(due - now) : 0, on_exchange_deadline, exchange);
+    exchange->deadline_post = tn_post(due > now ? (uint64_t)(due - now) : 0, on_exchange_deadline, exchange);
 }
 
 /* ---- End ---- */
@@ -155,7 +154,7 @@ static bool exchange_schedule_retry(struct exchange *exchange) {
     if (exchange->attempt >= request->attempts || exchange->head_delivered) return false;
     int64_t delay = retry_delay_ms(request, exchange->attempt, exchange->headers);
     if (request->total_ms > 0 && http_now_ms() + delay >= exchange->started_ms + request->total_ms) return false;
-    uint64_t retry_post = tn.core->post(tn.host, (uint64_t)delay, on_retry_delay_over, exchange);
+    uint64_t retry_post = tn_post((uint64_t)delay, on_retry_delay_over, exchange);
     if (retry_post == 0) return false;
     exchange_end_transfer(exchange);
     transfer_finish(&exchange->transfer);
@@ -168,7 +167,7 @@ static bool exchange_schedule_retry(struct exchange *exchange) {
 
 static void exchange_fail_attempt(struct exchange *exchange, tn_value why) {
     int32_t retryable = 0;
-    (void)tn.value->as_bool(tn.value->get(why, "retryable"), &retryable);
+    (void)tn.value->as_bool(tn_get(why, "retryable"), &retryable);
     if (retryable != 0 && exchange_schedule_retry(exchange))
         tn_release(why);
     else

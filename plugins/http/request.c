@@ -22,7 +22,7 @@ static tn_value request_fail_wrong_kind(const char *name, const char *what, tn_v
 
 static tn_value read_request_number(tn_value object, const char *key, const char *name, int64_t least, int64_t most,
                                     int64_t *out) {
-    tn_value value = tn.value->get(object, key);
+    tn_value value = tn_get(object, key);
     int64_t number;
     if (is_absent_or_null(value)) return NULL;
     if (tn.value->as_int(value, &number) != TN_OK) return request_fail_wrong_kind(name, "an integer", value);
@@ -63,7 +63,7 @@ static tn_value read_retry(tn_value value, struct request *out) {
     static const char *const known[] = {"max_attempts", "initial_ms", "max_ms", NULL};
     if (is_absent_or_null(value)) return NULL;
     tn_value why = request_check_members(value, "retry", known);
-    if (why == NULL && is_absent_or_null(tn.value->get(value, "max_attempts")))
+    if (why == NULL && is_absent_or_null(tn_get(value, "max_attempts")))
         why = http_failure("INVALID_INPUT", "`retry.max_attempts` is missing: an integer from 2 to %d", ATTEMPTS_MAX);
     if (why == NULL)
         why = read_request_number(value, "max_attempts", "retry.max_attempts", 2, ATTEMPTS_MAX, &out->attempts);
@@ -122,7 +122,7 @@ static tn_value add_pair(struct tn_text_buffer *out, tn_value key, tn_value valu
     int32_t kind = tn.value->kind(value), truth = 0;
     tn_value shown = NULL, why = NULL;
     if (kind == TN_INT || kind == TN_DOUBLE) {
-        shown = tn.value->to_json(value);
+        shown = tn_to_json(value);
         text = tn_chars(shown, &length);
     } else if (kind == TN_BOOL) {
         (void)tn.value->as_bool(value, &truth);
@@ -321,7 +321,7 @@ static tn_value read_body(tn_value body, tn_value json, struct request *out) {
     if (is_absent_or_null(body) && !has_json) return NULL;
     if (!is_absent_or_null(body) && has_json)
         return http_failure("INVALID_INPUT", "found both `body` and `json`; expected at most one");
-    out->body_owner = has_json ? tn.value->to_json(json) : tn_retain(body);
+    out->body_owner = has_json ? tn_to_json(json) : tn_retain(body);
     if (out->body_owner == NULL) return http_failure_memory();
     out->body = tn.value->as_text(out->body_owner, &out->body_length);
     if (out->body == NULL) out->body = tn.value->as_bytes(out->body_owner, &out->body_length);
@@ -359,15 +359,15 @@ tn_value request_read(tn_value value, struct request *out) {
                             .max_ms = RETRY_MAX_MS,
                             .max_bytes = TN_HTTP_BODY_MAX};
     tn_value why = request_check_members(value, "request", known);
-    if (why == NULL) why = read_url(tn.value->get(value, "url"), tn.value->get(value, "query"), out);
-    if (why == NULL) why = read_headers(tn.value->get(value, "headers"), out);
-    if (why == NULL) why = read_body(tn.value->get(value, "body"), tn.value->get(value, "json"), out);
+    if (why == NULL) why = read_url(tn_get(value, "url"), tn_get(value, "query"), out);
+    if (why == NULL) why = read_headers(tn_get(value, "headers"), out);
+    if (why == NULL) why = read_body(tn_get(value, "body"), tn_get(value, "json"), out);
     set_method(out, out->body != NULL ? "POST" : "GET");
-    if (why == NULL) why = read_method(tn.value->get(value, "method"), out);
-    if (why == NULL) why = read_receive(tn.value->get(value, "receive"), out);
+    if (why == NULL) why = read_method(tn_get(value, "method"), out);
+    if (why == NULL) why = read_receive(tn_get(value, "receive"), out);
     if (why == NULL) why = end_headers(out);
-    if (why == NULL) why = read_timeouts(tn.value->get(value, "timeout"), out);
-    if (why == NULL) why = read_retry(tn.value->get(value, "retry"), out);
+    if (why == NULL) why = read_timeouts(tn_get(value, "timeout"), out);
+    if (why == NULL) why = read_retry(tn_get(value, "retry"), out);
     if (why == NULL)
         why = read_request_number(value, "max_bytes", "max_bytes", 1,
                                   out->receive == RECEIVE_WHOLE ? TN_HTTP_BODY_MAX : STREAM_MAX, &out->max_bytes);

@@ -286,11 +286,11 @@ tn_value transfer_failure(struct transfer *transfer, CURLcode code) {
 
 /* ---- Headers ---- */
 
-static tn_value add_header_line(tn_value headers, const char *line, size_t length) {
+static void add_header_line(tn_value *headers, const char *line, size_t length) {
     char name[256];
     const char *colon = memchr(line, ':', length);
     size_t name_length = colon != NULL ? (size_t)(colon - line) : 0;
-    if (name_length == 0 || name_length >= sizeof name) return tn_retain(headers);
+    if (name_length == 0 || name_length >= sizeof name) return;
     for (size_t i = 0; i < name_length; i++)
         name[i] = (char)(line[i] >= 'A' && line[i] <= 'Z' ? line[i] + 32 : line[i]);
     while (name_length > 0 && name[name_length - 1] == ' ') name_length--;
@@ -298,7 +298,7 @@ static tn_value add_header_line(tn_value headers, const char *line, size_t lengt
     const char *from = colon + 1, *end = line + length;
     while (from < end && (*from == ' ' || *from == '\t')) from++;
     while (end > from && (end[-1] == ' ' || end[-1] == '\t')) end--;
-    tn_value before = tn.value->get(headers, name), text, longer;
+    tn_value before = tn_get(*headers, name), text;
     struct tn_text_buffer joined = {0};
     uint64_t before_length = 0;
     const char *before_text = tn_chars(before, &before_length);
@@ -307,11 +307,10 @@ static tn_value add_header_line(tn_value headers, const char *line, size_t lengt
         tn_text_append(&joined, ", ");
     }
     tn_text_append_n(&joined, from, (uint64_t)(end - from));
-    text = joined.status == TN_OK ? text_lossy(joined.bytes, joined.length) : NULL;
-    longer = text != NULL ? tn.value->set(headers, name, text) : NULL;
+    text = joined.status == TN_OK ? tn_text_lossy(joined.bytes, joined.length) : NULL;
+    if (text != NULL) (void)tn.value->set(headers, name, TN_Z, text); /* fails if the name is not UTF-8 */
     tn_release(text);
     tn_text_free(&joined);
-    return longer != NULL ? longer : tn_retain(headers); /* the name is not UTF-8 */
 }
 
 tn_value transfer_headers(const struct transfer *transfer) {
@@ -319,9 +318,7 @@ tn_value transfer_headers(const struct transfer *transfer) {
     const char *at = transfer->head.bytes, *end = at != NULL ? at + transfer->head.length : at;
     while (headers != NULL && at < end) {
         const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        tn_value longer = add_header_line(headers, at, (size_t)(line_end - at));
-        tn_release(headers);
-        headers = longer;
+        add_header_line(&headers, at, (size_t)(line_end - at));
         at = line_end + 1;
     }
     return headers;

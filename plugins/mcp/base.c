@@ -24,7 +24,7 @@ void log_format(int32_t level, const char *format, ...) {
     (void)vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     sanitize_line(line);
-    tn.core->log(tn.host, level, line);
+    tn_log(level, line);
 }
 
 tn_value format_value(const char *format, ...) {

@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <tenon/easy.h>
-#include <tenon/expect.h>
 #include <tenon/http.h>
 #include <tenon/launch.h>
 #include <tenon/message.h>
@@ -53,9 +52,9 @@
     "SESSION_ENDED" /* code of a request that failed because its session ended; it may be sent again */
 
 /* Interfaces that `tn` does not have; mcp_http and mcp_launch are NULL if the host does not offer them. */
-extern TN_EASY_HIDDEN const tn_poll_draft *mcp_poll;
-extern TN_EASY_HIDDEN const tn_registry_draft *mcp_registry;
-extern TN_EASY_HIDDEN const tn_http_draft *mcp_http;
+extern TN_EASY_HIDDEN const tn_poll_1 *mcp_poll;
+extern TN_EASY_HIDDEN const tn_registry_1 *mcp_registry;
+extern TN_EASY_HIDDEN const tn_http_1 *mcp_http;
 extern TN_EASY_HIDDEN const tn_launch_draft *mcp_launch;
 
 static inline void *mcp_alloc(uint64_t size) {
@@ -93,7 +92,7 @@ static inline bool value_is_true(tn_value value) {
 
 /* Returns a member of a member, borrowed. */
 static inline tn_value value_get_nested(tn_value object, const char *outer, const char *inner) {
-    return tn.value->get(tn.value->get(object, outer), inner);
+    return tn_get(tn_get(object, outer), inner);
 }
 
 #endif

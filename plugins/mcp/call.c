@@ -46,8 +46,7 @@ static void mcp_call_free(struct call *call) {
     tn_release(call->input_requests);
     tn_release(call->responses);
     tn_release(call->output);
-    tn_release(call->message);
-    tn_release(call->detail);
+    tn_release(call->error);
     tool_unref(call->tool);
     mcp_free(call);
 }
@@ -63,55 +62,48 @@ static void call_decide_output(struct call *call, tn_value output) { /* takes it
     call->output = output;
 }
 
-void call_decide(struct call *call, const char *code, tn_value message, tn_value detail) { /* takes both */
+void call_decide_error(struct call *call, tn_value error) {
     if (call->decided) {
-        tn_release(message);
-        tn_release(detail);
+        tn_release(error);
         return;
     }
     call->decided = true;
-    (void)snprintf(call->code, sizeof call->code, "%s", code);
-    call->message = message;
-    call->detail = detail;
+    call->error = error;
+}
+
+void call_decide(struct call *call, const char *code, tn_value message, tn_value detail) {
+    call_decide_error(call, tn_build("{s:s,s:V,s:V*}", "code", code, "message", message, "detail", detail));
 }
 
 static void call_end(struct call *call) {
     tn_task task = call->task;
     if (call->request != 0) session_cancel(call->server->session, call->request, "the result is no longer needed");
     call->request = 0;
-    if (*call->code == '\0' && call->output != NULL) {
+    if (call->output != NULL)
         (void)tn.task->complete(task, call->output);
-    } else {
-        const char *text = tn_chars(call->message, NULL);
-        (void)(tn.task->fail)(task, *call->code != '\0' ? call->code : "NO_MEMORY",
-                              text != NULL ? text : "not enough memory", call->detail);
-    }
+    else if (call->error != NULL)
+        (void)tn_fail_with(task, call->error);
+    else
+        (void)tn_fail(task, "NO_MEMORY", "not enough memory");
     mcp_call_free(call);
 }
 
 /* ---- Results ---- */
 
 static tn_value call_error_detail(const struct call *call, const char *key, tn_value value) { /* takes it */
-    tn_builder *builder = tn.value->builder();
-    tn.value->begin(builder, TN_OBJECT);
-    tn_put_begin(builder, "detail", TN_OBJECT);
-    tn_put_text(builder, "server", call->server->name);
-    tn_put_text(builder, "tool", call->tool->name);
-    if (value != NULL) tn_put_take(builder, key, value);
-    tn.value->end(builder);
-    tn.value->end(builder);
-    return tn.value->finish(builder);
+    tn_value detail = tn_build("{s:s,s:s}", "server", call->server->name, "tool", call->tool->name);
+    return value != NULL ? tn_set_take(detail, key, value) : detail;
 }
 
 static void call_decide_result(struct call *call, tn_value result) {
-    tn_value blocks = tn.value->get(result, "content"), structured = tn.value->get(result, "structuredContent");
+    tn_value blocks = tn_get(result, "content"), structured = tn_get(result, "structuredContent");
     if (call->tool->method != NULL) {
         call_decide_output(call, call->tool->method->result(result));
         return;
     }
     bool plain = content_only_text(blocks) && tn.value->kind(structured) > TN_NULL;
     tn_value content = content_from_blocks(blocks);
-    if (!value_is_true(tn.value->get(result, "isError"))) {
+    if (!value_is_true(tn_get(result, "isError"))) {
         bool as_structured = structured != NULL && (call->tool->structured || plain);
         call_decide_output(call, as_structured ? tn_retain(structured) : tn_retain(content));
         tn_release(content);
@@ -155,7 +147,7 @@ static void mcp_call_send_request(struct call *call) {
     const char *method = call->tool->method != NULL ? call->tool->method->method : "tools/call";
     tn_value params = call_make_params(call), headers = NULL;
     if (call->tool->method == NULL && session_is_modern(server->session))
-        headers = headers_from_arguments(tn.value->get(call->tool->definition, "inputSchema"), call->arguments);
+        headers = headers_from_arguments(tn_get(call->tool->definition, "inputSchema"), call->arguments);
     if (params != NULL)
         call->request = session_request(server->session, method, params, headers, true, server_timeout_ms(server),
                                         on_call_response, call);
@@ -178,7 +170,7 @@ static void mcp_call_start_request(struct call *call) {
 }
 
 static void call_start_round(struct call *call, tn_value result) {
-    tn_value inputs = tn.value->get(result, "inputRequests"), state = tn.value->get(result, "requestState");
+    tn_value inputs = tn_get(result, "inputRequests"), state = tn_get(result, "requestState");
     tn_release(call->state);
     tn_release(call->input_requests);
     tn_release(call->responses);
@@ -209,13 +201,13 @@ static bool call_request_permission(struct call *call) {
 
 static void on_call_response(void *user, const struct rpc_answer *answer) {
     struct call *call = user;
-    tn_value urls = tn.value->get(answer->data, "elicitations");
+    tn_value urls = tn_get(answer->data, "elicitations");
     call->request = 0;
     if (answer->failure != NULL && strcmp(answer->failure, MCP_SESSION_ENDED) == 0 && !call->resent) {
         call->resent = call->waiting = true; /* the next session, which starts soon, sends it again */
         return;
     }
-    if (answer->result != NULL && value_is(tn.value->get(answer->result, "resultType"), "input_required")) {
+    if (answer->result != NULL && value_is(tn_get(answer->result, "resultType"), "input_required")) {
         call_start_round(call, answer->result);
         return;
     }
@@ -237,7 +229,7 @@ static void on_call_response(void *user, const struct rpc_answer *answer) {
 
 static tn_value add_person_answer(tn_value answers, tn_value params,
                                   tn_value result) { /* takes answers; borrows the rest */
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(answers); i < count; i++)
         tn_put(builder, NULL, tn.value->at(answers, i));
@@ -247,7 +239,7 @@ static tn_value add_person_answer(tn_value answers, tn_value params,
     tn.value->end(builder);
     tn.value->end(builder);
     tn_release(answers);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* Returns the answer to a question that was answered before the call was made again: borrowed, NULL if the question
@@ -255,7 +247,7 @@ static tn_value add_person_answer(tn_value answers, tn_value params,
 static tn_value find_person_answer(const struct call *call, tn_value params) {
     for (uint64_t i = 0, count = tn.value->count(call->answers); i < count; i++) {
         tn_value known = tn.value->at(call->answers, i);
-        if (elicit_same(tn.value->get(known, "question"), params)) return tn.value->get(known, "result");
+        if (elicit_same(tn_get(known, "question"), params)) return tn_get(known, "result");
     }
     return NULL;
 }
@@ -265,12 +257,12 @@ static void put_round_state(tn_builder *builder, const struct call *call, const 
     if (call->state != NULL) tn_put(builder, "state", call->state);
     tn_put(builder, "inputs", call->input_requests);
     tn_put(builder, "responses", call->responses);
-    tn_put_text(builder, "key", question->key);
+    tn_put(builder, "key", question->key);
     tn.value->end(builder);
 }
 
 static tn_value make_continuation(const struct call *call, const struct question *question) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_begin(builder, OURS, TN_OBJECT);
     tn_put_text(builder, "token", call->token);
@@ -282,7 +274,7 @@ static tn_value make_continuation(const struct call *call, const struct question
     if (call->permission_count > 0) tn_put_int(builder, "permits", call->permission_count);
     tn.value->end(builder);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 static void drop_oldest_suspended(struct server *server) {
@@ -327,11 +319,11 @@ static bool call_ask_next_person(struct call *call) {
             continue;
         }
         if (call_interrupt_for_person(call, question)) return true;
-        tn_builder *builder = tn.value->builder(); /* no person can be asked here */
+        tn_builder *builder = tn_builder_new(); /* no person can be asked here */
         tn.value->begin(builder, TN_OBJECT);
         tn_put_text(builder, "action", "cancel");
         tn.value->end(builder);
-        tn_value result = tn.value->finish(builder);
+        tn_value result = tn_finish(builder);
         question_answer(call, question, result);
         tn_release(result);
     }
@@ -360,11 +352,13 @@ static struct call *find_suspended_call(const struct tool *tool, const char *tok
 }
 
 static void call_resume_round(struct call *call, tn_value round, tn_value result) {
-    tn_value state = tn.value->get(round, "state");
-    const char *key = tn_get_text(round, "key", "");
+    tn_value state = tn_get(round, "state");
+    uint64_t length;
+    const char *key = tn_chars(tn_get(round, "key"), &length);
     call->state = state != NULL ? tn_retain(state) : NULL;
-    call->input_requests = tn_retain(tn.value->get(round, "inputs"));
-    call->responses = tn_set_take(tn_retain(tn.value->get(round, "responses")), key, tn_retain(result));
+    call->input_requests = tn_retain(tn_get(round, "inputs"));
+    call->responses = tn_retain(tn_get(round, "responses"));
+    (void)tn.value->set(&call->responses, key, length, result);
     call->rounds = 1;
     questions_add_input_requests(call);
 }
@@ -383,8 +377,8 @@ static void call_handle_permission(struct call *call, tn_value question, tn_valu
 }
 
 static int32_t call_resume(struct tool *tool, tn_task task, tn_value continuation, tn_value answer, uint32_t model) {
-    tn_value question = tn.value->get(continuation, "question"), round = tn.value->get(continuation, "round");
-    tn_value result = elicit_result(question, answer), answers = tn.value->get(continuation, "answers");
+    tn_value question = tn_get(continuation, "question"), round = tn_get(continuation, "round");
+    tn_value result = elicit_result(question, answer), answers = tn_get(continuation, "answers");
     struct call *call = find_suspended_call(tool, tn_get_text(continuation, "token", ""));
     if (call != NULL) {
         call->task = task;
@@ -393,8 +387,7 @@ static int32_t call_resume(struct tool *tool, tn_task task, tn_value continuatio
         if (call->request != 0) session_pause_timeout(tool->server->session, call->request, false);
         if (call->person_questions != NULL) question_answer(call, call->person_questions, result);
         call_advance(call);
-    } else if (result != NULL &&
-               (call = mcp_call_new(tool, task, tn.value->get(continuation, "arguments"), model)) != NULL) {
+    } else if (result != NULL && (call = mcp_call_new(tool, task, tn_get(continuation, "arguments"), model)) != NULL) {
         call->answers = add_person_answer(answers != NULL ? tn_retain(answers) : NULL, question, result);
         call->must_send = true;
         call->permission_count = tn_get_int(continuation, "permits", 0);
@@ -402,8 +395,7 @@ static int32_t call_resume(struct tool *tool, tn_task task, tn_value continuatio
             call_resume_round(call, round, result);
         else if (elicit_authorizes(question))
             call_handle_permission(call, question, answer);
-        else if (value_is_true(tn.value->get(continuation, "again")) &&
-                 !value_is(tn.value->get(result, "action"), "accept"))
+        else if (value_is_true(tn_get(continuation, "again")) && !value_is(tn_get(result, "action"), "accept"))
             call_decide(call, "TOOL_ERROR",
                         format_value("server `%s`: tool `%s` needs the input that was declined", tool->server->name,
                                      tool->name),
@@ -416,7 +408,7 @@ static int32_t call_resume(struct tool *tool, tn_task task, tn_value continuatio
 
 int32_t mcp_call_start(struct tool *tool, tn_task task, tn_value input, uint32_t model) {
     tn_value continuation = value_get_nested(input, "continuation", OURS);
-    if (continuation != NULL) return call_resume(tool, task, continuation, tn.value->get(input, "answer"), model);
+    if (continuation != NULL) return call_resume(tool, task, continuation, tn_get(input, "answer"), model);
     struct call *call = mcp_call_new(tool, task, input, model);
     if (call == NULL) return TN_LIMIT;
     mcp_call_start_request(call);
@@ -491,16 +483,16 @@ void calls_progress(struct server *server, int64_t request, tn_value params) {
     static const char *const names[] = {"progress", "total", "message"};
     struct call *call = find_call_of_request(server, request);
     if (call == NULL || call->task == 0) return;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_begin(builder, "progress", TN_OBJECT);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        tn_value value = tn.value->get(params, names[i]);
+        tn_value value = tn_get(params, names[i]);
         if (value != NULL) tn_put(builder, names[i], value);
     }
     tn.value->end(builder);
     tn.value->end(builder);
-    tn_value chunk = tn.value->finish(builder);
+    tn_value chunk = tn_finish(builder);
     if (chunk != NULL) (void)tn.task->emit(call->task, chunk); /* if the buffer is full, a later chunk will be sent */
     tn_release(chunk);
 }

@@ -92,7 +92,7 @@ static void child_next_step(void *argument) {
     struct child *child = argument;
     child->timer = 0;
     child_send_next_signal(child);
-    if (child->step < 2) child->timer = tn.core->post(tn.host, MCP_GRACE_MS, child_next_step, child);
+    if (child->step < 2) child->timer = tn_post(MCP_GRACE_MS, child_next_step, child);
 }
 
 void child_end(struct child *child, bool has_output) {
@@ -105,7 +105,7 @@ void child_end(struct child *child, bool has_output) {
     child->next = ending;
     ending = child;
     if (!has_output) child_send_next_signal(child);
-    if (!no_more_timers) child->timer = tn.core->post(tn.host, MCP_GRACE_MS, child_next_step, child);
+    if (!no_more_timers) child->timer = tn_post(MCP_GRACE_MS, child_next_step, child);
 }
 
 void child_stop_timers(void) { no_more_timers = true; }
@@ -132,13 +132,13 @@ void child_end_all(void) {
 
 /* {command, env, inherit_env}, a new reference; NULL if memory runs out. */
 static tn_value child_request(const struct child_options *options) {
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     tn_put(out, "command", options->command);
     if (options->env != NULL) tn_put(out, "env", options->env);
     if (options->inherit_env != NULL) tn_put(out, "inherit_env", options->inherit_env);
     tn.value->end(out);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 /* All pipes are close-on-exec; the dup2 of spawn makes the child's ends inheritable. */

@@ -6,12 +6,12 @@
  */
 #include "elicit.h"
 
-bool elicit_authorizes(tn_value params) { return tn.value->get(params, "authorization") != NULL; }
+bool elicit_authorizes(tn_value params) { return tn_get(params, "authorization") != NULL; }
 
-static bool is_url_question(tn_value params) { return value_is(tn.value->get(params, "mode"), "url"); }
+static bool is_url_question(tn_value params) { return value_is(tn_get(params, "mode"), "url"); }
 
 tn_value elicit_payload(tn_value params, const char *server, const char *tool) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "question", tn_get_text(params, "message", "The server asks a question."));
     tn_put_text(builder, "server", server);
@@ -21,16 +21,16 @@ tn_value elicit_payload(tn_value params, const char *server, const char *tool) {
                 : is_url_question(params) ? "url"
                                           : "form");
     if (is_url_question(params))
-        tn_put(builder, "url", tn.value->get(params, "url"));
-    else if (tn.value->get(params, "requestedSchema") != NULL)
-        tn_put(builder, "schema", tn.value->get(params, "requestedSchema"));
+        tn_put(builder, "url", tn_get(params, "url"));
+    else if (tn_get(params, "requestedSchema") != NULL)
+        tn_put(builder, "schema", tn_get(params, "requestedSchema"));
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 tn_value elicit_schema(tn_value params) {
-    tn_value form = tn.value->get(params, "requestedSchema");
-    tn_builder *builder = tn.value->builder();
+    tn_value form = tn_get(params, "requestedSchema");
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_begin(builder, "anyOf", TN_ARRAY);
     if (!is_url_question(params) && tn.value->kind(form) == TN_OBJECT) {
@@ -51,7 +51,7 @@ tn_value elicit_schema(tn_value params) {
     tn.value->end(builder);
     tn.value->end(builder);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 bool elicit_ask_take(tn_task task, tn_value params, const char *server, const char *tool, tn_value continuation) {
@@ -71,15 +71,14 @@ static void put_form_content(tn_builder *builder, tn_value params, tn_value answ
     for (uint64_t i = 0, count = tn.value->count(properties); i < count; i++) {
         tn_value key, schema;
         if (tn.value->entry(properties, i, &key, &schema) != TN_OK) break;
-        const char *name = tn_chars(key, NULL);
-        tn_value value = tn.value->get(answer, name);
-        if (value == NULL) value = tn.value->get(schema, "default");
-        if (value != NULL) tn_put(builder, name, value);
+        tn_value value = tn_get_key(answer, key);
+        if (value == NULL) value = tn_get(schema, "default");
+        if (value != NULL) tn_put_key(builder, key, value);
     }
     for (uint64_t i = 0, count = tn.value->count(answer); i < count; i++) {
         tn_value key, value;
         if (tn.value->entry(answer, i, &key, &value) != TN_OK) break;
-        if (tn.value->get(properties, tn_chars(key, NULL)) == NULL) tn_put(builder, tn_chars(key, NULL), value);
+        if (tn_get_key(properties, key) == NULL) tn_put_key(builder, key, value);
     }
     tn.value->end(builder);
 }
@@ -88,18 +87,18 @@ tn_value elicit_result(tn_value params, tn_value answer) {
     bool form = !is_url_question(params) && tn.value->kind(answer) == TN_OBJECT;
     bool returned_url = elicit_authorizes(params) && tn.value->kind(answer) == TN_STRING;
     bool accepted = form || returned_url || (is_url_question(params) && value_is_true(answer));
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "action", accepted ? "accept" : "decline");
     if (form) put_form_content(builder, params, answer);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 bool elicit_same(tn_value params, tn_value others) {
     static const char *const members[] = {"mode", "message", "requestedSchema", "url", "authorization"};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        tn_value a = tn.value->get(params, members[i]), b = tn.value->get(others, members[i]);
+        tn_value a = tn_get(params, members[i]), b = tn_get(others, members[i]);
         if ((a == NULL) != (b == NULL) || (a != NULL && !tn.value->equal(a, b))) return false;
     }
     return true;

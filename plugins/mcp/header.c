@@ -35,7 +35,7 @@ static bool is_header_token(const char *text, uint64_t length) {
 
 static bool check_header_mark(struct header_check *header_check, const char *name, tn_value schema) {
     uint64_t length = 0;
-    const char *mark = tn_chars(tn.value->get(schema, MARK), &length);
+    const char *mark = tn_chars(tn_get(schema, MARK), &length);
     const char *type = tn_get_text(schema, "type", "");
     bool primitive = strcmp(type, "string") == 0 || strcmp(type, "integer") == 0 || strcmp(type, "boolean") == 0;
     if (mark == NULL || !is_header_token(mark, length))
@@ -131,13 +131,13 @@ static tn_value header_value_text(tn_value value) {
 
 static void collect_header_values(tn_builder *builder, tn_value schema, tn_value arguments, int depth,
                                   uint32_t *count) {
-    tn_value properties = tn.value->get(schema, "properties");
+    tn_value properties = tn_get(schema, "properties");
     if (depth > DEPTH_MAX || tn.value->kind(properties) != TN_OBJECT) return;
     for (uint64_t i = 0, members = tn.value->count(properties); i < members; i++) {
         tn_value key, inner;
         if (tn.value->entry(properties, i, &key, &inner) != TN_OK) break;
-        tn_value value = tn.value->get(arguments, tn_chars(key, NULL));
-        const char *mark = tn_chars(tn.value->get(inner, MARK), NULL);
+        tn_value value = tn_get_key(arguments, key);
+        const char *mark = tn_chars(tn_get(inner, MARK), NULL);
         if (tn.value->kind(value) <= TN_NULL) continue;
         tn_value text = mark != NULL ? header_value_text(value) : NULL;
         if (text != NULL) {
@@ -152,11 +152,11 @@ static void collect_header_values(tn_builder *builder, tn_value schema, tn_value
 
 tn_value headers_from_arguments(tn_value schema, tn_value arguments) {
     uint32_t count = 0;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     collect_header_values(builder, schema, arguments, 0, &count);
     tn.value->end(builder);
-    tn_value result = tn.value->finish(builder);
+    tn_value result = tn_finish(builder);
     if (count > 0) return result;
     tn_release(result);
     return NULL;

@@ -128,7 +128,7 @@ static void put_exchange_headers(tn_builder *builder, const struct http *http, c
     }
     for (uint64_t i = 0, count = tn.value->count(http->headers); i < count; i++) {
         tn_value key, value;
-        if (tn.value->entry(http->headers, i, &key, &value) == TN_OK) tn_put(builder, tn_chars(key, NULL), value);
+        if (tn.value->entry(http->headers, i, &key, &value) == TN_OK) tn_put_key(builder, key, value);
     }
     if (*http->version != '\0') tn_put_text(builder, "MCP-Protocol-Version", http->version);
     if (*http->session != '\0') tn_put_text(builder, "Mcp-Session-Id", http->session);
@@ -143,19 +143,19 @@ static void put_encoded_header(tn_builder *builder, const char *name, tn_value t
 /* Headers that repeat members of the message, from 2026-07-28 on. */
 static void put_mirrored_headers(tn_builder *builder, tn_value message, tn_value extra) {
     const char *method = tn_get_text(message, "method", "");
-    put_encoded_header(builder, "Mcp-Method", tn.value->get(message, "method"));
+    put_encoded_header(builder, "Mcp-Method", tn_get(message, "method"));
     if (strcmp(method, "tools/call") == 0 || strcmp(method, "prompts/get") == 0)
         put_encoded_header(builder, "Mcp-Name", value_get_nested(message, "params", "name"));
     else if (strcmp(method, "resources/read") == 0)
         put_encoded_header(builder, "Mcp-Name", value_get_nested(message, "params", "uri"));
     for (uint64_t i = 0, count = tn.value->count(extra); i < count; i++) {
         tn_value key, value;
-        if (tn.value->entry(extra, i, &key, &value) == TN_OK) tn_put(builder, tn_chars(key, NULL), value);
+        if (tn.value->entry(extra, i, &key, &value) == TN_OK) tn_put_key(builder, key, value);
     }
 }
 
 static tn_builder *start_http_request(const struct http *http, const char *method) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "url", http->url);
     tn_put_text(builder, "method", method);
@@ -170,7 +170,7 @@ static int32_t exchange_send_request(struct exchange *exchange, tn_builder *buil
     tn_put_int(builder, "idle_ms", IDLE_MS); /* the session enforces timeouts */
     tn.value->end(builder);
     tn.value->end(builder);
-    tn_value request = tn.value->finish(builder);
+    tn_value request = tn_finish(builder);
     int32_t status = request != NULL ? mcp_http->send(tn.host, request, on_exchange_event, exchange, &exchange->token)
                                      : TN_NO_MEMORY;
     tn_release(request);
@@ -207,7 +207,7 @@ static int32_t http_transport_send(struct transport *transport, tn_value message
     struct exchange *exchange = post_exchange_new(http, POST, id);
     if (exchange == NULL) return TN_NO_MEMORY;
     /* `initialize` starts a new session and has no session id */
-    if (value_is(tn.value->get(message, "method"), "initialize")) {
+    if (value_is(tn_get(message, "method"), "initialize")) {
         *http->session = *http->version = '\0';
         http->modern = false;
     }
@@ -235,7 +235,7 @@ static int32_t exchange_open_stream(struct exchange *exchange) {
 /* ---- Messages ---- */
 
 static bool is_answer_to_request(tn_value message, int64_t id) {
-    return id != 0 && tn.value->get(message, "method") == NULL && tn_get_int(message, "id", 0) == id;
+    return id != 0 && tn_get(message, "method") == NULL && tn_get_int(message, "id", 0) == id;
 }
 
 /* Parses JSON in which all tokens of this exchange are hidden: the one that was sent and the current one. */
@@ -245,7 +245,7 @@ static int32_t exchange_read_json(const struct exchange *exchange, const char *j
     struct tn_text_buffer safe[] = {{.limit = MCP_MESSAGE_MAX}, {.limit = MCP_MESSAGE_MAX}};
     for (int i = 0; i < 2; i++)
         if (redact_token(headers[i], json, length, &safe[i])) json = safe[i].bytes, length = safe[i].length;
-    int32_t status = tn.value->from_json(json, length, out);
+    int32_t status = tn.value->from_json(tn.host, json, length, out, NULL);
     for (int i = 0; i < 2; i++) tn_text_free(&safe[i]);
     return status;
 }
@@ -295,7 +295,7 @@ static void on_exchange_delay_over(void *argument) {
 }
 
 static bool exchange_delay(struct exchange *exchange, uint64_t delay_ms) {
-    exchange->timer = tn.core->post(tn.host, delay_ms, on_exchange_delay_over, exchange);
+    exchange->timer = tn_post(delay_ms, on_exchange_delay_over, exchange);
     exchange->delayed = exchange->timer != 0;
     return exchange->delayed;
 }
@@ -312,7 +312,7 @@ static void http_stream_opened(struct http *http) {
         if (oldest == NULL) return;
         oldest->delayed = false;
         (void)tn.core->unpost(tn.host, oldest->timer);
-        oldest->timer = tn.core->post(tn.host, 0, on_exchange_delay_over, oldest);
+        oldest->timer = tn_post(0, on_exchange_delay_over, oldest);
     } while (oldest->timer != 0);
 }
 
@@ -354,7 +354,7 @@ static bool exchange_schedule_resume(struct exchange *exchange) {
     sse_finish(&exchange->sse);
     exchange->sse = (struct sse)SSE_INIT;
     exchange->sse.id = id;
-    exchange->timer = tn.core->post(tn.host, (uint64_t)delay, exchange_resume_stream, exchange);
+    exchange->timer = tn_post((uint64_t)delay, exchange_resume_stream, exchange);
     return exchange->timer != 0;
 }
 
@@ -381,7 +381,7 @@ static void on_oauth_outcome(struct oauth_wait *wait, enum oauth_outcome outcome
 /* Returns true if the server requires another token and one may be obtained: the request waits for it. */
 static bool exchange_wait_for_token(struct exchange *exchange, int64_t status, tn_value end) {
     struct http *http = exchange->http;
-    const char *header = tn_get_text(tn.value->get(end, "headers"), "www-authenticate", NULL);
+    const char *header = tn_get_text(tn_get(end, "headers"), "www-authenticate", NULL);
     if (http->oauth == NULL || exchange->purpose == STREAM || (status != 401 && status != 403)) return false;
     tn_value challenge = challenge_read(header);
     bool scope = challenge_needs_scope(challenge);
@@ -401,10 +401,10 @@ static bool exchange_wait_for_token(struct exchange *exchange, int64_t status, t
 
 static void on_exchange_head(struct exchange *exchange, tn_value value) {
     struct http *http = exchange->http;
-    tn_value headers = tn.value->get(value, "headers");
+    tn_value headers = tn_get(value, "headers");
     const char *type = tn_get_text(headers, "content-type", "");
     uint64_t length = 0;
-    const char *session = tn_chars(tn.value->get(headers, "mcp-session-id"), &length);
+    const char *session = tn_chars(tn_get(headers, "mcp-session-id"), &length);
     int64_t status = tn_get_int(value, "status", 0);
     if (http->oauth != NULL) oauth_store_nonce(http->oauth, headers);
     exchange->events = strncasecmp(type, "text/event-stream", 17) == 0;
@@ -437,7 +437,7 @@ static void on_exchange_data(struct exchange *exchange, tn_value value) {
 }
 
 static tn_value exchange_body_value(const struct exchange *exchange, tn_value end) {
-    tn_value body = tn.value->get(end, "body"), value = NULL;
+    tn_value body = tn_get(end, "body"), value = NULL;
     uint64_t length = 0;
     const char *bytes = tn.value->as_bytes(body, &length);
     if (bytes == NULL) bytes = tn_chars(body, &length);
@@ -507,7 +507,7 @@ static void on_exchange_event(void *user, int32_t event, tn_value value) {
     } else {
         exchange->token = 0;
         if (exchange->purpose == STREAM) http_stream_opened(http);
-        if (http->opening && value_is(tn.value->get(exchange->message, "method"), "notifications/initialized"))
+        if (http->opening && value_is(tn_get(exchange->message, "method"), "notifications/initialized"))
             http_start_stream(http);
         if (event == TN_HTTP_END)
             on_exchange_end(exchange, value);
@@ -556,7 +556,7 @@ static bool http_end_session(struct transport *transport, void (*ended)(void)) {
     put_exchange_headers(builder, http, "DELETE", NULL);
     tn.value->end(builder);
     tn.value->end(builder);
-    tn_value request = tn.value->finish(builder);
+    tn_value request = tn_finish(builder);
     http->session_ended = ended;
     bool sent =
         request != NULL && mcp_http->send(tn.host, request, on_delete_event, http, &http->delete_exchange) == TN_OK;
@@ -594,7 +594,7 @@ struct transport *http_new(const struct http_options *options, const struct tran
                            size_t size) {
     struct http *http = mcp_http != NULL ? mcp_alloc(sizeof *http) : NULL;
     if (http == NULL) {
-        (void)snprintf(why, size, mcp_http == NULL ? "the host does not offer " TN_HTTP_DRAFT : "not enough memory");
+        (void)snprintf(why, size, mcp_http == NULL ? "the host does not offer " TN_HTTP_1 : "not enough memory");
         return NULL;
     }
     http->transport = (struct transport){&http_class, *events};

@@ -18,12 +18,11 @@
 
 TN_EASY_HIDDEN struct tn_easy tn;
 TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
-TN_EASY_HIDDEN const tn_poll_draft *mcp_poll;
+TN_EASY_HIDDEN const tn_poll_1 *mcp_poll;
 TN_EASY_HIDDEN const tn_launch_draft *mcp_launch;
-TN_EASY_HIDDEN const tn_http_draft *mcp_http;
-TN_EASY_HIDDEN const tn_registry_draft *mcp_registry;
+TN_EASY_HIDDEN const tn_http_1 *mcp_http;
+TN_EASY_HIDDEN const tn_registry_1 *mcp_registry;
 
-static const tn_expect_draft *expecting; /* NULL if the host does not offer it */
 static struct server *servers;
 static uint32_t unsettled; /* servers whose tools are not known yet */
 
@@ -31,7 +30,7 @@ static uint32_t unsettled; /* servers whose tools are not known yet */
 
 void servers_report_settled(struct server *server) {
     (void)server;
-    if (unsettled > 0 && --unsettled == 0 && expecting != NULL) (void)expecting->expect(tn.host, 0);
+    if (unsettled > 0 && --unsettled == 0) (void)mcp_registry->expect(tn.host, 0);
 }
 
 bool servers_have_tool_id(const char *id, const struct server *besides) {
@@ -55,16 +54,16 @@ static void mcp_free_servers(void) {
 }
 
 static bool connects_at_start(const struct server *server) {
-    return !value_is(tn.value->get(server->config, "connect"), "on_demand");
+    return !value_is(tn_get(server->config, "connect"), "on_demand");
 }
 
 static int32_t mcp_init(void *self, tn_value config) {
-    tn_value list = tn.value->get(config, "servers");
+    tn_value list = tn_get(config, "servers");
     struct server **last = &servers;
     const char *folder = tn_get_text(config, "tokens", NULL);
     int32_t keeps = 1;
     (void)self;
-    (void)tn.value->as_bool(tn.value->get(config, "keep_tokens"), &keeps);
+    (void)tn.value->as_bool(tn_get(config, "keep_tokens"), &keeps);
     for (uint64_t i = 0, count = tn.value->count(list); i < count; i++) {
         tn_value name, entry;
         if (tn.value->entry(list, i, &name, &entry) != TN_OK) break;
@@ -80,7 +79,7 @@ static int32_t mcp_init(void *self, tn_value config) {
             (*last)->settled = true;
         last = &(*last)->next;
     }
-    if (unsettled > 0 && expecting != NULL) (void)expecting->expect(tn.host, 1);
+    if (unsettled > 0) (void)mcp_registry->expect(tn.host, 1);
     for (struct server *server = servers; server != NULL; server = server->next)
         if (connects_at_start(server)) server_connect(server);
     return TN_OK;
@@ -97,7 +96,7 @@ static void mcp_finish_quiesce(void) {
     sessions_ending = 0;
     for (struct server *server = servers; server != NULL; server = server->next)
         if (!server_in_use(server)) server_stop(server);
-    if (expecting != NULL) (void)expecting->expect(tn.host, 0);
+    (void)mcp_registry->expect(tn.host, 0);
 }
 
 static void on_quiesce_timeout(void *argument) {
@@ -109,19 +108,19 @@ static void on_quiesce_timeout(void *argument) {
 static void on_server_session_ended(void) {
     if (sessions_ending > 0 && --sessions_ending == 0 && quiesce_timer != 0) {
         (void)tn.core->unpost(tn.host, quiesce_timer); /* not from inside a transport's callback */
-        quiesce_timer = tn.core->post(tn.host, 0, on_quiesce_timeout, NULL);
+        quiesce_timer = tn_post(0, on_quiesce_timeout, NULL);
     }
 }
 
 static void mcp_quiesce(void *self) {
     (void)self;
     stdio_stop_timers();
-    for (struct server *server = servers; expecting != NULL && server != NULL; server = server->next)
+    for (struct server *server = servers; server != NULL; server = server->next)
         if (server->session != NULL && !server_in_use(server))
             sessions_ending += session_end_at_server(server->session, on_server_session_ended);
-    if (sessions_ending > 0) quiesce_timer = tn.core->post(tn.host, MCP_END_SESSION_MS, on_quiesce_timeout, NULL);
-    if (quiesce_timer != 0 && expecting != NULL)
-        (void)expecting->expect(tn.host, 1);
+    if (sessions_ending > 0) quiesce_timer = tn_post(MCP_END_SESSION_MS, on_quiesce_timeout, NULL);
+    if (quiesce_timer != 0)
+        (void)mcp_registry->expect(tn.host, 1);
     else
         mcp_finish_quiesce();
 }
@@ -138,14 +137,14 @@ static void mcp_deinit(void *self) {
 /* ---- mcp.servers ---- */
 
 static void complete_servers_task(tn_task task) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_begin(builder, "servers", TN_ARRAY);
     for (const struct server *server = servers; server != NULL; server = server->next)
         tn_put_take(builder, NULL, server_describe(server));
     tn.value->end(builder);
     tn.value->end(builder);
-    tn_value about = tn.value->finish(builder);
+    tn_value about = tn_finish(builder);
     if (about != NULL)
         (void)tn.task->complete(task, about);
     else
@@ -168,7 +167,7 @@ static struct waiter *waiters;
 static bool waiter_request_permission(const struct waiter *waiter) {
     tn_value question = waiter->asked < OAUTH_QUESTIONS_MAX ? server_question(waiter->server) : NULL;
     if (question == NULL) return false;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_begin(builder, OURS, TN_OBJECT);
     tn_put_text(builder, "server", waiter->server->name);
@@ -176,8 +175,7 @@ static bool waiter_request_permission(const struct waiter *waiter) {
     tn_put_int(builder, "asked", waiter->asked + 1);
     tn.value->end(builder);
     tn.value->end(builder);
-    bool asked =
-        elicit_ask_take(waiter->task, question, waiter->server->name, "mcp.servers", tn.value->finish(builder));
+    bool asked = elicit_ask_take(waiter->task, question, waiter->server->name, "mcp.servers", tn_finish(builder));
     tn_release(question);
     return asked;
 }
@@ -229,13 +227,12 @@ static int32_t resume_server_task(struct server *server, tn_task task, tn_value 
         if (server->oauth != NULL) oauth_decline(server->oauth);
         return tn_fail(task, "AUTH", "the permission was declined");
     }
-    if (server->oauth == NULL ||
-        oauth_answer(server->oauth, tn.value->get(continuation, "question"), answer, why, sizeof why))
+    if (server->oauth == NULL || oauth_answer(server->oauth, tn_get(continuation, "question"), answer, why, sizeof why))
         return wait_for_server(server, task, tn_get_int(continuation, "asked", OAUTH_QUESTIONS_MAX));
     tn_value message = format_value("server `%s`: %s", server->name, why);
-    (void)tn.task->fail(task, "AUTH", message != NULL ? tn_chars(message, NULL) : "no permission was given", NULL);
+    int32_t status = tn_fail(task, "AUTH", message != NULL ? tn_chars(message, NULL) : "no permission was given");
     tn_release(message);
-    return TN_FAILED;
+    return status;
 }
 
 static int32_t start_servers_task(tn_task task, tn_value input) {
@@ -246,7 +243,7 @@ static int32_t start_servers_task(tn_task task, tn_value input) {
     while (name != NULL && server != NULL && strcmp(server->name, name) != 0) server = server->next;
     if (name != NULL && server == NULL)
         return tn_fail(task, "NOT_FOUND", "`connect`: no server of this name is configured");
-    if (continuation != NULL) return resume_server_task(server, task, continuation, tn.value->get(input, "answer"));
+    if (continuation != NULL) return resume_server_task(server, task, continuation, tn_get(input, "answer"));
     return wait_for_server(name != NULL ? server : NULL, task, 0);
 }
 
@@ -257,22 +254,23 @@ struct instance {
     uint32_t model;
 };
 
-static struct tool *find_registered_tool(const char *id) {
+static struct tool *find_registered_tool(const char *id, uint64_t length) {
     for (struct server *server = servers; server != NULL; server = server->next)
         for (struct tool *tool = server->tools; tool != NULL; tool = tool->next)
-            if (strcmp(tool->id, id) == 0) return tool;
+            if (strlen(tool->id) == length && memcmp(tool->id, id, length) == 0) return tool;
     return NULL;
 }
 
-static int32_t mcp_create(void *self, const char *id, tn_value config, tn_binder *binder, void **out) {
-    struct tool *tool = strcmp(id, "mcp.servers") != 0 ? find_registered_tool(id) : NULL;
+static int32_t mcp_create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder, void **out) {
+    static const char servers_id[] = "mcp.servers";
+    bool shows_servers = length == sizeof servers_id - 1 && memcmp(id, servers_id, length) == 0;
+    struct tool *tool = shows_servers ? NULL : find_registered_tool(id, length);
     uint32_t model = TN_UNBOUND;
     (void)self, (void)config;
-    if (tool == NULL && strcmp(id, "mcp.servers") != 0)
-        return tn.task->refuse(binder, "NOT_FOUND", "the server no longer has this tool");
+    if (tool == NULL && !shows_servers) return tn_refuse("NOT_FOUND", "the server no longer has this tool");
     const char *role = tool != NULL ? server_sampling_role(tool->server) : NULL;
     if (role != NULL) {
-        int32_t status = tn.task->bind_call(binder, "model", role, NULL, &model);
+        int32_t status = tn.task->bind_call(binder, "model", TN_Z, role, TN_Z, NULL, &model);
         if (status != TN_OK) return status;
     }
     struct instance *instance = mcp_alloc(sizeof *instance);
@@ -304,9 +302,8 @@ static void mcp_destroy(void *self) {
     mcp_free(instance);
 }
 
-static const tn_component_1 components = {
-    sizeof(tn_component_1), 0, mcp_create, mcp_start, mcp_cancel, NULL, mcp_destroy};
-static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), 0, mcp_init, mcp_quiesce, mcp_deinit};
+static const tn_component_1 components = {sizeof(tn_component_1), mcp_create, mcp_start, mcp_cancel, NULL, mcp_destroy};
+static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), mcp_init, mcp_quiesce, mcp_deinit};
 
 /* ---- Entry ---- */
 
@@ -317,14 +314,13 @@ static const void *mcp_get_interface(void *self, const char *id) {
 }
 
 TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
-    static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, mcp_get_interface};
+    static const tn_plugin plugin = {sizeof(tn_plugin), NULL, mcp_get_interface};
     if (tn_easy_entry(host) == NULL) return NULL; /* also fills `tn` */
-    mcp_poll = tn_easy_interface(host, TN_POLL_DRAFT, sizeof *mcp_poll);
+    mcp_poll = tn_easy_interface(host, TN_POLL_1, sizeof *mcp_poll);
     mcp_launch = tn_easy_interface(host, TN_LAUNCH_DRAFT, sizeof *mcp_launch);
-    mcp_http = tn_easy_interface(host, TN_HTTP_DRAFT, sizeof *mcp_http);
-    mcp_registry = tn_easy_interface(host, TN_REGISTRY_DRAFT, sizeof *mcp_registry);
-    expecting = tn_easy_interface(host, TN_EXPECT_DRAFT, sizeof *expecting);
+    mcp_http = tn_easy_interface(host, TN_HTTP_1, sizeof *mcp_http);
+    mcp_registry = tn_easy_interface(host, TN_REGISTRY_1, sizeof *mcp_registry);
     if (mcp_poll != NULL && mcp_registry != NULL) return &plugin;
-    tn.core->log(host, TN_LOG_ERROR, "declined: the host does not offer " TN_POLL_DRAFT " and " TN_REGISTRY_DRAFT);
+    tn_log(TN_LOG_ERROR, "declined: the host does not offer " TN_POLL_1 " and " TN_REGISTRY_1);
     return NULL;
 }

@@ -10,7 +10,7 @@
 static void question_free(struct question *question) {
     tn_release(question->id);
     tn_release(question->params);
-    mcp_free(question->key);
+    tn_release(question->key);
     mcp_free(question);
 }
 
@@ -31,7 +31,7 @@ static uint32_t questions_count(const struct question *list) {
     return length;
 }
 
-bool questions_add(struct call *call, enum question_kind kind, tn_value id, const char *key, tn_value params) {
+bool questions_add(struct call *call, enum question_kind kind, tn_value id, tn_value key, tn_value params) {
     uint32_t count =
         questions_count(call->person_questions) + questions_count(call->model_questions) + call->running_count;
     struct question *question = count < MCP_QUESTIONS_MAX ? mcp_alloc(sizeof *question) : NULL;
@@ -40,14 +40,15 @@ bool questions_add(struct call *call, enum question_kind kind, tn_value id, cons
     question->kind = kind;
     question->id = id != NULL ? tn_retain(id) : NULL;
     question->params = params != NULL ? tn_retain(params) : tn_build("{}");
-    question->key = copy_text(key);
+    question->key = tn_retain(key);
     questions_append(kind == QUESTION_PERSON ? &call->person_questions : &call->model_questions, question);
     return true;
 }
 
-static void call_put_response(struct call *call, const char *key, tn_value result) {
-    call->responses = tn_set_take(call->responses, key, result != NULL ? tn_retain(result) : NULL);
-    if (call->responses == NULL) call_decide(call, "NO_MEMORY", tn_text("not enough memory"), NULL);
+static void call_put_response(struct call *call, tn_value key, tn_value result) {
+    uint64_t length;
+    const char *name = tn_chars(key, &length);
+    if (tn.value->set(&call->responses, name, length, result) != TN_OK) call_decide_error(call, NULL);
 }
 
 void question_answer(struct call *call, struct question *question, tn_value result) {
@@ -59,23 +60,23 @@ void question_answer(struct call *call, struct question *question, tn_value resu
     question_free(question);
 }
 
-static void call_fail_round(struct call *call, const char *key, const char *why) {
-    call_decide(
-        call, "SERVER_ERROR",
-        format_value("server `%s`: tool `%s` asks for `%.80s`: %s", call->server->name, call->tool->name, key, why),
-        NULL);
+static void call_fail_round(struct call *call, tn_value key, const char *why) {
+    call_decide(call, "SERVER_ERROR",
+                format_value("server `%s`: tool `%s` asks for `%.80s`: %s", call->server->name, call->tool->name,
+                             tn_chars(key, NULL), why),
+                NULL);
 }
 
 static tn_value make_roots_result(tn_value roots) { return tn_build("{s:v}", "roots", roots); }
 
 void questions_add_input_requests(struct call *call) {
     for (uint64_t i = 0, count = tn.value->count(call->input_requests); i < count && !call->decided; i++) {
-        tn_value name, input;
-        if (tn.value->entry(call->input_requests, i, &name, &input) != TN_OK) break;
-        const char *key = tn_chars(name, NULL), *method = tn_get_text(input, "method", "");
-        tn_value params = tn.value->get(input, "params"), roots = server_roots(call->server);
+        tn_value key, input;
+        if (tn.value->entry(call->input_requests, i, &key, &input) != TN_OK) break;
+        const char *method = tn_get_text(input, "method", "");
+        tn_value params = tn_get(input, "params"), roots = server_roots(call->server);
         bool good = true;
-        if (tn.value->get(call->responses, key) != NULL) continue;
+        if (tn_get_key(call->responses, key) != NULL) continue;
         if (strcmp(method, "elicitation/create") == 0) {
             good = questions_add(call, QUESTION_PERSON, NULL, key, params);
         } else if (strcmp(method, "sampling/createMessage") == 0 && call->model != TN_UNBOUND) {
@@ -94,22 +95,23 @@ void questions_add_input_requests(struct call *call) {
 /* ---- Models ---- */
 
 /* The model failed. A server that waits gets an error; if the server keeps no state, the call fails. */
-static void question_fail_model(struct call *call, const struct question *question, const char *code, const char *why,
-                                tn_value detail) {
-    if (question->withdrawn) return;
-    if (strcmp(code, "INTERRUPTED") == 0) {
-        call_decide(call, code, tn_text(why), detail != NULL ? tn_retain(detail) : NULL);
+static void question_fail_model_take(struct call *call, const struct question *question, tn_value error) {
+    const char *why = tn_get_text(error, "message", "the model failed");
+    if (question->withdrawn) {
+        tn_release(error);
+    } else if (strcmp(tn_get_text(error, "code", ""), "INTERRUPTED") == 0) {
+        call_decide_error(call, error);
     } else if (question->id != NULL) {
         session_refuse(call->server->session, question->id, RPC_INTERNAL, why);
+        tn_release(error);
     } else {
-        call_decide(call, code,
-                    format_value("server `%s`: tool `%s` asks a model, which failed: %s", call->server->name,
-                                 call->tool->name, why),
-                    detail != NULL ? tn_retain(detail) : NULL);
+        tn_value message = format_value("server `%s`: tool `%s` asks a model, which failed: %s", call->server->name,
+                                        call->tool->name, why);
+        call_decide_error(call, tn_set_take(error, "message", message));
     }
 }
 
-static void on_model_answer(void *user, int32_t status, tn_value result) {
+static int32_t on_model_answer(void *user, int32_t status, tn_value result) {
     struct question *question = user;
     struct call *call = question->call;
     questions_unlink(&call->running_questions, question);
@@ -124,11 +126,12 @@ static void on_model_answer(void *user, int32_t status, tn_value result) {
             call_put_response(call, question->key, answer);
         tn_release(answer);
     } else if (status != TN_OK) {
-        question_fail_model(call, question, tn_get_text(result, "code", "CANCELLED"),
-                            tn_get_text(result, "message", "cancelled"), result);
+        question_fail_model_take(call, question,
+                                 status == TN_FAILED ? tn_retain(result) : tn_error("CANCELLED", "cancelled"));
     }
     question_free(question);
     call_advance(call);
+    return TN_OK;
 }
 
 void questions_start_models(struct call *call) {
@@ -137,8 +140,9 @@ void questions_start_models(struct call *call) {
         const char *why = NULL;
         call->model_questions = question->next;
         tn_value input = call->task != 0 && !call->decided ? sample_input(question->params, &why) : NULL;
-        int32_t status =
-            input != NULL ? tn.task->call(call->task, call->model, input, on_model_answer, question) : TN_INVALID;
+        int32_t status = input != NULL
+                             ? tn.task->call(call->task, call->model, input, NULL, on_model_answer, question, NULL)
+                             : TN_INVALID;
         tn_release(input);
         if (status == TN_OK) {
             questions_append(&call->running_questions, question);
@@ -146,8 +150,9 @@ void questions_start_models(struct call *call) {
             continue;
         }
         if (!call->decided)
-            question_fail_model(call, question, "SERVER_ERROR",
-                                why != NULL && input == NULL ? why : "the model cannot be called", NULL);
+            question_fail_model_take(
+                call, question,
+                tn_error("SERVER_ERROR", why != NULL && input == NULL ? why : "the model cannot be called"));
         question_free(question);
     }
 }

@@ -20,7 +20,7 @@ struct question {
     struct call *call;
     enum question_kind kind;
     tn_value id;     /* of the server's request, or NULL */
-    char *key;       /* in the round, or NULL */
+    tn_value key;    /* in the round, or NULL */
     tn_value params; /* of the question */
     bool withdrawn;  /* the answer is no longer needed */
 };
@@ -49,12 +49,11 @@ struct call {
     char token[40];   /* identifies the call in its continuation */
     /* The outcome. */
     bool decided;
-    char code[40];
-    tn_value output, message, detail;
+    tn_value output, error; /* both NULL: memory ran out */
 };
 
 /* Keeps `params` and copies id and key. Returns false if there are too many questions or memory runs out. */
-bool questions_add(struct call *call, enum question_kind kind, tn_value id, const char *key, tn_value params);
+bool questions_add(struct call *call, enum question_kind kind, tn_value id, tn_value key, tn_value params);
 void questions_add_input_requests(struct call *call); /* adds the members of `input_requests` without a response */
 void questions_start_models(struct call *call);
 void questions_withdraw(struct call *call, tn_value id);
@@ -63,8 +62,9 @@ void questions_free_all(struct call *call);           /* no model may be running
 /* Sends the answer to the origin of the question and frees the question. */
 void question_answer(struct call *call, struct question *question, tn_value result);
 
-/* In call.c. call_decide sets an error as the outcome, unless the call has one. It takes `message` and `detail`. */
+/* In call.c. Both set an error as the outcome, unless the call has one, and take the values; `detail` may be NULL. */
 void call_decide(struct call *call, const char *code, tn_value message, tn_value detail);
+void call_decide_error(struct call *call, tn_value error);
 void call_advance(struct call *call);
 
 #endif

@@ -44,7 +44,7 @@ static bool matches_tool_pattern(const char *pattern, const char *name) {
 }
 
 static bool is_tool_allowed(const struct server *server, const char *name) {
-    tn_value list = tn.value->get(server->config, "tools");
+    tn_value list = tn_get(server->config, "tools");
     if (tn.value->kind(list) != TN_ARRAY) return true;
     for (uint64_t i = 0, count = tn.value->count(list); i < count; i++) {
         const char *pattern = tn_chars(tn.value->at(list, i), NULL);
@@ -75,7 +75,7 @@ static void append_tool(struct server *server, struct tool *tool) {
 static bool register_tool(struct server *server, struct tool *tool) {
     if (server->added++ >= MCP_ADDED_MAX) {
         skip_tool(server, tool->name, "the server has changed its tools too often");
-    } else if (mcp_registry->add(tn.host, tool->component) != TN_OK) {
+    } else if (mcp_registry->add(tn.host, tool->component, NULL) != TN_OK) {
         skip_tool(server, tool->name, "the host rejected it (see the previous line)");
     } else {
         append_tool(server, tool);
@@ -90,7 +90,7 @@ static void unregister_tool(struct server *server, struct tool *tool) {
     while (*at != tool) at = &(*at)->next;
     *at = tool->next;
     server->tool_count--;
-    (void)mcp_registry->remove(tn.host, "tool", tool->id);
+    (void)mcp_registry->remove(tn.host, "tool", TN_Z, tool->id, TN_Z);
     tool_unref(tool);
 }
 
@@ -165,7 +165,7 @@ void registering_clear(struct server *server) {
 }
 
 void registering_methods(struct server *server) {
-    tn_value wanted = tn.value->get(server->config, "resources");
+    tn_value wanted = tn_get(server->config, "resources");
     for (size_t i = 0; i < tool_method_count; i++) {
         const struct tool_method *method = &tool_methods[i];
         bool there = false, has = session_has_capability(server->session, method->capability);

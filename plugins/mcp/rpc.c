@@ -123,7 +123,7 @@ static void on_request_timeout(void *argument) {
 
 static bool request_start_timer(struct request *request, int64_t delay_ms) {
     if (request->timer != 0) (void)tn.core->unpost(tn.host, request->timer);
-    request->timer = tn.core->post(tn.host, (uint64_t)delay_ms, on_request_timeout, request);
+    request->timer = tn_post((uint64_t)delay_ms, on_request_timeout, request);
     return request->timer != 0;
 }
 
@@ -146,7 +146,7 @@ void rpc_pause_timeout(struct rpc *rpc, int64_t id, bool paused) {
 /* ---- Outgoing messages ---- */
 
 static tn_builder *start_message(void) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "jsonrpc", "2.0");
     return builder;
@@ -154,7 +154,7 @@ static tn_builder *start_message(void) {
 
 static int32_t rpc_send_message(struct rpc *rpc, tn_builder *builder, int64_t id, tn_value extra) {
     tn.value->end(builder);
-    tn_value message = tn.value->finish(builder);
+    tn_value message = tn_finish(builder);
     int32_t status = message != NULL ? rpc->events.send(rpc->events.user, message, id, extra) : TN_NO_MEMORY;
     tn_release(message);
     return status;
@@ -218,10 +218,10 @@ void rpc_refuse(struct rpc *rpc, tn_value id, int64_t code, const char *message)
 /* ---- Incoming messages ---- */
 
 static void rpc_receive_answer(struct rpc *rpc, tn_value message) {
-    tn_value result = tn.value->get(message, "result"), error = tn.value->get(message, "error");
+    tn_value result = tn_get(message, "result"), error = tn_get(message, "error");
     int64_t id = 0;
-    bool known = tn.value->kind(tn.value->get(message, "id")) == TN_INT;
-    known = known && tn.value->as_int(tn.value->get(message, "id"), &id) == TN_OK;
+    bool known = tn.value->kind(tn_get(message, "id")) == TN_INT;
+    known = known && tn.value->as_int(tn_get(message, "id"), &id) == TN_OK;
     struct request *request = known ? unlink_request(rpc, id) : NULL;
     if (request == NULL) {
         char what[96];
@@ -237,16 +237,16 @@ static void rpc_receive_answer(struct rpc *rpc, tn_value message) {
         answer.result = NULL;
         answer.code = tn_get_int(error, "code", RPC_INTERNAL);
         answer.message = tn_get_text(error, "message", "the answer has neither a result nor an error message");
-        answer.data = tn.value->get(error, "data");
+        answer.data = tn_get(error, "data");
     }
     request_end(request, &answer);
 }
 
 static void rpc_receive_one(struct rpc *rpc, tn_value message, int64_t origin) {
-    const char *method = tn_chars(tn.value->get(message, "method"), NULL);
-    tn_value id = tn.value->get(message, "id"), params = tn.value->get(message, "params");
+    const char *method = tn_chars(tn_get(message, "method"), NULL);
+    tn_value id = tn_get(message, "id"), params = tn_get(message, "params");
     int32_t kind = tn.value->kind(id);
-    if (tn.value->kind(message) != TN_OBJECT || !value_is(tn.value->get(message, "jsonrpc"), "2.0"))
+    if (tn.value->kind(message) != TN_OBJECT || !value_is(tn_get(message, "jsonrpc"), "2.0"))
         rpc->events.stray(rpc->events.user, "a message that is not JSON-RPC 2.0");
     else if (method == NULL)
         rpc_receive_answer(rpc, message);

@@ -13,26 +13,26 @@ static uint64_t block_count(tn_value content) {
 static tn_value block_at(tn_value content, uint64_t index) {
     return tn.value->kind(content) == TN_ARRAY ? tn.value->at(content, index) : content;
 }
-static bool block_is(tn_value block, const char *type) { return value_is(tn.value->get(block, "type"), type); }
+static bool block_is(tn_value block, const char *type) { return value_is(tn_get(block, "type"), type); }
 
 static void put_tool_result(tn_builder *builder, tn_value block) {
-    tn_value content = content_from_blocks(tn.value->get(block, "content"));
+    tn_value content = content_from_blocks(tn_get(block, "content"));
     const char *id = tn_get_text(block, "toolUseId", "");
-    tn_put_take(builder, NULL, tn_message_tool(content, id, NULL, value_is_true(tn.value->get(block, "isError"))));
+    tn_put_take(builder, NULL, tn_message_tool(content, id, NULL, value_is_true(tn_get(block, "isError"))));
     tn_release(content);
 }
 
 static void put_tool_use(tn_builder *builder, tn_value block) {
     tn_put_begin(builder, NULL, TN_OBJECT);
-    tn_put(builder, "id", tn.value->get(block, "id"));
-    tn_put(builder, "name", tn.value->get(block, "name"));
-    tn_put(builder, "arguments", tn.value->get(block, "input"));
+    tn_put(builder, "id", tn_get(block, "id"));
+    tn_put(builder, "name", tn_get(block, "name"));
+    tn_put(builder, "arguments", tn_get(block, "input"));
     tn.value->end(builder);
 }
 
 /* The results come first: they answer calls of the previous message. */
 static void put_sample_message(tn_builder *builder, tn_value message) {
-    tn_value content = tn.value->get(message, "content");
+    tn_value content = tn_get(message, "content");
     uint64_t count = block_count(content), calls = 0, parts = 0;
     for (uint64_t i = 0; i < count; i++) {
         tn_value block = block_at(content, i);
@@ -45,7 +45,7 @@ static void put_sample_message(tn_builder *builder, tn_value message) {
     }
     if (calls + parts == 0) return;
     tn_put_begin(builder, NULL, TN_OBJECT);
-    tn_put_text(builder, "type", value_is(tn.value->get(message, "role"), "assistant") ? "ai" : "user");
+    tn_put_text(builder, "type", value_is(tn_get(message, "role"), "assistant") ? "ai" : "user");
     tn_put_begin(builder, "content", TN_ARRAY);
     for (uint64_t i = 0; i < count; i++) {
         tn_value block = block_at(content, i);
@@ -66,7 +66,7 @@ static void put_sample_options(tn_builder *builder, tn_value params) {
     tn_value choice = value_get_nested(params, "toolChoice", "mode");
     tn_put_begin(builder, "options", TN_OBJECT);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        tn_value value = tn.value->get(params, names[i][0]);
+        tn_value value = tn_get(params, names[i][0]);
         if (tn.value->kind(value) > TN_NULL) tn_put(builder, names[i][1], value);
     }
     if (choice != NULL) tn_put(builder, "tool_choice", choice);
@@ -77,22 +77,22 @@ static void put_sample_tools(tn_builder *builder, tn_value tools) {
     if (tn.value->count(tools) == 0) return;
     tn_put_begin(builder, "tools", TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(tools); i < count; i++) {
-        tn_value tool = tn.value->at(tools, i), description = tn.value->get(tool, "description");
+        tn_value tool = tn.value->at(tools, i), description = tn_get(tool, "description");
         tn_put_begin(builder, NULL, TN_OBJECT);
-        tn_put(builder, "name", tn.value->get(tool, "name"));
+        tn_put(builder, "name", tn_get(tool, "name"));
         if (description != NULL) tn_put(builder, "description", description);
-        tn_put(builder, "input_schema", tn.value->get(tool, "inputSchema"));
+        tn_put(builder, "input_schema", tn_get(tool, "inputSchema"));
         tn.value->end(builder);
     }
     tn.value->end(builder);
 }
 
 tn_value sample_input(tn_value params, const char **why) {
-    tn_value messages = tn.value->get(params, "messages"), prompt = tn.value->get(params, "systemPrompt");
+    tn_value messages = tn_get(params, "messages"), prompt = tn_get(params, "systemPrompt");
     *why = "`messages` must be a list with at least one item";
     if (tn.value->kind(messages) != TN_ARRAY || tn.value->count(messages) == 0) return NULL;
     *why = "`messages` or `tools` does not follow the protocol";
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_begin(builder, "messages", TN_ARRAY);
     if (tn_chars(prompt, NULL) != NULL) tn_put_take(builder, NULL, tn_message("system", prompt));
@@ -100,9 +100,9 @@ tn_value sample_input(tn_value params, const char **why) {
         put_sample_message(builder, tn.value->at(messages, i));
     tn.value->end(builder);
     put_sample_options(builder, params);
-    put_sample_tools(builder, tn.value->get(params, "tools"));
+    put_sample_tools(builder, tn_get(params, "tools"));
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* ---- The result ---- */
@@ -112,9 +112,9 @@ static void put_block(tn_builder *builder, const char *key, const char *type, tn
     tn_put_begin(builder, key, TN_OBJECT);
     tn_put_text(builder, "type", type);
     if (text) {
-        tn_put(builder, "text", tn.value->kind(part) == TN_STRING ? part : tn.value->get(part, "text"));
+        tn_put(builder, "text", tn.value->kind(part) == TN_STRING ? part : tn_get(part, "text"));
     } else {
-        tn_put(builder, "data", tn.value->get(part, "data"));
+        tn_put(builder, "data", tn_get(part, "data"));
         tn_put_text(builder, "mimeType", tn_get_text(part, "media_type", "application/octet-stream"));
     }
     tn.value->end(builder);
@@ -124,7 +124,7 @@ static void put_block(tn_builder *builder, const char *key, const char *type, tn
 static const char *block_type(tn_value part) {
     const char *type = tn_get_text(part, "type", "");
     if (strcmp(type, "text") == 0) return "text";
-    bool data = tn_chars(tn.value->get(part, "data"), NULL) != NULL;
+    bool data = tn_chars(tn_get(part, "data"), NULL) != NULL;
     if (strcmp(type, "image") == 0 && data) return "image";
     return strcmp(type, "audio") == 0 && data ? "audio" : NULL;
 }
@@ -141,8 +141,8 @@ static void put_content_list(tn_builder *builder, tn_value content, tn_value cal
         tn_value call = tn.value->at(calls, i);
         tn_put_begin(builder, NULL, TN_OBJECT);
         tn_put_text(builder, "type", "tool_use");
-        tn_put(builder, "id", tn.value->get(call, "id"));
-        tn_put(builder, "name", tn.value->get(call, "name"));
+        tn_put(builder, "id", tn_get(call, "id"));
+        tn_put(builder, "name", tn_get(call, "name"));
         tn_put_take(builder, "input", tn_call_arguments(call));
         tn.value->end(builder);
     }
@@ -157,10 +157,10 @@ static const char *stop_reason(const char *finish_reason) {
 }
 
 tn_value sample_result(tn_value output, bool list) {
-    tn_value message = tn.value->get(output, "message"), content = tn.value->get(message, "content");
+    tn_value message = tn_get(output, "message"), content = tn_get(message, "content");
     tn_value calls = tn_message_calls(message);
     bool one_text = tn.value->kind(content) == TN_STRING && calls == NULL;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "role", "assistant");
     if (list && !one_text) {
@@ -173,5 +173,5 @@ tn_value sample_result(tn_value output, bool list) {
     tn_put_text(builder, "model", tn_get_text(message, "model", "unknown"));
     tn_put_text(builder, "stopReason", stop_reason(tn_get_text(output, "finish_reason", "stop")));
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }

@@ -34,7 +34,7 @@ static int64_t connect_timeout_ms(const struct server *server) {
     return tn_get_int(server->config, "connect_timeout_ms", CONNECT_TIMEOUT_MS);
 }
 
-static bool server_is_http(const struct server *server) { return tn.value->get(server->config, "url") != NULL; }
+static bool server_is_http(const struct server *server) { return tn_get(server->config, "url") != NULL; }
 
 static bool needs_escape(unsigned char c) {
     return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("/-._~", c) != NULL);
@@ -57,7 +57,7 @@ static tn_value root_uri(const char *root) {
 
 static tn_value server_read_roots(tn_value list) {
     if (tn.value->count(list) == 0) return NULL;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(list); i < count; i++) {
         const char *root = tn_chars(tn.value->at(list, i), NULL);
@@ -69,12 +69,12 @@ static tn_value server_read_roots(tn_value list) {
         tn.value->end(builder);
     }
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* An authorization header of the operator, or `oauth: false`, disables OAuth. */
 static bool server_uses_oauth(const struct server *server) {
-    tn_value headers = tn.value->get(server->config, "headers"), oauth = tn.value->get(server->config, "oauth");
+    tn_value headers = tn_get(server->config, "headers"), oauth = tn_get(server->config, "oauth");
     for (uint64_t i = 0, count = tn.value->count(headers); i < count; i++) {
         tn_value key, value;
         if (tn.value->entry(headers, i, &key, &value) != TN_OK) break;
@@ -86,10 +86,10 @@ static bool server_uses_oauth(const struct server *server) {
 static struct oauth *server_open_oauth(const struct server *server, const char *folder, bool keeps) {
     const struct oauth_options options = {.name = server->name,
                                           .url = tn_get_text(server->config, "url", ""),
-                                          .config = tn.value->get(server->config, "oauth"),
+                                          .config = tn_get(server->config, "oauth"),
                                           .folder = folder,
                                           .keeps = keeps,
-                                          .oldest = value_is(tn.value->get(server->config, "era"), "2025-03-26")};
+                                          .oldest = value_is(tn_get(server->config, "era"), "2025-03-26")};
     return oauth_new(&options);
 }
 
@@ -103,7 +103,7 @@ struct server *server_new(const char *name, tn_value config, const char *folder,
     if (server == NULL) return NULL;
     server->name = copy_text(name);
     server->config = tn_retain(config);
-    server->roots = server_read_roots(tn.value->get(config, "roots"));
+    server->roots = server_read_roots(tn_get(config, "roots"));
     if (!server_is_http(server))
         (void)snprintf(server->effect, sizeof server->effect, "process.spawn");
     else if (http_copy_host(tn_get_text(config, "url", ""), host, sizeof host))
@@ -167,7 +167,7 @@ static void on_session_failed(void *user, const char *code, const char *why) {
     struct server *server = user;
     bool was_ready = server->state == SERVER_READY || server->state == SERVER_LISTING;
     bool maybe_legacy = !was_ready && !server->legacy && !server_is_http(server) && strcmp(code, "SERVER_LOST") == 0 &&
-                        session_is_probing(server->session) && value_is(tn.value->get(server->config, "era"), "auto");
+                        session_is_probing(server->session) && value_is(tn_get(server->config, "era"), "auto");
     server->state = SERVER_STARTING; /* nothing may start during the callbacks */
     session_fail_all(server->session, "SERVER_LOST", why);
     calls_handle_session_end(server);
@@ -252,7 +252,7 @@ static void server_fail_unauthorized(struct server *server, const char *message)
 
 static void on_list_page(void *user, const struct rpc_answer *answer) {
     struct server *server = user;
-    tn_value cursor = tn.value->get(answer->result, "nextCursor"), tools = tn.value->get(answer->result, "tools");
+    tn_value cursor = tn_get(answer->result, "nextCursor"), tools = tn_get(answer->result, "tools");
     bool more = tn.value->kind(cursor) == TN_STRING;
     if (answer->result == NULL) {
         if (answer->failure != NULL && strcmp(answer->failure, "SERVER_LOST") == 0)
@@ -336,12 +336,12 @@ static struct transport *server_open_transport(struct server *server, char *why,
     const struct transport_events events = session_transport_events(server->session);
     if (server_is_http(server)) {
         const struct http_options options = {server->name, tn_get_text(server->config, "url", ""),
-                                             tn.value->get(server->config, "headers"), server->oauth};
+                                             tn_get(server->config, "headers"), server->oauth};
         return http_new(&options, &events, why, size);
     }
-    const struct stdio_options options = {
-        server->name, tn.value->get(server->config, "command"), tn.value->get(server->config, "env"),
-        tn.value->get(server->config, "inherit_env"), tn_get_text(server->config, "cwd", NULL)};
+    const struct stdio_options options = {server->name, tn_get(server->config, "command"),
+                                          tn_get(server->config, "env"), tn_get(server->config, "inherit_env"),
+                                          tn_get_text(server->config, "cwd", NULL)};
     return stdio_new(&options, &events, why, size);
 }
 
@@ -391,7 +391,7 @@ void server_connect(struct server *server) {
     int64_t delay = (int64_t)MCP_RESTART_MS << doublings;
     if (delay > MCP_RESTART_MAX_MS) delay = MCP_RESTART_MAX_MS;
     server->state = SERVER_RESTING;
-    server->timer = tn.core->post(tn.host, (uint64_t)delay, on_server_restart_delay_over, server);
+    server->timer = tn_post((uint64_t)delay, on_server_restart_delay_over, server);
     if (server->timer == 0) server_start(server);
 }
 
@@ -412,7 +412,7 @@ static const char *server_state_name(const struct server *server) {
 }
 
 tn_value server_describe(const struct server *server) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "name", server->name);
     tn_put_text(builder, "transport", server_is_http(server) ? "http" : "stdio");
@@ -429,5 +429,5 @@ tn_value server_describe(const struct server *server) {
     tn.value->end(builder);
     if (server->skipped > 0) tn_put_int(builder, "skipped", server->skipped);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }

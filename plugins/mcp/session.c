@@ -93,7 +93,7 @@ static void put_client_capabilities(const struct session *session, tn_builder *b
 static void put_members(tn_builder *builder, tn_value object) {
     for (uint64_t i = 0, count = tn.value->count(object); i < count; i++) {
         tn_value key, value;
-        if (tn.value->entry(object, i, &key, &value) == TN_OK) tn_put(builder, tn_chars(key, NULL), value);
+        if (tn.value->entry(object, i, &key, &value) == TN_OK) tn_put_key(builder, key, value);
     }
 }
 
@@ -101,9 +101,9 @@ static void put_members(tn_builder *builder, tn_value object) {
  * progress token. */
 static tn_value add_meta(const struct session *session, tn_value params, int64_t token) {
     if (!session->modern && token == 0) return tn_retain(params);
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
-    put_members(builder, tn.value->get(params, "_meta"));
+    put_members(builder, tn_get(params, "_meta"));
     if (session->modern) {
         tn_put_text(builder, META "protocolVersion", MCP_MODERN);
         put_client_info(builder, META "clientInfo");
@@ -112,7 +112,7 @@ static tn_value add_meta(const struct session *session, tn_value params, int64_t
     }
     if (token != 0) tn_put_int(builder, "progressToken", token);
     tn.value->end(builder);
-    tn_value meta = tn.value->finish(builder);
+    tn_value meta = tn_finish(builder);
     return tn_set_take(params != NULL ? tn_retain(params) : tn_build("{}"), "_meta", meta);
 }
 
@@ -121,9 +121,9 @@ static tn_value add_meta(const struct session *session, tn_value params, int64_t
 /* Keeps what the server said about itself. Every later message contains the version, so the transport gets it first. */
 static void session_agree(struct session *session, const char *version, tn_value result, tn_value info) {
     (void)snprintf(session->version, sizeof session->version, "%s", version);
-    session->capabilities = tn_retain(tn.value->get(result, "capabilities"));
+    session->capabilities = tn_retain(tn_get(result, "capabilities"));
     session->info = tn_retain(info);
-    session->instructions = tn_retain(tn.value->get(result, "instructions"));
+    session->instructions = tn_retain(tn_get(result, "instructions"));
     session->transport->class->set_version(session->transport, session->version, session->modern);
 }
 
@@ -171,9 +171,9 @@ static void on_initialize_response(void *user, const struct rpc_answer *answer) 
         session_fail(session, "PROTOCOL", why);
         return;
     }
-    session_agree(session, version, answer->result, tn.value->get(answer->result, "serverInfo"));
+    session_agree(session, version, answer->result, tn_get(answer->result, "serverInfo"));
     rpc_notify(session->rpc, "notifications/initialized", NULL);
-    if (tn.value->get(session->capabilities, "logging") != NULL) {
+    if (tn_get(session->capabilities, "logging") != NULL) {
         tn_value params = tn_build("{s:s}", "level", session->options.log_level);
         (void)session_request(session, "logging/setLevel", params, NULL, false, session->options.connect_timeout_ms,
                               NULL, NULL);
@@ -184,13 +184,13 @@ static void on_initialize_response(void *user, const struct rpc_answer *answer) 
 
 static void session_initialize(struct session *session, const char *version) {
     session->modern = false;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "protocolVersion", version);
     put_client_capabilities(session, builder, "capabilities");
     put_client_info(builder, "clientInfo");
     tn.value->end(builder);
-    tn_value params = tn.value->finish(builder);
+    tn_value params = tn_finish(builder);
     if (rpc_call(session->rpc, "initialize", params, NULL, session_time_left_ms(session), on_initialize_response,
                  session) == 0)
         session_fail(session, "LIMIT", "cannot send `initialize`: not enough memory");
@@ -216,7 +216,7 @@ static void on_listen_response(void *user, const struct rpc_answer *answer) {
     } else if (session->state == SESSION_READY && session->options.http &&
                session->listen_count++ < MCP_RECONNECTS_MAX) {
         uint64_t delay_ms = (uint64_t)1000 << session->listen_count;
-        session->listen_timer = tn.core->post(tn.host, delay_ms, on_listen_delay_over, session);
+        session->listen_timer = tn_post(delay_ms, on_listen_delay_over, session);
     }
 }
 
@@ -229,7 +229,7 @@ static bool put_change_subscription(const struct session *session, tn_builder *b
 
 /* Opens one stream for all lists that may change. Sends nothing if none of them does. */
 static void session_listen(struct session *session) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_begin(builder, "notifications", TN_OBJECT);
     bool any = put_change_subscription(session, builder, "tools", "toolsListChanged");
@@ -237,7 +237,7 @@ static void session_listen(struct session *session) {
     any |= put_change_subscription(session, builder, "resources", "resourcesListChanged");
     tn.value->end(builder);
     tn.value->end(builder);
-    tn_value params = tn.value->finish(builder);
+    tn_value params = tn_finish(builder);
     if (any)
         session->listening =
             session_request(session, "subscriptions/listen", params, NULL, false, 0, on_listen_response, session);
@@ -255,7 +255,7 @@ static const char *newest_legacy_version(tn_value list) {
 /* A modern server that does not support our version lists its versions. */
 static void session_choose_version(struct session *session, tn_value supported) {
     const char *older = strcmp(session->options.era, "auto") == 0 ? newest_legacy_version(supported) : NULL;
-    tn_value list = tn.value->to_json(supported);
+    tn_value list = tn_to_json(supported);
     char why[300];
     if (older != NULL) {
         session_initialize(session, older);
@@ -325,11 +325,11 @@ static void on_discover_response(void *user, const struct rpc_answer *answer) {
     bool only_modern = strcmp(session->options.era, MCP_MODERN) == 0;
     bool modern_error = answer->code == RPC_CAPABILITY_NEEDED || answer->code == RPC_HEADER_MISMATCH;
     char why[400];
-    tn_value supported = tn.value->get(answer->result, "supportedVersions");
+    tn_value supported = tn_get(answer->result, "supportedVersions");
     if (answer->result != NULL && tn.value->kind(supported) == TN_ARRAY) {
         session_read_discovery(session, answer->result, supported);
     } else if (answer->code == RPC_VERSION) {
-        session_read_version_error(session, tn.value->get(answer->data, "supported"));
+        session_read_version_error(session, tn_get(answer->data, "supported"));
     } else if (modern_error || only_modern) {
         (void)snprintf(why, sizeof why, "it refused `server/discover`: %s", answer->message);
         session_fail(session, answer->failure != NULL ? answer->failure : "PROTOCOL", why);
@@ -403,10 +403,10 @@ static void on_log_notification(struct session *session, tn_value params) {
     const char *word = tn_get_text(params, "level", "error"), *logger = tn_get_text(params, "logger", NULL);
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
         if (strcmp(word, levels[i].word) == 0) level = levels[i].level;
-    tn_value data = tn.value->get(params, "data"), json = NULL;
+    tn_value data = tn_get(params, "data"), json = NULL;
     const char *text = tn_chars(data, NULL);
     if (text == NULL) {
-        json = tn.value->to_json(data);
+        json = tn_to_json(data);
         text = tn_chars(json, NULL);
     }
     log_format(level, "server `%s`: %s%s%s", session->options.name, logger != NULL ? logger : "",
@@ -422,7 +422,7 @@ static void on_progress_notification(struct session *session, tn_value params) {
 }
 
 static void on_cancelled_notification(struct session *session, tn_value params) {
-    tn_value id = tn.value->get(params, "requestId");
+    tn_value id = tn_get(params, "requestId");
     int64_t number = 0;
     if (session->modern) { /* the server ended our subscription */
         if (tn.value->as_int(id, &number) == TN_OK && number == session->listening && number != 0) {
@@ -514,11 +514,11 @@ static void on_transport_message(void *user, tn_value message, int64_t origin, c
 static void on_transport_failed(void *user, int64_t id, int64_t status, tn_value body, const char *code,
                                 const char *why) {
     struct session *session = user;
-    tn_value error = tn.value->get(body, "error");
+    tn_value error = tn_get(body, "error");
     struct rpc_answer answer = {.failure = code, .message = why, .status = status};
-    if (tn.value->kind(tn.value->get(error, "code")) == TN_INT) {
+    if (tn.value->kind(tn_get(error, "code")) == TN_INT) {
         answer.code = tn_get_int(error, "code", 0);
-        answer.data = tn.value->get(error, "data");
+        answer.data = tn_get(error, "data");
         answer.message = tn_get_text(error, "message", why);
     }
     rpc_fail(session->rpc, id, &answer);
@@ -602,7 +602,7 @@ void session_pause_timeout(struct session *session, int64_t id, bool paused) {
 bool session_is_probing(const struct session *session) { return session->state != SESSION_READY && session->modern; }
 bool session_is_modern(const struct session *session) { return session->modern; }
 bool session_has_capability(const struct session *session, const char *capability) {
-    return tn.value->kind(tn.value->get(session->capabilities, capability)) == TN_OBJECT;
+    return tn.value->kind(tn_get(session->capabilities, capability)) == TN_OBJECT;
 }
 const char *session_version(const struct session *session) { return session->version; }
 tn_value session_info(const struct session *session) { return session->info; }

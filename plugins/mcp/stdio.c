@@ -64,7 +64,7 @@ static bool on_stdout_line(void *user, const char *line, uint64_t length) {
     stdio->freed = &freed;
     if (line == NULL) {
         events->message(events->user, NULL, 0, "a line of more than 64 MiB");
-    } else if (tn.value->from_json(line, length, &message) != TN_OK) {
+    } else if (tn.value->from_json(tn.host, line, length, &message, NULL) != TN_OK) {
         char why[128];
         (void)snprintf(why, sizeof why, "%s: %.*s",
                        tn_utf8_is_valid(line, length) ? "a line that is not JSON" : "a line that is not UTF-8",
@@ -125,7 +125,7 @@ static void on_child_stdout(void *user, int32_t events) {
     if (stdio_drain(stdio, 1, on_stdout_line) != -1) return;
     stdio_unwatch(stdio, 1);
     stdio_unwatch(stdio, 0);
-    stdio->timer = tn.core->post(tn.host, ENDING_MS, on_end_timeout, stdio);
+    stdio->timer = tn_post(ENDING_MS, on_end_timeout, stdio);
 }
 
 static void on_child_stderr(void *user, int32_t events) {
@@ -182,7 +182,7 @@ static int32_t stdio_send(struct transport *transport, tn_value message, int64_t
     uint64_t length = 0;
     (void)id, (void)extra;
     if (stdio->ends[0] < 0) return TN_ERROR;
-    tn_value json = tn.value->to_json(message);
+    tn_value json = tn_to_json(message);
     const char *text = tn_chars(json, &length);
     int32_t status = text != NULL ? tn_text_append_n(&stdio->unsent, text, length) : TN_NO_MEMORY;
     if (status == TN_OK) status = tn_text_append_n(&stdio->unsent, "\n", 1);

@@ -74,7 +74,7 @@ static bool choose_tool_id(const struct tool_naming *naming, const char *name, c
 
 /* Returns the hint, or the protocol's default. */
 static bool read_hint(tn_value annotations, const char *name, bool otherwise) {
-    tn_value value = tn.value->get(annotations, name);
+    tn_value value = tn_get(annotations, name);
     return tn.value->kind(value) == TN_BOOL ? value_is_true(value) : otherwise;
 }
 
@@ -104,7 +104,7 @@ static tn_value make_title_line(const char *text) {
 }
 
 static void put_tool_texts(tn_builder *builder, tn_value definition, const char *name) {
-    const char *title = tn_get_text(tn.value->get(definition, "annotations"), "title", NULL);
+    const char *title = tn_get_text(tn_get(definition, "annotations"), "title", NULL);
     const char *description = tn_get_text(definition, "description", "");
     if (title == NULL || *title == '\0') title = tn_get_text(definition, "title", description);
     tn_value line = make_title_line(title);
@@ -116,7 +116,7 @@ static void put_tool_texts(tn_builder *builder, tn_value definition, const char 
 }
 
 static tn_builder *start_tool_component(const char *id) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "kind", "tool");
     tn_put_text(builder, "id", id);
@@ -125,17 +125,17 @@ static tn_builder *start_tool_component(const char *id) {
 }
 
 static tn_value make_component(const struct tool_naming *naming, const struct tool *tool) {
-    tn_value annotations = tn.value->get(tool->definition, "annotations");
-    tn_value output = tn.value->get(tool->definition, "outputSchema");
+    tn_value annotations = tn_get(tool->definition, "annotations");
+    tn_value output = tn_get(tool->definition, "outputSchema");
     tn_builder *builder = start_tool_component(tool->id);
     put_tool_texts(builder, tool->definition, tool->name);
     put_tool_effects(builder, naming, annotations, false);
     if (read_hint(annotations, "idempotentHint", false)) tn_put_bool(builder, "idempotent", 1);
-    tn_put(builder, "input", tn.value->get(tool->definition, "inputSchema"));
+    tn_put(builder, "input", tn_get(tool->definition, "inputSchema"));
     if (tool->structured) tn_put(builder, "output", output);
     tn_put_text(builder, "x-mcp-name", tool->name);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 static struct tool *tool_alloc(const struct tool_naming *naming, const char *name) {
@@ -150,14 +150,14 @@ static struct tool *tool_alloc(const struct tool_naming *naming, const char *nam
 
 struct tool *tool_new(const struct tool_naming *naming, tn_value definition, char *why, size_t size) {
     uint64_t length = 0;
-    const char *name = tn_chars(tn.value->get(definition, "name"), &length);
-    tn_value input = tn.value->get(definition, "inputSchema");
+    const char *name = tn_chars(tn_get(definition, "name"), &length);
+    tn_value input = tn_get(definition, "inputSchema");
     char reason[160];
     if (name == NULL || length == 0 || length > MCP_NAME_MAX || strlen(name) != length) {
         (void)snprintf(why, size, "the name must be a string of 1 to %d bytes", MCP_NAME_MAX);
         return NULL;
     }
-    if (tn.value->kind(input) != TN_OBJECT || !value_is(tn.value->get(input, "type"), "object")) {
+    if (tn.value->kind(input) != TN_OBJECT || !value_is(tn_get(input, "type"), "object")) {
         (void)snprintf(why, size, "its inputSchema must have the type `object`");
         return NULL;
     }
@@ -167,7 +167,7 @@ struct tool *tool_new(const struct tool_naming *naming, tn_value definition, cha
     }
     struct tool *tool = tool_alloc(naming, name);
     if (tool != NULL) {
-        tn_value output = tn.value->get(definition, "outputSchema");
+        tn_value output = tn_get(definition, "outputSchema");
         tool->definition = tn_retain(definition);
         tool->structured = tn.value->kind(output) == TN_OBJECT && tn.value->count(output) > 0;
         tool->component = make_component(naming, tool);
@@ -181,36 +181,31 @@ struct tool *tool_new(const struct tool_naming *naming, tn_value definition, cha
 
 /* ---- Resources and prompts ---- */
 
-static tn_value json_value(const char *json) {
-    tn_value value = NULL;
-    return tn.value->from_json(json, strlen(json), &value) == TN_OK ? value : NULL;
-}
-
 static tn_value make_list_result(tn_value result, const char *member) {
-    tn_value items = tn.value->get(result, member), cursor = tn.value->get(result, "nextCursor");
-    tn_builder *builder = tn.value->builder();
+    tn_value items = tn_get(result, member), cursor = tn_get(result, "nextCursor");
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_begin(builder, member, TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(items); i < count; i++) tn_put(builder, NULL, tn.value->at(items, i));
     tn.value->end(builder);
     if (tn.value->kind(cursor) == TN_STRING) tn_put(builder, "cursor", cursor);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 static tn_value resources_result(tn_value result) { return make_list_result(result, "resources"); }
 static tn_value templates_result(tn_value result) { return make_list_result(result, "resourceTemplates"); }
 static tn_value prompts_result(tn_value result) { return make_list_result(result, "prompts"); }
-static tn_value make_read_result(tn_value result) { return content_resources(tn.value->get(result, "contents")); }
+static tn_value make_read_result(tn_value result) { return content_resources(tn_get(result, "contents")); }
 
 static tn_value prompt_result(tn_value result) {
     const char *description = tn_get_text(result, "description", NULL);
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     if (description != NULL) tn_put_text(builder, "description", description);
-    tn_put_take(builder, "messages", content_messages(tn.value->get(result, "messages")));
+    tn_put_take(builder, "messages", content_messages(tn_get(result, "messages")));
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 #define PAGE                                                                                                           \
@@ -254,10 +249,10 @@ struct tool *tool_new_method(const struct tool_naming *naming, const struct tool
     tn_put_text(builder, "title", method->title);
     tn_put_text(builder, "documentation", method->documentation);
     put_tool_effects(builder, naming, NULL, true);
-    tn_put_take(builder, "input", json_value(method->input));
-    tn_put_take(builder, "output", json_value(method->output));
+    tn_put_take(builder, "input", tn_from_json(method->input, TN_Z));
+    tn_put_take(builder, "output", tn_from_json(method->output, TN_Z));
     tn.value->end(builder);
-    tool->component = tn.value->finish(builder);
+    tool->component = tn_finish(builder);
     if (tool->component != NULL) return tool;
     tool_unref(tool);
     return NULL;

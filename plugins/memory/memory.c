@@ -353,15 +353,15 @@ static void memory_deinit(void *self) {
 }
 
 static const void *memory_get_interface(void *self, const char *id) {
-    static const tn_store_draft store = {sizeof store,   0, memory_open, memory_close, memory_commit, memory_query,
-                                         memory_maintain};
-    static const tn_lifecycle_1 lifecycle = {sizeof lifecycle, 0, NULL, NULL, memory_deinit};
+    static const tn_store_draft store = {sizeof store,  memory_open,  memory_close,
+                                         memory_commit, memory_query, memory_maintain};
+    static const tn_lifecycle_1 lifecycle = {sizeof lifecycle, NULL, NULL, memory_deinit};
     (void)self;
     if (strcmp(id, TN_STORE_DRAFT) == 0) return &store;
     return strcmp(id, TN_LIFECYCLE_1) == 0 ? &lifecycle : NULL;
 }
 
 TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
-    static const tn_plugin plugin = {sizeof plugin, 0, NULL, memory_get_interface};
+    static const tn_plugin plugin = {sizeof plugin, NULL, memory_get_interface};
     return backend_plugin_entry(host, &plugin);
 }

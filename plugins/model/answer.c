@@ -170,14 +170,14 @@ static struct part *answer_add_part(struct model_call *call, enum part_kind kind
 static tn_value answer_part_value(const struct part *part) {
     static const char *const types[] = {"text", "reasoning", "refusal"};
     if (part->kind == PART_COMPLETE && part->extra == NULL) return tn_retain(part->value);
-    if (part->kind == PART_COMPLETE) return tn.value->set(part->value, "extra", part->extra);
-    tn_builder *builder = tn.value->builder();
+    if (part->kind == PART_COMPLETE) return tn_set_take(tn_retain(part->value), "extra", tn_retain(part->extra));
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "type", types[part->kind]);
     if (part->text.length > 0 || part->extra == NULL) tn_put_take(builder, "text", answer_text(&part->text));
     if (part->extra != NULL) tn_put(builder, "extra", part->extra);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* A refusal is emitted as one part when it ends. All other kinds were already emitted. */
@@ -249,10 +249,10 @@ static struct tool_call *answer_lookup_tool_call(const struct model_answer *answ
  */
 static tn_value answer_generate_call_id(const struct model_call *call, uint64_t number) {
     char text[48];
-    tn_value context = tn.task->context(call->task);
+    tn_value context = tn_context(call->task);
     const char *id = tn_get_text(context, "task_id", "task"), *path = strchr(id, '.');
     uint64_t hash = 14695981039346656037u;
-    if (tn.value->get(context, "seed") != NULL) {
+    if (tn_get(context, "seed") != NULL) {
         id = path != NULL ? path : "";
         hash = (hash ^ (uint64_t)tn_get_int(context, "seed", 0)) * 1099511628211u;
         hash = (hash ^ tn.value->count(call->messages)) * 1099511628211u;
@@ -313,14 +313,14 @@ void model_add_tool_call(struct model_call *call, int64_t index, tn_value id, tn
     if (answer_is_text(arguments))
         text = tn_retain(arguments);
     else if (tn.value->kind(arguments) > TN_NULL && tn.value->kind(arguments) != TN_STRING)
-        text = tn.value->to_json(arguments);
+        text = tn_to_json(arguments);
     uint64_t length = 0;
     const char *chars = tn_chars(text, &length);
     if (chars != NULL && !answer_append(call, &tool->arguments, chars, length)) {
         tn_release(text);
         return;
     }
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_begin(builder, "tool_call_delta", TN_OBJECT);
     tn_put_int(builder, "index", (int64_t)(tool - answer->calls));
@@ -329,7 +329,7 @@ void model_add_tool_call(struct model_call *call, int64_t index, tn_value id, tn
     if (text != NULL) tn_put_take(builder, "arguments", text);
     tn.value->end(builder);
     tn.value->end(builder);
-    tn_value delta = tn.value->finish(builder);
+    tn_value delta = tn_finish(builder);
     if (first || has_name || text != NULL)
         answer_emit_take(call, delta);
     else
@@ -352,7 +352,7 @@ uint64_t model_count_tool_calls(const struct model_call *call) { return call->an
 static tn_value answer_tool_call_arguments(const struct tool_call *tool) {
     tn_value parsed = NULL;
     if (tool->arguments.length == 0) return tn_build("{}");
-    if (tn.value->from_json(tool->arguments.bytes, tool->arguments.length, &parsed) != TN_OK)
+    if (tn.value->from_json(tn.host, tool->arguments.bytes, tool->arguments.length, &parsed, NULL) != TN_OK)
         return answer_text(&tool->arguments);
     if (tn.value->kind(parsed) == TN_NULL) {
         tn_release(parsed);
@@ -428,7 +428,7 @@ static tn_value answer_usage(const struct model_usage *usage) {
     if (usage->input < 0 && usage->output < 0 && usage->total < 0) return NULL;
     int64_t input = usage->input >= 0 ? usage->input : 0, output = usage->output >= 0 ? usage->output : 0;
     int64_t sum = input > INT64_MAX - output ? INT64_MAX : input + output;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_int(builder, "input_tokens", input);
     tn_put_int(builder, "output_tokens", output);
@@ -437,7 +437,7 @@ static tn_value answer_usage(const struct model_usage *usage) {
     answer_put_count(builder, "cache_write_tokens", usage->cache_write);
     answer_put_count(builder, "reasoning_tokens", usage->reasoning);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 static const char *answer_reason(const struct model_answer *answer) {
@@ -479,7 +479,7 @@ static void answer_put_calls(const struct model_answer *answer, tn_builder *buil
 }
 
 static tn_value answer_message(const struct model_answer *answer, tn_value usage) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "type", "ai");
     answer_put_content(answer, builder);
@@ -489,13 +489,13 @@ static tn_value answer_message(const struct model_answer *answer, tn_value usage
     if (answer->model != NULL) tn_put(builder, "model", answer->model);
     if (answer->extra != NULL) tn_put(builder, "extra", answer->extra);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 static void answer_complete(struct model_call *call) {
     const struct model_answer *answer = call->answer;
     tn_value usage = answer_usage(&answer->usage);
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     if (call->embed != NULL)
         tn_put(builder, "embeddings", answer->embeddings);
@@ -504,7 +504,7 @@ static void answer_complete(struct model_call *call) {
     if (usage != NULL) tn_put(builder, "usage", usage);
     if (call->embed == NULL) tn_put_text(builder, "finish_reason", answer_reason(answer));
     tn.value->end(builder);
-    tn_value output = tn.value->finish(builder);
+    tn_value output = tn_finish(builder);
     tn_release(usage);
     if (output == NULL) {
         model_fail_response(call, "an answer that cannot be converted to a message");
@@ -526,7 +526,7 @@ void model_answer_end(struct model_call *call) {
         }
     if (call->embed == NULL) {
         tn_value usage = answer_usage(&answer->usage);
-        tn_builder *builder = tn.value->builder();
+        tn_builder *builder = tn_builder_new();
         tn.value->begin(builder, TN_OBJECT);
         tn_put_begin(builder, "done", TN_OBJECT);
         tn_put_text(builder, "finish_reason", answer_reason(answer));
@@ -534,7 +534,7 @@ void model_answer_end(struct model_call *call) {
         tn.value->end(builder);
         tn.value->end(builder);
         tn_release(usage);
-        answer_emit_take(call, tn.value->finish(builder));
+        answer_emit_take(call, tn_finish(builder));
     }
     if (call->ended) return;
     answer->ended = true;

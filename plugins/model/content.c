@@ -52,7 +52,7 @@ static bool media_read_data_url(struct model_media *media, const char *url, uint
 }
 
 bool model_media_init(struct model_media *media, tn_value part) {
-    tn_value url = tn.value->get(part, "url"), data = tn.value->get(part, "data"), id = tn.value->get(part, "file_id");
+    tn_value url = tn_get(part, "url"), data = tn_get(part, "data"), id = tn_get(part, "file_id");
     uint64_t length = 0;
     memset(media, 0, sizeof *media);
     media->media_type = tn_get_text(part, "media_type", NULL);
@@ -103,7 +103,7 @@ tn_value model_media_to_data_url(const struct model_media *media) {
 }
 
 tn_value model_arguments_text(tn_value call) {
-    tn_value arguments = tn.value->get(call, "arguments");
+    tn_value arguments = tn_get(call, "arguments");
     if (tn.value->kind(arguments) == TN_STRING) return tn_retain(arguments);
-    return tn.value->kind(arguments) > TN_NULL ? tn.value->to_json(arguments) : tn_text("{}");
+    return tn.value->kind(arguments) > TN_NULL ? tn_to_json(arguments) : tn_text("{}");
 }

@@ -79,9 +79,9 @@ static const char *failure_quote_service(const struct model_call *call, tn_value
 
 static tn_value failure_request_id(const struct model_call *call) {
     static const char *const names[] = {"x-request-id", "request-id", "x-goog-request-id", "cf-ray"};
-    tn_value headers = tn.value->get(call->head, "headers");
+    tn_value headers = tn_get(call->head, "headers");
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        tn_value found = tn.value->get(headers, names[i]);
+        tn_value found = tn_get(headers, names[i]);
         if (tn.value->kind(found) == TN_STRING) return found;
     }
     return NULL;
@@ -91,8 +91,10 @@ static void failure_end_task(struct model_call *call, const struct model_failure
     const struct class *class = failure_class_lookup(failure->code);
     bool retryable = failure->retryable >= 0 ? failure->retryable != 0 : class != NULL && class->retryable;
     tn_value id = failure_request_id(call);
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
+    tn_put_text(builder, "code", failure->code);
+    tn_put_take(builder, "message", tn_text_lossy(message, strlen(message)));
     tn_put_bool(builder, "retryable", retryable);
     if (failure->retry_after_ms >= 0 && retryable) tn_put_int(builder, "retry_after_ms", failure->retry_after_ms);
     tn_put_begin(builder, "detail", TN_OBJECT);
@@ -102,10 +104,9 @@ static void failure_end_task(struct model_call *call, const struct model_failure
     if (id != NULL) tn_put(builder, "request_id", id);
     tn.value->end(builder);
     tn.value->end(builder);
-    tn_value more = tn.value->finish(builder);
+    tn_value error = tn_finish(builder);
     model_call_end(call);
-    (void)(tn.task->fail)(call->task, failure->code, message, more);
-    tn_release(more);
+    (void)tn_fail_take(call->task, error);
 }
 
 /* Ends the task. The message consists of the class's text, the quoted message of the service, and the advice. */
@@ -196,7 +197,7 @@ static int64_t date_parse_http(const char *text) {
 }
 
 static int64_t failure_retry_after_ms(const struct model_call *call) {
-    tn_value headers = tn.value->get(call->head, "headers");
+    tn_value headers = tn_get(call->head, "headers");
     const char *ms = tn_get_text(headers, "retry-after-ms", NULL), *after = tn_get_text(headers, "retry-after", NULL);
     const char *text = ms != NULL ? ms : after;
     char *stop = NULL;
@@ -224,11 +225,11 @@ static void failure_end_from_service(struct model_call *call, int64_t status, tn
 }
 
 void model_fail_http_status(struct model_call *call, tn_value end) {
-    tn_value body = tn.value->get(end, "body"), json = NULL;
+    tn_value body = tn_get(end, "body"), json = NULL;
     uint64_t length = 0;
     const char *text = tn.value->as_bytes(body, &length);
     if (text == NULL) text = tn_chars(body, &length);
-    if (text != NULL) (void)tn.value->from_json(text, length, &json);
+    if (text != NULL) json = tn_from_json(text, length);
     failure_end_from_service(call, call->status, json);
     tn_release(json);
 }
@@ -243,11 +244,11 @@ void model_fail_exchange(struct model_call *call, tn_value error) {
                                            {"LIMIT", "INVALID_RESPONSE"},
                                            {"SECRET_NOT_FOUND", "AUTH"},
                                            {"INVALID_INPUT", "INVALID_REQUEST"}};
-    tn_value type = tn.value->get(error, "code");
+    tn_value type = tn_get(error, "code");
     struct model_failure failure = {tn_get_text(error, "code", "CONNECT"), call->status, type, NULL, -1, -1};
     char message[MODEL_MESSAGE_MAX * 3], text[MODEL_MESSAGE_MAX + 8];
     int32_t retryable = 0;
-    if (tn.value->as_bool(tn.value->get(error, "retryable"), &retryable) == TN_OK) failure.retryable = retryable;
+    if (tn.value->as_bool(tn_get(error, "retryable"), &retryable) == TN_OK) failure.retryable = retryable;
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
         if (strcmp(codes[i][0], failure.code) == 0) failure.code = codes[i][1];
     /* A connection lost before the first byte of a response is reported as CONNECT. */
@@ -255,7 +256,7 @@ void model_fail_exchange(struct model_call *call, tn_value error) {
     if (lost && call->status == 0) failure.code = "CONNECT";
     (void)snprintf(message, sizeof message, "%s: %s%s%s", call->model->provider->name,
                    lost && call->status != 0 ? "the answer was interrupted (" : "",
-                   failure_quote_service(call, tn.value->get(error, "message"), text),
+                   failure_quote_service(call, tn_get(error, "message"), text),
                    lost && call->status != 0 ? "); try again" : "");
     failure_end_task(call, &failure, message);
 }

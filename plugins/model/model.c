@@ -34,13 +34,12 @@ static char *url_copy_trimmed(const char *url) {
     return copy;
 }
 
-int32_t model_component_create(const struct model_provider *provider, tn_value config, tn_binder *binder, void **self) {
-    const tn_http_draft *http = tn_easy_interface(tn.host, TN_HTTP_DRAFT, sizeof(*http));
+int32_t model_component_create(const struct model_provider *provider, tn_value config, void **self) {
+    const tn_http_1 *http = tn_easy_interface(tn.host, TN_HTTP_1, sizeof(*http));
     const char *base_url = tn_get_text(config, "base_url", provider->base_url);
     if (http == NULL)
-        return tn.task->refuse(binder, "UNSUPPORTED",
-                               "this host does not provide HTTP to plugins (" TN_HTTP_DRAFT
-                               "), which this model needs; use a host with the plugin tenon.http");
+        return tn_refuse("UNSUPPORTED", "this host does not provide HTTP to plugins (" TN_HTTP_1
+                                        "), which this model needs; use a host with the plugin tenon.http");
     struct model *model = model_memory_alloc(sizeof *model);
     char *url = url_copy_trimmed(base_url);
     if (model == NULL || url == NULL) {
@@ -54,7 +53,7 @@ int32_t model_component_create(const struct model_provider *provider, tn_value c
     model->base_url = url;
     model->is_default_host = url_has_same_origin(url, provider->base_url);
     model->http = http;
-    int32_t status = provider->create != NULL ? provider->create(model, binder) : TN_OK;
+    int32_t status = provider->create != NULL ? provider->create(model) : TN_OK;
     if (status == TN_OK)
         *self = model;
     else {
@@ -127,9 +126,9 @@ static struct model_call *model_call_new(struct model *model, tn_task task, tn_v
 }
 
 static void model_call_read_messages(struct model_call *call) {
-    tn_value given = tn.value->get(call->input, "messages");
+    tn_value given = tn_get(call->input, "messages");
     int32_t kind = tn.value->kind(given);
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_ARRAY);
     if (kind == TN_STRING) /* a text is one user's message */
         tn_put_take(builder, NULL, tn_message_normal(given));
@@ -148,7 +147,7 @@ static void model_call_read_messages(struct model_call *call) {
         tn_release(message);
     }
     tn.value->end(builder);
-    call->messages = tn.value->finish(builder);
+    call->messages = tn_finish(builder);
 }
 
 static const char *const option_names[] = {"temperature", "top_p",       "max_tokens",          "stop",
@@ -159,31 +158,33 @@ static const char *const option_names[] = {"temperature", "top_p",       "max_to
 static tn_value object_merge_members(tn_value base, tn_value overrides) {
     tn_value result = tn.value->kind(base) == TN_OBJECT ? tn_retain(base) : tn_build("{}");
     for (uint64_t i = 0, count = tn.value->count(overrides); i < count; i++) {
-        tn_value key, value, next;
+        tn_value key, value;
+        uint64_t length;
         if (tn.value->entry(overrides, i, &key, &value) != TN_OK) break;
-        next = tn.value->set(result, tn_chars(key, NULL), value);
+        const char *name = tn_chars(key, &length);
+        if (tn.value->set(&result, name, length, value) == TN_OK) continue;
         tn_release(result);
-        result = next;
+        return NULL;
     }
     return result;
 }
 
 static void model_call_read_options(struct model_call *call) {
-    tn_value given = tn.value->get(call->input, "options"), config = call->model->config;
-    tn_builder *builder = tn.value->builder();
+    tn_value given = tn_get(call->input, "options"), config = call->model->config;
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     for (size_t i = 0; i < sizeof(option_names) / sizeof(option_names[0]); i++) {
-        tn_value value = tn.value->get(given, option_names[i]);
-        if (value == NULL) value = tn.value->get(config, option_names[i]);
+        tn_value value = tn_get(given, option_names[i]);
+        if (value == NULL) value = tn_get(config, option_names[i]);
         if (tn.value->kind(value) > TN_NULL) tn_put(builder, option_names[i], value);
     }
-    tn_put_take(builder, "extra", object_merge_members(tn.value->get(config, "extra"), tn.value->get(given, "extra")));
+    tn_put_take(builder, "extra", object_merge_members(tn_get(config, "extra"), tn_get(given, "extra")));
     tn.value->end(builder);
-    call->options = tn.value->finish(builder);
+    call->options = tn_finish(builder);
 }
 
 static void model_call_read_tools(struct model_call *call) {
-    tn_value tools = tn.value->get(call->input, "tools");
+    tn_value tools = tn_get(call->input, "tools");
     uint64_t count = tn.value->kind(tools) == TN_ARRAY ? tn.value->count(tools) : 0;
     if (count > MODEL_TOOLS_MAX)
         model_fail_request(call, "found %llu tools; a request may have at most %d: offer fewer tools",
@@ -197,9 +198,9 @@ static void model_call_read_tools(struct model_call *call) {
 
 /* Returns false if the task has failed. */
 static bool model_call_prepare(struct model_call *call) {
-    call->embed = tn.value->get(call->input, "embed");
+    call->embed = tn_get(call->input, "embed");
     if (tn.value->kind(call->embed) <= TN_NULL) call->embed = NULL;
-    tn_value schema = tn.value->get(call->input, "response_schema");
+    tn_value schema = tn_get(call->input, "response_schema");
     call->schema = tn.value->kind(schema) > TN_NULL ? schema : NULL;
     model_call_read_options(call);
     if (call->embed == NULL) {
@@ -243,14 +244,14 @@ void model_component_ready(void *self, tn_task task) {
 
 static void model_on_event(struct model_call *call, tn_value event) {
     uint64_t length = 0;
-    const char *data = tn_chars(tn.value->get(event, "data"), &length), *name = tn_get_text(event, "event", "");
+    const char *data = tn_chars(tn_get(event, "data"), &length), *name = tn_get_text(event, "event", "");
     const struct model_provider *provider = call->model->provider;
     tn_value json = NULL;
     if (data == NULL || length == 0) return; /* a keep-alive event */
     call->received_event = true;
     if (strcmp(data, "[DONE]") == 0)
         provider->event(call, name, NULL);
-    else if (tn.value->from_json(data, length, &json) == TN_OK)
+    else if ((json = tn_from_json(data, length)) != NULL)
         provider->event(call, name, json);
     else
         model_fail_response(call, "an event whose data is not JSON (%llu bytes)", (unsigned long long)length);
@@ -259,10 +260,10 @@ static void model_on_event(struct model_call *call, tn_value event) {
 
 /* Returns the body as JSON, a new reference. NULL if it is not JSON. */
 static tn_value model_parse_body(tn_value end, uint64_t *length) {
-    tn_value body = tn.value->get(end, "body"), json = NULL;
+    tn_value body = tn_get(end, "body");
     const char *text = tn.value->as_bytes(body, length);
     if (text == NULL) text = tn_chars(body, length);
-    return text != NULL && tn.value->from_json(text, *length, &json) == TN_OK ? json : NULL;
+    return text != NULL ? tn_from_json(text, *length) : NULL;
 }
 
 static void model_on_whole_body(struct model_call *call, tn_value end) {
@@ -272,7 +273,7 @@ static void model_on_whole_body(struct model_call *call, tn_value end) {
         call->model->provider->answer(call, json);
     else
         model_fail_response(call, "an answer that is not JSON (%llu bytes of %s)", (unsigned long long)length,
-                            tn_get_text(tn.value->get(call->head, "headers"), "content-type", "an unknown type"));
+                            tn_get_text(tn_get(call->head, "headers"), "content-type", "an unknown type"));
     tn_release(json);
 }
 
@@ -313,7 +314,7 @@ static void model_on_end(struct model_call *call, tn_value end) {
             call,
             "`%s` instead of a stream of events; if the service cannot stream, set `stream: false`; if it "
             "is another service, check `base_url`",
-            tn_get_text(tn.value->get(call->head, "headers"), "content-type", "nothing"));
+            tn_get_text(tn_get(call->head, "headers"), "content-type", "nothing"));
     else
         model_fail_response(call, "a stream that stopped before its end");
 }
@@ -326,7 +327,7 @@ static void model_on_http(void *user, int32_t event, tn_value value) {
         call->head = tn_retain(value);
         call->status = tn_get_int(value, "status", 0);
         call->head_not_events =
-            strstr(tn_get_text(tn.value->get(value, "headers"), "content-type", ""), "event-stream") == NULL;
+            strstr(tn_get_text(tn_get(value, "headers"), "content-type", ""), "event-stream") == NULL;
     } else if (event == TN_HTTP_DATA)
         model_on_event(call, value);
     else {
@@ -354,7 +355,7 @@ static void model_on_grace_timer(void *argument) {
 
 void model_end_stream(struct model_call *call) {
     if (call->ended || call->exchange == 0 || call->grace != 0 || !model_is_finished(call)) return;
-    call->grace = tn.core->post(tn.host, MODEL_GRACE_MS, model_on_grace_timer, call);
+    call->grace = tn_post(MODEL_GRACE_MS, model_on_grace_timer, call);
 }
 
 /* ---- Requests ---- */
@@ -367,10 +368,10 @@ static void model_request_put_headers(struct model_call *call, tn_builder *build
     for (uint64_t i = 0; i < tn.value->count(request->headers); i++) {
         tn_value name, value;
         if (tn.value->entry(request->headers, i, &name, &value) != TN_OK) break;
-        if (tn.value->get(configured, tn_chars(name, NULL)) == NULL) tn_put(builder, tn_chars(name, NULL), value);
+        if (tn_get_key(configured, name) == NULL) tn_put_key(builder, name, value);
     }
     bool default_key = key == NULL && provider->secret != NULL && call->model->is_default_host;
-    if (!request->keyless && (key != NULL || default_key) && tn.value->get(configured, provider->key_header) == NULL) {
+    if (!request->keyless && (key != NULL || default_key) && tn_get(configured, provider->key_header) == NULL) {
         tn_put_begin(builder, provider->key_header, TN_ARRAY);
         if (provider->key_prefix[0] != '\0') tn_put_text(builder, NULL, provider->key_prefix);
         if (key != NULL)
@@ -385,7 +386,7 @@ static void model_request_put_headers(struct model_call *call, tn_builder *build
     for (uint64_t i = 0; i < tn.value->count(configured); i++) {
         tn_value name, value;
         if (tn.value->entry(configured, i, &name, &value) != TN_OK) break;
-        tn_put(builder, tn_chars(name, NULL), value);
+        tn_put_key(builder, name, value);
     }
     tn.value->end(builder);
 }
@@ -405,7 +406,7 @@ void model_send(struct model_call *call, const struct model_request *request) {
     if (call->ended) return;
     model_call_enter(call);
     tn_value timeout = model_get_config(call, "timeout_ms");
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     call->whole = request->whole;
     call->status = 0;
     tn.value->begin(builder, TN_OBJECT);
@@ -423,7 +424,7 @@ void model_send(struct model_call *call, const struct model_request *request) {
     }
     tn.value->end(builder);
     tn.value->end(builder);
-    tn_value message = tn.value->finish(builder);
+    tn_value message = tn_finish(builder);
     int32_t status =
         message != NULL ? call->model->http->send(tn.host, message, model_on_http, call, &call->exchange) : TN_INVALID;
     tn_release(message);
@@ -440,7 +441,7 @@ void model_send(struct model_call *call, const struct model_request *request) {
 static tn_value value_or_null(tn_value value) { return tn.value->kind(value) > TN_NULL ? value : NULL; }
 
 tn_value model_get_option(const struct model_call *call, const char *name) {
-    return value_or_null(tn.value->get(call->options, name));
+    return value_or_null(tn_get(call->options, name));
 }
 
 void model_put_option(const struct model_call *call, tn_builder *builder, const char *name, const char *as) {
@@ -449,7 +450,7 @@ void model_put_option(const struct model_call *call, tn_builder *builder, const 
 }
 
 tn_value model_get_config(const struct model_call *call, const char *name) {
-    return value_or_null(tn.value->get(call->model->config, name));
+    return value_or_null(tn_get(call->model->config, name));
 }
 
 bool model_is_streaming(const struct model_call *call) {
@@ -459,7 +460,7 @@ bool model_is_streaming(const struct model_call *call) {
 }
 
 tn_value model_get_extra(const struct model_call *call, tn_value holder) {
-    return value_or_null(tn.value->get(tn.value->get(holder, "extra"), call->model->provider->name));
+    return value_or_null(tn_get(tn_get(holder, "extra"), call->model->provider->name));
 }
 
 /* ---- Shared helpers ---- */
@@ -483,11 +484,8 @@ bool model_memory_reserve(void **items, uint64_t count, uint64_t *room, uint64_t
 }
 
 tn_value model_extra_set_take(tn_value extra, const char *provider, const char *key, tn_value value) {
-    tn_value empty = tn_build("{}"), previous = tn.value->get(extra, provider);
-    tn_value members = tn.value->set(previous != NULL ? previous : empty, key, value);
-    tn_value result = tn.value->set(extra != NULL ? extra : empty, provider, members);
-    tn_release(members);
-    tn_release(empty);
-    tn_release(extra);
-    return result;
+    tn_value members = tn_retain(tn_get(extra, provider));
+    if (members == NULL) members = tn_build("{}");
+    if (extra == NULL) extra = tn_build("{}");
+    return tn_set_take(extra, provider, tn_set_take(members, key, tn_retain(value)));
 }

@@ -7,7 +7,7 @@
  * and handles cancellation.
  *
  *     static void acme_event(struct model_call *call, const char *name, tn_value json) {
- *         model_add_text(call, tn.value->get(json, "text"));                   // emits a delta and extends the message
+ *         model_add_text(call, tn_get(json, "text"));                   // emits a delta and extends the message
  *         if (strcmp(name, "end") == 0) model_finish(call, "stop");            // the answer is complete
  *     }
  *     static const struct model_provider acme = {.name = "acme", …, .start = acme_start, .event = acme_event, …};
@@ -50,7 +50,7 @@ struct model {
     const char *name;     /* config.model; "" if absent */
     const char *base_url; /* without a trailing slash */
     bool is_default_host; /* base_url has the origin of the provider's default */
-    const tn_http_draft *http;
+    const tn_http_1 *http;
     void *provider_data; /* from the provider's create; NULL if it has no create */
     struct model_call *calls[64];
 };
@@ -63,7 +63,7 @@ struct model_provider {
     const char *key_prefix; /* "Bearer "; may be "" */
     size_t call_size;       /* bytes of a call's `provider_data`, which is zeroed; 0: no data */
     /* Called in create. Sets model->provider_data. Returns TN_OK, or the status of the refusal. May be NULL. */
-    int32_t (*create)(struct model *model, tn_binder *binder);
+    int32_t (*create)(struct model *model);
     void (*destroy)(struct model *model); /* may be NULL */
     /* Builds the request and passes it to model_send, now or later. call->embed selects the kind of request. */
     void (*start)(struct model_call *call);
@@ -112,12 +112,13 @@ struct model_call {
 
 #define MODEL_COMPONENT(symbol, id, provider)                                                                          \
     static int32_t symbol##_create(tn_value config, tn_binder *binder, void **self) {                                  \
-        return model_component_create(provider, config, binder, self);                                                 \
+        (void)binder;                                                                                                  \
+        return model_component_create(provider, config, self);                                                         \
     }                                                                                                                  \
     TN_COMPONENT(symbol, id, symbol##_create, model_component_start, model_component_cancel, model_component_ready,    \
                  model_component_destroy)
 
-int32_t model_component_create(const struct model_provider *provider, tn_value config, tn_binder *binder, void **self);
+int32_t model_component_create(const struct model_provider *provider, tn_value config, void **self);
 int32_t model_component_start(void *self, tn_task task, tn_value input);
 void model_component_cancel(void *self, tn_task task);
 void model_component_ready(void *self, tn_task task);

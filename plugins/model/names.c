@@ -86,7 +86,7 @@ static struct name *model_names_add(struct model_names *names, const char *tenon
 }
 
 bool model_names_init(struct model_call *call) {
-    tn_value tools = tn.value->get(call->input, "tools");
+    tn_value tools = tn_get(call->input, "tools");
     uint64_t count = tn.value->kind(tools) == TN_ARRAY ? tn.value->count(tools) : 0;
     call->names = model_memory_alloc(sizeof *call->names);
     if (call->names == NULL) return false;

@@ -119,7 +119,7 @@ static void chat_put_reasoning(struct model_call *call, tn_builder *builder, tn_
 
 static void chat_put_message(struct model_call *call, tn_builder *builder, tn_value message) {
     const char *type = tn_message_type(message), *name = tn_get_text(message, "name", NULL);
-    tn_value content = tn.value->get(message, "content");
+    tn_value content = tn_get(message, "content");
     bool ai = strcmp(type, "ai") == 0, tool = strcmp(type, "tool") == 0;
     bool developer = strcmp(type, "developer") == 0 && !openai_is_own_server(call);
     tn.value->begin(builder, TN_OBJECT);
@@ -144,7 +144,7 @@ static bool chat_is_media(tn_value part) {
 static void chat_put_tool_media(struct model_call *call, tn_builder *builder, uint64_t first, uint64_t end) {
     bool started = false;
     for (uint64_t i = first; i < end; i++) {
-        tn_value content = tn.value->get(tn.value->at(call->messages, i), "content");
+        tn_value content = tn_get(tn.value->at(call->messages, i), "content");
         for (uint64_t k = 0, count = tn.value->count(content); k < count && !call->ended; k++) {
             tn_value part = tn.value->at(content, k);
             if (tn.value->kind(content) != TN_ARRAY || !chat_is_media(part)) continue;
@@ -228,7 +228,7 @@ static void chat_put_options(struct model_call *call, tn_builder *builder) {
 
 void openai_chat_start(struct model_call *call) {
     bool stream = model_is_streaming(call);
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "model", call->model->name);
     chat_put_messages(call, builder);
@@ -241,7 +241,7 @@ void openai_chat_start(struct model_call *call) {
         tn.value->end(builder);
     }
     tn.value->end(builder);
-    tn_value body = tn.value->finish(builder);
+    tn_value body = tn_finish(builder);
     model_send(call, &(struct model_request){.path = "/chat/completions", .body = body, .whole = !stream});
     tn_release(body);
 }

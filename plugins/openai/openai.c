@@ -32,7 +32,7 @@ tn_value openai_join_parts(tn_value content, const char *first, const char *seco
         if (pass > 0 && joined == NULL) return NULL;
         for (uint64_t i = 0, count = tn.value->count(content); i < count; i++) {
             tn_value part = tn.value->at(content, i);
-            const char *type = tn_get_text(part, "type", ""), *text = tn_chars(tn.value->get(part, "text"), &size);
+            const char *type = tn_get_text(part, "type", ""), *text = tn_chars(tn_get(part, "text"), &size);
             bool wanted = strcmp(type, first) == 0 || (second != NULL && strcmp(type, second) == 0);
             if (text == NULL || !wanted) continue;
             if (joined == NULL)
@@ -51,23 +51,23 @@ tn_value openai_join_parts(tn_value content, const char *first, const char *seco
 }
 
 tn_value openai_get_parameters(tn_value tool) {
-    tn_value schema = tn.value->get(tool, "input_schema");
+    tn_value schema = tn_get(tool, "input_schema");
     if (tn.value->kind(schema) == TN_OBJECT) return tn_retain(schema);
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     openai_begin_item(builder, NULL, "object");
     tn_put_begin(builder, "properties", TN_OBJECT);
     tn.value->end(builder);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 tn_value openai_build_source(tn_value annotation) {
     const char *type = tn_get_text(annotation, "type", "");
-    tn_value inner = tn.value->get(annotation, type), from = tn.value->kind(inner) == TN_OBJECT ? inner : annotation;
-    tn_value url = tn.value->get(from, "url"), title = tn.value->get(from, "title");
+    tn_value inner = tn_get(annotation, type), from = tn.value->kind(inner) == TN_OBJECT ? inner : annotation;
+    tn_value url = tn_get(from, "url"), title = tn_get(from, "title");
     if (tn.value->kind(annotation) != TN_OBJECT) return NULL;
-    if (!openai_is_text(title)) title = tn.value->get(from, "filename");
-    tn_builder *builder = tn.value->builder();
+    if (!openai_is_text(title)) title = tn_get(from, "filename");
+    tn_builder *builder = tn_builder_new();
     openai_begin_item(builder, NULL, "source");
     if (openai_is_text(url)) tn_put(builder, "url", url);
     if (openai_is_text(title)) tn_put(builder, "title", title);
@@ -75,7 +75,7 @@ tn_value openai_build_source(tn_value annotation) {
     tn_put(builder, "openai", annotation);
     tn.value->end(builder);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 void openai_append_all(tn_value *array, tn_value items) {
@@ -122,12 +122,12 @@ static const char *openai_code_from_status(int64_t status) {
  * code takes precedence over the status, the status over the type.
  */
 static void openai_error(struct model_call *call, tn_value body, struct model_failure *failure) {
-    tn_value inner = tn.value->get(body, "error"), from = tn.value->kind(inner) == TN_OBJECT ? inner : body;
-    tn_value code = tn.value->get(from, "code"), type = tn.value->get(from, "type");
+    tn_value inner = tn_get(body, "error"), from = tn.value->kind(inner) == TN_OBJECT ? inner : body;
+    tn_value code = tn_get(from, "code"), type = tn_get(from, "type");
     int64_t number = 0;
     (void)call;
-    failure->message = tn.value->kind(inner) == TN_STRING ? inner : tn.value->get(from, "message");
-    if (!openai_is_text(failure->message)) failure->message = tn.value->get(from, "detail");
+    failure->message = tn.value->kind(inner) == TN_STRING ? inner : tn_get(from, "message");
+    if (!openai_is_text(failure->message)) failure->message = tn_get(from, "detail");
     failure->type = openai_is_text(code) ? code : type;
     const char *by_code = openai_is_text(code) ? openai_code_from_word(tn_chars(code, NULL)) : NULL;
     const char *by_type = openai_is_text(type) ? openai_code_from_word(tn_chars(type, NULL)) : NULL;
@@ -150,21 +150,21 @@ static void openai_error(struct model_call *call, tn_value body, struct model_fa
 /* ---- Embeddings ---- */
 
 static void openai_embed_start(struct model_call *call) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "model", call->model->name);
     tn_put(builder, "input", call->embed);
     tn_put_text(builder, "encoding_format", "float");
     model_put_option(call, builder, "dimensions", "dimensions");
     tn.value->end(builder);
-    tn_value body = tn.value->finish(builder);
+    tn_value body = tn_finish(builder);
     model_send(call, &(struct model_request){.path = "/embeddings", .body = body, .whole = true});
     tn_release(body);
 }
 
 /* Reads the embeddings and sorts them into the order of the texts. */
 static void openai_embed_answer(struct model_call *call, tn_value json) {
-    tn_value data = tn.value->get(json, "data");
+    tn_value data = tn_get(json, "data");
     uint64_t count = tn.value->count(call->embed),
              received = tn.value->kind(data) == TN_ARRAY ? tn.value->count(data) : 0;
     struct model_usage usage = MODEL_USAGE_NONE;
@@ -173,14 +173,14 @@ static void openai_embed_answer(struct model_call *call, tn_value json) {
                             (unsigned long long)count);
         return;
     }
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_ARRAY);
     for (uint64_t i = 0; i < count && !call->ended; i++) {
         tn_value found = tn.value->at(data, i);
         if (tn_get_int(found, "index", (int64_t)i) != (int64_t)i)
             for (uint64_t k = 0; k < count; k++)
                 if (tn_get_int(tn.value->at(data, k), "index", -1) == (int64_t)i) found = tn.value->at(data, k);
-        tn_value embedding = tn.value->get(found, "embedding");
+        tn_value embedding = tn_get(found, "embedding");
         if (tn.value->kind(embedding) != TN_ARRAY || tn_get_int(found, "index", (int64_t)i) != (int64_t)i)
             model_fail_response(call, "no embedding for text %llu, or one that is not an array of numbers",
                                 (unsigned long long)i);
@@ -188,9 +188,9 @@ static void openai_embed_answer(struct model_call *call, tn_value json) {
             tn.value->add(builder, embedding);
     }
     tn.value->end(builder);
-    tn_value embeddings = tn.value->finish(builder);
-    usage.input = model_get_count(tn.value->get(json, "usage"), "prompt_tokens");
-    usage.total = model_get_count(tn.value->get(json, "usage"), "total_tokens");
+    tn_value embeddings = tn_finish(builder);
+    usage.input = model_get_count(tn_get(json, "usage"), "prompt_tokens");
+    usage.total = model_get_count(tn_get(json, "usage"), "total_tokens");
     model_set_usage(call, &usage);
     if (embeddings != NULL) model_finish_embeddings(call, embeddings);
     tn_release(embeddings);

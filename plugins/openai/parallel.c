@@ -39,13 +39,13 @@ static bool parallel_all_offered(struct model_call *call, tn_value uses) {
 }
 
 void openai_expand_parallel_call(struct model_call *call, int64_t index, tn_value item) {
-    tn_value arguments = tn_call_arguments(item), uses = tn.value->get(arguments, "tool_uses");
-    tn_value id = tn.value->get(item, "call_id");
+    tn_value arguments = tn_call_arguments(item), uses = tn_get(arguments, "tool_uses");
+    tn_value id = tn_get(item, "call_id");
     if (!parallel_all_offered(call, uses))
-        model_add_tool_call(call, index, id, tn.value->get(item, "name"), tn.value->get(item, "arguments"));
+        model_add_tool_call(call, index, id, tn_get(item, "name"), tn_get(item, "arguments"));
     else
         for (uint64_t i = 0, count = tn.value->count(uses); i < count; i++) {
-            tn_value use = tn.value->at(uses, i), parameters = tn.value->get(use, "parameters");
+            tn_value use = tn.value->at(uses, i), parameters = tn_get(use, "parameters");
             char text[160];
             (void)snprintf(text, sizeof text, "%.120s_%llu", tn_get_text(item, "call_id", "call"),
                            (unsigned long long)i);

@@ -91,7 +91,7 @@ static void responses_put_texts(struct writer *writer, const char *phase, bool a
         if (part == NULL)
             responses_put_assistant(writer->builder, writer->content, phase);
         else if (responses_is_answer_text(part)) {
-            responses_put_assistant(writer->builder, tn.value->get(part, "text"), phase);
+            responses_put_assistant(writer->builder, tn_get(part, "text"), phase);
             more = all;
         }
     }
@@ -105,12 +105,12 @@ static void responses_put_call(struct writer *writer, tn_value tool_call) {
     tn_put_text(writer->builder, "call_id", tn_get_text(tool_call, "id", ""));
     tn_put_text(writer->builder, "name", model_tool_name_to_service(writer->call, tn_get_text(tool_call, "name", "")));
     if (custom)
-        tn_put_text(writer->builder, "input", tn_get_text(tn.value->get(tool_call, "arguments"), "input", ""));
+        tn_put_text(writer->builder, "input", tn_get_text(tn_get(tool_call, "arguments"), "input", ""));
     else
         tn_put_take(writer->builder, "arguments", model_arguments_text(tool_call));
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-        if (tn.value->kind(tn.value->get(extra, members[i])) > TN_NULL)
-            tn_put(writer->builder, members[i], tn.value->get(extra, members[i]));
+        if (tn.value->kind(tn_get(extra, members[i])) > TN_NULL)
+            tn_put(writer->builder, members[i], tn_get(extra, members[i]));
     tn.value->end(writer->builder);
 }
 
@@ -132,9 +132,8 @@ static void responses_put_image(struct writer *writer, tn_value item) {
     for (uint64_t i = 0, count = tn.value->count(writer->content); i < count; i++) {
         tn_value part = tn.value->at(writer->content, i);
         if (strcmp(tn_get_text(model_get_extra(writer->call, part), "id", ""), id) != 0) continue;
-        tn_value with_data = tn.value->set(item, "result", tn.value->get(part, "data"));
-        if (with_data != NULL) tn.value->add(writer->builder, with_data);
-        tn_release(with_data);
+        tn_value with_data = tn_set_take(tn_retain(item), "result", tn_retain(tn_get(part, "data")));
+        if (with_data != NULL) tn_put_take(writer->builder, NULL, with_data);
         return;
     }
 }
@@ -155,9 +154,9 @@ static void responses_put_item(struct writer *writer, tn_value item, bool last_m
 static void responses_put_ai(struct model_call *call, tn_builder *builder, tn_value message) {
     struct writer writer = {call,
                             builder,
-                            tn.value->get(message, "content"),
+                            tn_get(message, "content"),
                             tn_message_calls(message),
-                            tn.value->get(model_get_extra(call, message), "items"),
+                            tn_get(model_get_extra(call, message), "items"),
                             0};
     uint64_t count = tn.value->kind(writer.items) == TN_ARRAY ? tn.value->count(writer.items) : 0, last = count;
     for (uint64_t i = 0; i < count; i++)
@@ -183,11 +182,11 @@ static tn_value responses_lookup_call_extra(const struct model_call *call, const
 
 static void responses_put_output(struct model_call *call, tn_builder *builder, tn_value message, uint64_t index) {
     const char *id = tn_get_text(message, "tool_call_id", "");
-    tn_value extra = responses_lookup_call_extra(call, id, index), caller = tn.value->get(extra, "caller");
+    tn_value extra = responses_lookup_call_extra(call, id, index), caller = tn_get(extra, "caller");
     bool custom = strcmp(tn_get_text(extra, "type", ""), "custom") == 0;
     openai_begin_item(builder, NULL, custom ? "custom_tool_call_output" : "function_call_output");
     tn_put_text(builder, "call_id", id);
-    responses_put_content(call, builder, "output", tn.value->get(message, "content"));
+    responses_put_content(call, builder, "output", tn_get(message, "content"));
     if (tn.value->kind(caller) == TN_OBJECT) tn_put(builder, "caller", caller);
     tn.value->end(builder);
 }
@@ -203,7 +202,7 @@ static void responses_put_input(struct model_call *call, tn_builder *builder) {
         else {
             tn.value->begin(builder, TN_OBJECT);
             tn_put_text(builder, "role", tn_message_type(message));
-            responses_put_content(call, builder, "content", tn.value->get(message, "content"));
+            responses_put_content(call, builder, "content", tn_get(message, "content"));
             tn.value->end(builder);
         }
     }
@@ -292,7 +291,7 @@ void openai_responses_start(struct model_call *call) {
         model_fail(call, "UNSUPPORTED", "`api: responses` does not support `stop`: set `api: chat`, or remove it");
         return;
     }
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "model", call->model->name);
     responses_put_input(call, builder);
@@ -300,7 +299,7 @@ void openai_responses_start(struct model_call *call) {
     responses_put_options(call, builder);
     if (stream) tn_put_bool(builder, "stream", 1);
     tn.value->end(builder);
-    tn_value body = tn.value->finish(builder);
+    tn_value body = tn_finish(builder);
     model_send(call, &(struct model_request){.path = "/responses", .body = body, .whole = !stream});
     tn_release(body);
 }

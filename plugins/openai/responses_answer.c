@@ -27,54 +27,53 @@ static void responses_keep_item_take(struct openai_call *state, tn_value item, b
 
 static tn_value responses_item_placeholder(tn_value item, const char *member) {
     const char *type = tn_get_text(item, "type", ""), *text = tn_get_text(item, member, NULL);
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     openai_begin_item(builder, NULL, type);
     if (text != NULL) tn_put_text(builder, member, text);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 static void responses_read_message_item(struct model_call *call, int64_t index, tn_value item) {
     struct openai_call *state = call->provider_data;
-    tn_value content = tn.value->get(item, "content");
+    tn_value content = tn_get(item, "content");
     uint64_t count = tn.value->kind(content) == TN_ARRAY ? tn.value->count(content) : 0;
     for (uint64_t i = 0; i < count && state->text_at != index + 1; i++) {
         tn_value part = tn.value->at(content, i);
         bool refusal = strcmp(tn_get_text(part, "type", ""), "refusal") == 0;
         if (refusal)
-            model_add_refusal(call, tn.value->get(part, "refusal"));
+            model_add_refusal(call, tn_get(part, "refusal"));
         else
-            model_add_text(call, tn.value->get(part, "text"));
+            model_add_text(call, tn_get(part, "text"));
         model_end_part(call);
     }
     model_end_part(call);
     for (uint64_t i = 0; i < count; i++) {
-        tn_value part = tn.value->at(content, i), notes = tn.value->get(part, "annotations");
+        tn_value part = tn.value->at(content, i), notes = tn_get(part, "annotations");
         for (uint64_t k = 0; k < (tn.value->kind(notes) == TN_ARRAY ? tn.value->count(notes) : 0); k++) {
             tn_value source = openai_build_source(tn.value->at(notes, k));
             model_add_part(call, source);
             tn_release(source);
         }
-        openai_append_all(&state->logprobs, tn.value->get(part, "logprobs"));
+        openai_append_all(&state->logprobs, tn_get(part, "logprobs"));
     }
     responses_keep_item_take(state, responses_item_placeholder(item, "phase"),
-                             tn.value->kind(tn.value->get(item, "phase")) == TN_STRING);
+                             tn.value->kind(tn_get(item, "phase")) == TN_STRING);
 }
 
 static void responses_read_reasoning_item(struct model_call *call, int64_t index, tn_value item) {
     static const char *const members[] = {"summary", "content"};
     struct openai_call *state = call->provider_data;
     for (size_t m = 0; m < 2 && state->reasoning_at != index + 1; m++) {
-        tn_value texts = tn.value->get(item, members[m]);
+        tn_value texts = tn_get(item, members[m]);
         for (uint64_t i = 0; i < (tn.value->kind(texts) == TN_ARRAY ? tn.value->count(texts) : 0); i++) {
             model_end_part(call);
-            model_add_reasoning(call, tn.value->get(tn.value->at(texts, i), "text"));
+            model_add_reasoning(call, tn_get(tn.value->at(texts, i), "text"));
         }
     }
     model_end_part(call);
     /* The service stores nothing, so an item without encrypted content cannot be sent back. */
-    if (openai_is_text(tn.value->get(item, "encrypted_content")))
-        responses_keep_item_take(state, tn_retain(item), true);
+    if (openai_is_text(tn_get(item, "encrypted_content"))) responses_keep_item_take(state, tn_retain(item), true);
 }
 
 static void responses_read_call_item(struct model_call *call, int64_t index, tn_value item, bool done) {
@@ -85,11 +84,11 @@ static void responses_read_call_item(struct model_call *call, int64_t index, tn_
         if (done) openai_expand_parallel_call(call, index, item);
         return;
     }
-    tn_value arguments = model_get_arguments_length(call, index) == 0 ? tn.value->get(item, "arguments") : NULL;
-    model_add_tool_call(call, index, tn.value->get(item, "call_id"), tn.value->get(item, "name"), arguments);
+    tn_value arguments = model_get_arguments_length(call, index) == 0 ? tn_get(item, "arguments") : NULL;
+    model_add_tool_call(call, index, tn_get(item, "call_id"), tn_get(item, "name"), arguments);
     if (!done) return;
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-        tn_value value = tn.value->get(item, members[i]);
+        tn_value value = tn_get(item, members[i]);
         if (tn.value->kind(value) > TN_NULL) model_set_tool_call_extra(call, index, members[i], value);
     }
     responses_keep_item_take(state, responses_item_placeholder(item, "call_id"), false);
@@ -99,7 +98,7 @@ static void responses_read_call_item(struct model_call *call, int64_t index, tn_
 static void responses_read_custom_item(struct model_call *call, int64_t index, tn_value item) {
     tn_value type = tn_text("custom");
     tn_value arguments = tn_build("{s:s}", "input", tn_get_text(item, "input", ""));
-    model_add_tool_call(call, index, tn.value->get(item, "call_id"), tn.value->get(item, "name"), arguments);
+    model_add_tool_call(call, index, tn_get(item, "call_id"), tn_get(item, "name"), arguments);
     model_set_tool_call_extra(call, index, "type", type);
     responses_keep_item_take(call->provider_data, responses_item_placeholder(item, "call_id"), false);
     tn_release(arguments);
@@ -107,26 +106,26 @@ static void responses_read_custom_item(struct model_call *call, int64_t index, t
 }
 
 static void responses_read_image_item(struct model_call *call, tn_value item) {
-    tn_value result = tn.value->get(item, "result"), id = tn.value->get(item, "id");
+    tn_value result = tn_get(item, "result"), id = tn_get(item, "id");
     char type[32];
     if (openai_is_text(result)) {
         (void)snprintf(type, sizeof type, "image/%.20s", tn_get_text(item, "output_format", "png"));
-        tn_builder *builder = tn.value->builder();
+        tn_builder *builder = tn_builder_new();
         openai_begin_item(builder, NULL, "image");
         tn_put_text(builder, "media_type", type);
         tn_put(builder, "data", result);
         tn.value->end(builder);
-        tn_value part = tn.value->finish(builder);
+        tn_value part = tn_finish(builder);
         model_add_part(call, part);
         model_set_part_extra(call, "id", id);
         tn_release(part);
     }
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     openai_begin_item(builder, NULL, "image_generation_call");
     tn_put_text(builder, "id", tn_get_text(item, "id", ""));
     tn_put_text(builder, "status", tn_get_text(item, "status", "completed"));
     tn.value->end(builder);
-    responses_keep_item_take(call->provider_data, tn.value->finish(builder), true);
+    responses_keep_item_take(call->provider_data, tn_finish(builder), true);
 }
 
 static void responses_read_item(struct model_call *call, int64_t index, tn_value item) {
@@ -154,9 +153,9 @@ static void responses_read_usage(struct model_call *call, tn_value usage) {
     counts.input = model_get_count(usage, "input_tokens");
     counts.output = model_get_count(usage, "output_tokens");
     counts.total = model_get_count(usage, "total_tokens");
-    counts.cached = model_get_count(tn.value->get(usage, "input_tokens_details"), "cached_tokens");
-    counts.cache_write = model_get_count(tn.value->get(usage, "input_tokens_details"), "cache_write_tokens");
-    counts.reasoning = model_get_count(tn.value->get(usage, "output_tokens_details"), "reasoning_tokens");
+    counts.cached = model_get_count(tn_get(usage, "input_tokens_details"), "cached_tokens");
+    counts.cache_write = model_get_count(tn_get(usage, "input_tokens_details"), "cache_write_tokens");
+    counts.reasoning = model_get_count(tn_get(usage, "output_tokens_details"), "reasoning_tokens");
     model_set_usage(call, &counts);
 }
 
@@ -164,8 +163,8 @@ static void responses_read_usage(struct model_call *call, tn_value usage) {
 static void responses_read(struct model_call *call, tn_value response) {
     const struct openai_call *state = call->provider_data;
     const char *status = tn_get_text(response, "status", "completed");
-    const char *reason = tn_get_text(tn.value->get(response, "incomplete_details"), "reason", "");
-    tn_value output = tn.value->get(response, "output");
+    const char *reason = tn_get_text(tn_get(response, "incomplete_details"), "reason", "");
+    tn_value output = tn_get(response, "output");
     bool already_read = state->received;
     if (strcmp(status, "failed") == 0 || strcmp(status, "cancelled") == 0) {
         model_fail_service(call, response);
@@ -173,8 +172,8 @@ static void responses_read(struct model_call *call, tn_value response) {
     }
     for (uint64_t i = 0; i < (tn.value->kind(output) == TN_ARRAY && !already_read ? tn.value->count(output) : 0); i++)
         responses_read_item(call, (int64_t)i, tn.value->at(output, i));
-    model_set_model_name(call, tn.value->get(response, "model"));
-    responses_read_usage(call, tn.value->get(response, "usage"));
+    model_set_model_name(call, tn_get(response, "model"));
+    responses_read_usage(call, tn_get(response, "usage"));
     if (state->keep_items) model_set_extra(call, "items", state->items);
     model_set_extra(call, "logprobs", state->logprobs);
     if (strcmp(status, "incomplete") != 0)
@@ -186,8 +185,8 @@ static void responses_read(struct model_call *call, tn_value response) {
 }
 
 void openai_responses_answer(struct model_call *call, tn_value json) {
-    if (tn.value->kind(json) != TN_OBJECT || tn.value->kind(tn.value->get(json, "output")) != TN_ARRAY) {
-        if (tn.value->kind(tn.value->get(json, "error")) > TN_NULL)
+    if (tn.value->kind(json) != TN_OBJECT || tn.value->kind(tn_get(json, "output")) != TN_ARRAY) {
+        if (tn.value->kind(tn_get(json, "error")) > TN_NULL)
             model_fail_service(call, json);
         else
             model_fail_response(call, "an answer without `output`");
@@ -199,7 +198,7 @@ void openai_responses_answer(struct model_call *call, tn_value json) {
 /* ---- Events ---- */
 
 static void responses_on_added(struct model_call *call, tn_value event) {
-    tn_value item = tn.value->get(event, "item");
+    tn_value item = tn_get(event, "item");
     ((struct openai_call *)call->provider_data)->received = true;
     model_end_part(call);
     if (strcmp(tn_get_text(item, "type", ""), "function_call") == 0)
@@ -207,22 +206,22 @@ static void responses_on_added(struct model_call *call, tn_value event) {
 }
 
 static void responses_on_done(struct model_call *call, tn_value event) {
-    responses_read_item(call, responses_event_index(event), tn.value->get(event, "item"));
+    responses_read_item(call, responses_event_index(event), tn_get(event, "item"));
 }
 
 static void responses_on_text(struct model_call *call, tn_value event) {
     ((struct openai_call *)call->provider_data)->text_at = responses_event_index(event) + 1;
-    model_add_text(call, tn.value->get(event, "delta"));
+    model_add_text(call, tn_get(event, "delta"));
 }
 
 static void responses_on_refusal(struct model_call *call, tn_value event) {
     ((struct openai_call *)call->provider_data)->text_at = responses_event_index(event) + 1;
-    model_add_refusal(call, tn.value->get(event, "delta"));
+    model_add_refusal(call, tn_get(event, "delta"));
 }
 
 static void responses_on_reasoning(struct model_call *call, tn_value event) {
     ((struct openai_call *)call->provider_data)->reasoning_at = responses_event_index(event) + 1;
-    model_add_reasoning(call, tn.value->get(event, "delta"));
+    model_add_reasoning(call, tn_get(event, "delta"));
 }
 
 static void responses_on_part(struct model_call *call, tn_value event) {
@@ -234,13 +233,13 @@ static void responses_on_arguments(struct model_call *call, tn_value event) {
     int64_t index = responses_event_index(event);
     uint64_t before = model_count_tool_calls(call);
     if (((struct openai_call *)call->provider_data)->parallel_index == index + 1) return;
-    model_add_tool_call(call, index, NULL, NULL, tn.value->get(event, "delta"));
+    model_add_tool_call(call, index, NULL, NULL, tn_get(event, "delta"));
     if (model_count_tool_calls(call) != before)
         model_fail_response(call, "arguments of a tool call that has not started (output %lld)", (long long)index);
 }
 
 static void responses_on_response(struct model_call *call, tn_value event) {
-    responses_read(call, tn.value->get(event, "response"));
+    responses_read(call, tn_get(event, "response"));
     model_end_stream(call);
 }
 

@@ -59,19 +59,19 @@ static bool schema_check_list_strict(tn_value schemas, struct totals *totals) {
 }
 
 static bool schema_is_object(tn_value schema) {
-    tn_value type = tn.value->get(schema, "type");
+    tn_value type = tn_get(schema, "type");
     for (uint64_t i = 0; i < tn.value->count(type); i++)
         if (strcmp(tn_chars(tn.value->at(type, i), NULL) != NULL ? tn_chars(tn.value->at(type, i), NULL) : "",
                    "object") == 0)
             return true;
-    return strcmp(tn_get_text(schema, "type", ""), "object") == 0 || tn.value->get(schema, "properties") != NULL;
+    return strcmp(tn_get_text(schema, "type", ""), "object") == 0 || tn_get(schema, "properties") != NULL;
 }
 
 /* True if the object is closed and every member is required. */
 static bool schema_is_closed(tn_value schema) {
-    tn_value properties = tn.value->get(schema, "properties"), required = tn.value->get(schema, "required");
+    tn_value properties = tn_get(schema, "properties"), required = tn_get(schema, "required");
     int32_t more = 1;
-    if (tn.value->as_bool(tn.value->get(schema, "additionalProperties"), &more) != TN_OK || more) return false;
+    if (tn.value->as_bool(tn_get(schema, "additionalProperties"), &more) != TN_OK || more) return false;
     for (uint64_t i = 0, count = tn.value->count(properties); i < count; i++) {
         tn_value key, value;
         bool found = false;
@@ -85,7 +85,7 @@ static bool schema_is_closed(tn_value schema) {
 
 static bool schema_check_strict(tn_value schema, struct totals *totals) {
     if (tn.value->kind(schema) != TN_OBJECT || totals->depth >= SCHEMA_DEPTH_MAX) return false;
-    totals->properties += tn.value->count(tn.value->get(schema, "properties"));
+    totals->properties += tn.value->count(tn_get(schema, "properties"));
     if (totals->properties > SCHEMA_PROPERTIES_MAX) return false;
     for (uint64_t i = 0, count = tn.value->count(schema); i < count; i++) {
         tn_value key, value;
@@ -93,12 +93,12 @@ static bool schema_check_strict(tn_value schema, struct totals *totals) {
             return false;
     }
     if (schema_is_object(schema) && !schema_is_closed(schema)) return false;
-    tn_value items = tn.value->get(schema, "items");
+    tn_value items = tn_get(schema, "items");
     totals->depth++;
-    bool all = schema_check_list_strict(tn.value->get(schema, "properties"), totals) &&
-               schema_check_list_strict(tn.value->get(schema, "anyOf"), totals) &&
-               schema_check_list_strict(tn.value->get(schema, "$defs"), totals) &&
-               schema_check_list_strict(tn.value->get(schema, "definitions"), totals) &&
+    bool all = schema_check_list_strict(tn_get(schema, "properties"), totals) &&
+               schema_check_list_strict(tn_get(schema, "anyOf"), totals) &&
+               schema_check_list_strict(tn_get(schema, "$defs"), totals) &&
+               schema_check_list_strict(tn_get(schema, "definitions"), totals) &&
                (items == NULL || schema_check_strict(items, totals));
     totals->depth--;
     return all;

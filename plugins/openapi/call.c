@@ -21,7 +21,7 @@ struct call {
     bool token_retried; /* the token was requested again */
 };
 
-const tn_http_draft *openapi_http;
+const tn_http_1 *openapi_http;
 static struct call *open_calls;
 
 static void operation_call_send(struct call *call);
@@ -35,14 +35,14 @@ static void operation_call_free(struct call *call) {
     tn.core->release(tn.host, call);
 }
 
-static void operation_call_fail(struct call *call, const char *code, const char *message, tn_value more) {
-    (void)tn.task->fail(call->task, code, message, more);
+static void operation_call_fail_with(struct call *call, tn_value error) {
+    (void)tn_fail_with(call->task, error);
     operation_call_free(call);
 }
 
-static void operation_call_fail_error(struct call *call, tn_value error) {
-    operation_call_fail(call, tn_get_text(error, "code", "ERROR"), tn_get_text(error, "message", "the request failed"),
-                        error);
+static void operation_call_fail(struct call *call, const char *code, const char *message) {
+    (void)tn_fail(call->task, code, message);
+    operation_call_free(call);
 }
 
 /* ---- Answers ---- */
@@ -50,20 +50,20 @@ static void operation_call_fail_error(struct call *call, tn_value error) {
 /* Returns {body, headers} if tenon.yaml requests headers of the answer, else the body. */
 static tn_value make_result(const struct call *call, tn_value end) {
     tn_value body = answer_read_body(end), wanted = call->operation->service->answer_headers;
-    tn_value headers = tn.value->get(end, "headers");
+    tn_value headers = tn_get(end, "headers");
     if (wanted == NULL || body == NULL) return body;
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     tn_put_take(out, "body", body);
     tn_put_begin(out, "headers", TN_OBJECT);
     for (uint64_t i = 0, count = tn.value->count(wanted); i < count; i++) {
         const char *name = tn_chars(tn.value->at(wanted, i), NULL);
-        tn_value found = tn.value->get(headers, name);
+        tn_value found = tn_get(headers, name);
         if (found != NULL) tn_put(out, name, found);
     }
     tn.value->end(out);
     tn.value->end(out);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 /* ---- Tokens ---- */
@@ -116,16 +116,16 @@ static void on_token_response(void *user, int32_t event, tn_value value) {
         if (good)
             operation_call_send(call);
         else if (event == TN_HTTP_FAILED)
-            operation_call_fail_error(call, value);
+            operation_call_fail_with(call, value);
         else
             operation_call_fail(call, "AUTH",
-                                "the service issued no token for the client_id and client_secret of tenon.yaml", NULL);
+                                "the service issued no token for the client_id and client_secret of tenon.yaml");
     }
 }
 
 static tn_value make_token_request(const struct auth *auth) {
     struct tn_text_buffer form = {.limit = 16384};
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn_text_append(&form, "grant_type=client_credentials&client_id=");
     rest_append_scalar(&form, auth->client_id, true, "");
     tn_text_append(&form, "&client_secret=");
@@ -147,7 +147,7 @@ static tn_value make_token_request(const struct auth *auth) {
     tn_put_int(out, "total_ms", 30000);
     tn.value->end(out);
     tn.value->end(out);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 static void operation_call_wait_for_token(struct call *call, struct auth *auth) {
@@ -164,7 +164,7 @@ static void operation_call_wait_for_token(struct call *call, struct auth *auth) 
     if (status == TN_OK) return;
     (void)detach_waiting_calls(auth); /* no other call waits, because there is no request */
     call->waits_for = NULL;
-    operation_call_fail(call, "ERROR", "the request for a token cannot be sent", NULL);
+    operation_call_fail(call, "ERROR", "the request for a token cannot be sent");
 }
 
 static void operation_call_stop_waiting(struct call *call) {
@@ -191,7 +191,7 @@ static bool retry_with_new_token(struct call *call, int64_t status) {
 static void on_operation_event(void *user, int32_t event, tn_value value) {
     struct call *call = user;
     if (event == TN_HTTP_FAILED) {
-        operation_call_fail_error(call, value);
+        operation_call_fail_with(call, value);
         return;
     }
     if (event != TN_HTTP_END) return;
@@ -204,7 +204,7 @@ static void on_operation_event(void *user, int32_t event, tn_value value) {
         if (result != NULL)
             (void)tn.task->complete(call->task, result);
         else
-            (void)tn.task->fail(call->task, "NO_MEMORY", "not enough memory for the answer", NULL);
+            (void)tn_fail(call->task, "NO_MEMORY", "not enough memory for the answer");
         tn_release(result);
         operation_call_free(call);
     } else {
@@ -226,10 +226,9 @@ static void operation_call_send(struct call *call) {
                                      : TN_NO_MEMORY;
     tn_release(request);
     if (why != NULL)
-        operation_call_fail(call, "INVALID_INPUT", why, NULL);
+        operation_call_fail(call, "INVALID_INPUT", why);
     else if (status != TN_OK)
-        operation_call_fail(call, status == TN_NO_MEMORY ? "NO_MEMORY" : "LIMIT", "the request cannot be sent now",
-                            NULL);
+        operation_call_fail(call, status == TN_NO_MEMORY ? "NO_MEMORY" : "LIMIT", "the request cannot be sent now");
 }
 
 /* ---- The component ---- */
@@ -241,7 +240,7 @@ static int32_t fail_missing_credential(const struct operation *operation, tn_tas
     tn_text_append(&message, " in tenon.yaml, plugins.config.tenon.openapi.services.");
     tn_text_append(&message, operation->service->name);
     tn_text_append(&message, ".auth");
-    (void)tn.task->fail(task, "AUTH", tn_text_chars(&message), NULL);
+    (void)tn_fail(task, "AUTH", tn_text_chars(&message));
     tn_text_free(&message);
     return TN_OK;
 }
@@ -269,5 +268,5 @@ void operation_call_cancel(void *instance, tn_task task) {
     if (call == NULL) return;
     if (call->waits_for != NULL) operation_call_stop_waiting(call);
     if (call->exchange != 0) (void)openapi_http->cancel(tn.host, call->exchange);
-    operation_call_fail(call, "CANCELLED", "the call was cancelled", NULL);
+    operation_call_fail(call, "CANCELLED", "the call was cancelled");
 }

@@ -8,7 +8,7 @@
 
 #include "service.h"
 
-extern TN_EASY_HIDDEN const tn_http_draft *openapi_http;
+extern TN_EASY_HIDDEN const tn_http_1 *openapi_http;
 
 int32_t operation_call_start(void *instance, tn_task task, tn_value input);
 void operation_call_cancel(void *instance, tn_task task);

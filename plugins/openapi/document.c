@@ -9,7 +9,7 @@
 static void log_document_error(const char *path, const char *what) {
     char message[1024];
     (void)snprintf(message, sizeof(message), "%s: %s", path, what);
-    tn.core->log(tn.host, TN_LOG_ERROR, message);
+    tn_log(TN_LOG_ERROR, message);
 }
 
 /* ---- Files ---- */
@@ -80,7 +80,7 @@ static bool decode_pointer_segment(struct tn_text_buffer *out, const char *part,
 
 static tn_value resolve_segment(tn_value value, const char *name) {
     char *end;
-    if (tn.value->kind(value) != TN_ARRAY) return tn.value->get(value, name);
+    if (tn.value->kind(value) != TN_ARRAY) return tn_get(value, name);
     unsigned long index = strtoul(name, &end, 10);
     return *name != 0 && *end == 0 ? tn.value->at(value, index) : NULL;
 }
@@ -127,7 +127,7 @@ struct document_node node_follow_reference(struct documents *documents, struct d
 
 struct document_node node_resolve(struct documents *documents, struct document_node node) {
     for (uint32_t i = 0; i < DOCUMENT_REFS_MAX && node.value != NULL; i++) {
-        const char *reference = tn_chars(tn.value->get(node.value, "$ref"), NULL);
+        const char *reference = tn_chars(tn_get(node.value, "$ref"), NULL);
         if (reference == NULL) return node;
         node = node_follow_reference(documents, node, reference);
     }
@@ -135,7 +135,7 @@ struct document_node node_resolve(struct documents *documents, struct document_n
 }
 
 struct document_node node_get(struct documents *documents, struct document_node node, const char *key) {
-    return node_resolve(documents, (struct document_node){node.document, tn.value->get(node.value, key)});
+    return node_resolve(documents, (struct document_node){node.document, tn_get(node.value, key)});
 }
 
 struct document_node node_get_item(struct documents *documents, struct document_node node, uint64_t index) {

@@ -16,7 +16,7 @@
 TN_EASY_HIDDEN struct tn_easy tn;
 TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
 
-static const tn_registry_draft *registry;
+static const tn_registry_1 *registry;
 static struct service *services;
 
 /*
@@ -26,7 +26,7 @@ static struct service *services;
 static void register_service_tools(const struct service *service) {
     for (uint32_t i = 0; i < service->count; i++) {
         const struct operation *operation = &service->operations[i];
-        if (registry->add(tn.host, operation->component) != TN_OK)
+        if (registry->add(tn.host, operation->component, NULL) != TN_OK)
             service_log(
                 service, TN_LOG_WARN, "%s %s is left out: the host rejected the tool `%s` (see the previous line)",
                 tn_chars(operation->method, NULL), tn_chars(operation->path, NULL), tn_chars(operation->id, NULL));
@@ -44,7 +44,7 @@ static void free_services(void) {
 }
 
 static int32_t openapi_init(void *self, tn_value config) {
-    tn_value list = tn.value->get(config, "services");
+    tn_value list = tn_get(config, "services");
     (void)self;
     for (uint64_t i = 0, count = tn.value->count(list); i < count; i++) {
         tn_value name, section;
@@ -66,23 +66,26 @@ static void openapi_deinit(void *self) {
 }
 
 /* An instance is its operation. */
-static int32_t openapi_create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
-    (void)self, (void)config;
+static int32_t openapi_create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder,
+                              void **instance) {
+    (void)self, (void)config, (void)binder;
     for (struct service *service = services; service != NULL; service = service->next) {
         for (uint32_t i = 0; i < service->count; i++) {
-            if (strcmp(tn_chars(service->operations[i].id, NULL), id) != 0) continue;
+            uint64_t known_length;
+            const char *known = tn_chars(service->operations[i].id, &known_length);
+            if (known_length != length || memcmp(known, id, length) != 0) continue;
             *instance = &service->operations[i];
             return TN_OK;
         }
     }
-    return tn.task->refuse(binder, "TOOL_NOT_FOUND", "no service has this operation");
+    return tn_refuse("TOOL_NOT_FOUND", "no service has this operation");
 }
 
 static void openapi_destroy(void *instance) { (void)instance; }
 
-static const tn_component_1 components = {sizeof(tn_component_1), 0,    openapi_create, operation_call_start,
-                                          operation_call_cancel,  NULL, openapi_destroy};
-static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), 0, openapi_init, NULL, openapi_deinit};
+static const tn_component_1 components = {sizeof(tn_component_1), openapi_create, operation_call_start,
+                                          operation_call_cancel,  NULL,           openapi_destroy};
+static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), openapi_init, NULL, openapi_deinit};
 
 static const void *openapi_get_interface(void *self, const char *id) {
     (void)self;
@@ -91,17 +94,11 @@ static const void *openapi_get_interface(void *self, const char *id) {
 }
 
 TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
-    static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, openapi_get_interface};
-    tn.host = host;
-    tn.value = tn_easy_interface(host, TN_VALUE_1, sizeof(*tn.value));
-    tn.task = tn_easy_interface(host, TN_TASK_1, sizeof(*tn.task));
-    tn.core = tn_easy_interface(host, TN_CORE_1, sizeof(*tn.core));
-    registry = tn_easy_interface(host, TN_REGISTRY_DRAFT, sizeof(*registry));
-    openapi_http = tn_easy_interface(host, TN_HTTP_DRAFT, sizeof(*openapi_http));
-    if (tn.core == NULL) return NULL;
-    if (tn.value != NULL && tn.task != NULL && registry != NULL && openapi_http != NULL) return &plugin;
-    tn.core->log(host, TN_LOG_ERROR,
-                 "declined: the host does not offer " TN_VALUE_1 ", " TN_TASK_1 ", " TN_REGISTRY_DRAFT
-                 " and " TN_HTTP_DRAFT);
+    static const tn_plugin plugin = {sizeof(tn_plugin), NULL, openapi_get_interface};
+    if (tn_easy_entry(host) == NULL) return NULL; /* it fills `tn` */
+    registry = tn_easy_interface(host, TN_REGISTRY_1, sizeof(*registry));
+    openapi_http = tn_easy_interface(host, TN_HTTP_1, sizeof(*openapi_http));
+    if (registry != NULL && openapi_http != NULL) return &plugin;
+    tn_log(TN_LOG_ERROR, "declined: the host does not offer " TN_REGISTRY_1 " and " TN_HTTP_1);
     return NULL;
 }

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <strings.h>
+#include <tenon/util/build.h>
 
 #define DOCUMENTATION_MAX 8000
 
@@ -38,7 +39,7 @@ static enum style read_style(enum parameter_location in, const char *word) {
 
 static int32_t operation_read_bool(tn_value object, const char *key, int32_t otherwise) {
     int32_t found = otherwise;
-    (void)tn.value->as_bool(tn.value->get(object, key), &found);
+    (void)tn.value->as_bool(tn_get(object, key), &found);
     return found;
 }
 
@@ -72,20 +73,18 @@ static tn_value add_property(const struct operation *operation, const char *name
 
 /* Returns the schema of a parameter: its `schema`, or that of its only `content`. */
 static struct document_node parameter_schema(struct document_node parameter, bool *json) {
-    struct document_node schema = {parameter.document, tn.value->get(parameter.value, "schema")};
-    tn_value content = tn.value->get(parameter.value, "content"), key, value;
+    struct document_node schema = {parameter.document, tn_get(parameter.value, "schema")};
+    tn_value content = tn_get(parameter.value, "content"), key, value;
     *json = schema.value == NULL && tn.value->entry(content, 0, &key, &value) == TN_OK;
-    if (*json) schema = (struct document_node){parameter.document, tn.value->get(value, "schema")};
+    if (*json) schema = (struct document_node){parameter.document, tn_get(value, "schema")};
     return schema;
 }
 
 /* Puts a schema; adds `description` if the schema has none. */
 static void put_described(tn_builder *out, const char *key, tn_value schema, const char *description) {
     if (description != NULL && *description != 0 && tn.value->kind(schema) == TN_OBJECT &&
-        tn.value->get(schema, "description") == NULL && tn.value->get(schema, "$ref") == NULL) {
-        tn_value text = tn_text(description);
-        tn_put_take(out, key, tn.value->set(schema, "description", text));
-        tn_release(text);
+        tn_get(schema, "description") == NULL && tn_get(schema, "$ref") == NULL) {
+        tn_put_take(out, key, tn_set_take(tn_retain(schema), "description", tn_text(description)));
     } else {
         tn_put(out, key, schema);
     }
@@ -171,14 +170,14 @@ static void operation_add_body(struct schema_inputs *inputs, struct document_nod
     const char *type = tn_chars(best_type, NULL);
     /* A media type range: choose one type of it. */
     operation->body.media_type = strchr(type, '*') != NULL ? tn_text("application/octet-stream") : tn_retain(best_type);
-    struct document_node schema = {content.document, tn.value->get(best, "schema")};
+    struct document_node schema = {content.document, tn_get(best, "schema")};
     tn_value converted =
         schema.value != NULL && media_type_rank(type) < 5 ? schema_convert(&inputs->maker, schema) : NULL;
     if (converted == NULL) {
         /* Bytes are base64, which a model can write. */
         static const char base64[] = "{\"type\": \"string\", \"contentEncoding\": \"base64\"}", any[] = "true";
         bool bytes = media_type_rank(type) == 5;
-        (void)tn.value->from_json(bytes ? base64 : any, bytes ? sizeof(base64) - 1 : 4, &converted);
+        converted = tn_from_json(bytes ? base64 : any, bytes ? sizeof(base64) - 1 : 4);
     }
     put_described(inputs->properties, tn_chars(operation->body.property, NULL), converted,
                   tn_get_text(body.value, "description", NULL));
@@ -271,13 +270,13 @@ static void put_operation_effects(tn_builder *out, const struct operation *opera
 }
 
 static tn_value make_input_schema(struct schema_inputs *inputs) {
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn_value defs = schema_make_definitions(&inputs->maker);
     tn_value properties, required;
     tn.value->end(inputs->properties);
     tn.value->end(inputs->required);
-    properties = tn.value->finish(inputs->properties);
-    required = tn.value->finish(inputs->required);
+    properties = tn_finish(inputs->properties);
+    required = tn_finish(inputs->required);
     tn.value->begin(out, TN_OBJECT);
     tn_put_text(out, "type", "object");
     tn_put_take(out, "properties", properties);
@@ -286,12 +285,12 @@ static tn_value make_input_schema(struct schema_inputs *inputs) {
     if (defs != NULL) tn_put_take(out, "$defs", defs);
     tn.value->end(out);
     tn_release(required);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 static tn_value make_tool_component(const struct operation *operation, tn_value node, tn_value input) {
     const char *method = tn_chars(operation->method, NULL);
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     tn_put_text(out, "kind", "tool");
     tn_put(out, "id", operation->id);
@@ -307,7 +306,7 @@ static tn_value make_tool_component(const struct operation *operation, tn_value 
         tn_put_text(out, "deprecated", "The service's description says so.");
     tn_put(out, "input", input);
     tn.value->end(out);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 void operation_set_identity(const struct service_reader *reader, struct operation *operation, const char *method,
@@ -324,15 +323,15 @@ bool operation_read(struct service_reader *reader, struct operation *operation, 
     operation->parameters = tn.core->alloc(tn.host, PARAMETERS_MAX * sizeof(*operation->parameters));
     if (operation->parameters == NULL) return false;
     schema_init(&inputs.maker, &reader->documents, reader->old);
-    inputs.properties = tn.value->builder();
-    inputs.required = tn.value->builder();
+    inputs.properties = tn_builder_new();
+    inputs.required = tn_builder_new();
     tn.value->begin(inputs.properties, TN_OBJECT);
     tn.value->begin(inputs.required, TN_ARRAY);
     struct document_node own = node_get(&reader->documents, node, "parameters");
     struct document_node shared = node_get(&reader->documents, item, "parameters");
     struct document_node body = node_get(&reader->documents, node, "requestBody");
     bool good = operation_add_parameters(&inputs, own) && operation_add_parameters(&inputs, shared);
-    if (good && body.value == NULL && tn.value->get(node.value, "requestBody") != NULL)
+    if (good && body.value == NULL && tn_get(node.value, "requestBody") != NULL)
         good = log_omitted(operation, "the request body is a reference without a target");
     if (good && body.value != NULL) operation_add_body(&inputs, body);
     tn_value input = make_input_schema(&inputs);

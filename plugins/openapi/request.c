@@ -19,11 +19,8 @@ struct building {
 
 /* A later header replaces an earlier one of the same name. */
 static void set_header_take(struct building *building, const char *name, tn_value value) {
-    tn_value headers = value != NULL ? tn.value->set(building->headers, name, value) : NULL;
+    if (value != NULL) (void)tn.value->set(&building->headers, name, TN_Z, value);
     tn_release(value);
-    if (headers == NULL) return;
-    tn_release(building->headers);
-    building->headers = headers;
 }
 
 /* ---- Values in a style ---- */
@@ -125,7 +122,7 @@ static void put_pairs(struct tn_text_buffer *out, const struct parameter *parame
 /* ---- Locations ---- */
 
 static tn_value get_argument(const struct building *building, const struct parameter *parameter) {
-    return tn.value->get(building->arguments, tn_chars(parameter->property, NULL));
+    return tn_get(building->arguments, tn_chars(parameter->property, NULL));
 }
 
 static void append_path(struct building *building) {
@@ -162,7 +159,7 @@ static void append_path(struct building *building) {
 
 static void put_json(struct tn_text_buffer *out, const struct parameter *parameter, tn_value value,
                      const char *between) {
-    tn_value json = tn.value->to_json(value);
+    tn_value json = tn_to_json(value);
     start_pair(out, between);
     append_argument(out, parameter, parameter->name);
     tn_text_append(out, "=");
@@ -172,7 +169,7 @@ static void put_json(struct tn_text_buffer *out, const struct parameter *paramet
 
 static void put_request_header(struct building *building, const struct parameter *parameter, tn_value value) {
     struct tn_text_buffer text = {.limit = 8192};
-    tn_value json = parameter->json ? tn.value->to_json(value) : NULL;
+    tn_value json = parameter->json ? tn_to_json(value) : NULL;
     if (json != NULL)
         tn_text_append(&text, tn_chars(json, NULL));
     else
@@ -291,7 +288,7 @@ static tn_value argument_bytes(tn_value value) {
         char byte = (char)(bits >> have & 255);
         tn_text_append_n(&out, &byte, 1);
     }
-    tn_value result = good && out.status == TN_OK ? tn.value->make_bytes(tn_text_chars(&out), out.length) : NULL;
+    tn_value result = good && out.status == TN_OK ? tn_bytes(tn_text_chars(&out), out.length) : NULL;
     tn_text_free(&out);
     return result;
 }
@@ -304,13 +301,13 @@ static bool is_json_body_type(const char *type) {
 
 static void put_request_body(struct building *building, tn_builder *out) {
     const struct body *body = &building->operation->body;
-    tn_value value = body->property != NULL ? tn.value->get(building->arguments, tn_chars(body->property, NULL)) : NULL;
+    tn_value value = body->property != NULL ? tn_get(building->arguments, tn_chars(body->property, NULL)) : NULL;
     if (value == NULL) return;
     const char *type = tn_chars(body->media_type, NULL);
     struct tn_text_buffer text = {.limit = TN_HTTP_BODY_MAX};
     tn_value bytes = NULL;
     if (is_json_body_type(type)) {
-        tn_put_take(out, "body", tn.value->to_json(value));
+        tn_put_take(out, "body", tn_to_json(value));
         set_header_take(building, "content-type", tn_retain(body->media_type));
         return;
     }
@@ -354,7 +351,7 @@ static void put_idempotency_key(struct building *building, tn_task task) {
 
 tn_value operation_make_request(const struct operation *operation, tn_value arguments, tn_task task, const char **why) {
     struct building building = {.operation = operation, .arguments = arguments, .url = {.limit = URL_MAX}};
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     building.query.limit = building.cookie.limit = URL_MAX;
     building.headers = tn_build("{}");
     tn.value->begin(out, TN_OBJECT);
@@ -380,7 +377,7 @@ tn_value operation_make_request(const struct operation *operation, tn_value argu
     tn_put_int(out, "max_bytes", operation->service->max_bytes);
     put_request_timeout(out, operation->service);
     tn.value->end(out);
-    tn_value request = tn.value->finish(out);
+    tn_value request = tn_finish(out);
     *why = building.why;
     if (building.why == NULL) return request;
     tn_release(request);

@@ -3,6 +3,7 @@
  */
 #include "schema.h"
 #include <stdio.h>
+#include <tenon/util/build.h>
 
 void schema_init(struct schema_maker *maker, struct documents *documents, bool old) {
     *maker = (struct schema_maker){.documents = documents, .old = old};
@@ -98,7 +99,7 @@ static bool is_read_only(struct schema_maker *maker, struct document_node schema
     int32_t truth = 0;
     if (schema.value == NULL) return false;
     schema = node_resolve(maker->documents, schema);
-    return tn.value->as_bool(tn.value->get(schema.value, "readOnly"), &truth) == TN_OK && truth;
+    return tn.value->as_bool(tn_get(schema.value, "readOnly"), &truth) == TN_OK && truth;
 }
 
 static struct document_node schema_context(struct document_node node, tn_value value) {
@@ -111,7 +112,10 @@ static void convert_map(struct schema_maker *maker, tn_builder *out, const char 
         tn_value name, schema;
         if (tn.value->entry(map.value, i, &name, &schema) != TN_OK) break;
         if (is_read_only(maker, schema_context(map, schema))) continue;
-        convert_schema(maker, out, tn_chars(name, NULL), schema_context(map, schema));
+        uint64_t length;
+        const char *text = tn_chars(name, &length);
+        tn.value->key(out, text, length);
+        convert_schema(maker, out, NULL, schema_context(map, schema));
     }
     tn.value->end(out);
 }
@@ -127,12 +131,12 @@ static void convert_list(struct schema_maker *maker, tn_builder *out, const char
 /* Leaves out properties that are readOnly. */
 static void convert_required(struct schema_maker *maker, tn_builder *out, struct document_node schema,
                              tn_value required) {
-    tn_value properties = tn.value->get(schema.value, "properties");
+    tn_value properties = tn_get(schema.value, "properties");
     tn_put_begin(out, "required", TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(required); i < count; i++) {
         tn_value name = tn.value->at(required, i);
         const char *chars = tn_chars(name, NULL);
-        if (chars == NULL || is_read_only(maker, schema_context(schema, tn.value->get(properties, chars)))) continue;
+        if (chars == NULL || is_read_only(maker, schema_context(schema, tn_get(properties, chars)))) continue;
         tn_put(out, NULL, name);
     }
     tn.value->end(out);
@@ -140,7 +144,7 @@ static void convert_required(struct schema_maker *maker, tn_builder *out, struct
 
 static bool has_true_member(tn_value schema, const char *key) {
     int32_t truth = 0;
-    return tn.value->as_bool(tn.value->get(schema, key), &truth) == TN_OK && truth;
+    return tn.value->as_bool(tn_get(schema, key), &truth) == TN_OK && truth;
 }
 
 /* In 3.0, exclusiveMinimum and exclusiveMaximum are bools beside the bound. */
@@ -149,7 +153,7 @@ static bool convert_exclusive_bound(tn_builder *out, tn_value schema, const char
     for (int i = 0; i < 2; i++) {
         if (strcmp(key, bounds[i][1]) == 0) return true;
         if (strcmp(key, bounds[i][0]) != 0 || !has_true_member(schema, bounds[i][1])) continue;
-        tn_put(out, bounds[i][1], tn.value->get(schema, key));
+        tn_put(out, bounds[i][1], tn_get(schema, key));
         return true;
     }
     return false;
@@ -169,7 +173,7 @@ static bool put_nullable_schema(tn_builder *out, const char *key, tn_value value
         tn_put(out, NULL, value);
         tn_put_text(out, NULL, "null");
     } else if (!has_null) {
-        tn_put_take(out, NULL, tn.value->make_null());
+        tn_put_take(out, NULL, tn_null());
     }
     tn.value->end(out);
     return true;
@@ -199,15 +203,19 @@ static void put_member(struct schema_maker *maker, tn_builder *out, struct docum
 
 static void convert_members(struct schema_maker *maker, tn_builder *out, struct document_node schema) {
     bool nullable = maker->old && has_true_member(schema.value, "nullable");
-    tn_value example = tn.value->get(schema.value, "example"), examples = tn.value->get(schema.value, "examples");
+    tn_value example = tn_get(schema.value, "example"), examples = tn_get(schema.value, "examples");
     /* In 3.0, only descriptions have a meaning beside `$ref`. */
-    bool ref_only = maker->old && tn.value->get(schema.value, "$ref") != NULL;
+    bool ref_only = maker->old && tn_get(schema.value, "$ref") != NULL;
     for (uint64_t i = 0, count = tn.value->count(schema.value); i < count; i++) {
         tn_value key, value;
         if (tn.value->entry(schema.value, i, &key, &value) != TN_OK) break;
-        const char *name = tn_chars(key, NULL);
+        uint64_t length;
+        const char *name = tn_chars(key, &length);
         if (ref_only && strcmp(name, "$ref") != 0 && strcmp(name, "description") != 0) continue;
-        put_member(maker, out, schema, name, value, nullable);
+        if (strlen(name) == length)
+            put_member(maker, out, schema, name, value, nullable);
+        else
+            tn_put_key(out, key, value);
     }
     if (example != NULL && !ref_only) {
         tn_put_begin(out, "examples", TN_ARRAY);
@@ -220,8 +228,8 @@ static void convert_members(struct schema_maker *maker, tn_builder *out, struct 
 
 /* {nullable, allOf: […]}: null, or what the schema requires. */
 static bool is_wrapped_null(const struct schema_maker *maker, tn_value schema) {
-    return maker->old && has_true_member(schema, "nullable") && tn.value->get(schema, "type") == NULL &&
-           tn.value->get(schema, "enum") == NULL && tn.value->get(schema, "$ref") == NULL;
+    return maker->old && has_true_member(schema, "nullable") && tn_get(schema, "type") == NULL &&
+           tn_get(schema, "enum") == NULL && tn_get(schema, "$ref") == NULL;
 }
 
 static void convert_schema(struct schema_maker *maker, tn_builder *out, const char *key, struct document_node node) {
@@ -253,11 +261,11 @@ static void convert_schema(struct schema_maker *maker, tn_builder *out, const ch
 
 /* A builder makes whole values, so the schema is temporarily in an array. */
 tn_value schema_convert(struct schema_maker *maker, struct document_node node) {
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_ARRAY);
     convert_schema(maker, out, NULL, node);
     tn.value->end(out);
-    tn_value array = tn.value->finish(out), schema = tn_retain(tn.value->at(array, 0));
+    tn_value array = tn_finish(out), schema = tn_retain(tn.value->at(array, 0));
     tn_release(array);
     return schema;
 }
@@ -269,9 +277,9 @@ tn_value schema_make_definitions(struct schema_maker *maker) {
         maker->defs[maker->done].schema = schema;
     }
     if (maker->count == 0) return NULL;
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     for (uint32_t i = 0; i < maker->count; i++) tn_put(out, tn_chars(maker->defs[i].name, NULL), maker->defs[i].schema);
     tn.value->end(out);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }

@@ -14,7 +14,7 @@ void service_log(const struct service *service, int32_t level, const char *forma
     va_start(args, format);
     (void)vsnprintf(text + length, sizeof(text) - (size_t)length, format, args);
     va_end(args);
-    tn.core->log(tn.host, level, text);
+    tn_log(level, text);
 }
 
 /* ---- Base URL ---- */
@@ -22,7 +22,7 @@ void service_log(const struct service *service, int32_t level, const char *forma
 /* Replaces {name} in a server's URL by the default of the variable. */
 static tn_value server_url(tn_value server) {
     const char *url = tn_get_text(server, "url", "");
-    tn_value variables = tn.value->get(server, "variables");
+    tn_value variables = tn_get(server, "variables");
     struct tn_text_buffer text = {.limit = 4000};
     while (*url != 0) {
         size_t plain = strcspn(url, "{"), name = url[plain] == '{' ? strcspn(url + plain + 1, "}") : 0;
@@ -33,7 +33,7 @@ static tn_value server_url(tn_value server) {
         if (name >= sizeof(variable) || url[name + 1] != '}') break;
         memcpy(variable, url + 1, name);
         variable[name] = 0;
-        tn_text_append(&text, tn_get_text(tn.value->get(variables, variable), "default", ""));
+        tn_text_append(&text, tn_get_text(tn_get(variables, variable), "default", ""));
         url += name + 2;
     }
     return tn_text_finish(&text);
@@ -42,7 +42,7 @@ static tn_value server_url(tn_value server) {
 static bool is_absolute(const char *url) { return strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0; }
 
 static bool read_base_url(struct service *service, tn_value section, struct service_reader *reader) {
-    tn_value configured = tn.value->get(section, "base_url");
+    tn_value configured = tn_get(section, "base_url");
     struct document_node servers = node_get(&reader->documents, reader->root, "servers");
     tn_value url = configured != NULL ? tn_retain(configured) : server_url(tn.value->at(servers.value, 0));
     uint64_t length = 0;
@@ -101,15 +101,15 @@ static bool read_http_auth(struct auth *auth, tn_value scheme, tn_value configur
 
 /* Reads a token, or the credentials to request one (RFC 6749, 4.4). */
 static bool read_oauth_auth(struct auth *auth, tn_value scheme, tn_value configured, const struct service *service) {
-    tn_value flow = tn.value->get(tn.value->get(scheme, "flows"), "clientCredentials"), url;
+    tn_value flow = tn_get(tn_get(scheme, "flows"), "clientCredentials"), url;
     if (tn_chars(configured, NULL) != NULL) return read_http_auth(auth, scheme, configured, service);
     auth->in = IN_HEADER;
     auth->key = tn_text("authorization");
-    url = tn.value->get(configured, "token_url");
-    if (url == NULL) url = tn.value->get(flow, "tokenUrl");
-    auth->client_id = tn_retain(tn.value->get(configured, "client_id"));
-    auth->client_secret = tn_retain(tn.value->get(configured, "client_secret"));
-    auth->scope = tn_retain(tn.value->get(configured, "scope"));
+    url = tn_get(configured, "token_url");
+    if (url == NULL) url = tn_get(flow, "tokenUrl");
+    auth->client_id = tn_retain(tn_get(configured, "client_id"));
+    auth->client_secret = tn_retain(tn_get(configured, "client_secret"));
+    auth->scope = tn_retain(tn_get(configured, "scope"));
     if (tn_chars(url, NULL) == NULL || !is_absolute(tn_chars(url, NULL)) || auth->client_id == NULL ||
         auth->client_secret == NULL)
         return log_unusable_scheme(
@@ -122,7 +122,7 @@ static bool read_oauth_auth(struct auth *auth, tn_value scheme, tn_value configu
 static bool read_security_schemes(struct service *service, tn_value section, struct service_reader *reader) {
     struct document_node components = node_get(&reader->documents, reader->root, "components");
     struct document_node schemes = node_get(&reader->documents, components, "securitySchemes");
-    tn_value configured = tn.value->get(section, "auth");
+    tn_value configured = tn_get(section, "auth");
     for (uint64_t i = 0, count = tn.value->count(configured); i < count; i++) {
         tn_value key, value;
         if (tn.value->entry(configured, i, &key, &value) != TN_OK) break;
@@ -223,7 +223,7 @@ static void read_service_operation(struct service_reader *reader, tn_value wante
                                    struct document_node item, struct document_node node) {
     struct service *service = reader->service;
     struct operation operation = {0};
-    tn_value shared = tn.value->get(reader->root.value, "security");
+    tn_value shared = tn_get(reader->root.value, "security");
     operation_set_identity(reader, &operation, method, path, node);
     bool good = is_included(wanted, &operation);
     if (good && (service->count >= OPERATIONS_MAX || reader->nodes >= NODES_MAX)) {
@@ -235,7 +235,7 @@ static void read_service_operation(struct service_reader *reader, tn_value wante
         good = false;
     }
     if (good && operation_read(reader, &operation, item, node)) {
-        read_security_requirements(&operation, tn.value->get(node.value, "security"), shared);
+        read_security_requirements(&operation, tn_get(node.value, "security"), shared);
         service->operations[service->count++] = operation;
     } else {
         operation_finish(&operation);
@@ -264,8 +264,7 @@ static bool read_service_operations(struct service_reader *reader, tn_value sect
         if (tn.value->entry(paths.value, i, &path, &item) != TN_OK) break;
         if (tn_chars(path, NULL)[0] != '/') continue; /* x-… */
         struct document_node node = node_resolve(&reader->documents, (struct document_node){paths.document, item});
-        if (node.value != NULL)
-            read_path_item(reader, tn.value->get(section, "operations"), tn_chars(path, NULL), node);
+        if (node.value != NULL) read_path_item(reader, tn_get(section, "operations"), tn_chars(path, NULL), node);
     }
     if (service->left_out > 0 && service->count >= OPERATIONS_MAX)
         service_log(service, TN_LOG_WARN,
@@ -280,7 +279,7 @@ static bool read_service_operations(struct service_reader *reader, tn_value sect
             service->count, reader->nodes, NODES_MAX, service->left_out);
     if (service->count == 0)
         service_log(service, TN_LOG_WARN, "no operation of the description is a tool%s",
-                    tn.value->get(section, "operations") != NULL ? ": none matches `operations`" : "");
+                    tn_get(section, "operations") != NULL ? ": none matches `operations`" : "");
     return true;
 }
 
@@ -291,7 +290,7 @@ static bool check_openapi_version(struct service_reader *reader) {
     reader->old = strncmp(version, "3.0", 3) == 0;
     if (reader->old || strncmp(version, "3.1", 3) == 0) return true;
     static const char expected[] = "expected an OpenAPI description with `openapi: 3.0.x` or `3.1.x`";
-    if (tn.value->get(reader->root.value, "swagger") != NULL)
+    if (tn_get(reader->root.value, "swagger") != NULL)
         service_log(reader->service, TN_LOG_ERROR, "found version 2.0 (Swagger), %s; convert it first", expected);
     else if (*version == 0)
         service_log(reader->service, TN_LOG_ERROR, "found no version, %s", expected);
@@ -301,14 +300,14 @@ static bool check_openapi_version(struct service_reader *reader) {
 }
 
 static void read_service_limits(struct service *service, tn_value section) {
-    tn_value timeout = tn.value->get(section, "timeout_ms");
+    tn_value timeout = tn_get(section, "timeout_ms");
     service->max_bytes = tn_get_int(section, "max_bytes", 1 << 20);
     service->connect_ms = tn_get_int(timeout, "connect", 0);
     service->idle_ms = tn_get_int(timeout, "idle", 0);
     service->total_ms = tn_get_int(timeout, "total", 120000);
-    service->headers = tn_retain(tn.value->get(section, "headers"));
-    service->answer_headers = tn_retain(tn.value->get(section, "answer_headers"));
-    service->idempotency_header = tn_retain(tn.value->get(section, "idempotency_header"));
+    service->headers = tn_retain(tn_get(section, "headers"));
+    service->answer_headers = tn_retain(tn_get(section, "answer_headers"));
+    service->idempotency_header = tn_retain(tn_get(section, "idempotency_header"));
 }
 
 struct service *service_read(const char *name, tn_value section) {

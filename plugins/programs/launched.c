@@ -22,18 +22,20 @@ int32_t launched_init(struct launched *launched, const tn_launch_draft *launch, 
         (void)snprintf(why, size, "the host does not offer " TN_LAUNCH_DRAFT);
         return TN_UNSUPPORTED;
     }
-    int32_t status = request != NULL ? launch->prepare(tn.host, request, &launched->prepared) : TN_NO_MEMORY;
+    tn_value error = NULL;
+    int32_t status = request != NULL ? launch->prepare(tn.host, request, &launched->prepared, &error) : TN_NO_MEMORY;
     if (status == TN_OK) {
         launched->path = tn_get_text(launched->prepared, "program", "");
         int32_t sandboxed = 0;
-        (void)tn.value->as_bool(tn.value->get(launched->prepared, "sandboxed"), &sandboxed);
+        (void)tn.value->as_bool(tn_get(launched->prepared, "sandboxed"), &sandboxed);
         launched->sandboxed = sandboxed != 0;
-        launched->arguments = launched_pointers(tn.value->get(launched->prepared, "arguments"));
-        launched->environment = launched_pointers(tn.value->get(launched->prepared, "environment"));
+        launched->arguments = launched_pointers(tn_get(launched->prepared, "arguments"));
+        launched->environment = launched_pointers(tn_get(launched->prepared, "environment"));
         if (launched->arguments != NULL && launched->environment != NULL) return TN_OK;
         status = TN_NO_MEMORY;
     } else {
-        *code = tn_get_text(launched->prepared, "code", *code);
+        launched->prepared = error; /* keeps what *code points to */
+        *code = tn_get_text(error, "code", *code);
     }
     (void)snprintf(why, size, "%s",
                    status == TN_NO_MEMORY ? "not enough memory"

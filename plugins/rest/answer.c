@@ -26,12 +26,13 @@ static tn_value make_file_part(const char *type, tn_value body) {
 }
 
 tn_value answer_read_body(tn_value end) {
-    tn_value body = tn.value->get(end, "body"), result = NULL;
+    tn_value body = tn_get(end, "body"), result = NULL;
     uint64_t length = 0;
     const char *bytes = tn.value->as_bytes(body, &length);
-    const char *type = tn_get_text(tn.value->get(end, "headers"), "content-type", "");
-    if (bytes == NULL || length == 0) return tn.value->make_null();
-    if ((is_json_media_type(type) || *type == 0) && tn.value->from_json(bytes, length, &result) == TN_OK) return result;
+    const char *type = tn_get_text(tn_get(end, "headers"), "content-type", "");
+    if (bytes == NULL || length == 0) return tn_null();
+    if (is_json_media_type(type) || *type == 0) result = tn_from_json(bytes, length);
+    if (result != NULL) return result;
     bool text = is_json_media_type(type) || *type == 0 || media_type_starts_with(type, "text/") ||
                 media_type_starts_with(type, "application/xml") || media_type_starts_with(type, "application/yaml");
     result = text ? tn_text_n(bytes, length) : NULL;
@@ -60,7 +61,7 @@ static const char *error_code_for_status(int64_t status) {
 void answer_fail_task(tn_task task, const char *method, const char *path, tn_value end) {
     int64_t status = tn_get_int(end, "status", 0);
     tn_value body = answer_read_body(end),
-             json = tn.value->kind(body) == TN_STRING ? tn_retain(body) : tn.value->to_json(body);
+             json = tn.value->kind(body) == TN_STRING ? tn_retain(body) : tn_to_json(body);
     uint64_t length = 0;
     const char *words = tn_chars(json, &length);
     struct tn_text_buffer message = {.limit = EXCERPT_MAX + 8192};
@@ -70,7 +71,7 @@ void answer_fail_task(tn_task task, const char *method, const char *path, tn_val
     tn_text_append(&message, " ");
     tn_text_append(&message, path);
     tn_text_append(&message, number);
-    const char *location = tn_get_text(tn.value->get(end, "headers"), "location", "");
+    const char *location = tn_get_text(tn_get(end, "headers"), "location", "");
     if (status >= 300 && status <= 399 && *location != 0) {
         tn_text_append(&message, " with a redirect to ");
         tn_text_append_n(&message, location, strnlen(location, URL_SHOWN_MAX));
@@ -82,22 +83,22 @@ void answer_fail_task(tn_task task, const char *method, const char *path, tn_val
         tn_text_append_n(&message, words, cut);
         if (cut < length) tn_text_append(&message, "…");
     }
-    tn_builder *more = tn.value->builder();
-    const char *after = tn_get_text(tn.value->get(end, "headers"), "retry-after", "");
+    tn_builder *out = tn_builder_new();
+    const char *after = tn_get_text(tn_get(end, "headers"), "retry-after", "");
     char *rest;
     long long seconds = strtoll(after, &rest, 10);
-    tn.value->begin(more, TN_OBJECT);
-    tn_put_bool(more, "retryable", is_retryable_status(status));
+    tn.value->begin(out, TN_OBJECT);
+    tn_put_text(out, "code", error_code_for_status(status));
+    tn_put_take(out, "message", tn_text_lossy(tn_text_chars(&message), message.length));
+    tn_put_bool(out, "retryable", is_retryable_status(status));
     if (*after != 0 && *rest == 0 && seconds >= 0 && seconds <= 86400)
-        tn_put_int(more, "retry_after_ms", seconds * 1000);
-    tn_put_begin(more, "detail", TN_OBJECT);
-    tn_put_int(more, "status", status);
-    if (body != NULL) tn_put(more, "body", body);
-    tn.value->end(more);
-    tn.value->end(more);
-    tn_value error = tn.value->finish(more);
-    (void)tn.task->fail(task, error_code_for_status(status), tn_text_chars(&message), error);
-    tn_release(error);
+        tn_put_int(out, "retry_after_ms", seconds * 1000);
+    tn_put_begin(out, "detail", TN_OBJECT);
+    tn_put_int(out, "status", status);
+    if (body != NULL) tn_put(out, "body", body);
+    tn.value->end(out);
+    tn.value->end(out);
+    (void)tn_fail_take(task, tn_finish(out));
     tn_text_free(&message);
     tn_release(json);
     tn_release(body);

@@ -21,7 +21,7 @@ tn_value rest_basic_auth(const char *user, const char *password) {
 
 void rest_append_scalar(struct tn_text_buffer *text, tn_value value, bool percent, const char *keep) {
     uint64_t length;
-    tn_value json = tn.value->kind(value) == TN_STRING ? NULL : tn.value->to_json(value);
+    tn_value json = tn.value->kind(value) == TN_STRING ? NULL : tn_to_json(value);
     const char *chars = tn_chars(json != NULL ? json : value, &length);
     if (chars == NULL)
         text->status = TN_INVALID;

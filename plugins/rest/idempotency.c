@@ -28,7 +28,7 @@ bool headers_have(tn_value headers, const char *name) {
 }
 
 tn_value idempotency_key(tn_task task) {
-    tn_value context = tn.task->context(task), id = tn.value->get(context, "task_id");
+    tn_value context = tn_context(task), id = tn_get(context, "task_id");
     tn_value key = id != NULL ? tn_retain(id) : NULL;
     tn_release(context);
     return key;

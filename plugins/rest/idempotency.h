@@ -5,7 +5,7 @@
  * (draft-ietf-httpapi-idempotency-key-header). The value is sent without quotes, as the services expect that have the
  * header today.
  *
- *     tn_value name = tn.value->get(description, "idempotency_header"); // NULL, a name, or false
+ *     tn_value name = tn_get(description, "idempotency_header"); // NULL, a name, or false
  *     if (idempotency_applies(name, "POST")) set_header_take(idempotency_header_name(name), idempotency_key(task));
  */
 #ifndef TENON_PLUGINS_REST_IDEMPOTENCY_H

@@ -16,7 +16,7 @@ static void log_yaml_error(const char *path, const char *what, size_t line) {
         (void)snprintf(message, sizeof(message), "%s:%zu: %s", path, line, what);
     else
         (void)snprintf(message, sizeof(message), "%s: %s", path, what);
-    tn.core->log(tn.host, TN_LOG_ERROR, message);
+    tn_log(TN_LOG_ERROR, message);
 }
 
 struct yaml_reader {
@@ -41,18 +41,16 @@ static bool is_one_of_words(const char *text, const char *const *words) {
 /* Parses a number of the core schema: JSON's numbers, and 0x and 0o integers. Returns NULL if `text` is not one. */
 static tn_value parse_yaml_number(const char *text, size_t length) {
     char *end;
-    tn_value value = NULL;
     if (length > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'o')) {
         errno = 0;
         long long parsed = strtoll(text + 2, &end, text[1] == 'x' ? 16 : 8);
         return *end == 0 && errno == 0 && text[2] != '-' && text[2] != '+' ? tn_int(parsed) : NULL;
     }
     if (length > 0 && text[0] == '+') text++, length--;
-    if (length > 0 && tn.value->from_json(text, length, &value) == TN_OK) {
-        int32_t kind = tn.value->kind(value);
-        if (kind == TN_INT || kind == TN_DOUBLE) return value;
-        tn_release(value);
-    }
+    tn_value value = length > 0 ? tn_from_json(text, length) : NULL;
+    int32_t kind = tn.value->kind(value);
+    if (kind == TN_INT || kind == TN_DOUBLE) return value;
+    tn_release(value);
     return NULL;
 }
 
@@ -63,7 +61,7 @@ static tn_value make_yaml_scalar(const yaml_node_t *node) {
     const char *text = (const char *)node->data.scalar.value;
     size_t length = node->data.scalar.length;
     if (node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && strlen(text) == length) {
-        if (is_one_of_words(text, nulls)) return tn.value->make_null();
+        if (is_one_of_words(text, nulls)) return tn_null();
         if (is_one_of_words(text, trues)) return tn_bool(1);
         if (is_one_of_words(text, falses)) return tn_bool(0);
         tn_value parsed_number = parse_yaml_number(text, length);
@@ -78,11 +76,11 @@ static void yaml_reader_add_pairs(struct yaml_reader *yaml_reader, const yaml_no
     tn.value->begin(yaml_reader->out, TN_OBJECT);
     for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++) {
         const yaml_node_t *key = yaml_document_get_node(&yaml_reader->yaml, pair->key);
-        if (key->type != YAML_SCALAR_NODE || strlen((const char *)key->data.scalar.value) != key->data.scalar.length) {
+        if (key->type != YAML_SCALAR_NODE) {
             yaml_reader_fail(yaml_reader, "found a key that is not a string", key);
             break;
         }
-        tn.value->key(yaml_reader->out, (const char *)key->data.scalar.value);
+        tn.value->key(yaml_reader->out, (const char *)key->data.scalar.value, key->data.scalar.length);
         yaml_reader_add(yaml_reader, yaml_document_get_node(&yaml_reader->yaml, pair->value));
         if (yaml_reader->failed) break;
     }
@@ -116,9 +114,9 @@ static tn_value parse_yaml(const char *path, const char *text, size_t length) {
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
     if (yaml_parser_load(&parser, &yaml_reader.yaml)) {
         const yaml_node_t *root = yaml_document_get_root_node(&yaml_reader.yaml);
-        yaml_reader.out = tn.value->builder();
+        yaml_reader.out = tn_builder_new();
         if (root != NULL) yaml_reader_add(&yaml_reader, root);
-        value = tn.value->finish(yaml_reader.out);
+        value = tn_finish(yaml_reader.out);
         yaml_document_delete(&yaml_reader.yaml);
         if (value == NULL && !yaml_reader.failed)
             log_yaml_error(path, root == NULL ? "the file is empty" : "a key occurs twice in one mapping", 0);

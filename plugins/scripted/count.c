@@ -14,22 +14,22 @@ int64_t count_text_tokens(tn_value text) {
 }
 
 static int64_t count_json_tokens(tn_value value) {
-    tn_value json = tn.value->kind(value) == TN_STRING ? tn_retain(value) : tn.value->to_json(value);
+    tn_value json = tn.value->kind(value) == TN_STRING ? tn_retain(value) : tn_to_json(value);
     int64_t tokens = count_text_tokens(json);
     tn_release(json);
     return tokens;
 }
 
 int64_t count_message_tokens(tn_value message) {
-    tn_value content = tn.value->get(message, "content"), calls = tn_message_calls(message);
+    tn_value content = tn_get(message, "content"), calls = tn_message_calls(message);
     int64_t tokens = count_text_tokens(content);
     for (uint64_t i = 0, count = tn.value->count(content); i < count; i++) {
-        tn_value part = tn.value->at(content, i), text = tn.value->get(part, "text");
+        tn_value part = tn.value->at(content, i), text = tn_get(part, "text");
         tokens += tn.value->kind(text) == TN_STRING ? count_text_tokens(text) : TOKENS_PER_PART;
     }
     for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++) {
         tn_value call = tn.value->at(calls, i);
-        tokens += count_text_tokens(tn.value->get(call, "name")) + count_json_tokens(tn.value->get(call, "arguments"));
+        tokens += count_text_tokens(tn_get(call, "name")) + count_json_tokens(tn_get(call, "arguments"));
     }
     return tokens;
 }
@@ -43,7 +43,7 @@ int64_t count_tools_tokens(tn_value tools) {
 
 tn_value usage_build(int64_t input, int64_t output, tn_value given) {
     static const char *const members[] = {"input_tokens", "output_tokens", "total_tokens"};
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     input = tn_get_int(given, members[0], input);
     output = tn_get_int(given, members[1], output);
     tn.value->begin(builder, TN_OBJECT);
@@ -58,7 +58,7 @@ tn_value usage_build(int64_t input, int64_t output, tn_value given) {
         tn_put(builder, name, value);
     }
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* ---- Vectors ---- */
@@ -107,10 +107,10 @@ tn_value embedding_from_text(tn_value text, uint64_t dimensions) {
     embedding_count_trigrams(text, sums, dimensions);
     for (uint64_t i = 0; i < dimensions; i++) squares += sums[i] * sums[i];
     if (squares == 0) sums[0] = squares = 1; /* all terms cancelled out */
-    tn_builder *vector = tn.value->builder();
+    tn_builder *vector = tn_builder_new();
     tn.value->begin(vector, TN_ARRAY);
     for (uint64_t i = 0; i < dimensions; i++) tn_put_num(vector, NULL, sums[i] / sqrt(squares));
     tn.value->end(vector);
     tn.core->release(tn.host, sums);
-    return tn.value->finish(vector);
+    return tn_finish(vector);
 }

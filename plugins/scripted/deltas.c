@@ -45,14 +45,14 @@ static tn_value delta_build_take(const char *name, tn_value value) { return tn_b
 
 /* Returns the next delta of the content. At the end, returns NULL and sets *at_end. */
 static tn_value deltas_next_content(struct deltas *deltas, bool *at_end) {
-    tn_value content = tn.value->get(deltas->message, "content");
+    tn_value content = tn_get(deltas->message, "content");
     bool plain = tn.value->kind(content) == TN_STRING;
     for (uint64_t count = plain ? 1 : tn.value->count(content); deltas->part < count; deltas->part++) {
         tn_value part = plain ? content : tn.value->at(content, deltas->part);
         const char *type = plain ? "text" : tn_get_text(part, "type", "");
         bool reasoning = strcmp(type, "reasoning") == 0;
         uint64_t length = 0;
-        const char *text = tn_chars(plain ? part : tn.value->get(part, "text"), &length);
+        const char *text = tn_chars(plain ? part : tn_get(part, "text"), &length);
         /* A part that has more members than `type` and `text` is not split. */
         bool complete = !plain && tn.value->count(part) > 2;
         if (text != NULL && !complete && (reasoning || strcmp(type, "text") == 0)) {
@@ -72,25 +72,25 @@ static tn_value deltas_next_content(struct deltas *deltas, bool *at_end) {
 
 /* Returns a call's arguments as text, a new reference. */
 static tn_value deltas_arguments_text(tn_value call) {
-    tn_value arguments = tn.value->get(call, "arguments");
+    tn_value arguments = tn_get(call, "arguments");
     if (tn.value->kind(arguments) == TN_STRING) return tn_retain(arguments);
-    return arguments != NULL ? tn.value->to_json(arguments) : tn_text("{}");
+    return arguments != NULL ? tn_to_json(arguments) : tn_text("{}");
 }
 
 static tn_value delta_build_call(const struct deltas *deltas, tn_value call, tn_value piece) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_begin(builder, "tool_call_delta", TN_OBJECT);
     tn_put_int(builder, "index", (int64_t)deltas->call);
     if (piece == NULL) {
-        tn_put(builder, "id", tn.value->get(call, "id"));
-        tn_put(builder, "name", tn.value->get(call, "name"));
+        tn_put(builder, "id", tn_get(call, "id"));
+        tn_put(builder, "name", tn_get(call, "name"));
     } else {
         tn_put(builder, "arguments", piece);
     }
     tn.value->end(builder);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 static tn_value deltas_next_call(struct deltas *deltas, bool *at_end) {
@@ -136,7 +136,7 @@ tn_value deltas_next(struct deltas *deltas) {
 }
 
 bool deltas_are_complete(const struct deltas *deltas) {
-    tn_value content = tn.value->get(deltas->message, "content");
+    tn_value content = tn_get(deltas->message, "content");
     uint64_t parts = tn.value->kind(content) == TN_STRING ? 1 : tn.value->count(content);
     return deltas->done && deltas->part >= parts && deltas->call >= tn.value->count(tn_message_calls(deltas->message));
 }

@@ -68,19 +68,24 @@ static tn_value placeholders_replace_text(struct replacement *replacement, tn_va
     return text_value;
 }
 
-static void placeholders_replace_value(struct replacement *replacement, tn_builder *builder, const char *key,
-                                       tn_value value, int depth) {
+static void placeholders_replace_value(struct replacement *replacement, tn_builder *builder, tn_value value,
+                                       int depth) {
     int32_t kind = tn.value->kind(value);
     if (kind == TN_STRING) {
-        tn_put_take(builder, key, placeholders_replace_text(replacement, value));
+        tn_put_take(builder, NULL, placeholders_replace_text(replacement, value));
     } else if ((kind != TN_OBJECT && kind != TN_ARRAY) || depth == PLACEHOLDERS_DEPTH_MAX) {
-        tn_put(builder, key, value);
+        tn.value->add(builder, value);
     } else {
-        tn_put_begin(builder, key, kind);
+        tn.value->begin(builder, kind);
         for (uint64_t i = 0, count = tn.value->count(value); i < count && !replacement->failed; i++) {
             tn_value name = NULL, item = tn.value->at(value, i);
             if (kind == TN_OBJECT && tn.value->entry(value, i, &name, &item) != TN_OK) break;
-            placeholders_replace_value(replacement, builder, tn_chars(name, NULL), item, depth + 1);
+            if (name != NULL) {
+                uint64_t length = 0;
+                const char *key = tn_chars(name, &length);
+                tn.value->key(builder, key, length);
+            }
+            placeholders_replace_value(replacement, builder, item, depth + 1);
         }
         tn.value->end(builder);
     }
@@ -88,9 +93,9 @@ static void placeholders_replace_value(struct replacement *replacement, tn_build
 
 tn_value placeholders_replace(const struct placeholders *placeholders, tn_value value, bool *too_long) {
     struct replacement replacement = {.placeholders = placeholders};
-    tn_builder *builder = tn.value->builder();
-    placeholders_replace_value(&replacement, builder, NULL, value, 0);
-    tn_value result = tn.value->finish(builder);
+    tn_builder *builder = tn_builder_new();
+    placeholders_replace_value(&replacement, builder, value, 0);
+    tn_value result = tn_finish(builder);
     *too_long = replacement.too_long;
     if (!replacement.failed) return result;
     tn_release(result);

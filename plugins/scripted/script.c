@@ -23,25 +23,24 @@ static bool script_is_text(tn_value value) { return tn.value->kind(value) == TN_
 static tn_value script_message(tn_value given) {
     if (script_is_text(given)) return tn_message("ai", given);
     if (!script_is_object(given)) return NULL;
-    if (tn.value->get(given, "content") == NULL && tn.value->get(given, "tool_calls") == NULL) return NULL;
-    if (tn.value->get(given, "type") != NULL || tn.value->get(given, "role") != NULL) {
+    if (tn_get(given, "content") == NULL && tn_get(given, "tool_calls") == NULL) return NULL;
+    if (tn_get(given, "type") != NULL || tn_get(given, "role") != NULL) {
         return tn_message_is(given, "ai") ? tn_message_normal(given) : NULL;
     }
-    tn_value type = tn_text("ai"), typed = tn.value->set(given, "type", type);
+    tn_value typed = tn_set_take(tn_retain(given), "type", tn_text("ai"));
     tn_value message = typed != NULL ? tn_message_normal(typed) : NULL;
-    tn_release(type);
     tn_release(typed);
     return message;
 }
 
 /* Returns why the message is invalid, or NULL. */
 static const char *script_message_fault(tn_value message) {
-    tn_value calls = tn.value->get(message, "tool_calls"), content = tn.value->get(message, "content");
+    tn_value calls = tn_get(message, "tool_calls"), content = tn_get(message, "content");
     if (calls != NULL && tn.value->kind(calls) != TN_ARRAY) return "`tool_calls` must be a list of {name, arguments}";
     for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++)
-        if (!script_is_text(tn.value->get(tn.value->at(calls, i), "name"))) return "a tool call has no `name`";
+        if (!script_is_text(tn_get(tn.value->at(calls, i), "name"))) return "a tool call has no `name`";
     for (uint64_t i = 0, count = script_is_text(content) ? 0 : tn.value->count(content); i < count; i++)
-        if (!script_is_text(tn.value->get(tn.value->at(content, i), "type")))
+        if (!script_is_text(tn_get(tn.value->at(content, i), "type")))
             return "a part of its content has no `type`: \"text\", \"image\", \"reasoning\", …";
     return NULL;
 }
@@ -49,25 +48,23 @@ static const char *script_message_fault(tn_value message) {
 /* Returns why {message, usage, …} is invalid, or NULL. */
 static const char *script_reply_fault(tn_value given) {
     static const char *const known[] = {"message", "usage", "finish_reason", "delay_ms", "error"};
-    tn_value key, value, error = tn.value->get(given, "error"), usage = tn.value->get(given, "usage");
+    tn_value key, value, error = tn_get(given, "error"), usage = tn_get(given, "usage");
     for (uint64_t i = 0; tn.value->entry(given, i, &key, &value) == TN_OK; i++) {
         bool found = false;
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
             found = found || strcmp(tn_chars(key, NULL), known[k]) == 0;
         if (!found) return "a reply may have only `message`, `usage`, `finish_reason`, `delay_ms` and `error`";
     }
-    if (error != NULL && !script_is_text(tn.value->get(error, "code")))
-        return "`error` needs a `code`, such as RATE_LIMITED";
+    if (error != NULL && !script_is_text(tn_get(error, "code"))) return "`error` needs a `code`, such as RATE_LIMITED";
     if (usage != NULL && !script_is_object(usage)) return "`usage` must be an object such as {input_tokens: 3}";
     return NULL;
 }
 
 /* Returns one reply in the form of script.h. NULL if it is malformed; *fault is the reason. */
 static tn_value script_reply(tn_value given, const char **fault) {
-    bool wrapped = script_is_object(given) && tn.value->get(given, "type") == NULL &&
-                   tn.value->get(given, "role") == NULL &&
-                   (tn.value->get(given, "message") != NULL || tn.value->get(given, "error") != NULL);
-    tn_value written = wrapped ? tn.value->get(given, "message") : given, message = NULL;
+    bool wrapped = script_is_object(given) && tn_get(given, "type") == NULL && tn_get(given, "role") == NULL &&
+                   (tn_get(given, "message") != NULL || tn_get(given, "error") != NULL);
+    tn_value written = wrapped ? tn_get(given, "message") : given, message = NULL;
     *fault = wrapped ? script_reply_fault(given) : NULL;
     if (*fault != NULL) return NULL;
     if (written != NULL) {
@@ -78,16 +75,16 @@ static tn_value script_reply(tn_value given, const char **fault) {
     }
     tn_value reply = NULL;
     if (*fault == NULL) {
-        tn_builder *builder = tn.value->builder();
+        tn_builder *builder = tn_builder_new();
         tn.value->begin(builder, TN_OBJECT);
         if (message != NULL) tn_put(builder, "message", message);
         for (uint64_t i = 0, count = wrapped ? tn.value->count(given) : 0; i < count; i++) {
             tn_value key, value;
             if (tn.value->entry(given, i, &key, &value) != TN_OK) break;
-            if (strcmp(tn_chars(key, NULL), "message") != 0) tn_put(builder, tn_chars(key, NULL), value);
+            if (strcmp(tn_chars(key, NULL), "message") != 0) tn_put_key(builder, key, value);
         }
         tn.value->end(builder);
-        reply = tn.value->finish(builder);
+        reply = tn_finish(builder);
     }
     tn_release(message);
     return reply;
@@ -100,7 +97,7 @@ static int32_t script_read_replies(struct script *script, tn_value given, char r
                        (unsigned long long)count, SCRIPT_REPLIES_MAX);
         return TN_LIMIT;
     }
-    tn_builder *list = tn.value->builder();
+    tn_builder *list = tn_builder_new();
     const char *fault = NULL;
     tn.value->begin(list, TN_ARRAY);
     for (uint64_t i = 0; i < count && fault == NULL; i++) {
@@ -108,7 +105,7 @@ static int32_t script_read_replies(struct script *script, tn_value given, char r
         if (fault != NULL)
             (void)snprintf(reason, SCRIPT_REASON_MAX, "replies[%llu], %s: %s", (unsigned long long)i,
                            tn_kind_name(tn.value->at(given, i)), fault);
-        if (tn.value->get(reply, "error") == NULL) script->successes++;
+        if (tn_get(reply, "error") == NULL) script->successes++;
         tn_put_take(list, NULL, reply);
     }
     if (count == 0) { /* the default reply: the text of the last user's message */
@@ -118,7 +115,7 @@ static int32_t script_read_replies(struct script *script, tn_value given, char r
         script->successes = 1;
     }
     tn.value->end(list);
-    script->replies = tn.value->finish(list);
+    script->replies = tn_finish(list);
     if (fault != NULL) return TN_INVALID;
     return script->replies != NULL ? TN_OK : TN_NO_MEMORY;
 }
@@ -145,7 +142,7 @@ static int32_t script_read_pattern(struct rule *rule, const char *text, uint64_t
 
 static int32_t script_read_rule(struct rule *rule, tn_value given, uint64_t index, char reason[SCRIPT_REASON_MAX]) {
     uint64_t length = 0;
-    const char *fault = NULL, *matches = tn_chars(tn.value->get(given, "matches"), &length);
+    const char *fault = NULL, *matches = tn_chars(tn_get(given, "matches"), &length);
     const char *in = tn_get_text(given, "in", "user");
     rule->contains = tn_get_text(given, "contains", NULL);
     rule->last = strcmp(in, "last") == 0;
@@ -154,7 +151,7 @@ static int32_t script_read_rule(struct rule *rule, tn_value given, uint64_t inde
     else if (!rule->last && strcmp(in, "user") != 0)
         fault = "`in` must be \"user\" (the last user's message) or \"last\" (the last message)";
     else
-        rule->reply = script_reply(tn.value->get(given, "reply"), &fault);
+        rule->reply = script_reply(tn_get(given, "reply"), &fault);
     if (fault != NULL) {
         (void)snprintf(reason, SCRIPT_REASON_MAX, "rules[%llu]: %s", (unsigned long long)index, fault);
         return TN_INVALID;
@@ -192,7 +189,7 @@ static int32_t script_read_rules(struct script *script, tn_value given, char rea
 /* Reads one JSON reply per line, ignoring blank lines. Returns NULL and the reason if it fails. */
 static tn_value script_read_lines(const char *text, uint64_t length, char reason[SCRIPT_REASON_MAX]) {
     const char *at = text, *end = text + length;
-    tn_builder *list = tn.value->builder();
+    tn_builder *list = tn_builder_new();
     bool ok = true;
     tn.value->begin(list, TN_ARRAY);
     for (unsigned line = 1; at < end && ok; line++) {
@@ -200,8 +197,8 @@ static tn_value script_read_lines(const char *text, uint64_t length, char reason
         if (stop == NULL) stop = end;
         bool blank = true;
         for (const char *c = at; c < stop; c++) blank = blank && strchr(" \t\r", *c) != NULL;
-        tn_value reply = NULL;
-        if (!blank && tn.value->from_json(at, (uint64_t)(stop - at), &reply) != TN_OK) {
+        tn_value reply = blank ? NULL : tn_from_json(at, (uint64_t)(stop - at));
+        if (!blank && reply == NULL) {
             (void)snprintf(
                 reason, SCRIPT_REASON_MAX,
                 "script: line %u is not JSON; expected a list of replies, {replies, rules}, or one reply per "
@@ -213,7 +210,7 @@ static tn_value script_read_lines(const char *text, uint64_t length, char reason
         at = stop < end ? stop + 1 : end;
     }
     tn.value->end(list);
-    tn_value replies = tn.value->finish(list);
+    tn_value replies = tn_finish(list);
     if (ok) return replies;
     tn_release(replies);
     return NULL;
@@ -222,17 +219,17 @@ static tn_value script_read_lines(const char *text, uint64_t length, char reason
 /* Returns {replies, rules} from the configuration or the script. NULL and the reason if it fails. */
 static tn_value script_read_source(tn_value config, char reason[SCRIPT_REASON_MAX]) {
     uint64_t length = 0;
-    const char *text = tn_chars(tn.value->get(config, "script"), &length);
+    const char *text = tn_chars(tn_get(config, "script"), &length);
     tn_value read = NULL;
     if (text == NULL) return tn_retain(config);
-    if (tn.value->get(config, "replies") != NULL) {
+    if (tn_get(config, "replies") != NULL) {
         (void)snprintf(reason, SCRIPT_REASON_MAX, "`replies` and `script` are both set; remove one of them");
         return NULL;
     }
-    if (tn.value->from_json(text, length, &read) != TN_OK) read = script_read_lines(text, length, reason);
+    read = tn_from_json(text, length);
+    if (read == NULL) read = script_read_lines(text, length, reason);
     if (read == NULL) return NULL;
-    bool list = tn.value->kind(read) == TN_ARRAY,
-         complete = script_is_object(read) && tn.value->get(read, "replies") != NULL;
+    bool list = tn.value->kind(read) == TN_ARRAY, complete = script_is_object(read) && tn_get(read, "replies") != NULL;
     if (script_is_text(read) || (script_is_object(read) && !complete)) { /* a single line is one reply */
         read = tn_build("[V]", read);
         list = true;
@@ -244,20 +241,18 @@ static tn_value script_read_source(tn_value config, char reason[SCRIPT_REASON_MA
         return NULL;
     }
     if (complete) return read;
-    tn_value source = read != NULL ? tn.value->set(config, "replies", read) : NULL;
-    tn_release(read);
-    return source;
+    return tn_set_take(tn_retain(config), "replies", read);
 }
 
 int32_t script_init(struct script *script, tn_value config, char reason[SCRIPT_REASON_MAX]) {
     int32_t cycle = 1;
-    (void)tn.value->as_bool(tn.value->get(config, "cycle"), &cycle);
+    (void)tn.value->as_bool(tn_get(config, "cycle"), &cycle);
     *script = (struct script){.cycle = cycle != 0, .by_calls = strcmp(tn_get_text(config, "by", ""), "calls") == 0};
     reason[0] = '\0';
     script->source = script_read_source(config, reason);
     int32_t status = script->source != NULL ? TN_OK : reason[0] != '\0' ? TN_INVALID : TN_NO_MEMORY;
-    if (status == TN_OK) status = script_read_replies(script, tn.value->get(script->source, "replies"), reason);
-    if (status == TN_OK) status = script_read_rules(script, tn.value->get(script->source, "rules"), reason);
+    if (status == TN_OK) status = script_read_replies(script, tn_get(script->source, "replies"), reason);
+    if (status == TN_OK) status = script_read_rules(script, tn_get(script->source, "rules"), reason);
     if (status != TN_OK) script_finish(script);
     return status;
 }
@@ -288,7 +283,7 @@ static bool rule_matches(const struct rule *rule, const struct script_turn *turn
 }
 
 static bool script_reply_is_error(const struct script *script, uint64_t index) {
-    return tn.value->get(tn.value->at(script->replies, index), "error") != NULL;
+    return tn_get(tn.value->at(script->replies, index), "error") != NULL;
 }
 
 /* Returns the index of the n-th reply without an error. */

@@ -5,7 +5,7 @@
  * error?} with a message or an error or both. The message is in the form of <tenon/message.h>.
  *
  *     char reason[SCRIPT_REASON_MAX];
- *     if (script_init(&script, config, reason) != TN_OK) return tn.task->refuse(binder, "INVALID_CONFIG", reason);
+ *     if (script_init(&script, config, reason) != TN_OK) return tn_refuse("INVALID_CONFIG", reason);
  *     struct script_turn turn = {.messages = messages, .attempt = 1};
  *     tn_value reply = script_choose(&script, &turn);     // borrowed; NULL: no replies left
  *     script_finish(&script);

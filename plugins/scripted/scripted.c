@@ -59,18 +59,11 @@ static bool error_code_is_retryable(const char *code) {
 static int32_t answer_fail(tn_task task, tn_value error) {
     const char *code = tn_get_text(error, "code", "ERROR");
     int32_t retryable = error_code_is_retryable(code);
-    (void)tn.value->as_bool(tn.value->get(error, "retryable"), &retryable);
-    tn_value after = tn.value->get(error, "retry_after_ms"), detail = tn.value->get(error, "detail");
-    tn_builder *more = tn.value->builder();
-    tn.value->begin(more, TN_OBJECT);
-    tn_put_bool(more, "retryable", retryable);
-    if (after != NULL) tn_put(more, "retry_after_ms", after);
-    if (detail != NULL) tn_put(more, "detail", detail);
-    tn.value->end(more);
-    tn_value built = tn.value->finish(more);
-    (void)tn.task->fail(task, code, tn_get_text(error, "message", "the script's error for this call"), built);
-    tn_release(built);
-    return TN_FAILED;
+    (void)tn.value->as_bool(tn_get(error, "retryable"), &retryable);
+    tn_value after = tn_get(error, "retry_after_ms"), detail = tn_get(error, "detail");
+    const char *message = tn_get_text(error, "message", "the script's error for this call");
+    return tn_fail_take(task, tn_build("{s:s,s:s,s:b,s:v*,s:v*}", "code", code, "message", message, "retryable",
+                                       retryable, "retry_after_ms", after, "detail", detail));
 }
 
 /* Ends the task. The answer is freed first, because the host may then destroy its owner. */
@@ -98,7 +91,7 @@ static void answer_resume(void *argument);
 /* Starts the delay before the next delta. Returns true if the answer is delayed, or has ended with an error. */
 static bool answer_start_delay(struct answer *answer) {
     if (answer->delay_ms == 0) return false;
-    answer->post = tn.core->post(tn.host, answer->delay_ms, answer_resume, answer);
+    answer->post = tn_post(answer->delay_ms, answer_resume, answer);
     if (answer->post != 0) return true;
     answer_end(answer, TN_NO_MEMORY);
     return true;
@@ -144,7 +137,7 @@ static tn_value normalise_messages(tn_task task, tn_value messages) {
         (void)tn_fail(task, "INVALID_REQUEST", message);
         return NULL;
     }
-    tn_builder *list = tn.value->builder();
+    tn_builder *list = tn_builder_new();
     bool ok = true;
     tn.value->begin(list, TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(messages); i < count && ok; i++) {
@@ -159,7 +152,7 @@ static tn_value normalise_messages(tn_task task, tn_value messages) {
                 (unsigned long long)i, tn_kind_name(tn.value->at(messages, i)));
     }
     tn.value->end(list);
-    tn_value result = tn.value->finish(list);
+    tn_value result = tn_finish(list);
     if (ok && result != NULL) return result;
     (void)tn_fail(task, ok ? "NO_MEMORY" : "INVALID_REQUEST", ok ? "not enough memory for the messages" : message);
     tn_release(result);
@@ -168,7 +161,7 @@ static tn_value normalise_messages(tn_task task, tn_value messages) {
 
 static void script_turn_init(struct script_turn *turn, const struct scripted *scripted, tn_task task,
                              tn_value messages) {
-    tn_value context = tn.task->context(task), user = NULL, last = NULL;
+    tn_value context = tn_context(task), user = NULL, last = NULL;
     int64_t ai = 0;
     for (uint64_t i = 0, count = tn.value->count(messages); i < count; i++) {
         last = tn.value->at(messages, i);
@@ -178,8 +171,8 @@ static void script_turn_init(struct script_turn *turn, const struct scripted *sc
     *turn = (struct script_turn){.messages = messages,
                                  .number = scripted->script.by_calls ? scripted->calls : ai,
                                  .attempt = tn_get_int(context, "attempt", 1),
-                                 .input = tn_content_text(tn.value->get(user, "content")),
-                                 .last = tn_content_text(tn.value->get(last, "content"))};
+                                 .input = tn_content_text(tn_get(user, "content")),
+                                 .last = tn_content_text(tn_get(last, "content"))};
     if (turn->attempt < 1) turn->attempt = 1;
     tn_release(context);
 }
@@ -194,7 +187,7 @@ static tn_value message_replace_placeholders(const struct scripted *scripted, co
                                              tn_value message, bool *too_long) {
     *too_long = false;
     if (!scripted->templates) return tn_retain(message);
-    tn_value number = tn_int(turn->number + 1), call = tn.value->to_json(number);
+    tn_value number = tn_int(turn->number + 1), call = tn_to_json(number);
     struct placeholders placeholders = {turn->input, turn->last, call, scripted->model};
     tn_value filled = placeholders_replace(&placeholders, message, too_long);
     tn_release(number);
@@ -212,29 +205,27 @@ static bool is_computed_member(const char *name) {
 /* Returns the message with the model's name, finish_reason and an id for every call, but without `usage`. */
 static tn_value complete_message(const struct scripted *scripted, tn_value message, int64_t number,
                                  const char *finish) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn_value calls = tn_message_calls(message);
     tn.value->begin(builder, TN_OBJECT);
     for (uint64_t i = 0, count = tn.value->count(message); i < count; i++) {
         tn_value key, value;
         if (tn.value->entry(message, i, &key, &value) != TN_OK) break;
-        if (!is_computed_member(tn_chars(key, NULL))) tn_put(builder, tn_chars(key, NULL), value);
+        if (!is_computed_member(tn_chars(key, NULL))) tn_put_key(builder, key, value);
     }
     if (calls != NULL) tn_put_begin(builder, "tool_calls", TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++) {
         tn_value call = tn.value->at(calls, i);
         char id[64];
         (void)snprintf(id, sizeof id, "call_%lld_%llu", (long long)number + 1, (unsigned long long)i + 1);
-        tn_value text = tn_text(id);
-        bool has_id = tn.value->kind(tn.value->get(call, "id")) == TN_STRING;
-        tn_put_take(builder, NULL, has_id ? tn_retain(call) : tn.value->set(call, "id", text));
-        tn_release(text);
+        bool has_id = tn.value->kind(tn_get(call, "id")) == TN_STRING;
+        tn_put_take(builder, NULL, has_id ? tn_retain(call) : tn_set_take(tn_retain(call), "id", tn_text(id)));
     }
     if (calls != NULL) tn.value->end(builder);
     tn_put(builder, "model", scripted->model);
     tn_put_text(builder, "finish_reason", finish);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 static tn_value scripted_result(tn_value message, tn_value usage, const char *finish) {
@@ -251,8 +242,8 @@ static int64_t count_input_tokens(tn_value messages, tn_value tools) {
 /* Prepares the answer. Returns TN_LIMIT if a text is too long, or another failure if allocation fails. */
 static int32_t answer_prepare(struct answer *answer, const struct script_turn *turn, tn_value reply, tn_value tools) {
     const struct scripted *scripted = answer->owner;
-    tn_value written = tn.value->get(reply, "message"), error = tn.value->get(reply, "error");
-    tn_value given = tn.value->get(reply, "usage"), filled = NULL, message = NULL, usage = NULL;
+    tn_value written = tn_get(reply, "message"), error = tn_get(reply, "error");
+    tn_value given = tn_get(reply, "usage"), filled = NULL, message = NULL, usage = NULL;
     bool too_long = false;
     if (written == NULL) {
         answer->error = tn_retain(error);
@@ -265,9 +256,7 @@ static int32_t answer_prepare(struct answer *answer, const struct script_turn *t
     if (filled != NULL) message = complete_message(scripted, filled, turn->number, finish);
     if (message != NULL)
         usage = usage_build(count_input_tokens(turn->messages, tools), count_message_tokens(message), given);
-    tn_value with_usage = usage != NULL ? tn.value->set(message, "usage", usage) : NULL;
-    tn_release(message);
-    message = with_usage;
+    message = tn_set_take(message, "usage", tn_retain(usage));
     if (message != NULL) {
         answer->error = tn_retain(error);
         if (error == NULL) answer->result = scripted_result(message, usage, finish);
@@ -289,7 +278,7 @@ static int32_t fail_replies_used_up(tn_task task, const struct scripted *scripte
 }
 
 static int32_t scripted_chat(struct scripted *scripted, tn_task task, tn_value input) {
-    tn_value messages = normalise_messages(task, tn.value->get(input, "messages"));
+    tn_value messages = normalise_messages(task, tn_get(input, "messages"));
     if (messages == NULL) return TN_FAILED;
     struct script_turn turn;
     script_turn_init(&turn, scripted, task, messages);
@@ -300,7 +289,7 @@ static int32_t scripted_chat(struct scripted *scripted, tn_task task, tn_value i
     if (answer != NULL) {
         *answer = (struct answer){.next = scripted->open, .owner = scripted, .task = task};
         scripted->open = answer;
-        status = answer_prepare(answer, &turn, reply, tn.value->get(input, "tools"));
+        status = answer_prepare(answer, &turn, reply, tn_get(input, "tools"));
         if (status != TN_OK) {
             answer_unlink(answer);
             answer_free(answer);
@@ -324,7 +313,7 @@ static int32_t scripted_chat(struct scripted *scripted, tn_task task, tn_value i
 /* ---- Embeddings ---- */
 
 static int32_t scripted_embed(const struct scripted *scripted, tn_task task, tn_value input) {
-    tn_value texts = tn.value->get(input, "embed"), options = tn.value->get(input, "options");
+    tn_value texts = tn_get(input, "embed"), options = tn_get(input, "options");
     int64_t dimensions = tn_get_int(options, "dimensions", (int64_t)scripted->dimensions), tokens = 0;
     uint64_t count = tn.value->count(texts);
     char message[160];
@@ -337,7 +326,7 @@ static int32_t scripted_embed(const struct scripted *scripted, tn_task task, tn_
             (unsigned long long)count, (long long)dimensions, EMBED_TEXTS_MAX, DIMENSIONS_MAX, EMBED_NUMBERS_MAX);
         return tn_fail(task, "INVALID_REQUEST", message);
     }
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     bool ok = true;
     tn.value->begin(builder, TN_OBJECT);
     tn_put_begin(builder, "embeddings", TN_ARRAY);
@@ -351,7 +340,7 @@ static int32_t scripted_embed(const struct scripted *scripted, tn_task task, tn_
     tn.value->end(builder);
     tn_put_take(builder, "usage", usage_build(tokens, 0, NULL));
     tn.value->end(builder);
-    tn_value result = tn.value->finish(builder);
+    tn_value result = tn_finish(builder);
     if (ok) return tn_done_take(task, result);
     tn_release(result);
     return tn_fail(task, "INVALID_REQUEST", "`embed` must be a list of texts; found another value in it");
@@ -360,11 +349,12 @@ static int32_t scripted_embed(const struct scripted *scripted, tn_task task, tn_
 /* ---- The component ---- */
 
 static int32_t scripted_create(tn_value config, tn_binder *binder, void **self) {
+    (void)binder;
     char reason[SCRIPT_REASON_MAX];
     int32_t templates = 1;
     struct scripted *scripted = tn.core->alloc(tn.host, sizeof *scripted);
     if (scripted == NULL) return TN_NO_MEMORY;
-    (void)tn.value->as_bool(tn.value->get(config, "templates"), &templates);
+    (void)tn.value->as_bool(tn_get(config, "templates"), &templates);
     int64_t chunk = tn_get_int(config, "chunk", 16), delay_ms = tn_get_int(config, "delay_ms", 0);
     int64_t dimensions = tn_get_int(config, "dimensions", 64);
     *scripted = (struct scripted){.chunk = chunk > 0 ? (uint64_t)chunk : 1,
@@ -378,11 +368,11 @@ static int32_t scripted_create(tn_value config, tn_binder *binder, void **self) 
         return TN_OK;
     }
     tn.core->release(tn.host, scripted);
-    return status == TN_NO_MEMORY ? status : tn.task->refuse(binder, "INVALID_CONFIG", reason);
+    return status == TN_NO_MEMORY ? status : tn_refuse("INVALID_CONFIG", reason);
 }
 
 static int32_t scripted_start(void *self, tn_task task, tn_value input) {
-    if (tn.value->get(input, "embed") != NULL) return scripted_embed(self, task, input);
+    if (tn_get(input, "embed") != NULL) return scripted_embed(self, task, input);
     return scripted_chat(self, task, input);
 }
 

@@ -142,7 +142,7 @@ static unsigned char *make_signature(EVP_PKEY *key, const char *text, uint64_t l
 
 /* Returns "header.claims" with space for a signature of `more` bytes; *end is the end of the text. */
 static char *make_signing_input(tn_value header, tn_value claims, uint64_t more, char **end) {
-    tn_value first = tn.value->to_json(header), second = tn.value->to_json(claims);
+    tn_value first = tn_to_json(header), second = tn_to_json(claims);
     uint64_t a = 0, b = 0;
     const char *head = tn_chars(first, &a), *body = tn_chars(second, &b);
     char *text = head != NULL && body != NULL ? tn.core->alloc(tn.host, (a + b + more) / 3 * 4 + 16) : NULL;

@@ -178,12 +178,12 @@ tn_value database_read_value(tn_store *store, sqlite3_stmt *statement, int json,
     if (sqlite3_column_type(statement, json) == SQLITE_NULL) {
         const void *data = sqlite3_column_blob(statement, bytes);
         *size = (uint64_t)sqlite3_column_bytes(statement, bytes);
-        *out = tn.value->make_bytes(data != NULL ? data : "", *size);
+        *out = tn_bytes(data != NULL ? data : "", *size);
         return *out != NULL ? NULL : failure_memory();
     }
     struct text text = database_column_text(statement, json);
     *size = text.length;
-    return tn.value->from_json(text.data, text.length, out) == TN_OK
+    return tn.value->from_json(tn.host, text.data, text.length, out, NULL) == TN_OK
                ? NULL
                : database_damaged(store, "a record's value is not JSON");
 }

@@ -197,7 +197,7 @@ static bool narrow_in(const struct narrowing *narrowing, const struct condition 
     }
     if (!narrow_add_member(narrowing, condition)) return false;
     /* One parameter for any number of values, so that the statement can be cached. */
-    tn_value json = tn.value->to_json(list);
+    tn_value json = tn_to_json(list);
     struct text text = text_from_value(json);
     char *copy = tn_arena_alloc(sql->arena, text.length + 1);
     sql->failed |= copy == NULL;

@@ -223,7 +223,8 @@ static bool sql_read_json(sqlite3_context *context, sqlite3_value *column, tn_va
     *out = NULL;
     if (sqlite3_value_type(column) == SQLITE_NULL) return true;
     const char *text = (const char *)sqlite3_value_text(column);
-    if (text != NULL && tn.value->from_json(text, (uint64_t)sqlite3_value_bytes(column), out) == TN_OK) return true;
+    if (text != NULL && tn.value->from_json(tn.host, text, (uint64_t)sqlite3_value_bytes(column), out, NULL) == TN_OK)
+        return true;
     sqlite3_result_error(context, "a record's value is not JSON", -1);
     sqlite3_result_error_code(context, SQLITE_CORRUPT);
     return false;
@@ -260,7 +261,7 @@ static void sql_tn_member(sqlite3_context *context, int count, sqlite3_value **a
     } else if (kind == TN_DOUBLE && tn.value->as_double(found, &real) == TN_OK) {
         sqlite3_result_double(context, real);
     } else if (kind > TN_NULL) {
-        tn_value text = kind == TN_STRING ? tn_retain(found) : tn.value->to_json(found);
+        tn_value text = kind == TN_STRING ? tn_retain(found) : tn_to_json(found);
         struct text chars = text_from_value(text);
         sqlite3_result_text64(context, chars.data, chars.length, SQLITE_TRANSIENT, SQLITE_UTF8);
         tn_release(text);

@@ -18,7 +18,7 @@ static const char *const own_options[] = {"sync", "busy_ms", "max_bytes", "read_
 static const char *const sync_modes[] = {"normal", "full", "off", NULL};
 
 static tn_value sqlite_read_number(tn_value options, const char *name, int64_t least, int64_t most, int64_t *out) {
-    tn_value found = tn.value->get(options, name);
+    tn_value found = tn_get(options, name);
     int32_t kind = tn.value->kind(found);
     int64_t number = 0;
     if (kind == TN_NONE || kind == TN_NULL) return NULL;
@@ -31,7 +31,7 @@ static tn_value sqlite_read_number(tn_value options, const char *name, int64_t l
 }
 
 static tn_value sqlite_read_sync(tn_value options, const char **out) {
-    tn_value found = tn.value->get(options, "sync");
+    tn_value found = tn_get(options, "sync");
     int32_t kind = tn.value->kind(found);
     struct text text = text_from_value(found);
     struct excerpt excerpt;
@@ -46,7 +46,7 @@ static tn_value sqlite_read_sync(tn_value options, const char **out) {
 }
 
 static tn_value sqlite_read_options(tn_store *store, tn_value options) {
-    tn_value read_only = tn.value->get(options, "read_only");
+    tn_value read_only = tn_get(options, "read_only");
     int32_t truth = 0, kind = tn.value->kind(read_only);
     struct text path;
     store->busy_ms = BUSY_MS;
@@ -96,7 +96,7 @@ static int32_t sqlite_store_open(void *self, tn_value options, tn_store **out, t
     if (why == NULL) why = sqlite_connect(store);
     if (why == NULL) why = sql_register_functions(store);
     if (why == NULL) why = schema_open(store);
-    if (why == NULL) why = schema_create_indexes(store, tn.value->get(options, "indexes"));
+    if (why == NULL) why = schema_create_indexes(store, tn_get(options, "indexes"));
     if (why == NULL)
         *out = store;
     else
@@ -138,13 +138,13 @@ static int32_t sqlite_maintain(tn_store *store, tn_value *result, tn_value *erro
 }
 
 static const void *sqlite_get_interface(void *self, const char *id) {
-    static const tn_store_draft store = {
-        sizeof store, 0, sqlite_store_open, sqlite_store_close, sqlite_commit, sqlite_query, sqlite_maintain};
+    static const tn_store_draft store = {sizeof store,  sqlite_store_open, sqlite_store_close,
+                                         sqlite_commit, sqlite_query,      sqlite_maintain};
     (void)self;
     return strcmp(id, TN_STORE_DRAFT) == 0 ? &store : NULL;
 }
 
 TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
-    static const tn_plugin plugin = {sizeof plugin, 0, NULL, sqlite_get_interface};
+    static const tn_plugin plugin = {sizeof plugin, NULL, sqlite_get_interface};
     return backend_plugin_entry(host, &plugin);
 }

@@ -4,6 +4,7 @@
  * It uses no model and no regular expressions. Each search of a text is one pass, except that `json` tries a limited
  * number of positions. So the time is linear in the length.
  */
+#include <tenon/util/build.h>
 #include <tenon/util/text.h>
 
 struct search {
@@ -87,11 +88,9 @@ static void extract_find_numbers(struct search *search) {
         if (search->end - at > 1 && *at == '.' && extract_is_digit(at[1]))
             for (at++; at < search->end && extract_is_digit(*at);) at++;
         /* JSON has no leading zeros: such digits are an identifier, not a number. */
-        tn_value number = NULL;
-        if (tn.value->from_json(from, (uint64_t)(at - from), &number) == TN_OK) {
-            if (search->remaining-- > 0) tn_put(search->out, NULL, number);
-            tn_release(number);
-        }
+        tn_value number = tn_from_json(from, (uint64_t)(at - from));
+        if (number != NULL && search->remaining-- > 0) tn_put(search->out, NULL, number);
+        tn_release(number);
     }
 }
 
@@ -184,15 +183,14 @@ static const char *extract_json_end(const char *at, const char *end) {
 /* Returns the first JSON value in a text, a new reference. NULL if there is none. */
 static tn_value extract_find_json(const char *text, uint64_t length) {
     const char *end = text + length;
-    tn_value value = NULL;
-    if (tn.value->from_json(text, length, &value) == TN_OK) return value;
-    for (int tries = 0; text < end && tries < JSON_TRIES_MAX; text++) {
+    tn_value value = tn_from_json(text, length);
+    for (int tries = 0; value == NULL && text < end && tries < JSON_TRIES_MAX; text++) {
         if (*text != '{' && *text != '[') continue;
         const char *stop = extract_json_end(text, end);
         tries++;
-        if (stop != NULL && tn.value->from_json(text, (uint64_t)(stop - text), &value) == TN_OK) return value;
+        if (stop != NULL) value = tn_from_json(text, (uint64_t)(stop - text));
     }
-    return NULL;
+    return value;
 }
 
 /* ---- Paths ---- */
@@ -221,7 +219,7 @@ static tn_value extract_pointer_lookup(tn_value value, const char *pointer) {
                 index = index * 10 + (uint64_t)(name[digits] - '0');
             value = digits > 0 && name[digits] == '\0' ? tn.value->at(value, index) : NULL;
         } else {
-            value = tn.value->get(value, name);
+            value = tn_get(value, name);
         }
     }
     return value;
@@ -233,15 +231,15 @@ static int32_t extract_paths(tn_task task, tn_value from, tn_value paths) {
     tn_value data = text != NULL ? extract_find_json(text, length) : tn_retain(from), key, path;
     if (data == NULL)
         return tn_fail(task, "PARSE", "`from` is a text without JSON; `paths` need data: use `what` instead");
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     for (uint64_t i = 0; tn.value->entry(paths, i, &key, &path) == TN_OK; i++) {
         tn_value value = extract_pointer_lookup(data, tn_chars(path, NULL));
-        tn_put_take(out, tn_chars(key, NULL), value != NULL ? tn_retain(value) : tn.value->make_null());
+        tn_put_key_take(out, key, value != NULL ? tn_retain(value) : tn_null());
     }
     tn.value->end(out);
     tn_release(data);
-    return tn_done_take(task, tn.value->finish(out));
+    return tn_done_take(task, tn_finish(out));
 }
 
 /* ---- The tool ---- */
@@ -262,7 +260,7 @@ static int32_t extract_create(tn_value config, tn_binder *binder, void **self) {
 }
 
 static int32_t extract_start(void *self, tn_task task, tn_value input) {
-    tn_value from = tn.value->get(input, "from"), paths = tn.value->get(input, "paths");
+    tn_value from = tn_get(input, "from"), paths = tn_get(input, "paths");
     const char *what = tn_get_text(input, "what", "");
     uint64_t length = 0;
     const char *text = tn_chars(from, &length);
@@ -276,15 +274,15 @@ static int32_t extract_start(void *self, tn_task task, tn_value input) {
     }
     if (strcmp(what, "json") == 0) {
         tn_value value = extract_find_json(text, length);
-        return tn_done_take(task, value != NULL ? value : tn.value->make_null());
+        return tn_done_take(task, value != NULL ? value : tn_null());
     }
     for (size_t i = 0; i < sizeof searches / sizeof *searches; i++) {
         if (strcmp(searches[i].what, what) != 0) continue;
-        struct search search = {text, text + length, tn.value->builder(), tn_get_int(input, "limit", 1000)};
+        struct search search = {text, text + length, tn_builder_new(), tn_get_int(input, "limit", 1000)};
         tn.value->begin(search.out, TN_ARRAY);
         searches[i].find(&search);
         tn.value->end(search.out);
-        return tn_done_take(task, tn.value->finish(search.out));
+        return tn_done_take(task, tn_finish(search.out));
     }
     return tn_fail(task, "INVALID_INPUT", "`what` or `paths` is missing; expected one of them");
 }

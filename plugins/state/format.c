@@ -4,6 +4,7 @@
  * A simple value is on the line of its name; lists and objects are indented below the name. A list of objects with the
  * same members becomes a table. Text beyond `max_bytes` is left out, and the output says so.
  */
+#include <tenon/util/build.h>
 #include <tenon/util/text.h>
 
 #define FORMAT_DEPTH_MAX   8  /* values at a deeper level are shown as JSON */
@@ -51,7 +52,7 @@ static void format_add_simple(struct tn_text_buffer *out, tn_value value, bool c
         return;
     }
     default: {
-        tn_value json = tn.value->to_json(value);
+        tn_value json = tn_to_json(value);
         text = tn_chars(json, &length);
         if (text != NULL) format_add_line(out, text, length, cell);
         tn_release(json);
@@ -93,7 +94,7 @@ static bool format_is_table(tn_value list) {
         for (uint64_t j = 0; j < columns; j++) {
             tn_value key, value;
             (void)tn.value->entry(first, j, &key, NULL);
-            value = tn.value->get(row, tn_chars(key, NULL));
+            value = tn_get_key(row, key);
             if (value == NULL || !format_is_simple(value)) return false;
         }
     }
@@ -116,7 +117,7 @@ static void format_add_table(struct tn_text_buffer *out, tn_value list) {
         for (uint64_t j = 0; j < columns; j++) {
             (void)tn.value->entry(first, j, &key, NULL);
             format_append(out, "| ");
-            format_add_simple(out, tn.value->get(tn.value->at(list, i), tn_chars(key, NULL)), true);
+            format_add_simple(out, tn_get_key(tn.value->at(list, i), key), true);
             format_append(out, " ");
         }
         format_append(out, "|\n");
@@ -134,7 +135,7 @@ static void format_add_value(struct tn_text_buffer *out, tn_value value, int dep
     bool deep = depth >= FORMAT_DEPTH_MAX;
     if (format_is_simple(value) || deep) {
         if (deep && !format_is_simple(value)) {
-            tn_value json = tn.value->to_json(value);
+            tn_value json = tn_to_json(value);
             format_add_simple(out, json, false);
             tn_release(json);
         } else {
@@ -195,7 +196,7 @@ static int32_t format_create(tn_value config, tn_binder *binder, void **self) {
 static int32_t format_start(void *self, tn_task task, tn_value input) {
     static const char cut[] = "\n… (the rest is left out)\n";
     uint64_t limit = (uint64_t)tn_get_int(input, "max_bytes", 20000);
-    tn_value title = tn.value->get(input, "title");
+    tn_value title = tn_get(input, "title");
     struct tn_text_buffer out = {.limit = limit - (sizeof cut - 1)};
     (void)self;
     if (tn.value->kind(title) == TN_STRING) {
@@ -203,7 +204,7 @@ static int32_t format_start(void *self, tn_task task, tn_value input) {
         format_add_simple(&out, title, false);
         format_append(&out, "\n\n");
     }
-    format_add_text(&out, tn.value->get(input, "value"));
+    format_add_text(&out, tn_get(input, "value"));
     if (out.status == TN_LIMIT) {
         out.status = TN_OK;
         out.limit = 0;

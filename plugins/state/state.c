@@ -7,6 +7,7 @@
  */
 #include <tenon/easy.h>
 #include <tenon/state.h>
+#include <tenon/util/build.h>
 
 TN_PLUGIN("tenon.state", "0.1.0", "Tasks, Artifacts and memories as tools")
 
@@ -26,33 +27,29 @@ static int32_t state_create(tn_value config, tn_binder *binder, void **self) {
     return TN_OK;
 }
 
-static void state_fail(tn_task task, tn_value error) {
-    const char *message = tn_get_text(error, "message", "the state kernel failed without a message");
-    (void)tn.task->fail(task, tn_get_text(error, "code", "ERROR"), message, error);
-}
-
 /* The `user` of a call is the token of its task, which fits into a pointer. */
-static void state_done(void *user, int32_t status, tn_value result) {
+static int32_t state_done(void *user, int32_t status, tn_value result) {
     tn_task task = (tn_task)(uintptr_t)user;
     if (status == TN_OK)
         (void)tn.task->complete(task, result);
     else if (status == TN_CANCELLED)
         (void)tn_fail(task, "CANCELLED", "cancelled");
     else
-        state_fail(task, result);
+        (void)tn_fail_with(task, result);
+    return TN_OK;
 }
 
 static int32_t state_start(tn_task task, const char *operation, tn_value arguments) {
-    return state->invoke(task, operation, arguments, state_done, (void *)(uintptr_t)task);
+    return state->invoke(task, operation, TN_Z, arguments, NULL, state_done, (void *)(uintptr_t)task, NULL);
 }
 
 #define STATE_TTL_SECONDS 300 /* of a claim, if the arguments have no ttl_seconds */
 
 /* Returns the arguments with the member added, unless they have it or the value is NULL or null. A new reference. */
 static tn_value state_add_default(tn_value arguments, const char *name, tn_value value) {
-    if (tn.value->kind(tn.value->get(arguments, name)) > TN_NULL || tn.value->kind(value) <= TN_NULL)
+    if (tn.value->kind(tn_get(arguments, name)) > TN_NULL || tn.value->kind(value) <= TN_NULL)
         return tn_retain(arguments);
-    return tn.value->set(arguments, name, value);
+    return tn_set_take(tn_retain(arguments), name, tn_retain(value));
 }
 
 /* Takes the arguments. */
@@ -64,8 +61,8 @@ static int32_t state_start_take(tn_task task, const char *operation, tn_value ar
 
 /* Adds the task's id as idempotency_key. */
 static int32_t state_start_create(tn_task task, const char *operation, tn_value arguments) {
-    tn_value context = tn.task->context(task);
-    tn_value extended = state_add_default(arguments, "idempotency_key", tn.value->get(context, "task_id"));
+    tn_value context = tn_context(task);
+    tn_value extended = state_add_default(arguments, "idempotency_key", tn_get(context, "task_id"));
     tn_release(context);
     return state_start_take(task, operation, extended);
 }
@@ -79,8 +76,8 @@ static int32_t state_start_renew(tn_task task, const char *operation, tn_value a
 
 /* Adds the runner as claimer_id, and a default for ttl_seconds. */
 static int32_t state_start_claim(tn_task task, const char *operation, tn_value arguments) {
-    tn_value context = tn.task->context(task);
-    tn_value extended = state_add_default(arguments, "claimer_id", tn.value->get(context, "runner_id"));
+    tn_value context = tn_context(task);
+    tn_value extended = state_add_default(arguments, "claimer_id", tn_get(context, "runner_id"));
     int32_t status = extended != NULL ? state_start_renew(task, operation, extended) : TN_NO_MEMORY;
     tn_release(extended);
     tn_release(context);

@@ -176,8 +176,8 @@ static tn_value apply_take(const struct commit *commit, const struct operation *
         tn_put_int(results, "version", found->version + 1);
         tn_put(results, "value", merged);
     } else {
-        tn.value->key(results, "key");
-        tn.value->add(results, tn.value->make_null());
+        tn.value->key(results, "key", TN_Z);
+        tn.value->add(results, tn_null());
     }
     tn.value->end(results);
     tn_release(merged);
@@ -209,12 +209,12 @@ int32_t backend_commit(const struct backend *backend, tn_store *store, tn_value 
     struct tn_arena arena = TN_ARENA;
     struct operation *operations = NULL;
     uint64_t count = 0;
-    struct commit commit = {backend, store, &arena, tn.value->builder(), tn.core->wall_ms(tn.host)};
+    struct commit commit = {backend, store, &arena, tn_builder_new(), tn.core->wall_ms(tn.host)};
     tn.value->begin(commit.results, TN_ARRAY);
     tn_value why = request_read_batch(&arena, batch, &operations, &count);
     if (why == NULL && count > 0) why = commit_apply_all(&commit, operations, count);
     tn.value->end(commit.results);
-    tn_value results = tn.value->finish(commit.results);
+    tn_value results = tn_finish(commit.results);
     tn_arena_free(&arena);
     if (why == NULL && results == NULL) why = failure_memory();
     if (why == NULL)
@@ -236,7 +236,7 @@ static tn_value query_get(const struct backend *backend, tn_store *store, const 
         tn_put(out, "value", found.value);
         tn.value->end(out);
     } else if (why == NULL) {
-        tn.value->add(out, tn.value->make_null());
+        tn.value->add(out, tn_null());
     }
     tn_release(found.value);
     return why;
@@ -271,10 +271,10 @@ int32_t backend_query(const struct backend *backend, tn_store *store, tn_value s
         [QUERY_GET] = query_get, [QUERY_LIST] = query_many, [QUERY_COUNT] = query_count, [QUERY_SEARCH] = query_many};
     struct tn_arena arena = TN_ARENA;
     struct query query;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn_value why = request_read_query(&arena, source, &query);
     if (why == NULL) why = handlers[query.kind](backend, store, &query, tn.core->wall_ms(tn.host), builder);
-    tn_value result_value = tn.value->finish(builder);
+    tn_value result_value = tn_finish(builder);
     if (why == NULL && result_value == NULL) why = failure_memory();
     if (why == NULL)
         *result = result_value;
@@ -301,10 +301,10 @@ tn_value backend_read_options(tn_value options, const char *store, const char *c
                        text_excerpt(text_from_value(key), &excerpt), near != NULL ? "; did you mean `" : "",
                        near != NULL ? near : "", near != NULL ? "`?" : "");
     }
-    *path = text_from_value(tn.value->get(options, "path"));
+    *path = text_from_value(tn_get(options, "path"));
     if (path->data == NULL || path->length == 0 || memchr(path->data, '\0', path->length) != NULL)
         return failure("INVALID", "the store `%s` needs a `path`, a string; found %s", store,
-                       path->data != NULL ? "an unusable string" : tn_kind_name(tn.value->get(options, "path")));
+                       path->data != NULL ? "an unusable string" : tn_kind_name(tn_get(options, "path")));
     return NULL;
 }
 
@@ -344,6 +344,6 @@ const tn_plugin *backend_plugin_entry(const tn_host *host, const tn_plugin *plug
     tn.value = tn_easy_interface(host, TN_VALUE_1, sizeof *tn.value);
     if (tn.core == NULL) return NULL;
     if (tn.value != NULL) return plugin;
-    tn.core->log(host, TN_LOG_ERROR, "declined: the host does not provide " TN_VALUE_1);
+    tn_log(TN_LOG_ERROR, "declined: the host does not provide " TN_VALUE_1);
     return NULL;
 }

@@ -54,15 +54,6 @@ void store_free(void *memory) { tn.core->release(tn.host, memory); }
 
 /* ---- Failures ---- */
 
-/* Replaces what is not UTF-8: a message of SQLite can quote a damaged file. */
-static void message_make_valid(char *message, uint64_t length) {
-    uint32_t code_point, size;
-    for (uint64_t at = 0; at < length; at += size) {
-        size = tn_utf8_decode(message + at, length - at, &code_point);
-        if (size == 0) message[at] = '?', size = 1;
-    }
-}
-
 tn_value failure(const char *code, const char *format, ...) {
     char message[MESSAGE_MAX + 8];
     va_list arguments;
@@ -70,31 +61,25 @@ tn_value failure(const char *code, const char *format, ...) {
     int length = vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     if (length > MESSAGE_MAX) message[tn_utf8_cut(message, (uint64_t)MESSAGE_MAX + 1, MESSAGE_MAX)] = '\0';
-    message_make_valid(message, strlen(message));
-    return tn_build("{s:s,s:s}", "code", code, "message", message);
+    return tn_error(code, message);
 }
 
 tn_value failure_memory(void) { return failure("LIMIT", "not enough memory for this; use smaller requests"); }
 
 tn_value failure_detail_take(tn_value failure, const char *key, tn_value value) {
-    tn_value detail = tn.value->get(failure, "detail"), changed = NULL;
-    tn_value empty = tn_build("{}");
-    tn_value extended = tn.value->set(detail != NULL ? detail : empty, key, value);
-    if (extended != NULL) changed = tn.value->set(failure, "detail", extended);
-    tn_release(empty);
-    tn_release(extended);
+    tn_value detail = tn_retain(tn_get(failure, "detail"));
+    if (detail == NULL) detail = tn_build("{}");
+    if (tn.value->set(&detail, key, TN_Z, value) == TN_OK) (void)tn.value->set(&failure, "detail", TN_Z, detail);
+    tn_release(detail);
     tn_release(value);
-    if (changed == NULL) return failure;
-    tn_release(failure);
-    return changed;
+    return failure;
 }
 
 tn_value failure_retryable_take(tn_value failure) {
-    tn_value truth = tn_bool(1), changed = tn.value->set(failure, "retryable", truth);
+    tn_value truth = tn_bool(1);
+    (void)tn.value->set(&failure, "retryable", TN_Z, truth);
     tn_release(truth);
-    if (changed == NULL) return failure;
-    tn_release(failure);
-    return changed;
+    return failure;
 }
 
 /* Returns the edit distance of two short words; a swap of neighbours counts as one edit. */

@@ -49,7 +49,7 @@ tn_value path_read(struct tn_arena *arena, tn_value source, const char *what, st
 }
 
 tn_value path_get(const struct path *path, tn_value value) {
-    for (uint64_t i = 0; i < path->count && value != NULL; i++) value = tn.value->get(value, path->names[i]);
+    for (uint64_t i = 0; i < path->count && value != NULL; i++) value = tn_get(value, path->names[i]);
     return value;
 }
 
@@ -291,7 +291,7 @@ static tn_value order_as_number(tn_value value) {
 
 /* Returns a string unchanged, and another value as JSON. The caller owns the result. */
 static tn_value order_as_string(tn_value value) {
-    return tn.value->kind(value) == TN_STRING ? tn_retain(value) : tn.value->to_json(value);
+    return tn.value->kind(value) == TN_STRING ? tn_retain(value) : tn_to_json(value);
 }
 
 int order_compare(tn_value a, tn_value b) {

@@ -298,7 +298,7 @@ static tn_value request_read_selection(struct tn_arena *arena, const struct shap
 static tn_value request_read_operation(struct tn_arena *arena, tn_value source, struct operation *out) {
     const char *names[OPERATIONS + 1] = {NULL};
     struct excerpt excerpt;
-    struct text name = text_from_value(tn.value->get(source, "op"));
+    struct text name = text_from_value(tn_get(source, "op"));
     for (unsigned i = 0; i < OPERATIONS; i++) names[i] = operations[i].name;
     if (tn.value->kind(source) != TN_OBJECT)
         return failure("INVALID", "an operation must be an object; found %s", tn_kind_name(source));
@@ -413,7 +413,7 @@ tn_value request_check_value(tn_value value, tn_value *json, uint64_t *size) {
     if (tn.value->kind(value) == TN_BYTES) {
         (void)tn.value->as_bytes(value, size);
     } else {
-        tn_value written = tn.value->to_json(value);
+        tn_value written = tn_to_json(value);
         struct text text = text_from_value(written);
         uint64_t depth = json_depth(text);
         if (written == NULL) return failure_memory();

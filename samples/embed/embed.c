@@ -10,8 +10,9 @@
 static const tn_value_1 *value;
 
 static void print(const char *what, tn_value result) {
-    tn_value text = value->to_json(result);
-    printf("%s: %s\n", what, value->as_text(text, NULL));
+    tn_value text = NULL;
+    value->to_json(result, NULL, &text);
+    printf("%s: %s\n", what, text ? value->as_text(text, NULL) : "nothing");
     value->release(text);
 }
 
@@ -20,29 +21,31 @@ static tn_value add_one(void *user, tn_value input, tn_value *error) {
     int64_t number = 0;
     (void)user, (void)error;
     value->as_int(input, &number);
-    return value->make_int(number + 1);
+    return value->make_int(NULL, number + 1);
 }
 
 static tn_value doubled(void *user, tn_value input, tn_value *error) {
     int64_t number = 0;
     (void)user, (void)error;
     value->as_int(input, &number);
-    return value->make_int(number * 2);
+    return value->make_int(NULL, number * 2);
 }
 
 /* A runnable that is used as a node receives the state and returns its writes. */
 static tn_value count_up(void *user, tn_value state, tn_value *error) {
     int64_t count = 0;
-    (void)user, (void)error;
-    value->as_int(value->get(state, "count"), &count);
-    tn_builder *builder = value->builder();
+    (void)user;
+    value->as_int(value->get(state, "count", TN_Z), &count);
+    tn_builder *builder = value->builder(NULL);
     value->begin(builder, TN_OBJECT);
-    tn_value next = value->make_int(count + 1);
-    value->key(builder, "count");
+    tn_value next = value->make_int(NULL, count + 1);
+    value->key(builder, "count", TN_Z);
     value->add(builder, next);
     value->end(builder);
     value->release(next);
-    return value->finish(builder);
+    tn_value writes = NULL;
+    value->finish(builder, &writes, error);
+    return writes;
 }
 
 static int32_t show_event(void *user, tn_value event) {
@@ -59,7 +62,7 @@ static void compose(tenon *host) {
     tenon_runnable *stages[] = {one, both};
     tenon_runnable *pipe = tenon_pipe(host, stages, 2);
     tn_value inputs = NULL;
-    value->from_json("[1, 2, 3]", 9, &inputs);
+    value->from_json(NULL, "[1, 2, 3]", TN_Z, &inputs, NULL);
     tn_value results = tenon_batch(pipe, inputs, NULL, 2, NULL, NULL);
     print("batch", results);
     value->release(results);
@@ -76,7 +79,7 @@ static int build(tenon *host) {
     const char *const targets[] = {"count", TENON_END};
     tenon_builder *builder = tenon_builder_new(host, "counter");
     tenon_runnable *node = tenon_lambda(host, count_up, NULL);
-    tn_value zero = value->make_int(0);
+    tn_value zero = value->make_int(NULL, 0);
     tenon_add_channel(builder, "count", "last_value", zero);
     tenon_add_node_runnable(builder, "count", node);
     tenon_set_entry_point(builder, "count");

@@ -16,7 +16,7 @@ status=0
 
 # compile COMPILER INCLUDES OUT: compiles in $work, so that the debug information contains no path of this machine.
 cp "$here/surface.c" "$work/surface.c"
-compile() { (cd "$work" && "$1" -g -O0 -shared -fPIC -I"$2" -o "$3" surface.c); }
+compile() { (cd "$work" && "$1" -g -O0 -shared -fPIC -I"$2" -I"$SOURCE/sdk/include" -o "$3" surface.c); }
 
 if [ "${1-}" = --update ]; then
     compile gcc "$SOURCE/sdk/include" surface.so
@@ -25,8 +25,9 @@ if [ "${1-}" = --update ]; then
 fi
 
 # Every struct and every named function type is present.
-for type in $(gcc -w -fpreprocessed -dD -E -P "$SOURCE/sdk/include/tenon.h" |
-    sed -n 's/^} \(tn_[a-z_0-9]*\);$/\1/p; s/^typedef .*(\*\(tn_[a-z_0-9]*\))(.*/\1/p'); do
+for type in $(cd "$SOURCE/sdk/include" && cat tenon.h tenon/eval.h tenon/http.h tenon/poll.h tenon/registry.h tenon/tool.h |
+    gcc -w -fpreprocessed -dD -E -P -x c - |
+    sed -n 's/^} \(tn_[a-z_0-9]*\);$/\1/p; s/^typedef .*TN_FN(\(tn_[a-z_0-9]*\))(.*/\1/p; s/^typedef .*(TN_ABI \*\(tn_[a-z_0-9]*\))(.*/\1/p'); do
     grep -qE "^TN_EXPORT $type surface_" "$here/surface.c" || { echo "surface.c has no object of $type"; status=1; }
 done
 
@@ -56,14 +57,14 @@ finds() { # what, sed script
     compile gcc "$work/changed" changed.so
     differs "$work/changed.so" || { echo "not found: $1"; status=1; }
 }
-finds "a member appended" 's/^\} tn_lifecycle_1;/    void (*more)(void *self);\n&/'
-finds "a member taken away" '/\(\*unpost\)/d'
-finds "two members exchanged" 's/\(\*begin\)/(*swap)/; s/\(\*end\)/(*begin)/; s/\(\*swap\)/(*end)/'
-finds "two members of one type exchanged" 's/\(\*bind_read\)/(*swap)/; s/\(\*bind_write\)/(*bind_read)/; s/\(\*swap\)/(*bind_write)/'
-finds "an argument more" 's/\(\*cancelled\)\(tn_task task\)/(*cancelled)(tn_task task, int32_t now)/'
-finds "a wider argument" 's/uint32_t callee, tn_value input, tn_value \*result/uint64_t callee, tn_value input, tn_value *result/'
-finds "another result" 's/uint64_t \(\*count\)/int64_t (*count)/'
+finds "a member appended" 's/^\} tn_lifecycle_1;/    void TN_FN(more)(void *self);\n&/'
+finds "a member taken away" '/TN_FN\(unpost\)/d'
+finds "two members exchanged" 's/TN_FN\(begin\)/TN_FN(swap)/; s/TN_FN\(end\)/TN_FN(begin)/; s/TN_FN\(swap\)/TN_FN(end)/'
+finds "two members of one type exchanged" 's/TN_FN\(bind_read\)/TN_FN(swap)/; s/TN_FN\(bind_write\)/TN_FN(bind_read)/; s/TN_FN\(swap\)/TN_FN(bind_write)/'
+finds "an argument more" 's/TN_FN\(cancelled\)\(tn_task task\)/TN_FN(cancelled)(tn_task task, int32_t now)/'
+finds "a wider argument" 's/uint32_t callee, tn_value input, tn_value options, tn_value \*out/uint64_t callee, tn_value input, tn_value options, tn_value *out/'
+finds "another result" 's/uint64_t TN_FN\(count\)/int64_t TN_FN(count)/'
 finds "a narrower token" 's/^typedef uint64_t tn_task;/typedef uint32_t tn_task;/'
-finds "another callback" 's/\(\*tn_call_done\)\(void \*user, int32_t status/(*tn_call_done)(void *user, int64_t status/'
-finds "the size elsewhere" 's/^    uint32_t size; .*sizeof\(tn_host\).*/    uint64_t size;/'
+finds "another callback" 's/TN_FN\(tn_call_handler\)\(void \*user, int32_t status/TN_FN(tn_call_handler)(void *user, int64_t status/'
+finds "a narrower size" 's/^    uint64_t size; .*sizeof\(tn_host\).*/    uint32_t size, more;/'
 exit $status

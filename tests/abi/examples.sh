@@ -30,7 +30,12 @@ if [ -f "$readme" ] && grep -q 'TN_PLUGIN(' "$readme"; then
     done
 fi
 
-notes() { objcopy -O binary --only-section=.note.tenon "$1" "$work/notes" && tr '\0' '\n' <"$work/notes" | grep -a '^{' | LC_ALL=C sort; }
+# Strings that are in a note as they are (tenon/note.h) are shown as <text>, their line feeds and tabs as ^J and ^I.
+notes() { # object
+    objcopy -O binary --only-section=.note.tenon "$1" "$work/notes"
+    tr '\n\0' '\013\n' <"$work/notes" | grep -a '^{' |
+        sed 's/\x01/</g; s/\x02/>/g; s/\x0b/^J/g; s/\t/^I/g' | LC_ALL=C sort
+}
 if [ "${1-}" = --update ]; then
     gcc -shared -fPIC -I"$SOURCE/sdk/include" -o "$work/fields.so" "$SOURCE/tests/abi/fields.c"
     notes "$work/fields.so" >"$SOURCE/tests/abi/fields.expected"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A released header does not change: sdk/include/tenon.h is sdk/frozen/1's but for comments and white space. Neither does
-# a draft under one id: a header whose id the museum has is the museum's, and an id that it has not wants an exhibit.
+# A released header does not change: those of sdk/include are sdk/frozen/1's, except for comments and white space. Neither
+# does a draft under one id: its header is that of the museum, and every draft has an exhibit there.
 set -eu
 frozen=$SOURCE/sdk/frozen/1/include
 museum=$SOURCE/tests/abi/museum
@@ -20,10 +20,17 @@ compare() { # released header, today's: whether they have the same tokens
     [ -s "$work/released" ] && diff -u "$work/released" "$work/today"
 }
 
-compare "$frozen/tenon.h" "$SOURCE/sdk/include/tenon.h" || {
-    echo "sdk/include/tenon.h is not what was released: what must change gets a new interface id"
-    status=1
-}
+released="tenon.h tenon/eval.h tenon/http.h tenon/poll.h tenon/registry.h tenon/tool.h"
+for header in $released; do
+    compare "$frozen/$header" "$SOURCE/sdk/include/$header" || {
+        echo "sdk/include/$header is not what was released: what must change gets a new interface id"
+        status=1
+    }
+done
+# Every interface that is not a draft is one of them.
+for header in $(cd "$SOURCE/sdk/include" && grep -lE '^#define TN_[A-Z_]+_[0-9]+ +"tenon\.' tenon.h tenon/*.h); do
+    case " $released " in *" $header "*) ;; *) echo "$header is released, and not in sdk/frozen/1"; status=1 ;; esac
+done
 
 # A difference would be found: a token more, less or changed, in code and directives, but not in comments or layout.
 changes() { # what, sed script
@@ -32,17 +39,17 @@ changes() { # what, sed script
     compare "$frozen/tenon.h" "$work/changed.h" >/dev/null && { echo "not seen: $1"; status=1; }
     return 0
 }
-changes "a member more" 's|^} tn_core_1;|int32_t (*more)(void);\n&|'
-changes "a member less" '/(\*quiesce)/d'
+changes "a member more" 's|^} tn_core_1;|int32_t TN_FN(more)(void);\n&|'
+changes "a member less" '/TN_FN(quiesce)/d'
 changes "another status" 's/^#define TN_AGAIN .*/#define TN_AGAIN (-70)/'
 changes "another id" 's|tenon.task/1"|tenon.task/2"|'
-changes "a const less" 's/const char \*key, tn_value value/char *key, tn_value value/'
+changes "a const less" 's/const char \*key, uint64_t length, tn_value item/char *key, uint64_t length, tn_value item/'
 changes "a macro more" 's/^#define TN_OK .*/&\n#define TN_FINE 0/'
 sed 's|/\*.*\*/||; s/^    int32_t/      int32_t/; s|^#define TN_OK *0|#define TN_OK 0 /* all is well */|' "$frozen/tenon.h" >"$work/changed.h"
 compare "$frozen/tenon.h" "$work/changed.h" || { echo "comments and layout were compared"; status=1; }
 
-# Drafts. The id of a header is the value of its last TN_..._DRAFT or …_DRAFT_2; earlier versions are in it unchanged.
-id_of() { sed -n 's/^#define TN_[A-Z_]*_DRAFT\(_[0-9]*\)\{0,1\} *"\(.*\)".*/\2/p' "$1" | tail -n 1; }
+# Drafts. The id of a header is the value of its TN_..._DRAFT.
+id_of() { sed -n 's/^#define TN_[A-Z_]*_DRAFT *"\(.*\)".*/\1/p' "$1"; }
 seen=0
 for header in "$SOURCE"/sdk/include/tenon/*.h; do
     id=$(id_of "$header")

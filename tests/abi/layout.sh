@@ -9,9 +9,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 status=0
 
-constants() { # object-like macros of the released header and of notes, whose values are part of the contract
-    echo '#include <tenon/note.h>' | gcc -dM -E -I"$SOURCE/sdk/include" -include tenon.h - |
-        sed -n 's/^#define \(TN_[A-Z0-9_]*\) \(.*\)$/\1 \2/p' | grep -vE '^(TN_EXPORT|TN_NOTE_UNPADDED) ' | LC_ALL=C sort
+constants() { # object-like macros of the released headers and of notes, whose values are part of the contract
+    printf '#include <tenon/%s.h>\n' note eval http poll registry tool | gcc -dM -E -I"$SOURCE/sdk/include" -include tenon.h - |
+        sed -n 's/^#define \(TN_[A-Z0-9_]*\) \(.*\)$/\1 \2/p' | grep -vE '^(TN_EXPORT|TN_ABI|TN_NOTE_UNPADDED) ' | LC_ALL=C sort
 }
 
 if [ "${1-}" = --update ]; then

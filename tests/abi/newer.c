@@ -4,13 +4,13 @@
  *
  *   REQUIRES  its manifest requires the interface, so it is never loaded (loading it would end the process)
  *   DEGRADES  the interface is optional: it works without, and reports which way it took
- *   DECLINES  declines in its entry point, because it needs eval, with a reason
+ *   DECLINES  declines in its entry point, because it needs graph, with a reason
  *   TRUSTS    uses what its manifest declares as optional without a check: a defect
  */
 #include <stdlib.h>
 #include <string.h>
 #include <tenon.h>
-#include <tenon/eval.h>
+#include <tenon/graph.h>
 #include <tenon/note.h>
 
 #define TASK_2 "tenon.task/2" /* of a day to come */
@@ -26,7 +26,7 @@ __attribute__((constructor)) static void at_load(void) { abort(); }
 #else
 #define NEEDS                                                                                                          \
     "\"requires\":[\"" TN_CORE_1 "\",\"" TN_VALUE_1 "\",\"" TN_TASK_1 "\"],\"optional\":[\"" TASK_2                    \
-    "\",\"" TN_EVAL_DRAFT "\"]"
+    "\",\"" TN_GRAPH_DRAFT "\"]"
 #endif
 
 TN_NOTE_AS(plugin,
@@ -40,22 +40,23 @@ TN_NOTE_AS(node,
 static const tn_host *host;
 static const tn_value_1 *values;
 static const tn_task_1 *tasks;
-static const tn_eval_draft *eval;
+static const tn_graph_draft *graph;
 static int32_t newest; /* is tenon.task/2 there? */
 
-static int32_t create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
-    (void)self, (void)id, (void)config, (void)binder;
+static int32_t create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder,
+                      void **instance) {
+    (void)self, (void)id, (void)length, (void)config, (void)binder;
     *instance = NULL;
     return TN_OK;
 }
 
 static int32_t start(void *instance, tn_task task, tn_value input) {
-    const char *way = newest ? "{\"writes\":{\"out\":\"task/2\"}}"
-                      : eval ? "{\"writes\":{\"out\":\"task/1 with eval\"}}"
-                             : "{\"writes\":{\"out\":\"task/1 alone\"}}";
+    const char *way = newest  ? "{\"writes\":{\"out\":\"task/2\"}}"
+                      : graph ? "{\"writes\":{\"out\":\"task/1 with graph\"}}"
+                              : "{\"writes\":{\"out\":\"task/1 alone\"}}";
     tn_value output = NULL;
     (void)instance, (void)input;
-    int32_t status = values->from_json(way, strlen(way), &output);
+    int32_t status = values->from_json(host, way, TN_Z, &output, NULL);
     if (status == TN_OK) status = tasks->complete(task, output);
     values->release(output);
     return status;
@@ -64,22 +65,26 @@ static int32_t start(void *instance, tn_task task, tn_value input) {
 static void destroy(void *instance) { (void)instance; }
 
 static const void *offer(void *self, const char *id) {
-    static const tn_component_1 components = {sizeof(tn_component_1), 0, create, start, NULL, NULL, destroy};
+    static const tn_component_1 components = {sizeof(tn_component_1), create, start, NULL, NULL, destroy};
     (void)self;
     return strcmp(id, TN_COMPONENT_1) == 0 ? &components : NULL;
 }
 
 TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *given) {
-    static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, offer};
+    static const tn_plugin plugin = {sizeof(tn_plugin), NULL, offer};
     host = given;
     values = (const tn_value_1 *)host->get(host->self, TN_VALUE_1);
     tasks = (const tn_task_1 *)host->get(host->self, TN_TASK_1);
-    eval = (const tn_eval_draft *)host->get(host->self, TN_EVAL_DRAFT);
+    graph = (const tn_graph_draft *)host->get(host->self, TN_GRAPH_DRAFT);
     newest = host->get(host->self, TASK_2) != NULL;
-    if (WAY == DECLINES && eval == NULL) {
+    if (WAY == DECLINES && graph == NULL) {
+        static const char why[] =
+            "{\"code\":\"INTERFACE_MISSING\",\"message\":\"it needs " TN_GRAPH_DRAFT " for what it does\"}";
         const tn_core_1 *core = (const tn_core_1 *)host->get(host->self, TN_CORE_1);
-        core->log(host, TN_LOG_ERROR, "declined: it needs " TN_EVAL_DRAFT);
+        tn_value error = NULL;
+        if (values->from_json(host, why, TN_Z, &error, NULL) == TN_OK) (void)core->refuse(host, error);
+        values->release(error);
         return NULL;
     }
-    return WAY != TRUSTS || eval->size == sizeof(tn_eval_draft) ? &plugin : NULL;
+    return WAY != TRUSTS || graph->size == sizeof(tn_graph_draft) ? &plugin : NULL;
 }

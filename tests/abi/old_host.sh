@@ -36,16 +36,16 @@ for how in "" "--isolate test.newer"; do
     expect_code 0 && expect_out '{"out":"task/1 alone"}'
     # shellcheck disable=SC2086
     run tenon run newer.yaml --plugins DEGRADES/newer.so --allow-drafts $how
-    expect_code 0 && expect_out '{"out":"task/1 with eval"}'
+    expect_code 0 && expect_out '{"out":"task/1 with graph"}'
     # shellcheck disable=SC2086
     run tenon run newer.yaml --plugins DECLINES/newer.so $how
-    expect_code 4 && expect_in err "declined: it needs tenon.eval/1-draft.1"
+    expect_code 4 && expect_in err "it needs tenon.graph/1-draft.3 for what it does"
 done
 
 # ---- `tenon plugin check` hides each optional interface in turn ----
 run tenon plugin check DEGRADES/newer.so --allow-drafts
 expect_code 0 && expect_in err "no problems found"
 run tenon plugin check DECLINES/newer.so --allow-drafts # to decline is an answer
-expect_code 0 && expect_in err 'note[LOAD_REFUSED]' && expect_in err 'with `tenon.eval/1-draft.1` hidden'
+expect_code 0 && expect_in err 'note[LOAD_REFUSED]' && expect_in err 'with `tenon.graph/1-draft.3` hidden'
 run tenon plugin check TRUSTS/newer.so --allow-drafts # a crash is not one
-expect_code 4 && expect_in err 'error[CRASHED]' && expect_in err 'with `tenon.eval/1-draft.1` hidden'
+expect_code 4 && expect_in err 'error[CRASHED]' && expect_in err 'with `tenon.graph/1-draft.3` hidden'

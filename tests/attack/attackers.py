@@ -13,8 +13,9 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ISOLATIONS = ("in process", "isolated", "program")
-DRAFTS = "eval document expect graph http launch poll registry state tool".split()
-INTERFACES = [f"tenon.{name}/1-draft.1" for name in DRAFTS] + ["tenon.graph/1-draft.2"]
+RELEASED = "eval http poll registry tool".split()
+DRAFTS = "document/1-draft.2 graph/1-draft.3 launch/1-draft.2 state/1-draft.2".split()
+INTERFACES = [f"tenon.{name}/1" for name in RELEASED] + [f"tenon.{name}" for name in DRAFTS]
 
 
 def document(config, node="hostile.node", **more):
@@ -97,7 +98,7 @@ def plugin_files(attempt, words, rights):
             "title": "Tries one attack",
             "optional": INTERFACES,
             "config": {"type": "object"},
-            **({"provides": ["tenon.store/1-draft.1"]} if attack == "store" else {}),
+            **({"provides": ["tenon.store/1-draft.2"]} if attack == "store" else {}),
             **({"dynamic": ["tool"]} if "dynamic" in rights else {}),
         },
         "components": [

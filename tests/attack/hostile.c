@@ -22,7 +22,6 @@
 #include <sys/xattr.h>
 #include <tenon/document.h>
 #include <tenon/easy.h>
-#include <tenon/expect.h>
 #include <tenon/graph.h>
 #include <tenon/http.h>
 #include <tenon/launch.h>
@@ -39,7 +38,7 @@ TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
 static tn_value settings, input, empty;
 static const char *attack, *name;
 static int32_t status_of_init = TN_OK; /* of an attack that must be made on the loop, */
-static tn_value result_of_init;        /* and what it returned; NULL if nothing */
+static tn_value result_of_init;        /* and the result or error that it returned; NULL if nothing */
 
 static int attack_is(const char *word) { return strcmp(attack, word) == 0; }
 static const void *interface(const char *id) { return tn.host->get(tn.host->self, id); }
@@ -55,26 +54,26 @@ static int32_t hostile_init(void *self, tn_value config) {
     attack = tn_get_text(settings, "attack", "");
     name = tn_get_text(settings, "name", "");
     const char *json = tn_get_text(settings, "input", "null");
-    if (tn.value->from_json(json, strlen(json), &input) != TN_OK) return TN_INVALID;
-    tn_builder *builder = tn.value->builder();
+    if (tn.value->from_json(tn.host, json, strlen(json), &input, NULL) != TN_OK) return TN_INVALID;
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn.value->end(builder);
-    empty = tn.value->finish(builder);
+    empty = tn_finish(builder);
     if (attack_is("add")) {
-        const tn_registry_draft *registry = interface(TN_REGISTRY_DRAFT);
-        status_of_init = registry ? registry->add(tn.host, input) : TN_UNSUPPORTED;
+        const tn_registry_1 *registry = interface(TN_REGISTRY_1);
+        status_of_init = registry ? registry->add(tn.host, input, &result_of_init) : TN_UNSUPPORTED;
     } else if (attack_is("remove")) {
-        const tn_registry_draft *registry = interface(TN_REGISTRY_DRAFT);
-        status_of_init = registry ? registry->remove(tn.host, "tool", name) : TN_UNSUPPORTED;
+        const tn_registry_1 *registry = interface(TN_REGISTRY_1);
+        status_of_init = registry ? registry->remove(tn.host, "tool", TN_Z, name, TN_Z) : TN_UNSUPPORTED;
     } else if (attack_is("expect")) {
-        const tn_expect_draft *expect = interface(TN_EXPECT_DRAFT);
-        status_of_init = expect ? expect->expect(tn.host, 7) : TN_UNSUPPORTED;
+        const tn_registry_1 *registry = interface(TN_REGISTRY_1);
+        status_of_init = registry ? registry->expect(tn.host, 7) : TN_UNSUPPORTED;
     } else if (attack_is("poll")) {
-        const tn_poll_draft *poll = interface(TN_POLL_DRAFT);
+        const tn_poll_1 *poll = interface(TN_POLL_1);
         status_of_init = poll ? poll->watch(tn.host, 9999, TN_POLL_READ, poll_ready, NULL, &watch) : TN_UNSUPPORTED;
     } else if (attack_is("launch")) {
         const tn_launch_draft *launch = interface(TN_LAUNCH_DRAFT);
-        status_of_init = launch ? launch->prepare(tn.host, input, &result_of_init) : TN_UNSUPPORTED;
+        status_of_init = launch ? launch->prepare(tn.host, input, &result_of_init, &result_of_init) : TN_UNSUPPORTED;
     }
     return attack_is("init") ? TN_ERROR : TN_OK;
 }
@@ -113,13 +112,12 @@ static int32_t store_maintain(tn_store *store, tn_value *result, tn_value *error
 /* ---- The entry: as that of TN_PLUGIN, without a note, because the manifest is a file ---- */
 
 static const void *offer(void *self, const char *id) {
-    static const tn_store_draft store = {sizeof store, 0,          store_open,    store_close,
-                                         store_fail,   store_fail, store_maintain};
+    static const tn_store_draft store = {sizeof store, store_open, store_close, store_fail, store_fail, store_maintain};
     return strcmp(id, TN_STORE_DRAFT) == 0 ? &store : tn_easy_offer(self, id);
 }
 
 TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
-    static const tn_plugin plugin = {sizeof plugin, 0, NULL, offer};
+    static const tn_plugin plugin = {sizeof plugin, NULL, offer};
     return tn_easy_entry(host) ? &plugin : NULL;
 }
 
@@ -133,20 +131,22 @@ struct instance {
 };
 
 static int32_t bind_name(tn_binder *binder, uint32_t *index) {
-    const tn_graph_draft_2 *graph = interface(TN_GRAPH_DRAFT_2);
-    const tn_tool_draft *tool = interface(TN_TOOL_DRAFT);
-    if (attack_is("call")) return tn.task->bind_call(binder, tn_get_text(settings, "kind", "tool"), name, NULL, index);
-    if (attack_is("bind")) return tn.task->bind_call(binder, tn_get_text(settings, "kind", "tool"), name, input, index);
-    if (attack_is("document")) return tn.graph ? tn.graph->bind_document(binder, name, index) : TN_UNSUPPORTED;
-    if (attack_is("value")) return graph ? graph->bind_value(binder, input, "made", index) : TN_UNSUPPORTED;
-    if (attack_is("expression")) return tn.eval ? tn.eval->bind_expression(binder, name, index) : TN_UNSUPPORTED;
+    const tn_graph_draft *graph = interface(TN_GRAPH_DRAFT);
+    const tn_tool_1 *tool = interface(TN_TOOL_1);
+    if (attack_is("call"))
+        return tn.task->bind_call(binder, tn_get_text(settings, "kind", "tool"), TN_Z, name, TN_Z, NULL, index);
+    if (attack_is("bind"))
+        return tn.task->bind_call(binder, tn_get_text(settings, "kind", "tool"), TN_Z, name, TN_Z, input, index);
+    if (attack_is("document")) return graph ? graph->bind_document(binder, name, TN_Z, index) : TN_UNSUPPORTED;
+    if (attack_is("value")) return graph ? graph->bind_value(binder, input, "made", TN_Z, index) : TN_UNSUPPORTED;
+    if (attack_is("expression")) return tn.eval->bind_expression(binder, name, TN_Z, index);
     if (attack_is("use-all")) return tool ? tool->bind_tools(binder, NULL, index) : TN_UNSUPPORTED;
     if (!attack_is("use")) return TN_OK;
-    tn_builder *names = tn.value->builder();
+    tn_builder *names = tn_builder_new();
     tn.value->begin(names, TN_ARRAY);
     tn_put_text(names, NULL, name);
     tn.value->end(names);
-    tn_value list = tn.value->finish(names);
+    tn_value list = tn_finish(names);
     int32_t status = tool ? tool->bind_tools(binder, list, index) : TN_UNSUPPORTED;
     tn_release(list);
     return status;
@@ -168,8 +168,8 @@ static int32_t node_create(tn_value config, tn_binder *binder, void **self) {
     int32_t status = hostile_create(config, binder, self);
     if (status != TN_OK) return status;
     struct instance *instance = *self;
-    instance->bystander = tn.value->get(config, "bystander") != NULL;
-    return tn.task->bind_write(binder, "out", &instance->out);
+    instance->bystander = tn_get(config, "bystander") != NULL;
+    return tn.task->bind_write(binder, "out", TN_Z, &instance->out);
 }
 
 static void hostile_destroy(void *self) { free(self); }
@@ -244,11 +244,11 @@ static tn_value share_memory(void) {
 static tn_value deep(void) {
     tn_value value = tn_int(1);
     for (int i = 0; value && i < 100000; i++) {
-        tn_builder *builder = tn.value->builder();
+        tn_builder *builder = tn_builder_new();
         tn.value->begin(builder, TN_ARRAY);
         tn_put_take(builder, NULL, value);
         tn.value->end(builder);
-        value = tn.value->finish(builder);
+        value = tn_finish(builder);
     }
     return value;
 }
@@ -277,29 +277,32 @@ static tn_value attempt_alone(void) {
     }
     if (attack_is("log-environment")) {
         const char *variable = getenv(name);
-        if (variable) tn.core->log(tn.host, TN_LOG_ERROR, variable);
+        if (variable) tn_log(TN_LOG_ERROR, variable);
         return variable ? tn_text("logged") : NULL;
     }
     if (attack_is("log")) {
-        tn.core->log(tn.host, TN_LOG_ERROR, name);
+        tn_log(TN_LOG_ERROR, name);
         return tn_text("logged");
     }
     return NULL;
 }
 
+/* *out is the result, or with TN_FAILED the error: only one of the two is set. */
 static int32_t attempt(const struct instance *instance, tn_task task, tn_value *out) {
-    const tn_tool_draft *tool = interface(TN_TOOL_DRAFT);
+    uint32_t index = instance->index;
+    const tn_tool_1 *tool = interface(TN_TOOL_1);
     const tn_document_draft *document = interface(TN_DOCUMENT_DRAFT);
     const tn_state_draft *state = interface(TN_STATE_DRAFT);
-    const tn_http_draft *http = interface(TN_HTTP_DRAFT);
-    if (attack_is("bind") || attack_is("value")) return tn.task->call_wait(task, instance->index, empty, out);
-    if (attack_is("call") || attack_is("document")) return tn.task->call_wait(task, instance->index, input, out);
-    if (attack_is("unbound")) return tn.task->call_wait(task, 7, input, out);
-    if (attack_is("use") || attack_is("use-all")) return tool->invoke_wait(task, instance->index, input, out);
-    if (attack_is("run")) return document ? document->invoke_wait(task, name, input, out) : TN_UNSUPPORTED;
-    if (attack_is("state")) return state ? state->invoke_wait(task, name, input, out) : TN_UNSUPPORTED;
-    if (attack_is("http")) return http ? http->send_wait(tn.host, task, input, out) : TN_UNSUPPORTED;
-    if (attack_is("expression")) return tn.eval->evaluate(task, instance->index, NULL, out);
+    const tn_http_1 *http = interface(TN_HTTP_1);
+    if (attack_is("bind") || attack_is("value")) return tn.task->call_wait(task, index, empty, NULL, out, out);
+    if (attack_is("call") || attack_is("document")) return tn.task->call_wait(task, index, input, NULL, out, out);
+    if (attack_is("unbound")) return tn.task->call_wait(task, 7, input, NULL, out, out);
+    if (attack_is("use") || attack_is("use-all")) return tool->invoke_wait(task, index, input, NULL, out, out);
+    if (attack_is("run"))
+        return document ? document->invoke_wait(task, name, TN_Z, input, NULL, out, out) : TN_UNSUPPORTED;
+    if (attack_is("state")) return state ? state->invoke_wait(task, name, TN_Z, input, NULL, out, out) : TN_UNSUPPORTED;
+    if (attack_is("http")) return http ? http->send_wait(tn.host, task, input, out, out) : TN_UNSUPPORTED;
+    if (attack_is("expression")) return tn.eval->evaluate(task, index, NULL, out, out);
     if (attack_is("add") || attack_is("remove") || attack_is("expect") || attack_is("poll") || attack_is("launch")) {
         *out = result_of_init ? tn_retain(result_of_init) : tn_text("accepted");
         return status_of_init;
@@ -310,11 +313,11 @@ static int32_t attempt(const struct instance *instance, tn_task task, tn_value *
 
 /* {"done": result}; NULL if it cannot be made. */
 static tn_value done_take(tn_value result) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_take(builder, "done", result ? result : tn_text("nothing"));
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 static int32_t fail_with_status(tn_task task, int32_t status) {
@@ -326,8 +329,8 @@ static int32_t fail_with_status(tn_task task, int32_t status) {
 static int32_t hostile_run(const struct instance *instance, tn_task task, tn_value *done) {
     tn_value out = NULL;
     int32_t status = attempt(instance, task, &out);
-    if (status == TN_FAILED && out && tn.eval) {
-        (void)tn.eval->fail_with(task, out);
+    if (status == TN_FAILED && out) {
+        (void)tn_fail_with(task, out);
         tn_release(out);
         return TN_FAILED;
     }

@@ -18,7 +18,7 @@ TN_PLUGIN("test.crash", "1.0.0", "Nodes that record their actions, for the tests
 #define KEY_MAX 200
 
 static void read_key(tn_task task, const char *suffix, char out[KEY_MAX]) {
-    tn_value context = tn.task->context(task);
+    tn_value context = tn_context(task);
     (void)snprintf(out, KEY_MAX, "%s%s", tn_get_text(context, "task_id", "?"), suffix);
     tn_release(context);
 }
@@ -140,7 +140,7 @@ static int32_t interrupt_task(tn_task task, const char *key) {
 TN_NODE(ask_node, "crash.ask", "Appends a line, interrupts, appends another line, and writes its key.",
         TN_EFFECTS("destructive"), (WRITE, out, "the channel for the key")) {
     char key[KEY_MAX];
-    int answered = tn.value->get(input, "answer") != NULL;
+    int answered = tn_get(input, "answer") != NULL;
     read_key(task, answered ? "#" : "", key);
     append_line(key);
     if (!answered) return interrupt_task(task, key);
@@ -153,7 +153,7 @@ TN_NODE(ask_node, "crash.ask", "Appends a line, interrupts, appends another line
 static int32_t retried_create(tn_value config, tn_binder *binder, void **self) {
     uint32_t *out = malloc(sizeof *out);
     if (out == NULL) return TN_NO_MEMORY;
-    int32_t status = tn.task->bind_write(binder, tn_get_text(config, "out", ""), out);
+    int32_t status = tn.task->bind_write(binder, tn_get_text(config, "out", ""), TN_Z, out);
     if (status == TN_OK)
         *self = out;
     else
@@ -163,7 +163,7 @@ static int32_t retried_create(tn_value config, tn_binder *binder, void **self) {
 
 static int32_t retried_start(void *self, tn_task task, tn_value input) {
     char key[KEY_MAX];
-    tn_value context = tn.task->context(task);
+    tn_value context = tn_context(task);
     int64_t attempt = tn_get_int(context, "attempt", 0);
     tn_release(context);
     (void)input;
@@ -173,14 +173,13 @@ static int32_t retried_start(void *self, tn_task task, tn_value input) {
         tn_write_text(task, *(uint32_t *)self, key);
         return tn_done(task);
     }
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
+    tn_put_text(builder, "code", "OVERLOADED");
+    tn_put_text(builder, "message", "failing twice, as intended");
     tn_put_bool(builder, "retryable", 1);
     tn.value->end(builder);
-    tn_value more = tn.value->finish(builder);
-    (tn.task->fail)(task, "OVERLOADED", "failing twice, as intended", more);
-    tn_release(more);
-    return TN_FAILED;
+    return tn_fail_take(task, tn_finish(builder));
 }
 
 TN_NOTE(
@@ -212,7 +211,7 @@ TN_TOOL(flaky_tool, "crash.flaky_tool", "As crash.tool, and fails the first time
 
 static int32_t approve_start(void *self, tn_task task, tn_value input) {
     char key[KEY_MAX];
-    int answered = tn.value->get(input, "answer") != NULL;
+    int answered = tn_get(input, "answer") != NULL;
     (void)self;
     read_key(task, answered ? "#" : "", key);
     append_line(key);
@@ -236,7 +235,7 @@ struct agent_task {
 
 #define AGENT_CALLS 3 /* calls of crash.tool, before the call of the configured tool */
 
-static void agent_called(void *user, int32_t status, tn_value result);
+static int32_t agent_called(void *user, int32_t status, tn_value result);
 
 static void agent_next(struct agent_task *it) {
     const struct agent *agent = it->agent;
@@ -245,28 +244,29 @@ static void agent_next(struct agent_task *it) {
         free(it);
         return;
     }
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn.value->end(builder);
-    tn_value arguments = tn.value->finish(builder);
+    tn_value arguments = tn_finish(builder);
     uint32_t callee = it->calls < AGENT_CALLS ? agent->tool : agent->last;
-    if (tn.task->call(it->task, callee, arguments, agent_called, it) != TN_OK) {
+    if (tn.task->call(it->task, callee, arguments, NULL, agent_called, it, NULL) != TN_OK) {
         tn_fail(it->task, "CALL", "a tool cannot be called");
         free(it);
     }
     tn_release(arguments);
 }
 
-static void agent_called(void *user, int32_t status, tn_value result) {
+static int32_t agent_called(void *user, int32_t status, tn_value result) {
     struct agent_task *it = user;
     if (status != TN_OK) {
         tn_fail(it->task, tn_get_text(result, "code", "CANCELLED"), "a tool has failed");
         free(it);
-        return;
+        return TN_OK;
     }
     tn_write(it->task, it->agent->out, result);
     it->calls++;
     agent_next(it);
+    return TN_OK;
 }
 
 static int32_t agent_start(void *self, tn_task task, tn_value input) {
@@ -284,9 +284,10 @@ static int32_t agent_create(tn_value config, tn_binder *binder, void **self) {
     if (agent == NULL) return TN_NO_MEMORY;
     const char *last = tn_get_text(config, "last", "");
     agent->calls = AGENT_CALLS + (*last != '\0');
-    int32_t status = tn.task->bind_write(binder, tn_get_text(config, "out", ""), &agent->out);
-    if (status == TN_OK) status = tn.task->bind_call(binder, "tool", "crash.tool", NULL, &agent->tool);
-    if (status == TN_OK && *last != '\0') status = tn.task->bind_call(binder, "tool", last, NULL, &agent->last);
+    int32_t status = tn.task->bind_write(binder, tn_get_text(config, "out", ""), TN_Z, &agent->out);
+    if (status == TN_OK) status = tn.task->bind_call(binder, "tool", TN_Z, "crash.tool", TN_Z, NULL, &agent->tool);
+    if (status == TN_OK && *last != '\0')
+        status = tn.task->bind_call(binder, "tool", TN_Z, last, TN_Z, NULL, &agent->last);
     if (status == TN_OK)
         *self = agent;
     else

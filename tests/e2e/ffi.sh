@@ -10,12 +10,10 @@ cat >ask.c <<'SOURCE'
 TN_PLUGIN("test.ask", "1.0.0", "Calls a tool")
 TN_NODE_BLOCKING(ask, "test.ask", "Calls a tool", TN_PURE, (TOOL, tool, "which"), (VALUE, arguments, "what it gets"),
                  (WRITE, output_key, "where its result goes")) {
-    tn_value result = NULL;
-    int32_t status = tn.task->call_wait(task, config->tool, config->arguments, &result);
+    tn_value result = NULL, error = NULL;
+    int32_t status = tn.task->call_wait(task, config->tool, config->arguments, NULL, &result, &error);
     if (status == TN_OK) return tn_done_written(task, tn_write_take(task, config->output_key, result));
-    status = tn_fail(task, tn_get_text(result, "code", "FAILED"), tn_get_text(result, "message", "?"));
-    tn_release(result);
-    return status;
+    return status == TN_FAILED ? tn_fail_take(task, error) : status;
 }
 SOURCE
 "$CC" -shared -fPIC -fvisibility=hidden -I"$SOURCE/sdk/include" -o ask.so ask.c || fails "ask.c does not compile"

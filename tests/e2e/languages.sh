@@ -22,19 +22,17 @@ cat >ask.c <<'SOURCE'
 TN_PLUGIN("test.ask", "1.0.0", "Calls a tool")
 TN_NODE_BLOCKING(ask, "test.ask", "Gives a text to a tool.", TN_PURE, (TOOL, tool, "which"), (READ, input_key, "the text"),
                  (WRITE, output_key, "where its result goes")) {
-    tn_value result = NULL, text = tn_read_text(task, config->input_key);
+    tn_value result = NULL, error = NULL, text = tn_read_text(task, config->input_key);
     if (text == NULL) return TN_FAILED;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_take(builder, "text", text);
     tn.value->end(builder);
-    tn_value arguments = tn.value->finish(builder);
-    int32_t status = tn.task->call_wait(task, config->tool, arguments, &result);
+    tn_value arguments = tn_finish(builder);
+    int32_t status = tn.task->call_wait(task, config->tool, arguments, NULL, &result, &error);
     tn_release(arguments);
     if (status == TN_OK) return tn_done_written(task, tn_write_take(task, config->output_key, result));
-    status = tn_fail(task, tn_get_text(result, "code", "FAILED"), tn_get_text(result, "message", "?"));
-    tn_release(result);
-    return status;
+    return status == TN_FAILED ? tn_fail_take(task, error) : status;
 }
 SOURCE
 # shellcheck disable=SC2046

@@ -4,6 +4,7 @@
  * `document` is bound by value under `name`. The nested run gets `given` as its input, and its result is written.
  */
 #include <tenon/easy.h>
+#include <tenon/graph.h>
 
 struct made {
     uint32_t callee, out;
@@ -16,18 +17,17 @@ struct made_call {
 };
 
 static int32_t made_create(tn_value config, tn_binder *binder, void **self) {
-    const tn_graph_draft_2 *graph =
-        TN_EASY_FROM(const tn_graph_draft_2 *, tn_easy_interface(tn.host, TN_GRAPH_DRAFT_2, sizeof(tn_graph_draft_2)));
+    const tn_graph_draft *graph =
+        TN_EASY_FROM(const tn_graph_draft *, tn_easy_interface(tn.host, TN_GRAPH_DRAFT, sizeof(tn_graph_draft)));
     struct made *made = tn.core->alloc(tn.host, sizeof(*made));
-    int32_t status = graph != NULL
-                         ? TN_OK
-                         : tn.task->refuse(binder, "INTERFACE_MISSING", "the interface tenon.graph draft.2 is missing");
+    int32_t status =
+        graph != NULL ? TN_OK : tn_refuse("INTERFACE_MISSING", "the interface " TN_GRAPH_DRAFT " is missing");
     if (made == NULL) return TN_NO_MEMORY;
-    made->given = tn.value->get(config, "given");
+    made->given = tn_get(config, "given");
     if (status == TN_OK)
-        status = graph->bind_value(binder, tn.value->get(config, "document"), tn_get_text(config, "name", "made"),
+        status = graph->bind_value(binder, tn_get(config, "document"), tn_get_text(config, "name", "made"), TN_Z,
                                    &made->callee);
-    if (status == TN_OK) status = tn.task->bind_write(binder, tn_get_text(config, "out", ""), &made->out);
+    if (status == TN_OK) status = tn.task->bind_write(binder, tn_get_text(config, "out", ""), TN_Z, &made->out);
     if (status == TN_OK)
         *self = made;
     else
@@ -35,18 +35,19 @@ static int32_t made_create(tn_value config, tn_binder *binder, void **self) {
     return status;
 }
 
-static void made_done(void *user, int32_t status, tn_value result) {
+static int32_t made_done(void *user, int32_t status, tn_value result) {
     struct made_call *call = user;
     tn_task task = call->task;
     if (status == TN_OK) {
         (void)tn_write(task, call->made->out, result);
         (void)tn_done(task);
     } else if (status == TN_FAILED) {
-        (void)tn.eval->fail_with(task, result);
+        (void)tn_fail_with(task, result);
     } else {
         (void)tn_fail(task, "CANCELLED", "cancelled");
     }
     tn.core->release(tn.host, call);
+    return TN_OK;
 }
 
 static int32_t made_start(void *self, tn_task task, tn_value input) {
@@ -55,7 +56,7 @@ static int32_t made_start(void *self, tn_task task, tn_value input) {
     if (call == NULL) return TN_NO_MEMORY;
     call->made = self;
     call->task = task;
-    int32_t status = tn.task->call(task, call->made->callee, call->made->given, made_done, call);
+    int32_t status = tn.task->call(task, call->made->callee, call->made->given, NULL, made_done, call, NULL);
     if (status != TN_OK) tn.core->release(tn.host, call);
     return status;
 }
@@ -63,7 +64,7 @@ static int32_t made_start(void *self, tn_task task, tn_value input) {
 static void made_destroy(void *self) { tn.core->release(tn.host, self); }
 
 TN_COMPONENT(made, "test.made", made_create, made_start, NULL, NULL, made_destroy)
-TN_NOTE("{\"plugin\": {\"optional\": [\"" TN_GRAPH_DRAFT_2 "\"]}}")
+TN_NOTE("{\"plugin\": {\"optional\": [\"" TN_GRAPH_DRAFT "\"]}}")
 TN_NOTE("{\"component\": {\"kind\": \"node\", \"id\": \"test.made\", \"title\": \"Runs a document that it makes.\", "
         "\"style\": \"async\", \"effects\": [\"calls.any\"], \"config\": {\"type\": \"object\", \"properties\": {"
         "\"document\": {\"description\": \"the document\"}, \"name\": {\"type\": \"string\"}, "

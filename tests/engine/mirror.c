@@ -6,16 +6,16 @@
 #include <tenon/message.h>
 
 static void put_member(tn_builder *out, tn_value input, const char *key) {
-    tn_value value = tn.value->get(input, key);
+    tn_value value = tn_get(input, key);
     if (value != NULL) tn_put(out, key, value);
 }
 
 static tn_value describe_request(tn_value input, tn_value config) {
-    tn_value messages = tn.value->get(input, "messages");
+    tn_value messages = tn_get(input, "messages");
     uint64_t first = tn_message_is(tn.value->at(messages, 0), "system") ? 1 : 0;
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
-    if (first == 1) tn_put(out, "system", tn.value->get(tn.value->at(messages, 0), "content"));
+    if (first == 1) tn_put(out, "system", tn_get(tn.value->at(messages, 0), "content"));
     tn_put_begin(out, "asked", TN_ARRAY);
     for (uint64_t i = first, count = tn.value->count(messages); i < count; i++)
         tn_put(out, NULL, tn.value->at(messages, i));
@@ -25,7 +25,7 @@ static tn_value describe_request(tn_value input, tn_value config) {
     put_member(out, input, "response_schema");
     if (tn.value->count(config) > 0) tn_put(out, "config", config);
     tn.value->end(out);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 struct mirror {
@@ -45,8 +45,8 @@ static void mirror_destroy(void *self) { tn.core->release(tn.host, self); }
 
 static int32_t mirror_start(void *self, tn_task task, tn_value input) {
     const struct mirror *mirror = self;
-    tn_value all = describe_request(input, mirror->config), text = tn.value->to_json(all);
-    tn_builder *out = tn.value->builder();
+    tn_value all = describe_request(input, mirror->config), text = tn_to_json(all);
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     tn_put_take(out, "message", tn_message("ai", text));
     tn_put_begin(out, "usage", TN_OBJECT);
@@ -55,7 +55,7 @@ static int32_t mirror_start(void *self, tn_task task, tn_value input) {
     tn.value->end(out);
     tn_release(all);
     tn_release(text);
-    return tn_done_take(task, tn.value->finish(out));
+    return tn_done_take(task, tn_finish(out));
 }
 
 TN_NOTE("{\"component\": {\"kind\": \"model\", \"id\": \"test.mirror\", \"title\": \"Returns its request.\", "

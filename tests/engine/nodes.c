@@ -67,19 +67,18 @@ TN_NODE(count, "test.count", "Writes how often it has been called.", TN_PURE, (R
 
 static int32_t flake(tn_task task, uint32_t out, int64_t succeeds_at, int32_t retryable, const char *code,
                      int64_t after_ms) {
-    tn_value context = tn.task->context(task);
+    tn_value context = tn_context(task);
     int64_t attempt = tn_get_int(context, "attempt", 0);
     tn_release(context);
     if (attempt < succeeds_at) {
-        tn_builder *builder = tn.value->builder();
+        tn_builder *builder = tn_builder_new();
         tn.value->begin(builder, TN_OBJECT);
+        tn_put_text(builder, "code", code);
+        tn_put_text(builder, "message", "failing as configured");
         tn_put_bool(builder, "retryable", retryable);
         if (after_ms > 0) tn_put_int(builder, "retry_after_ms", after_ms);
         tn.value->end(builder);
-        tn_value more = tn.value->finish(builder);
-        tn.task->fail(task, code, "failing as configured", more);
-        tn_release(more);
-        return TN_FAILED;
+        return tn_fail_take(task, tn_finish(builder));
     }
     if (out != TN_UNBOUND) tn_write_int(task, out, attempt);
     return tn_done(task);
@@ -99,7 +98,7 @@ TN_NODE(flaky_destroyer, "test.flaky_destroyer", "As test.flaky, and what it doe
 
 TN_NODE(ask, "test.ask", "Asks for an answer, and writes it.", TN_PURE, (WRITE, out, "the channel"),
         (VALUE_OPT, schema, "the answer's schema")) {
-    tn_value answer = tn.value->get(input, "answer");
+    tn_value answer = tn_get(input, "answer");
     if (answer == NULL) {
         tn_value payload = tn_text("may I?"), continuation = tn_int(7);
         tn.task->interrupt(task, payload, config->schema, continuation);
@@ -132,7 +131,7 @@ TN_TOOL(look, "test.look", "Says how often it has been called; fails unless that
 /* A tool that asks first. It is called again only with the answer. */
 static int32_t approve_start(void *self, tn_task task, tn_value input) {
     (void)self;
-    tn_value answer = tn.value->get(input, "answer");
+    tn_value answer = tn_get(input, "answer");
     if (answer != NULL) return tn_done_value(task, answer);
     tn_value payload = tn_text("may I?");
     tn.task->interrupt(task, payload, NULL, NULL);
@@ -155,35 +154,36 @@ struct agent_task {
     int calls;
 };
 
-static void agent_done(void *user, int32_t status, tn_value result);
+static int32_t agent_done(void *user, int32_t status, tn_value result);
 
 static void agent_next(struct agent_task *it) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn.value->end(builder);
-    tn_value arguments = tn.value->finish(builder);
+    tn_value arguments = tn_finish(builder);
     uint32_t callee = it->calls < 2 ? it->agent->tally : it->agent->approve;
-    if (tn.task->call(it->task, callee, arguments, agent_done, it) != TN_OK) {
-        tn.task->fail(it->task, "CALL", "a tool cannot be called", NULL);
+    if (tn.task->call(it->task, callee, arguments, NULL, agent_done, it, NULL) != TN_OK) {
+        tn_fail(it->task, "CALL", "a tool cannot be called");
         free(it);
     }
     tn_release(arguments);
 }
 
-static void agent_done(void *user, int32_t status, tn_value result) {
+static int32_t agent_done(void *user, int32_t status, tn_value result) {
     struct agent_task *it = user;
     if (status != TN_OK) {
-        tn.task->fail(it->task, tn_get_text(result, "code", "CANCELLED"), "a tool has failed", NULL);
+        tn_fail(it->task, tn_get_text(result, "code", "CANCELLED"), "a tool has failed");
         free(it);
-        return;
+        return TN_OK;
     }
     tn.task->write(it->task, it->agent->out, result);
     if (++it->calls == 3) {
         tn_done(it->task);
         free(it);
-        return;
+        return TN_OK;
     }
     agent_next(it);
+    return TN_OK;
 }
 
 static int32_t agent_start(void *self, tn_task task, tn_value input) {
@@ -199,9 +199,9 @@ static int32_t agent_start(void *self, tn_task task, tn_value input) {
 static int32_t agent_create(tn_value config, tn_binder *binder, void **self) {
     struct agent *agent = calloc(1, sizeof *agent);
     if (agent == NULL) return TN_NO_MEMORY;
-    int32_t status = tn.task->bind_write(binder, tn_get_text(config, "out", ""), &agent->out);
-    if (status == TN_OK) status = tn.task->bind_call(binder, "tool", "test.tally", NULL, &agent->tally);
-    if (status == TN_OK) status = tn.task->bind_call(binder, "tool", "test.approve", NULL, &agent->approve);
+    int32_t status = tn.task->bind_write(binder, tn_get_text(config, "out", ""), TN_Z, &agent->out);
+    if (status == TN_OK) status = tn.task->bind_call(binder, "tool", TN_Z, "test.tally", TN_Z, NULL, &agent->tally);
+    if (status == TN_OK) status = tn.task->bind_call(binder, "tool", TN_Z, "test.approve", TN_Z, NULL, &agent->approve);
     if (status == TN_OK)
         *self = agent;
     else
@@ -254,13 +254,13 @@ TN_NODE(tokens, "test.tokens", "Emits tokens as a model does, and fails until th
     static const char *const words[] = {"Hel", "lo"};
     (void)input;
     for (int i = 0; i < 2; i++) {
-        tn_builder *builder = tn.value->builder();
+        tn_builder *builder = tn_builder_new();
         tn.value->begin(builder, TN_OBJECT);
         tn_put_begin(builder, "messages", TN_OBJECT);
         tn_put_text(builder, "content", words[i]);
         tn.value->end(builder);
         tn.value->end(builder);
-        tn_value chunk = tn.value->finish(builder);
+        tn_value chunk = tn_finish(builder);
         int32_t status = tn.task->emit(task, chunk);
         tn_release(chunk);
         if (status != TN_OK) return status;
@@ -270,14 +270,14 @@ TN_NODE(tokens, "test.tokens", "Emits tokens as a model does, and fails until th
 
 TN_NODE(context, "test.context", "Writes its task's context.", TN_PURE, (WRITE, out, "the channel")) {
     (void)input;
-    tn_value context = tn.task->context(task);
+    tn_value context = tn_context(task);
     tn_write_take(task, config->out, context);
     return tn_done(task);
 }
 
 TN_NODE(key, "test.key", "Writes its idempotency key.", TN_PURE, (WRITE, out, "the channel")) {
     (void)input;
-    tn_value context = tn.task->context(task);
+    tn_value context = tn_context(task);
     tn_write_take(task, config->out, tn_text(tn_get_text(context, "task_id", "none")));
     tn_release(context);
     return tn_done(task);
@@ -306,7 +306,7 @@ static int32_t reducer_create(tn_value config, tn_binder *binder, void **self) {
 
 static int32_t longest_start(void *self, tn_task task, tn_value input) {
     (void)self;
-    tn_value writes = tn.value->get(input, "writes"), longest = tn.value->get(input, "current");
+    tn_value writes = tn_get(input, "writes"), longest = tn_get(input, "current");
     uint64_t most = 0;
     if (tn.value->kind(longest) == TN_STRING) (void)tn_chars(longest, &most);
     for (uint64_t i = 0; i < tn.value->count(writes); i++) {
@@ -329,7 +329,7 @@ static int32_t slow_reducer_start(void *self, tn_task task, tn_value input) {
 static int32_t calling_reducer_create(tn_value config, tn_binder *binder, void **self) {
     uint32_t callee;
     (void)config, (void)self;
-    return tn.task->bind_call(binder, "tool", "test.tally", NULL, &callee);
+    return tn.task->bind_call(binder, "tool", TN_Z, "test.tally", TN_Z, NULL, &callee);
 }
 
 TN_COMPONENT(longest, "test.longest", reducer_create, longest_start, NULL, NULL, NULL)
@@ -381,7 +381,7 @@ static void *complete_pending(void *unused) {
             tn.task->write(taken.task, taken.channel, taken.value);
             tn.task->complete(taken.task, NULL);
         } else {
-            tn.task->fail(taken.task, taken.fail, "failing as configured", NULL);
+            tn_fail(taken.task, taken.fail, "failing as configured");
         }
         tn_release(taken.value);
     }

@@ -21,11 +21,11 @@ TN_NOTE("{\"component\": {\"kind\": \"tool\", \"id\": \"t.add\", \"title\": \"Ad
         "\"required\": [\"sum\"]}}}")
 static int32_t t_add_start(void *self, tn_task task, tn_value input) {
     (void)self;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_int(builder, "sum", tn_get_int(input, "a", 0) + tn_get_int(input, "b", 0));
     tn.value->end(builder);
-    return tn_done_take(task, tn.value->finish(builder));
+    return tn_done_take(task, tn_finish(builder));
 }
 TN_COMPONENT(t_add, "t.add", NULL, t_add_start, NULL, NULL, NULL)
 
@@ -46,16 +46,12 @@ TN_TOOL(t_delete, "t.delete", "Deletes a file.", TN_EFFECTS("destructive", "fs.w
 
 TN_TOOL(t_fail, "t.fail", "Fails.", TN_PURE, (BOOL_OR, fatal, 0, "is it not for the model?"),
         (BOOL_OR, retryable, 0, "if it is fatal: may the caller be retried?")) {
-    tn_value more = NULL;
-    static const char final[] = "{\"detail\": {\"fatal\": true}}";
-    static const char retryable[] = "{\"retryable\": true, \"detail\": {\"fatal\": true}}";
-    if (args->fatal && args->retryable)
-        (void)tn.value->from_json(retryable, sizeof retryable - 1, &more);
-    else if (args->fatal)
-        (void)tn.value->from_json(final, sizeof final - 1, &more);
-    (void)tn.task->fail(task, "BROKEN", "it broke", more);
-    tn_release(more);
-    return TN_OK;
+#define BROKEN(more) "{\"code\": \"BROKEN\", \"message\": \"it broke\"" more "}"
+    const char *error = BROKEN("");
+    if (args->fatal)
+        error = args->retryable ? BROKEN(", \"retryable\": true, \"detail\": {\"fatal\": true}")
+                                : BROKEN(", \"detail\": {\"fatal\": true}");
+    return tn_fail_take(task, tn_from_json(error, TN_Z));
 }
 
 TN_TOOL(t_huge, "t.huge", "Returns 20 million bytes.", TN_PURE, (INT_OR, bytes, 20000000, "how many")) {
@@ -90,7 +86,7 @@ TN_NOTE("{\"component\": {\"kind\": \"tool\", \"id\": \"t.ask\", \"title\": \"As
         "\"effects\": [\"destructive\"], \"input\": {\"type\": \"object\"}}}")
 static int32_t t_ask_start(void *self, tn_task task, tn_value input) {
     (void)self;
-    tn_value answer = tn.value->get(input, "answer");
+    tn_value answer = tn_get(input, "answer");
     if (answer != NULL) return tn_done_value(task, answer);
     tn_value payload = tn_text("which one?");
     (void)tn.task->interrupt(task, payload, NULL, NULL);
@@ -131,7 +127,7 @@ static int32_t slow_start(void *self, tn_task task, tn_value input) {
     *it = (struct slow){task, 0, slow};
     slow = it;
     if (++slow_open > slow_most) slow_most = slow_open;
-    if (ms > 0) it->timer = tn.core->post(tn.host, (uint64_t)ms, slow_due, it);
+    if (ms > 0) it->timer = tn_post((uint64_t)ms, slow_due, it);
     return TN_OK;
 }
 
@@ -161,7 +157,7 @@ TN_COMPONENT(t_deaf, "t.deaf", NULL, deaf_start, NULL, NULL, NULL)
 
 /* ---- The node ---- */
 
-static const tn_tool_draft *tool;
+static const tn_tool_1 *tool;
 
 struct calls {
     uint32_t set, out;
@@ -183,12 +179,11 @@ struct calls_task {
 static int32_t calls_create(tn_value config, tn_binder *binder, void **self) {
     struct calls *calls = calloc(1, sizeof *calls);
     if (calls == NULL) return TN_NO_MEMORY;
-    tool = TN_EASY_FROM(const tn_tool_draft *, tn_easy_interface(tn.host, TN_TOOL_DRAFT, sizeof(tn_tool_draft)));
-    calls->calls = tn.value->get(config, "calls");
-    (void)tn.value->as_bool(tn.value->get(config, "asks"), &calls->asks);
-    int32_t status =
-        tool == NULL ? TN_UNSUPPORTED : tool->bind_tools(binder, tn.value->get(config, "tools"), &calls->set);
-    if (status == TN_OK) status = tn.task->bind_write(binder, tn_get_text(config, "out", ""), &calls->out);
+    tool = TN_EASY_FROM(const tn_tool_1 *, tn_easy_interface(tn.host, TN_TOOL_1, sizeof(tn_tool_1)));
+    calls->calls = tn_get(config, "calls");
+    (void)tn.value->as_bool(tn_get(config, "asks"), &calls->asks);
+    int32_t status = tool == NULL ? TN_UNSUPPORTED : tool->bind_tools(binder, tn_get(config, "tools"), &calls->set);
+    if (status == TN_OK) status = tn.task->bind_write(binder, tn_get_text(config, "out", ""), TN_Z, &calls->out);
     if (status == TN_OK)
         *self = calls;
     else
@@ -200,7 +195,7 @@ static int is_code(tn_value error, const char *code) { return strcmp(tn_get_text
 
 static int is_fatal(tn_value error) {
     int32_t fatal = 0;
-    return tn.value->as_bool(tn.value->get(tn.value->get(error, "detail"), "fatal"), &fatal) == TN_OK && fatal;
+    return tn.value->as_bool(tn_get(tn_get(error, "detail"), "fatal"), &fatal) == TN_OK && fatal;
 }
 
 static void put_one(tn_builder *builder, tn_value call, int32_t status, tn_value result) {
@@ -216,7 +211,7 @@ static void put_one(tn_builder *builder, tn_value call, int32_t status, tn_value
 }
 
 static void calls_end(struct calls_task *it) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn_value ends = NULL;
     tn.value->begin(builder, TN_ARRAY);
     for (uint64_t i = 0; i < it->count; i++) {
@@ -226,9 +221,9 @@ static void calls_end(struct calls_task *it) {
         put_one(builder, tn.value->at(it->calls->calls, i), one->status, one->result);
     }
     tn.value->end(builder);
-    tn_value results = tn.value->finish(builder);
+    tn_value results = tn_finish(builder);
     if (ends != NULL) {
-        (void)tn.eval->fail_with(it->task, ends);
+        (void)tn_fail_with(it->task, ends);
     } else if (it->calls->asks) {
         (void)tn.task->interrupt(it->task, results, NULL, NULL);
     } else {
@@ -240,26 +235,24 @@ static void calls_end(struct calls_task *it) {
     free(it);
 }
 
-static void calls_done(void *user, int32_t status, tn_value result) {
+static int32_t calls_done(void *user, int32_t status, tn_value result) {
     struct one_call *one = user;
     one->status = status;
     one->result = tn_retain(result);
     if (--one->task->left == 0) calls_end(one->task);
+    return TN_OK;
 }
 
 static int32_t fail_retryable(tn_task task) {
-    static const char text[] = "{\"retryable\": true}";
-    tn_value more = NULL;
-    (void)tn.value->from_json(text, sizeof text - 1, &more);
-    (void)tn.task->fail(task, "BROKEN", "it broke after the answer", more);
-    tn_release(more);
-    return TN_OK;
+    static const char error[] =
+        "{\"code\": \"BROKEN\", \"message\": \"it broke after the answer\", \"retryable\": true}";
+    return tn_fail_take(task, tn_from_json(error, TN_Z));
 }
 
 static int32_t calls_start(void *self, tn_task task, tn_value input) {
     const struct calls *calls = self;
     uint64_t count = tn.value->count(calls->calls);
-    if (calls->asks && tn.value->get(input, "answer") != NULL) return fail_retryable(task);
+    if (calls->asks && tn_get(input, "answer") != NULL) return fail_retryable(task);
     struct calls_task *it = calloc(1, sizeof *it + count * sizeof it->each[0]);
     if (it == NULL) return TN_NO_MEMORY;
     it->calls = calls;
@@ -268,7 +261,8 @@ static int32_t calls_start(void *self, tn_task task, tn_value input) {
     it->left = 1;
     for (uint64_t i = 0; i < count; i++) {
         it->each[i].task = it;
-        int32_t status = tool->invoke(task, calls->set, tn.value->at(calls->calls, i), calls_done, &it->each[i]);
+        int32_t status =
+            tool->invoke(task, calls->set, tn.value->at(calls->calls, i), NULL, calls_done, &it->each[i], NULL);
         if (status == TN_OK)
             it->left++;
         else
@@ -280,20 +274,21 @@ static int32_t calls_start(void *self, tn_task task, tn_value input) {
 
 static int32_t wait_start(void *self, tn_task task, tn_value input) {
     const struct calls *calls = self;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     int32_t ended = TN_OK;
     (void)input;
     tn.value->begin(builder, TN_ARRAY);
     for (uint64_t i = 0; ended == TN_OK && i < tn.value->count(calls->calls); i++) {
-        tn_value call = tn.value->at(calls->calls, i), result = NULL;
-        int32_t status = tool->invoke_wait(task, calls->set, call, &result);
+        tn_value call = tn.value->at(calls->calls, i), result = NULL, error = NULL;
+        int32_t status = tool->invoke_wait(task, calls->set, call, NULL, &result, &error);
+        if (status == TN_FAILED) result = error;
         if (status == TN_FAILED && (is_code(result, "INTERRUPTED") || is_fatal(result)))
-            ended = tn.eval->fail_with(task, result), ended = TN_FAILED;
+            ended = tn_fail_with(task, result), ended = TN_FAILED;
         put_one(builder, call, status, result);
         tn_release(result);
     }
     tn.value->end(builder);
-    tn_value results = tn.value->finish(builder);
+    tn_value results = tn_finish(builder);
     if (ended == TN_OK) (void)tn_write(task, calls->out, results);
     tn_release(results);
     return ended == TN_OK ? tn_done(task) : ended;
@@ -301,8 +296,10 @@ static int32_t wait_start(void *self, tn_task task, tn_value input) {
 
 static int32_t tools_start(void *self, tn_task task, tn_value input) {
     const struct calls *calls = self;
-    tn_value described = tool->describe(task, calls->set), again = tool->describe(task, calls->set);
+    tn_value described = NULL, again = NULL;
     (void)input;
+    (void)tool->describe(task, calls->set, &described);
+    (void)tool->describe(task, calls->set, &again);
     if (described == NULL || described != again) return tn_fail(task, "BROKEN", "it is described in two ways");
     tn_release(again);
     return tn_done_written(task, tn_write_take(task, calls->out, described));
@@ -314,7 +311,7 @@ static int32_t tools_start(void *self, tn_task task, tn_value input) {
     "{\"type\": "                                                                                                      \
     "\"array\"}, \"asks\": {\"type\": \"boolean\"}, \"out\": {\"type\": \"string\", \"x-tenon\": "                     \
     "\"channel-write\"}}, \"required\": [\"out\"]}}}"
-TN_NOTE("{\"plugin\": {\"optional\": [\"" TN_TOOL_DRAFT "\"]}}")
+TN_NOTE("{\"plugin\": {\"optional\": [\"" TN_TOOL_1 "\"]}}")
 TN_NOTE("{\"component\": {\"kind\": \"node\", \"id\": \"test.calls\", \"title\": \"Calls tools.\", \"style\": "
         "\"async\", " CONFIG)
 TN_NOTE("{\"component\": {\"kind\": \"node\", \"id\": \"test.calls_wait\", \"title\": \"Calls tools, waiting.\", "
@@ -337,9 +334,10 @@ struct bound {
 static int32_t bound_create(tn_value config, tn_binder *binder, void **self) {
     struct bound *bound = calloc(1, sizeof *bound);
     if (bound == NULL) return TN_NO_MEMORY;
-    bound->input = tn.value->get(config, "input");
-    int32_t status = tn.task->bind_call(binder, "tool", tn_get_text(config, "tool", ""), NULL, &bound->callee);
-    if (status == TN_OK) status = tn.task->bind_write(binder, tn_get_text(config, "out", ""), &bound->out);
+    bound->input = tn_get(config, "input");
+    int32_t status =
+        tn.task->bind_call(binder, "tool", TN_Z, tn_get_text(config, "tool", ""), TN_Z, NULL, &bound->callee);
+    if (status == TN_OK) status = tn.task->bind_write(binder, tn_get_text(config, "out", ""), TN_Z, &bound->out);
     if (status == TN_OK)
         *self = bound;
     else
@@ -352,15 +350,16 @@ struct bound_task {
     tn_task task;
 };
 
-static void bound_done(void *user, int32_t status, tn_value result) {
+static int32_t bound_done(void *user, int32_t status, tn_value result) {
     struct bound_task *it = user;
     if (status == TN_OK)
         (void)tn_done_written(it->task, tn_write(it->task, it->bound->out, result));
     else if (status == TN_FAILED)
-        (void)tn.eval->fail_with(it->task, result);
+        (void)tn_fail_with(it->task, result);
     else
         (void)tn_fail(it->task, "CANCELLED", "cancelled");
     free(it);
+    return TN_OK;
 }
 
 static int32_t bound_start(void *self, tn_task task, tn_value input) {
@@ -368,7 +367,7 @@ static int32_t bound_start(void *self, tn_task task, tn_value input) {
     (void)input;
     if (it == NULL) return TN_NO_MEMORY;
     *it = (struct bound_task){self, task};
-    int32_t status = tn.task->call(task, it->bound->callee, it->bound->input, bound_done, it);
+    int32_t status = tn.task->call(task, it->bound->callee, it->bound->input, NULL, bound_done, it, NULL);
     if (status != TN_OK) free(it);
     return status;
 }

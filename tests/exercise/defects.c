@@ -85,14 +85,14 @@ static int32_t create(tn_value config, tn_binder *binder, void **self) {
 #if DEFECT == CRASHES_ON_INVALID
     if (!what) abort();
 #endif
-    if (!what) return tn.task->refuse(binder, "INVALID", "`what` is missing");
-    kind = tn_get_text(tn.value->get(config, "more"), "kind", "a");
+    if (!what) return tn_refuse("INVALID", "`what` is missing");
+    kind = tn_get_text(tn_get(config, "more"), "kind", "a");
 #if DEFECT == CRASHES
     if (strchr(what, ' ')) abort();
 #elif DEFECT == REFUSES
-    return tn.task->refuse(binder, "INVALID", "no");
+    return tn_refuse("INVALID", "no");
 #elif DEFECT == REFUSED_EXAMPLE
-    if (strcmp(what, "refuse me") == 0) return tn.task->refuse(binder, "INVALID", "no");
+    if (strcmp(what, "refuse me") == 0) return tn_refuse("INVALID", "no");
 #elif DEFECT == LEAKS_IN_INSTANCE
     (void)tn_text("kept");
 #elif DEFECT == EXITS
@@ -117,14 +117,14 @@ static int32_t create(tn_value config, tn_binder *binder, void **self) {
 }
 
 static int32_t finish(tn_task task, int64_t count) {
-    tn_builder *output = tn.value->builder();
+    tn_builder *output = tn_builder_new();
     tn_value value;
     tn.value->begin(output, TN_OBJECT);
     tn_put_begin(output, "writes", TN_OBJECT);
     tn_put_int(output, "out", count);
     tn.value->end(output);
     tn.value->end(output);
-    value = tn.value->finish(output);
+    value = tn_finish(output);
 #if DEFECT == ENDS_TWICE
     (void)tn.task->complete(task, value);
 #endif
@@ -166,7 +166,7 @@ static int32_t start(void *self, tn_task task, tn_value input) {
 
 static void cancel(void *self, tn_task task) {
     ((struct counter *)self)->cancelled = 1;
-    (void)tn.task->fail(task, "CANCELLED", "it was cancelled", NULL);
+    (void)tn_fail(task, "CANCELLED", "it was cancelled");
 }
 
 static void destroy(void *self) {

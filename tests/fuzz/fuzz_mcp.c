@@ -25,13 +25,13 @@ extern int64_t value_live_count(void);
 
 TN_EASY_HIDDEN struct tn_easy tn;
 TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
-TN_EASY_HIDDEN const tn_http_draft *mcp_http; /* nothing is sent here */
+TN_EASY_HIDDEN const tn_http_1 *mcp_http; /* nothing is sent here */
 
 static int64_t blocks;
 static int ended;
 
-static void log_nothing(const tn_host *host, int32_t level, const char *message) {
-    (void)host, (void)level, (void)message;
+static void log_nothing(const tn_host *host, int32_t level, const char *message, uint64_t length) {
+    (void)host, (void)level, (void)message, (void)length;
 }
 static void *resize(const tn_host *host, void *memory, uint64_t size) {
     (void)host;
@@ -134,7 +134,7 @@ static void take_as_text(const char *bytes, size_t length) {
 
 static bool on_line(void *user, const char *line, uint64_t length) {
     tn_value value = NULL;
-    if (line == NULL || tn.value->from_json(line, length, &value) != TN_OK) return true;
+    if (line == NULL || tn.value->from_json(tn.host, line, length, &value, NULL) != TN_OK) return true;
     rpc_receive(*(struct rpc **)user, value, 0);
     take_for_everything(value);
     take_for_authorization(value);

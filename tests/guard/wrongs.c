@@ -11,7 +11,7 @@ TN_PLUGIN("test.wrongs", "1.0.0", "Violates the contract")
 static tn_value kept;
 
 static void *read_on_another_thread(void *argument) {
-    tn_value value = tn.task->read(*(tn_task *)argument, 0);
+    tn_value value = tn_read(*(tn_task *)argument, 0);
     tn.value->release(value);
     return NULL;
 }
@@ -38,7 +38,7 @@ TN_NODE(wrong, "test.wrong", "Does something wrong.", TN_PURE, (TEXT, what, "wha
     }
     if (strcmp(config->what, "hold") == 0) use_cpu(0.02);
     if (strcmp(config->what, "leak") == 0) {
-        tn_value text = tn.value->make_text("this is never released", 22);
+        tn_value text = tn_text_n("this is never released", 22);
         tn.task->write(task, config->out, text);
     }
     if (strcmp(config->what, "late") == 0) {

@@ -22,11 +22,11 @@ struct wait {
     size_t length;
 };
 
-static const tn_poll_draft *polls;
+static const tn_poll_1 *polls;
 
 static int32_t init(void *self, tn_value config) {
     (void)self, (void)config;
-    polls = tn_easy_interface(tn.host, TN_POLL_DRAFT, sizeof(*polls));
+    polls = tn_easy_interface(tn.host, TN_POLL_1, sizeof(*polls));
     return polls != NULL ? TN_OK : TN_UNSUPPORTED;
 }
 TN_LIFECYCLE(init, NULL, NULL)

@@ -72,7 +72,7 @@ static int32_t nest_create(const char *callee, tn_binder *binder, void **self) {
     while (access("hang", F_OK) == 0) usleep(10000); /* a file of pool_test.c */
     uint32_t *index = malloc(sizeof *index);
     if (index == NULL) return TN_NO_MEMORY;
-    int32_t status = tn.task->bind_call(binder, "tool", callee, NULL, index);
+    int32_t status = tn.task->bind_call(binder, "tool", TN_Z, callee, TN_Z, NULL, index);
     if (status == TN_OK)
         *self = index;
     else
@@ -81,14 +81,14 @@ static int32_t nest_create(const char *callee, tn_binder *binder, void **self) {
 }
 
 static int32_t nest_start(void *self, tn_task task, tn_value input) {
-    tn_value result = NULL;
-    int32_t status = tn.task->call_wait(task, *(uint32_t *)self, input, &result);
+    tn_value result = NULL, error = NULL;
+    int32_t status = tn.task->call_wait(task, *(uint32_t *)self, input, NULL, &result, &error);
     if (status != TN_OK) {
-        status = tn_fail(task, "BROKEN", tn_get_text(result, "message", "the call failed"));
-        tn_release(result);
+        status = tn_fail(task, "BROKEN", tn_get_text(error, "message", "the call failed"));
+        tn_release(error);
         return status;
     }
-    return tn_done_value(task, result);
+    return tn_done_take(task, result);
 }
 
 static int32_t branch_create(tn_value config, tn_binder *binder, void **self) {

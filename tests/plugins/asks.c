@@ -19,7 +19,7 @@
 #define EFFECTS "\"effects\":[\"network.http:acme.example\",\"network.http:127.0.0.1\",\"secret:KEY\"]"
 
 TN_NOTE("{\"plugin\":{\"id\":\"test.asks\",\"version\":\"1.0.0\",\"title\":\"Asks for HTTP\",\"requires\":"
-        "[\"" TN_HTTP_DRAFT "\"]}}")
+        "[\"" TN_HTTP_1 "\"]}}")
 TN_NOTE("{\"component\":{\"kind\":\"node\",\"id\":\"test.asks.stream\",\"title\":\"Asks\",\"documentation\":\"Asks.\","
         "\"style\":\"async\"," CONFIG "," EFFECTS "}}")
 TN_NOTE("{\"component\":{\"kind\":\"node\",\"id\":\"test.asks.wait\",\"title\":\"Waits\",\"documentation\":\"Waits.\","
@@ -29,7 +29,7 @@ static const tn_host *host;
 static const tn_value_1 *values;
 static const tn_task_1 *tasks;
 static const tn_core_1 *core;
-static const tn_http_draft *http;
+static const tn_http_1 *http;
 
 struct node {
     tn_value request;
@@ -49,44 +49,46 @@ struct asked {
 static struct asked *open_ones;
 
 static tn_value without_time(tn_value value) {
-    tn_value zero = values->make_int(0);
-    tn_value made = values->get(value, "ms") ? values->set(value, "ms", zero) : values->retain(value);
+    tn_value zero = values->make_int(host, 0), made = values->retain(value);
+    if (values->get(value, "ms", TN_Z)) (void)values->set(&made, "ms", TN_Z, zero);
     values->release(zero);
     return made;
 }
 
 static tn_value add_take(tn_value list, const char *word, tn_value value) {
-    tn_value plain = without_time(value), json = values->to_json(plain);
+    tn_value plain = without_time(value), json = NULL, item = NULL;
     uint64_t length;
+    (void)values->to_json(plain, NULL, &json);
     const char *text = values->as_text(json, &length);
     size_t size = strlen(word) + length + 2;
     char *line = malloc(size);
     if (!line) abort();
     snprintf(line, size, "%s %s", word, text);
-    tn_value item = values->make_text(line, size - 1), longer = values->append(list, item);
+    if (values->make_text(host, line, size - 1, &item) != TN_OK || values->append(&list, item) != TN_OK) abort();
     free(line);
     values->release(item);
     values->release(json);
     values->release(plain);
-    values->release(list);
-    return longer;
+    return list;
 }
 
 static tn_value empty(int32_t kind) {
-    tn_builder *builder = values->builder();
+    tn_builder *builder = values->builder(host);
     values->begin(builder, kind);
     values->end(builder);
-    return values->finish(builder);
+    tn_value made = NULL;
+    (void)values->finish(builder, &made, NULL);
+    return made;
 }
 
 /* {"writes": {"out": list}} */
 static void complete_take(tn_task task, tn_value list) {
-    tn_value object = empty(TN_OBJECT), writes = values->set(object, "out", list);
-    tn_value output = values->set(object, "writes", writes);
+    tn_value output = empty(TN_OBJECT), writes = empty(TN_OBJECT);
+    (void)values->set(&writes, "out", TN_Z, list);
+    (void)values->set(&output, "writes", TN_Z, writes);
     tasks->complete(task, output);
     values->release(output);
     values->release(writes);
-    values->release(object);
     values->release(list);
 }
 
@@ -121,35 +123,37 @@ static void on_event(void *user, int32_t event, tn_value value) {
         }
         if (asked->node->slow && !asked->resume) {
             http->pause(host, asked->exchange);
-            asked->resume = core->post(host, (uint64_t)(asked->pieces % 2), go_on, asked);
+            (void)core->post(host, (uint64_t)(asked->pieces % 2), go_on, NULL, asked, &asked->resume);
         }
     }
     if (event == TN_HTTP_END || event == TN_HTTP_FAILED) finish(asked);
 }
 
-static int32_t create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
+static int32_t create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder,
+                      void **instance) {
     struct node *node = calloc(1, sizeof *node);
     uint32_t index;
     (void)self;
     if (!node) return TN_NO_MEMORY;
-    node->request = values->retain(values->get(config, "request"));
-    node->blocking = strcmp(id, "test.asks.wait") == 0;
-    values->as_bool(values->get(config, "slow"), &node->slow);
-    values->as_int(values->get(config, "die"), &node->die);
-    values->as_int(values->get(config, "leave"), &node->leave);
+    node->request = values->retain(values->get(config, "request", TN_Z));
+    node->blocking = length == strlen("test.asks.wait") && memcmp(id, "test.asks.wait", length) == 0;
+    values->as_bool(values->get(config, "slow", TN_Z), &node->slow);
+    values->as_int(values->get(config, "die", TN_Z), &node->die);
+    values->as_int(values->get(config, "leave", TN_Z), &node->leave);
     *instance = node;
-    return tasks->bind_write(binder, "out", &index);
+    return tasks->bind_write(binder, "out", TN_Z, &index);
 }
 
 static int32_t start(void *instance, tn_task task, tn_value input) {
     const struct node *node = instance;
     (void)input;
     if (node->blocking) {
-        tn_value result = NULL;
-        int32_t status = http->send_wait(host, task, node->request, &result);
+        tn_value result = NULL, error = NULL;
+        int32_t status = http->send_wait(host, task, node->request, &result, &error);
         if (status != TN_OK && status != TN_FAILED) return status;
-        complete_take(task, add_take(empty(TN_ARRAY), status == TN_OK ? "OK" : "FAILED", result));
+        complete_take(task, add_take(empty(TN_ARRAY), status == TN_OK ? "OK" : "FAILED", result ? result : error));
         values->release(result);
+        values->release(error);
         return TN_OK;
     }
     struct asked *asked = calloc(1, sizeof *asked);
@@ -180,20 +184,20 @@ static void destroy(void *instance) {
     free(node);
 }
 
-static const tn_component_1 components = {sizeof components, 0, create, start, cancel, NULL, destroy};
+static const tn_component_1 components = {sizeof components, create, start, cancel, NULL, destroy};
 
 static const void *offer(void *self, const char *id) {
     (void)self;
     return strcmp(id, TN_COMPONENT_1) == 0 ? &components : NULL;
 }
 
-static const tn_plugin plugin = {sizeof plugin, 0, NULL, offer};
+static const tn_plugin plugin = {sizeof plugin, NULL, offer};
 
 TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *given) {
     host = given;
     values = (const tn_value_1 *)host->get(host->self, TN_VALUE_1);
     tasks = (const tn_task_1 *)host->get(host->self, TN_TASK_1);
     core = (const tn_core_1 *)host->get(host->self, TN_CORE_1);
-    http = (const tn_http_draft *)host->get(host->self, TN_HTTP_DRAFT);
+    http = (const tn_http_1 *)host->get(host->self, TN_HTTP_1);
     return values && tasks && core && http ? &plugin : NULL;
 }

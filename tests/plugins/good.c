@@ -9,7 +9,7 @@
 
 static int32_t init(void *self, tn_value config) {
     const tn_value_1 *values = (const tn_value_1 *)host->get(host->self, TN_VALUE_1);
-    const char *greeting = values ? values->as_text(values->get(config, "greeting"), NULL) : NULL;
+    const char *greeting = values ? values->as_text(values->get(config, "greeting", TN_Z), NULL) : NULL;
     (void)self;
     return setenv("TENON_TEST_GOOD", greeting ? greeting : "initialised", 1) == 0 ? TN_OK : TN_ERROR;
 }
@@ -24,7 +24,7 @@ static void deinit(void *self) {
     (void)setenv("TENON_TEST_GOOD", "ended", 1);
 }
 
-static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), 0, init, quiesce, deinit};
+static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), init, quiesce, deinit};
 
 MANIFEST("test.good", "1.2.3",
          ",\"requires\":[\"tenon.value/1\"],\"optional\":[\"tenon.unheard-of/9\"],\"tenon\":\">=0.1\",\"dynamic\":"

@@ -18,11 +18,11 @@ TN_TOOL_BLOCKING(blocking, "test.latin_blocking", "Returns it from a worker.", T
 
 TN_TOOL(key, "test.latin_key", "Returns an object with it as a key.", TN_PURE, (INT_OR, unused, 0, "nothing")) {
     (void)args;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_int(builder, LATIN, 1);
     tn.value->end(builder);
-    return tn_done_take(task, tn.value->finish(builder));
+    return tn_done_take(task, tn_finish(builder));
 }
 
 TN_TOOL(message, "test.latin_message", "Fails with it.", TN_PURE, (INT_OR, unused, 0, "nothing")) {

@@ -9,7 +9,7 @@ static const void *offer(void *self, const char *id) {
     return NULL;
 }
 
-static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, offer};
+static const tn_plugin plugin = {sizeof(tn_plugin), NULL, offer};
 
 TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *given) {
     host = given;

@@ -20,9 +20,9 @@
 
 static const tn_host *host;
 
-static inline int32_t component_create(void *self, const char *id, tn_value config, tn_binder *binder,
+static inline int32_t component_create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder,
                                        void **instance) {
-    (void)self, (void)id, (void)config, (void)binder;
+    (void)self, (void)id, (void)length, (void)config, (void)binder;
     *instance = NULL;
     return TN_OK;
 }
@@ -50,15 +50,15 @@ static inline void component_destroy(void *instance) { (void)instance; }
 
 /* The last line of a plugin. */
 #define ENTRY                                                                                                          \
-    static const tn_component_1 components = {COMPONENT_SIZE, 0,    component_create, component_start,                 \
-                                              NULL,           NULL, component_destroy};                                \
+    static const tn_component_1 components = {COMPONENT_SIZE, component_create, component_start, NULL,                 \
+                                              NULL,           component_destroy};                                      \
     static const void *offer(void *self, const char *id) {                                                             \
         (void)self;                                                                                                    \
         if (strcmp(id, TN_COMPONENT_1) == 0) return &components;                                                       \
         if (strcmp(id, TN_LIFECYCLE_1) == 0) return LIFECYCLE;                                                         \
         return NULL;                                                                                                   \
     }                                                                                                                  \
-    static const tn_plugin plugin = {PLUGIN_SIZE, 0, NULL, offer};                                                     \
+    static const tn_plugin plugin = {PLUGIN_SIZE, NULL, offer};                                                        \
     TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *given) {                                               \
         host = given;                                                                                                  \
         return DECLINES ? NULL : &plugin;                                                                              \

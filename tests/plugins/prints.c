@@ -9,7 +9,7 @@ static int32_t init(void *self, tn_value config) {
     return TN_OK;
 }
 
-static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), 0, init, NULL, NULL};
+static const tn_lifecycle_1 lifecycle = {sizeof(tn_lifecycle_1), init, NULL, NULL};
 
 MANIFEST("test.prints", "1.0.0", "")
 COMPONENT(node, "test.prints")

@@ -55,7 +55,8 @@ static struct {
     tn_value requests; /* an array */
 } http;
 
-static int32_t http_send(const void *self, tn_value request, tn_http_handler handler, void *user, uint64_t *exchange) {
+static int32_t http_send(const tn_host *self, tn_value request, tn_http_handler handler, void *user,
+                         uint64_t *exchange) {
     (void)self;
     assert(!http.open && http.sent < EXCHANGES_MAX); /* one at a time */
     http.handler = handler;
@@ -67,27 +68,27 @@ static int32_t http_send(const void *self, tn_value request, tn_http_handler han
     return TN_OK;
 }
 static int32_t http_open(uint64_t exchange) { return http.open && exchange == http.sent ? TN_OK : TN_STALE; }
-static int32_t http_pause(const void *self, uint64_t exchange) {
+static int32_t http_pause(const tn_host *self, uint64_t exchange) {
     (void)self;
     if (http_open(exchange) != TN_OK) return TN_STALE;
     http.paused = true;
     http.pauses++;
     return TN_OK;
 }
-static int32_t http_resume(const void *self, uint64_t exchange) {
+static int32_t http_resume(const tn_host *self, uint64_t exchange) {
     (void)self;
     if (http_open(exchange) != TN_OK) return TN_STALE;
     http.paused = false;
     return TN_OK;
 }
-static int32_t http_cancel(const void *self, uint64_t exchange) {
+static int32_t http_cancel(const tn_host *self, uint64_t exchange) {
     (void)self;
     if (http_open(exchange) != TN_OK) return TN_STALE;
     http.open = false;
     return TN_OK;
 }
-static const tn_http_draft http_interface = {sizeof(tn_http_draft), 0,           http_send, http_pause,
-                                             http_resume,           http_cancel, NULL};
+static const tn_http_1 http_interface = {
+    .size = sizeof(tn_http_1), .send = http_send, .pause = http_pause, .resume = http_resume, .cancel = http_cancel};
 
 static void http_deliver(int32_t event, tn_value value_take) {
     uint64_t exchange = http.sent;
@@ -121,12 +122,12 @@ static const void *host_interface(void *self, const char *id) {
     core.alloc = memory_alloc;
     core.resize = memory_resize;
     if (strcmp(id, TN_CORE_1) == 0) return &core;
-    if (strcmp(id, TN_HTTP_DRAFT) == 0) return no_http ? NULL : &http_interface;
+    if (strcmp(id, TN_HTTP_1) == 0) return no_http ? NULL : &http_interface;
     return tn_test_interface(self, id);
 }
 
 const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
-    static const tn_host test_host = {sizeof(tn_host), 0, NULL, host_interface};
+    static const tn_host test_host = {sizeof(tn_host), NULL, host_interface};
     (void)host;
     return entry(&test_host);
 }

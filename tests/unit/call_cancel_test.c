@@ -96,7 +96,7 @@ static void test_an_abandoned_call_that_ends_before_it_is_freed(void **state) {
         call_start(call, NULL);
         call_cancel(call);
         fixture_wait(&record);
-        assert_int_equal(task_1->fail(last_task, NULL, NULL, NULL), TN_STALE);
+        assert_int_equal(task_1->fail(last_task, NULL), TN_STALE);
         if (turn) fixture_run_turns(); /* the loop handles the end before or after the owner frees the call */
         assert_int_equal(call_outcome(call), CALL_CANCELLED);
         call_free(call);
@@ -148,7 +148,8 @@ static void test_chunks_restart_the_idle_time(void **state) {
     struct call *call = fixture_call(node, &record);
     call_set_time_limits(call, 10000, 100);
     call_start(call, NULL);
-    for (uint64_t at = 90; at <= 360; at += 90) core_1->post(fixture_plugin_host, at, emit_later, &last_task);
+    for (uint64_t at = 90; at <= 360; at += 90)
+        core_1->post(fixture_plugin_host, at, emit_later, NULL, &last_task, NULL);
     fixture_wait(&record);
     assert_int_equal(record.at_ms, 460);
     assert_int_equal(record.chunks, 4);

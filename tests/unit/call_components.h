@@ -20,7 +20,8 @@ static FIXTURE_UNUSED void *last_instance;
 static int32_t inline_start(void *instance, tn_task task, tn_value input) {
     const struct fake_instance *node = instance;
     (void)input;
-    tn_value in = task_1->read(task, node->in);
+    tn_value in = NULL;
+    task_1->read(task, node->in, &in);
     tn_value out = value_int(value_to_int(in) + 1);
     value_unref(in);
     task_1->write(task, node->out, out);
@@ -44,7 +45,7 @@ static void polite_cancel(void *instance, tn_task task) {
     (void)instance;
     cancels++;
     assert_int_equal(task_1->cancelled(task), 1);
-    task_1->fail(task, "CANCELLED", "as you say", NULL);
+    fixture_fail(task, "CANCELLED", "as you say");
 }
 
 static void count_ready(void *instance, tn_task task) {
@@ -69,7 +70,7 @@ static int32_t timer_start(void *instance, tn_task task, tn_value input) {
     last_task = task;
     tn_task *kept = malloc(sizeof *kept);
     *kept = task;
-    core_1->post(fixture_plugin_host, (uint64_t)value_to_int(input), finish_later, kept);
+    core_1->post(fixture_plugin_host, (uint64_t)value_to_int(input), finish_later, free, kept, NULL);
     return TN_OK;
 }
 
@@ -107,7 +108,7 @@ static int32_t done_status;
 static bool inside_call, complete_early;
 static char done_code[64];
 
-static void child_done(void *user, int32_t status, tn_value result) {
+static int32_t child_done(void *user, int32_t status, tn_value result) {
     tn_task *task = user;
     assert_false(inside_call);
     done_count++;
@@ -116,6 +117,7 @@ static void child_done(void *user, int32_t status, tn_value result) {
     if (status == TN_FAILED) snprintf(done_code, sizeof done_code, "%s", value_chars(value_get(result, "code"), NULL));
     task_1->complete(*task, status == TN_OK ? result : NULL);
     free(task);
+    return TN_OK;
 }
 
 /* Calls its bound component and completes with the result. */
@@ -124,7 +126,7 @@ static int32_t parent_start(void *instance, tn_task task, tn_value input) {
     tn_task *kept = malloc(sizeof *kept);
     *kept = task;
     inside_call = true;
-    int32_t status = task_1->call(task, node->callee, input, child_done, kept);
+    int32_t status = task_1->call(task, node->callee, input, NULL, child_done, kept, NULL);
     inside_call = false;
     if (status != TN_OK) free(kept);
     if (complete_early) task_1->complete(task, value_int(7));

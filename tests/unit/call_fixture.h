@@ -76,16 +76,30 @@ static _Atomic int fixture_instances;
 static int64_t fixture_values;
 static tn_value fixture_in; /* the channel "score" */
 
+/* Ends the task with an error, as tn_fail of a plugin. */
+static FIXTURE_UNUSED int32_t fixture_fail(tn_task task, const char *code, const char *message) {
+    struct error error = ERROR_INIT;
+    error_set(&error, TN_FAILED, code, "%s", message);
+    tn_value object = error_to_value(&error);
+    error_finish(&error);
+    int32_t status = task_1->fail(task, object);
+    value_unref(object);
+    return status;
+}
+
 /* ---- The plugin ---- */
 
-static int32_t fixture_create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
+static int32_t fixture_create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder,
+                              void **instance) {
     (void)self, (void)config;
     struct fake_instance *made = calloc(1, sizeof *made);
-    for (made->component = fake_components; strcmp(made->component->id, id) != 0;) made->component++;
-    int32_t status = task_1->bind_read(binder, "score", &made->in);
-    if (status == TN_OK) status = task_1->bind_write(binder, "out", &made->out);
+    made->component = fake_components;
+    while (strlen(made->component->id) != length || memcmp(made->component->id, id, length) != 0) made->component++;
+    int32_t status = task_1->bind_read(binder, "score", TN_Z, &made->in);
+    if (status == TN_OK) status = task_1->bind_write(binder, "out", TN_Z, &made->out);
     if (status == TN_OK && made->component->callee)
-        status = task_1->bind_call(binder, made->component->callee_kind, made->component->callee, NULL, &made->callee);
+        status = task_1->bind_call(binder, made->component->callee_kind, TN_Z, made->component->callee, TN_Z, NULL,
+                                   &made->callee);
     if (status != TN_OK) {
         free(made);
         return status;
@@ -120,8 +134,8 @@ static void fixture_destroy(void *instance) {
 }
 
 static const void *fixture_offer(void *self, const char *id) {
-    static const tn_component_1 components = {
-        sizeof components, 0, fixture_create, fixture_start, fixture_cancel, fixture_ready, fixture_destroy};
+    static const tn_component_1 components = {sizeof components, fixture_create, fixture_start,
+                                              fixture_cancel,    fixture_ready,  fixture_destroy};
     (void)self;
     return strcmp(id, TN_COMPONENT_1) == 0 ? &components : NULL;
 }
@@ -129,7 +143,7 @@ static const void *fixture_offer(void *self, const char *id) {
 /* ---- The host ---- */
 
 static void fixture_begin(void) {
-    static const tn_plugin plugin = {sizeof plugin, 0, NULL, fixture_offer};
+    static const tn_plugin plugin = {sizeof plugin, NULL, fixture_offer};
     struct error error = ERROR_INIT;
     fixture_values = value_live_count();
     fixture_host.loop = loop_new(&error);

@@ -94,13 +94,14 @@ static void test_a_second_end_is_stale(void **state) {
     assert_int_equal(task_1->complete(task, value_int(1)), TN_OK);
     tn_value text = value_text("not kept");
     assert_int_equal(task_1->complete(task, text), TN_STALE);
-    assert_int_equal(task_1->fail(task, "X", "y", NULL), TN_STALE);
+    assert_int_equal(fixture_fail(task, "X", "y"), TN_STALE);
     assert_int_equal(task_1->interrupt(task, NULL, NULL, NULL), TN_STALE);
     assert_int_equal(task_1->write(task, 0, value_int(1)), TN_STALE);
     assert_int_equal(task_1->emit(task, value_int(1)), TN_STALE);
     assert_int_equal(task_1->cancelled(task), TN_STALE);
-    assert_null(task_1->read(task, 0));
-    assert_null(task_1->context(task));
+    tn_value none = NULL;
+    assert_int_equal(task_1->read(task, 0, &none), TN_STALE);
+    assert_int_equal(task_1->context(task, &none), TN_STALE);
     value_unref(text);
     assert_int_equal(record.ended, 0);
     fixture_wait(&record);
@@ -130,9 +131,11 @@ static void test_failing(void **state) {
     struct record record;
     struct call *call = fixture_call(node, &record);
     call_start(call, NULL);
-    tn_value more = value_set_take(value_object(), "retry_after_ms", value_int(5));
-    assert_int_equal(task_1->fail(last_task, "RATE_LIMITED", "slow down", more), TN_OK);
-    value_unref(more);
+    tn_value error = value_set_take(value_object(), "code", value_text("RATE_LIMITED"));
+    error = value_set_take(error, "message", value_text("slow down"));
+    error = value_set_take(error, "retry_after_ms", value_int(5));
+    assert_int_equal(task_1->fail(last_task, error), TN_OK);
+    value_unref(error);
     fixture_wait(&record);
     assert_int_equal(record.outcome, CALL_FAILED);
     assert_string_equal(code_of(call), "RATE_LIMITED");
@@ -222,10 +225,11 @@ static void test_tasks_of_the_host_have_no_plugin(void **state) {
     struct call *call = fixture_call(&callable, &record);
     call_start(call, NULL);
     assert_int_equal(task_1->complete(last_task, NULL), TN_STALE);
-    assert_int_equal(task_1->fail(last_task, "X", "y", NULL), TN_STALE);
+    assert_int_equal(fixture_fail(last_task, "X", "y"), TN_STALE);
     assert_int_equal(task_1->emit(last_task, value_null()), TN_STALE);
     assert_int_equal(task_1->write(last_task, 0, value_null()), TN_STALE);
-    assert_null(task_1->context(last_task));
+    tn_value none = NULL;
+    assert_int_equal(task_1->context(last_task, &none), TN_STALE);
     uint32_t count;
     assert_null(instance_reads(&callable, &count));
     assert_int_equal(count, 0);
@@ -271,11 +275,11 @@ static void test_one_of_three_threads_ends_the_task(void **state) {
 
 static void *use_task_on_another_thread(void *argument) {
     tn_task task = *(tn_task *)argument;
-    assert_null(task_1->read(task, 0)); /* [loop, worker] only */
-    assert_null(task_1->context(task));
-    assert_int_equal(task_1->call(task, 0, NULL, child_done, NULL), TN_WRONG_THREAD);
-    tn_value result = NULL;
-    assert_int_equal(task_1->call_wait(task, 0, NULL, &result), TN_WRONG_THREAD);
+    tn_value result = NULL, error = NULL;
+    assert_int_equal(task_1->read(task, 0, &result), TN_WRONG_THREAD); /* [loop, worker] only */
+    assert_int_equal(task_1->context(task, &result), TN_WRONG_THREAD);
+    assert_int_equal(task_1->call(task, 0, NULL, NULL, child_done, NULL, NULL), TN_WRONG_THREAD);
+    assert_int_equal(task_1->call_wait(task, 0, NULL, NULL, &result, &error), TN_WRONG_THREAD);
     assert_int_equal(task_1->cancelled(task), 0);
     for (int i = 0; i < 10; i++) {
         assert_int_equal(task_1->emit(task, value_int(i)), TN_OK);

@@ -300,8 +300,8 @@ static void check_case(const struct corpus_case *test, void *user) {
 }
 
 static void test_corpus(void **state) {
-    static const char *const files[] = {"tools",      "channels", "routing", "failure", "streams",
-                                        "interrupts", "subgraph", "limits",  "made"};
+    static const char *const files[] = {"tools",   "options",    "channels", "routing", "failure",
+                                        "streams", "interrupts", "subgraph", "limits",  "made"};
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[64];

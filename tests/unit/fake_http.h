@@ -39,7 +39,7 @@ static struct fake_exchange *fake_exchange_of(uint64_t token) {
     return known ? &fake_http.exchanges[token - 1] : NULL;
 }
 
-static int32_t fake_http_send(const void *self, tn_value request, tn_http_handler handler, void *user,
+static int32_t fake_http_send(const tn_host *self, tn_value request, tn_http_handler handler, void *user,
                               uint64_t *exchange) {
     assert_ptr_equal(self, &tn_test_the_host);
     if (fake_http.status != TN_OK) return fake_http.status;
@@ -65,7 +65,7 @@ static void fake_http_flush(struct fake_exchange *exchange) {
     exchange->waiting_count -= done;
 }
 
-static int32_t fake_http_pause(const void *self, uint64_t token) {
+static int32_t fake_http_pause(const tn_host *self, uint64_t token) {
     struct fake_exchange *exchange = fake_exchange_of(token);
     (void)self;
     if (!exchange) return TN_STALE;
@@ -76,16 +76,16 @@ static int32_t fake_http_pause(const void *self, uint64_t token) {
 static void fake_http_flush_posted(void *argument) { fake_http_flush(argument); }
 
 /* Waiting events are delivered in the next loop turn, not inside resume. */
-static int32_t fake_http_resume(const void *self, uint64_t token) {
+static int32_t fake_http_resume(const tn_host *self, uint64_t token) {
     struct fake_exchange *exchange = fake_exchange_of(token);
     (void)self;
     if (!exchange) return TN_STALE;
     exchange->paused = false;
-    tn_test_post(NULL, 0, fake_http_flush_posted, exchange);
+    tn_test_post(NULL, 0, fake_http_flush_posted, NULL, exchange, NULL);
     return TN_OK;
 }
 
-static int32_t fake_http_cancel(const void *self, uint64_t token) {
+static int32_t fake_http_cancel(const tn_host *self, uint64_t token) {
     struct fake_exchange *exchange = fake_exchange_of(token);
     (void)self;
     if (!exchange) return TN_STALE;
@@ -94,15 +94,15 @@ static int32_t fake_http_cancel(const void *self, uint64_t token) {
     return TN_OK;
 }
 
-static int32_t fake_http_wait(const void *self, tn_task task, tn_value request, tn_value *result) {
-    (void)self, (void)task, (void)request, (void)result;
+static int32_t fake_http_wait(const tn_host *self, tn_task task, tn_value request, tn_value *result, tn_value *error) {
+    (void)self, (void)task, (void)request, (void)result, (void)error;
     return TN_WRONG_THREAD;
 }
 
 static const void *fake_http_interface(const char *id) {
-    static const tn_http_draft http = {
-        sizeof(tn_http_draft), 0, fake_http_send, fake_http_pause, fake_http_resume, fake_http_cancel, fake_http_wait};
-    return strcmp(id, TN_HTTP_DRAFT) == 0 ? &http : NULL;
+    static const tn_http_1 http = {sizeof(tn_http_1), fake_http_send,   fake_http_pause,
+                                   fake_http_resume,  fake_http_cancel, fake_http_wait};
+    return strcmp(id, TN_HTTP_1) == 0 ? &http : NULL;
 }
 
 static inline void fake_http_begin(void) { tn_test.more = fake_http_interface; }

@@ -220,7 +220,7 @@ static void samples(void **state) {
     corpus_each("tests/corpus/ffi/samples.txt", check_sample, NULL);
 }
 
-/* Nobody said anything of isolation: its manifest does. */
+/* No one said anything of isolation: its manifest does. */
 static void runs_in_a_process_of_its_own(void **state) {
     static const char config[] = "plugins: {config: {tenon.ffi: {libraries: [{name: t, library: " TENON_FFI_LIBRARY
                                  ", functions: [{name: crash}, {name: echo_int8, parameters: [{name: v, type: int8}],"

@@ -18,7 +18,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/wait.h>
-#include <tenon/http.h>
+#include <tenon/http_client.h>
 #include <unistd.h>
 
 #include "adl/value/buffer.h"
@@ -54,7 +54,7 @@ static struct {
     struct config *config;
     struct http *http;
 } fixture_host;
-static const tn_http_draft *http;
+static const tn_http_client_draft *http;
 static tn_value fixture_config, fixture_ports;
 static int64_t fixture_values;
 static pid_t fixture_server;
@@ -140,7 +140,7 @@ static int32_t fixture_section(void *user, const char *plugin_id, tn_value *out,
     return TN_OK;
 }
 
-static const void *fixture_self(void) { return plugin_self(registry_plugin(fixture_host.registry, "tenon.http")); }
+static void *fixture_self(void) { return plugin_self(registry_plugin(fixture_host.registry, "tenon.http")); }
 
 /* Without a certificate and key (NULL), the server has no TLS ports. */
 FIXTURE_UNUSED static void fixture_open(const char *config, const char *certificate, const char *key) {
@@ -156,9 +156,9 @@ FIXTURE_UNUSED static void fixture_open(const char *config, const char *certific
     if (registry_add_file(fixture_host.registry, TENON_HTTP_PLUGIN, "a test", &error) != TN_OK ||
         plugin_load(registry_plugin(fixture_host.registry, "tenon.http"), &error) != TN_OK)
         fail_msg("%s", error.message);
-    http = plugin_interface(registry_plugin(fixture_host.registry, "tenon.http"), TN_HTTP_DRAFT);
+    http = plugin_interface(registry_plugin(fixture_host.registry, "tenon.http"), TN_HTTP_CLIENT_DRAFT);
     assert_non_null(http);
-    assert_int_equal(http->size, sizeof(tn_http_draft));
+    assert_int_equal(http->size, sizeof(tn_http_client_draft));
 }
 
 FIXTURE_UNUSED static void fixture_close(void) {

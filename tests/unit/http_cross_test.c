@@ -12,7 +12,7 @@
 #include "host/plugin/registry/registry.h"
 #include "tests/unit/engine_fixture.h"
 #include <stdlib.h>
-#include <tenon/http.h>
+#include <tenon/http_client.h>
 #include <unistd.h>
 
 #define NEVER_MS 60000
@@ -77,8 +77,7 @@ static void answer_step(struct loop_work *work) {
     if (!answer->done && !answer->cancelled && !answer->paused) loop_defer(host_loop(host), &answer->work);
 }
 
-static int32_t provider_send(const void *self, tn_value request, tn_http_handler handler, void *user,
-                             uint64_t *exchange) {
+static int32_t provider_send(void *self, tn_value request, tn_http_handler handler, void *user, uint64_t *exchange) {
     struct answer *answer = mem_zalloc(sizeof *answer);
     const char *n = strstr(value_chars(value_get(request, "url"), NULL), "?n=");
     (void)self;
@@ -103,7 +102,7 @@ static struct answer *answer_lookup(uint64_t number) {
     return answer;
 }
 
-static int32_t provider_pause(const void *self, uint64_t exchange) {
+static int32_t provider_pause(void *self, uint64_t exchange) {
     struct answer *answer = answer_lookup(exchange);
     (void)self;
     answer->paused = true;
@@ -111,29 +110,29 @@ static int32_t provider_pause(const void *self, uint64_t exchange) {
     return TN_OK;
 }
 
-static int32_t provider_resume(const void *self, uint64_t exchange) {
+static int32_t provider_resume(void *self, uint64_t exchange) {
     (void)self;
     answer_lookup(exchange)->paused = false;
     loop_defer(host_loop(host), &answer_lookup(exchange)->work);
     return TN_OK;
 }
 
-static int32_t provider_cancel(const void *self, uint64_t exchange) {
+static int32_t provider_cancel(void *self, uint64_t exchange) {
     (void)self;
     answer_lookup(exchange)->cancelled = true;
     loop_undefer(host_loop(host), &answer_lookup(exchange)->work);
     return TN_OK;
 }
 
-static const tn_http_draft provided = {sizeof provided, 0,   provider_send, provider_pause, provider_resume,
-                                       provider_cancel, NULL};
+static const tn_http_client_draft provided = {sizeof provided, provider_send, provider_pause, provider_resume,
+                                              provider_cancel};
 
 static const void *provider_interface(void *self, const char *id) {
     (void)self;
-    return strcmp(id, TN_HTTP_DRAFT) == 0 ? &provided : NULL;
+    return strcmp(id, TN_HTTP_CLIENT_DRAFT) == 0 ? &provided : NULL;
 }
 
-static const tn_plugin provider = {sizeof provider, 0, NULL, provider_interface};
+static const tn_plugin provider = {sizeof provider, NULL, provider_interface};
 
 /* ---- The host ---- */
 
@@ -149,7 +148,7 @@ static void open_host(bool isolated) {
                     &error);
     if (!host) fail_msg("%s", error.message);
     const char *json = "{\"plugin\":{\"id\":\"test.fake\",\"version\":\"1.0.0\",\"title\":\"HTTP\",\"provides\":"
-                       "[\"" TN_HTTP_DRAFT "\"]}}";
+                       "[\"" TN_HTTP_CLIENT_DRAFT "\"]}}";
     tn_value manifest = NULL;
     assert_int_equal(json_read(json, strlen(json), NULL, &manifest, NULL), TN_OK);
     if (registry_add_native(host_registry(host), manifest, &provider, "test", &error) != TN_OK)

@@ -32,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <tenon/http_client.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -56,8 +57,7 @@ static uint64_t cancel_inside_cancel; /* if not 0, provider_cancel makes the cli
 static const tn_host *client;         /* the interface of the client that was added last */
 static tn_value parse_json(const char *json);
 
-static int32_t provider_send(const void *self, tn_value request, tn_http_handler handler, void *user,
-                             uint64_t *exchange) {
+static int32_t provider_send(void *self, tn_value request, tn_http_handler handler, void *user, uint64_t *exchange) {
     assert_ptr_equal(self, sent);
     if (provider_send_status) return provider_send_status;
     assert_true(sent_count < SENT_MAX);
@@ -72,19 +72,19 @@ static int32_t provider_send(const void *self, tn_value request, tn_http_handler
     return TN_OK;
 }
 
-static int32_t provider_pause(const void *self, uint64_t exchange) {
+static int32_t provider_pause(void *self, uint64_t exchange) {
     (void)self;
     sent[exchange - 1].paused = true;
     return TN_OK;
 }
 
-static int32_t provider_resume(const void *self, uint64_t exchange) {
+static int32_t provider_resume(void *self, uint64_t exchange) {
     (void)self;
     sent[exchange - 1].paused = false;
     return TN_OK;
 }
 
-static int32_t provider_cancel(const void *self, uint64_t exchange) {
+static int32_t provider_cancel(void *self, uint64_t exchange) {
     (void)self;
     assert_true(exchange > 0 && exchange <= sent_count);
     sent[exchange - 1].cancelled = true;
@@ -96,20 +96,21 @@ static int32_t provider_cancel(const void *self, uint64_t exchange) {
     return TN_OK;
 }
 
-static const tn_http_draft provided = {sizeof provided, 0,   provider_send, provider_pause, provider_resume,
-                                       provider_cancel, NULL};
+static const tn_http_client_draft provided = {sizeof provided, provider_send, provider_pause, provider_resume,
+                                              provider_cancel};
 
 static const void *provider_interface(void *self, const char *id) {
     (void)self;
-    return strcmp(id, TN_HTTP_DRAFT) == 0 ? &provided : NULL;
+    return strcmp(id, TN_HTTP_CLIENT_DRAFT) == 0 ? &provided : NULL;
 }
 
-static const tn_plugin provider = {sizeof provider, 0, sent, provider_interface};
+static const tn_plugin provider = {sizeof provider, sent, provider_interface};
 
 /* ---- The client ---- */
 
-static int32_t client_create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
-    (void)self, (void)id, (void)config, (void)binder, (void)instance;
+static int32_t client_create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder,
+                             void **instance) {
+    (void)self, (void)id, (void)length, (void)config, (void)binder, (void)instance;
     return TN_OK;
 }
 static int32_t client_start(void *instance, tn_task task, tn_value input) {
@@ -118,12 +119,12 @@ static int32_t client_start(void *instance, tn_task task, tn_value input) {
 }
 FIXTURE_UNUSED static void client_destroy(void *instance) { (void)instance; }
 static const tn_component_1 client_components = {
-    sizeof client_components, 0, client_create, client_start, NULL, NULL, client_destroy};
+    sizeof client_components, client_create, client_start, NULL, NULL, client_destroy};
 static const void *client_interface(void *self, const char *id) {
     (void)self;
     return strcmp(id, TN_COMPONENT_1) == 0 ? &client_components : NULL;
 }
-static const tn_plugin client_plugin = {sizeof client_plugin, 0, NULL, client_interface};
+static const tn_plugin client_plugin = {sizeof client_plugin, NULL, client_interface};
 
 /* ---- The fixture ---- */
 
@@ -178,7 +179,8 @@ FIXTURE_UNUSED static void add_client(const char *id, const char *effects) {
 }
 
 #define PROVIDER(id)                                                                                                   \
-    "{\"plugin\":{\"id\":\"" id "\",\"version\":\"1.0.0\",\"title\":\"HTTP\",\"provides\":[\"" TN_HTTP_DRAFT "\"]}}"
+    "{\"plugin\":{\"id\":\"" id "\",\"version\":\"1.0.0\",\"title\":\"HTTP\",\"provides\":[\"" TN_HTTP_CLIENT_DRAFT    \
+    "\"]}}"
 
 struct fixture_options {
     const char *config, *effects, *record, *replay, *use;

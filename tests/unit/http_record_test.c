@@ -446,7 +446,7 @@ static void redacts_credentials_of_plugins(void **state) {
                     "{\"format\":\"tenon-http/1\",\"plugin\":\"test.asks\",\"request\":{\"method\":\"GET\",\"url\":"
                     "\"http://acme.example/\",\"receive\":\"bytes\"},\"response\":{\"status\":200,\"headers\":{\"x\":"
                     "\"y\"},\"attempt\":1,\"data\":[\"{redacted}\",\"\"],\"end\":{\"attempts\":1,\"ms\":0}}}");
-    interface_core.log(client, LOG_ERROR, "sent " TOKEN " on");
+    interface_core.log(client, LOG_ERROR, "sent " TOKEN " on", TN_Z);
     expect_in(&logged, "sent {redacted} on");
     buffer_clear(&received);
     /* The host remembers a limited number of credentials: the oldest ones are dropped, those in use are kept. */
@@ -459,7 +459,7 @@ static void redacts_credentials_of_plugins(void **state) {
         send_request(other);
         run_loop();
     }
-    interface_core.log(client, LOG_ERROR, TOKEN " number-000-of-many number-099-of-many");
+    interface_core.log(client, LOG_ERROR, TOKEN " number-000-of-many number-099-of-many", TN_Z);
     expect_in(&logged, "{redacted} number-000-of-many {redacted}");
     fixture_close();
     /* A replay with the token finds the redacted recording. */

@@ -199,7 +199,7 @@ static void inserts_and_redacts_secrets(void **state) {
         "HEAD {\"status\":500,\"headers\":{\"echo\":\"key={secret:KEY}, {secret:KEY}\"}}\nFAILED {\"code\":"
         "\"CONNECTION_LOST\",\"message\":\"GET /?key={secret:KEY}\",\"detail\":{\"a\":[\"{secret:KEY}\"]}}\n");
     interface_core.log(plugin_host(registry_plugin(host_registry(host), "test.fake")), LOG_ERROR,
-                       "sent hush-hush/42 on");
+                       "sent hush-hush/42 on", TN_Z);
     expect_in(&logged, "test.fake: sent {secret:KEY} on");
     expect_rejected("{\"url\":\"http://acme.example\",\"headers\":{\"a\":{\"secret\":\"NONE\"}}}", "SECRET_NOT_FOUND",
                     "the secret `NONE` is not available");

@@ -156,8 +156,8 @@ static void check_case(const struct corpus_case *test, void *user) {
 }
 
 static void test_corpora(void **state) {
-    static const char *const files[] = {"channels",   "routing",  "failure", "streams",
-                                        "interrupts", "subgraph", "limits"};
+    static const char *const files[] = {"channels", "options",    "routing",  "failure",
+                                        "streams",  "interrupts", "subgraph", "limits"};
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[64];

@@ -19,7 +19,7 @@ extern const tn_value_1 interface_value;
 
 TN_EASY_HIDDEN struct tn_easy tn;
 TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
-TN_EASY_HIDDEN const tn_http_draft *mcp_http; /* nothing is sent here */
+TN_EASY_HIDDEN const tn_http_1 *mcp_http; /* nothing is sent here */
 
 static int64_t blocks, wall = INT64_C(1800000000000), fails_at = -1;
 
@@ -54,8 +54,8 @@ static int setup(void **state) {
 }
 
 static tn_value json(const char *text) {
-    tn_value value = NULL;
-    assert_int_equal(tn.value->from_json(text, strlen(text), &value), TN_OK);
+    tn_value value = tn_from_json(text, TN_Z);
+    assert_non_null(value);
     return value;
 }
 
@@ -69,7 +69,7 @@ static void expect_text(const struct corpus_case *test, tn_value value) { /* tak
 static void check_challenge(const struct corpus_case *test, void *user) {
     tn_value challenge = challenge_read(corpus_need(test, "in"));
     (void)user;
-    expect_text(test, challenge != NULL ? tn.value->to_json(challenge) : NULL);
+    expect_text(test, challenge != NULL ? tn_to_json(challenge) : NULL);
     tn_release(challenge);
 }
 
@@ -159,7 +159,7 @@ static void test_metadata(void **state) {
                              "\"https://as.example\"],\"scopes_supported\":[\"b\",\"a\",\"b\",3]}");
     (void)state;
     tn_value made = metadata_read_resource(document, "https://a.example/mcp", false, why, sizeof why), text;
-    text = tn.value->to_json(made);
+    text = tn_to_json(made);
     assert_string_equal(tn_chars(text, NULL), "{\"resource\":\"https://a.example\",\"authorization_servers\":["
                                               "\"https://as.example\"],\"scope\":\"b a\"}");
     tn_release(text);
@@ -219,7 +219,7 @@ static void test_people(void **state) {
                         "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256&resource="
                         "https%3A%2F%2Fa.example%2Fmcp&scope=a%20offline_access&prompt=consent");
     tn_release(url);
-    tn_value client = tn.value->get(asked, "client"), server = tn.value->get(asked, "server");
+    tn_value client = tn_get(asked, "client"), server = tn_get(asked, "server");
     tn_value made = authorize_begin(client, server, "https://a.example/mcp", "a", "http://127.0.0.1:1/c");
     tn_value other = authorize_begin(client, server, "https://a.example/mcp", "a", "http://127.0.0.1:1/c");
     assert_int_equal(strlen(tn_get_text(made, "state", "")), 43);

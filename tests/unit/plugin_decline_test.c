@@ -17,8 +17,9 @@
 
 static char logged[1000];
 
-static void log_message(const tn_host *host, int32_t level, const char *message) {
+static void log_message(const tn_host *host, int32_t level, const char *message, uint64_t length) {
     (void)host;
+    assert_true(length == TN_Z || length == strlen(message));
     assert_int_equal(level, TN_LOG_ERROR);
     (void)snprintf(logged, sizeof logged, "%s", message);
 }

@@ -23,7 +23,7 @@
 #include "host/plugin/registry/plugin_internal.h"
 #include "host/plugin/registry/registry.h"
 
-static const tn_poll_draft *const polls = &interface_poll;
+static const tn_poll_1 *const polls = &interface_poll;
 static struct {
     struct loop *loop;
     struct registry *registry;
@@ -39,7 +39,7 @@ static const void *no_interfaces(void *self, const char *id) {
 }
 
 static struct plugin *add(const char *id) {
-    static const tn_plugin end = {sizeof end, 0, NULL, no_interfaces};
+    static const tn_plugin end = {sizeof end, NULL, no_interfaces};
     tn_value about = value_set_take(value_object(), "id", value_text(id)), empty = value_array();
     about = value_set_take(about, "version", value_text("1.0.0"));
     about = value_set_take(about, "title", value_text("A test"));
@@ -380,9 +380,9 @@ static void test_watches_are_limited(void **state) {
 static void test_check_mode_does_not_wrap_the_interface(void **state) {
     (void)state;
     const struct registry_interface *row = guard_table(interface_table);
-    while (row->id && strcmp(row->id, TN_POLL_DRAFT) != 0) row++;
+    while (row->id && strcmp(row->id, TN_POLL_1) != 0) row++;
     assert_ptr_equal(row->vtable, polls);
-    assert_true(row->draft);
+    assert_false(row->draft);
     assert_non_null(row->ended);
 }
 

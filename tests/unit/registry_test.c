@@ -8,6 +8,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/base/log.h"
+#include "host/plugin/abi/abi.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/plugin_search.h"
 #include "host/plugin/registry/registry.h"
@@ -43,19 +44,17 @@ static const char *text_of(tn_value value, uint64_t *length) {
     return text;
 }
 
-static char logged[256];
-static void log_line(const tn_host *host, int32_t level, const char *message) {
-    (void)level;
-    snprintf(logged, sizeof logged, "%s: %s", plugin_id(plugin_of(host)), message);
+static tn_value member_of(tn_value object, const char *key, uint64_t length) {
+    return length == TN_Z ? value_get(object, key) : value_get_n(object, key, (size_t)length);
 }
 
-static const tn_value_1 values = {.size = sizeof(tn_value_1), .get = value_get, .as_text = text_of};
-static const tn_core_1 core = {.size = sizeof(tn_core_1), .log = log_line};
+static const tn_value_1 values = {.size = sizeof(tn_value_1), .get = member_of, .as_text = text_of};
+static const tn_core_1 core = {.size = sizeof(tn_core_1)};
 
 static const struct registry_interface interfaces[] = {
-    {TN_CORE_1, &core, false, NULL}, {TN_VALUE_1, &values, false, NULL},
-    {TN_TASK_1, &core, false, NULL}, {TN_REGISTRY_DRAFT, &registry_draft, true, NULL},
-    {NULL, NULL, false, NULL},
+    {TN_CORE_1, &core, false, NULL},     {TN_VALUE_1, &values, false, NULL},
+    {TN_TASK_1, &core, false, NULL},     {TN_REGISTRY_1, &interface_registry, false, NULL},
+    {TN_GRAPH_DRAFT, &core, true, NULL}, {NULL, NULL, false, NULL},
 };
 
 static struct registry *registry_of(bool drafts) {
@@ -120,7 +119,7 @@ static void loads_on_demand(void **state) {
     assert_true(two->blocking);
     assert_true(two->reentrant);
     void *instance = &two;
-    assert_int_equal(one->vtable->create(one->self, one->info->id, value_object(), NULL, &instance), TN_OK);
+    assert_int_equal(one->vtable->create(one->self, one->info->id, TN_Z, value_object(), NULL, &instance), TN_OK);
     assert_null(instance);
     assert_string_equal(plugin_version(plugin), "1.2.3");
     assert_string_equal(plugin_source(plugin), "a test");
@@ -157,7 +156,7 @@ static void refuses_with_every_reason(void **state) {
                        "`tenon.value/7` (this host offers `tenon.value/1`)",
                        "`tenon.walue/1` (did it mean `tenon.value/1`?)");
     loading_is_refused(AT("later/later.so"), "test.later", TN_UNSUPPORTED, "PLUGIN_REFUSED", ">=900.1", TENON_VERSION);
-    loading_is_refused(AT("draft/draft.so"), "test.draft", TN_UNSUPPORTED, "INTERFACE_MISSING", TN_REGISTRY_DRAFT,
+    loading_is_refused(AT("draft/draft.so"), "test.draft", TN_UNSUPPORTED, "INTERFACE_MISSING", TN_GRAPH_DRAFT,
                        "`plugins: {drafts: [test.draft]}` in tenon.yaml, or --allow-drafts");
     loading_is_refused(AT("declines/declines.so"), "test.declines", TN_UNSUPPORTED, "PLUGIN_REFUSED", "declined",
                        "reported no reason");
@@ -626,41 +625,48 @@ static tn_value json(const char *text) {
     return value;
 }
 
+static void adding_is_refused(const tn_registry_1 *adding, const tn_host *host, tn_value component, const char *why) {
+    tn_value error = NULL;
+    assert_int_equal(adding->add(host, component, &error), TN_FAILED);
+    const char *message = value_chars(value_get(error, "message"), NULL);
+    if (!message || !strstr(message, why)) fail_msg("expected `%s` in `%s`", why, message);
+    value_unref(error);
+}
+
 static void adds_components_at_run_time(void **state) {
     (void)state;
     struct registry *registry = registry_of(true);
     struct component *component;
     assert_int_equal(add(registry, AT("good/good.so"), NULL), TN_OK);
     const tn_host *host = plugin_host(registry_plugin(registry, "test.good"));
-    const tn_registry_draft *draft = host->get(host->self, TN_REGISTRY_DRAFT);
-    assert_ptr_equal(draft, &registry_draft);
+    const tn_registry_1 *adding = host->get(host->self, TN_REGISTRY_1);
+    assert_ptr_equal(adding, &interface_registry);
     tn_value tool = json("{\"kind\":\"tool\",\"id\":\"mcp.search\",\"title\":\"S\",\"style\":\"async\"}");
     tn_value node = json("{\"kind\":\"node\",\"id\":\"mcp.node\",\"title\":\"S\",\"style\":\"async\"}");
     uint64_t before = registry_generation(registry);
-    assert_int_equal(draft->add(host, tool), TN_OK);
+    assert_int_equal(adding->add(host, tool, NULL), TN_OK);
     assert_true(registry_generation(registry) > before);
     assert_int_equal(registry_resolve(registry, "tool", "mcp.search", &component, NULL), TN_OK);
-    assert_int_equal(draft->add(host, tool), TN_INVALID);
-    assert_string_equal(logged, "test.good: plugin `test.good` already has the tool `mcp.search`; remove it first");
-    assert_int_equal(draft->add(host, node), TN_INVALID); /* not declared dynamic */
-    assert_non_null(strstr(logged, "\"dynamic\": [\"node\"]"));
-    assert_int_equal(draft->add(host, value_object()), TN_INVALID);
-    assert_int_equal(draft->add(host, NULL), TN_INVALID);
-    assert_int_equal(draft->add(NULL, tool), TN_INVALID);
+    adding_is_refused(adding, host, tool, "plugin `test.good` already has the tool `mcp.search`; remove it first");
+    adding_is_refused(adding, host, node, "\"dynamic\": [\"node\"]"); /* not declared dynamic */
+    adding_is_refused(adding, host, value_object(), "kind");
+    assert_int_equal(adding->add(host, tool, NULL), TN_FAILED);
+    assert_int_equal(adding->add(host, NULL, NULL), TN_INVALID);
+    assert_int_equal(adding->add(NULL, tool, NULL), TN_INVALID);
     const struct component_info *info = component->info;
-    assert_int_equal(draft->remove(host, "tool", "mcp.search"), TN_OK);
-    assert_int_equal(draft->remove(host, "tool", "mcp.search"), TN_NOT_FOUND);
-    assert_int_equal(draft->remove(host, NULL, NULL), TN_INVALID);
+    assert_int_equal(adding->remove(host, "tool", TN_Z, "mcp.search", 10), TN_OK);
+    assert_int_equal(adding->remove(host, "tool", TN_Z, "mcp.search", 10), TN_NOT_FOUND);
+    assert_int_equal(adding->remove(host, NULL, TN_Z, NULL, TN_Z), TN_INVALID);
     assert_true(component->removed);
     assert_string_equal(info->id, "mcp.search"); /* a kept pointer is still valid */
     struct component *gone = NULL;
     assert_int_equal(registry_resolve(registry, "tool", "mcp.search", &gone, NULL), TN_NOT_FOUND);
     /* Adding and removing it repeatedly uses no more memory. */
     for (size_t i = 0; i < 1000; i++) {
-        assert_int_equal(draft->add(host, tool), TN_OK);
+        assert_int_equal(adding->add(host, tool, NULL), TN_OK);
         assert_int_equal(registry_resolve(registry, "tool", "mcp.search", &gone, NULL), TN_OK);
         assert_ptr_equal(gone, component);
-        assert_int_equal(draft->remove(host, "tool", "mcp.search"), TN_OK);
+        assert_int_equal(adding->remove(host, "tool", TN_Z, "mcp.search", 10), TN_OK);
     }
     value_unref(tool);
     value_unref(node);
@@ -693,8 +699,9 @@ static void finds_among_many(void **state) {
     registry_free(registry);
 }
 
-static int32_t native_create(void *self, const char *id, tn_value settings, tn_binder *binder, void **instance) {
-    (void)id, (void)settings, (void)binder;
+static int32_t native_create(void *self, const char *id, uint64_t length, tn_value settings, tn_binder *binder,
+                             void **instance) {
+    (void)id, (void)length, (void)settings, (void)binder;
     *instance = self;
     return TN_OK;
 }
@@ -703,7 +710,7 @@ static int32_t native_start(void *instance, tn_task task, tn_value input) {
     return TN_ERROR;
 }
 static void native_destroy(void *instance) { (void)instance; }
-static const tn_component_1 native_components = {sizeof(tn_component_1), 0, native_create, native_start, NULL, NULL,
+static const tn_component_1 native_components = {sizeof(tn_component_1), native_create, native_start, NULL, NULL,
                                                  native_destroy};
 static const void *native_offer(void *self, const char *id) {
     (void)self;
@@ -713,7 +720,7 @@ static const void *native_offer(void *self, const char *id) {
 static void registers_components_of_the_process(void **state) {
     (void)state;
     static int self;
-    const tn_plugin native = {sizeof(tn_plugin), 0, &self, native_offer};
+    const tn_plugin native = {sizeof(tn_plugin), &self, native_offer};
     struct registry *registry = registry_of(false);
     struct component *component;
     tn_value manifest =
@@ -737,7 +744,7 @@ static void registers_components_of_the_process(void **state) {
 static void bounds_plugins_and_components(void **state) {
     (void)state;
     static int self;
-    const tn_plugin native = {sizeof(tn_plugin), 0, &self, native_offer};
+    const tn_plugin native = {sizeof(tn_plugin), &self, native_offer};
     struct registry *registry = registry_of(false);
     struct error error = ERROR_INIT;
     char text[256];

@@ -19,11 +19,11 @@ TN_NODE(words, "test.words", "Counts blanks.", TN_PURE, (READ, from, "text"), (W
 /* What is read is written again in this form; NULL: it is not JSON. */
 static void expect_json(const char *json, const char *again) {
     tn_value value = NULL;
-    int32_t status = tn_test_from_json(json, strlen(json), &value);
+    int32_t status = tn_test_from_json(NULL, json, strlen(json), &value, NULL);
     TN_TEST_ASSERT((status == TN_OK) == (again != NULL));
     TN_TEST_ASSERT(again == NULL || tn_test_is(value, again));
     tn_test_release(value);
-    TN_TEST_ASSERT(tn_test.values == 0);
+    TN_TEST_ASSERT(tn_test_value_count == 0);
 }
 
 static void test_json(void) {
@@ -85,29 +85,93 @@ static void test_values(void) {
     tn_value one = tn_build("{s:i,s:i}", "a", 1, "b", 2), two = tn_build("{s:f,s:f}", "b", 2.0, "a", 1.0);
     TN_TEST_ASSERT(tn_test_equal(one, two) && !tn_test_equal(one, value) && !tn_test_equal(one, NULL));
     int64_t integer = 7;
-    TN_TEST_ASSERT(tn_test_as_int(tn_test_get(two, "b"), &integer) == TN_OK && integer == 2);
+    TN_TEST_ASSERT(tn_test_as_int(tn_test_get(two, "b", TN_Z), &integer) == TN_OK && integer == 2);
     TN_TEST_ASSERT(tn_test_as_int(two, &integer) == TN_TYPE && tn_test_as_int(NULL, &integer) == TN_TYPE);
-    TN_TEST_ASSERT(tn_test_make_double(DBL_MAX * 2) == NULL && tn_test_make_text("\xFF", 1) == NULL);
+    TN_TEST_ASSERT(tn_test_make_double(NULL, DBL_MAX * 2, &one) == TN_INVALID);
+    TN_TEST_ASSERT(tn_test_make_text(NULL, "\xFF", 1, &one) == TN_INVALID);
     tn_value all[] = {value, patch, merged, one, two};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) tn_release(all[i]);
-    TN_TEST_ASSERT(tn_test.values == 0);
+    TN_TEST_ASSERT(tn_test_value_count == 0);
     tn_test_finish();
 }
 
+/* Every edit, on a value with one reference, and on one that is shared and therefore stays as it is. */
+static void expect_edits(bool shared) {
+    tn_value list = tn_build("[iii]", 1, 2, 3), more = tn_build("[s]", "x"), kept = shared ? tn_retain(list) : NULL;
+    TN_TEST_ASSERT(tn.value->append(&list, list) == TN_OK && tn_test_is(list, "[1,2,3,[1,2,3]]"));
+    TN_TEST_ASSERT(tn.value->splice(&list, 3, 1, NULL) == TN_OK && tn_test_is(list, "[1,2,3]"));
+    TN_TEST_ASSERT(tn.value->splice(&list, 1, 1, more) == TN_OK && tn_test_is(list, "[1,\"x\",3]"));
+    TN_TEST_ASSERT(tn.value->splice(&list, 2, 2, more) == TN_NOT_FOUND && tn.value->splice(&list, 4, 0, more) != TN_OK);
+    TN_TEST_ASSERT(tn.value->concat(&list, more) == TN_OK && tn_test_is(list, "[1,\"x\",3,\"x\"]"));
+    TN_TEST_ASSERT(tn.value->concat(&list, list) == TN_OK && tn.value->count(list) == 8);
+    TN_TEST_ASSERT(tn.value->set(&list, "a", TN_Z, more) == TN_TYPE && tn.value->append(&list, NULL) == TN_INVALID);
+    TN_TEST_ASSERT(!shared || tn_test_is(kept, "[1,2,3]"));
+    tn_release(kept), tn_release(list), tn_release(more);
+
+    tn_value object = tn_build("{s:i,s:i}", "a", 1, "b", 2), text = tn_text("h\xC3\xA9"), part = NULL;
+    kept = shared ? tn_retain(object) : NULL;
+    TN_TEST_ASSERT(tn.value->set(&object, "a", TN_Z, text) == TN_OK);
+    TN_TEST_ASSERT(tn.value->set(&object, "b\0c", 3, text) == TN_OK && tn.value->get(object, "b\0c", 3) == text);
+    TN_TEST_ASSERT(tn_test_is(object, "{\"a\":\"h\xC3\xA9\",\"b\":2,\"b\\u0000c\":\"h\xC3\xA9\"}"));
+    TN_TEST_ASSERT(tn.value->remove(&object, "b", TN_Z) == TN_OK && tn.value->count(object) == 2);
+    TN_TEST_ASSERT(tn.value->remove(&object, "b", TN_Z) == TN_NOT_FOUND);
+    TN_TEST_ASSERT(!shared || tn_test_is(kept, "{\"a\":1,\"b\":2}"));
+    TN_TEST_ASSERT(tn.value->slice(text, 1, 2, &part) == TN_OK && tn_test_is(part, "\"\xC3\xA9\""));
+    TN_TEST_ASSERT(tn.value->concat(&part, text) == TN_OK && tn_test_is(part, "\"\xC3\xA9h\xC3\xA9\""));
+    TN_TEST_ASSERT(tn.value->slice(text, 0, 2, &part) == TN_INVALID && tn.value->slice(text, 3, 1, &part) != TN_OK);
+    tn_release(kept), tn_release(object), tn_release(text), tn_release(part);
+    TN_TEST_ASSERT(tn_test_value_count == 0);
+}
+
+static void test_options_and_reasons(void) {
+    tn_value value = tn_build("{s:[i],s:{},s:s}", "b", 1, "c", "a", "x"),
+             options = tn_build("{s:b,s:b}", "pretty", 1, "sorted", 1);
+    tn_value text = NULL, error = NULL;
+    TN_TEST_ASSERT(tn.value->to_json(value, options, &text) == TN_OK);
+    TN_TEST_ASSERT(strcmp(tn_chars(text, NULL), "{\n  \"a\": \"x\",\n  \"b\": [\n    1\n  ],\n  \"c\": {}\n}") == 0);
+    TN_TEST_ASSERT(tn.value->to_json(options, value, &text) == TN_INVALID);
+    TN_TEST_ASSERT(tn.value->from_json(NULL, "{\"a\":\n 1 2}", TN_Z, &value, &error) == TN_FAILED);
+    TN_TEST_ASSERT(tn_test_is(tn_get(error, "detail"), "{\"offset\":9,\"line\":2,\"column\":4}"));
+    tn_release(value), tn_release(options), tn_release(text), tn_release(error);
+    TN_TEST_ASSERT(tn_test_value_count == 0);
+}
+
 static void test_builder_mistakes(void) {
-    for (int which = 0; which < 8; which++) {
-        tn_builder *builder = tn_test_make_builder();
-        if (which == 0) tn_test_builder_end(builder);
-        if (which == 1) tn_test_builder_key(builder, "a");
-        if (which == 2) tn_test_builder_add(builder, NULL);
-        if (which == 3) tn_test_builder_begin(builder, TN_STRING);
-        if (which >= 4) tn_test_builder_begin(builder, TN_OBJECT);
-        if (which == 5) tn_test_builder_key(builder, "a"), tn_test_builder_end(builder);
-        if (which == 6) tn_test_builder_begin(builder, TN_ARRAY);
-        if (which == 7) tn_test_builder_key(builder, "a"), tn_test_builder_key(builder, "b");
-        TN_TEST_ASSERT(tn_test_builder_finish(builder) == NULL);
-        TN_TEST_ASSERT(tn_test.values == 0);
+    static const char *const places[] = {"\"\"",   "\"\"",        "\"\"",   "\"\"",   "\"\"",
+                                         "\"/a\"", "\"/x~1y/0\"", "\"/a\"", "\"/a\"", "\"/a\""};
+    for (int which = 0; which < 10; which++) {
+        tn_builder *builder = tn_builder_new();
+        tn_value made = NULL, error = NULL;
+        if (which == 0) tn.value->end(builder);
+        if (which == 1) tn.value->key(builder, "a", TN_Z);
+        if (which == 2) tn.value->add(builder, NULL);
+        if (which == 3) tn.value->begin(builder, TN_STRING);
+        if (which >= 4) tn.value->begin(builder, TN_OBJECT);
+        if (which == 5) tn.value->key(builder, "a", TN_Z), tn.value->end(builder);
+        if (which == 6) tn.value->key(builder, "x/y", TN_Z), tn.value->begin(builder, TN_ARRAY);
+        if (which == 7) tn.value->key(builder, "a", TN_Z), tn.value->key(builder, "b", TN_Z);
+        if (which == 8) tn.value->key(builder, "a", TN_Z), tn.value->add_text(builder, "\xFF", 1);
+        if (which == 9) tn_put_int(builder, "a", 1), tn_put_int(builder, "a", 2);
+        TN_TEST_ASSERT(tn.value->finish(builder, &made, &error) == TN_FAILED && made == NULL);
+        TN_TEST_ASSERT(strcmp(tn_test_member(error, "code"), "INVALID_VALUE") == 0);
+        TN_TEST_ASSERT(tn_test_is(tn_get(tn_get(error, "detail"), "at"), places[which]));
+        tn_release(error);
+        TN_TEST_ASSERT(tn_test_value_count == 0);
     }
+}
+
+static char order[8];
+static void note(void *mark) { strncat(order, (const char *)mark, 1); }
+
+/* Posted calls are made in order; one that is not made is dropped. */
+static void test_posts(void) {
+    static char a[] = "a", b[] = "b", c[] = "c", d[] = "d";
+    uint64_t id = 0;
+    TN_TEST_ASSERT(tn_post(5, note, c) != 0 && tn_post(0, note, a) != 0 && tn_post(0, note, b) != 0);
+    TN_TEST_ASSERT(tn.core->post(tn.host, 0, NULL, note, d, &id) == TN_INVALID);
+    tn_test_advance(5);
+    TN_TEST_ASSERT(tn.core->post(tn.host, 0, note, note, d, &id) == TN_OK && tn.core->unpost(tn.host, id) == TN_OK);
+    TN_TEST_ASSERT(tn.core->unpost(tn.host, id) == TN_NOT_FOUND && strcmp(order, "abcd") == 0);
 }
 
 static void test_node(void) {
@@ -120,10 +184,54 @@ static void test_node(void) {
     tn_test_finish();
 }
 
+/* A call is a handle: its chunks are received and paused, and it is cancelled alone. */
+static int32_t reply = TN_OK;
+static char seen[64];
+static int32_t on_call(void *user, int32_t status, tn_value value) {
+    tn_value text = tn_to_json(value);
+    (void)user;
+    (void)snprintf(seen, sizeof seen, "%d %s", (int)status, text != NULL ? tn_chars(text, NULL) : "-");
+    tn_release(text);
+    return reply;
+}
+
+static void test_calls(void) {
+    tn_test_set_channel("in", "\"a\"");
+    tn_test_set_channel("out", "0");
+    TN_TEST_ASSERT(tn_test_create("test.words", "{\"from\": \"in\", \"to\": \"out\"}") == TN_OK);
+    uint32_t callee = 9;
+    tn_call first = 0, second = 0;
+    tn_task task = ++tn_test.task_count; /* one that the plugin does not know */
+    tn_value options = tn_build("{s:s,s:i}", "chunks", "receive", "timeout_ms", 50);
+    TN_TEST_ASSERT(tn.task->bind_call(NULL, "tool", TN_Z, "calc.add", TN_Z, NULL, &callee) == TN_OK);
+    TN_TEST_ASSERT(tn.task->call(task, callee, options, options, on_call, NULL, &first) == TN_OK);
+    TN_TEST_ASSERT(tn_test_last_call()->timeout_ms == 50);
+    TN_TEST_ASSERT(tn.task->call(task, callee, options, NULL, on_call, NULL, &second) == TN_OK && second != first);
+    tn_release(options);
+    reply = TN_AGAIN;
+    TN_TEST_ASSERT(tn_test_call_emit(&tn_test.calls[0], "1") == TN_OK && strcmp(seen, "1 1") == 0);
+    TN_TEST_ASSERT(tn_test_call_emit(&tn_test.calls[0], "2") == TN_AGAIN && strcmp(seen, "1 1") == 0);
+    TN_TEST_ASSERT(tn.task->resume_call(task, first) == TN_OK);
+    TN_TEST_ASSERT(tn_test_call_emit(&tn_test.calls[0], "2") == TN_OK && strcmp(seen, "1 2") == 0);
+    tn_test.room = 1;
+    TN_TEST_ASSERT(tn_test_call_emit(&tn_test.calls[1], "3") == TN_OK && tn_test_is(tn_test.emitted, "[3]"));
+    TN_TEST_ASSERT(tn.task->cancel_call(task, first) == TN_OK && tn_test.calls[0].cancelled);
+    tn_test_call_end(&tn_test.calls[0], TN_CANCELLED, NULL);
+    TN_TEST_ASSERT(strcmp(seen, "-8 -") == 0 && tn.task->cancel_call(task, first) == TN_NOT_FOUND);
+    tn_test_call_end(&tn_test.calls[1], TN_OK, "\"done\"");
+    TN_TEST_ASSERT(strcmp(seen, "0 \"done\"") == 0 && tn_done(task) == TN_OK);
+    tn_test_finish();
+}
+
 int main(void) {
     test_json();
     test_values();
+    expect_edits(true);
+    expect_edits(false);
+    test_options_and_reasons();
     test_builder_mistakes();
+    test_posts();
     test_node();
+    test_calls();
     return 0;
 }

@@ -268,8 +268,9 @@ static void test_sets_are_limited(void **state) {
 }
 
 /* A plugin in this process that adds and removes tools. */
-static int32_t dynamic_create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
-    (void)self, (void)id, (void)config, (void)binder;
+static int32_t dynamic_create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder,
+                              void **instance) {
+    (void)self, (void)id, (void)length, (void)config, (void)binder;
     *instance = NULL;
     return TN_OK;
 }
@@ -282,7 +283,7 @@ static int32_t dynamic_start(void *instance, tn_task task, tn_value input) {
 static void dynamic_destroy(void *instance) { (void)instance; }
 
 static const void *dynamic_interface(void *self, const char *id) {
-    static const tn_component_1 components = {sizeof components, 0, dynamic_create, dynamic_start, NULL, NULL,
+    static const tn_component_1 components = {sizeof components, dynamic_create, dynamic_start, NULL, NULL,
                                               dynamic_destroy};
     (void)self;
     return strcmp(id, TN_COMPONENT_1) == 0 ? &components : NULL;
@@ -319,7 +320,7 @@ static const char *call_dynamic_tool(struct host *host, struct callable *set, co
 
 static void test_tools_are_added_and_removed(void **state) {
     (void)state;
-    static const tn_plugin plugin = {sizeof plugin, 0, NULL, dynamic_interface};
+    static const tn_plugin plugin = {sizeof plugin, NULL, dynamic_interface};
     struct host *host = host_for_tests();
     struct error error = ERROR_INIT;
     struct callable *set = NULL;

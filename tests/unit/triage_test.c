@@ -33,7 +33,7 @@ static void reads_the_mailbox_and_its_languages(void **state) {
     tn_test_set_channel("mails", "null");
     assert_int_equal(tn_test_run("mail.mbox", "{\"path_key\": \"path\", \"output_key\": \"mails\"}", "null")->state,
                      TN_TEST_COMPLETED);
-    assert_int_equal(tn_test_find_channel("mails", &mails), TN_OK);
+    assert_int_equal(tn_test_find_channel("mails", TN_Z, &mails), TN_OK);
     tn_value list = value_ref(tn_test.channels[mails].written);
     tn_test_finish();
     assert_int_equal(value_count(list), sizeof languages_meant / sizeof *languages_meant);

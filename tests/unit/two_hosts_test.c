@@ -109,7 +109,7 @@ static void *plugin_thread(void *user) {
     const tn_host *host = plugin_host(registry_plugin(host_registry(side->host), "tenon.core"));
     char line[] = {side->name, 0};
     assert_null(log_current());
-    for (int32_t level = LOG_DEBUG; level <= LOG_ERROR; level++) interface_core.log(host, level, line);
+    for (int32_t level = LOG_DEBUG; level <= LOG_ERROR; level++) interface_core.log(host, level, line, TN_Z);
     return NULL;
 }
 

@@ -49,7 +49,7 @@ static int util_setup(void **state) {
 
 /* Takes the value. */
 static inline void expect_json_take(tn_value value, const char *json) {
-    tn_value text = tn.value->to_json(value);
+    tn_value text = tn_to_json(value);
     assert_non_null(text);
     assert_string_equal(tn_chars(text, NULL), json);
     tn_release(text);
@@ -57,8 +57,8 @@ static inline void expect_json_take(tn_value value, const char *json) {
 }
 
 static inline tn_value json_value(const char *text) {
-    tn_value value = NULL;
-    assert_int_equal(tn.value->from_json(text, strlen(text), &value), TN_OK);
+    tn_value value = tn_from_json(text, TN_Z);
+    assert_non_null(value);
     return value;
 }
 

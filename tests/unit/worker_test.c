@@ -53,8 +53,9 @@ static int32_t add_start(void *instance, tn_task task, tn_value input) {
     if (now > most_together) most_together = now;
     starts++;
     (void)input;
-    tn_value in = task_1->read(task, node->in);
-    tn_value context = task_1->context(task);
+    tn_value in = NULL, context = NULL;
+    task_1->read(task, node->in, &in);
+    task_1->context(task, &context);
     assert_true(value_is(context, TN_OBJECT));
     value_unref(context);
     tn_value result = value_int(value_to_int(in) + 1);
@@ -118,14 +119,15 @@ static int32_t status_start(void *instance, tn_task task, tn_value input) {
 /* Calls its bound component and waits. */
 static int32_t wait_start(void *instance, tn_task task, tn_value input) {
     const struct fake_instance *node = instance;
-    tn_value result = NULL;
+    tn_value result = NULL, error = NULL;
     waits++;
     outer_thread = pthread_self();
-    int32_t status = task_1->call_wait(task, node->callee, input, &result);
+    int32_t status = task_1->call_wait(task, node->callee, input, NULL, &result, &error);
     last_status = status;
     if (status == TN_OK) task_1->complete(task, result);
-    if (status == TN_FAILED) interface_eval.fail_with(task, result);
+    if (status == TN_FAILED) task_1->fail(task, error);
     value_unref(result);
+    value_unref(error);
     return status == TN_FAILED ? TN_OK : status;
 }
 
@@ -145,7 +147,7 @@ static int32_t timer_start(void *instance, tn_task task, tn_value input) {
     (void)instance, (void)input;
     tn_task *kept = malloc(sizeof *kept);
     *kept = task;
-    core_1->post(fixture_plugin_host, 500, end_later, kept);
+    core_1->post(fixture_plugin_host, 500, end_later, free, kept, NULL);
     return TN_OK;
 }
 
@@ -157,24 +159,25 @@ static int32_t open_start(void *instance, tn_task task, tn_value input) {
 
 static void polite_cancel(void *instance, tn_task task) {
     (void)instance;
-    task_1->fail(task, "CANCELLED", "as you say", NULL);
+    fixture_fail(task, "CANCELLED", "as you say");
 }
 
 struct relay {
     tn_task task;
 };
-static void relay_done(void *user, int32_t status, tn_value result) {
+static int32_t relay_done(void *user, int32_t status, tn_value result) {
     struct relay *relay = user;
     (void)status;
     task_1->complete(relay->task, result);
     free(relay);
+    return TN_OK;
 }
 /* Async, and calls a blocking component; a worker waits for it. */
 static int32_t relay_start(void *instance, tn_task task, tn_value input) {
     const struct fake_instance *node = instance;
     struct relay *relay = malloc(sizeof *relay);
     relay->task = task;
-    return task_1->call(task, node->callee, input, relay_done, relay);
+    return task_1->call(task, node->callee, input, NULL, relay_done, relay, NULL);
 }
 
 const struct fake_component fake_components[] = {
@@ -545,9 +548,9 @@ static int32_t misuse_status[4];
 static void *call_wait_wrongly(void *argument) {
     tn_task task = *(tn_task *)argument;
     tn_value result = NULL;
-    misuse_status[0] = task_1->call_wait(task, 0, NULL, &result);
-    misuse_status[1] = task_1->call_wait(task, 0, NULL, NULL);
-    misuse_status[2] = task_1->call_wait(0, 0, NULL, &result);
+    misuse_status[0] = task_1->call_wait(task, 0, NULL, NULL, &result, NULL);
+    misuse_status[1] = task_1->call_wait(task, 0, NULL, NULL, NULL, NULL);
+    misuse_status[2] = task_1->call_wait(0, 0, NULL, NULL, &result, NULL);
     return NULL;
 }
 
@@ -560,7 +563,7 @@ static void test_call_wait_elsewhere(void **state) {
     gate_await(1);
     tn_task task = last_task;
     tn_value result = NULL;
-    assert_int_equal(task_1->call_wait(task, 0, NULL, &result), TN_WRONG_THREAD);
+    assert_int_equal(task_1->call_wait(task, 0, NULL, NULL, &result, NULL), TN_WRONG_THREAD);
     pthread_t thread;
     pthread_create(&thread, NULL, call_wait_wrongly, &task);
     pthread_join(thread, NULL);

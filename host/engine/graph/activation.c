@@ -203,6 +203,10 @@ static bool activation_record_call(struct call *call, const char *path, struct c
         entry = approval_keep_callee_take(entry, activation_child_entry(activation, path), call_callable(child));
         activation->waits_for_child_call = true;
         break;
+    case CALL_CANCELLED: /* one call of a race: the task continues, and a resumed one must not make the call again */
+        if (saved && call_cancelled_by_caller(child))
+            entry = value_set_take(value_object_reserve(1), "error", error_to_value(call_error(child)));
+        break;
     default: break;
     }
     /* Without an entry the call is made again, and what it uses is counted again. */

@@ -185,14 +185,15 @@ static struct instance_scope graph_scope(struct graph *graph, const char *where)
 /* ---- Building ---- */
 
 /* Prefixes the message of the error with the node. */
-static void error_prefix_node(struct error *error, const struct document_node *def) {
+static void error_prefix_node(struct error *error, struct graph *graph, uint32_t index) {
+    const struct document_node *def = &graph->document->nodes[index];
     if (!error || !error->message) return;
     struct error inner = ERROR_INIT;
     error_move(&inner, error);
     error_set(error, TN_ERROR, inner.code, "node `%s` (%s): %s", value_chars(def->id, NULL),
               value_chars(def->type, NULL), inner.message);
     error->more = value_ref(inner.more);
-    error->span = inner.span.end ? inner.span : def->config_span;
+    error->span = inner.span.end ? inner.span : graph_place_of_refusal(graph, index, &inner);
     error_finish(&inner);
 }
 
@@ -202,14 +203,14 @@ static int32_t graph_build_node(struct graph *graph, uint32_t index, struct erro
     struct component *component;
     int32_t status = registry_resolve(graph->engine->registry, "node", value_chars(def->type, NULL), &component, error);
     if (status != TN_OK) {
-        error_prefix_node(error, def);
+        error_prefix_node(error, graph, index);
         return status;
     }
     status = authority_check_node(graph->authority, component->info, error);
     tn_value config = NULL;
     if (status == TN_OK) config = document_node_config(graph->document, index, &graph->engine->catalog, error);
     if (!config) {
-        error_prefix_node(error, def);
+        error_prefix_node(error, graph, index);
         return TN_INVALID;
     }
     tn_value where = value_format("node `%s`", value_chars(def->id, NULL));
@@ -221,12 +222,12 @@ static int32_t graph_build_node(struct graph *graph, uint32_t index, struct erro
     value_unref(config);
     value_unref(where);
     if (status != TN_OK) {
-        error_prefix_node(error, def);
+        error_prefix_node(error, graph, index);
         return status;
     }
     status = node_gate_new(graph->engine, node->callable, component->info, &node->gate, error);
     if (status != TN_OK) {
-        error_prefix_node(error, def);
+        error_prefix_node(error, graph, index);
         return status;
     }
     node->reads = instance_reads(node->callable, &node->read_count);

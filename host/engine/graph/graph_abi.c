@@ -186,12 +186,17 @@ static int32_t document_operation_new(const struct view *view, const char *name,
     return TN_OK;
 }
 
-static int32_t document_invoke(tn_task task, const char *name, tn_value arguments, tn_call_done done, void *user) {
-    return operation_invoke(document_operation_new, task, name, arguments, done, user);
+static int32_t document_invoke(tn_task task, const char *name, uint64_t length, tn_value arguments, tn_value options,
+                               tn_call_handler handler, void *user, tn_call *call) {
+    const struct operation_use use = {task, name, length, arguments, options};
+    return operation_invoke(document_operation_new, &use, handler, user, call);
 }
 
-static int32_t document_invoke_wait(tn_task task, const char *name, tn_value arguments, tn_value *result) {
-    return operation_invoke_wait(document_operation_new, task, name, arguments, result);
+static int32_t document_invoke_wait(tn_task task, const char *name, uint64_t length, tn_value arguments,
+                                    tn_value options, tn_value *out, tn_value *error) {
+    const struct operation_use use = {task, name, length, arguments, options};
+    return operation_invoke_wait(document_operation_new, &use, out, error);
 }
 
-const tn_document_draft interface_document = {sizeof(tn_document_draft), 0, document_invoke, document_invoke_wait};
+const tn_document_draft interface_document = {
+    .size = sizeof(tn_document_draft), .invoke = document_invoke, .invoke_wait = document_invoke_wait};

@@ -21,6 +21,19 @@ static struct span node_place(const struct document_node *def) {
     return def->config_span.end > def->config_span.start ? def->config_span : def->type_span;
 }
 
+/* The JSON Pointer of a refusal, or NULL. */
+static const char *refused_member(const struct error *error) {
+    tn_value at = value_get(value_get(error->more, "detail"), "at");
+    return value_is(at, TN_STRING) ? value_chars(at, NULL) : NULL;
+}
+
+struct span graph_place_of_refusal(struct graph *graph, uint32_t node, const struct error *error) {
+    const char *at = refused_member(error);
+    struct span span = graph->document->nodes[node].config_span;
+    if (at) (void)config_places_at(graph_places(graph), node, at, &span);
+    return span;
+}
+
 static bool is_about_plugin(const struct error *error) {
     static const char *const beginnings[] = {"PLUGIN_", "MANIFEST_", "INTERFACE_"};
     for (size_t i = 0; error->code && i < sizeof beginnings / sizeof *beginnings; i++)
@@ -35,7 +48,7 @@ void graph_report_node(struct graph *graph, uint32_t node, const struct error *e
     struct span span = node_place(def);
     if (plugin)
         span = def->type_span;
-    else
+    else if (!refused_member(error) || !config_places_at(graph_places(graph), node, refused_member(error), &span))
         (void)config_places_named(graph_places(graph), node, message, &span);
     diagnostics_add(graph->diagnostics, plugin ? ADL_E068 : ADL_E069, graph->document->source, span, "%s", message);
 }

@@ -12,6 +12,8 @@ struct diagnostics;
 struct graph;
 struct source;
 
+/* Where the component that refuses its config says that the mistake is (tn_core_1.refuse), or the whole config. */
+struct span graph_place_of_refusal(struct graph *graph, uint32_t node, const struct error *error);
 /* The component of the node was not created. Names the member of the config that the message is about, if it does. */
 void graph_report_node(struct graph *graph, uint32_t node, const struct error *error);
 /* The node that is being built has made the document `made`, which has the errors in `found`. */

@@ -3,11 +3,11 @@
  *
  * A wrapper asks for approval of what it wraps. The answer is {approved: bool, reason?, …}, or true, false, "yes",
  * "no". When the run is resumed, its calls are made again, and a call receives the answer by its place in the run. A
- * component chooses anew what it calls, and rules change, so the place alone does not say that the answer is for this
+ * component chooses again what it calls, and rules change, so the place alone does not say that the answer is for this
  * call: the name of the callee must be the same.
  *
  *     entry = approval_keep_callee_take({asked: …}, known, callee); // the call was interrupted
- *     if (approval_is_for(entry, callee)) resume(entry.input);      // else approval_without_rule, or make it anew
+ *     if (approval_is_for(entry, callee)) resume(entry.input);      // else approval_without_rule, or make it again
  *
  * Thread: loop.
  */
@@ -38,7 +38,7 @@ bool approval_is_for(tn_value entry, const struct callable *callee);
 /*
  * The entry {input: {continuation, answer}, by} is an answer to a wrapper, and the same component is now called without
  * one, because the rule was removed. Returns the error, a new reference, if the answer forbids the call or changes it;
- * otherwise NULL: the call is made anew.
+ * otherwise NULL: the call is made again.
  */
 tn_value approval_without_rule(tn_value entry, const struct callable *callee);
 

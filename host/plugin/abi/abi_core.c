@@ -11,6 +11,7 @@
 #include "host/base/loop.h"
 #include "host/base/secrets/secrets.h"
 #include "host/plugin/abi/abi.h"
+#include "host/plugin/abi/abi_builder.h"
 #include "host/plugin/registry/plugin.h"
 #include <limits.h>
 #include <pthread.h>
@@ -40,16 +41,16 @@ void interface_leave(const struct plugin *plugin, void *before) {
 
 /* ---- Log and clocks ---- */
 
-static void core_log(const tn_host *host, int32_t level, const char *message) {
+static void core_log(const tn_host *host, int32_t level, const char *message, uint64_t length) {
     const struct plugin *plugin = plugin_of(host);
     struct secrets *secrets = plugin ? registry_secrets(plugin_registry(plugin)) : NULL;
-    char *safe = secrets && message ? secrets_scrub_line(secrets, message) : NULL;
+    char *line = mem_text_n(message ? message : "", message ? abi_text_length(message, length) : 0);
+    char *safe = secrets ? secrets_scrub_line(secrets, line) : NULL;
     const struct loop *loop = core_loop(host);
     log_write_to(loop ? loop_log(loop) : log_current(), level, plugin ? plugin_id(plugin) : "?", "%s",
-                 safe      ? safe
-                 : message ? message
-                           : "");
+                 safe ? safe : line);
     mem_free(safe);
+    mem_free(line);
 }
 
 static int64_t core_wall_ms(const tn_host *host) {
@@ -105,7 +106,8 @@ struct post {
     struct loop *loop;
     struct plugin *plugin;
     int64_t delay_ms;
-    void (*function)(void *argument);
+    void TN_FN(function)(void *argument);
+    void TN_FN(drop)(void *argument); /* may be NULL */
     void *argument;
     uint64_t id;
     bool cancelled; /* used only by the loop's thread */
@@ -166,13 +168,23 @@ static void post_free(struct post *post) {
 }
 
 static void post_run(struct post *post) {
-    void (*function)(void *) = post->cancelled ? NULL : post->function;
+    void TN_FN(function)(void *) = post->cancelled ? NULL : post->function;
     void *argument = post->argument;
     const struct plugin *plugin = post->plugin;
     post_free(post);
     if (!function) return;
     void *before = interface_enter(plugin);
     function(argument);
+    interface_leave(plugin, before);
+}
+
+/* Calls `drop` instead of the function, once. */
+static void post_drop(struct post *post, const struct plugin *plugin) {
+    void TN_FN(drop)(void *) = post->drop;
+    post->drop = NULL;
+    if (!drop) return;
+    void *before = interface_enter(plugin);
+    drop(post->argument);
     interface_leave(plugin, before);
 }
 
@@ -188,23 +200,25 @@ static void on_post_arrived(struct loop_work *work) {
         post_run(post);
 }
 
-static uint64_t core_post(const tn_host *host, uint64_t delay_ms, void (*function)(void *argument), void *argument) {
+static int32_t core_post(const tn_host *host, uint64_t delay_ms, void TN_FN(function)(void *argument),
+                         void TN_FN(drop)(void *argument), void *argument, uint64_t *id) {
     struct loop *loop = core_loop(host);
-    if (!loop || !function) return 0;
+    if (!loop || !function) return TN_INVALID;
     struct post *post = post_take(&(struct post){.work = {.run = on_post_arrived},
                                                  .loop = loop,
                                                  .plugin = plugin_of(host),
                                                  .delay_ms = delay_ms > INT64_MAX ? INT64_MAX : (int64_t)delay_ms,
                                                  .function = function,
+                                                 .drop = drop,
                                                  .argument = argument});
-    if (!post) return 0;
-    uint64_t id = post->id;
+    if (!post) return TN_LIMIT;
+    if (id) *id = post->id;
     loop_hold(loop); /* the loop must not end, and a fake clock must not jump, before the post arrives */
     if (loop_here(loop))
         loop_defer(loop, &post->work);
     else
         loop_post(loop, &post->work);
-    return id;
+    return TN_OK;
 }
 
 static int32_t core_unpost(const tn_host *host, uint64_t id) {
@@ -217,6 +231,7 @@ static int32_t core_unpost(const tn_host *host, uint64_t id) {
     pthread_mutex_unlock(&posts.mutex);
     if (!live) return TN_NOT_FOUND;
     found->cancelled = true;
+    post_drop(found, plugin_of(host));
     if (loop_timer_is_running(&found->timer)) {
         loop_timer_stop(loop, &found->timer);
         post_free(found);
@@ -235,6 +250,7 @@ void interface_core_ended(struct plugin *plugin) {
         if (!left) return;
         if (!of_plugin) continue;
         plugin_unref(plugin);
+        if (!left->cancelled) post_drop(left, plugin);
         left->cancelled = true;
         if (!loop_timer_is_running(&left->timer)) continue; /* on_post_arrived frees it */
         loop_timer_stop(left->loop, &left->timer);
@@ -242,5 +258,22 @@ void interface_core_ended(struct plugin *plugin) {
     }
 }
 
-const tn_core_1 interface_core = {sizeof(tn_core_1), 0,           core_log,  core_wall_ms, core_monotonic_ns,
-                                  core_alloc,        core_resize, core_free, core_post,    core_unpost};
+/* ---- Refusing ---- */
+
+static int32_t core_refuse(const tn_host *host, tn_value error) {
+    struct plugin *plugin = plugin_of(host);
+    const struct loop *loop = core_loop(host);
+    if (!plugin || !error) return TN_INVALID;
+    return loop && !loop_here(loop) ? TN_WRONG_THREAD : plugin_note_refusal(plugin, error);
+}
+
+const tn_core_1 interface_core = {.size = sizeof(tn_core_1),
+                                  .log = core_log,
+                                  .wall_ms = core_wall_ms,
+                                  .monotonic_ns = core_monotonic_ns,
+                                  .alloc = core_alloc,
+                                  .resize = core_resize,
+                                  .release = core_free,
+                                  .post = core_post,
+                                  .unpost = core_unpost,
+                                  .refuse = core_refuse};

@@ -11,6 +11,8 @@
 #include "adl/value/memory.h"
 #include "host/base/zone.h"
 #include "host/plugin/abi/abi.h"
+#include "host/plugin/abi/abi_builder.h"
+#include "host/plugin/abi/abi_name.h"
 #include "host/plugin/abi/abi_view.h"
 #include "host/plugin/call/instance_internal.h"
 #include "host/plugin/call/slot.h"
@@ -87,14 +89,7 @@ static tn_value evaluation_field(void *self, uint32_t index, uint32_t field_inde
     return view_field(&evaluation->view, field_index);
 }
 
-/* Moves the error into an object, *out. Returns TN_FAILED. */
-static int32_t eval_fail_take(struct error *error, tn_value *out) {
-    *out = error_to_value(error);
-    error_finish(error);
-    return TN_FAILED;
-}
-
-static int32_t eval_evaluate(tn_task task, uint32_t expression, tn_value item, tn_value *out) {
+static int32_t eval_evaluate(tn_task task, uint32_t expression, tn_value item, tn_value *out, tn_value *why) {
     struct evaluation evaluation;
     struct error error = ERROR_INIT;
     if (!out) return TN_INVALID;
@@ -109,10 +104,10 @@ static int32_t eval_evaluate(tn_task task, uint32_t expression, tn_value item, t
                                  .now = evaluation_now};
     int32_t status = expr_eval(bindings->exprs[expression].expr, &env, out, &error);
     evaluation_finish(&evaluation);
-    return status == TN_OK ? TN_OK : eval_fail_take(&error, out);
+    return status == TN_OK ? TN_OK : abi_give_error(&error, why);
 }
 
-static int32_t eval_render(tn_task task, uint32_t text, tn_value variables, tn_value *out) {
+static int32_t eval_render(tn_task task, uint32_t text, tn_value variables, tn_value *out, tn_value *why) {
     struct evaluation evaluation;
     struct error error = ERROR_INIT;
     struct buffer buffer;
@@ -134,7 +129,7 @@ static int32_t eval_render(tn_task task, uint32_t text, tn_value variables, tn_v
     evaluation_finish(&evaluation);
     if (status == TN_OK) *out = value_text_n(buffer_cstr(&buffer), buffer.length);
     buffer_finish(&buffer);
-    return status == TN_OK ? TN_OK : eval_fail_take(&error, out);
+    return status == TN_OK ? TN_OK : abi_give_error(&error, why);
 }
 
 static tn_value eval_violations(const struct schema_errors *errors) {
@@ -148,9 +143,9 @@ static tn_value eval_violations(const struct schema_errors *errors) {
     return value_set_take(value_object_reserve(1), "violations", list);
 }
 
-static int32_t eval_validate(tn_task task, uint32_t schema, tn_value instance, tn_value *out) {
+static int32_t eval_validate(tn_task task, uint32_t schema, tn_value instance, tn_value *why) {
     struct evaluation evaluation;
-    if (!instance || !out) return TN_INVALID;
+    if (!instance) return TN_INVALID;
     if (!evaluation_init(&evaluation, task)) return TN_STALE;
     const struct bindings *bindings = &evaluation.view.instance->bindings;
     if (schema >= bindings->schema_count) return TN_NOT_FOUND;
@@ -166,18 +161,23 @@ static int32_t eval_validate(tn_task task, uint32_t schema, tn_value instance, t
               errors.count > 1 ? " (and more, see detail)" : "");
     error.more = value_set_take(value_object_reserve(1), "detail", eval_violations(&errors));
     schema_errors_finish(&errors);
-    return eval_fail_take(&error, out);
+    return abi_give_error(&error, why);
 }
 
-static int32_t eval_fail_with(tn_task task, tn_value object) {
-    struct error error = ERROR_INIT;
-    if (!object) return TN_INVALID;
-    error_from_value(&error, object);
-    int32_t status = interface_task.fail(task, error.code, error.message, error.more);
-    error_finish(&error);
-    return status;
+/* ---- Binding ---- */
+
+static int32_t eval_bind_expression(tn_binder *binder, const char *text, uint64_t length, uint32_t *index) {
+    return abi_bind_name(binder_expression, binder, text, length, index);
 }
 
-const tn_eval_draft interface_eval = {
-    sizeof(tn_eval_draft), 0,           binder_expression, binder_template, binder_schema,
-    eval_evaluate,         eval_render, eval_validate,     eval_fail_with};
+static int32_t eval_bind_template(tn_binder *binder, const char *text, uint64_t length, uint32_t *index) {
+    return abi_bind_name(binder_template, binder, text, length, index);
+}
+
+const tn_eval_1 interface_eval = {.size = sizeof(tn_eval_1),
+                                  .bind_expression = eval_bind_expression,
+                                  .bind_template = eval_bind_template,
+                                  .bind_schema = binder_schema,
+                                  .evaluate = eval_evaluate,
+                                  .render = eval_render,
+                                  .validate = eval_validate};

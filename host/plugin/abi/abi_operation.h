@@ -3,8 +3,10 @@
  *
  * The interface resolves the name to a callable (operation_make). These functions call it for the task and release it.
  *
- *     static int32_t invoke(tn_task task, const char *name, tn_value arguments, tn_call_done done, void *user) {
- *         return operation_invoke(my_operation, task, name, arguments, done, user);
+ *     static int32_t invoke(tn_task task, const char *name, uint64_t length, tn_value arguments, tn_value options,
+ *                           tn_call_handler handler, void *user, tn_call *call) {
+ *         const struct operation_use use = {task, name, length, arguments, options};
+ *         return operation_invoke(my_operation, &use, handler, user, call);
  *     }
  */
 #ifndef TENON_HOST_PLUGIN_ABI_ABI_OPERATION_H
@@ -16,10 +18,17 @@
 /* Creates a callable for one call; *out is a new reference. TN_NOT_FOUND if no operation has that name. */
 typedef int32_t operation_make(const struct view *view, const char *name, struct callable **out);
 
+/* What the functions of tenon/state.h have in common. */
+struct operation_use {
+    tn_task task;
+    const char *name;
+    uint64_t length;
+    tn_value arguments, options;
+};
+
 /* [loop] and [worker]: as `invoke` and `invoke_wait` in tenon/state.h. */
-int32_t operation_invoke(operation_make *make, tn_task task, const char *name, tn_value arguments, tn_call_done done,
-                         void *user);
-int32_t operation_invoke_wait(operation_make *make, tn_task task, const char *name, tn_value arguments,
-                              tn_value *result);
+int32_t operation_invoke(operation_make *make, const struct operation_use *use, tn_call_handler handler, void *user,
+                         tn_call *call);
+int32_t operation_invoke_wait(operation_make *make, const struct operation_use *use, tn_value *out, tn_value *error);
 
 #endif

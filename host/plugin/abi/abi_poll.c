@@ -167,4 +167,5 @@ void interface_poll_ended(struct plugin *plugin) {
     *place = NULL;
 }
 
-const tn_poll_draft interface_poll = {sizeof(tn_poll_draft), 0, poll_watch, poll_change, poll_unwatch};
+const tn_poll_1 interface_poll = {
+    .size = sizeof(tn_poll_1), .watch = poll_watch, .change = poll_change, .unwatch = poll_unwatch};

@@ -19,41 +19,48 @@ static int32_t abi_tool_bind(tn_binder *binder, tn_value names, uint32_t *set) {
     return binder_tools(binder, names, set);
 }
 
-static tn_value tool_describe(tn_task task, uint32_t set) {
+static int32_t tool_describe(tn_task task, uint32_t set, tn_value *out) {
     struct view view;
-    tn_value definitions = NULL;
-    if (!view_open(&view, task)) return NULL;
+    if (!out) return TN_INVALID;
+    if (!view_open(&view, task)) return TN_STALE;
     struct callable *callable = tool_set_at(&view, set);
-    if (!callable) return NULL;
+    if (!callable) return TN_NOT_FOUND;
     struct job *job = job_of(task);
-    if (!job) return tool_set_describe(callable);
-    struct callable *describer = tool_set_describer(callable);
-    if (worker_call(job, describer, false, NULL, &definitions) != TN_OK) {
-        value_unref(definitions);
-        definitions = NULL;
+    if (!job) {
+        *out = tool_set_describe(callable);
+        return TN_OK;
     }
+    struct callable *describer = tool_set_describer(callable);
+    int32_t status = view_wait(job, describer, false, NULL, NULL, out, NULL);
     callable_unref(describer);
-    return definitions;
+    return status;
 }
 
-static int32_t tool_invoke(tn_task task, uint32_t set, tn_value call, tn_call_done done, void *user) {
+static int32_t tool_invoke(tn_task task, uint32_t set, tn_value use, tn_value options, tn_call_handler handler,
+                           void *user, tn_call *call) {
     struct view view;
-    if (!done || !call) return TN_INVALID;
+    struct call_options read;
+    if (!handler || !use || call_options_read(options, &read) != TN_OK) return TN_INVALID;
     int32_t status = view_open_to_start(&view, task);
     if (status != TN_OK) return status;
     struct callable *callable = tool_set_at(&view, set);
-    return callable ? call_child(task, callable, false, call, done, user) : TN_NOT_FOUND;
+    return callable ? call_child_with(task, callable, false, use, &read, handler, user, call) : TN_NOT_FOUND;
 }
 
-static int32_t tool_invoke_wait(tn_task task, uint32_t set, tn_value call, tn_value *result) {
+static int32_t tool_invoke_wait(tn_task task, uint32_t set, tn_value use, tn_value options, tn_value *out,
+                                tn_value *error) {
     struct view view;
     struct job *job;
-    if (!result || !call) return TN_INVALID;
+    struct call_options read;
+    if (!out || !use || call_options_read_to_wait(options, &read) != TN_OK) return TN_INVALID;
     int32_t status = view_open_to_wait(&view, task, &job);
     if (status != TN_OK) return status;
     struct callable *callable = tool_set_at(&view, set);
-    return callable ? view_wait(job, callable, false, call, result) : TN_NOT_FOUND;
+    return callable ? view_wait(job, callable, false, &read, use, out, error) : TN_NOT_FOUND;
 }
 
-const tn_tool_draft interface_tool = {sizeof(tn_tool_draft), 0,           abi_tool_bind,
-                                      tool_describe,         tool_invoke, tool_invoke_wait};
+const tn_tool_1 interface_tool = {.size = sizeof(tn_tool_1),
+                                  .bind_tools = abi_tool_bind,
+                                  .describe = tool_describe,
+                                  .invoke = tool_invoke,
+                                  .invoke_wait = tool_invoke_wait};

@@ -21,6 +21,7 @@ struct component;
 struct instance;
 struct job;
 struct task_job;
+struct call_options;
 
 struct view {
     const struct instance *instance;
@@ -43,7 +44,8 @@ int32_t view_open_to_start(struct view *view, tn_task task);
 /* [worker] view_open before waiting for a call through *job. TN_OK, TN_STALE, or TN_WRONG_THREAD if it is not the
  * task's worker. */
 int32_t view_open_to_wait(struct view *view, tn_task task, struct job **job);
-/* [worker] Calls and waits. If the call was made, *result is the output or the error object; owned by the caller. */
-int32_t view_wait(struct job *job, struct callable *callable, bool model, tn_value input, tn_value *result);
+/* [worker] Calls and waits: TN_OK and *out, TN_FAILED and *error, or another status. Both may be NULL. */
+int32_t view_wait(struct job *job, struct callable *callable, bool model, const struct call_options *options,
+                  tn_value input, tn_value *out, tn_value *error);
 
 #endif

@@ -54,7 +54,7 @@ void authority_unref(struct authority *authority);            /* NULL is allowed
 
 /*
  * Checks that the component `caller` may call the component, role or document `name`. `callee` is what is known about
- * it, or NULL if it is no component (a role, a document). Returns TN_OK, or TN_INVALID with the code
+ * it, or NULL if it is not a component (a role, a document). Returns TN_OK, or TN_INVALID with the code
  * PERMISSION_DENIED and a message that names both sides.
  */
 int32_t authority_check(const struct authority *caller, const char *kind, const char *name,

@@ -63,15 +63,6 @@ int32_t binder_fail(struct tn_binder *binder, int32_t status, const char *code, 
     return status;
 }
 
-int32_t binder_refuse(struct tn_binder *binder, const char *code, const char *message) {
-    if (!binder) return TN_INVALID;
-    /* The component's own message replaces that of a failed bind. */
-    error_set(binder->error, TN_INVALID, code && *code ? code : "INVALID_CONFIG", "%s",
-              message ? message : "the component rejects its configuration and reports no reason");
-    binder->failed = true;
-    return TN_INVALID;
-}
-
 /* Returns TN_OK if one more name can be bound. */
 static int32_t binder_check_room(struct tn_binder *binder, uint32_t count, const char *what) {
     if (binder->bindings->sealed)

@@ -75,12 +75,11 @@ struct tn_binder {
     bool failed;         /* error is set */
 };
 
-/* [loop] As in tn_task_1, tn_eval_draft, tn_graph_draft and tn_tool_draft. TN_INVALID if an argument is NULL. */
+/* [loop] As in tn_task_1, tn_eval_1, tn_graph_draft and tn_tool_1. TN_INVALID if an argument is NULL. */
 int32_t binder_read(struct tn_binder *binder, const char *name, uint32_t *index);
 int32_t binder_write(struct tn_binder *binder, const char *name, uint32_t *index);
 int32_t binder_call(struct tn_binder *binder, const char *kind, const char *name, tn_value config, uint32_t *index);
 int32_t binder_tools(struct tn_binder *binder, tn_value names, uint32_t *set);
-int32_t binder_refuse(struct tn_binder *binder, const char *code, const char *message);
 int32_t binder_expression(struct tn_binder *binder, const char *text, uint32_t *index);
 int32_t binder_template(struct tn_binder *binder, const char *text, uint32_t *index);
 int32_t binder_schema(struct tn_binder *binder, tn_value schema, uint32_t *index);

@@ -658,7 +658,7 @@ void call_fail_status(uint64_t token, int32_t status) {
     struct error error = ERROR_INIT;
     size_t row = 0, count = sizeof rows / sizeof *rows;
     while (row < count && rows[row].status != status) row++;
-    if (call_take_rejected_text() && status == TN_NO_MEMORY)
+    if (call_take_rejected_text() && (status == TN_NO_MEMORY || status == TN_INVALID))
         error_set(
             &error, TN_INVALID, "NOT_TEXT",
             "the component passed a text to the host that is not UTF-8; bytes that are not text must be passed as "

@@ -245,16 +245,39 @@ int32_t call_cancelled(uint64_t token);
 /* [loop] The open call of a token, or NULL. */
 struct call *call_lookup_open(uint64_t token);
 
+/* TN_OK with the output, TN_FAILED with an error object, or TN_CANCELLED with NULL; the value is borrowed. */
+typedef void (*call_done)(void *user, int32_t status, tn_value result);
+
 /*
- * [loop] Calls a callable from a task (tn_task_1.call). `done` is called once, never from inside call_child: TN_OK with
- * the output, TN_FAILED with an error object, or TN_CANCELLED with NULL; the value is borrowed. The callee's chunks go
- * to the task's owner, those of a model as {"messages": chunk}. If it returns TN_STALE, TN_LIMIT (CALL_DEPTH_MAX),
+ * [loop] Calls a callable from a task. `done` is called once, never from inside call_child. The callee's chunks go to
+ * the task's owner, those of a model as {"messages": chunk}. If it returns TN_STALE, TN_LIMIT (CALL_DEPTH_MAX),
  * TN_CANCELLED or TN_WRONG_THREAD, `done` is not called.
  */
-int32_t call_child(uint64_t token, struct callable *callee, bool model, tn_value input, tn_call_done done, void *user);
+int32_t call_child(uint64_t token, struct callable *callee, bool model, tn_value input, call_done done, void *user);
+
+/* What becomes of the callee's chunks. */
+enum call_chunks { CALL_CHUNKS_FORWARD, CALL_CHUNKS_RECEIVE, CALL_CHUNKS_DROP };
+struct call_options {
+    enum call_chunks chunks;
+    int64_t timeout_ms; /* 0: none */
+};
+/* Reads the `options` of tn_task_1.call. TN_INVALID: unknown or malformed. */
+int32_t call_options_read(tn_value options, struct call_options *out);
+/* For a worker that waits: it cannot receive chunks. */
+int32_t call_options_read_to_wait(tn_value options, struct call_options *out);
+/* [loop] tn_task_1.call: call_child with options, for the handler of a plugin. */
+int32_t call_child_with(uint64_t token, struct callable *callee, bool model, tn_value input,
+                        const struct call_options *options, tn_call_handler handler, void *user, tn_call *number);
+/* [loop] tn_task_1.cancel_call and resume_call. */
+int32_t call_child_cancel(uint64_t token, tn_call number);
+int32_t call_child_resume(uint64_t token, tn_call number);
+/* True if the caller has cancelled this call alone: a resumed task finds it cancelled. */
+bool call_cancelled_by_caller(const struct call *call);
+/* [loop] What becomes of the chunks of a call that a task has made. */
+enum call_chunks call_chunks_of(const struct call *call);
 /* [loop] The same for a wrapper: a blocking callee runs on the worker that waits for the wrapper's call, if there is
  * one. */
-int32_t call_wrapped(uint64_t token, struct callable *callee, tn_value input, tn_call_done done, void *user);
+int32_t call_wrapped(uint64_t token, struct callable *callee, tn_value input, call_done done, void *user);
 
 /* [any] The number of calls in use in this process, including abandoned ones. */
 uint64_t call_open_count(void);

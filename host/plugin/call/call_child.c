@@ -11,13 +11,16 @@
 #include "host/base/container_of.h"
 #include "host/plugin/call/call_internal.h"
 #include <inttypes.h>
+#include <string.h>
 
 struct child_call {
     struct call *call;
     struct callable *user_callable; /* the parent's */
-    tn_call_done done;
+    call_done done;                 /* of the host, or NULL: then `handler` */
+    tn_call_handler handler;        /* of a plugin */
     void *user;
     bool model;
+    enum call_chunks chunks;
     struct loop_work work;
 };
 
@@ -144,6 +147,17 @@ static void child_unlink(struct call *call) {
         slot_unlock(parent);
 }
 
+static void child_call_tell(const struct child_call *child, int32_t status, tn_value value) {
+    if (child->done)
+        child->done(child->user, status, value);
+    else
+        (void)child->handler(child->user, status, value);
+}
+
+static bool is_cancelled_error(const struct error *error) {
+    return error->code && strcmp(error->code, "CANCELLED") == 0;
+}
+
 static void child_call_report(struct child_call *child) {
     struct call *call = child->call;
     struct error unsupported = ERROR_INIT;
@@ -157,8 +171,8 @@ static void child_call_report(struct child_call *child) {
     }
     child_unlink(call);
     switch (call_outcome(call)) {
-    case CALL_COMPLETED: child->done(child->user, TN_OK, call_output(call) ? call_output(call) : value_null()); break;
-    case CALL_CANCELLED: child->done(child->user, TN_CANCELLED, NULL); break;
+    case CALL_COMPLETED: child_call_tell(child, TN_OK, call_output(call) ? call_output(call) : value_null()); break;
+    case CALL_CANCELLED: child_call_tell(child, TN_CANCELLED, NULL); break;
     case CALL_INTERRUPTED:
         if (waits)
             error_set(&unsupported, TN_CANCELLED, "INTERRUPTED",
@@ -167,11 +181,16 @@ static void child_call_report(struct child_call *child) {
             error_set(&unsupported, TN_UNSUPPORTED, "UNSUPPORTED",
                       "the called component requested an answer from outside; only a task of a run can wait for one");
         error = error_to_value(&unsupported);
-        child->done(child->user, TN_FAILED, error);
+        child_call_tell(child, TN_FAILED, error);
         break;
     default:
+        /* A saved call, and one of an isolated plugin, reports with this code that it was cancelled. */
+        if (is_cancelled_error(call_error(call))) {
+            child_call_tell(child, TN_CANCELLED, NULL);
+            break;
+        }
         error = error_to_value(call_error(call));
-        child->done(child->user, TN_FAILED, error);
+        child_call_tell(child, TN_FAILED, error);
         break;
     }
     value_unref(error);
@@ -185,10 +204,17 @@ static void on_child_ended(struct call *call) { child_call_report(call_owner(cal
 
 static void on_child_report(struct loop_work *work) { child_call_report(CONTAINER_OF(work, struct child_call, work)); }
 
-/* Wraps a model's deltas in {"messages": …}, so that a run can distinguish them from a node's own chunks. */
-static bool child_forward_chunk(struct call *call, tn_value chunk) {
+static bool child_wants_chunks(const struct call *call) {
     const struct child_call *child = call_owner(call);
-    if (!call_wants_chunks(call->parent)) return true;
+    if (child->chunks != CALL_CHUNKS_FORWARD) return child->chunks == CALL_CHUNKS_RECEIVE;
+    return call_wants_chunks(call->parent);
+}
+
+/* Wraps a model's deltas in {"messages": …}, so that a run can distinguish them from a node's own chunks. */
+static bool child_on_chunk(struct call *call, tn_value chunk) {
+    const struct child_call *child = call_owner(call);
+    if (child->chunks == CALL_CHUNKS_RECEIVE) return child->handler(child->user, TN_CHUNK, chunk) != TN_AGAIN;
+    if (!child_wants_chunks(call)) return true;
     bool marked = value_is(chunk, TN_OBJECT) && value_count(chunk) == 1 && value_get(chunk, "messages");
     uint64_t token = slot_token(call->parent);
     if (!child->model || marked) return call_emit(token, chunk) != TN_AGAIN;
@@ -198,16 +224,20 @@ static bool child_forward_chunk(struct call *call, tn_value chunk) {
     return status != TN_AGAIN;
 }
 
-static bool child_wants_chunks(const struct call *call) { return call_wants_chunks(call->parent); }
+/* What a call is made with, beside the task, the callee and the input. */
+struct child_request {
+    bool model;
+    struct call_options options;
+    call_done done;
+    tn_call_handler handler;
+    void *user;
+    struct worker *on;
+};
 
-int32_t call_child(uint64_t token, struct callable *callee, bool model, tn_value input, tn_call_done done, void *user) {
-    return call_child_on(token, callee, model, input, done, user, NULL);
-}
-
-int32_t call_child_on(uint64_t token, struct callable *callee, bool model, tn_value input, tn_call_done done,
-                      void *user, struct worker *on) {
+static int32_t child_start(uint64_t token, struct callable *callee, tn_value input, const struct child_request *request,
+                           tn_call *number) {
     static const struct call_ops ops = {.ended = on_child_ended,
-                                        .chunk = child_forward_chunk,
+                                        .chunk = child_on_chunk,
                                         .wants_chunks = child_wants_chunks,
                                         .context = child_context,
                                         .run_value = child_run_value};
@@ -222,9 +252,11 @@ int32_t call_child_on(uint64_t token, struct callable *callee, bool model, tn_va
     if (parent->depth + 1 >= CALL_DEPTH_MAX) return TN_LIMIT;
     struct child_call *child = mem_zalloc(sizeof *child);
     child->user_callable = callable_ref(parent->callable);
-    child->done = done;
-    child->user = user;
-    child->model = model;
+    child->done = request->done;
+    child->handler = request->handler;
+    child->user = request->user;
+    child->model = request->model;
+    child->chunks = request->options.chunks;
     child->work.run = on_child_report;
     tn_value saved = child_recall(parent, callee, input), saved_input = value_get(saved, "input");
     struct callable *recalled = saved && !saved_input ? recalled_new(saved) : NULL;
@@ -232,11 +264,14 @@ int32_t call_child_on(uint64_t token, struct callable *callee, bool model, tn_va
     callable_unref(recalled);
     slot_clear_all_later(parent);
     call->ordinal = parent->made++;
+    if (number) *number = (tn_call)call->ordinal + 1;
     call->resumed = saved_input != NULL;
     slot_clear_all_later(call);
     call->depth = parent->depth + 1;
-    call->on_worker = on;
-    if (parent->children_ms) call_set_time_limits(call, parent->children_ms, 0);
+    call->on_worker = request->on;
+    int64_t limit = parent->children_ms, own = request->options.timeout_ms;
+    if (own && (!limit || own < limit)) limit = own;
+    if (limit) call_set_time_limits(call, limit, 0);
     call->parent = parent;
     call->next = parent->children;
     if (call->next) call->next->previous = call;
@@ -246,15 +281,88 @@ int32_t call_child_on(uint64_t token, struct callable *callee, bool model, tn_va
     return TN_OK;
 }
 
-int32_t call_wrapped(uint64_t token, struct callable *callee, tn_value input, tn_call_done done, void *user) {
+int32_t call_child(uint64_t token, struct callable *callee, bool model, tn_value input, call_done done, void *user) {
+    return call_child_on(token, callee, model, NULL, input, done, user, NULL);
+}
+
+int32_t call_child_on(uint64_t token, struct callable *callee, bool model, const struct call_options *options,
+                      tn_value input, call_done done, void *user, struct worker *on) {
+    struct child_request request = {.model = model, .done = done, .user = user, .on = on};
+    if (options) request.options = *options;
+    return child_start(token, callee, input, &request, NULL);
+}
+
+int32_t call_child_with(uint64_t token, struct callable *callee, bool model, tn_value input,
+                        const struct call_options *options, tn_call_handler handler, void *user, tn_call *number) {
+    const struct child_request request = {.model = model, .options = *options, .handler = handler, .user = user};
+    return child_start(token, callee, input, &request, number);
+}
+
+int32_t call_wrapped(uint64_t token, struct callable *callee, tn_value input, call_done done, void *user) {
     const struct call *parent = slot_lookup_open(token);
-    return call_child_on(token, callee, false, input, done, user, parent ? parent->on_worker : NULL);
+    return call_child_on(token, callee, false, NULL, input, done, user, parent ? parent->on_worker : NULL);
 }
 
 void child_calls_cancel(struct call *parent) {
     for (struct call *call = parent->children; call; call = call->next) call_cancel(call);
 }
 
+/* A call whose chunks its caller receives is resumed by the caller. */
 void child_calls_resume(struct call *parent) {
-    for (struct call *call = parent->children; call; call = call->next) call_resume(call);
+    for (struct call *call = parent->children; call; call = call->next)
+        if (call_chunks_of(call) == CALL_CHUNKS_FORWARD) call_resume(call);
+}
+
+/* ---- One call of a task ---- */
+
+enum call_chunks call_chunks_of(const struct call *call) {
+    return ((const struct child_call *)call_owner(call))->chunks;
+}
+
+bool call_cancelled_by_caller(const struct call *call) { return call->by_caller; }
+
+static int32_t child_find(uint64_t token, tn_call number, struct call **out) {
+    struct call *parent = slot_lookup_open(token);
+    if (!parent) return TN_STALE;
+    struct call *call = parent->children;
+    while (call && (tn_call)call->ordinal + 1 != number) call = call->next;
+    *out = call;
+    return call ? TN_OK : TN_NOT_FOUND;
+}
+
+int32_t call_child_cancel(uint64_t token, tn_call number) {
+    struct call *call;
+    int32_t status = child_find(token, number, &call);
+    if (status != TN_OK) return status;
+    call->by_caller = true;
+    call_cancel(call);
+    return TN_OK;
+}
+
+int32_t call_child_resume(uint64_t token, tn_call number) {
+    struct call *call;
+    int32_t status = child_find(token, number, &call);
+    if (status == TN_OK) call_resume(call);
+    return status;
+}
+
+int32_t call_options_read(tn_value options, struct call_options *out) {
+    static const char *const words[] = {"forward", "receive", "drop"};
+    *out = (struct call_options){CALL_CHUNKS_FORWARD, 0};
+    if (!options) return TN_OK;
+    tn_value chunks = value_get(options, "chunks"), timeout = value_get(options, "timeout_ms");
+    size_t known = (size_t)(chunks != NULL) + (size_t)(timeout != NULL);
+    if (!value_is(options, TN_OBJECT) || value_count(options) != known) return TN_INVALID;
+    size_t word = 0, count = sizeof words / sizeof *words;
+    while (chunks && word < count && !value_text_is(chunks, words[word])) word++;
+    if (word == count ||
+        (timeout && (!value_is_number(timeout) || !value_as_int(timeout, &out->timeout_ms) || out->timeout_ms < 1)))
+        return TN_INVALID;
+    out->chunks = (enum call_chunks)word;
+    return TN_OK;
+}
+
+int32_t call_options_read_to_wait(tn_value options, struct call_options *out) {
+    int32_t status = call_options_read(options, out);
+    return status == TN_OK && out->chunks == CALL_CHUNKS_RECEIVE ? TN_INVALID : status;
 }

@@ -72,8 +72,8 @@ static inline int32_t call_append_write(struct call *locked, uint32_t channel, t
 /* ---- call_child.c ---- */
 
 /* [loop] call_child. If `on` is not NULL, a blocking callee runs on that worker, which waits for it. */
-int32_t call_child_on(uint64_t token, struct callable *callee, bool model, tn_value input, tn_call_done done,
-                      void *user, struct worker *on);
+int32_t call_child_on(uint64_t token, struct callable *callee, bool model, const struct call_options *options,
+                      tn_value input, call_done done, void *user, struct worker *on);
 /*
  * [loop] For call.c: child calls are cancelled and resumed with the call that made them. The end of a call is reported
  * only after its last child call has left the list.

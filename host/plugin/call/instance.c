@@ -101,15 +101,21 @@ int32_t instance_create_inner(struct instance *instance, void **inner, struct er
     struct error own = ERROR_INIT;
     struct tn_binder binder = {&instance->bindings, &instance->scope, instance->config, &own, false};
     void *created = NULL;
-    int32_t status =
-        component->vtable->create(component->self, component->info->id, instance->config, &binder, &created);
+    const char *id = component->info->id;
+    struct error refusal = ERROR_INIT, *before = plugin_set_refusal_place(component->plugin, &refusal);
+    int32_t status = component->vtable->create(component->self, id, strlen(id), instance->config, &binder, &created);
+    (void)plugin_set_refusal_place(component->plugin, before);
+    if (refusal.code) { /* the component's own message replaces that of a failed bind */
+        error_move(&own, &refusal);
+        binder.failed = true;
+    }
     if (status == TN_OK) {
         /* create ignored a failed bind: it does not need that name. */
         error_finish(&own);
         *inner = created;
         return TN_OK;
     }
-    if (call_take_rejected_text() && !binder.failed && status == TN_NO_MEMORY)
+    if (call_take_rejected_text() && !binder.failed && (status == TN_NO_MEMORY || status == TN_INVALID))
         error_set(&own, status, "NOT_TEXT",
                   "cannot create the component `%s`: it passed a text to the host that is not UTF-8",
                   component->info->id);

@@ -122,6 +122,7 @@ struct call {
     uint32_t made;    /* number of calls that the task has made */
     uint32_t ordinal; /* index of this call among its parent's */
     bool resumed;     /* the input is a saved one (call_resumed); set before the start */
+    bool by_caller;   /* its caller has cancelled it alone */
 
     struct call_write inline_writes[CALL_WRITES_INLINE]; /* not cleared */
 };

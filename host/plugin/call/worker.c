@@ -386,6 +386,7 @@ struct worker_wait {
     struct callable *callee;
     tn_value input; /* borrowed from the waiting task */
     bool model;
+    const struct call_options *options; /* may be NULL */
     /* Set by the loop under the mutex. */
     bool done;
     int32_t status;  /* TN_STALE until done */
@@ -407,8 +408,8 @@ static void on_wait_done(void *user, int32_t status, tn_value result) {
 /* [loop] Calls the callee for the worker. */
 static void on_wait_start(struct loop_work *work) {
     struct worker_wait *wait = CONTAINER_OF(work, struct worker_wait, work);
-    int32_t status =
-        call_child_on(wait->job->token, wait->callee, wait->model, wait->input, on_wait_done, wait, wait->worker);
+    int32_t status = call_child_on(wait->job->token, wait->callee, wait->model, wait->options, wait->input,
+                                   on_wait_done, wait, wait->worker);
     if (status != TN_OK) {
         on_wait_done(wait, status, NULL);
         return;
@@ -419,7 +420,8 @@ static void on_wait_start(struct loop_work *work) {
     pool_unlock();
 }
 
-int32_t worker_call(struct job *job, struct callable *callee, bool model, tn_value input, tn_value *result) {
+int32_t worker_call(struct job *job, struct callable *callee, bool model, const struct call_options *options,
+                    tn_value input, tn_value *result) {
     struct worker *worker = job->worker;
     struct worker_wait wait = {.work = {.run = on_wait_start},
                                .job = job,
@@ -427,6 +429,7 @@ int32_t worker_call(struct job *job, struct callable *callee, bool model, tn_val
                                .callee = callee,
                                .input = input,
                                .model = model,
+                               .options = options,
                                .status = TN_STALE};
     assert(worker == this_worker);
     pool_lock();

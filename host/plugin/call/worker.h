@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct call_options;
 struct callable;
 struct worker;
 
@@ -69,6 +70,7 @@ struct job *job_of(uint64_t token);
 void worker_sleep(struct worker *worker);
 void worker_wake(struct worker *worker); /* [any] */
 /* [worker] call_child, but waits for the result. *result is owned by the caller. */
-int32_t worker_call(struct job *job, struct callable *callee, bool model, tn_value input, tn_value *result);
+int32_t worker_call(struct job *job, struct callable *callee, bool model, const struct call_options *options,
+                    tn_value input, tn_value *result);
 
 #endif

@@ -182,6 +182,12 @@ void guard_discard_retired(void) {
 
 /* ---- Tasks and allocations ---- */
 
+int32_t guard_take_result(int32_t status, const tn_value *out, const tn_value *error) {
+    if (status == TN_OK && out) (void)guard_take_reference(*out);
+    if (status == TN_FAILED && error) (void)guard_take_reference(*error);
+    return status;
+}
+
 int32_t guard_check_end(tn_task task, int32_t status, const char *function) {
     bool twice = false;
     pthread_mutex_lock(&guard.lock);

@@ -20,11 +20,11 @@
  * guard_table.
  */
 static struct {
-    const tn_http_draft *http; /* the interface behind the wrapped one */
-    tn_http_draft wrapped_http;
+    const tn_http_1 *http; /* the interface behind the wrapped one */
+    tn_http_1 wrapped_http;
     tn_value_1 value;
     tn_task_1 task;
-    tn_eval_draft eval;
+    tn_eval_1 eval;
     tn_core_1 core;
     struct registry_interface rows[GUARD_INTERFACES_MAX];
 } guard_interfaces;
@@ -47,8 +47,22 @@ static void guard_value_release(tn_value value) {
         guard_check_value(value_argument, #name);                                                                      \
         return interface_value.name arguments;                                                                         \
     }
+/* A function that stores a new value in *out. */
 #define GUARD_MAKER(name, parameters, arguments)                                                                       \
-    static tn_value guard_value_##name parameters { return guard_take_reference(interface_value.name arguments); }
+    static int32_t guard_value_##name parameters {                                                                     \
+        return guard_take_result(interface_value.name arguments, out, NULL);                                           \
+    }
+/* An edit: it takes the reference that *value had, and stores another one. */
+#define GUARD_EDIT(name, item_argument, parameters, arguments)                                                         \
+    static int32_t guard_value_##name parameters {                                                                     \
+        guard_check_value(value ? *value : NULL, #name);                                                               \
+        guard_check_value(item_argument, #name);                                                                       \
+        tn_value before = value ? *value : NULL;                                                                       \
+        if (value) guard_drop_reference(before);                                                                       \
+        int32_t status = interface_value.name arguments;                                                               \
+        if (value) (void)guard_take_reference(*value);                                                                 \
+        return status;                                                                                                 \
+    }
 
 GUARD_READER(int32_t, kind, value, (tn_value value), (value))
 GUARD_READER(int32_t, as_bool, value, (tn_value value, int32_t *out), (value, out))
@@ -58,26 +72,29 @@ GUARD_READER(const char *, as_text, value, (tn_value value, uint64_t *length), (
 GUARD_READER(const void *, as_bytes, value, (tn_value value, uint64_t *length), (value, length))
 GUARD_READER(uint64_t, count, value, (tn_value value), (value))
 GUARD_READER(tn_value, at, value, (tn_value value, uint64_t index), (value, index))
-GUARD_READER(tn_value, get, value, (tn_value value, const char *key), (value, key))
+GUARD_READER(tn_value, get, value, (tn_value value, const char *key, uint64_t length), (value, key, length))
 GUARD_READER(int32_t, entry, value, (tn_value value, uint64_t index, tn_value *key, tn_value *out),
              (value, index, key, out))
 GUARD_READER(int32_t, equal, value, (tn_value value, tn_value other), (value, other))
-GUARD_MAKER(make_int, (int64_t number), (number))
-GUARD_MAKER(make_double, (double number), (number))
-GUARD_MAKER(make_text, (const char *text, uint64_t length), (text, length))
-GUARD_MAKER(make_bytes, (const void *bytes, uint64_t length), (bytes, length))
-GUARD_MAKER(finish, (tn_builder * builder), (builder))
+GUARD_MAKER(make_double, (const tn_host *host, double number, tn_value *out), (host, number, out))
+GUARD_MAKER(make_text, (const tn_host *host, const char *text, uint64_t length, tn_value *out),
+            (host, text, length, out))
+GUARD_MAKER(make_bytes, (const tn_host *host, const void *bytes, uint64_t length, tn_value *out),
+            (host, bytes, length, out))
+GUARD_EDIT(set, item, (tn_value * value, const char *key, uint64_t length, tn_value item), (value, key, length, item))
+GUARD_EDIT(remove, NULL, (tn_value * value, const char *key, uint64_t length), (value, key, length))
+GUARD_EDIT(append, item, (tn_value * value, tn_value item), (value, item))
+GUARD_EDIT(splice, items, (tn_value * value, uint64_t index, uint64_t count, tn_value items),
+           (value, index, count, items))
+GUARD_EDIT(concat, more, (tn_value * value, tn_value more), (value, more))
 
-static tn_value guard_value_append(tn_value array, tn_value item) {
-    guard_check_value(array, "append");
-    guard_check_value(item, "append");
-    return guard_take_reference(interface_value.append(array, item));
+static int32_t guard_value_slice(tn_value value, uint64_t index, uint64_t count, tn_value *out) {
+    guard_check_value(value, "slice");
+    return guard_take_result(interface_value.slice(value, index, count, out), out, NULL);
 }
 
-static tn_value guard_value_set(tn_value object, const char *key, tn_value value) {
-    guard_check_value(object, "set");
-    guard_check_value(value, "set");
-    return guard_take_reference(interface_value.set(object, key, value));
+static tn_value guard_value_make_int(const tn_host *host, int64_t number) {
+    return guard_take_reference(interface_value.make_int(host, number));
 }
 
 static void guard_value_add(tn_builder *builder, tn_value value) {
@@ -85,15 +102,18 @@ static void guard_value_add(tn_builder *builder, tn_value value) {
     interface_value.add(builder, value);
 }
 
-static int32_t guard_value_from_json(const char *json, uint64_t length, tn_value *out) {
-    int32_t status = interface_value.from_json(json, length, out);
-    if (status == TN_OK) guard_take_reference(*out);
-    return status;
+static int32_t guard_value_finish(tn_builder *builder, tn_value *out, tn_value *error) {
+    return guard_take_result(interface_value.finish(builder, out, error), out, error);
 }
 
-static tn_value guard_value_to_json(tn_value value) {
+static int32_t guard_value_from_json(const tn_host *host, const char *json, uint64_t length, tn_value *out,
+                                     tn_value *error) {
+    return guard_take_result(interface_value.from_json(host, json, length, out, error), out, error);
+}
+
+static int32_t guard_value_to_json(tn_value value, tn_value options, tn_value *out) {
     guard_check_value(value, "to_json");
-    return guard_take_reference(interface_value.to_json(value));
+    return guard_take_result(interface_value.to_json(value, options, out), out, NULL);
 }
 
 /* ---- tn_core_1 ---- */
@@ -106,18 +126,21 @@ static void *guard_core_resize(const tn_host *host, void *memory, uint64_t size)
     return guard_allocation_fails() ? NULL : interface_core.resize(host, memory, size);
 }
 
-/* ---- tn_task_1 ---- */
+static int32_t guard_core_refuse(const tn_host *host, tn_value error) {
+    guard_check_value(error, "refuse");
+    return interface_core.refuse(host, error);
+}
 
-static bool guard_task_is_open(tn_task task) { return interface_task.cancelled(task) >= 0; }
+/* ---- tn_task_1 ---- */
 
 static int32_t guard_task_complete(tn_task task, tn_value output) {
     guard_check_value(output, "complete");
     return guard_check_end(task, interface_task.complete(task, output), "complete");
 }
 
-static int32_t guard_task_fail(tn_task task, const char *code, const char *message, tn_value more) {
-    guard_check_value(more, "fail");
-    return guard_check_end(task, interface_task.fail(task, code, message, more), "fail");
+static int32_t guard_task_fail(tn_task task, tn_value error) {
+    guard_check_value(error, "fail");
+    return guard_check_end(task, interface_task.fail(task, error), "fail");
 }
 
 static int32_t guard_task_interrupt(tn_task task, tn_value payload, tn_value schema, tn_value continuation) {
@@ -130,21 +153,12 @@ static int32_t guard_task_emit(tn_task task, tn_value chunk) {
     return interface_task.emit(task, chunk);
 }
 
-static tn_value guard_task_context(tn_task task) {
-    tn_value context = interface_task.context(task);
-    if (!context && guard_task_is_open(task)) guard_report_wrong_thread("context");
-    return guard_take_reference(context);
+static int32_t guard_task_context(tn_task task, tn_value *out) {
+    return guard_check_wait(interface_task.context(task, out), "context", out, NULL);
 }
 
-static tn_value guard_task_read(tn_task task, uint32_t index) {
-    /* NULL also means an empty channel. Only a missing context shows that this thread has no view of the task. */
-    tn_value value = interface_task.read(task, index);
-    if (!value && guard_task_is_open(task)) {
-        tn_value context = interface_task.context(task);
-        if (!context) guard_report_wrong_thread("read");
-        value_unref(context);
-    }
-    return guard_take_reference(value);
+static int32_t guard_task_read(tn_task task, uint32_t index, tn_value *out) {
+    return guard_check_wait(interface_task.read(task, index, out), "read", out, NULL);
 }
 
 static int32_t guard_task_write(tn_task task, uint32_t index, tn_value value) {
@@ -152,63 +166,56 @@ static int32_t guard_task_write(tn_task task, uint32_t index, tn_value value) {
     return interface_task.write(task, index, value);
 }
 
-static int32_t guard_task_call(tn_task task, uint32_t callee, tn_value input, tn_call_done done, void *user) {
+static int32_t guard_task_call(tn_task task, uint32_t callee, tn_value input, tn_value options, tn_call_handler handler,
+                               void *user, tn_call *call) {
     guard_check_value(input, "call");
-    void *callback = guard_callback_new(done, user);
-    int32_t status = interface_task.call(task, callee, input, guard_callback_done(done), callback);
-    if (status == TN_WRONG_THREAD) guard_report_wrong_thread("call");
-    if (status != TN_OK) mem_free(callback);
-    return status;
+    void *callback = guard_callback_new(handler, user);
+    return guard_check_call(
+        interface_task.call(task, callee, input, options, guard_callback_handler(handler), callback, call), "call",
+        callback);
 }
 
-static int32_t guard_task_call_wait(tn_task task, uint32_t callee, tn_value input, tn_value *result) {
+static int32_t guard_task_cancel_call(tn_task task, tn_call call) {
+    return guard_check_wait(interface_task.cancel_call(task, call), "cancel_call", NULL, NULL);
+}
+
+static int32_t guard_task_resume_call(tn_task task, tn_call call) {
+    return guard_check_wait(interface_task.resume_call(task, call), "resume_call", NULL, NULL);
+}
+
+static int32_t guard_task_call_wait(tn_task task, uint32_t callee, tn_value input, tn_value options, tn_value *out,
+                                    tn_value *error) {
     guard_check_value(input, "call_wait");
-    int32_t status = interface_task.call_wait(task, callee, input, result);
-    if (status == TN_WRONG_THREAD) guard_report_wrong_thread("call_wait");
-    if (result && (status == TN_OK || status == TN_FAILED)) guard_take_reference(*result);
-    return status;
+    return guard_check_wait(interface_task.call_wait(task, callee, input, options, out, error), "call_wait", out,
+                            error);
 }
 
 /* ---- tenon.eval ---- */
 
-static int32_t guard_eval_evaluate(tn_task task, uint32_t expression, tn_value item, tn_value *out) {
-    int32_t status = interface_eval.evaluate(task, expression, item, out);
-    if (out && (status == TN_OK || status == TN_FAILED)) guard_take_reference(*out);
-    return status;
+static int32_t guard_eval_evaluate(tn_task task, uint32_t expression, tn_value item, tn_value *out, tn_value *error) {
+    return guard_take_result(interface_eval.evaluate(task, expression, item, out, error), out, error);
 }
 
-static int32_t guard_eval_render(tn_task task, uint32_t text, tn_value variables, tn_value *out) {
-    int32_t status = interface_eval.render(task, text, variables, out);
-    if (out && (status == TN_OK || status == TN_FAILED)) guard_take_reference(*out);
-    return status;
+static int32_t guard_eval_render(tn_task task, uint32_t text, tn_value variables, tn_value *out, tn_value *error) {
+    return guard_take_result(interface_eval.render(task, text, variables, out, error), out, error);
 }
 
 static int32_t guard_eval_validate(tn_task task, uint32_t schema, tn_value instance, tn_value *error) {
-    int32_t status = interface_eval.validate(task, schema, instance, error);
-    if (error && status == TN_FAILED) guard_take_reference(*error);
-    return status;
-}
-
-static int32_t guard_eval_fail_with(tn_task task, tn_value error) {
-    return guard_check_end(task, interface_eval.fail_with(task, error), "fail_with");
+    return guard_take_result(interface_eval.validate(task, schema, instance, error), NULL, error);
 }
 
 /* ---- tenon.http ---- */
 
-static int32_t guard_http_send_wait(const void *self, tn_task task, tn_value request, tn_value *result) {
+static int32_t guard_http_send_wait(const tn_host *host, tn_task task, tn_value request, tn_value *out,
+                                    tn_value *error) {
     guard_check_value(request, "send_wait");
-    int32_t status = guard_interfaces.http->send_wait(self, task, request, result);
-    if (status == TN_WRONG_THREAD) guard_report_wrong_thread("send_wait");
-    if (result && (status == TN_OK || status == TN_FAILED)) guard_take_reference(*result);
-    return status;
+    return guard_check_wait(guard_interfaces.http->send_wait(host, task, request, out, error), "send_wait", out, error);
 }
 
-static int32_t guard_http_send(const void *self, tn_value request, tn_http_handler handler, void *user,
+static int32_t guard_http_send(const tn_host *host, tn_value request, tn_http_handler handler, void *user,
                                uint64_t *exchange) {
     guard_check_value(request, "send");
-    int32_t status = guard_interfaces.http->send(self, request, handler, user, exchange);
-    if (status == TN_WRONG_THREAD) guard_report_wrong_thread("send");
-    return status;
+    return guard_check_wait(guard_interfaces.http->send(host, request, handler, user, exchange), "send", NULL, NULL);
 }
 
 /* ---- The table ---- */
@@ -216,7 +223,7 @@ static int32_t guard_http_send(const void *self, tn_value request, tn_http_handl
 const struct registry_interface *guard_table(const struct registry_interface *interfaces) {
     tn_value_1 *value = &guard_interfaces.value;
     tn_task_1 *task = &guard_interfaces.task;
-    tn_eval_draft *eval = &guard_interfaces.eval;
+    tn_eval_1 *eval = &guard_interfaces.eval;
     tn_core_1 *core = &guard_interfaces.core;
     struct registry_interface *rows = guard_interfaces.rows;
     if (rows[0].id) return rows;
@@ -230,19 +237,20 @@ const struct registry_interface *guard_table(const struct registry_interface *in
     value->make_int = guard_value_make_int, value->make_double = guard_value_make_double,
     value->make_text = guard_value_make_text;
     value->make_bytes = guard_value_make_bytes, value->append = guard_value_append, value->set = guard_value_set,
-    value->add = guard_value_add;
+    value->remove = guard_value_remove, value->splice = guard_value_splice, value->concat = guard_value_concat;
+    value->slice = guard_value_slice, value->add = guard_value_add;
     value->finish = guard_value_finish, value->from_json = guard_value_from_json, value->to_json = guard_value_to_json;
     *task = interface_task;
     task->complete = guard_task_complete, task->fail = guard_task_fail, task->interrupt = guard_task_interrupt,
     task->emit = guard_task_emit;
     task->context = guard_task_context, task->read = guard_task_read, task->write = guard_task_write,
     task->call = guard_task_call;
+    task->cancel_call = guard_task_cancel_call, task->resume_call = guard_task_resume_call;
     task->call_wait = guard_task_call_wait;
     *core = interface_core;
-    core->alloc = guard_core_alloc, core->resize = guard_core_resize;
+    core->alloc = guard_core_alloc, core->resize = guard_core_resize, core->refuse = guard_core_refuse;
     *eval = interface_eval;
-    eval->evaluate = guard_eval_evaluate, eval->render = guard_eval_render, eval->validate = guard_eval_validate,
-    eval->fail_with = guard_eval_fail_with;
+    eval->evaluate = guard_eval_evaluate, eval->render = guard_eval_render, eval->validate = guard_eval_validate;
     size_t count = 0;
     for (const struct registry_interface *row = interfaces; row->id; row++, count++) {
         assert(count + 1 < GUARD_INTERFACES_MAX);
@@ -256,8 +264,8 @@ const struct registry_interface *guard_table(const struct registry_interface *in
             guard_wrapped_state = row->vtable;
             rows[count].vtable = &guard_state;
         }
-        if (strcmp(row->id, TN_HTTP_DRAFT) == 0) {
-            tn_http_draft *http = &guard_interfaces.wrapped_http;
+        if (strcmp(row->id, TN_HTTP_1) == 0) {
+            tn_http_1 *http = &guard_interfaces.wrapped_http;
             guard_interfaces.http = row->vtable;
             *http = *guard_interfaces.http;
             http->send = guard_http_send, http->send_wait = guard_http_send_wait;

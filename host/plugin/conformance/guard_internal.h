@@ -12,7 +12,7 @@
 #define TENON_HOST_PLUGIN_CONFORMANCE_GUARD_INTERNAL_H
 
 #include "host/plugin/registry/registry.h"
-#include <tenon/http.h>
+#include <tenon/http_client.h>
 #include <tenon/state.h>
 #include <tenon/store.h>
 #include <tenon/tool.h>
@@ -29,8 +29,8 @@ struct guarded {
     const tn_lifecycle_1 *inner_lifecycle;
     tn_store_draft stores;
     const tn_store_draft *inner_stores;
-    tn_http_draft http;
-    const tn_http_draft *inner_http;
+    tn_http_client_draft http;
+    const tn_http_client_draft *inner_http;
     _Atomic int64_t references; /* number of value references that the plugin has taken and not released */
 };
 
@@ -68,13 +68,18 @@ bool guard_allocation_fails(void);
 
 extern const tn_state_draft *guard_wrapped_state; /* the interface that guard_state calls */
 extern const tn_state_draft guard_state;
-extern const tn_tool_draft guard_tool;
+extern const tn_tool_1 guard_tool;
 /*
- * A callback of the plugin, and the user pointer for it, so that the plugin is the current one during the callback.
- * guard_callback_done returns NULL for NULL. The user pointer is freed by the callback, or by the caller with mem_free
- * if the callback will not be called.
+ * A handler of the plugin, and the user pointer for it, so that the plugin is the current one during the callback.
+ * guard_callback_handler returns NULL for NULL. The user pointer is freed at the end of the call, or by
+ * guard_check_call if the call was not made.
  */
-tn_call_done guard_callback_done(tn_call_done done);
-void *guard_callback_new(tn_call_done done, void *user);
+tn_call_handler guard_callback_handler(tn_call_handler handler);
+void *guard_callback_new(tn_call_handler handler, void *user);
+/* These check the status of a function, which they return, and count what it has stored. */
+int32_t guard_check_call(int32_t status, const char *function, void *callback);
+int32_t guard_check_wait(int32_t status, const char *function, const tn_value *out, const tn_value *error);
+/* Counts the references of an out value (TN_OK) or an error (TN_FAILED); the pointers may be NULL. */
+int32_t guard_take_result(int32_t status, const tn_value *out, const tn_value *error);
 
 #endif

@@ -61,12 +61,14 @@ static void guard_check_hold(const struct guarded *guarded, struct guard_timer t
                      GUARD_HOLD_MS);
 }
 
-static int32_t guarded_component_create(void *self, const char *id, tn_value config, tn_binder *binder, void **out) {
+static int32_t guarded_component_create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder,
+                                        void **out) {
     struct guarded *guarded = self, *before = guard_enter(guarded);
     struct guarded_instance *instance = mem_zalloc(sizeof *instance);
     instance->guarded = guarded;
     tn_value copy = guard_lend(config);
-    int32_t status = guarded->inner_components->create(guarded->inner->self, id, copy, binder, &instance->inner);
+    int32_t status =
+        guarded->inner_components->create(guarded->inner->self, id, length, copy, binder, &instance->inner);
     guard_retire_take(copy);
     guard_leave(before);
     if (status == TN_OK)
@@ -207,29 +209,29 @@ static int32_t guarded_store_maintain(tn_store *store, tn_value *result, tn_valu
     return guarded_store_leave(guarded, before, status, result, error);
 }
 
-/* ---- tenon.http of a plugin that provides it ---- */
+/* ---- tenon.http_client ---- */
 
 #define GUARDED_HTTP(name, parameters, arguments)                                                                      \
     static int32_t guarded_http_##name parameters {                                                                    \
-        struct guarded *guarded = (struct guarded *)(uintptr_t)self, *before = guard_enter(guarded);                   \
+        struct guarded *guarded = self, *before = guard_enter(guarded);                                                \
         self = guarded->inner->self;                                                                                   \
         int32_t status = guarded->inner_http->name arguments;                                                          \
         guard_leave(before);                                                                                           \
         return status;                                                                                                 \
     }
 
-GUARDED_HTTP(send, (const void *self, tn_value request, tn_http_handler handler, void *user, uint64_t *exchange),
+GUARDED_HTTP(send, (void *self, tn_value request, tn_http_handler handler, void *user, uint64_t *exchange),
              (self, request, handler, user, exchange))
-GUARDED_HTTP(pause, (const void *self, uint64_t exchange), (self, exchange))
-GUARDED_HTTP(resume, (const void *self, uint64_t exchange), (self, exchange))
-GUARDED_HTTP(cancel, (const void *self, uint64_t exchange), (self, exchange))
+GUARDED_HTTP(pause, (void *self, uint64_t exchange), (self, exchange))
+GUARDED_HTTP(resume, (void *self, uint64_t exchange), (self, exchange))
+GUARDED_HTTP(cancel, (void *self, uint64_t exchange), (self, exchange))
 
 /* ---- The plugin ---- */
 
 static const void *guarded_get_interface(void *self, const char *id) {
     struct guarded *guarded = self;
     if (strcmp(id, TN_STORE_DRAFT) == 0) return guarded->inner_stores ? &guarded->stores : NULL;
-    if (strcmp(id, TN_HTTP_DRAFT) == 0) return guarded->inner_http ? &guarded->http : NULL;
+    if (strcmp(id, TN_HTTP_CLIENT_DRAFT) == 0) return guarded->inner_http ? &guarded->http : NULL;
     if (strcmp(id, TN_COMPONENT_1) == 0) return guarded->inner_components ? &guarded->components : NULL;
     if (strcmp(id, TN_LIFECYCLE_1) == 0) return &guarded->lifecycle;
     return guarded->inner->get(guarded->inner->self, id);
@@ -240,7 +242,7 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *entry) {
     const tn_component_1 *components = entry->get(entry->self, TN_COMPONENT_1);
     const tn_lifecycle_1 *lifecycle = entry->get(entry->self, TN_LIFECYCLE_1);
     const tn_store_draft *stores = entry->get(entry->self, TN_STORE_DRAFT);
-    const tn_http_draft *http = entry->get(entry->self, TN_HTTP_DRAFT);
+    const tn_http_client_draft *http = entry->get(entry->self, TN_HTTP_CLIENT_DRAFT);
     if ((stores && stores->size != sizeof *stores) || (http && http->size != sizeof *http)) return entry;
     if ((components && (components->size != sizeof *components || !components->create || !components->start ||
                         !components->destroy)) ||
@@ -248,7 +250,7 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *entry) {
         return entry;
     struct guarded *guarded = mem_zalloc(sizeof *guarded);
     guard_add_plugin(guarded);
-    guarded->entry = (tn_plugin){sizeof(tn_plugin), 0, guarded, guarded_get_interface};
+    guarded->entry = (tn_plugin){sizeof(tn_plugin), guarded, guarded_get_interface};
     guarded->plugin = plugin;
     guarded->inner = entry;
     guarded->inner_components = components;
@@ -256,23 +258,17 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *entry) {
     guarded->inner_stores = stores;
     guarded->inner_http = http;
     if (http)
-        guarded->http = (tn_http_draft){sizeof(tn_http_draft),
-                                        0,
-                                        http->send ? guarded_http_send : NULL,
-                                        http->pause ? guarded_http_pause : NULL,
-                                        http->resume ? guarded_http_resume : NULL,
-                                        http->cancel ? guarded_http_cancel : NULL,
-                                        NULL};
+        guarded->http =
+            (tn_http_client_draft){sizeof(tn_http_client_draft), http->send ? guarded_http_send : NULL,
+                                   http->pause ? guarded_http_pause : NULL, http->resume ? guarded_http_resume : NULL,
+                                   http->cancel ? guarded_http_cancel : NULL};
     if (stores)
-        guarded->stores = (tn_store_draft){sizeof(tn_store_draft), 0,
-                                           guarded_store_open,     guarded_store_close,
-                                           guarded_store_commit,   guarded_store_query,
-                                           guarded_store_maintain};
-    guarded->components = (tn_component_1){sizeof(tn_component_1),   0,
-                                           guarded_component_create, guarded_component_start,
-                                           guarded_component_cancel, guarded_component_ready,
-                                           guarded_component_destroy};
-    guarded->lifecycle = (tn_lifecycle_1){sizeof(tn_lifecycle_1), 0, guarded_lifecycle_init, guarded_lifecycle_quiesce,
+        guarded->stores = (tn_store_draft){sizeof(tn_store_draft), guarded_store_open,  guarded_store_close,
+                                           guarded_store_commit,   guarded_store_query, guarded_store_maintain};
+    guarded->components =
+        (tn_component_1){sizeof(tn_component_1),   guarded_component_create, guarded_component_start,
+                         guarded_component_cancel, guarded_component_ready,  guarded_component_destroy};
+    guarded->lifecycle = (tn_lifecycle_1){sizeof(tn_lifecycle_1), guarded_lifecycle_init, guarded_lifecycle_quiesce,
                                           guarded_lifecycle_deinit};
     return &guarded->entry;
 }

@@ -14,6 +14,7 @@
 #include "host/base/log.h"
 #include "host/base/loop.h"
 #include "host/base/secrets/secrets.h"
+#include "host/plugin/abi/abi_builder.h"
 #include "host/plugin/isolate/launch.h"
 #include "host/plugin/isolate/remote.h"
 #include "host/plugin/registry/plugin.h"
@@ -268,7 +269,7 @@ static int32_t check_secrets(const struct plugin *plugin, tn_value request, stru
     return status;
 }
 
-static int32_t launch_prepare(const tn_host *self, tn_value request, tn_value *result) {
+static int32_t launch_prepare(const tn_host *self, tn_value request, tn_value *result, tn_value *why) {
     struct plugin *plugin = plugin_of(self);
     struct registry *registry = plugin ? plugin_registry(plugin) : NULL;
     struct loop *loop = registry ? registry_loop(registry) : NULL;
@@ -277,9 +278,9 @@ static int32_t launch_prepare(const tn_host *self, tn_value request, tn_value *r
     struct error error = ERROR_INIT;
     int32_t status = check_secrets(plugin, request, &error);
     if (status == TN_OK) status = launch_program(registry_owner(registry, TN_LAUNCH_DRAFT), request, result, &error);
-    if (status != TN_OK) *result = error_to_value(&error);
+    if (status != TN_OK) status = abi_give_error(&error, why);
     error_finish(&error);
     return status;
 }
 
-const tn_launch_draft interface_launch = {sizeof(tn_launch_draft), 0, launch_prepare};
+const tn_launch_draft interface_launch = {.size = sizeof(tn_launch_draft), .prepare = launch_prepare};

@@ -132,8 +132,10 @@ static int32_t remote_create_first(struct remote_instance *instance, tn_binder *
     return status;
 }
 
-static int32_t remote_create(void *self, const char *id, tn_value config, tn_binder *binder, void **out) {
+static int32_t remote_create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder,
+                             void **out) {
     struct remote *remote = self;
+    (void)length; /* the host passes ids that end with a NUL */
     struct error error = ERROR_INIT;
     struct remote_instance *instance = remote_instance_new(remote, id, config);
     instance->needed = binder_needed_fields(binder);
@@ -237,8 +239,8 @@ static void remote_destroy(void *self) {
     remote_instance_free(instance);
 }
 
-static const tn_component_1 remote_components = {
-    sizeof(tn_component_1), 0, remote_create, remote_start_task, remote_cancel, remote_ready, remote_destroy};
+static const tn_component_1 remote_components = {sizeof(tn_component_1), remote_create, remote_start_task,
+                                                 remote_cancel,          remote_ready,  remote_destroy};
 
 /* ---- tenon.lifecycle/1 and the plugin ---- */
 
@@ -250,7 +252,7 @@ static void remote_quiesce(void *self) {
 
 static void remote_deinit(void *self) { remote_close(&((struct remote *)self)->plugin_entry); }
 
-static const tn_lifecycle_1 remote_lifecycle = {sizeof(tn_lifecycle_1), 0, NULL, remote_quiesce, remote_deinit};
+static const tn_lifecycle_1 remote_lifecycle = {sizeof(tn_lifecycle_1), NULL, remote_quiesce, remote_deinit};
 
 static const void *remote_get_interface(void *self, const char *id) {
     (void)self;
@@ -276,7 +278,7 @@ static uint32_t remote_pool_limit(const struct remote_services *services, const 
 
 const tn_plugin *remote_open(const struct remote_services *services, struct plugin *plugin) {
     struct remote *remote = mem_zalloc(sizeof *remote);
-    remote->plugin_entry = (tn_plugin){sizeof(tn_plugin), 0, remote, remote_get_interface};
+    remote->plugin_entry = (tn_plugin){sizeof(tn_plugin), remote, remote_get_interface};
     remote->host = services;
     remote->plugin = plugin;
     remote->free_task = UINT32_MAX;

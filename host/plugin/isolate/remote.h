@@ -37,7 +37,7 @@ struct remote_services {
     const struct config *config; /* resolves the secrets that manifests name */
     struct secrets *secrets;     /* learns these, and removes them from the output of child processes */
     bool secrets_optional;       /* a replay: a secret that cannot be resolved is skipped */
-    const tn_http_draft *http;
+    const tn_http_1 *http;
     const tn_state_draft *state;
     const tn_document_draft *document;
     struct callable *(*http_request)(struct plugin *plugin); /* makes a callable for one HTTP request */

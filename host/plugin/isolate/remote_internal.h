@@ -13,6 +13,7 @@
 #include "adl/value/value.h"
 #include "host/base/loop.h"
 #include "host/plugin/isolate/frame.h"
+#include "host/plugin/isolate/isolate_protocol.h"
 #include "host/plugin/isolate/remote.h"
 
 struct process;
@@ -133,8 +134,9 @@ struct remote {
     /* Tasks. */
     struct remote_task **tasks; /* blocks of 64, so that tasks never move */
     uint32_t task_count, free_task;
-    uint32_t tasks_max;  /* REMOTE_TASKS_MAX; tests lower it */
-    uint32_t open_calls; /* calls of its tasks that have not ended */
+    uint32_t tasks_max;                      /* REMOTE_TASKS_MAX; tests lower it */
+    uint32_t open_calls;                     /* calls of its tasks that have not ended */
+    struct remote_call *calls[TASK_BUCKETS]; /* the same, by number */
     struct remote_queue shared_queue, pool_queue;
     /* Deaths. */
     uint32_t deaths, in_a_row; /* in a row: see remote_pause.c */
@@ -175,6 +177,15 @@ void remote_queue_remove(struct remote_task *task);
 
 void remote_on_message(void *user, tn_value message);
 bool remote_on_message_now(void *user, tn_value message);
+
+/* ---- remote_call.c: calls that tasks make ---- */
+
+/* Handles `call`, `cancel_call` and `call_credit` of an open task; ignores any other method. */
+void remote_call_on_message(struct remote_task *task, const char *method, tn_value params);
+/* Reports that the input of a call was nested too deep. */
+void remote_call_refuse_deep(const struct remote_task *task, tn_value params);
+/* An integer member of a message, or `otherwise`. */
+int64_t remote_int_member(tn_value object, const char *key, int64_t otherwise);
 
 /* ---- remote_http.c: HTTP exchanges ---- */
 

@@ -19,11 +19,6 @@
 
 /* ---- Messages about tasks ---- */
 
-static int64_t int_member(tn_value object, const char *key, int64_t otherwise) {
-    tn_value value = value_get(object, key);
-    return value_is(value, TN_INT) ? value_to_int(value) : otherwise;
-}
-
 static void remote_task_write_channels(const struct remote_task *task, tn_value writes) {
     tn_value names = value_get(task->instance->bound, "writes");
     for (size_t i = 0; i < value_count(writes); i++) {
@@ -68,121 +63,6 @@ static void remote_task_on_emit(struct remote_task *task, tn_value params) {
     remote_task_send_credit(task, PROTOCOL_CREDIT);
 }
 
-/* A call that a task of a child has made. The task, and its process, may have ended before the call does. */
-struct remote_call {
-    struct remote *remote;
-    int64_t task, call; /* numbers on the wire */
-    bool nested;        /* it may need a process of the same pool */
-};
-
-static tn_value remote_call_params(const struct remote_call *call, uint32_t more) {
-    tn_value params = value_set_take(value_object_reserve(2 + more), "task", value_int(call->task));
-    return value_set_take(params, "call", value_int(call->call));
-}
-
-static void remote_call_notify_error(const struct remote_call *call, const struct remote_child *child, int32_t status,
-                                     const char *code, const char *why) {
-    struct error error = ERROR_INIT;
-    error_set(&error, status, code, "%s", why);
-    process_notify_take(child->process, "called",
-                        value_set_take(remote_call_params(call, 1), "error", error_to_value(&error)));
-    error_finish(&error);
-}
-
-static void remote_call_notify_limit(const struct remote_call *call, const struct remote_child *child, const char *what,
-                                     enum frame_fit fit) {
-    tn_value why = value_format("%s is %s that can be sent", what, frame_fit_text(fit));
-    remote_call_notify_error(call, child, TN_LIMIT, "LIMIT", value_chars(why, NULL));
-    value_unref(why);
-}
-
-/* While the task of a pool's process waits for such a call, the process does not count against the limit. */
-static void remote_call_count_nested(const struct remote_call *call, struct remote_task *task, bool begins) {
-    struct remote *remote = call->remote;
-    if (!call->nested || task->child->shared) return;
-    if (begins && task->nested++ == 0) {
-        remote->pool_nested++;
-        remote_pump_pool(remote);
-    } else if (!begins && --task->nested == 0) {
-        remote->pool_nested--;
-    }
-}
-
-static void remote_call_on_done(void *user, int32_t status, tn_value result) {
-    struct remote_call *call = user;
-    struct remote *remote = call->remote;
-    struct remote_task *task = remote_task_lookup(remote, call->task);
-    remote->open_calls--;
-    if (task) {
-        const struct remote_child *child = task->child;
-        tn_value params = remote_call_params(call, 1);
-        enum frame_fit fit;
-        remote_call_count_nested(call, task, false);
-        if (result) params = value_set_take(params, status == TN_OK ? "output" : "error", value_ref(result));
-        if (status == TN_CANCELLED)
-            remote_call_notify_error(call, child, status, "CANCELLED", "the call was cancelled");
-        else if (status != TN_OK && !result)
-            remote_call_notify_error(call, child, status, "NODE_EXECUTION", "the call failed");
-        else if ((fit = process_notify_take(child->process, "called", value_ref(params))) != FRAME_FITS)
-            remote_call_notify_limit(call, child, "the result of the call", fit);
-        value_unref(params);
-    }
-    mem_free(call);
-}
-
-static uint32_t index_member(tn_value params, const char *key) {
-    int64_t index = int_member(params, key, -1);
-    return index < 0 || index > UINT32_MAX ? UINT32_MAX : (uint32_t)index;
-}
-
-/* Makes the call. Returns a status other than TN_OK if it was not made. */
-static int32_t remote_call_start(struct remote_call *call, tn_task token, tn_value params) {
-    const struct remote *remote = call->remote;
-    tn_value operation = value_get(params, "operation"), input = value_get(params, "input");
-    if (remote->open_calls >= PROTOCOL_CALLS) return TN_LIMIT;
-    if (value_text_is(operation, PROTOCOL_HTTP_SEND)) {
-        struct callable *request = remote->host->http_request(remote->plugin);
-        int32_t status = call_child(token, request, false, input, remote_call_on_done, call);
-        callable_unref(request);
-        return status;
-    }
-    if (value_is(operation, TN_STRING)) {
-        const char *name = value_chars(operation, NULL);
-        int32_t status = remote->host->state->invoke(token, name, input, remote_call_on_done, call);
-        if (status != TN_NOT_FOUND) return status;
-        call->nested = true;
-        return remote->host->document->invoke(token, name, input, remote_call_on_done, call);
-    }
-    call->nested = true;
-    if (value_get(params, "tools"))
-        return interface_tool.invoke(token, index_member(params, "tools"), input ? input : value_null(),
-                                     remote_call_on_done, call);
-    return interface_task.call(token, index_member(params, "callee"), input, remote_call_on_done, call);
-}
-
-static void remote_task_on_call(struct remote *remote, struct remote_task *task, int64_t number, tn_value params) {
-    struct remote_call *call = mem_zalloc(sizeof *call);
-    *call = (struct remote_call){remote, number, int_member(params, "call", -1), false};
-    int32_t status = remote_call_start(call, task->token, params);
-    if (status == TN_OK) { /* `done` is never called from inside, so the call still exists */
-        remote->open_calls++;
-        remote_call_count_nested(call, task, true);
-        return;
-    }
-    const struct remote_child *child = task->child;
-    if (status == TN_CANCELLED || status == TN_STALE)
-        remote_call_notify_error(call, child, status, "CANCELLED", "the call was cancelled");
-    else if (status == TN_NOT_FOUND)
-        remote_call_notify_error(call, child, status, "NOT_FOUND",
-                                 value_get(params, "operation")
-                                     ? "`operation`: this operation does not exist"
-                                     : "`callee` or `tools` is not an index into the result of `create`");
-    else
-        remote_call_notify_error(call, child, status, status == TN_LIMIT ? "LIMIT" : "NODE_EXECUTION",
-                                 "too many calls are open, or they are nested too deeply");
-    mem_free(call);
-}
-
 /* Ends the task for its caller, and cancels it in its process, which belongs to it until it has ended. */
 static void remote_task_give_up(struct remote_task *task, const struct error *why) {
     remote_task_cancel(task);
@@ -198,8 +78,7 @@ static bool remote_task_on_pruned(struct remote *remote, struct remote_task *tas
     struct error error = ERROR_INIT;
     if (strcmp(method, "fail") == 0) return false;
     if (strcmp(method, "call") == 0) {
-        struct remote_call call = {remote, remote_task_number(task), int_member(params, "call", -1), false};
-        remote_call_notify_limit(&call, task->child, "the input of the call", FRAME_TOO_DEEP);
+        remote_call_refuse_deep(task, params);
         return true;
     }
     error_set(&error, TN_LIMIT, "LIMIT", "plugin `%s`: what `%s` sent with `%s` is %s that can be sent",
@@ -215,7 +94,7 @@ static bool remote_task_on_pruned(struct remote *remote, struct remote_task *tas
 
 static void remote_on_log(struct remote *remote, tn_value params) {
     tn_value text = value_get(params, "message");
-    int64_t level = int_member(params, "level", LOG_INFO);
+    int64_t level = remote_int_member(params, "level", LOG_INFO);
     const char *line = value_is(text, TN_STRING) ? value_chars(text, NULL) : "";
     char *safe = secrets_scrub_line(remote->host->secrets, line);
     log_write(level < LOG_DEBUG || level > LOG_ERROR ? LOG_INFO : (int32_t)level, plugin_id(remote->plugin), "%s",
@@ -283,7 +162,7 @@ bool remote_on_message_now(void *user, tn_value message) {
 static void remote_on_task_message(struct remote_child *child, const char *method, tn_value message) {
     struct remote *remote = child->remote;
     tn_value params = value_get(message, "params");
-    int64_t number = int_member(params, "task", -1);
+    int64_t number = remote_int_member(params, "task", -1);
     struct remote_task *task = remote_task_lookup(remote, number);
     bool ends = true;
     if (!task || task->child != child) {
@@ -305,8 +184,8 @@ static void remote_on_task_message(struct remote_child *child, const char *metho
         remote_pump_pool(remote);
     } else if (strcmp(method, "emit") == 0) {
         remote_task_on_emit(task, params);
-    } else if (strcmp(method, "call") == 0) {
-        remote_task_on_call(remote, task, number, params);
+    } else {
+        remote_call_on_message(task, method, params);
     }
 }
 

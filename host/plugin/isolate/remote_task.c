@@ -126,7 +126,8 @@ static tn_value task_add_reads(struct remote_copy *copy, tn_task token, tn_value
     tn_value names = value_get(copy->instance->bound, "reads"), reads = NULL, grown = NULL;
     size_t count = value_count(names);
     for (uint32_t i = 0; i < count; i++) {
-        tn_value value = interface_task.read(token, i), name = value_ref(value_at(names, i));
+        tn_value value = NULL, name = value_ref(value_at(names, i));
+        (void)interface_task.read(token, i, &value);
         tn_value more = value ? protocol_grown(copy->sent[i], value) : NULL;
         if (more)
             grown = value_set_key_take(grown ? grown : value_object_reserve(1), name, more);
@@ -149,7 +150,8 @@ static tn_value task_add_tools(struct remote_copy *copy, tn_task token, tn_value
     tn_value tools = NULL;
     for (size_t i = 0; i < count; i++) {
         char index[24];
-        tn_value described = interface_tool.describe(token, (uint32_t)i);
+        tn_value described = NULL;
+        (void)interface_tool.describe(token, (uint32_t)i, &described);
         snprintf(index, sizeof index, "%zu", i);
         if (described && described != copy->sent[first + i])
             tools = value_set_take(tools ? tools : value_object_reserve(1), index, value_ref(described));
@@ -177,7 +179,8 @@ void remote_task_open(struct remote_task *task, struct remote_copy *copy) {
     if (call_resumed(call)) params = value_set_take(params, "resumed", value_bool(true));
     params = task_add_reads(copy, token, params);
     params = task_add_tools(copy, token, params);
-    params = value_set_take(params, "context", interface_task.context(token));
+    tn_value context = NULL;
+    if (interface_task.context(token, &context) == TN_OK) params = value_set_take(params, "context", context);
     if (instance->uses_run && call_ops_of(call)->run_value)
         params = value_set_take(params, "run", call_ops_of(call)->run_value(call));
     enum frame_fit fit = process_notify_take(task->child->process, "start", params);

@@ -11,6 +11,7 @@
 #include "host/base/log.h"
 #include "host/base/loop.h"
 #include "host/plugin/abi/abi.h"
+#include "host/plugin/abi/abi_builder.h"
 #include "host/plugin/call/instance_internal.h"
 #include "host/plugin/isolate/frame.h"
 #include "host/plugin/isolate/isolate_protocol.h"
@@ -121,29 +122,22 @@ static int32_t serve_plugin_config(void *user, const char *plugin_id, tn_value *
     return TN_OK;
 }
 
-static int32_t serve_add_component(const tn_host *host, tn_value component) {
-    struct plugin *plugin = plugin_of(host);
-    struct error error = ERROR_INIT;
-    int32_t status = plugin ? registry_add_component(plugin, component, &error) : TN_INVALID;
+static int32_t serve_add_component(const tn_host *host, tn_value component, tn_value *error) {
+    int32_t status = interface_registry.add(host, component, error);
     if (status == TN_OK)
         serve_notify_take("add", value_set_take(value_object_reserve(1), "component", value_ref(component)));
-    else
-        log_write(LOG_WARN, NULL, "%s", error.message ? error.message : "a component could not be added");
-    error_finish(&error);
     return status;
 }
 
-static int32_t serve_remove_component(const tn_host *host, const char *kind, const char *id) {
-    struct plugin *plugin = plugin_of(host);
-    int32_t status = plugin && kind && id ? registry_remove_component(plugin, kind, id, NULL) : TN_INVALID;
+static int32_t serve_remove_component(const tn_host *host, const char *kind, uint64_t kind_length, const char *id,
+                                      uint64_t id_length) {
+    int32_t status = interface_registry.remove(host, kind, kind_length, id, id_length);
     if (status != TN_OK) return status;
-    tn_value params = value_set_take(value_object_reserve(2), "kind", value_text(kind));
-    serve_notify_take("remove", value_set_take(params, "id", value_text(id)));
+    tn_value params = value_object_reserve(2);
+    params = value_set_take(params, "kind", value_text_n(kind, abi_text_length(kind, kind_length)));
+    serve_notify_take("remove", value_set_take(params, "id", value_text_n(id, abi_text_length(id, id_length))));
     return TN_OK;
 }
-
-static const tn_registry_draft serve_registry = {sizeof(tn_registry_draft), 0, serve_add_component,
-                                                 serve_remove_component};
 
 static int32_t serve_expect_components(const tn_host *host, int32_t more) {
     if (!plugin_of(host) || (more != 0 && more != 1)) return TN_INVALID;
@@ -151,16 +145,18 @@ static int32_t serve_expect_components(const tn_host *host, int32_t more) {
     return TN_OK;
 }
 
-static const tn_expect_draft serve_expect = {sizeof(tn_expect_draft), 0, serve_expect_components};
+static const tn_registry_1 serve_registry = {.size = sizeof(tn_registry_1),
+                                             .add = serve_add_component,
+                                             .remove = serve_remove_component,
+                                             .expect = serve_expect_components};
 
 /* Copies the host's table, and replaces the interfaces that the host must implement. */
 static const struct registry_interface *serve_interfaces(void) {
     const struct {
         const char *id;
         const void *vtable;
-    } replaced[] = {{TN_REGISTRY_DRAFT, &serve_registry},
-                    {TN_EXPECT_DRAFT, &serve_expect},
-                    {TN_HTTP_DRAFT, &serve_http},
+    } replaced[] = {{TN_REGISTRY_1, &serve_registry},
+                    {TN_HTTP_1, &serve_http},
                     {TN_STATE_DRAFT, &serve_state},
                     {TN_DOCUMENT_DRAFT, &serve_document}};
     size_t count = 0;
@@ -223,6 +219,8 @@ static void serve_handle_message(tn_value message) {
         serve_credit_task(params);
     } else if (strcmp(method, "called") == 0) {
         serve_on_called(params);
+    } else if (strcmp(method, "chunk") == 0) {
+        serve_on_call_chunk(params);
     } else if (strcmp(method, "http") == 0) {
         serve_on_http_event(params);
     } else if (strcmp(method, "create") == 0) {

@@ -107,12 +107,13 @@ void serve_discard_exchanges(void) {
 
 /* ---- The interface ---- */
 
-static int32_t serve_check_loop(const void *self) {
+static int32_t serve_check_loop(const tn_host *self) {
     if (!plugin_of(self)) return TN_INVALID;
     return loop_here(server.loop) ? TN_OK : TN_WRONG_THREAD;
 }
 
-static int32_t serve_http_send(const void *self, tn_value request, tn_http_handler handler, void *user, uint64_t *out) {
+static int32_t serve_http_send(const tn_host *self, tn_value request, tn_http_handler handler, void *user,
+                               uint64_t *out) {
     int32_t status = serve_check_loop(self);
     if (status != TN_OK) return status;
     if (!request || !handler || !out) return TN_INVALID;
@@ -142,7 +143,7 @@ static struct served_exchange *served_exchange_lookup(uint64_t number) {
     return number > 0 && number <= (uint64_t)server.last_exchange ? *served_exchange_link((int64_t)number) : NULL;
 }
 
-static int32_t serve_http_pause(const void *self, uint64_t number) {
+static int32_t serve_http_pause(const tn_host *self, uint64_t number) {
     struct served_exchange *exchange = served_exchange_lookup(number);
     int32_t status = serve_check_loop(self);
     if (status != TN_OK) return status;
@@ -151,7 +152,7 @@ static int32_t serve_http_pause(const void *self, uint64_t number) {
     return TN_OK;
 }
 
-static int32_t serve_http_resume(const void *self, uint64_t number) {
+static int32_t serve_http_resume(const tn_host *self, uint64_t number) {
     struct served_exchange *exchange = served_exchange_lookup(number);
     int32_t status = serve_check_loop(self);
     if (status != TN_OK) return status;
@@ -161,7 +162,7 @@ static int32_t serve_http_resume(const void *self, uint64_t number) {
     return TN_OK;
 }
 
-static int32_t serve_http_cancel(const void *self, uint64_t number) {
+static int32_t serve_http_cancel(const tn_host *self, uint64_t number) {
     struct served_exchange *exchange = served_exchange_lookup(number);
     int32_t status = serve_check_loop(self);
     if (status != TN_OK) return status;
@@ -171,18 +172,22 @@ static int32_t serve_http_cancel(const void *self, uint64_t number) {
     return TN_OK;
 }
 
-static int32_t serve_http_send_wait(const void *self, tn_task task, tn_value request, tn_value *result) {
+static int32_t serve_http_send_wait(const tn_host *self, tn_task task, tn_value request, tn_value *out,
+                                    tn_value *error) {
     struct view view;
     struct job *job;
-    if (!plugin_of(self) || !request || !result) return TN_INVALID;
+    if (!plugin_of(self) || !request || !out) return TN_INVALID;
     int32_t status = view_open_to_wait(&view, task, &job);
     if (status != TN_OK) return status;
     struct callable *call = serve_operation(PROTOCOL_HTTP_SEND);
-    status = view_wait(job, call, false, request, result);
+    status = view_wait(job, call, false, NULL, request, out, error);
     callable_unref(call);
     return status;
 }
 
-const tn_http_draft serve_http = {
-    sizeof(tn_http_draft), 0, serve_http_send, serve_http_pause, serve_http_resume, serve_http_cancel,
-    serve_http_send_wait};
+const tn_http_1 serve_http = {.size = sizeof(tn_http_1),
+                              .send = serve_http_send,
+                              .pause = serve_http_pause,
+                              .resume = serve_http_resume,
+                              .cancel = serve_http_cancel,
+                              .send_wait = serve_http_send_wait};

@@ -18,9 +18,19 @@ struct served_instance *served_instance_lookup(int64_t number) {
 
 /* ---- Calls of the host ---- */
 
+/* {chunks} for a call whose chunks are not forwarded; otherwise NULL. Time limits are kept in this process. */
+static tn_value served_call_options(const struct call *call) {
+    static const char *const words[] = {[CALL_CHUNKS_RECEIVE] = "receive", [CALL_CHUNKS_DROP] = "drop"};
+    enum call_chunks chunks = call_chunks_of(call);
+    if (chunks == CALL_CHUNKS_FORWARD) return NULL;
+    return value_set_take(value_object_reserve(1), "chunks", value_text(words[chunks]));
+}
+
 int32_t serve_call_host_take(struct call *call, const char *key, tn_value target, tn_value input) {
     const struct served_task *task = call_owner(call_parent(call));
-    tn_value params = value_set_take(served_task_params(task, 3), "call", value_int(++server.last_call));
+    tn_value params = value_set_take(served_task_params(task, 4), "call", value_int(++server.last_call));
+    tn_value options = served_call_options(call);
+    if (options) params = value_set_take(params, "options", options);
     params = value_set_take(params, key, target);
     if (input) params = value_set_take(params, "input", value_ref(input));
     enum frame_fit fit = serve_notify_take("call", params);
@@ -30,6 +40,7 @@ int32_t serve_call_host_take(struct call *call, const char *key, tn_value target
     }
     struct served_call *pending = mem_zalloc(sizeof *pending);
     pending->number = server.last_call;
+    pending->task = task->number;
     pending->token = call_token(call);
     pending->next = server.calls;
     server.calls = pending;
@@ -51,7 +62,56 @@ static void served_callee_free(struct callable *callable) {
     mem_free(callee);
 }
 
-static const struct callable_ops served_callee_ops = {.start = served_callee_start, .free = served_callee_free};
+/* ---- Calls that have not ended ---- */
+
+static struct served_call **served_call_link(int64_t number) {
+    struct served_call **at = &server.calls;
+    while (*at && (*at)->number != number) at = &(*at)->next;
+    return at;
+}
+
+static struct served_call *served_call_of(const struct call *call) {
+    struct served_call *pending = server.calls;
+    while (pending && pending->token != call_token(call)) pending = pending->next;
+    return pending;
+}
+
+static tn_value served_call_params(const struct served_call *pending) {
+    tn_value params = value_set_take(value_object_reserve(3), "task", value_int(pending->task));
+    return value_set_take(params, "call", value_int(pending->number));
+}
+
+static void served_call_send_credit(struct served_call *pending, int64_t least) {
+    if (pending->full || pending->uncredited < least) return;
+    serve_notify_take("call_credit",
+                      value_set_take(served_call_params(pending), "chunks", value_int(pending->uncredited)));
+    pending->uncredited = 0;
+}
+
+void serve_call_cancel(struct callable *callable, struct call *call) {
+    const struct served_call *pending = served_call_of(call);
+    (void)callable;
+    if (pending) serve_notify_take("cancel_call", served_call_params(pending));
+}
+
+void serve_call_ready(struct callable *callable, struct call *call) {
+    struct served_call *pending = served_call_of(call);
+    (void)callable;
+    if (!pending) return;
+    pending->full = false;
+    served_call_send_credit(pending, 1);
+}
+
+void serve_on_call_chunk(tn_value params) {
+    struct served_call *pending = *served_call_link(value_to_int(value_get(params, "call")));
+    if (!pending) return; /* it was cancelled after the host sent the chunk */
+    pending->uncredited++;
+    if (call_emit(pending->token, value_get(params, "chunk")) == TN_AGAIN) pending->full = true;
+    served_call_send_credit(pending, PROTOCOL_CREDIT);
+}
+
+static const struct callable_ops served_callee_ops = {
+    .start = served_callee_start, .cancel = serve_call_cancel, .ready = serve_call_ready, .free = served_callee_free};
 
 struct callable *serve_operation(const char *operation) {
     struct served_callee *callee = mem_zalloc(sizeof *callee);
@@ -61,10 +121,7 @@ struct callable *serve_operation(const char *operation) {
 }
 
 void serve_on_called(tn_value params) {
-    int64_t number = value_to_int(value_get(params, "call"));
-    struct served_call **at = &server.calls;
-    while (*at && (*at)->number != number) at = &(*at)->next;
-    struct served_call *pending = *at;
+    struct served_call **at = served_call_link(value_to_int(value_get(params, "call"))), *pending = *at;
     if (!pending) return;
     *at = pending->next;
     tn_value failure = value_get(params, "error");

@@ -60,8 +60,10 @@ struct served_task {
 /* A call of the host that a task made and that has not ended. */
 struct served_call {
     struct served_call *next;
-    int64_t number;
+    int64_t number, task;
     uint64_t token;
+    int64_t uncredited; /* chunks received since the last credit */
+    bool full;          /* the call's queue of chunks is full: no credit until `ready` */
 };
 
 struct served_exchange;
@@ -71,7 +73,7 @@ struct serve_options;
 
 /*
  * The whole state of the child's side. It is process-wide because a child process serves exactly one plugin, and
- * because functions of tn_http_draft and of the registry's interfaces get no pointer to it.
+ * because functions of tn_http_1 and of the registry's interfaces get no pointer to it.
  */
 struct server {
     const struct serve_options *options;
@@ -130,8 +132,12 @@ void serve_create(tn_value id, tn_value params);
 void serve_destroy(tn_value params);
 /* Sends a call to the host: `key` and `target` say what is called, e.g. "callee" and its index. Takes `target`. */
 int32_t serve_call_host_take(struct call *call, const char *key, tn_value target, tn_value input);
-/* The result of a call of the host. */
+/* The result of a call of the host, and a chunk of it. */
 void serve_on_called(tn_value params);
+void serve_on_call_chunk(tn_value params);
+/* `cancel` and `ready` of callables whose start is serve_call_host_take. */
+void serve_call_cancel(struct callable *callable, struct call *call);
+void serve_call_ready(struct callable *callable, struct call *call);
 /* A callable for an operation of the host by name: of tenon.state or tenon.document, or PROTOCOL_HTTP_SEND. */
 struct callable *serve_operation(const char *operation);
 
@@ -146,7 +152,7 @@ void served_sets_update(struct served_instance *instance, tn_value tools);
 
 /* ---- serve_http.c, serve_operation.c: interfaces that the host implements ---- */
 
-extern const tn_http_draft serve_http;
+extern const tn_http_1 serve_http;
 extern const tn_state_draft serve_state;
 extern const tn_document_draft serve_document;
 /* An event of an exchange. */

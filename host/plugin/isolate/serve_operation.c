@@ -20,24 +20,32 @@ static int32_t serve_make_document_operation(const struct view *view, const char
     return TN_OK;
 }
 
-static int32_t serve_state_invoke(tn_task task, const char *name, tn_value arguments, tn_call_done done, void *user) {
-    return operation_invoke(serve_make_state_operation, task, name, arguments, done, user);
+static int32_t serve_state_invoke(tn_task task, const char *name, uint64_t length, tn_value arguments, tn_value options,
+                                  tn_call_handler handler, void *user, tn_call *call) {
+    const struct operation_use use = {task, name, length, arguments, options};
+    return operation_invoke(serve_make_state_operation, &use, handler, user, call);
 }
 
-static int32_t serve_state_invoke_wait(tn_task task, const char *name, tn_value arguments, tn_value *result) {
-    return operation_invoke_wait(serve_make_state_operation, task, name, arguments, result);
+static int32_t serve_state_invoke_wait(tn_task task, const char *name, uint64_t length, tn_value arguments,
+                                       tn_value options, tn_value *out, tn_value *error) {
+    const struct operation_use use = {task, name, length, arguments, options};
+    return operation_invoke_wait(serve_make_state_operation, &use, out, error);
 }
 
-const tn_state_draft serve_state = {sizeof(tn_state_draft), 0, serve_state_invoke, serve_state_invoke_wait};
+const tn_state_draft serve_state = {
+    .size = sizeof(tn_state_draft), .invoke = serve_state_invoke, .invoke_wait = serve_state_invoke_wait};
 
-static int32_t serve_document_invoke(tn_task task, const char *name, tn_value arguments, tn_call_done done,
-                                     void *user) {
-    return operation_invoke(serve_make_document_operation, task, name, arguments, done, user);
+static int32_t serve_document_invoke(tn_task task, const char *name, uint64_t length, tn_value arguments,
+                                     tn_value options, tn_call_handler handler, void *user, tn_call *call) {
+    const struct operation_use use = {task, name, length, arguments, options};
+    return operation_invoke(serve_make_document_operation, &use, handler, user, call);
 }
 
-static int32_t serve_document_invoke_wait(tn_task task, const char *name, tn_value arguments, tn_value *result) {
-    return operation_invoke_wait(serve_make_document_operation, task, name, arguments, result);
+static int32_t serve_document_invoke_wait(tn_task task, const char *name, uint64_t length, tn_value arguments,
+                                          tn_value options, tn_value *out, tn_value *error) {
+    const struct operation_use use = {task, name, length, arguments, options};
+    return operation_invoke_wait(serve_make_document_operation, &use, out, error);
 }
 
-const tn_document_draft serve_document = {sizeof(tn_document_draft), 0, serve_document_invoke,
-                                          serve_document_invoke_wait};
+const tn_document_draft serve_document = {
+    .size = sizeof(tn_document_draft), .invoke = serve_document_invoke, .invoke_wait = serve_document_invoke_wait};

@@ -20,6 +20,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -201,6 +202,28 @@ static void *loader_open_copy(const char *path, struct error *error) {
 
 /* ---- Loading ---- */
 
+/* What a plugin says while its entry or init runs: the reason that it reports, or else its last warning. */
+struct listener {
+    struct plugin *plugin;
+    struct error refusal, *refusal_before;
+    char line[REASON_MAX];
+    struct log_text line_before;
+};
+
+static void listen_begin(struct listener *listener, struct plugin *plugin) {
+    listener->plugin = plugin;
+    listener->refusal = (struct error)ERROR_INIT;
+    listener->refusal_before = plugin_set_refusal_place(plugin, &listener->refusal);
+    listener->line_before = log_remember((struct log_text){listener->line, sizeof listener->line});
+}
+
+/* The reason, "" if there is none; valid until listener->refusal is finished. */
+static const char *listen_end(struct listener *listener) {
+    (void)log_remember(listener->line_before);
+    (void)plugin_set_refusal_place(listener->plugin, listener->refusal_before);
+    return listener->refusal.message ? listener->refusal.message : listener->line;
+}
+
 static int32_t loader_open_object(struct plugin *plugin, struct error *error) {
     void *handle;
     if (!plugin->copied && object_take(plugin)) {
@@ -213,20 +236,21 @@ static int32_t loader_open_object(struct plugin *plugin, struct error *error) {
     }
     if (!handle) return TN_INVALID;
     void *symbol = dlsym(handle, ENTRY);
-    const tn_plugin *(*entry)(const tn_host *);
+    const tn_plugin *TN_FN(entry)(const tn_host *);
     _Static_assert(sizeof entry == sizeof symbol, "POSIX: a function's address fits a pointer");
     memcpy(&entry, &symbol, sizeof entry);
     if (!symbol)
         return error_set(error, TN_INVALID, "PLUGIN_INVALID", "%s: plugin `%s` does not export " ENTRY, plugin->path,
                          plugin->id);
-    char reason[REASON_MAX];
-    struct log_text before = log_remember((struct log_text){reason, sizeof reason});
+    struct listener listener;
+    listen_begin(&listener, plugin);
     plugin->plugin = entry(&plugin->host);
-    (void)log_remember(before);
+    const char *reason = listen_end(&listener);
     if (!plugin->plugin)
-        return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED", "%s: plugin `%s` %s declined to be loaded%s%s",
-                         plugin->path, plugin->id, plugin->version, *reason ? ": " : ", and reported no reason",
-                         reason);
+        error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED", "%s: plugin `%s` %s declined to be loaded%s%s", plugin->path,
+                  plugin->id, plugin->version, *reason ? ": " : ", and reported no reason", reason);
+    error_finish(&listener.refusal);
+    if (!plugin->plugin) return TN_UNSUPPORTED;
     plugin->entered = plugin->plugin;
     if (plugin->registry->options.wrap) plugin->plugin = plugin->registry->options.wrap(plugin, plugin->plugin);
     return TN_OK;
@@ -248,11 +272,12 @@ static int32_t loader_open_remote(struct plugin *plugin, struct error *error) {
     return TN_OK;
 }
 
-static int32_t loader_check_size(const struct plugin *plugin, const char *what, uint32_t found, size_t expected,
+static int32_t loader_check_size(const struct plugin *plugin, const char *what, uint64_t found, size_t expected,
                                  struct error *error) {
     if (found == expected) return TN_OK;
     return error_set(error, TN_INVALID, "PLUGIN_INVALID",
-                     "%s: plugin `%s`: its %s has %u bytes, this host's %zu: they were built from different headers; "
+                     "%s: plugin `%s`: its %s has %" PRIu64
+                     " bytes, this host's %zu: they were built from different headers; "
                      "build the plugin against a released tenon.h",
                      plugin->path, plugin->id, what, found, expected);
 }
@@ -301,14 +326,15 @@ static int32_t loader_initialise(struct plugin *plugin, struct error *error) {
         status = plugin->registry->options.isolation->start(plugin->plugin, section, error);
         plugin->start_failed = status != TN_OK;
     } else if (plugin->lifecycle && plugin->lifecycle->init) {
-        char reason[REASON_MAX];
-        struct log_text before = log_remember((struct log_text){reason, sizeof reason});
+        struct listener listener;
+        listen_begin(&listener, plugin);
         status = plugin->lifecycle->init(plugin->plugin->self, section);
-        (void)log_remember(before);
+        const char *reason = listen_end(&listener);
         if (status != TN_OK)
             error_set(error, status, "PLUGIN_REFUSED", "%s: plugin `%s` %s could not initialise itself (status %d)%s%s",
                       plugin->path, plugin->id, plugin->version, status, *reason ? ": " : ", and reported no reason",
                       reason);
+        error_finish(&listener.refusal);
     }
     value_unref(section);
     return status;

@@ -9,6 +9,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/plugin/registry/elf_note.h"
+#include "host/plugin/registry/note_text.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -257,8 +258,18 @@ int32_t manifest_read(const char *path, struct manifest *out, struct error *erro
     size_t count = elf_note_count(file);
     if (count > 0) {
         struct manifest_note *notes = mem_array(NULL, count, sizeof *notes);
-        for (size_t i = 0; i < count; i++) notes[i].text = elf_note_at(file, i, &notes[i].length);
+        struct buffer *texts = mem_array(NULL, count, sizeof *texts);
+        for (size_t i = 0; i < count; i++) {
+            size_t length;
+            const char *note = elf_note_at(file, i, &length);
+            buffer_init(&texts[i], SIZE_MAX);
+            note_write_json(&texts[i], note, length);
+            notes[i].text = buffer_cstr(&texts[i]);
+            notes[i].length = texts[i].length;
+        }
         status = manifest_merge(path, notes, count, &manifest.value, error);
+        for (size_t i = 0; i < count; i++) buffer_finish(&texts[i]);
+        mem_free(texts);
         mem_free(notes);
     } else {
         manifest.sidecar = true;

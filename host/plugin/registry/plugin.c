@@ -29,7 +29,7 @@ struct plugin *plugin_of(const tn_host *host) {
 struct plugin *plugin_new_take(struct registry *registry, tn_value manifest, const char *path, const char *source) {
     static _Atomic uint32_t numbers; /* process-wide: the owner of a token is unique in the process */
     struct plugin *plugin = mem_zalloc(sizeof *plugin);
-    plugin->host = (tn_host){sizeof(tn_host), 0, plugin, plugin_host_get};
+    plugin->host = (tn_host){sizeof(tn_host), plugin, plugin_host_get};
     plugin->registry = registry;
     plugin->path = mem_text(path);
     plugin->source = mem_text(source);
@@ -132,4 +132,20 @@ uint64_t plugin_tasks(const struct plugin *plugin) {
 _Atomic uint64_t *plugin_memory(struct plugin *plugin) { return &plugin->memory; }
 struct poll_watches **plugin_watches(struct plugin *plugin) {
     return &plugin->watches;
+}
+
+struct error *plugin_set_refusal_place(struct plugin *plugin, struct error *place) {
+    struct error *before = plugin->refusal_place;
+    plugin->refusal_place = place;
+    return before;
+}
+
+int32_t plugin_note_refusal(struct plugin *plugin, tn_value error) {
+    if (!plugin->refusal_place) return TN_UNSUPPORTED;
+    error_from_value(plugin->refusal_place, error);
+    if (!*plugin->refusal_place->message)
+        error_set(plugin->refusal_place, TN_FAILED,
+                  value_get(error, "code") ? plugin->refusal_place->code : "INVALID_CONFIG",
+                  "the plugin refuses, and reports no reason");
+    return TN_FAILED;
 }

@@ -79,6 +79,14 @@ const void *plugin_interface(const struct plugin *plugin, const char *interface_
 /* [loop] The loaded plugin's `self`, the first argument of functions that it provides. */
 void *plugin_self(const struct plugin *plugin);
 
+/*
+ * [loop] Where tn_core_1.refuse stores the reason, while the plugin's entry, init or create is called; NULL: nowhere.
+ * Returns the previous place, which the caller sets again afterwards, because creates nest.
+ */
+struct error *plugin_set_refusal_place(struct plugin *plugin, struct error *place);
+/* [loop] Stores the reason. TN_FAILED, or TN_UNSUPPORTED if no place is set. */
+int32_t plugin_note_refusal(struct plugin *plugin, tn_value error);
+
 /* [loop] Calls the lifecycle's quiesce, once: the plugin creates no more instances. */
 void plugin_quiesce(struct plugin *plugin);
 

@@ -37,6 +37,7 @@ struct plugin {
     uint32_t loaded_as; /* order of loading; plugins end in reverse order */
     enum plugin_state state;
     struct error refusal;
+    struct error *refusal_place;      /* plugin_set_refusal_place */
     tn_value grants;                  /* effects that the operator grants in its section; an array, or NULL */
     const tn_plugin *entered;         /* what its entry returned */
     const tn_plugin *plugin;          /* the same, or its wrapper in check mode */

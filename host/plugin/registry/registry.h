@@ -24,7 +24,6 @@
 #include "adl/value/error.h"
 #include <stdbool.h>
 #include <stdint.h>
-#include <tenon/expect.h>
 #include <tenon/registry.h>
 
 struct loop;
@@ -195,8 +194,6 @@ void registry_catalog(struct registry *registry, struct catalog *catalog);
 /* ---- At run time (tenon/registry.h) ---- */
 
 /* The vtables of the drafts, for the table of interfaces. */
-extern const tn_registry_draft registry_draft;
-extern const tn_expect_draft registry_expect_draft;
 /* Adds a component of a kind that the plugin's manifest declares as dynamic. Fails with TN_INVALID or TN_LIMIT. */
 int32_t registry_add_component(struct plugin *plugin, tn_value component, struct error *error);
 int32_t registry_remove_component(struct plugin *plugin, const char *kind, const char *id, struct error *error);

@@ -1,5 +1,5 @@
 /*
- * registry_dynamic.c - components that a plugin adds and removes at run time (tenon/registry.h, tenon/expect.h).
+ * registry_dynamic.c - components that a plugin adds and removes at run time (tenon/registry.h).
  *
  * A dynamic component follows the rules of a manifest. In addition, the manifest must declare its kind as dynamic, so
  * that a reader of manifests knows that there may be more components. The plugin gets a status; the reason is logged.
@@ -204,36 +204,3 @@ struct row *row_search(struct registry *registry, const char *kind, const char *
     registry_load_kind(registry, kind, id, length, only_safe);
     return row_find(registry, kind, id, length);
 }
-
-/* ---- The drafts ---- */
-
-static void dynamic_log_error(struct plugin *plugin, const struct error *error) {
-    const struct registry_interface *row = plugin_interface_row(plugin, TN_CORE_1);
-    const tn_core_1 *core = row ? row->vtable : NULL;
-    if (core && error->message) core->log(&plugin->host, TN_LOG_ERROR, error->message);
-}
-
-static int32_t registry_draft_add(const tn_host *host, tn_value component) {
-    struct plugin *plugin = plugin_of(host);
-    struct error error = ERROR_INIT;
-    if (!plugin || !component) return TN_INVALID;
-    int32_t status = registry_add_component(plugin, component, &error);
-    dynamic_log_error(plugin, &error);
-    error_finish(&error);
-    return status;
-}
-
-static int32_t registry_draft_remove(const tn_host *host, const char *kind, const char *id) {
-    struct plugin *plugin = plugin_of(host);
-    return plugin && kind && id ? registry_remove_component(plugin, kind, id, NULL) : TN_INVALID;
-}
-
-static int32_t expect_draft_expect(const tn_host *host, int32_t more) {
-    struct plugin *plugin = plugin_of(host);
-    if (!plugin || (more != 0 && more != 1)) return TN_INVALID;
-    registry_expect(plugin, more == 1);
-    return TN_OK;
-}
-
-const tn_expect_draft registry_expect_draft = {sizeof(tn_expect_draft), 0, expect_draft_expect};
-const tn_registry_draft registry_draft = {sizeof(tn_registry_draft), 0, registry_draft_add, registry_draft_remove};

@@ -17,7 +17,7 @@ static struct token_params make_token_params(const struct oauth *oauth, const ch
 
 static void save_search_result(struct oauth *oauth) {
     oauth_record_set_take(oauth, "server", tn_retain(oauth->server));
-    oauth_record_set_take(oauth, "resource", tn_retain(tn.value->get(oauth->resource, "resource")));
+    oauth_record_set_take(oauth, "resource", tn_retain(tn_get(oauth->resource, "resource")));
     if (oauth->scope != NULL) oauth_record_set_take(oauth, "scope", tn_retain(oauth->scope));
 }
 
@@ -141,7 +141,7 @@ static void on_exchanged(void *user, const struct fetched *answer) {
 static void request_exchange(struct oauth *oauth) {
     char why[OAUTH_WHY_MAX];
     tn_value provider = make_provider(oauth),
-             client = client_from_config(tn.value->get(oauth->config, "idp"), provider, why, sizeof why);
+             client = client_from_config(tn_get(oauth->config, "idp"), provider, why, sizeof why);
     struct token_params params = make_exchange_params(oauth, provider);
     params.client = client;
     tn_value request = client != NULL ? token_make_request(&params, why, sizeof why) : NULL;

@@ -132,7 +132,7 @@ tn_value address_query(const char *query) {
         if (pair_length > name) value = decode_form_text(query + name + 1, pair_length - name - 1);
         if (pair_length == name) value = tn_text("");
         const char *chars = tn_chars(key, NULL);
-        bool good = chars != NULL && value != NULL && tn.value->get(result, chars) == NULL;
+        bool good = chars != NULL && value != NULL && tn_get(result, chars) == NULL;
         if (good && *chars != '\0') {
             result = tn_set_take(result, chars, tn_retain(value));
         } else if (!good) {

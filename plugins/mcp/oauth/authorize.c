@@ -27,7 +27,7 @@ tn_value authorize_begin(tn_value client, tn_value server, const char *resource,
                          const char *redirect_uri) {
     char state[LETTERS], verifier[LETTERS];
     if (!sign_is_available() || !put_random_text(state) || !put_random_text(verifier)) return NULL;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "state", state);
     tn_put_text(builder, "verifier", verifier);
@@ -39,14 +39,14 @@ tn_value authorize_begin(tn_value client, tn_value server, const char *resource,
     tn_put_int(builder, "made_at", tn.core->wall_ms(tn.host));
     tn.value->end(builder);
     explicit_bzero(verifier, sizeof verifier);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 tn_value authorize_url(tn_value pending) {
     unsigned char hash[TN_SHA256_BYTES];
     char challenge[TN_SHA256_BYTES * 4 / 3 + 3];
     uint64_t length = 0;
-    const char *verifier = tn_chars(tn.value->get(pending, "verifier"), &length);
+    const char *verifier = tn_chars(tn_get(pending, "verifier"), &length);
     const char *page = tn_chars(value_get_nested(pending, "server", "authorization_endpoint"), NULL);
     const char *scope = tn_get_text(pending, "scope", NULL);
     if (verifier == NULL || page == NULL) return NULL;
@@ -54,7 +54,7 @@ tn_value authorize_url(tn_value pending) {
     *tn_base64url_put(challenge, hash, sizeof hash) = '\0';
     struct tn_text_buffer url = {.limit = 4u * OAUTH_TEXT_MAX}, form = {.limit = 4u * OAUTH_TEXT_MAX};
     form_put(&form, "response_type", "code");
-    form_put(&form, "client_id", tn_get_text(tn.value->get(pending, "client"), "client_id", ""));
+    form_put(&form, "client_id", tn_get_text(tn_get(pending, "client"), "client_id", ""));
     form_put(&form, "redirect_uri", tn_get_text(pending, "redirect_uri", ""));
     form_put(&form, "state", tn_get_text(pending, "state", ""));
     form_put(&form, "code_challenge", challenge);
@@ -76,11 +76,11 @@ bool authorize_is_recent(tn_value pending) {
 }
 
 bool authorize_matches(tn_value pending, tn_value client, tn_value server, const char *resource, const char *scope) {
-    tn_value was = tn.value->get(pending, "scope");
-    tn_value before = tn.value->get(pending, "client"), where = tn.value->get(pending, "server");
+    tn_value was = tn_get(pending, "scope");
+    tn_value before = tn_get(pending, "client"), where = tn_get(pending, "server");
     if (!authorize_is_recent(pending) || before == NULL || where == NULL) return false;
-    bool same = value_is(tn.value->get(before, "client_id"), tn_get_text(client, "client_id", "")) &&
-                tn.value->equal(where, server) && value_is(tn.value->get(pending, "resource"), resource);
+    bool same = value_is(tn_get(before, "client_id"), tn_get_text(client, "client_id", "")) &&
+                tn.value->equal(where, server) && value_is(tn_get(pending, "resource"), resource);
     return same && (scope != NULL ? value_is(was, scope) : was == NULL);
 }
 
@@ -97,7 +97,7 @@ static bool equals_secret(const char *found, const char *expected) {
 /* Compares the issuer exactly (RFC 9207, 2.4). */
 static bool is_from_issuer(tn_value pending, tn_value parameters) {
     const char *issuer = tn_chars(value_get_nested(pending, "server", "issuer"), NULL);
-    tn_value iss = tn.value->get(parameters, "iss");
+    tn_value iss = tn_get(parameters, "iss");
     if (iss == NULL) return !value_is_true(value_get_nested(pending, "server", "iss"));
     return issuer != NULL && value_is(iss, issuer);
 }
@@ -106,8 +106,7 @@ tn_value authorize_read_code(tn_value pending, const char *query, bool *ours, ch
     tn_value parameters = query != NULL ? address_query(query) : NULL, code = NULL;
     const char *issuer = tn_chars(value_get_nested(pending, "server", "issuer"), NULL);
     *ours = false;
-    if (parameters == NULL ||
-        (tn.value->get(parameters, "code") == NULL && tn.value->get(parameters, "error") == NULL)) {
+    if (parameters == NULL || (tn_get(parameters, "code") == NULL && tn_get(parameters, "error") == NULL)) {
         (void)snprintf(why, size,
                        "found no `code` in the returned URL; expected the URL that the browser was redirected to: "
                        "http://...?code=...&state=...");
@@ -120,11 +119,11 @@ tn_value authorize_read_code(tn_value pending, const char *query, bool *ours, ch
         if (!is_from_issuer(pending, parameters))
             (void)snprintf(why, size, "the returned `iss` is not %.200s; the answer is ignored",
                            issuer != NULL ? issuer : "?");
-        else if (tn.value->get(parameters, "error") != NULL)
+        else if (tn_get(parameters, "error") != NULL)
             (void)snprintf(why, size, "permission was not given (%s)",
                            token_error_name(tn_get_text(parameters, "error", "")));
         else
-            code = tn_retain(tn.value->get(parameters, "code"));
+            code = tn_retain(tn_get(parameters, "code"));
     }
     tn_release(parameters);
     return code;

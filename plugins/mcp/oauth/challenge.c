@@ -47,16 +47,16 @@ static tn_value add_parameter_take(tn_value object, const char *name, size_t len
     if (object == NULL || value == NULL || length >= sizeof lower) return object;
     for (size_t i = 0; i < length; i++) lower[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] + 32 : name[i]);
     lower[length] = '\0';
-    if (tn.value->get(object, lower) != NULL) return object; /* the first one counts */
+    if (tn_get(object, lower) != NULL) return object; /* the first one counts */
     return tn_set_take(object, lower, tn_retain(value));
 }
 
-bool challenge_needs_nonce(tn_value challenge) { return value_is(tn.value->get(challenge, "error"), "use_dpop_nonce"); }
+bool challenge_needs_nonce(tn_value challenge) { return value_is(tn_get(challenge, "error"), "use_dpop_nonce"); }
 
 /* Prefers the first challenge, unless a later one names the metadata. Takes both. */
 static tn_value choose_challenge(tn_value best, tn_value next) {
-    bool says = tn.value->get(next, "resource_metadata") != NULL || challenge_needs_nonce(next);
-    if (best == NULL || (says && tn.value->get(best, "resource_metadata") == NULL)) {
+    bool says = tn_get(next, "resource_metadata") != NULL || challenge_needs_nonce(next);
+    if (best == NULL || (says && tn_get(best, "resource_metadata") == NULL)) {
         tn_release(best);
         return next;
     }
@@ -94,9 +94,7 @@ tn_value challenge_read(const char *header) {
     return current != NULL ? choose_challenge(best, current) : best;
 }
 
-bool challenge_needs_scope(tn_value challenge) {
-    return value_is(tn.value->get(challenge, "error"), "insufficient_scope");
-}
+bool challenge_needs_scope(tn_value challenge) { return value_is(tn_get(challenge, "error"), "insufficient_scope"); }
 
 /* ---- Scopes ---- */
 

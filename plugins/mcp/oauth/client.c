@@ -24,7 +24,7 @@ void form_put(struct tn_text_buffer *form, const char *name, const char *value) 
 /* True if the server supports the method. Without metadata, RFC 8414's default and clients without a secret are
  * supported. */
 static bool server_accepts_method(tn_value server, const char *method) {
-    tn_value methods = tn.value->get(server, "methods");
+    tn_value methods = tn_get(server, "methods");
     if (methods == NULL) return strcmp(method, "none") == 0 || strcmp(method, "client_secret_basic") == 0;
     return metadata_contains(methods, method);
 }
@@ -40,14 +40,14 @@ static const char *choose_auth_method(tn_value config, tn_value server, bool sec
 }
 
 static tn_value client_new(const char *id, const char *secret, const char *method, const char *redirect_uri) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "client_id", id);
     if (secret != NULL) tn_put_text(builder, CLIENT_SECRET, secret);
     tn_put_text(builder, "method", method);
     if (redirect_uri != NULL) tn_put_text(builder, "redirect_uri", redirect_uri);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 tn_value client_from_config(tn_value config, tn_value server, char *why, size_t size) {
@@ -57,7 +57,7 @@ tn_value client_from_config(tn_value config, tn_value server, char *why, size_t 
     *why = '\0';
     if (id != NULL)
         return client_new(id, secret, choose_auth_method(config, server, secret != NULL, key != NULL), NULL);
-    if (url != NULL && value_is_true(tn.value->get(server, "url_clients")))
+    if (url != NULL && value_is_true(tn_get(server, "url_clients")))
         return client_new(url, NULL, choose_auth_method(config, server, false, key != NULL), NULL);
     if (!registers)
         (void)snprintf(why, size,
@@ -86,7 +86,7 @@ tn_value client_make_registration(tn_value config, tn_value server, const char *
         method = methods[i];
         break;
     }
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "client_name", tn_get_text(config, "client_name", "Tenon"));
     tn_put_text(builder, "application_type", loopback ? "native" : "web");
@@ -96,13 +96,13 @@ tn_value client_make_registration(tn_value config, tn_value server, const char *
     if (bound) tn_put_bool(builder, "dpop_bound_access_tokens", 1);
     tn_put_text(builder, "token_endpoint_auth_method", tn_get_text(config, "auth_method", method));
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 tn_value client_read_registration(tn_value answer, tn_value server, const char *redirect_uri, char *why, size_t size) {
     uint64_t length = 0, secret_length = 0;
-    const char *id = tn_chars(tn.value->get(answer, "client_id"), &length);
-    const char *secret = tn_chars(tn.value->get(answer, CLIENT_SECRET), &secret_length);
+    const char *id = tn_chars(tn_get(answer, "client_id"), &length);
+    const char *secret = tn_chars(tn_get(answer, CLIENT_SECRET), &secret_length);
     const char *method = tn_get_text(answer, "token_endpoint_auth_method", NULL);
     if (id == NULL || length == 0 || length > OAUTH_TEXT_MAX || secret_length > OAUTH_TEXT_MAX) {
         (void)snprintf(why, size, "the authorization server %.200s registered this client without a `client_id`",
@@ -148,14 +148,14 @@ static tn_value make_basic_header(const char *id, const char *secret) { /* RFC 6
 /* RFC 7523, 3: only for the issuer, and for one use. */
 static tn_value make_client_assertion(const char *id, tn_value config, tn_value server) {
     uint64_t length = 0;
-    const char *pem = tn_chars(tn.value->get(config, "private_key"), &length);
+    const char *pem = tn_chars(tn_get(config, "private_key"), &length);
     const char *algorithm = sign_key_algorithm(pem, length), *key_id = tn_get_text(config, "key_id", NULL);
     int64_t now = tn.core->wall_ms(tn.host) / 1000;
     unsigned char chance[JTI_BYTES];
     char jti[JTI_BYTES * 2];
     if (algorithm == NULL || getrandom(chance, sizeof chance, 0) != (ssize_t)sizeof chance) return NULL;
     *tn_base64url_put(jti, chance, sizeof chance) = '\0';
-    tn_builder *header = tn.value->builder(), *claims = tn.value->builder();
+    tn_builder *header = tn_builder_new(), *claims = tn_builder_new();
     tn.value->begin(header, TN_OBJECT);
     tn_put_text(header, "alg", algorithm);
     tn_put_text(header, "typ", "JWT");
@@ -169,7 +169,7 @@ static tn_value make_client_assertion(const char *id, tn_value config, tn_value 
     tn_put_int(claims, "iat", now);
     tn_put_int(claims, "exp", now + ASSERTION_S);
     tn.value->end(claims);
-    return sign_jwt_take(tn.value->finish(header), tn.value->finish(claims), pem, length);
+    return sign_jwt_take(tn_finish(header), tn_finish(claims), pem, length);
 }
 
 bool client_authenticate(tn_value client, tn_value config, tn_value server, struct tn_text_buffer *form,

@@ -78,7 +78,7 @@ static void on_server_metadata(void *user, const struct fetched *answer) {
         }
     } else if (none && discovery->options.use_default_metadata) {
         server = metadata_make_default(issuer);
-    } else if (none && tn.value->get(discovery->resource, "authorization_servers") == NULL) {
+    } else if (none && tn_get(discovery->resource, "authorization_servers") == NULL) {
         discovery_fail(discovery, "AUTH",
                        "it requires authentication (HTTP status 401) but names no authorization server: no metadata at "
                        "%.200s and none of an authorization server at its origin; set `headers`",
@@ -147,7 +147,7 @@ static void on_resource_metadata(void *user, const struct fetched *answer) {
         discovery_fail(discovery, "AUTH", "%s (%.200s)", why, current_candidate(discovery));
         return;
     }
-    tn_value list = tn.value->get(discovery->resource, "authorization_servers");
+    tn_value list = tn_get(discovery->resource, "authorization_servers");
     const char *first = tn_chars(tn.value->at(list, 0), NULL);
     if (wanted != NULL && !metadata_contains(list, wanted))
         discovery_fail(

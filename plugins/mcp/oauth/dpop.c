@@ -23,7 +23,7 @@ static tn_value make_proof_claims(const char *method, const char *url, const cha
     if (getrandom(chance, sizeof chance, 0) != (ssize_t)sizeof chance) return NULL;
     if (token != NULL) tn_sha256_hash(token, strlen(token), hash);
     *tn_base64url_put(jti, chance, sizeof chance) = '\0';
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "jti", jti);
     tn_put_text(builder, "htm", method);
@@ -33,7 +33,7 @@ static tn_value make_proof_claims(const char *method, const char *url, const cha
     if (token != NULL) tn_put_text(builder, "ath", ath);
     if (nonce != NULL) tn_put_text(builder, "nonce", nonce);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 tn_value dpop_make_proof(tn_value pem, const char *method, const char *url, const char *token, const char *nonce) {
@@ -46,7 +46,7 @@ tn_value dpop_make_proof(tn_value pem, const char *method, const char *url, cons
 
 const char *dpop_read_nonce(tn_value headers) {
     uint64_t length = 0;
-    const char *nonce = tn_chars(tn.value->get(headers, "dpop-nonce"), &length);
+    const char *nonce = tn_chars(tn_get(headers, "dpop-nonce"), &length);
     for (uint64_t i = 0; i < length; i++)
         if (nonce[i] <= ' ' || nonce[i] > '~' || nonce[i] == '"' || nonce[i] == '\\') return NULL;
     return length > 0 && length <= OAUTH_NONCE_MAX ? nonce : NULL;

@@ -17,15 +17,16 @@ static void on_fetch_event(void *user, int32_t event, tn_value value) {
         return;
     }
     if (event != TN_HTTP_END) return;
-    tn_value body = tn.value->get(value, "body"), json = NULL;
+    tn_value body = tn_get(value, "body"), json = NULL;
     uint64_t length = 0;
     const char *bytes = tn.value->as_bytes(body, &length);
     if (bytes == NULL) bytes = tn_chars(body, &length);
-    if (bytes != NULL && tn.value->from_json(bytes, length, &json) == TN_OK && tn.value->kind(json) != TN_OBJECT) {
+    if (bytes != NULL && tn.value->from_json(tn.host, bytes, length, &json, NULL) == TN_OK &&
+        tn.value->kind(json) != TN_OBJECT) {
         tn_release(json);
         json = NULL;
     }
-    struct fetched answer = {tn_get_int(value, "status", 0), json, tn.value->get(value, "headers"), NULL, NULL};
+    struct fetched answer = {tn_get_int(value, "status", 0), json, tn_get(value, "headers"), NULL, NULL};
     if (answer.status >= 200 && answer.status < 300 && json == NULL) {
         answer.code = "SERVER_ERROR";
         answer.why = "the answer is not a JSON object";
@@ -49,7 +50,7 @@ void fetch_send(struct fetch *fetch, tn_value request, fetch_done done, void *us
     tn_release(request);
     if (status == TN_OK) return;
     fetch->exchange = 0;
-    fetch->post = tn.core->post(tn.host, 0, on_fetch_not_sent, fetch);
+    fetch->post = tn_post(0, on_fetch_not_sent, fetch);
 }
 
 void fetch_cancel(struct fetch *fetch) {
@@ -61,7 +62,7 @@ void fetch_cancel(struct fetch *fetch) {
 /* ---- Requests ---- */
 
 static tn_builder *start_fetch_request(const char *url, const char *method, const char *type) {
-    tn_builder *out = tn.value->builder();
+    tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     tn_put_text(out, "url", url);
     tn_put_text(out, "method", method);
@@ -77,7 +78,7 @@ static tn_value finish_fetch_request(tn_builder *out, int64_t max_bytes) {
     tn_put_int(out, "total_ms", OAUTH_STEP_MS);
     tn.value->end(out);
     tn.value->end(out);
-    return tn.value->finish(out);
+    return tn_finish(out);
 }
 
 tn_value fetch_get(const char *url) {

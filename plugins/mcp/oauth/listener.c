@@ -116,7 +116,7 @@ static void on_new_connection(void *user, int32_t events) {
         return;
     }
     connection->descriptor = descriptor;
-    connection->timer = tn.core->post(tn.host, OAUTH_CONNECTION_MS, on_connection_timeout, connection);
+    connection->timer = tn_post(OAUTH_CONNECTION_MS, on_connection_timeout, connection);
 }
 
 /* ---- The listener ---- */

@@ -50,20 +50,20 @@ static void put_issuers(tn_builder *builder, tn_value list, bool local, uint64_t
 
 tn_value metadata_read_resource(tn_value document, const char *server, bool local, char *why, size_t size) {
     const char *resource = tn_get_text(document, "resource", NULL);
-    tn_value list = tn.value->get(document, "authorization_servers");
+    tn_value list = tn_get(document, "authorization_servers");
     uint64_t count = 0;
     if (resource == NULL || !address_covers(resource, server))
         return metadata_fail(why, size, "its metadata is for the resource `%.200s`; expected %.200s or a parent of it",
                              resource != NULL ? resource : "(none)", server);
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "resource", resource);
     put_issuers(builder, list, local, &count);
-    tn_value scope = join_scope_list(tn.value->get(document, "scopes_supported"));
+    tn_value scope = join_scope_list(tn_get(document, "scopes_supported"));
     if (scope != NULL) tn_put_take(builder, "scope", scope);
-    if (value_is_true(tn.value->get(document, "dpop_bound_access_tokens_required"))) tn_put_bool(builder, "dpop", 1);
+    if (value_is_true(tn_get(document, "dpop_bound_access_tokens_required"))) tn_put_bool(builder, "dpop", 1);
     tn.value->end(builder);
-    tn_value result = tn.value->finish(builder);
+    tn_value result = tn_finish(builder);
     if (count > 0) return result;
     tn_release(result);
     const char *first = tn_chars(tn.value->at(list, 0), NULL);
@@ -95,8 +95,8 @@ static bool put_endpoints(tn_builder *builder, tn_value document, bool local, ch
 
 static bool check_server_metadata(tn_value document, const char *issuer, bool person, char *why, size_t size) {
     const char *found = tn_get_text(document, "issuer", "(none)");
-    tn_value challenges = tn.value->get(document, "code_challenge_methods_supported");
-    tn_value responses = tn.value->get(document, "response_types_supported");
+    tn_value challenges = tn_get(document, "code_challenge_methods_supported");
+    tn_value responses = tn_get(document, "response_types_supported");
     if (strcmp(found, issuer) != 0)
         return metadata_fail(why, size, "its metadata is for the issuer `%.200s`; expected exactly `%.200s`", found,
                              issuer);
@@ -120,21 +120,19 @@ static bool check_server_metadata(tn_value document, const char *issuer, bool pe
 
 tn_value metadata_read_server(tn_value document, const char *issuer, bool local, bool person, char *why, size_t size) {
     if (!check_server_metadata(document, issuer, person, why, size)) return NULL;
-    tn_value methods = tn.value->get(document, "token_endpoint_auth_methods_supported");
-    tn_builder *builder = tn.value->builder();
+    tn_value methods = tn_get(document, "token_endpoint_auth_methods_supported");
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "issuer", issuer);
     bool good = put_endpoints(builder, document, local, why, size);
     if (tn.value->kind(methods) == TN_ARRAY) tn_put(builder, "methods", methods);
-    tn_put_bool(builder, "iss",
-                value_is_true(tn.value->get(document, "authorization_response_iss_parameter_supported")));
-    tn_put_bool(builder, "url_clients",
-                value_is_true(tn.value->get(document, "client_id_metadata_document_supported")));
-    if (metadata_contains(tn.value->get(document, "dpop_signing_alg_values_supported"), "ES256"))
+    tn_put_bool(builder, "iss", value_is_true(tn_get(document, "authorization_response_iss_parameter_supported")));
+    tn_put_bool(builder, "url_clients", value_is_true(tn_get(document, "client_id_metadata_document_supported")));
+    if (metadata_contains(tn_get(document, "dpop_signing_alg_values_supported"), "ES256"))
         tn_put_bool(builder, "dpop", 1);
-    tn_put_bool(builder, "offline", metadata_contains(tn.value->get(document, "scopes_supported"), "offline_access"));
+    tn_put_bool(builder, "offline", metadata_contains(tn_get(document, "scopes_supported"), "offline_access"));
     tn.value->end(builder);
-    tn_value result = tn.value->finish(builder);
+    tn_value result = tn_finish(builder);
     if (good && result != NULL) return result;
     if (good) (void)metadata_fail(why, size, "not enough memory");
     tn_release(result);
@@ -144,11 +142,11 @@ tn_value metadata_read_server(tn_value document, const char *issuer, bool local,
 tn_value metadata_make_default(const char *origin) {
     static const char *const names[][2] = {
         {"authorization_endpoint", "/authorize"}, {"token_endpoint", "/token"}, {"registration_endpoint", "/register"}};
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "issuer", origin);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         tn_put_take(builder, names[i][0], format_value("%s%s", origin, names[i][1]));
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }

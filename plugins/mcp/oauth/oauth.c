@@ -52,7 +52,7 @@ void oauth_settle(struct oauth *oauth, enum oauth_outcome outcome, const char *c
     (void)snprintf(oauth->code, sizeof oauth->code, "%s", code);
     (void)snprintf(oauth->why, sizeof oauth->why, "%s", why);
     if (oauth->busy || oauth_is_redeeming(oauth)) return;
-    if (oauth->notify_post == 0) oauth->notify_post = tn.core->post(tn.host, 0, notify_waiters, oauth);
+    if (oauth->notify_post == 0) oauth->notify_post = tn_post(0, notify_waiters, oauth);
 }
 
 void oauth_end(struct oauth *oauth, enum oauth_outcome outcome, const char *code, const char *why) {
@@ -75,7 +75,7 @@ static tn_value choose_scope(const struct oauth *oauth) {
     if (wanted == NULL && before == NULL) wanted = tn_get_text(oauth->resource, "scope", NULL);
     if (oauth_setting(oauth, "scope") != NULL && !oauth->stepping) wanted = NULL;
     tn_value scope = scopes_join(before, wanted);
-    bool offline = oauth->person && value_is_true(tn.value->get(oauth->server, "offline"));
+    bool offline = oauth->person && value_is_true(tn_get(oauth->server, "offline"));
     if (scope == NULL || !offline) return scope;
     tn_value longer = scopes_join(tn_chars(scope, NULL), "offline_access");
     tn_release(scope);
@@ -109,11 +109,10 @@ static bool bind_issuer(struct oauth *oauth) {
 /* Binds tokens to a key if the server, its metadata or tenon.yaml requires it. */
 static bool bind_key(struct oauth *oauth) {
     char why[OAUTH_WHY_MAX];
-    bool wants = value_is_true(tn.value->get(oauth->config, "dpop")) ||
-                 value_is_true(tn.value->get(oauth->resource, "dpop")) ||
-                 tn.value->get(oauth->challenge, "scheme") != NULL;
+    bool wants = value_is_true(tn_get(oauth->config, "dpop")) || value_is_true(tn_get(oauth->resource, "dpop")) ||
+                 tn_get(oauth->challenge, "scheme") != NULL;
     if (!wants || oauth_key(oauth) != NULL) return true;
-    if (!value_is_true(tn.value->get(oauth->server, "dpop"))) {
+    if (!value_is_true(tn_get(oauth->server, "dpop"))) {
         (void)snprintf(
             why, sizeof why,
             "tokens must be bound to a key (DPoP), but the authorization server %.200s does not support keys of "
@@ -133,7 +132,7 @@ static void on_discovery_found(void *user, tn_value resource, tn_value server) {
     oauth->resource = tn_retain(resource);
     oauth->server = tn_retain(server);
     if (!bind_issuer(oauth) || !bind_key(oauth)) return;
-    tn_value client = tn.value->get(oauth->record, "client"), token = oauth_token(oauth);
+    tn_value client = tn_get(oauth->record, "client"), token = oauth_token(oauth);
     if (oauth_setting(oauth, "client_id") == NULL && client_is_valid(client)) oauth->client = tn_retain(client);
     oauth->scope = choose_scope(oauth);
     bool renews = !oauth->stepping && oauth->person && tn_get_text(token, "refresh_token", NULL) != NULL;
@@ -170,8 +169,8 @@ static void start_search(struct oauth *oauth) {
 
 /* Restores the earlier search result, to renew a token. */
 static bool restore_search(struct oauth *oauth) {
-    tn_value server = tn.value->get(oauth->record, "server"), resource = tn.value->get(oauth->record, "resource");
-    tn_value client = tn.value->get(oauth->record, "client"), scope = tn.value->get(oauth->record, "scope");
+    tn_value server = tn_get(oauth->record, "server"), resource = tn_get(oauth->record, "resource");
+    tn_value client = tn_get(oauth->record, "client"), scope = tn_get(oauth->record, "scope");
     char why[OAUTH_WHY_MAX];
     if (server == NULL || resource == NULL) return false;
     oauth->client = client_is_valid(client) && oauth_setting(oauth, "client_id") == NULL
@@ -253,7 +252,7 @@ tn_value oauth_header(struct oauth *oauth) {
 
 tn_value oauth_proof(const struct oauth *oauth, const char *method) {
     tn_value token = oauth_token(oauth);
-    if (oauth->header == NULL || !value_is_true(tn.value->get(token, "dpop"))) return NULL;
+    if (oauth->header == NULL || !value_is_true(tn_get(token, "dpop"))) return NULL;
     return dpop_make_proof(oauth_key(oauth), method, oauth->url, tn_get_text(token, "access_token", ""),
                            oauth->server_nonce);
 }

@@ -4,8 +4,8 @@
 #include "oauth_internal.h"
 #include "token_file.h"
 
-tn_value oauth_token(const struct oauth *oauth) { return tn.value->get(oauth->record, "token"); }
-tn_value oauth_pending(const struct oauth *oauth) { return tn.value->get(oauth->record, "pending"); }
+tn_value oauth_token(const struct oauth *oauth) { return tn_get(oauth->record, "token"); }
+tn_value oauth_pending(const struct oauth *oauth) { return tn_get(oauth->record, "pending"); }
 const char *oauth_setting(const struct oauth *oauth, const char *name) {
     return tn_get_text(oauth->config, name, NULL);
 }
@@ -17,7 +17,7 @@ void oauth_set_header(struct oauth *oauth) {
 
 /* Returns true if the token has changed. */
 static bool adopt_record(struct oauth *oauth, tn_value record) { /* takes it */
-    tn_value before = oauth_token(oauth), now = tn.value->get(record, "token");
+    tn_value before = oauth_token(oauth), now = tn_get(record, "token");
     bool other = now != NULL && (before == NULL || !tn.value->equal(before, now));
     if (record == NULL) return false;
     tn_release(oauth->record);
@@ -48,16 +48,16 @@ void oauth_save_record(struct oauth *oauth) {
 
 /* Sets a member of the record; NULL removes it. Takes the value. */
 void oauth_record_set_take(struct oauth *oauth, const char *name, tn_value value) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     for (uint64_t i = 0, count = tn.value->count(oauth->record); i < count; i++) {
         tn_value key, member;
         if (tn.value->entry(oauth->record, i, &key, &member) != TN_OK) break;
-        if (!value_is(key, name)) tn_put(builder, tn_chars(key, NULL), member);
+        if (!value_is(key, name)) tn_put_key(builder, key, member);
     }
     if (value != NULL) tn_put_take(builder, name, value);
     tn.value->end(builder);
-    tn_value result = tn.value->finish(builder);
+    tn_value result = tn_finish(builder);
     if (result == NULL) return;
     tn_release(oauth->record);
     oauth->record = result;
@@ -73,7 +73,7 @@ void oauth_handle_fault(struct oauth *oauth, const struct token_fault *fault) {
     if (fault->client_unknown) oauth_record_set_take(oauth, "client", NULL);
 }
 
-tn_value oauth_key(const struct oauth *oauth) { return tn.value->get(oauth->record, "key"); }
+tn_value oauth_key(const struct oauth *oauth) { return tn_get(oauth->record, "key"); }
 
 bool oauth_must_repeat(struct oauth *oauth, const struct fetched *answer) {
     const char *nonce = token_read_nonce(answer);

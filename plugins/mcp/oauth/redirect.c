@@ -29,7 +29,7 @@ const char *oauth_listen(struct oauth *oauth, const char *wanted) {
     if (open != NULL && strcmp(open, wanted) == 0) return open;
     oauth_stop_listening(oauth);
     oauth->listener = listener_new(wanted, &events);
-    if (oauth->listener != NULL) oauth->closing = tn.core->post(tn.host, OAUTH_PENDING_MS, on_listener_timeout, oauth);
+    if (oauth->listener != NULL) oauth->closing = tn_post(OAUTH_PENDING_MS, on_listener_timeout, oauth);
     return oauth->listener != NULL ? tn_chars(listener_uri(oauth->listener), NULL) : wanted;
 }
 
@@ -68,9 +68,8 @@ static void oauth_clear_redeemed(struct oauth *oauth);
 static void on_redeemed(void *user, const struct fetched *answer) {
     struct oauth *oauth = user;
     tn_value pending = oauth->redeemed;
-    const struct token_params params = {.server = tn.value->get(pending, "server"),
-                                        .scope = tn_get_text(pending, "scope", NULL),
-                                        .key = oauth_key(oauth)};
+    const struct token_params params = {
+        .server = tn_get(pending, "server"), .scope = tn_get_text(pending, "scope", NULL), .key = oauth_key(oauth)};
     struct token_fault fault;
     char why[OAUTH_WHY_MAX];
     if (oauth_must_repeat(oauth, answer)) {
@@ -82,9 +81,9 @@ static void on_redeemed(void *user, const struct fetched *answer) {
     oauth_record_set_take(oauth, "pending", NULL);
     if (token != NULL) {
         oauth_set_token_take(oauth, token);
-        oauth_record_set_take(oauth, "client", tn_retain(tn.value->get(pending, "client")));
-        oauth_record_set_take(oauth, "server", tn_retain(tn.value->get(pending, "server")));
-        oauth_record_set_take(oauth, "resource", tn_retain(tn.value->get(pending, "resource")));
+        oauth_record_set_take(oauth, "client", tn_retain(tn_get(pending, "client")));
+        oauth_record_set_take(oauth, "server", tn_retain(tn_get(pending, "server")));
+        oauth_record_set_take(oauth, "resource", tn_retain(tn_get(pending, "resource")));
         if (params.scope != NULL) oauth_record_set_take(oauth, "scope", tn_text(params.scope));
     } else {
         oauth_record_set_take(oauth, "scope", NULL); /* it may have been the reason */
@@ -100,8 +99,8 @@ static void on_redeemed(void *user, const struct fetched *answer) {
 static bool oauth_redeem_code(struct oauth *oauth, char *why, size_t size) {
     tn_value pending = oauth->redeemed;
     const struct token_params params = {.grant = "authorization_code",
-                                        .client = tn.value->get(pending, "client"),
-                                        .server = tn.value->get(pending, "server"),
+                                        .client = tn_get(pending, "client"),
+                                        .server = tn_get(pending, "server"),
                                         .config = oauth->config,
                                         .resource = tn_get_text(pending, "resource", ""),
                                         .code = tn_chars(oauth->returned_code, NULL),
@@ -171,14 +170,14 @@ tn_value oauth_question(const struct oauth *oauth) {
                      "The page may keep loading until you answer here. If it ends at %.200s and that does not "
                      "open, answer with its full URL instead. null declines.",
                      oauth->name, oauth->url, scope != NULL ? " for: " : "", scope != NULL ? scope : "", redirect_uri),
-        "url", url, "authorization", tn.value->get(pending, "state"));
+        "url", url, "authorization", tn_get(pending, "state"));
 }
 
 bool oauth_answer(struct oauth *oauth, tn_value question, tn_value answer, char *why, size_t size) {
     const char *address = tn_chars(answer, NULL), *query = address != NULL ? strchr(address, '?') : NULL;
     (void)oauth_reload_record(oauth);
-    bool asked = oauth_pending(oauth) != NULL && tn.value->equal(tn.value->get(oauth_pending(oauth), "state"),
-                                                                 tn.value->get(question, "authorization"));
+    bool asked = oauth_pending(oauth) != NULL &&
+                 tn.value->equal(tn_get(oauth_pending(oauth), "state"), tn_get(question, "authorization"));
     /* The browser or another call may have returned the code already. */
     if (address != NULL && asked && oauth->redeemed == NULL)
         return oauth_handle_redirect(oauth, query != NULL ? query + 1 : address, why, size);
@@ -189,7 +188,7 @@ bool oauth_answer(struct oauth *oauth, tn_value question, tn_value answer, char 
         return false;
     }
     if (asked && oauth->listener != NULL && !oauth_is_redeeming(oauth))
-        oauth->redirect_post = tn.core->post(tn.host, OAUTH_REDIRECT_MS, on_redirect_wait_over, oauth);
+        oauth->redirect_post = tn_post(OAUTH_REDIRECT_MS, on_redirect_wait_over, oauth);
     return true;
 }
 

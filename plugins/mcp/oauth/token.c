@@ -119,8 +119,8 @@ static bool check_token_answer(const struct fetched *answer, const struct token_
 tn_value token_read(const struct fetched *answer, const struct token_params *params, struct token_fault *fault) {
     if (!check_token_answer(answer, params, fault)) return NULL;
     uint64_t length = 0, refresh_length = 0;
-    const char *token = tn_chars(tn.value->get(answer->json, "access_token"), &length);
-    const char *refresh = tn_chars(tn.value->get(answer->json, "refresh_token"), &refresh_length);
+    const char *token = tn_chars(tn_get(answer->json, "access_token"), &length);
+    const char *refresh = tn_chars(tn_get(answer->json, "refresh_token"), &refresh_length);
     const char *scope = tn_get_text(answer->json, "scope", NULL);
     const char *type = tn_get_text(answer->json, "token_type", "Bearer");
     if (token == NULL || !is_header_safe_token(token, length))
@@ -130,7 +130,7 @@ tn_value token_read(const struct fetched *answer, const struct token_params *par
         return fail_invalid_answer(params, fault, "with a token of another type than requested; expected Bearer");
     if (refresh == NULL || refresh_length > OAUTH_TEXT_MAX) refresh = params->refresh; /* the old one stays valid */
     if (scope == NULL || strlen(scope) > OAUTH_SCOPE_MAX) scope = params->scope;
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "access_token", token);
     if (refresh != NULL) tn_put_text(builder, "refresh_token", refresh);
@@ -139,7 +139,7 @@ tn_value token_read(const struct fetched *answer, const struct token_params *par
     put_token_times(builder, answer->json);
     tn_put_text(builder, "issuer", tn_get_text(params->server, "issuer", ""));
     tn.value->end(builder);
-    tn_value result = tn.value->finish(builder);
+    tn_value result = tn_finish(builder);
     return result != NULL ? result : fail_invalid_answer(params, fault, "with a token, but memory ran out");
 }
 
@@ -147,7 +147,7 @@ tn_value token_read_assertion(const struct fetched *answer, const struct token_p
                               struct token_fault *fault) {
     if (!check_token_answer(answer, params, fault)) return NULL;
     uint64_t length = 0;
-    tn_value assertion = tn.value->get(answer->json, "access_token"); /* an assertion also has this name */
+    tn_value assertion = tn_get(answer->json, "access_token"); /* an assertion also has this name */
     const char *text = tn_chars(assertion, &length), *type = tn_get_text(answer->json, "issued_token_type", "");
     if (text == NULL || !is_header_safe_token(text, length))
         return fail_invalid_answer(params, fault, "without an `access_token`");
@@ -157,14 +157,14 @@ tn_value token_read_assertion(const struct fetched *answer, const struct token_p
 }
 
 const char *token_read_nonce(const struct fetched *answer) {
-    bool wants = answer->code == NULL && value_is(tn.value->get(answer->json, "error"), "use_dpop_nonce");
+    bool wants = answer->code == NULL && value_is(tn_get(answer->json, "error"), "use_dpop_nonce");
     return wants ? dpop_read_nonce(answer->headers) : NULL;
 }
 
 tn_value token_make_header(tn_value token, int64_t now_ms) {
-    const char *prefix = value_is_true(tn.value->get(token, "dpop")) ? "DPoP " : "Bearer ";
+    const char *prefix = value_is_true(tn_get(token, "dpop")) ? "DPoP " : "Bearer ";
     uint64_t length = 0;
-    const char *text = tn_chars(tn.value->get(token, "access_token"), &length);
+    const char *text = tn_chars(tn_get(token, "access_token"), &length);
     if (text == NULL || !is_header_safe_token(text, length) || now_ms >= tn_get_int(token, "expires_at", 0))
         return NULL;
     struct tn_text_buffer header = {.limit = OAUTH_TEXT_MAX + 8};

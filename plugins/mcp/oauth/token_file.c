@@ -58,7 +58,8 @@ static tn_value token_file_read_json(int descriptor, const char *file, char *why
         if (got <= 0) break;
         used += (size_t)got;
     }
-    if (got == 0 && tn.value->from_json(text, used, &json) == TN_OK && tn.value->kind(json) != TN_OBJECT) {
+    if (got == 0 && tn.value->from_json(tn.host, text, used, &json, NULL) == TN_OK &&
+        tn.value->kind(json) != TN_OBJECT) {
         tn_release(json);
         json = NULL;
     }
@@ -114,7 +115,7 @@ static bool token_file_write_text(int descriptor, const char *text, size_t lengt
 bool token_file_write(const char *file, tn_value record, char *why, size_t size) {
     char temporary[PATH_MAX];
     uint64_t length = 0;
-    tn_value json = tn.value->to_json(record);
+    tn_value json = tn_to_json(record);
     const char *text = tn_chars(json, &length);
     bool fits = text != NULL && length < OAUTH_FILE_MAX &&
                 snprintf(temporary, sizeof temporary, "%s.XXXXXX", file) < (int)sizeof temporary;

@@ -45,49 +45,63 @@ TN_NOTE(R"({
 
 namespace {
 
+const tn_host *tenon;
 const tn_value_1 *values;
 const tn_task_1 *tasks;
+const tn_core_1 *core;
 
-/* One reference to a value. The constructor throws for NULL, which the host returns if memory is exhausted. */
+/* A call of the host failed: the entry point returns its status. */
+struct Refused : std::exception {
+    explicit Refused(int32_t status_) : status(status_) {}
+    int32_t status;
+};
+
+void must(int32_t status) {
+    if (status != TN_OK) throw Refused(status);
+}
+
+/* One reference to a value. */
 class Value {
   public:
-    explicit Value(tn_value owned) : value(owned) {
+    explicit Value(tn_value owned) : value(owned) {}
+    explicit Value(const std::string &text) { must(values->make_text(tenon, text.data(), text.size(), &value)); }
+    explicit Value(std::size_t number) : value(values->make_int(tenon, static_cast<int64_t>(number))) {
         if (value == nullptr) throw std::bad_alloc();
     }
-    explicit Value(const std::string &text) : Value(values->make_text(text.data(), text.size())) {}
-    explicit Value(std::size_t number) : Value(values->make_int(static_cast<int64_t>(number))) {}
     ~Value() { values->release(value); }
     Value(const Value &) = delete;
     Value &operator=(const Value &) = delete;
     operator tn_value() const { return value; }
 
   private:
-    tn_value value;
+    tn_value value = nullptr;
 };
 
 /* An object, member by member: `Object().put("words", 3).finish()`. */
 class Object {
   public:
-    Object() : builder(values->builder()) {
+    Object() : builder(values->builder(tenon)) {
         if (builder == nullptr) throw std::bad_alloc();
         values->begin(builder, TN_OBJECT);
     }
     ~Object() {
-        if (builder != nullptr) values->release(values->finish(builder));
+        if (builder != nullptr) (void)values->finish(builder, nullptr, nullptr);
     }
     Object(const Object &) = delete;
     Object &operator=(const Object &) = delete;
     template <typename T> Object &put(const char *key, const T &content) {
         const Value value(content);
-        values->key(builder, key);
+        values->key(builder, key, TN_Z);
         values->add(builder, value);
         return *this;
     }
     tn_value finish() {
         tn_builder *finished = builder;
+        tn_value made = nullptr;
         values->end(finished);
         builder = nullptr;
-        return values->finish(finished);
+        must(values->finish(finished, &made, nullptr));
+        return made;
     }
 
   private:
@@ -100,15 +114,27 @@ struct Failure : std::runtime_error {
     const char *code;
 };
 
-/* A call of the host failed: the entry point returns its status. */
-struct Refused : std::exception {
-    explicit Refused(int32_t status_) : status(status_) {}
-    int32_t status;
-};
+/* An error object for the host. It does not throw, because it is made outside of the body of an entry point. */
+class ErrorValue {
+  public:
+    ErrorValue(const char *code, const char *message) {
+        tn_builder *builder = values->builder(tenon);
+        values->begin(builder, TN_OBJECT);
+        values->key(builder, "code", TN_Z);
+        values->add_text(builder, code, TN_Z);
+        values->key(builder, "message", TN_Z);
+        values->add_text(builder, message, TN_Z);
+        values->end(builder);
+        (void)values->finish(builder, &value, nullptr);
+    }
+    ~ErrorValue() { values->release(value); }
+    ErrorValue(const ErrorValue &) = delete;
+    ErrorValue &operator=(const ErrorValue &) = delete;
+    operator tn_value() const { return value; }
 
-void must(int32_t status) {
-    if (status != TN_OK) throw Refused(status);
-}
+  private:
+    tn_value value = nullptr;
+};
 
 /* Runs the body of an entry point. Passes an exception to `fail` as a code and a message. */
 template <typename Body, typename Fail> int32_t barrier(Body body, Fail fail) noexcept {
@@ -125,6 +151,8 @@ template <typename Body, typename Fail> int32_t barrier(Body body, Fail fail) no
         return fail("EXCEPTION", "caught an exception that is not a std::exception");
     }
 }
+
+tn_value member(tn_value object, const char *key) { return values->get(object, key, TN_Z); }
 
 std::string text_of(tn_value value, const char *what) {
     uint64_t length;
@@ -157,11 +185,15 @@ struct Component {
 class Count : public Component {
   public:
     Count(tn_value config, tn_binder *binder) {
-        must(tasks->bind_read(binder, values->as_text(values->get(config, "input_key"), nullptr), &in));
-        must(tasks->bind_write(binder, values->as_text(values->get(config, "output_key"), nullptr), &out));
+        const std::string input_key = text_of(member(config, "input_key"), "`input_key`");
+        const std::string output_key = text_of(member(config, "output_key"), "`output_key`");
+        must(tasks->bind_read(binder, input_key.data(), input_key.size(), &in));
+        must(tasks->bind_write(binder, output_key.data(), output_key.size(), &out));
     }
     void run(tn_task task, tn_value) override {
-        const std::vector<std::string> words = words_of(text_of(Value(tasks->read(task, in)), "the channel to read"));
+        tn_value text = nullptr;
+        must(tasks->read(task, in, &text));
+        const std::vector<std::string> words = words_of(text_of(Value(text), "the channel to read"));
         std::set<std::string> seen;
         for (const std::string &word : words)
             if (seen.insert(word).second) must(tasks->emit(task, Value(Object().put("word", word).finish())));
@@ -177,7 +209,7 @@ class Count : public Component {
 class Title : public Component {
   public:
     void run(tn_task task, tn_value input) override {
-        std::string text = text_of(values->get(input, "text"), "`text`");
+        std::string text = text_of(member(input, "text"), "`text`");
         if (words_of(text).empty()) throw Failure("INVALID_INPUT", "`text` is blank; give it a word at least");
         bool inside = false; /* inside a word */
         for (char &c : text) {
@@ -193,37 +225,45 @@ class Title : public Component {
 
 /* ---- The entry points ---- */
 
-static int32_t create(void *, const char *id, tn_value config, tn_binder *binder, void **instance) {
-    const auto refuse = [=](const char *code, const char *message) { return tasks->refuse(binder, code, message); };
+static int32_t TN_ABI create(void *, const char *id, uint64_t length, tn_value config, tn_binder *binder,
+                             void **instance) {
+    const auto refuse = [](const char *code, const char *message) {
+        return core->refuse(tenon, ErrorValue(code, message));
+    };
     return barrier(
         [=] {
+            const std::string name(id, static_cast<std::size_t>(length));
             std::unique_ptr<Component> made;
-            if (std::strcmp(id, "cpp.count") == 0) made.reset(new Count(config, binder));
-            if (std::strcmp(id, "cpp.title") == 0) made.reset(new Title());
+            if (name == "cpp.count") made.reset(new Count(config, binder));
+            if (name == "cpp.title") made.reset(new Title());
             if (!made) throw Refused(TN_NOT_FOUND);
             *instance = made.release();
         },
         refuse);
 }
 
-static int32_t start(void *instance, tn_task task, tn_value input) {
-    const auto fail = [=](const char *code, const char *message) { return tasks->fail(task, code, message, nullptr); };
+static int32_t TN_ABI start(void *instance, tn_task task, tn_value input) {
+    const auto fail = [=](const char *code, const char *message) {
+        return tasks->fail(task, ErrorValue(code, message));
+    };
     return barrier([=] { static_cast<Component *>(instance)->run(task, input); }, fail);
 }
 
-static void destroy(void *instance) {
+static void TN_ABI destroy(void *instance) {
     const auto ignore = [](const char *, const char *) -> int32_t { return TN_OK; };
     barrier([=] { delete static_cast<Component *>(instance); }, ignore);
 }
 
-static const void *get_interface(void *, const char *id) {
-    static const tn_component_1 components = {sizeof components, 0, create, start, nullptr, nullptr, destroy};
+static const void *TN_ABI get_interface(void *, const char *id) {
+    static const tn_component_1 components = {sizeof components, create, start, nullptr, nullptr, destroy};
     return std::strcmp(id, TN_COMPONENT_1) == 0 ? &components : nullptr;
 }
 
-extern "C" TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
-    static const tn_plugin plugin = {sizeof plugin, 0, nullptr, get_interface};
+extern "C" TN_EXPORT const tn_plugin *TN_ABI tn_plugin_entry_1(const tn_host *host) {
+    static const tn_plugin plugin = {sizeof plugin, nullptr, get_interface};
+    tenon = host;
     values = static_cast<const tn_value_1 *>(host->get(host->self, TN_VALUE_1));
     tasks = static_cast<const tn_task_1 *>(host->get(host->self, TN_TASK_1));
-    return values != nullptr && tasks != nullptr ? &plugin : nullptr;
+    core = static_cast<const tn_core_1 *>(host->get(host->self, TN_CORE_1));
+    return values != nullptr && tasks != nullptr && core != nullptr ? &plugin : nullptr;
 }

@@ -31,11 +31,11 @@ func must(status C.int32_t) error {
 	return refused(status)
 }
 
-// withText calls use with a C copy of a text, and frees the copy afterwards.
-func withText(text string, use func(*C.char) C.int32_t) C.int32_t {
+// withText calls use with a C copy of a text and its length, and frees the copy afterwards.
+func withText(text string, use func(*C.char, C.uint64_t) C.int32_t) C.int32_t {
 	copied := C.CString(text)
 	defer C.free(unsafe.Pointer(copied))
-	return use(copied)
+	return use(copied, C.uint64_t(len(text)))
 }
 
 // withValue calls use with a value made from content, and releases the value afterwards.
@@ -45,8 +45,8 @@ func withValue(content any, use func(C.tn_value) C.int32_t) error {
 		return err
 	}
 	var value C.tn_value
-	status := withText(string(text), func(c *C.char) C.int32_t {
-		return C.host_from_json(c, C.uint64_t(len(text)), &value)
+	status := withText(string(text), func(c *C.char, length C.uint64_t) C.int32_t {
+		return C.host_from_json(c, length, &value)
 	})
 	if status != C.TN_OK {
 		return refused(status)
@@ -76,7 +76,10 @@ func member(object C.tn_value, key string) string {
 type task C.tn_task
 
 func (task task) read(channel C.uint32_t) (string, error) {
-	value := C.host_read(C.tn_task(task), channel)
+	var value C.tn_value
+	if status := C.host_read(C.tn_task(task), channel, &value); status != C.TN_OK {
+		return "", refused(status)
+	}
 	defer C.host_release(value)
 	text, ok := textOf(value)
 	if !ok {
@@ -101,29 +104,39 @@ func (task task) completeWith(output any) error {
 	return withValue(output, func(value C.tn_value) C.int32_t { return C.host_complete(C.tn_task(task), value) })
 }
 
-func (task task) fail(code, message string) C.int32_t {
-	return withText(code, func(code *C.char) C.int32_t {
-		return withText(message, func(message *C.char) C.int32_t {
-			return C.host_fail(C.tn_task(task), code, message)
-		})
+// failing passes an error object to use.
+func failing(code, message string, use func(C.tn_value) C.int32_t) C.int32_t {
+	status := C.int32_t(C.TN_ERROR)
+	err := withValue(map[string]string{"code": code, "message": message}, func(value C.tn_value) C.int32_t {
+		status = use(value)
+		return C.TN_OK
 	})
+	if err != nil {
+		return C.TN_ERROR
+	}
+	return status
+}
+
+func (task task) fail(code, message string) C.int32_t {
+	return failing(code, message, func(value C.tn_value) C.int32_t { return C.host_fail(C.tn_task(task), value) })
 }
 
 // binder binds the names of channels in create.
 type binder struct{ c *C.tn_binder }
 
 func (binder binder) read(channel string, index *C.uint32_t) error {
-	return must(withText(channel, func(name *C.char) C.int32_t { return C.host_bind_read(binder.c, name, index) }))
+	return must(withText(channel, func(name *C.char, length C.uint64_t) C.int32_t {
+		return C.host_bind_read(binder.c, name, length, index)
+	}))
 }
 
 func (binder binder) write(channel string, index *C.uint32_t) error {
-	return must(withText(channel, func(name *C.char) C.int32_t { return C.host_bind_write(binder.c, name, index) }))
+	return must(withText(channel, func(name *C.char, length C.uint64_t) C.int32_t {
+		return C.host_bind_write(binder.c, name, length, index)
+	}))
 }
 
-func (binder binder) refuse(code, message string) C.int32_t {
-	return withText(code, func(code *C.char) C.int32_t {
-		return withText(message, func(message *C.char) C.int32_t {
-			return C.host_refuse(binder.c, code, message)
-		})
-	})
+// refuse reports why create fails.
+func refuse(code, message string) C.int32_t {
+	return failing(code, message, func(value C.tn_value) C.int32_t { return C.host_refuse(value) })
 }

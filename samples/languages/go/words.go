@@ -127,10 +127,10 @@ func barrier(status *C.int32_t, fail func(code, message string) C.int32_t) {
 }
 
 //export words_create
-func words_create(id *C.char, config C.tn_value, c *C.tn_binder, instance *C.uintptr_t) (status C.int32_t) {
+func words_create(id *C.char, length C.uint64_t, config C.tn_value, c *C.tn_binder, instance *C.uintptr_t) (status C.int32_t) {
 	binder := binder{c}
-	defer barrier(&status, binder.refuse)
-	create := components[C.GoString(id)]
+	defer barrier(&status, refuse)
+	create := components[C.GoStringN(id, C.int(length))]
 	if create == nil {
 		return C.TN_NOT_FOUND
 	}
@@ -138,7 +138,7 @@ func words_create(id *C.char, config C.tn_value, c *C.tn_binder, instance *C.uin
 	if err == nil {
 		*instance = C.uintptr_t(cgo.NewHandle(made))
 	}
-	return statusOf(err, binder.refuse)
+	return statusOf(err, refuse)
 }
 
 //export words_start

@@ -119,10 +119,10 @@ TN_NODE(entities, "text.entities", "Finds addresses, dates, sums of money and re
         (READ, input_key, "the text's channel"), (WRITE, output_key, "gets a list of {kind, text}")) {
     tn_value text = tn_read_text(task, config->input_key);
     if (text == NULL) return TN_FAILED;
-    tn_builder *list = tn.value->builder();
+    tn_builder *list = tn_builder_new();
     tn.value->begin(list, TN_ARRAY);
     add_entities(list, tn_chars(text, NULL));
     tn.value->end(list);
     tn_release(text);
-    return tn_done_written(task, tn_write_take(task, config->output_key, tn.value->finish(list)));
+    return tn_done_written(task, tn_write_take(task, config->output_key, tn_finish(list)));
 }

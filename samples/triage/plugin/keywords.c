@@ -40,7 +40,7 @@ TN_NODE(keywords, "text.keywords", "Scores a text by keywords.", TN_PURE, (READ,
     text_add_lower(&lower, chars, length);
     tn_release(text);
     int64_t score = 0;
-    tn_builder *result = tn.value->builder();
+    tn_builder *result = tn_builder_new();
     tn.value->begin(result, TN_OBJECT);
     tn_put_begin(result, "matched", TN_OBJECT);
     for (uint64_t i = 0, count = tn.value->count(config->keywords); i < count; i++) {
@@ -57,5 +57,5 @@ TN_NODE(keywords, "text.keywords", "Scores a text by keywords.", TN_PURE, (READ,
     tn_put_int(result, "score", score < 0 ? 0 : score > SCORE_MAX ? SCORE_MAX : score);
     tn.value->end(result);
     text_free(&lower);
-    return tn_done_written(task, tn_write_take(task, config->output_key, tn.value->finish(result)));
+    return tn_done_written(task, tn_write_take(task, config->output_key, tn_finish(result)));
 }

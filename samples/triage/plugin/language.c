@@ -86,10 +86,10 @@ TN_NODE(language, "text.language", "Guesses the language of a text.", TN_PURE, (
     const char *chars = tn_chars(text, &length);
     const char *code = guess(chars, length, &confidence);
     tn_release(text);
-    tn_builder *result = tn.value->builder();
+    tn_builder *result = tn_builder_new();
     tn.value->begin(result, TN_OBJECT);
     tn_put_text(result, "language", code);
     tn_put_num(result, "confidence", (double)(int)(confidence * 100 + 0.5) / 100);
     tn.value->end(result);
-    return tn_done_written(task, tn_write_take(task, config->output_key, tn.value->finish(result)));
+    return tn_done_written(task, tn_write_take(task, config->output_key, tn_finish(result)));
 }

@@ -81,7 +81,7 @@ TN_NODE_BLOCKING(mbox, "mail.mbox", "Reads a mailbox file.", TN_EFFECTS("fs.read
         text_free(&box);
         return tn_fail(task, "IO", message);
     }
-    tn_builder *list = tn.value->builder();
+    tn_builder *list = tn_builder_new();
     tn.value->begin(list, TN_ARRAY);
     int64_t number = 0;
     for (size_t start = next_message(&box, 0), end; start < box.length && number < MBOX_MAILS_MAX; start = end) {
@@ -92,12 +92,12 @@ TN_NODE_BLOCKING(mbox, "mail.mbox", "Reads a mailbox file.", TN_EFFECTS("fs.read
     tn.value->end(list);
     text_free(&box);
     if (number == 0) {
-        tn_release(tn.value->finish(list));
+        tn_release(tn_finish(list));
         (void)snprintf(message, sizeof(message), "`%.300s` contains no mail; a mailbox must begin with a line `From …`",
                        tn_chars(path, NULL));
         tn_release(path);
         return tn_fail(task, "NO_MAIL", message);
     }
     tn_release(path);
-    return tn_done_written(task, tn_write_take(task, config->output_key, tn.value->finish(list)));
+    return tn_done_written(task, tn_write_take(task, config->output_key, tn_finish(list)));
 }

@@ -14,7 +14,7 @@
 /* Appends the text of a cell in one line; control characters become blanks. */
 static void cell(struct text *out, tn_value value, size_t bound, size_t *columns) {
     uint64_t length;
-    tn_value json = tn.value->kind(value) == TN_STRING ? NULL : tn.value->to_json(value);
+    tn_value json = tn.value->kind(value) == TN_STRING ? NULL : tn_to_json(value);
     const char *text = tn_chars(json != NULL ? json : value, &length);
     size_t size, used = 0, kept = 0, end = 0;
     *columns = 0;
@@ -58,7 +58,7 @@ static void draw(struct text *out, const struct row *rows, uint64_t count, tn_va
         for (uint64_t r = 0; r < count + 1; r++) {
             for (uint64_t c = 0; c < columns; c++) {
                 tn_value key = tn.value->at(keys, c);
-                tn_value value = r == 0 ? key : tn.value->get(rows[r - 1].value, tn_chars(key, NULL));
+                tn_value value = r == 0 ? key : tn_get(rows[r - 1].value, tn_chars(key, NULL));
                 struct text text = {0};
                 cell(&text, value, bound, &width);
                 if (pass == 0) {

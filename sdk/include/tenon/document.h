@@ -26,15 +26,18 @@
 extern "C" {
 #endif
 
-#define TN_DOCUMENT_DRAFT "tenon.document/1-draft.1"
-/* From the host. */
+#define TN_DOCUMENT_DRAFT "tenon.document/1-draft.2"
+/* From the host. `options` and `call` are as for task_1.call. */
 typedef struct tn_document_draft {
-    uint32_t size;
-    uint32_t reserved;
-    /* [loop] done is called exactly once, never inside invoke, as for task_1.call. TN_NOT_FOUND: unknown operation. */
-    int32_t (*invoke)(tn_task task, const char *operation, tn_value arguments, tn_call_done done, void *user);
-    /* [worker] Waits for the result. *result is as for tn_call_done, but owned. On the loop: TN_WRONG_THREAD. */
-    int32_t (*invoke_wait)(tn_task task, const char *operation, tn_value arguments, tn_value *result);
+    uint64_t size;
+    /*
+     * [loop] As task_1.call. TN_NOT_FOUND: the operation is unknown, and the handler is not called.
+     */
+    int32_t TN_FN(invoke)(tn_task task, const char *operation, uint64_t length, tn_value arguments, tn_value options,
+                          tn_call_handler handler, void *user, tn_call *call);
+    /* [worker] As task_1.call_wait. */
+    int32_t TN_FN(invoke_wait)(tn_task task, const char *operation, uint64_t length, tn_value arguments,
+                               tn_value options, tn_value *out, tn_value *error);
 } tn_document_draft;
 
 #ifdef __cplusplus

@@ -15,7 +15,8 @@
  * here is a hidden symbol of the plugin: plugins in one process do not share anything.
  *
  * Fields are (KIND, name, "description"), (KIND_OR, name, default, "description") or (KIND_OPT, name, "description"),
- * at most 16. Descriptions and defaults are single literals (continue a long line with a backslash).
+ * at most 16. Texts are literals, with any escapes, several in a row, or macros. The default of an INT or NUM is a
+ * decimal number, as in JSON; what cannot go into the manifest is rejected by the compiler.
  *   KIND               C type of the field                              OR   OPT when absent
  *   INT  NUM  BOOL     int64_t, double, int32_t                         yes  -
  *   TEXT  FILE         const char *name and uint64_t name_length        yes  NULL
@@ -40,8 +41,8 @@
 #include <tenon.h>
 #include <tenon/eval.h>
 #include <tenon/fields.h>
-#include <tenon/graph.h>
 #include <tenon/note.h>
+#include <tenon/util/utf8.h>
 
 #define TN_UNBOUND UINT32_MAX
 
@@ -60,56 +61,111 @@ extern "C" {
 #define TN_EASY_HIDDEN __attribute__((visibility("hidden")))
 #define TN_EASY_UNUSED __attribute__((unused))
 
-/* The host's interfaces. `eval` and `graph` are NULL if the host does not offer them. */
+/* The host's interfaces; tn_easy_interface gets others. */
 struct tn_easy {
     const tn_host *host;
     const tn_value_1 *value;
     const tn_task_1 *task;
     const tn_core_1 *core;
-    const tn_eval_draft *eval;
-    const tn_graph_draft *graph;
+    const tn_eval_1 *eval;
 };
 extern TN_EASY_HIDDEN struct tn_easy tn;
 
 /* ---- Reading values: all borrowed ---------------------------------------------------------------------------- */
 
+/* The member of an object; NULL if absent, or for any other value. */
+static inline tn_value tn_get(tn_value object, const char *key) { return tn.value->get(object, key, TN_Z); }
 /* The text of a string, NUL-terminated; NULL for any other value. `length` may be NULL. */
 static inline const char *tn_chars(tn_value value, uint64_t *length) { return tn.value->as_text(value, length); }
 /* The text, integer or number of a member; the fallback if it is absent or of another kind. */
 static inline const char *tn_get_text(tn_value object, const char *key, const char *fallback) {
-    const char *text = tn.value->as_text(tn.value->get(object, key), NULL);
+    const char *text = tn.value->as_text(tn_get(object, key), NULL);
     return text != NULL ? text : fallback;
 }
 static inline int64_t tn_get_int(tn_value object, const char *key, int64_t fallback) {
     int64_t number;
-    return tn.value->as_int(tn.value->get(object, key), &number) == TN_OK ? number : fallback;
+    return tn.value->as_int(tn_get(object, key), &number) == TN_OK ? number : fallback;
 }
 static inline double tn_get_num(tn_value object, const char *key, double fallback) {
     double number;
-    return tn.value->as_double(tn.value->get(object, key), &number) == TN_OK ? number : fallback;
+    return tn.value->as_double(tn_get(object, key), &number) == TN_OK ? number : fallback;
 }
 
-/* ---- Making values: each carries one reference, for tn_release or a function named _take ---------------------- */
+/* ---- Making values: each carries one reference, for tn_release or a function named _take; NULL on failure ------- */
 
-static inline tn_value tn_text(const char *text) { return tn.value->make_text(text, strlen(text)); }
-static inline tn_value tn_text_n(const char *text, uint64_t length) { return tn.value->make_text(text, length); }
-static inline tn_value tn_int(int64_t number) { return tn.value->make_int(number); }
-static inline tn_value tn_num(double number) { return tn.value->make_double(number); }
-static inline tn_value tn_bool(int32_t truth) { return tn.value->make_bool(truth); }
+static inline tn_value tn_text_n(const char *text, uint64_t length) {
+    tn_value out = NULL;
+    (void)tn.value->make_text(tn.host, text, length, &out);
+    return out;
+}
+static inline tn_value tn_text(const char *text) { return tn_text_n(text, TN_Z); }
+/* U+FFFD replaces what is not UTF-8, such as half of a character where a format has cut a text. */
+static inline tn_value tn_text_lossy(const char *text, uint64_t length) {
+    uint64_t used = 0, size = 0;
+    uint32_t code_point;
+    tn_value made;
+    char *copy;
+    if (tn_utf8_is_valid(text, length)) return tn_text_n(text, length);
+    copy = TN_EASY_FROM(char *, tn.core->alloc(tn.host, 3 * length));
+    if (copy == NULL) return NULL;
+    for (uint64_t at = 0; at < length; at += size) {
+        size = tn_utf8_decode(text + at, length - at, &code_point);
+        memcpy(copy + used, size > 0 ? text + at : "\xEF\xBF\xBD", size > 0 ? size : 3);
+        used += size > 0 ? size : 3;
+        if (size == 0) size = tn_utf8_malformed_size(text + at, length - at);
+    }
+    made = tn_text_n(copy, used);
+    tn.core->release(tn.host, copy);
+    return made;
+}
+static inline tn_value tn_bytes(const void *bytes, uint64_t length) {
+    tn_value out = NULL;
+    (void)tn.value->make_bytes(tn.host, bytes, length, &out);
+    return out;
+}
+static inline tn_value tn_null(void) { return tn.value->make_null(tn.host); }
+static inline tn_value tn_int(int64_t number) { return tn.value->make_int(tn.host, number); }
+static inline tn_value tn_num(double number) {
+    tn_value out = NULL;
+    (void)tn.value->make_double(tn.host, number, &out);
+    return out;
+}
+static inline tn_value tn_bool(int32_t truth) { return tn.value->make_bool(tn.host, truth); }
 static inline tn_value tn_retain(tn_value value) { return tn.value->retain(value); }
 static inline void tn_release(tn_value value) { tn.value->release(value); }
+/* The value of a JSON text, or the compact text of a value; tn.value has more options and reports reasons. */
+static inline tn_value tn_from_json(const char *json, uint64_t length) {
+    tn_value out = NULL;
+    (void)tn.value->from_json(tn.host, json, length, &out, NULL);
+    return out;
+}
+static inline tn_value tn_to_json(tn_value value) {
+    tn_value out = NULL;
+    (void)tn.value->to_json(value, NULL, &out);
+    return out;
+}
 
-/* Add one member to a builder (tn.value->builder, begin, end, finish), or one item if `key` is NULL. */
-static inline void tn_put_take(tn_builder *builder, const char *key, tn_value value) {
-    if (key != NULL) tn.value->key(builder, key);
+/* ---- Building values: tn_builder_new, begin, members, end, tn_finish --------------------------------------------- */
+
+static inline tn_builder *tn_builder_new(void) { return tn.value->builder(tn.host); }
+/* NULL after a mistake; tn.value->finish reports it. */
+static inline tn_value tn_finish(tn_builder *builder) {
+    tn_value out = NULL;
+    (void)tn.value->finish(builder, &out, NULL);
+    return out;
+}
+/* Add one member to a builder, or one item if `key` is NULL. */
+static inline void tn_put(tn_builder *builder, const char *key, tn_value value) {
+    if (key != NULL) tn.value->key(builder, key, TN_Z);
     tn.value->add(builder, value);
+}
+static inline void tn_put_take(tn_builder *builder, const char *key, tn_value value) {
+    tn_put(builder, key, value);
     tn.value->release(value);
 }
-static inline void tn_put(tn_builder *builder, const char *key, tn_value value) {
-    tn_put_take(builder, key, tn.value->retain(value));
-}
 static inline void tn_put_text(tn_builder *builder, const char *key, const char *text) {
-    tn_put_take(builder, key, tn_text(text));
+    if (key != NULL) tn.value->key(builder, key, TN_Z);
+    tn.value->add_text(builder, text, TN_Z);
 }
 static inline void tn_put_int(tn_builder *builder, const char *key, int64_t number) {
     tn_put_take(builder, key, tn_int(number));
@@ -122,20 +178,59 @@ static inline void tn_put_bool(tn_builder *builder, const char *key, int32_t tru
 }
 /* Starts a nested TN_OBJECT or TN_ARRAY. */
 static inline void tn_put_begin(tn_builder *builder, const char *key, int32_t kind) {
-    if (key != NULL) tn.value->key(builder, key);
+    if (key != NULL) tn.value->key(builder, key, TN_Z);
     tn.value->begin(builder, kind);
+}
+
+/* ---- The host --------------------------------------------------------------------------------------------------- */
+
+static inline void tn_log(int32_t level, const char *message) { tn.core->log(tn.host, level, message, TN_Z); }
+/* core_1.post without `drop`; 0 on failure. */
+static inline uint64_t tn_post(uint64_t delay_ms, void TN_FN(function)(void *argument), void *argument) {
+    uint64_t id = 0;
+    (void)tn.core->post(tn.host, delay_ms, function, NULL, argument, &id);
+    return id;
+}
+/* An ERROR: a code in upper case and a message: what was found, what was expected and what to do. */
+static inline tn_value tn_error(const char *code, const char *message) {
+    tn_builder *builder = tn_builder_new();
+    tn_put_begin(builder, NULL, TN_OBJECT);
+    tn_put_text(builder, "code", code);
+    tn_put_take(builder, "message", tn_text_lossy(message, message != NULL ? strlen(message) : 0));
+    tn.value->end(builder);
+    return tn_finish(builder);
+}
+/* Why the entry, init or create fails: `return tn_refuse("INVALID_CONFIG", "…");` */
+static inline int32_t tn_refuse(const char *code, const char *message) {
+    tn_value error = tn_error(code, message);
+    int32_t status = tn.core->refuse(tn.host, error);
+    tn.value->release(error);
+    return status;
 }
 
 /* ---- Ending a task: for `return tn_done…(task, …)` ------------------------------------------------------------ */
 
+/* Fails with an error; the second takes the reference. */
+static inline int32_t tn_fail_with(tn_task task, tn_value error) {
+    (void)(tn.task->fail)(task, error); /* in brackets: test frameworks have a macro `fail` */
+    return TN_FAILED;
+}
+static inline int32_t tn_fail_take(tn_task task, tn_value error) {
+    int32_t status = tn_fail_with(task, error);
+    tn.value->release(error);
+    return status;
+}
+static inline int32_t tn_fail(tn_task task, const char *code, const char *message) {
+    return tn_fail_take(task, tn_error(code, message));
+}
 /* Completes the task. If it has ended already (cancelled, timed out), nothing happens. */
 static inline int32_t tn_done_value(tn_task task, tn_value result) {
     (void)tn.task->complete(task, result);
     return TN_OK;
 }
-/* Takes the reference; NULL (out of memory, text that is not UTF-8) fails the task. */
+/* Takes the reference; NULL, a value that could not be made, fails the task. */
 static inline int32_t tn_done_take(tn_task task, tn_value result) {
-    if (result == NULL) return TN_NO_MEMORY;
+    if (result == NULL) return TN_INVALID;
     (void)tn.task->complete(task, result);
     tn.value->release(result);
     return TN_OK;
@@ -147,11 +242,6 @@ static inline int32_t tn_done_num(tn_task task, double number) { return tn_done_
 static inline int32_t tn_done_bool(tn_task task, int32_t truth) { return tn_done_take(task, tn_bool(truth)); }
 /* Completes after a write, or returns its status: `return tn_done_written(task, tn_write_int(task, …));` */
 static inline int32_t tn_done_written(tn_task task, int32_t status) { return status == TN_OK ? tn_done(task) : status; }
-/* Fails with a code in upper case and a message: what was found, what was expected and what to do. */
-static inline int32_t tn_fail(tn_task task, const char *code, const char *message) {
-    (void)(tn.task->fail)(task, code, message, NULL); /* in brackets: test frameworks have a macro `fail` */
-    return TN_FAILED;
-}
 
 /* ---- Channels: a node's READ and WRITE fields ------------------------------------------------------------------ */
 
@@ -161,11 +251,15 @@ static inline const char *tn_kind_name(tn_value value) {
     int32_t kind = tn.value->kind(value);
     return kind >= 0 && kind <= TN_OBJECT ? names[kind] : "a value of an unknown kind";
 }
-/* A new reference; NULL only if the task has ended. */
-static inline tn_value tn_read(tn_task task, uint32_t channel) { return tn.task->read(task, channel); }
+/* A new reference; NULL if the channel has no value, or the task has ended. */
+static inline tn_value tn_read(tn_task task, uint32_t channel) {
+    tn_value value = NULL;
+    (void)tn.task->read(task, channel, &value);
+    return value;
+}
 /* A new reference to a string (see tn_chars). NULL if the task has been failed: return TN_FAILED. */
 static inline tn_value tn_read_text(tn_task task, uint32_t channel) {
-    tn_value value = tn.task->read(task, channel);
+    tn_value value = tn_read(task, channel);
     char message[96];
     if (tn.value->kind(value) == TN_STRING) return value;
     (void)snprintf(message, sizeof(message), "the channel to read must hold a string, and holds %s",
@@ -178,7 +272,7 @@ static inline int32_t tn_write(tn_task task, uint32_t channel, tn_value value) {
     return tn.task->write(task, channel, value);
 }
 static inline int32_t tn_write_take(tn_task task, uint32_t channel, tn_value value) {
-    int32_t status = value != NULL ? tn.task->write(task, channel, value) : TN_NO_MEMORY;
+    int32_t status = tn.task->write(task, channel, value);
     tn.value->release(value);
     return status;
 }
@@ -191,32 +285,32 @@ static inline int32_t tn_write_int(tn_task task, uint32_t channel, int64_t numbe
 static inline int32_t tn_write_num(tn_task task, uint32_t channel, double number) {
     return tn_write_take(task, channel, tn_num(number));
 }
+/* A new reference; NULL if the task has ended. */
+static inline tn_value tn_context(tn_task task) {
+    tn_value context = NULL;
+    (void)tn.task->context(task, &context);
+    return context;
+}
 
 /* ---- Expressions and templates: a node's EXPR and TEMPLATE fields ------------------------------------------------ */
 
 /* A new reference. NULL if the task has been failed: return TN_FAILED. */
 static inline tn_value tn_evaluate(tn_task task, uint32_t expression) {
-    tn_value out = NULL;
-    int32_t status = tn.eval->evaluate(task, expression, NULL, &out);
-    if (status == TN_OK) return out;
-    if (status == TN_FAILED)
-        (void)tn.eval->fail_with(task, out);
-    else
+    tn_value out = NULL, error = NULL;
+    int32_t status = tn.eval->evaluate(task, expression, NULL, &out, &error);
+    if (status == TN_FAILED) (void)tn_fail_take(task, error);
+    if (status != TN_OK && status != TN_FAILED)
         (void)tn_fail(task, "EXPRESSION_ERROR", "the expression could not be evaluated");
-    tn.value->release(out);
-    return NULL;
+    return out;
 }
 /* The same for a template; the result is a string. `variables` are looked up before channels and may be NULL. */
 static inline tn_value tn_render(tn_task task, uint32_t text, tn_value variables) {
-    tn_value out = NULL;
-    int32_t status = tn.eval->render(task, text, variables, &out);
-    if (status == TN_OK) return out;
-    if (status == TN_FAILED)
-        (void)tn.eval->fail_with(task, out);
-    else
+    tn_value out = NULL, error = NULL;
+    int32_t status = tn.eval->render(task, text, variables, &out, &error);
+    if (status == TN_FAILED) (void)tn_fail_take(task, error);
+    if (status != TN_OK && status != TN_FAILED)
         (void)tn_fail(task, "TEMPLATE_ERROR", "the template could not be rendered");
-    tn.value->release(out);
-    return NULL;
+    return out;
 }
 
 /* ---- Implementation --------------------------------------------------------------------------------------- */
@@ -262,26 +356,23 @@ typedef struct tn_easy_instance {
     tn_value config; /* owns the strings that the parsed fields point into */
 } tn_easy_instance;
 
-static inline int32_t tn_easy_bind(const tn_easy_field *field, const char *name, tn_binder *binder, uint32_t *index) {
+static inline int32_t tn_easy_bind(const tn_easy_field *field, const char *name, uint64_t length, tn_binder *binder,
+                                   uint32_t *index) {
     switch (field->kind) {
-    case TN_EASY_READ: return tn.task->bind_read(binder, name, index);
-    case TN_EASY_WRITE: return tn.task->bind_write(binder, name, index);
-    case TN_EASY_MODEL: return tn.task->bind_call(binder, "model", name, NULL, index);
-    case TN_EASY_TOOL: return tn.task->bind_call(binder, "tool", name, NULL, index);
-    default: break;
+    case TN_EASY_READ: return tn.task->bind_read(binder, name, length, index);
+    case TN_EASY_WRITE: return tn.task->bind_write(binder, name, length, index);
+    case TN_EASY_MODEL: return tn.task->bind_call(binder, "model", TN_Z, name, length, NULL, index);
+    case TN_EASY_TOOL: return tn.task->bind_call(binder, "tool", TN_Z, name, length, NULL, index);
+    case TN_EASY_EXPR: return tn.eval->bind_expression(binder, name, length, index);
+    default: return tn.eval->bind_template(binder, name, length, index);
     }
-    if (tn.eval == NULL)
-        return tn.task->refuse(binder, "INTERFACE_MISSING",
-                               "expressions and templates need " TN_EVAL_DRAFT ", which this host does not offer");
-    if (field->kind == TN_EASY_EXPR) return tn.eval->bind_expression(binder, name, index);
-    return tn.eval->bind_template(binder, name, index);
 }
 
 /* Fills the struct at `out`. On failure *wrong is the invalid field. */
 static inline int32_t tn_easy_fill(const tn_easy_field *field, tn_value from, tn_binder *binder, void *out,
                                    const tn_easy_field **wrong) {
     for (; field->name != NULL; field++) {
-        tn_value value = tn.value->get(from, field->name);
+        tn_value value = tn_get(from, field->name);
         char *place = TN_EASY_FROM(char *, out) + field->offset;
         int64_t integer = field->integer;
         double number = field->number;
@@ -311,7 +402,7 @@ static inline int32_t tn_easy_fill(const tn_easy_field *field, tn_value from, tn
                 memcpy(place + sizeof(text), &length, sizeof(length));
             } else {
                 if (status == TN_OK && text != NULL) {
-                    status = tn_easy_bind(field, text, binder, &index);
+                    status = tn_easy_bind(field, text, length, binder, &index);
                     if (status != TN_OK) return status; /* the host has reported the reason */
                 }
                 memcpy(place, &index, sizeof(index));
@@ -360,16 +451,18 @@ static inline int32_t tn_easy_make(tn_easy_instance *instance, tn_value config, 
     memcpy(instance->self, &config, sizeof(config)); /* tn_all */
     status = tn_easy_fill(component->fields, config, binder, instance->self, &wrong);
     if (status != TN_TYPE) return status;
-    return tn.task->refuse(binder, "INVALID_CONFIG", tn_easy_complaint(wrong, message));
+    return tn_refuse("INVALID_CONFIG", tn_easy_complaint(wrong, message));
 }
 
-static inline int32_t tn_easy_create(void *self, const char *id, tn_value config, tn_binder *binder, void **out) {
+static inline int32_t TN_ABI tn_easy_create(void *self, const char *id, uint64_t length, tn_value config,
+                                            tn_binder *binder, void **out) {
     const tn_easy_component *component = tn_easy_components;
     tn_easy_instance *instance;
     int32_t status;
     (void)self;
-    while (component != NULL && strcmp(component->id, id) != 0) component = component->next;
-    if (component == NULL) return tn.task->refuse(binder, "NOT_FOUND", "the plugin's code has no component of this id");
+    while (component != NULL && !(strlen(component->id) == length && memcmp(component->id, id, length) == 0))
+        component = component->next;
+    if (component == NULL) return tn_refuse("NOT_FOUND", "the plugin's code has no component of this id");
     instance = TN_EASY_FROM(tn_easy_instance *, tn.core->alloc(tn.host, sizeof(*instance)));
     if (instance == NULL) return TN_NO_MEMORY;
     instance->component = component;
@@ -383,31 +476,31 @@ static inline int32_t tn_easy_create(void *self, const char *id, tn_value config
     return status;
 }
 
-static inline int32_t tn_easy_start(void *self, tn_task task, tn_value input) {
+static inline int32_t TN_ABI tn_easy_start(void *self, tn_task task, tn_value input) {
     tn_easy_instance *instance = TN_EASY_FROM(tn_easy_instance *, self);
     int32_t status = instance->component->start(instance->self, task, input);
     return status == TN_FAILED ? TN_OK : status; /* a helper has ended the task: for the host, start succeeded */
 }
 
-static inline void tn_easy_cancel(void *self, tn_task task) {
+static inline void TN_ABI tn_easy_cancel(void *self, tn_task task) {
     tn_easy_instance *instance = TN_EASY_FROM(tn_easy_instance *, self);
     if (instance->component->cancel != NULL) instance->component->cancel(instance->self, task);
 }
 
-static inline void tn_easy_ready(void *self, tn_task task) {
+static inline void TN_ABI tn_easy_ready(void *self, tn_task task) {
     tn_easy_instance *instance = TN_EASY_FROM(tn_easy_instance *, self);
     if (instance->component->ready != NULL) instance->component->ready(instance->self, task);
 }
 
-static inline void tn_easy_destroy(void *self) {
+static inline void TN_ABI tn_easy_destroy(void *self) {
     tn_easy_instance *instance = TN_EASY_FROM(tn_easy_instance *, self);
     if (instance->component->destroy != NULL) instance->component->destroy(instance->self);
     tn_easy_free(instance);
 }
 
-static inline const void *tn_easy_offer(void *self, const char *id) {
-    static const tn_component_1 components = {
-        sizeof(tn_component_1), 0, tn_easy_create, tn_easy_start, tn_easy_cancel, tn_easy_ready, tn_easy_destroy};
+static inline const void *TN_ABI tn_easy_offer(void *self, const char *id) {
+    static const tn_component_1 components = {sizeof(tn_component_1), tn_easy_create, tn_easy_start,
+                                              tn_easy_cancel,         tn_easy_ready,  tn_easy_destroy};
     const tn_lifecycle_1 *lifecycle = &tn_easy_lifecycle;
     (void)self;
     if (strcmp(id, TN_COMPONENT_1) == 0) return &components;
@@ -418,24 +511,23 @@ static inline const void *tn_easy_offer(void *self, const char *id) {
 /* NULL if the host does not have it, or has one of another size: a broken build, not a newer version. */
 static inline const void *tn_easy_interface(const tn_host *host, const char *id, uint64_t size) {
     const void *interface_found = host->get(host->self, id);
-    uint32_t found;
+    uint64_t found;
     if (interface_found == NULL) return NULL;
     memcpy(&found, interface_found, sizeof(found));
     return found == size ? interface_found : NULL;
 }
 
 static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
-    static const tn_plugin plugin = {sizeof(tn_plugin), 0, NULL, tn_easy_offer};
+    static const tn_plugin plugin = {sizeof(tn_plugin), NULL, tn_easy_offer};
     if (host == NULL || host->size != sizeof(tn_host)) return NULL;
     tn.host = host;
     tn.core = TN_EASY_FROM(const tn_core_1 *, tn_easy_interface(host, TN_CORE_1, sizeof(tn_core_1)));
     tn.value = TN_EASY_FROM(const tn_value_1 *, tn_easy_interface(host, TN_VALUE_1, sizeof(tn_value_1)));
     tn.task = TN_EASY_FROM(const tn_task_1 *, tn_easy_interface(host, TN_TASK_1, sizeof(tn_task_1)));
-    tn.eval = TN_EASY_FROM(const tn_eval_draft *, tn_easy_interface(host, TN_EVAL_DRAFT, sizeof(tn_eval_draft)));
-    tn.graph = TN_EASY_FROM(const tn_graph_draft *, tn_easy_interface(host, TN_GRAPH_DRAFT, sizeof(tn_graph_draft)));
+    tn.eval = TN_EASY_FROM(const tn_eval_1 *, tn_easy_interface(host, TN_EVAL_1, sizeof(tn_eval_1)));
     if (tn.core == NULL) return NULL;
-    if (tn.value != NULL && tn.task != NULL) return &plugin;
-    tn.core->log(host, TN_LOG_ERROR, "declined: the host does not offer " TN_VALUE_1 " and " TN_TASK_1);
+    if (tn.value != NULL && tn.task != NULL && tn.eval != NULL) return &plugin;
+    tn_log(TN_LOG_ERROR, "declined: the host does not offer " TN_VALUE_1 ", " TN_TASK_1 " and " TN_EVAL_1);
     return NULL;
 }
 
@@ -447,16 +539,16 @@ static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
 
 /* Once per shared object: its id, version and title. For other members of the manifest use TN_NOTE or a JSON file. */
 #define TN_PLUGIN(id, version, title)                                                                                  \
-    TN_NOTE_AS(plugin, "{\"plugin\":{\"id\":" #id ",\"version\":" #version ",\"title\":" #title                        \
-                       ",\"requires\":[\"" TN_CORE_1 "\",\"" TN_VALUE_1 "\",\"" TN_TASK_1                              \
-                       "\"],\"optional\":[\"" TN_EVAL_DRAFT "\",\"" TN_GRAPH_DRAFT "\"]}}");                           \
+    TN_NOTE_AS(plugin, "{\"plugin\":{\"id\":" TN_NOTE_RAW(id) ",\"version\":" TN_NOTE_RAW(                             \
+                           version) ",\"title\":" TN_NOTE_RAW(title) ",\"requires\":[\"" TN_CORE_1 "\",\"" TN_VALUE_1  \
+                                                                     "\",\"" TN_TASK_1 "\",\"" TN_EVAL_1 "\"]}}");     \
     TN_EASY_HIDDEN struct tn_easy tn;                                                                                  \
     TN_EASY_HIDDEN tn_easy_component *tn_easy_components;                                                              \
-    TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) { return tn_easy_entry(host); }
+    TN_EXPORT const tn_plugin *TN_ABI tn_plugin_entry_1(const tn_host *host) { return tn_easy_entry(host); }
 
 /* Functions for tn_lifecycle_1, each may be NULL. In one file. */
 #define TN_LIFECYCLE(init, quiesce, deinit)                                                                            \
-    const tn_lifecycle_1 tn_easy_lifecycle = {sizeof(tn_lifecycle_1), 0, init, quiesce, deinit};
+    const tn_lifecycle_1 tn_easy_lifecycle = {sizeof(tn_lifecycle_1), init, quiesce, deinit};
 
 /*
  * A component with your own functions, for what a single body cannot do: binding names, waiting without blocking.
@@ -502,10 +594,11 @@ static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
         tn_value tn_all;                                                                                               \
         TN_EASY_EACH(TN_EASY_MEMBER, TN_EASY_KEEP, "", __VA_ARGS__)                                                    \
     };                                                                                                                 \
+    TN_EASY_EACH(TN_EASY_CHECK, TN_EASY_KEEP, "", __VA_ARGS__)                                                         \
     static const tn_easy_field fn##_tn_fields[] = {                                                                    \
         TN_EASY_EACH(TN_EASY_FIELD, TN_EASY_KEEP, struct fn##_##what, __VA_ARGS__)                                     \
         {NULL, 0, 0, 0, 0, NULL}};                                                                                     \
-    TN_NOTE_AS(fn, "{\"component\":{\"kind\":\"" kind "\",\"id\":" #id ",\"title\":" #title                            \
+    TN_NOTE_AS(fn, "{\"component\":{\"kind\":\"" kind "\",\"id\":" TN_NOTE_RAW(id) ",\"title\":" TN_NOTE_RAW(title)                            \
                    ",\"style\":\"" style "\",\"effects\":" TN_EASY_FIRST(__VA_ARGS__, 0)                               \
                    ",\"" schema "\":{\"type\":\"object\",\"properties\":{"                                             \
                    TN_EASY_EACH(TN_EASY_PROPERTY, TN_EASY_COMMA, "", __VA_ARGS__) "},\"required\":["                   \

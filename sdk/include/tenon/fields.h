@@ -80,10 +80,13 @@
 #define TN_EASY_DEFAULT_MODEL(v)    0, 0, v
 #define TN_EASY_DEFAULT_TOOL(v)     0, 0, v
 
-/* and in the schema. Literals are made JSON by stringizing: C's escapes of quotes, newlines and tabs are JSON's too. */
+/*
+ * and in the schema. Texts are written as they are (TN_NOTE_RAW). Numbers are made JSON by stringizing, so that one in
+ * another form than JSON's is rejected by TN_EASY_CHECK below.
+ */
 #define TN_EASY_PROPERTY(comma, field) comma TN_EASY_CALL(TN_EASY_PROPERTY_OF, TN_EASY_UNIFORM field)
 #define TN_EASY_PROPERTY_OF(type, need, n, v, d)                                                                       \
-    "\"" TN_EASY_TEXT(n) "\":{\"description\":" TN_EASY_TEXT(d) TN_EASY_SCHEMA_##type TN_EASY_PRESET_##need(type, v) "}"
+    "\"" TN_EASY_TEXT(n) "\":{\"description\":" TN_NOTE_RAW(d) TN_EASY_SCHEMA_##type TN_EASY_PRESET_##need(type, v) "}"
 #define TN_EASY_SCHEMA_INT          ",\"type\":\"integer\""
 #define TN_EASY_SCHEMA_NUM          ",\"type\":\"number\""
 #define TN_EASY_SCHEMA_BOOL         ",\"type\":\"boolean\""
@@ -102,14 +105,14 @@
 #define TN_EASY_PRESET_INT(v)       TN_EASY_TEXT(v)
 #define TN_EASY_PRESET_NUM(v)       TN_EASY_TEXT(v)
 #define TN_EASY_PRESET_BOOL(v)      TN_EASY_PASTE(TN_EASY_TRUTH_, v)
-#define TN_EASY_PRESET_TEXT(v)      TN_EASY_TEXT(v)
-#define TN_EASY_PRESET_FILE(v)      TN_EASY_TEXT(v)
-#define TN_EASY_PRESET_READ(v)      TN_EASY_TEXT(v)
-#define TN_EASY_PRESET_WRITE(v)     TN_EASY_TEXT(v)
-#define TN_EASY_PRESET_EXPR(v)      TN_EASY_TEXT(v)
-#define TN_EASY_PRESET_TEMPLATE(v)  TN_EASY_TEXT(v)
-#define TN_EASY_PRESET_MODEL(v)     TN_EASY_TEXT(v)
-#define TN_EASY_PRESET_TOOL(v)      TN_EASY_TEXT(v)
+#define TN_EASY_PRESET_TEXT(v)      TN_NOTE_RAW(v)
+#define TN_EASY_PRESET_FILE(v)      TN_NOTE_RAW(v)
+#define TN_EASY_PRESET_READ(v)      TN_NOTE_RAW(v)
+#define TN_EASY_PRESET_WRITE(v)     TN_NOTE_RAW(v)
+#define TN_EASY_PRESET_EXPR(v)      TN_NOTE_RAW(v)
+#define TN_EASY_PRESET_TEMPLATE(v)  TN_NOTE_RAW(v)
+#define TN_EASY_PRESET_MODEL(v)     TN_NOTE_RAW(v)
+#define TN_EASY_PRESET_TOOL(v)      TN_NOTE_RAW(v)
 #define TN_EASY_TRUTH_0             "false"
 #define TN_EASY_TRUTH_1             "true"
 #define TN_EASY_TRUTH_false         "false"
@@ -126,12 +129,65 @@
 #define TN_EASY_REQUIRED_NEXT_OR(comma)                      comma
 #define TN_EASY_REQUIRED_NEXT_OPT(comma)                     comma
 
+/*
+ * The checks of a field, at compile time. C has no constant expression for a character of a literal, but both compilers
+ * evaluate memcmp: TN_EASY_IN(t, i, a, b) is whether character i of the text t is one of a to b.
+ */
+#define TN_EASY_CHECK(state, field) TN_EASY_CALL(TN_EASY_CHECK_OF, TN_EASY_UNIFORM field)
+#define TN_EASY_CHECK_OF(type, need, n, v, d)                                                                          \
+    TN_EASY_ASSERT(__builtin_strlen(d) + 1 == sizeof(d), "a description has no U+0000");                               \
+    TN_EASY_CHECK_##need(type, v)
+#define TN_EASY_CHECK_REQ(type, v)
+#define TN_EASY_CHECK_OPT(type, v)
+#define TN_EASY_CHECK_OR(type, v) TN_EASY_CHECK_##type(v)
+#define TN_EASY_CHECK_INT(v)                                                                                           \
+    TN_EASY_ASSERT(TN_EASY_IS_INT(TN_EASY_TEXT(v)),                                                                    \
+                   "write the default of an INT as a decimal number of at most 19 digits, or a macro that is one");
+#define TN_EASY_CHECK_NUM(v)                                                                                           \
+    TN_EASY_ASSERT(TN_EASY_IS_NUM(TN_EASY_TEXT(v)),                                                                    \
+                   "write the default of a NUM as JSON does: 0.5, not .5; 1.0, not 1. or 1.0f; 16, not 0x10");
+#define TN_EASY_CHECK_BOOL(v)
+#define TN_EASY_CHECK_TEXT(v)     TN_EASY_ASSERT(__builtin_strlen(v) + 1 == sizeof(v), "a default has no U+0000");
+#define TN_EASY_CHECK_FILE(v)     TN_EASY_CHECK_TEXT(v)
+#define TN_EASY_CHECK_READ(v)     TN_EASY_CHECK_TEXT(v)
+#define TN_EASY_CHECK_WRITE(v)    TN_EASY_CHECK_TEXT(v)
+#define TN_EASY_CHECK_EXPR(v)     TN_EASY_CHECK_TEXT(v)
+#define TN_EASY_CHECK_TEMPLATE(v) TN_EASY_CHECK_TEXT(v)
+#define TN_EASY_CHECK_MODEL(v)    TN_EASY_CHECK_TEXT(v)
+#define TN_EASY_CHECK_TOOL(v)     TN_EASY_CHECK_TEXT(v)
+
+/* Texts are padded, so that every index exists. */
+#define TN_EASY_PAD(t)         (t "                        ")
+#define TN_EASY_IN(t, i, a, b)                                                                                         \
+    (__builtin_memcmp(&TN_EASY_PAD(t)[i], a, 1) >= 0 && __builtin_memcmp(&TN_EASY_PAD(t)[i], b, 1) <= 0)
+#define TN_EASY_IS(t, i, c)    (__builtin_memcmp(&TN_EASY_PAD(t)[i], c, 1) == 0)
+#define TN_EASY_DIGIT(t, i)    TN_EASY_IN(t, i, "0", "9")
+#define TN_EASY_SIGN(t, i)     (TN_EASY_IS(t, i, "+") || TN_EASY_IS(t, i, "-"))
+#define TN_EASY_EXP(t, i)      (TN_EASY_IS(t, i, "e") || TN_EASY_IS(t, i, "E"))
+#define TN_EASY_PAST(t, i)     ((i) + 0u >= __builtin_strlen(t))
+/* The digits begin at 0, or at 1 after a minus, and a leading 0 is the only digit before a point or an exponent. */
+#define TN_EASY_STARTS(t)                                                                                              \
+    (TN_EASY_IS(t, 0, "-") ? TN_EASY_LEADS(t, 1) : TN_EASY_LEADS(t, 0))
+#define TN_EASY_LEADS(t, i)    (TN_EASY_DIGIT(t, i) && !(TN_EASY_IS(t, i, "0") && TN_EASY_DIGIT(t, (i) + 1)))
+#define TN_EASY_INT_AT(t, i)   (TN_EASY_PAST(t, i) || TN_EASY_DIGIT(t, i))
+#define TN_EASY_NUM_AT(t, i)                                                                                           \
+    (TN_EASY_INT_AT(t, i) ||                                                                                           \
+     (TN_EASY_IS(t, i, ".") && TN_EASY_DIGIT(t, (i) - 1) && TN_EASY_DIGIT(t, (i) + 1)) ||                              \
+     (TN_EASY_EXP(t, i) && TN_EASY_DIGIT(t, (i) - 1) && (TN_EASY_DIGIT(t, (i) + 1) || TN_EASY_SIGN(t, (i) + 1))) ||    \
+     (TN_EASY_SIGN(t, i) && TN_EASY_EXP(t, (i) - 1) && TN_EASY_DIGIT(t, (i) + 1)))
+#define TN_EASY_ALL(at, t)                                                                                             \
+    (at(t, 1) && at(t, 2) && at(t, 3) && at(t, 4) && at(t, 5) && at(t, 6) && at(t, 7) && at(t, 8) && at(t, 9) &&       \
+     at(t, 10) && at(t, 11) && at(t, 12) && at(t, 13) && at(t, 14) && at(t, 15) && at(t, 16) && at(t, 17) &&           \
+     at(t, 18) && at(t, 19))
+#define TN_EASY_IS_INT(t) (TN_EASY_STARTS(t) && __builtin_strlen(t) <= 20 && TN_EASY_ALL(TN_EASY_INT_AT, t))
+#define TN_EASY_IS_NUM(t) (TN_EASY_STARTS(t) && __builtin_strlen(t) <= 20 && TN_EASY_ALL(TN_EASY_NUM_AT, t))
+
 /* Tools get arguments, not names of the graph. */
 #define TN_EASY_PLAIN(state, field) TN_EASY_CALL(TN_EASY_PLAIN_OF, TN_EASY_UNIFORM field)
 #define TN_EASY_PLAIN_OF(type, need, n, v, d)                                                                          \
     TN_EASY_ASSERT(TN_EASY_##type < TN_EASY_READ, "a tool's argument is INT, NUM, BOOL, TEXT, FILE or VALUE");
 
-#define TN_EASY_STRING(comma, text) comma TN_EASY_TEXT(text)
+#define TN_EASY_STRING(comma, text) comma TN_NOTE_RAW(text)
 #define TN_EASY_COMMA(state, item)  ","
 #define TN_EASY_KEEP(state, item)   state
 #define TN_EASY_TEXT(text)          TN_EASY_TEXT_(text)

@@ -5,7 +5,7 @@
  * channels, its output is the inner run's output. The inner run's events carry the task's path, it is cancelled with
  * the task, and its recursion is bounded by the host.
  *
- * draft.2 can also bind a document that the component makes itself, so that a node type can be a graph of other nodes.
+ * A component can also bind a document that it makes itself, so that a node type can be a graph of other nodes.
  * Its runs are shown under the node, step by step, like the runs of a user's document.
  */
 #ifndef TENON_GRAPH_H
@@ -17,30 +17,21 @@
 extern "C" {
 #endif
 
-#define TN_GRAPH_DRAFT "tenon.graph/1-draft.1"
+#define TN_GRAPH_DRAFT "tenon.graph/1-draft.3"
 /* From the host. */
 typedef struct tn_graph_draft {
-    uint32_t size;
-    uint32_t reserved;
+    uint64_t size;
     /* [create] `document` is a path, resolved from the folder of the document that is being built. */
-    int32_t (*bind_document)(tn_binder *binder, const char *document, uint32_t *callee);
-} tn_graph_draft;
-
-#define TN_GRAPH_DRAFT_2 "tenon.graph/1-draft.2"
-/* From the host. */
-typedef struct tn_graph_draft_2 {
-    uint32_t size;
-    uint32_t reserved;
-    /* [create] As in draft.1. */
-    int32_t (*bind_document)(tn_binder *binder, const char *document, uint32_t *callee);
+    int32_t TN_FN(bind_document)(tn_binder *binder, const char *document, uint64_t length, uint32_t *callee);
     /*
      * [create] `document` is the document as a value. It is checked like a file; diagnostics show `name` as the file
      * name. Relative file names are resolved from the folder of the outer document, the one that is being built. If
      * `document` has no `models` or no `tools`, those of the outer document apply. A document that contains an equal
      * document is refused as recursion.
      */
-    int32_t (*bind_value)(tn_binder *binder, tn_value document, const char *name, uint32_t *callee);
-} tn_graph_draft_2;
+    int32_t TN_FN(bind_value)(tn_binder *binder, tn_value document, const char *name, uint64_t length,
+                              uint32_t *callee);
+} tn_graph_draft;
 
 #ifdef __cplusplus
 }

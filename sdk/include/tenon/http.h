@@ -1,8 +1,8 @@
 /*
- * tenon/http.h - draft: HTTP for plugins, through the host: one pool of connections, no socket in the plugin.
+ * tenon/http.h - HTTP for plugins, through the host: one pool of connections, no socket in the plugin.
  *
- * A plugin gets this interface from the host. A plugin with a client (the bundled `http`, which uses libcurl) provides
- * it under the same id. The host stands between the two: it checks requests against the plugin's effects
+ * The host passes requests to a plugin with a client (tenon/http_client.h; the bundled `http` uses libcurl). It stands
+ * between the two: it checks requests against the plugin's effects
  * ("network.http:HOST"; "network.http" allows every host), inserts secrets, follows redirects, records and replays, and
  * issues the tokens.
  *
@@ -59,30 +59,27 @@ extern "C" {
 #define TN_HTTP_BODY_MAX 67108864 /* bytes of a body, sent or received */
 
 /* [loop] `value` is borrowed. The handler may send, pause, resume and cancel. Never called inside send. */
-typedef void (*tn_http_handler)(void *user, int32_t event, tn_value value);
+typedef void TN_FN(tn_http_handler)(void *user, int32_t event, tn_value value);
 
-#define TN_HTTP_DRAFT "tenon.http/1-draft.1"
-/*
- * `self` is the tn_host for a plugin that uses the interface, and the tn_plugin's self for the plugin that provides it.
- * An exchange is a token, never 0. After its END or FAILED every function returns TN_STALE.
+#define TN_HTTP_1 "tenon.http/1"
+/* tenon.http/1, from the host. An exchange is a token, never 0. After its END or FAILED the functions return TN_STALE.
  */
-typedef struct tn_http_draft {
-    uint32_t size;
-    uint32_t reserved;
+typedef struct tn_http_1 {
+    uint64_t size;
     /* [loop] TN_OK: END or FAILED will be delivered, also for an invalid request, unless the exchange is cancelled. */
-    int32_t (*send)(const void *self, tn_value request, tn_http_handler handler, void *user, uint64_t *exchange);
+    int32_t TN_FN(send)(const tn_host *host, tn_value request, tn_http_handler handler, void *user, uint64_t *exchange);
     /* [loop] Delivers nothing more until resume, which slows the sender down. The idle timeout is suspended. */
-    int32_t (*pause)(const void *self, uint64_t exchange);
-    int32_t (*resume)(const void *self, uint64_t exchange);
+    int32_t TN_FN(pause)(const tn_host *host, uint64_t exchange);
+    int32_t TN_FN(resume)(const tn_host *host, uint64_t exchange);
     /* [loop] Closes the stream; the handler is not called again. */
-    int32_t (*cancel)(const void *self, uint64_t exchange);
+    int32_t TN_FN(cancel)(const tn_host *host, uint64_t exchange);
     /*
-     * [worker] Sends and waits, with "whole": TN_OK with END's value in *result, TN_FAILED with an error object, or
-     * TN_CANCELLED if the task is cancelled. It counts as a call of the task, as by task_1.call_wait: if the task is
-     * resumed, an exchange that had ended is not sent again. NULL in a plugin that provides the interface.
+     * [worker] Sends and waits, with "whole": *out is END's value, and TN_CANCELLED means that the task is cancelled.
+     * It counts as a call of the task, as by task_1.call_wait: if the task is resumed, an exchange that had ended is
+     * not sent again.
      */
-    int32_t (*send_wait)(const void *self, tn_task task, tn_value request, tn_value *result);
-} tn_http_draft;
+    int32_t TN_FN(send_wait)(const tn_host *host, tn_task task, tn_value request, tn_value *out, tn_value *error);
+} tn_http_1;
 
 #ifdef __cplusplus
 }

@@ -18,11 +18,10 @@ extern "C" {
 /* In a sandbox, this descriptor of the new process receives log lines: a digit (TN_LOG_…), a text, a line feed. */
 #define TN_LAUNCH_LOG 3
 
-#define TN_LAUNCH_DRAFT "tenon.launch/1-draft.1"
+#define TN_LAUNCH_DRAFT "tenon.launch/1-draft.2"
 /* From the host. Everything is [loop]. */
 typedef struct tn_launch_draft {
-    uint32_t size;
-    uint32_t reserved;
+    uint64_t size;
     /*
      * `request` is {command: [string], env?: {NAME: TEXT}, inherit_env?: [NAME], sandbox?: {effects?: [string],
      * files?: [path]}}. TEXT is a string or {secret: NAME}. The variables of `inherit_env` that are set are copied
@@ -30,11 +29,10 @@ typedef struct tn_launch_draft {
      * environment, unless tenon.yaml restricts it to hosts. The manifest of the plugin declares each secret. *result
      * is {program: path, arguments: [string], environment: ["NAME=value"], sandboxed: bool}: open TN_LAUNCH_LOG if
      * `sandboxed` is true. A plugin that is isolated already starts programs in its own sandbox: `sandboxed` is false,
-     * and {secret: NAME} is not available. If the function fails, *result is {code, message}: NOT_FOUND, TN_NOT_FOUND,
-     * if there is no such program, SECRET_NOT_FOUND, PERMISSION_DENIED, INVALID_INPUT, or PLUGIN_REFUSED if there is
-     * no launcher. The call can block while a secret is fetched. The caller releases *result.
+     * and {secret: NAME} is not available. Errors: NOT_FOUND (no such program), SECRET_NOT_FOUND, PERMISSION_DENIED,
+     * INVALID_INPUT, PLUGIN_REFUSED (no launcher). The call can block while a secret is fetched.
      */
-    int32_t (*prepare)(const tn_host *host, tn_value request, tn_value *result);
+    int32_t TN_FN(prepare)(const tn_host *host, tn_value request, tn_value *result, tn_value *error);
 } tn_launch_draft;
 
 #ifdef __cplusplus

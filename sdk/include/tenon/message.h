@@ -67,17 +67,17 @@ static inline int32_t tn_message_is(tn_value message, const char *type) {
 
 /* A message with only type and content. A new reference, as from all functions below that make a value. */
 static inline tn_value tn_message(const char *type, tn_value content) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "type", type);
     tn_put(builder, "content", content);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* The result of a tool. `name` may be NULL. If `failed`, the content is the reason. */
 static inline tn_value tn_message_tool(tn_value content, const char *tool_call_id, const char *name, int32_t failed) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "type", "tool");
     tn_put(builder, "content", content);
@@ -85,13 +85,13 @@ static inline tn_value tn_message_tool(tn_value content, const char *tool_call_i
     if (name != NULL) tn_put_text(builder, "name", name);
     if (failed) tn_put_text(builder, "status", "error");
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* A part's text and its length; NULL if it is not a text part. */
 static inline const char *tn_part_text(tn_value part, uint64_t *length) {
     if (strcmp(tn_get_text(part, "type", ""), "text") != 0) return NULL;
-    return tn_chars(tn.value->get(part, "text"), length);
+    return tn_chars(tn_get(part, "text"), length);
 }
 
 /* The text of a content: the content itself, or its text parts, joined. NULL if memory runs out. */
@@ -103,7 +103,7 @@ static inline tn_value tn_content_text(tn_value content) {
     for (uint64_t i = 0; i < count; i++) {
         tn_value part = tn.value->at(content, i);
         if (tn_part_text(part, &size) == NULL) continue;
-        only = tn.value->get(part, "text");
+        only = tn_get(part, "text");
         length += size;
         texts++;
     }
@@ -123,18 +123,17 @@ static inline tn_value tn_content_text(tn_value content) {
 
 /* The message's tool calls: a non-empty array, borrowed; or NULL. */
 static inline tn_value tn_message_calls(tn_value message) {
-    tn_value calls = tn.value->get(message, "tool_calls");
+    tn_value calls = tn_get(message, "tool_calls");
     return tn.value->kind(calls) == TN_ARRAY && tn.value->count(calls) > 0 ? calls : NULL;
 }
 
 /* A call's arguments. JSON text is parsed; missing arguments are {}. NULL if the text is not JSON. */
 static inline tn_value tn_call_arguments(tn_value call) {
-    tn_value arguments = tn.value->get(call, "arguments"), read = NULL;
+    tn_value arguments = tn_get(call, "arguments");
     uint64_t length = 0;
     const char *text = tn_chars(arguments, &length);
     if (text == NULL && tn.value->kind(arguments) > TN_NULL) return tn_retain(arguments);
-    if (length == 0) text = "{}", length = 2;
-    return tn.value->from_json(text, length, &read) == TN_OK ? read : NULL;
+    return length == 0 ? tn_from_json("{}", 2) : tn_from_json(text, length);
 }
 
 /* Copies the members of an object except those in `skip`, an array that NULL ends. */
@@ -142,9 +141,14 @@ static inline void tn_put_members(tn_builder *builder, tn_value object, const ch
     for (uint64_t i = 0, count = tn.value->count(object); i < count; i++) {
         tn_value key, value;
         const char *const *name = skip;
+        const char *text;
+        uint64_t length = 0;
         if (tn.value->entry(object, i, &key, &value) != TN_OK) return;
-        while (*name != NULL && strcmp(*name, tn_chars(key, NULL)) != 0) name++;
-        if (*name == NULL) tn_put(builder, tn_chars(key, NULL), value);
+        text = tn_chars(key, &length);
+        while (*name != NULL && !(strlen(*name) == length && memcmp(*name, text, length) == 0)) name++;
+        if (*name != NULL) continue;
+        tn.value->key(builder, text, length);
+        tn.value->add(builder, value);
     }
 }
 
@@ -153,24 +157,24 @@ static inline void tn_put_members(tn_builder *builder, tn_value object, const ch
 static inline tn_value tn_call_normal(tn_value call) {
     static const char *const plain[] = {"name", "arguments", NULL};
     static const char *const wrapped[] = {"name", "arguments", "function", "type", NULL};
-    tn_value function = tn.value->get(call, "function"), from = function != NULL ? function : call;
+    tn_value function = tn_get(call, "function"), from = function != NULL ? function : call;
     tn_value arguments = tn_call_arguments(from);
-    tn_builder *builder = tn.value->builder();
-    if (arguments == NULL) arguments = tn_retain(tn.value->get(from, "arguments"));
+    tn_builder *builder = tn_builder_new();
+    if (arguments == NULL) arguments = tn_retain(tn_get(from, "arguments"));
     tn.value->begin(builder, TN_OBJECT);
     tn_put_members(builder, call, function != NULL ? wrapped : plain);
-    tn_put(builder, "name", tn.value->get(from, "name"));
+    tn_put(builder, "name", tn_get(from, "name"));
     tn_put_take(builder, "arguments", arguments);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 /* 1 if all calls have the form above. */
 static inline int32_t tn_calls_normal(tn_value calls) {
     for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++) {
         tn_value call = tn.value->at(calls, i);
-        if (tn.value->get(call, "function") != NULL || tn.value->kind(tn.value->get(call, "name")) != TN_STRING ||
-            tn.value->kind(tn.value->get(call, "arguments")) != TN_OBJECT)
+        if (tn_get(call, "function") != NULL || tn.value->kind(tn_get(call, "name")) != TN_STRING ||
+            tn.value->kind(tn_get(call, "arguments")) != TN_OBJECT)
             return 0;
     }
     return 1;
@@ -184,13 +188,13 @@ static inline int32_t tn_calls_normal(tn_value calls) {
 static inline tn_value tn_message_normal(tn_value message) {
     static const char *const ours[] = {"type", "role", "content", "tool_calls", NULL};
     const char *type = tn_message_type(message), *given = tn_get_text(message, "type", "");
-    tn_value content = tn.value->get(message, "content"), calls = tn_message_calls(message);
+    tn_value content = tn_get(message, "content"), calls = tn_message_calls(message);
     int32_t kind = tn.value->kind(content), whole = kind == TN_STRING || kind == TN_ARRAY;
     tn_builder *builder;
     if (tn.value->kind(message) == TN_STRING) return tn_message("user", message);
     if (type == NULL || (!whole && kind != TN_NULL && kind != TN_NONE)) return NULL;
     if (whole && strcmp(type, given) == 0 && tn_calls_normal(calls)) return tn_retain(message);
-    builder = tn.value->builder();
+    builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "type", type);
     if (whole)
@@ -205,7 +209,7 @@ static inline tn_value tn_message_normal(tn_value message) {
     }
     tn_put_members(builder, message, ours);
     tn.value->end(builder);
-    return tn.value->finish(builder);
+    return tn_finish(builder);
 }
 
 #if defined(__cplusplus)

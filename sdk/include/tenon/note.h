@@ -8,7 +8,9 @@
  *
  *     TN_NOTE("{\"plugin\": {\"licence\": \"MIT\", \"homepage\": \"https://acme.example/calc\"}}")
  *
- * At file scope, one for each line, in C99 and C++11.
+ * At file scope, one for each line, in C99 and C++11. Between U+0001 and U+0002 a note may contain a string as it is,
+ * without quotes and escapes: TN_NOTE_RAW makes one of a literal, which may have any escapes and may be several joined
+ * literals or macros, but no U+0000 to U+0002.
  */
 #ifndef TENON_NOTE_H
 #define TENON_NOTE_H
@@ -18,6 +20,10 @@
 #define TN_NOTE_OWNER   "Tenon"
 #define TN_NOTE_TYPE    1
 #define TN_NOTE_SECTION ".note.tenon"
+
+#define TN_NOTE_RAW_BEGIN    "\001"
+#define TN_NOTE_RAW_END      "\002"
+#define TN_NOTE_RAW(literal) TN_NOTE_RAW_BEGIN literal TN_NOTE_RAW_END
 
 /* Address sanitizers pad the variables they guard, which would tear the section apart. */
 #if defined(__clang__)

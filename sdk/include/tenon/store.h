@@ -72,31 +72,30 @@ extern "C" {
 
 typedef struct tn_store tn_store;
 
-#define TN_STORE_DRAFT "tenon.store/1-draft.1"
+#define TN_STORE_DRAFT "tenon.store/1-draft.2"
 /*
  * From the plugin, which lists it in `provides`. Every function may block: a [store] function is called on a thread of
  * the host, one at a time for each open store; open and close are called on the same thread. Several stores, of one or
  * several processes, can be open at the same location.
  */
 typedef struct tn_store_draft {
-    uint32_t size;
-    uint32_t reserved;
+    uint64_t size;
     /*
      * [store] Opens the location that `options` names, and creates it if it does not exist. The options are {path} (an
      * absolute file or folder that the host chose), the members of the operator's `store:` section, including `use`,
      * which names the plugin (INVALID for an unknown member), and `indexes`: {collection: [[path, …], …]}, the members
      * that filters and orders use most. TN_OK and *store, or TN_FAILED and *error.
      */
-    int32_t (*open)(void *self, tn_value options, tn_store **store, tn_value *error);
+    int32_t TN_FN(open)(void *self, tn_value options, tn_store **store, tn_value *error);
     /* [store] Closes the store. NULL does nothing. */
-    void (*close)(tn_store *store);
+    void TN_FN(close)(tn_store *store);
     /* [store] TN_OK and *result, or TN_FAILED and *error. Durable on return, as the option `sync` specifies. */
-    int32_t (*commit)(tn_store *store, tn_value batch, tn_value *result, tn_value *error);
+    int32_t TN_FN(commit)(tn_store *store, tn_value batch, tn_value *result, tn_value *error);
     /* [store] Sees all commits that completed before the call, also those of other processes. */
-    int32_t (*query)(tn_store *store, tn_value query, tn_value *result, tn_value *error);
+    int32_t TN_FN(query)(tn_store *store, tn_value query, tn_value *result, tn_value *error);
     /* [store] Removes expired records, compacts logs and so on; called periodically. -> {removed, bytes}: the number of
      * removed records, and the size of the location. */
-    int32_t (*maintain)(tn_store *store, tn_value *result, tn_value *error);
+    int32_t TN_FN(maintain)(tn_store *store, tn_value *result, tn_value *error);
 } tn_store_draft;
 
 #ifdef __cplusplus

@@ -33,14 +33,20 @@ static int32_t finish(struct node *node, tn_task task, tn_value result) {
     return TN_OK;
 }
 
+static tn_value read_input(const struct node *node, tn_task task) {
+    tn_value read = NULL;
+    (void)task_api->read(task, node->input, &read);
+    return read;
+}
+
 /* bench.add and bench.add_blocking: channel + 1. */
 static int32_t add_start(struct node *node, tn_task task, tn_value input) {
-    tn_value counter = task_api->read(task, node->input);
+    tn_value counter = read_input(node, task);
     int64_t number = 0;
     int32_t status = value->as_int(counter, &number);
     (void)input;
     value->release(counter);
-    return status == TN_OK ? finish(node, task, value->make_int(number + 1)) : status;
+    return status == TN_OK ? finish(node, task, value->make_int(host, number + 1)) : status;
 }
 
 static int32_t append_start(struct node *node, tn_task task, tn_value input) {
@@ -50,11 +56,11 @@ static int32_t append_start(struct node *node, tn_task task, tn_value input) {
 }
 
 static int32_t length_start(struct node *node, tn_task task, tn_value input) {
-    tn_value list = task_api->read(task, node->input);
+    tn_value list = read_input(node, task);
     int64_t count = (int64_t)value->count(list);
     (void)input;
     value->release(list);
-    return finish(node, task, value->make_int(count));
+    return finish(node, task, value->make_int(host, count));
 }
 
 static int32_t noop_start(struct node *node, tn_task task, tn_value input) {
@@ -70,7 +76,12 @@ static int32_t noop_start(struct node *node, tn_task task, tn_value input) {
 static char content_text[CONTENT_LENGTH];
 static tn_value content, role_assistant, role_tool, name_lookup;
 
-static tn_value text(const char *chars) { return value->make_text(chars, strlen(chars)); }
+static tn_value text_n(const char *chars, uint64_t length) {
+    tn_value made = NULL;
+    (void)value->make_text(host, chars, length, &made);
+    return made;
+}
+static tn_value text(const char *chars) { return text_n(chars, TN_Z); }
 
 /* "a-12": the prefix and the number, without printf. */
 static tn_value numbered(const char *prefix, int64_t number) {
@@ -81,11 +92,11 @@ static tn_value numbered(const char *prefix, int64_t number) {
     while ((number /= 10) > 0);
     start -= length;
     memcpy(start, prefix, length);
-    return value->make_text(start, (uint64_t)(end - start));
+    return text_n(start, (uint64_t)(end - start));
 }
 
 static void put(tn_builder *builder, const char *key, tn_value item) {
-    value->key(builder, key);
+    value->key(builder, key, TN_Z);
     value->add(builder, item);
 }
 
@@ -95,7 +106,7 @@ static void put_take(tn_builder *builder, const char *key, tn_value item) {
 }
 
 static tn_builder *message_begin(const char *id_prefix, int64_t number, tn_value role) {
-    tn_builder *builder = value->builder();
+    tn_builder *builder = value->builder(host);
     value->begin(builder, TN_OBJECT);
     put_take(builder, "id", numbered(id_prefix, number));
     put(builder, "role", role);
@@ -104,14 +115,16 @@ static tn_builder *message_begin(const char *id_prefix, int64_t number, tn_value
 }
 
 static tn_value message_end(tn_builder *builder) {
+    tn_value made = NULL;
     value->end(builder);
-    return value->finish(builder);
+    (void)value->finish(builder, &made, NULL);
+    return made;
 }
 
 /* Turns of one user message, pairs of request and result, and an answer: (count - 1) / 2 pairs came before, or nearly.
  */
 static int32_t agent_start(struct node *node, tn_task task, tn_value input) {
-    tn_value messages = task_api->read(task, node->input);
+    tn_value messages = read_input(node, task);
     uint64_t count = value->count(messages);
     int64_t calls = ((int64_t)count - 1) / 2;
     tn_builder *message;
@@ -122,14 +135,14 @@ static int32_t agent_start(struct node *node, tn_task task, tn_value input) {
         message = message_begin("f-", calls, role_assistant);
     } else {
         message = message_begin("a-", calls, role_assistant);
-        value->key(message, "tool_calls");
+        value->key(message, "tool_calls", TN_Z);
         value->begin(message, TN_ARRAY);
         value->begin(message, TN_OBJECT);
         put_take(message, "id", numbered("call-", calls));
         put(message, "name", name_lookup);
-        value->key(message, "args");
+        value->key(message, "args", TN_Z);
         value->begin(message, TN_OBJECT);
-        put_take(message, "query", value->make_int(calls));
+        put_take(message, "query", value->make_int(host, calls));
         value->end(message);
         value->end(message);
         value->end(message);
@@ -138,13 +151,13 @@ static int32_t agent_start(struct node *node, tn_task task, tn_value input) {
 }
 
 static int32_t tools_start(struct node *node, tn_task task, tn_value input) {
-    tn_value messages = task_api->read(task, node->input);
+    tn_value messages = read_input(node, task);
     uint64_t count = value->count(messages);
     tn_value request = count > 0 ? value->at(messages, count - 1) : NULL;
-    tn_value call = value->at(value->get(request, "tool_calls"), 0);
-    tn_value id = value->get(call, "id");
+    tn_value call = value->at(value->get(request, "tool_calls", TN_Z), 0);
+    tn_value id = value->get(call, "id", TN_Z);
     int64_t query = 0;
-    int32_t status = value->as_int(value->get(value->get(call, "args"), "query"), &query);
+    int32_t status = value->as_int(value->get(value->get(call, "args", TN_Z), "query", TN_Z), &query);
     (void)input;
     if (status == TN_OK) {
         tn_builder *message = message_begin("t-", query, role_tool);
@@ -161,13 +174,13 @@ static int32_t tools_start(struct node *node, tn_task task, tn_value input) {
 static int32_t lookup_start(struct node *node, tn_task task, tn_value input) {
     static const char result[] = "result for ";
     uint64_t length = 0;
-    const char *query = value->as_text(value->get(input, "query"), &length);
+    const char *query = value->as_text(value->get(input, "query", TN_Z), &length);
     char text[256];
     (void)node;
     if (query == NULL || length > sizeof(text) - sizeof(result)) return TN_INVALID;
     memcpy(text, result, sizeof(result) - 1);
     memcpy(text + sizeof(result) - 1, query, length);
-    tn_value made = value->make_text(text, sizeof(result) - 1 + length);
+    tn_value made = text_n(text, sizeof(result) - 1 + length);
     (void)task_api->complete(task, made);
     value->release(made);
     return TN_OK;
@@ -196,18 +209,17 @@ static void emission_step(void *argument) {
     struct emission *emission = argument;
     tn_task task = emission->task;
     while (emission->sent < emission->node->number) {
-        tn_builder *builder = value->builder();
+        tn_builder *builder = value->builder(host);
         value->begin(builder, TN_OBJECT);
-        put_take(builder, "i", value->make_int(emission->sent));
+        put_take(builder, "i", value->make_int(host, emission->sent));
         put(builder, "text", token);
-        value->end(builder);
-        tn_value event = value->finish(builder);
+        tn_value event = message_end(builder);
         int32_t status = task_api->emit(task, event);
         value->release(event);
         if (status == TN_AGAIN) return; /* ready comes */
         if (status != TN_OK) break;
         emission->sent++;
-        if (emission->node->paced && core->post(host, 0, emission_step, emission) != 0) return;
+        if (emission->node->paced && core->post(host, 0, emission_step, NULL, emission, NULL) == TN_OK) return;
     }
     emission_free(emission);
     (void)task_api->complete(task, NULL);
@@ -239,25 +251,28 @@ static const struct kind {
 };
 
 static const char *config_text(tn_value config, const char *key) {
-    return value->as_text(value->get(config, key), NULL);
+    return value->as_text(value->get(config, key, TN_Z), NULL);
 }
 
-static int32_t create(void *self, const char *id, tn_value config, tn_binder *binder, void **instance) {
+static int32_t create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder,
+                      void **instance) {
     const char *input = config_text(config, "input_key"), *output = config_text(config, "output_key");
     const char *pace = config_text(config, "pace");
     int32_t status = TN_OK;
     (void)self;
     size_t i = 0;
-    while (i < sizeof(kinds) / sizeof(kinds[0]) && strcmp(kinds[i].id, id) != 0) i++;
-    if (i == sizeof(kinds) / sizeof(kinds[0])) return task_api->refuse(binder, "NOT_FOUND", "no such component");
+    while (i < sizeof(kinds) / sizeof(kinds[0]) &&
+           (strlen(kinds[i].id) != length || memcmp(kinds[i].id, id, length) != 0))
+        i++;
+    if (i == sizeof(kinds) / sizeof(kinds[0])) return TN_NOT_FOUND;
     struct node *node = calloc(1, sizeof(*node));
     if (node == NULL) return TN_NO_MEMORY;
     node->start = kinds[i].start;
-    if (input != NULL) status = task_api->bind_read(binder, input, &node->input);
-    if (status == TN_OK && output != NULL) status = task_api->bind_write(binder, output, &node->output);
-    (void)value->as_int(value->get(config, "number"), &node->number);
+    if (input != NULL) status = task_api->bind_read(binder, input, TN_Z, &node->input);
+    if (status == TN_OK && output != NULL) status = task_api->bind_write(binder, output, TN_Z, &node->output);
+    (void)value->as_int(value->get(config, "number", TN_Z), &node->number);
     node->paced = pace != NULL && strcmp(pace, "paced") == 0;
-    node->constant = value->retain(value->get(config, "value"));
+    node->constant = value->retain(value->get(config, "value", TN_Z));
     if (status == TN_OK) {
         *instance = node;
     } else {
@@ -324,7 +339,7 @@ TN_NOTE_AS(lookup, "{\"component\": {\"kind\": \"tool\", \"id\": \"bench.lookup\
 static int32_t init(void *self, tn_value config) {
     (void)self, (void)config;
     memset(content_text, 'x', sizeof(content_text));
-    content = value->make_text(content_text, sizeof(content_text));
+    content = text_n(content_text, sizeof(content_text));
     role_assistant = text("assistant");
     role_tool = text("tool");
     name_lookup = text("lookup");
@@ -342,15 +357,15 @@ static void deinit(void *self) {
 }
 
 static const void *offer(void *self, const char *id) {
-    static const tn_component_1 components = {sizeof(components), 0, create, start, NULL, ready, destroy};
-    static const tn_lifecycle_1 lifecycle = {sizeof(lifecycle), 0, init, NULL, deinit};
+    static const tn_component_1 components = {sizeof(components), create, start, NULL, ready, destroy};
+    static const tn_lifecycle_1 lifecycle = {sizeof(lifecycle), init, NULL, deinit};
     (void)self;
     if (strcmp(id, TN_COMPONENT_1) == 0) return &components;
     return strcmp(id, TN_LIFECYCLE_1) == 0 ? &lifecycle : NULL;
 }
 
 TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *given) {
-    static const tn_plugin plugin = {sizeof(plugin), 0, NULL, offer};
+    static const tn_plugin plugin = {sizeof(plugin), NULL, offer};
     host = given;
     core = given->get(given->self, TN_CORE_1);
     value = given->get(given->self, TN_VALUE_1);

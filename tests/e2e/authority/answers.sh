@@ -45,7 +45,7 @@ expect_in err 'may note be called?'
 settings '"*": ask' "hostile.plugin: {attack: call, name: wipe, input: '{}'}"
 run tenon run graph.yaml --thread swapped "${hostile[@]}" --resume --answer "$id=yes"
 expect_code 5 && expect_in err 'may wipe be called?' && expect_files ''
-# A late answer to the first question, for example from a screen that still shows it, is no answer to the second.
+# A late answer to the first question, for example from a screen that still shows it, does not answer the second.
 run tenon run graph.yaml --thread swapped "${hostile[@]}" --resume --answer "$id=yes"
 expect_in err "$id" && expect_files ''
 [ "$code" != 0 ] || fails "a late answer was accepted"
@@ -74,7 +74,7 @@ asks denied "${nodes[@]}"
 settings ''
 run tenon run graph.yaml --thread denied "${nodes[@]}" --resume --answer "$id=no"
 expect_code 1 && expect_in err NODE_DENIED
-# The answer to the node's own question is no approval of the node.
+# The answer to the node's own question does not approve the node.
 asks own "${nodes[@]}"
 expect_in err 'may I?'
 settings '"node:test.ask": ask'

@@ -19,7 +19,7 @@ mkdir plugin
 cp "$SOURCE/tests/attack/hostile.py" plugin/
 cat >plugin/hostile.py.tenon.json <<'Y'
 {"plugin": {"id": "hostile.plugin", "version": "1.0.0", "title": "t", "config": {"type": "object"},
-            "optional": ["tenon.document/1-draft.1"]},
+            "optional": ["tenon.document/1-draft.2"]},
  "components": [{"kind": "node", "id": "hostile.node", "title": "t", "documentation": "d", "style": "blocking",
                  "effects": ["document.run"]}]}
 Y

@@ -8,7 +8,8 @@ cat >embedded.c <<'C'
 
 static void print(tn_value value) {
     const tn_value_1 *values = tenon_values();
-    tn_value json = values->to_json(value);
+    tn_value json = NULL;
+    (void)values->to_json(value, NULL, &json);
     puts(values->as_text(json, NULL));
     values->release(json);
 }
@@ -23,7 +24,7 @@ int main(int count, char **arguments) {
     const tn_value_1 *values = tenon_values();
     char *why = NULL;
     tn_value options = NULL;
-    if (values->from_json("{\"config\":\"tenon.yaml\"}", 23, &options) != TN_OK) return 3;
+    if (values->from_json(NULL, "{\"config\":\"tenon.yaml\"}", TN_Z, &options, NULL) != TN_OK) return 3;
     tenon *host = tenon_open(options, &why);
     tenon_runnable *graph = host != NULL && count == 2 ? tenon_graph_file(host, arguments[1]) : NULL;
     if (graph == NULL) return fprintf(stderr, "%s\n", host != NULL ? tenon_error(host) : why), 2;

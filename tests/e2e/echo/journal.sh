@@ -8,26 +8,26 @@ cat >waits.c <<'C'
 
 TN_PLUGIN("test.waits", "1.0.0", "Waits for an answer and for a person")
 
-static const tn_http_draft *http;
+static const tn_http_1 *http;
 
 static int32_t init(void *self, tn_value config) {
     (void)self, (void)config;
-    http = tn_easy_interface(tn.host, TN_HTTP_DRAFT, sizeof *http);
+    http = tn_easy_interface(tn.host, TN_HTTP_1, sizeof *http);
     return http != NULL ? TN_OK : TN_UNSUPPORTED;
 }
 TN_LIFECYCLE(init, NULL, NULL)
 
 TN_NODE_BLOCKING(waits, "test.waits", "Waits for an answer and for a person", TN_EFFECTS("network.http", "secret:ECHO_KEY"),
                  (VALUE, request, "the request"), (WRITE, output_key, "the status")) {
-    tn_value answer = NULL, question;
-    int32_t status = http->send_wait(tn.host, task, config->request, &answer);
+    tn_value answer = NULL, error = NULL, question;
+    int32_t status = http->send_wait(tn.host, task, config->request, &answer, &error);
     if (status != TN_OK) {
-        status = tn_fail(task, "HTTP", tn_get_text(answer, "message", "cancelled"));
-        tn_release(answer);
+        status = tn_fail(task, "HTTP", tn_get_text(error, "message", "cancelled"));
+        tn_release(error);
         return status;
     }
     tn_release(answer);
-    if (input != NULL && tn.value->get(input, "continuation") != NULL) return tn_done_written(task, tn_write_text(task, config->output_key, "done"));
+    if (input != NULL && tn_get(input, "continuation") != NULL) return tn_done_written(task, tn_write_text(task, config->output_key, "done"));
     question = tn_text("go on?");
     status = tn.task->interrupt(task, question, NULL, question);
     tn_release(question);

@@ -18,7 +18,7 @@ TN_LIFECYCLE(init, NULL, NULL)
 
 /* {name: text}, or {delta: {index: 0, id: key, arguments: text}} */
 static int32_t emit_piece(tn_task task, const char *name, const char *text, uint64_t length) {
-    tn_builder *builder = tn.value->builder();
+    tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     if (name == NULL) {
         tn_put_begin(builder, "delta", TN_OBJECT);
@@ -28,7 +28,7 @@ static int32_t emit_piece(tn_task task, const char *name, const char *text, uint
     tn_put_take(builder, name != NULL ? name : "arguments", tn_text_n(text, length));
     if (name == NULL) tn.value->end(builder);
     tn.value->end(builder);
-    tn_value chunk = tn.value->finish(builder);
+    tn_value chunk = tn_finish(builder);
     int32_t status = tn.task->emit(task, chunk);
     tn_release(chunk);
     return status;
@@ -47,7 +47,7 @@ TN_NODE_BLOCKING(leak, "test.leak", "Returns the secret", TN_PURE, (TEXT, how, "
         snprintf(text, sizeof text, "bad key %s", key);
         return tn_fail(task, "LEAKED", text);
     }
-    if (strcmp(config->how, "log") == 0) tn.core->log(tn.host, TN_LOG_WARN, key);
+    if (strcmp(config->how, "log") == 0) tn_log(TN_LOG_WARN, key);
     if (strcmp(config->how, "ask") == 0) {
         value = tn_text(key);
         int32_t status = tn.task->interrupt(task, value, NULL, value);

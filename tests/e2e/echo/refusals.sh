@@ -15,14 +15,13 @@ static int32_t init(void *self, tn_value config) {
     (void)self;
     snprintf(text, sizeof text, "bad key %s", tn_get_text(config, "key", ""));
     if (strcmp(tn_get_text(config, "when", ""), "init") != 0) return TN_OK;
-    tn.core->log(tn.host, TN_LOG_ERROR, text);
-    return TN_INVALID;
+    return tn_refuse("BAD_KEY", text);
 }
 TN_LIFECYCLE(init, NULL, NULL)
 
 static int32_t create(tn_value config, tn_binder *binder, void **self) {
     (void)config, (void)self;
-    return tn.task->refuse(binder, "BAD_KEY", text);
+    return tn_refuse("BAD_KEY", text);
 }
 static int32_t start(void *self, tn_task task, tn_value input) {
     (void)self, (void)input;

@@ -3,7 +3,7 @@ cat >key.c <<'C'
 #include <tenon/easy.h>
 TN_PLUGIN("test.key", "1.0.0", "Shows keys")
 TN_TOOL_BLOCKING(show, "key.show", "Returns the key of the call.", TN_EFFECTS("destructive"), (TEXT, text, "any")) {
-    tn_value context = tn.task->context(task), key = tn.value->get(context, "task_id");
+    tn_value context = tn_context(task), key = tn_get(context, "task_id");
     int32_t status = tn.task->complete(task, key);
     (void)args;
     tn_release(context);

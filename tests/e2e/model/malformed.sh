@@ -5,18 +5,17 @@ TN_PLUGIN("test.odd", "1.0.0", "A provider that answers oddly")
 TN_NOTE_AS(odd_note, "{\"component\": {\"kind\": \"model\", \"id\": \"test.odd\", \"title\": \"Odd\", \"documentation\": \"Odd.\", \"style\": \"async\", \"effects\": [], \"config\": {\"type\": \"object\"}}}");
 static int32_t create(tn_value config, tn_binder *binder, void **self) {
     (void)binder;
-    *self = (void *)tn.value->retain(tn.value->get(config, "as"));
+    *self = (void *)tn.value->retain(tn_get(config, "as"));
     return TN_OK;
 }
 static int32_t start(void *self, tn_task task, tn_value input) {
-    tn_value delta = NULL;
+    tn_value delta = tn_from_json("{\"content\": \"half an \"}", TN_Z);
     (void)input;
-    (void)tn.value->from_json("{\"content\": \"half an \"}", 23, &delta);
     (void)tn.task->emit(task, delta);
     tn_release(delta);
     (void)tn.task->complete(task, (tn_value)self);
     (void)tn.task->complete(task, (tn_value)self);
-    (void)tn.task->fail(task, "AFTERWARDS", "it has failed as well", NULL);
+    (void)tn_fail(task, "AFTERWARDS", "it has failed as well");
     return TN_OK;
 }
 static void destroy(void *self) { tn_release((tn_value)self); }

@@ -138,13 +138,14 @@ fn save_panic(payload: &dyn std::any::Any, location: Option<&panic::Location>) {
 unsafe extern "C" fn create(
     _this: *mut c_void,
     id: *const c_char,
+    length: u64,
     config: tenon::Raw,
     binder: tenon::Binder,
     instance: *mut *mut c_void,
 ) -> i32 {
     let (config, names) = (Borrowed(config), Names(binder));
     let body = || {
-        let made: Box<dyn Component> = match CStr::from_ptr(id).to_bytes() {
+        let made: Box<dyn Component> = match std::slice::from_raw_parts(id.cast::<u8>(), length as usize) {
             b"rust.count" => Box::new(Count::new(config, names)?),
             b"rust.title" => Box::new(Title),
             _ => return Err(Error::Refused(tenon::NOT_FOUND)),
@@ -153,7 +154,7 @@ unsafe extern "C" fn create(
         *instance = Box::into_raw(Box::new(made)).cast();
         Ok(())
     };
-    barrier(body, |code, message| names.refuse(code, message))
+    barrier(body, tenon::refuse)
 }
 
 unsafe extern "C" fn start(instance: *mut c_void, task: tenon::Task, input: tenon::Raw) -> i32 {
@@ -172,8 +173,7 @@ unsafe extern "C" fn destroy(instance: *mut c_void) {
 
 extern "C" fn get_interface(_this: *mut c_void, id: *const c_char) -> *const c_void {
     static COMPONENTS: tenon::Component = tenon::Component {
-        size: std::mem::size_of::<tenon::Component>() as u32,
-        reserved: 0,
+        size: std::mem::size_of::<tenon::Component>() as u64,
         create,
         start,
         cancel: None,
@@ -192,8 +192,7 @@ extern "C" fn get_interface(_this: *mut c_void, id: *const c_char) -> *const c_v
 #[no_mangle]
 pub unsafe extern "C" fn tn_plugin_entry_1(host: *const tenon::Host) -> *const tenon::Plugin {
     static PLUGIN: tenon::Plugin = tenon::Plugin {
-        size: std::mem::size_of::<tenon::Plugin>() as u32,
-        reserved: 0,
+        size: std::mem::size_of::<tenon::Plugin>() as u64,
         this: std::ptr::null_mut(),
         get: get_interface,
     };

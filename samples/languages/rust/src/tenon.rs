@@ -3,7 +3,7 @@
 //!
 //! Below the tables are safe wrappers: `Value` releases its reference, and a status becomes a `Result`.
 
-use std::ffi::{c_void, CString};
+use std::ffi::c_void;
 use std::os::raw::c_char;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -16,25 +16,22 @@ pub type Binder = *mut c_void;
 
 #[repr(C)]
 pub struct Host {
-    pub size: u32,
-    pub reserved: u32,
+    pub size: u64,
     pub this: *mut c_void,
     pub get: unsafe extern "C" fn(*mut c_void, *const c_char) -> *const c_void,
 }
 
 #[repr(C)]
 pub struct Plugin {
-    pub size: u32,
-    pub reserved: u32,
+    pub size: u64,
     pub this: *mut c_void,
     pub get: extern "C" fn(*mut c_void, *const c_char) -> *const c_void,
 }
 
 #[repr(C)]
 pub struct Component {
-    pub size: u32,
-    pub reserved: u32,
-    pub create: unsafe extern "C" fn(*mut c_void, *const c_char, Raw, Binder, *mut *mut c_void) -> i32,
+    pub size: u64,
+    pub create: unsafe extern "C" fn(*mut c_void, *const c_char, u64, Raw, Binder, *mut *mut c_void) -> i32,
     pub start: unsafe extern "C" fn(*mut c_void, Task, Raw) -> i32,
     pub cancel: Option<unsafe extern "C" fn(*mut c_void, Task)>,
     pub ready: Option<unsafe extern "C" fn(*mut c_void, Task)>,
@@ -43,49 +40,55 @@ pub struct Component {
 
 #[repr(C)]
 struct ValueTable {
-    size: u32,
-    reserved: u32,
+    size: u64,
     retain: Unused,
     release: unsafe extern "C" fn(Raw),
     kind: [Unused; 4], // kind, as_bool, as_int, as_double
     as_text: unsafe extern "C" fn(Raw, *mut u64) -> *const c_char,
     as_bytes: [Unused; 3], // as_bytes, count, at
-    get: unsafe extern "C" fn(Raw, *const c_char) -> Raw,
+    get: unsafe extern "C" fn(Raw, *const c_char, u64) -> Raw,
     entry: [Unused; 4], // entry, equal, make_null, make_bool
-    make_int: unsafe extern "C" fn(i64) -> Raw,
+    make_int: unsafe extern "C" fn(*const Host, i64) -> Raw,
     make_double: Unused,
-    make_text: unsafe extern "C" fn(*const c_char, u64) -> Raw,
-    make_bytes: [Unused; 2], // make_bytes, append
-    set: unsafe extern "C" fn(Raw, *const c_char, Raw) -> Raw,
-    builder: [Unused; 6], // builder, begin, key, add, end, finish
-    from_json: unsafe extern "C" fn(*const c_char, u64, *mut Raw) -> i32,
+    make_text: unsafe extern "C" fn(*const Host, *const c_char, u64, *mut Raw) -> i32,
+    make_bytes: Unused,
+    set: unsafe extern "C" fn(*mut Raw, *const c_char, u64, Raw) -> i32,
+    remove: [Unused; 5],  // remove, append, splice, concat, slice
+    builder: [Unused; 7], // builder, begin, key, add, add_text, end, finish
+    from_json: unsafe extern "C" fn(*const Host, *const c_char, u64, *mut Raw, *mut Raw) -> i32,
     to_json: Unused,
 }
 
 #[repr(C)]
+struct CoreTable {
+    size: u64,
+    log: [Unused; 8], // log, wall_ms, monotonic_ns, alloc, resize, release, post, unpost
+    refuse: unsafe extern "C" fn(*const Host, Raw) -> i32,
+}
+
+#[repr(C)]
 struct TaskTable {
-    size: u32,
-    reserved: u32,
+    size: u64,
     complete: unsafe extern "C" fn(Task, Raw) -> i32,
-    fail: unsafe extern "C" fn(Task, *const c_char, *const c_char, Raw) -> i32,
+    fail: unsafe extern "C" fn(Task, Raw) -> i32,
     interrupt: Unused,
     emit: unsafe extern "C" fn(Task, Raw) -> i32,
     cancelled: [Unused; 2], // cancelled, context
-    read: unsafe extern "C" fn(Task, u32) -> Raw,
+    read: unsafe extern "C" fn(Task, u32, *mut Raw) -> i32,
     write: unsafe extern "C" fn(Task, u32, Raw) -> i32,
-    call: [Unused; 2], // call, call_wait
-    bind_read: unsafe extern "C" fn(Binder, *const c_char, *mut u32) -> i32,
-    bind_write: unsafe extern "C" fn(Binder, *const c_char, *mut u32) -> i32,
+    call: [Unused; 4], // call, cancel_call, resume_call, call_wait
+    bind_read: unsafe extern "C" fn(Binder, *const c_char, u64, *mut u32) -> i32,
+    bind_write: unsafe extern "C" fn(Binder, *const c_char, u64, *mut u32) -> i32,
     bind_call: Unused,
-    refuse: unsafe extern "C" fn(Binder, *const c_char, *const c_char) -> i32,
 }
 
 // The header has the same checks: no padding.
 const _: () = assert!(std::mem::size_of::<Host>() == 8 + 8 * 2);
 const _: () = assert!(std::mem::size_of::<Plugin>() == 8 + 8 * 2);
-const _: () = assert!(std::mem::size_of::<ValueTable>() == 8 + 8 * 29);
+const _: () = assert!(std::mem::size_of::<ValueTable>() == 8 + 8 * 34);
 const _: () = assert!(std::mem::size_of::<Component>() == 8 + 8 * 5);
-const _: () = assert!(std::mem::size_of::<TaskTable>() == 8 + 8 * 14);
+const _: () = assert!(std::mem::size_of::<TaskTable>() == 8 + 8 * 15);
+const _: () = assert!(std::mem::size_of::<CoreTable>() == 8 + 8 * 9);
 
 // The table is constant. The owner of `this` is responsible for the thread safety of its target.
 unsafe impl Sync for Plugin {}
@@ -97,8 +100,10 @@ pub const NO_MEMORY: i32 = -6;
 
 /* ---- The host's tables ---- */
 
+static HOST: AtomicPtr<Host> = AtomicPtr::new(std::ptr::null_mut());
 static VALUES: AtomicPtr<ValueTable> = AtomicPtr::new(std::ptr::null_mut());
 static TASKS: AtomicPtr<TaskTable> = AtomicPtr::new(std::ptr::null_mut());
+static CORE: AtomicPtr<CoreTable> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Looks up the interfaces that this plugin needs; false if the host lacks one.
 ///
@@ -106,9 +111,16 @@ static TASKS: AtomicPtr<TaskTable> = AtomicPtr::new(std::ptr::null_mut());
 /// `host` must be the argument of the entry.
 pub unsafe fn connect(host: *const Host) -> bool {
     let get = |id: &[u8]| ((*host).get)((*host).this, id.as_ptr().cast()) as *mut c_void;
-    VALUES.store(get(b"tenon.value/1\0").cast(), Ordering::Release);
-    TASKS.store(get(b"tenon.task/1\0").cast(), Ordering::Release);
-    !VALUES.load(Ordering::Acquire).is_null() && !TASKS.load(Ordering::Acquire).is_null()
+    let (values, tasks, core) = (get(b"tenon.value/1\0"), get(b"tenon.task/1\0"), get(b"tenon.core/1\0"));
+    HOST.store(host as *mut Host, Ordering::Release);
+    VALUES.store(values.cast(), Ordering::Release);
+    TASKS.store(tasks.cast(), Ordering::Release);
+    CORE.store(core.cast(), Ordering::Release);
+    ![values, tasks, core].iter().any(|table| table.is_null())
+}
+
+fn host() -> *const Host {
+    HOST.load(Ordering::Acquire)
 }
 
 fn values() -> &'static ValueTable {
@@ -117,6 +129,10 @@ fn values() -> &'static ValueTable {
 
 fn tasks() -> &'static TaskTable {
     unsafe { TASKS.load(Ordering::Acquire).as_ref() }.expect("the host calls the entry first")
+}
+
+fn core() -> &'static CoreTable {
+    unsafe { CORE.load(Ordering::Acquire).as_ref() }.expect("the host calls the entry first")
 }
 
 /* ---- Safe wrappers ---- */
@@ -139,16 +155,18 @@ fn must(status: i32) -> Result<()> {
     }
 }
 
-/// A C string for the host, cut at the first NUL. Names and messages contain no NUL.
-fn c_text(text: &str) -> CString {
-    CString::new(text.split('\0').next().unwrap_or_default()).unwrap_or_default()
-}
-
 /// One reference to a value.
 pub struct Value(Raw);
 
 impl Value {
-    fn owned(raw: Raw) -> Result<Value> {
+    pub fn text(text: &str) -> Result<Value> {
+        let mut raw: Raw = std::ptr::null();
+        must(unsafe { (values().make_text)(host(), text.as_ptr().cast(), text.len() as u64, &mut raw) })?;
+        Ok(Value(raw))
+    }
+
+    pub fn int(number: usize) -> Result<Value> {
+        let raw = unsafe { (values().make_int)(host(), number as i64) };
         if raw.is_null() {
             Err(Error::Refused(NO_MEMORY))
         } else {
@@ -156,21 +174,30 @@ impl Value {
         }
     }
 
-    pub fn text(text: &str) -> Result<Value> {
-        Value::owned(unsafe { (values().make_text)(text.as_ptr().cast(), text.len() as u64) })
-    }
-
-    pub fn int(number: usize) -> Result<Value> {
-        Value::owned(unsafe { (values().make_int)(number as i64) })
-    }
-
     /// Returns an object with these members.
     pub fn object<const N: usize>(members: [(&str, Value); N]) -> Result<Value> {
         let mut raw: Raw = std::ptr::null();
-        must(unsafe { (values().from_json)(b"{}".as_ptr().cast(), 2, &mut raw) })?;
-        members.iter().try_fold(Value(raw), |object, (key, value)| {
-            Value::owned(unsafe { (values().set)(object.0, c_text(key).as_ptr(), value.0) })
-        })
+        must(unsafe { (values().from_json)(host(), b"{}".as_ptr().cast(), 2, &mut raw, std::ptr::null_mut()) })?;
+        let mut object = Value(raw);
+        for (key, value) in &members {
+            // An edit consumes the reference to the object and stores one to the result.
+            must(unsafe { (values().set)(&mut object.0, key.as_ptr().cast(), key.len() as u64, value.0) })?;
+        }
+        Ok(object)
+    }
+
+    /// Returns an error object.
+    fn error(code: &str, message: &str) -> Result<Value> {
+        Value::object([("code", Value::text(code)?), ("message", Value::text(message)?)])
+    }
+}
+
+/// Passes an error object to `use_it`; a status.
+fn failing(code: &str, message: &str, use_it: impl FnOnce(Raw) -> i32) -> i32 {
+    match Value::error(code, message) {
+        Ok(error) => use_it(error.0),
+        Err(Error::Refused(status)) => status,
+        Err(Error::Failure(..)) => ERROR,
     }
 }
 
@@ -197,7 +224,7 @@ pub struct Borrowed(pub Raw);
 
 impl Borrowed {
     pub fn member(&self, key: &str) -> Option<&str> {
-        unsafe { text_of((values().get)(self.0, c_text(key).as_ptr())) }
+        unsafe { text_of((values().get)(self.0, key.as_ptr().cast(), key.len() as u64)) }
     }
 }
 
@@ -208,7 +235,9 @@ pub struct Running(pub Task);
 impl Running {
     /// Reads the text of a channel.
     pub fn read(&self, channel: u32) -> Result<String> {
-        let value = Value(unsafe { (tasks().read)(self.0, channel) });
+        let mut raw: Raw = std::ptr::null();
+        must(unsafe { (tasks().read)(self.0, channel, &mut raw) })?;
+        let value = Value(raw);
         let what = "the channel to read must hold a string";
         let text = unsafe { text_of(value.0) }.ok_or_else(|| Error::Failure("TYPE", what.into()))?;
         Ok(text.to_owned())
@@ -227,7 +256,7 @@ impl Running {
     }
 
     pub fn fail(&self, code: &str, message: &str) -> i32 {
-        unsafe { (tasks().fail)(self.0, c_text(code).as_ptr(), c_text(message).as_ptr(), std::ptr::null()) }
+        failing(code, message, |error| unsafe { (tasks().fail)(self.0, error) })
     }
 }
 
@@ -238,17 +267,18 @@ pub struct Names(pub Binder);
 impl Names {
     pub fn read(&self, channel: &str) -> Result<u32> {
         let mut index = 0;
-        must(unsafe { (tasks().bind_read)(self.0, c_text(channel).as_ptr(), &mut index) })?;
+        must(unsafe { (tasks().bind_read)(self.0, channel.as_ptr().cast(), channel.len() as u64, &mut index) })?;
         Ok(index)
     }
 
     pub fn write(&self, channel: &str) -> Result<u32> {
         let mut index = 0;
-        must(unsafe { (tasks().bind_write)(self.0, c_text(channel).as_ptr(), &mut index) })?;
+        must(unsafe { (tasks().bind_write)(self.0, channel.as_ptr().cast(), channel.len() as u64, &mut index) })?;
         Ok(index)
     }
+}
 
-    pub fn refuse(&self, code: &str, message: &str) -> i32 {
-        unsafe { (tasks().refuse)(self.0, c_text(code).as_ptr(), c_text(message).as_ptr()) }
-    }
+/// Reports why `create` fails.
+pub fn refuse(code: &str, message: &str) -> i32 {
+    failing(code, message, |error| unsafe { (core().refuse)(host(), error) })
 }

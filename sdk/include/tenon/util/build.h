@@ -53,7 +53,7 @@ static inline bool tn_build_skip(struct tn_build_state *state, char c) {
 }
 
 static inline void tn_build_key(struct tn_build_state *state) {
-    if (state->key != NULL) tn.value->key(state->builder, state->key);
+    if (state->key != NULL) tn.value->key(state->builder, state->key, TN_Z);
     state->key = NULL;
 }
 
@@ -71,7 +71,7 @@ static inline void tn_build_add(struct tn_build_state *state, tn_value value) {
 static inline void tn_build_add_optional(struct tn_build_state *state, tn_value value, bool present) {
     bool null_allowed = tn_build_skip(state, '?'), may_be_absent = !null_allowed && tn_build_skip(state, '*');
     if (present || !may_be_absent)
-        tn_build_add(state, present || !null_allowed ? value : tn.value->make_null());
+        tn_build_add(state, present || !null_allowed ? value : tn_null());
     else
         state->key = NULL;
 }
@@ -109,7 +109,7 @@ static inline tn_value tn_build_va(const char *format, va_list arguments) {
     tn_value value;
     uint32_t roots = 0;
     memset(&state, 0, sizeof(state));
-    state.builder = tn.value->builder();
+    state.builder = tn_builder_new();
     state.at = format;
     if (state.builder == NULL) return NULL;
     while (!state.malformed && *state.at != '\0') {
@@ -138,13 +138,13 @@ static inline tn_value tn_build_va(const char *format, va_list arguments) {
         case 's':
             text = va_arg(arguments, const char *);
             length = tn_build_skip(&state, '#') ? va_arg(arguments, uint64_t) : text != NULL ? strlen(text) : 0;
-            tn_build_add_optional(&state, text != NULL ? tn.value->make_text(text, length) : NULL, text != NULL);
+            tn_build_add_optional(&state, text != NULL ? tn_text_n(text, length) : NULL, text != NULL);
             break;
-        case 'i': tn_build_add(&state, tn.value->make_int(va_arg(arguments, int))); break;
-        case 'I': tn_build_add(&state, tn.value->make_int(va_arg(arguments, int64_t))); break;
-        case 'f': tn_build_add(&state, tn.value->make_double(va_arg(arguments, double))); break;
-        case 'b': tn_build_add(&state, tn.value->make_bool(va_arg(arguments, int) != 0)); break;
-        case 'n': tn_build_add(&state, tn.value->make_null()); break;
+        case 'i': tn_build_add(&state, tn_int(va_arg(arguments, int))); break;
+        case 'I': tn_build_add(&state, tn_int(va_arg(arguments, int64_t))); break;
+        case 'f': tn_build_add(&state, tn_num(va_arg(arguments, double))); break;
+        case 'b': tn_build_add(&state, tn_bool(va_arg(arguments, int) != 0)); break;
+        case 'n': tn_build_add(&state, tn_null()); break;
         case 'v':
             value = va_arg(arguments, tn_value);
             tn_build_add_optional(&state, tn.value->retain(value), value != NULL);
@@ -156,7 +156,7 @@ static inline tn_value tn_build_va(const char *format, va_list arguments) {
         default: state.malformed = true; break;
         }
     }
-    value = tn.value->finish(state.builder);
+    value = tn_finish(state.builder);
     if (!state.malformed && !state.failed && state.depth == 0 && roots == 1) return value;
     tn.value->release(value);
     return NULL;
@@ -173,26 +173,43 @@ static inline tn_value tn_build(const char *format, ...) {
 
 /* ---- One member, one item -------------------------------------------------------------------------------------- */
 
-/* A copy of `object` with the member set: a new reference. Takes both references. NULL if either is NULL. */
-static inline tn_value tn_set_take(tn_value object, const char *key, tn_value value) {
-    tn_value made = object != NULL && value != NULL ? tn.value->set(object, key, value) : NULL;
-    tn.value->release(object);
+/* The member that has the string `key` as its name: borrowed; NULL if absent. The name may contain U+0000. */
+static inline tn_value tn_get_key(tn_value object, tn_value key) {
+    uint64_t length = 0;
+    const char *name = tn.value->as_text(key, &length);
+    return tn.value->get(object, name, length);
+}
+
+/* Adds a member that has the string `key` as its name, for example one that value_1.entry returns. */
+static inline void tn_put_key(tn_builder *builder, tn_value key, tn_value value) {
+    uint64_t length = 0;
+    const char *name = tn.value->as_text(key, &length);
+    tn.value->key(builder, name, length);
+    tn.value->add(builder, value);
+}
+static inline void tn_put_key_take(tn_builder *builder, tn_value key, tn_value value) {
+    tn_put_key(builder, key, value);
     tn.value->release(value);
-    return made;
+}
+
+/* `object` with the member set: a new reference. Takes both references. NULL if either is NULL. */
+static inline tn_value tn_set_take(tn_value object, const char *key, tn_value value) {
+    int32_t status = tn.value->set(&object, key, TN_Z, value);
+    tn.value->release(value);
+    if (status == TN_OK) return object;
+    tn.value->release(object);
+    return NULL;
 }
 
 /* Appends `item` to *list, where NULL is the empty list. Takes the item; NULL appends nothing. On failure *list stays.
  */
 static inline int32_t tn_append_take(tn_value *list, tn_value item) {
-    tn_value before, longer;
+    int32_t status = TN_NO_MEMORY;
     if (item == NULL) return TN_INVALID;
-    before = *list != NULL ? *list : tn_build("[]");
-    longer = before != NULL ? tn.value->append(before, item) : NULL;
+    if (*list == NULL) *list = tn_build("[]");
+    if (*list != NULL) status = tn.value->append(list, item);
     tn.value->release(item);
-    if (longer == NULL) longer = tn.value->retain(before);
-    tn.value->release(before);
-    *list = longer;
-    return longer != before ? TN_OK : TN_NO_MEMORY;
+    return status;
 }
 
 #ifdef __cplusplus

@@ -10,7 +10,6 @@
 #ifndef TENON_UTIL_MERGE_PATCH_H
 #define TENON_UTIL_MERGE_PATCH_H
 
-#include <string.h>
 #include <tenon/easy.h>
 
 #ifdef __cplusplus
@@ -19,15 +18,10 @@ extern "C" {
 
 #define TN_MERGE_PATCH_DEPTH 200 /* objects in one another, of a patch */
 
-static inline int32_t tn_merge_patch_name(tn_value key, const char **name) {
-    uint64_t length = 0;
-    *name = tn.value->as_text(key, &length);
-    return *name != NULL && memchr(*name, '\0', length) == NULL ? TN_OK : TN_INVALID;
-}
-
 static inline int32_t tn_merge_patch_into(tn_builder *builder, tn_value target, tn_value patch, int32_t depth) {
     tn_value key = NULL, value = NULL, change;
     const char *name;
+    uint64_t length;
     int32_t status = depth < TN_MERGE_PATCH_DEPTH ? TN_OK : TN_LIMIT;
     if (tn.value->kind(patch) != TN_OBJECT) {
         tn.value->add(builder, patch);
@@ -35,19 +29,19 @@ static inline int32_t tn_merge_patch_into(tn_builder *builder, tn_value target, 
     }
     tn.value->begin(builder, TN_OBJECT);
     for (uint64_t i = 0; status == TN_OK && tn.value->entry(target, i, &key, &value) == TN_OK; i++) {
-        status = tn_merge_patch_name(key, &name);
-        change = status == TN_OK ? tn.value->get(patch, name) : NULL;
-        if (status != TN_OK || tn.value->kind(change) == TN_NULL) continue;
-        tn.value->key(builder, name);
+        name = tn.value->as_text(key, &length);
+        change = tn.value->get(patch, name, length);
+        if (tn.value->kind(change) == TN_NULL) continue;
+        tn.value->key(builder, name, length);
         if (change != NULL)
             status = tn_merge_patch_into(builder, value, change, depth + 1);
         else
             tn.value->add(builder, value);
     }
     for (uint64_t i = 0; status == TN_OK && tn.value->entry(patch, i, &key, &value) == TN_OK; i++) {
-        status = tn_merge_patch_name(key, &name);
-        if (status != TN_OK || tn.value->kind(value) == TN_NULL || tn.value->get(target, name) != NULL) continue;
-        tn.value->key(builder, name);
+        name = tn.value->as_text(key, &length);
+        if (tn.value->kind(value) == TN_NULL || tn.value->get(target, name, length) != NULL) continue;
+        tn.value->key(builder, name, length);
         status = tn_merge_patch_into(builder, NULL, value, depth + 1);
     }
     tn.value->end(builder);
@@ -56,16 +50,15 @@ static inline int32_t tn_merge_patch_into(tn_builder *builder, tn_value target, 
 
 /*
  * Stores in *out what `patch` makes of `target`, which may be NULL (no value yet): a new reference. On failure *out is
- * untouched: TN_INVALID if `patch` is NULL or a member that would be merged has a NUL in its name, TN_LIMIT if the
- * patch is too deep, TN_NO_MEMORY.
+ * untouched: TN_INVALID if `patch` is NULL, TN_LIMIT if the patch is too deep, TN_NO_MEMORY.
  */
 static inline int32_t tn_merge_patch(tn_value target, tn_value patch, tn_value *out) {
-    tn_builder *builder = patch != NULL ? tn.value->builder() : NULL;
+    tn_builder *builder = patch != NULL ? tn_builder_new() : NULL;
     int32_t status;
     tn_value merged;
     if (builder == NULL) return patch == NULL ? TN_INVALID : TN_NO_MEMORY;
     status = tn_merge_patch_into(builder, target, patch, 0);
-    merged = tn.value->finish(builder);
+    merged = tn_finish(builder);
     if (status == TN_OK && merged == NULL) status = TN_NO_MEMORY;
     if (status == TN_OK)
         *out = merged;

@@ -180,7 +180,7 @@ static inline const char *tn_text_chars(const struct tn_text_buffer *buffer) {
 /* Appends the text of a string, or the JSON of any other value. NULL, no value, appends nothing. */
 static inline int32_t tn_text_append_value(struct tn_text_buffer *buffer, tn_value value) {
     uint64_t length = 0;
-    tn_value json = value == NULL || tn.value->kind(value) == TN_STRING ? NULL : tn.value->to_json(value);
+    tn_value json = value == NULL || tn.value->kind(value) == TN_STRING ? NULL : tn_to_json(value);
     const char *chars = tn.value->as_text(json != NULL ? json : value, &length);
     if (chars != NULL)
         (void)tn_text_append_n(buffer, chars, length);
@@ -193,7 +193,7 @@ static inline int32_t tn_text_append_value(struct tn_text_buffer *buffer, tn_val
 /* The text as a string: a new reference. NULL if the status is not TN_OK or the bytes are not UTF-8. Frees the bytes.
  */
 static inline tn_value tn_text_finish(struct tn_text_buffer *buffer) {
-    tn_value made = buffer->status != TN_OK ? NULL : tn.value->make_text(tn_text_chars(buffer), buffer->length);
+    tn_value made = buffer->status != TN_OK ? NULL : tn_text_n(tn_text_chars(buffer), buffer->length);
     tn_text_free(buffer);
     return made;
 }

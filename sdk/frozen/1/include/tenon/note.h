@@ -1,13 +1,16 @@
 /*
  * tenon/note.h - pieces of a plugin's manifest, as ELF notes that are read without running any of its code.
  *
- * A plugin's manifest is the merge of all notes of owner "Tenon", type 1, in its shared object. Each holds one JSON
+ * A plugin's manifest is the merge of all notes of owner "Tenon", type 1, in its shared object. Each contains one JSON
  * object, {"plugin": {...}} or {"component": {...}}; components are merged by kind and id, so one may be described in
- * several notes. tenon/easy.h makes the notes of what it declares; this is for the rest, and for plugins without it:
+ * several notes. tenon/easy.h makes the notes for what it declares. Use this macro for other members, and without
+ * tenon/easy.h:
  *
  *     TN_NOTE("{\"plugin\": {\"licence\": \"MIT\", \"homepage\": \"https://acme.example/calc\"}}")
  *
- * Usable at file scope, once a line, in C99 and C++11.
+ * At file scope, one for each line, in C99 and C++11. Between U+0001 and U+0002 a note may contain a string as it is,
+ * without quotes and escapes: TN_NOTE_RAW makes one of a literal, which may have any escapes and may be several joined
+ * literals or macros, but no U+0000 to U+0002.
  */
 #ifndef TENON_NOTE_H
 #define TENON_NOTE_H
@@ -17,6 +20,10 @@
 #define TN_NOTE_OWNER   "Tenon"
 #define TN_NOTE_TYPE    1
 #define TN_NOTE_SECTION ".note.tenon"
+
+#define TN_NOTE_RAW_BEGIN    "\001"
+#define TN_NOTE_RAW_END      "\002"
+#define TN_NOTE_RAW(literal) TN_NOTE_RAW_BEGIN literal TN_NOTE_RAW_END
 
 /* Address sanitizers pad the variables they guard, which would tear the section apart. */
 #if defined(__clang__)
