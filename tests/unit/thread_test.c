@@ -13,7 +13,11 @@
 #include "host/data/thread/thread_delta.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_log.h"
+#include "host/data/thread/thread_owner.h"
 #include "tests/unit/corpus.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static tn_value json(const char *text) {
     tn_value value = NULL;
@@ -347,6 +351,62 @@ static void test_no_store(void **state) {
     host_free(host);
 }
 
+/* A writer is seen by others as long as it lives, also by one that has another store with the same file. */
+static void test_owner(void **state) {
+    (void)state;
+    char path[] = "/tmp/thread_test-XXXXXX", locks[64];
+    int file = mkstemp(path); /* the store's file, which a store in memory does not write */
+    assert_true(file >= 0);
+    close(file);
+    struct error error = ERROR_INIT;
+    struct host *host = open_host();
+    tn_value options = value_set_take(json("{\"use\":\"memory\"}"), "path", value_text(path));
+    struct store_from from = {host_loop(host), host_registry(host), host_config(host)};
+    struct store *store = store_open(&from, options, &error), *other = store_open(&from, options, &error);
+    tn_value loaded = json("{\"record\":{\"fence\":5,\"status\":\"running\"},\"version\":3}");
+    struct thread_log *log = thread_log_new(store, "owned", loaded);
+    struct thread_log *rival = thread_log_new(other, "owned", loaded);
+    assert_true(thread_log_own(log, false)); /* it will have the fence 6 */
+    assert_true(thread_owner_lives(other, "owned", 6));
+    assert_false(thread_owner_lives(other, "owned", 5));
+    assert_false(thread_owner_lives(other, "another", 6));
+    assert_false(thread_log_own(rival, false));
+    assert_true(thread_log_own(rival, true)); /* with the fence 7 */
+    assert_true(thread_owner_lives(store, "owned", 7));
+    thread_log_free(log);
+    assert_false(thread_owner_lives(other, "owned", 6));
+    thread_log_free(rival);
+    assert_false(thread_owner_lives(other, "owned", 7));
+    /* Without a file, no writer is found, and none is refused. */
+    snprintf(locks, sizeof locks, "%s-owners", path);
+    assert_int_equal(unlink(locks), 0);
+    assert_int_equal(unlink(path), 0);
+    log = thread_log_new(store, "owned", loaded);
+    assert_true(thread_log_own(log, false));
+    assert_false(thread_owner_lives(other, "owned", 6));
+    thread_log_free(log);
+    store_close(store);
+    store_close(other);
+    value_unref(loaded);
+    value_unref(options);
+    host_free(host);
+}
+
+static void test_owner_text(void **state) {
+    (void)state;
+    char text[THREAD_OWNER_TEXT], expected[THREAD_OWNER_TEXT];
+    tn_value own = thread_owner_describe(), far = json("{\"pid\":7,\"host\":\"no such host\"}");
+    snprintf(expected, sizeof expected, "process %d", (int)getpid());
+    thread_owner_text(own, text);
+    assert_string_equal(text, expected);
+    thread_owner_text(far, text);
+    assert_string_equal(text, "process 7 on no such host");
+    thread_owner_text(NULL, text);
+    assert_string_equal(text, "another process");
+    value_unref(own);
+    value_unref(far);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_changes),
                                        cmocka_unit_test(test_once),
@@ -356,6 +416,8 @@ int main(void) {
                                        cmocka_unit_test(test_fence),
                                        cmocka_unit_test(test_takes_over_what_it_read),
                                        cmocka_unit_test(test_created_again),
+                                       cmocka_unit_test(test_owner),
+                                       cmocka_unit_test(test_owner_text),
                                        cmocka_unit_test(test_no_store)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
