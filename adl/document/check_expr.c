@@ -355,6 +355,27 @@ static size_t add_given(struct expr_variable *variables, tn_value given) {
     return count;
 }
 
+/* `{{name}}` is a text in braces. Where the name is that of a channel, the value is meant. */
+static void check_literal_braces(const struct mistakes *mistakes) {
+    const struct expr_place *place = mistakes->place;
+    struct reader *reader = mistakes->reader;
+    bool shown = source_view(place->source) == SOURCE_SHOWN;
+    struct hint_braces braces = {0};
+    while (hint_next_braces(place->text, place->length, &braces)) {
+        const char *inside = place->text + braces.from;
+        size_t skip = strncmp(inside, "state.", 6) == 0 ? 6 : 0, length = strcspn(inside + skip, ". }");
+        if (document_find_field(reader->document, inside + skip, length) < 0) continue;
+        char where[256];
+        struct span span = mistake_span(mistakes, (struct span){(uint32_t)braces.start, (uint32_t)braces.end});
+        int all = (int)(braces.end - braces.start), name = (int)(braces.to - braces.from);
+        struct diagnostic *it =
+            diagnostics_add(reader->found, ADL_W113, place->source, span, "%s: `%.*s` is a text in braces",
+                            describe_expr_place(reader, place, where), shown ? all : 8,
+                            shown ? place->text + braces.start : "{{name}}");
+        diagnostic_suggest(it, "write `{%.*s}` for the value", shown ? name : 4, shown ? inside : "name");
+    }
+}
+
 void check_config_template(struct reader *reader, uint32_t node, const struct expr_place *place) {
     if (!memchr(place->text, '{', place->length) && !memchr(place->text, '}', place->length)) return;
     struct mistakes mistakes = {.reader = reader, .place = place, .in = IN_TEMPLATE};
@@ -371,6 +392,7 @@ void check_config_template(struct reader *reader, uint32_t node, const struct ex
     report_rest(&mistakes, status, &error);
     error_finish(&error);
     if (status != TN_OK) return;
+    check_literal_braces(&mistakes);
     for (size_t i = 0; i < template_hole_count(template); i++) {
         const struct template_hole *hole = template_hole_at(template, i);
         if (reader->document->local_count) check_locals(&mistakes, node, hole->expr, hole->start);

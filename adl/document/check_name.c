@@ -75,6 +75,9 @@ bool check_provider(struct reader *reader, const char *text, size_t length, stru
     struct span name = inside_quotes(reader->source, span);
     if (name.end - name.start == length) name.end = name.start + (uint32_t)provider;
     suggest_nearest(reader, it, name, &nearest);
+    if (!it->suggestion && provider == length && memchr(text, '-', length))
+        diagnostic_suggest(it, "write the provider before the name of the model, as in `openai:%.*s`", (int)length,
+                           text);
     if (!it->suggestion)
         diagnostic_suggest(it, "`tenon model list` lists the providers; the operator can bind the role to "
                                "another one");

@@ -76,6 +76,26 @@ const char *hint_inside_braces(const char *text, size_t *length) {
     return NULL;
 }
 
+static bool is_name_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+}
+
+bool hint_next_braces(const char *text, size_t length, struct hint_braces *braces) {
+    for (size_t at = braces->end; at + 1 < length; at++) {
+        if (text[at] != '{' || text[at + 1] != '{') continue;
+        size_t from = at + 2, to, end;
+        while (from < length && text[from] == ' ') from++;
+        for (to = from; to < length && is_name_character(text[to]);) to++;
+        for (end = to; end < length && text[end] == ' ';) end++;
+        if (to > from && end + 1 < length && text[end] == '}' && text[end + 1] == '}') {
+            *braces = (struct hint_braces){at, end + 2, from, to};
+            return true;
+        }
+        at++;
+    }
+    return false;
+}
+
 bool hint_is_default(const char *text, size_t length) {
     static const char *const words[] = {"default", "else", "otherwise", "always", "*", "_"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

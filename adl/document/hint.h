@@ -18,6 +18,13 @@ enum hint_text hint_text_form(const char *text, size_t length,
                               bool (*known)(void *self, const char *name, size_t length), void *self);
 /* The expression inside `${{ x }}`, `{{ x }}` or `${x}`, and its length; NULL if the text has no such braces. */
 const char *hint_inside_braces(const char *text, size_t *length);
+/* A name between `{{` and `}}`, which is a literal text in a template. All zero before the first one. */
+struct hint_braces {
+    size_t start, end; /* with the braces */
+    size_t from, to;   /* the name: letters, digits, `_` and `.` */
+};
+/* Moves to the next one; false after the last. */
+bool hint_next_braces(const char *text, size_t length, struct hint_braces *braces);
 /* True for words that mean `default` in a condition: `else`, `otherwise`, `*`. */
 bool hint_is_default(const char *text, size_t length);
 /* The quote in which the text can be written without escapes: `"` or `'`; 0 if there is none. */

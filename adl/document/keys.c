@@ -6,6 +6,7 @@
 #include "adl/document/keys.h"
 #include "adl/document/duration.h"
 #include "adl/document/reader.h"
+#include "adl/document/synonyms.h"
 #include "adl/value/buffer.h"
 #include <stdio.h>
 #include <string.h>
@@ -149,7 +150,11 @@ static bool is_word(struct reader *reader, const struct document_key *key, const
     bool version = key->key == KEY_VERSION;
     struct diagnostic *it = report(reader, version ? ADL_E026 : ADL_E023, node->span, "`%s` is `%.*s`; expected %s",
                                    key->name, length > 80 ? 80 : (int)length, text, buffer_cstr(&all));
+    const char *help = NULL;
+    const char *meant = nearest_result(&nearest) ? NULL : word_synonym(key->key, text, length, &help);
+    if (meant) nearest = (struct nearest){.best = meant, .best_length = strlen(meant)};
     suggest_nearest(reader, it, node->span, &nearest);
+    if (help) diagnostic_suggest(it, "%s", help);
     if (version && !it->fix) diagnostic_set_fix(it, node->span, "\"1.0\"", 5, "write \"1.0\"");
     buffer_finish(&all);
     return false;
@@ -244,6 +249,11 @@ static void report_unknown(struct reader *reader, const struct document_mapping 
     for (uint32_t i = 0; i < mapping->key_count; i++)
         if (!slots->items[mapping->keys[i].key])
             nearest_add_candidate(&nearest, mapping->keys[i].name, strlen(mapping->keys[i].name));
+    for (uint32_t i = 0; !nearest_result(&nearest) && i < mapping->key_count; i++) {
+        const struct document_key *key = &mapping->keys[i];
+        if (!slots->items[key->key] && key_has_synonym(key->key, text, length))
+            nearest = (struct nearest){.best = key->name, .best_length = strlen(key->name)};
+    }
     struct diagnostic *it = report(reader, ADL_E021, item->key_span, "`%.*s` is not a key of %s",
                                    length > 80 ? 80 : (int)length, text, mapping->name);
     if (nearest_result(&nearest)) {
@@ -268,7 +278,7 @@ bool key_mistyped(const struct document_key *key, const struct tree_node *node) 
         struct nearest nearest;
         nearest_init(&nearest, text, length);
         nearest_add_candidate(&nearest, key->name, strlen(key->name));
-        if (nearest_result(&nearest)) return true;
+        if (nearest_result(&nearest) || key_has_synonym(key->key, text, length)) return true;
     }
     return false;
 }
