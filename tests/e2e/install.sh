@@ -30,7 +30,7 @@ needed() { objdump -p "$1" | sed -n 's/^ *NEEDED *//p' | grep -vE '^(libasan|lib
 [ -n "$SANITIZE" ] || for file in bin/tenon "$libdir/libtenon.so"; do
     for library in $(needed "$prefix/$file"); do
         case $library in
-        libseccomp.so.*) [ "$file" = bin/tenon ] || fails "$file needs $library, which only the program may" ;;
+        libseccomp.so.* | libedit.so.*) [ "$file" = bin/tenon ] || fails "$file needs $library, which only the program may" ;;
         libc.so.* | libm.so.* | libuv.so.* | libyaml-0.so.* | libpcre2-8.so.* | libsodium.so.* | libdl.so.* | libpthread.so.* | ld-linux*) ;;
         *) fails "$file needs $library" ;;
         esac
