@@ -1,9 +1,8 @@
 /*
- * command_check.c - `tenon check`, `tenon fmt` and `tenon schema`: commands for documents that run nothing.
+ * command_check.c - `tenon check` and `tenon fmt`: commands for documents that run nothing.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
-#include "adl/document/graph_schema.h"
 #include "adl/format/format.h"
 #include "adl/source/source.h"
 #include "adl/value/json.h"
@@ -198,14 +197,4 @@ int command_fmt(const struct arguments *arguments) {
     if (diagnostics_count(found)) command_print_diagnostics(arguments, found, false);
     diagnostics_free(found);
     return code;
-}
-
-int command_schema(const struct arguments *arguments) {
-    struct host *host = command_host(arguments);
-    if (!host) return COMMAND_PLUGIN_PROBLEM;
-    tn_value schema = document_json_schema(host_catalog(host));
-    command_put_json(stdout, schema, JSON_INDENTED);
-    value_unref(schema);
-    host_free(host);
-    return COMMAND_OK;
 }

@@ -21,6 +21,8 @@ void reference_config(void);
 
 /* "commands|diagnostics|…": the operands of `tenon reference` that are not codes. */
 const char *reference_topics(void);
+/* "list|adl|…": the operands of `tenon schema`. */
+const char *schema_names(void);
 
 /* The manual page tenon(1). */
 void manual_print(void);

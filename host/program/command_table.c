@@ -476,8 +476,11 @@ const struct command commands[] = {
      "Keeps comments and blank lines. Formatting a formatted file changes nothing. `-` formats standard input.",
      "$ tenon fmt triage.yaml\n", .options = fmt_options, .operands_min = 1, .operands_max = NO_MAXIMUM,
      .run = command_fmt},
-    {"schema", "", "print a JSON Schema of ADL, including the installed plugins",
-     "YAML editors use it to complete and document fields.", "$ tenon schema > adl.schema.json\n",
+    {"schema", "[SCHEMA]", "print a JSON Schema: of documents, of manifests, or of the payloads of plugins",
+     "Without SCHEMA, or with `adl`, it is the schema of ADL, including the installed plugins: YAML editors use it to\n"
+     "complete and document fields. `list` lists the others: the manifest, and what nodes, models, tools, runners and\n"
+     "reducers receive, return and emit, messages, the context of a task, errors, and the events of a run.",
+     "$ tenon schema > adl.schema.json\n$ tenon schema model > model.schema.json\n", .operands_max = 1,
      .run = command_schema},
     {"eval", "[EXPR]", "evaluate an expression",
      "The language is CEL. `state` and `input` are the value of --input. With --lines, the operand is a file of\n"

@@ -37,6 +37,7 @@ struct offer offer_of_operand(const struct command *command) {
     if (!*command->operands) return (struct offer){VALUE_NONE, NULL};
     const char *name = command->operands + (*command->operands == '[');
     if (strncmp(name, "TOPIC", strlen("TOPIC")) == 0) return (struct offer){VALUE_ONE, reference_topics()};
+    if (strncmp(name, "SCHEMA", strlen("SCHEMA")) == 0) return (struct offer){VALUE_ONE, schema_names()};
     return offer_of_name(name);
 }
 

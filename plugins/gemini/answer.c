@@ -147,18 +147,28 @@ static void gemini_on_function_call(struct model_call *call, tn_value function, 
 
 /* ---- Parts ---- */
 
-static const char *gemini_part_type(const char *media_type) {
+/* A part of type `audio` has data, so audio at an address is a file. */
+static const char *gemini_part_type(const char *media_type, bool has_data) {
     if (strncmp(media_type, "image/", 6) == 0) return "image";
-    return strncmp(media_type, "audio/", 6) == 0 ? "audio" : "file";
+    return has_data && strncmp(media_type, "audio/", 6) == 0 ? "audio" : "file";
+}
+
+static tn_value gemini_text_member(tn_value object, const char *key) {
+    tn_value member = tn_get(object, key);
+    return tn.value->kind(member) == TN_STRING ? member : NULL;
 }
 
 /* Reads inlineData {mimeType, data} or fileData {mimeType, fileUri}. */
 static void gemini_on_media(struct model_call *call, tn_value media, tn_value signature) {
     const char *type = tn_get_text(media, "mimeType", "application/octet-stream");
-    tn_value data = tn_get(media, "data"), uri = tn_get(media, "fileUri");
+    tn_value data = gemini_text_member(media, "data"), uri = gemini_text_member(media, "fileUri");
+    if (data == NULL && uri == NULL) {
+        model_fail_response(call, "a file part without `data` and without `fileUri`");
+        return;
+    }
     tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
-    tn_put_text(out, "type", gemini_part_type(type));
+    tn_put_text(out, "type", gemini_part_type(type, data != NULL));
     tn_put_text(out, "media_type", type);
     tn_put(out, data != NULL ? "data" : "url", data != NULL ? data : uri);
     if (signature != NULL) {
@@ -170,10 +180,7 @@ static void gemini_on_media(struct model_call *call, tn_value media, tn_value si
     }
     tn.value->end(out);
     tn_value part = tn_finish(out);
-    if (part == NULL)
-        model_fail_response(call, "a file part without `data` and without `fileUri`");
-    else
-        model_add_part(call, part);
+    model_add_part(call, part);
     tn_release(part);
 }
 

@@ -1,5 +1,6 @@
 # The nodes of plugins/agents: samples/agent with an approval by another process, isolated nodes, drawings of the graphs
 # inside nodes, and other models for the same document.
+check_mode=1
 agents=$BINARY/lib/tenon/plugins/agents.so
 [ -e "$agents" ] || skips "built without agents"
 sample=$SOURCE/samples/agent

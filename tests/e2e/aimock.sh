@@ -1,6 +1,7 @@
 # The same document against a third-party server: @copilotkit/aimock, from npm, implements both interfaces of OpenAI, and
 # those of Anthropic and Gemini. It is lenient and sometimes wrong, so it does not replace the recordings of
 # tests/providers; it shows that the providers work with a server that this project has not written.
+check_mode=1
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
 [ "${TENON_NPM:-}" != off ] || skips "TENON_NPM=off"
 command -v node >/dev/null && command -v npm >/dev/null || skips "node and npm are not installed"

@@ -1,5 +1,6 @@
 # The provider `anthropic` over a connection: a complete answer, tool calls, each way in which a stream can break, a retry
 # after 429, and the API key, which must not be shown.
+check_mode=1
 command -v python3 >/dev/null || skips "python3 is not installed"
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
 

@@ -1,4 +1,5 @@
 # Tools from descriptions (plugins/define): documents, commands, HTTP requests and other tools; mistakes in descriptions.
+check_mode=1
 [ -e "$BINARY/lib/tenon/plugins/agents.so" ] || skips "built without the agents"
 call() { run tenon tool call "$@"; } # TOOL JSON
 

@@ -1,4 +1,5 @@
 # document.check and document.run (plugins/document): a model writes a document and runs it.
+check_mode=1
 [ -e "$BINARY/lib/tenon/plugins/document.so" ] || skips "built without tenon.document"
 python() { command -v python3 >/dev/null || skips "python3 is not installed"; python3 "$@"; }
 

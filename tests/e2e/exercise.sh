@@ -64,6 +64,12 @@ expect_code 4
 expect_in err 'error[MANIFEST_INVALID]: manifest: component `test.defect` (node): `examples.0.config.what`: found the number 7'
 expect_finding REFUSED_EXAMPLE 4 "error[EXAMPLE_REFUSED]" 'create refuses the configuration of example `one`'
 expect_finding WRONG_EXAMPLE 4 "error[EXAMPLE_FAILED]" 'example `one` documents the output {"writes":{"out":4}}'
+expect_finding WRONG_SHAPE 4 "error[SHAPE]" 'node `test.defect` completes with an invalid output: at `/wrote`'
+build BAD_SHAPE_EXAMPLE
+checks BAD_SHAPE_EXAMPLE.so
+expect_code 4
+expect_in err 'error[SHAPE]: '
+expect_in err 'component `test.defect` (node): `examples.0.output` is not valid: at `/write`: '
 expect_finding ENDS_TWICE 4 "error[CONTRACT]" 'ends a task with complete that has already ended'
 
 # A component with the effect `random` may return different outputs; it is run nevertheless.

@@ -1,5 +1,6 @@
 # The provider `gemini` over a connection: a complete answer, tool calls, each way in which a stream can break, quotas,
 # keys, and Vertex with every kind of credentials, also in a separate process.
+check_mode=1
 command -v python3 >/dev/null || skips "python3 is not installed"
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
 [ -e "$BINARY/lib/tenon/plugins/gemini.so" ] || skips "built without the Gemini provider"

@@ -15,10 +15,10 @@ edges:
   - {from: wrong, to: END}
 YAML
 }
-wrong() { # WHAT FINDING
+wrong() { # WHAT FINDING [EXIT_CODE]
     document "$1"
     run tenon run wrong.yaml --plugins wrongs.so --check-plugins
-    expect_code 4
+    expect_code "${3:-4}"
     expect_in err "check: plugin \`test.wrongs\` $2"
     [ "$(grep -c 'check:' "$work/err")" = 1 ] || fails "expected one finding"
 }
@@ -31,6 +31,32 @@ wrong thread "calls read from the wrong thread"
 wrong hold "blocks the loop in start"
 wrong leak "has not released 2 values that it has taken"
 wrong late "passes count a value that was lent for a call that has ended"
+
+# Outputs, chunks and errors have the shapes of sdk/schema/component/1.
+shape="violates the shape of a payload: node \`test.wrong\`"
+wrong output "$shape completes with an invalid output: at \`/goto\`: found the number 7, expected a string or an array; see \`tenon schema node\`" 1 # as every node that names no node
+wrong chunk "$shape emits an invalid chunk: at \`/messages/content\`: found the number 7, expected a string"
+wrong error "$shape fails with an invalid error: at \`/code\`: " 1
+wrong no_error "$shape fails with an invalid error: no value is the same as null: found null, expected an object; see \`tenon schema error\`" 1
+
+wrong_model() { # MODEL FINDING
+    cat >model.yaml <<YAML
+version: "1.0"
+agent: {name: wrong}
+models: {default: {provider: test.wrong_model, model: $1}}
+channels: [{name: messages, type: reduce, reducer: messages}]
+nodes: [{id: ask, type: llm}]
+edges: [{from: START, to: ask}, {from: ask, to: END}]
+YAML
+    run tenon run model.yaml --input '{"messages": "hello"}' --stream all --plugins wrongs.so --check-plugins
+    expect_code "${3:-4}"
+    [ -z "$2" ] || expect_in err "check: plugin \`test.wrongs\` violates the shape of a payload: model \`test.wrong_model\` $2"
+    [ "$(grep -c 'check:' "$work/err")" = "${4:-1}" ] || fails "expected ${4:-1} findings"
+}
+wrong_model nothing "" 0 0
+wrong_model delta "emits an invalid chunk: none of the 6 alternatives"
+wrong_model role "completes with an invalid output: at \`/message\`: missing property \`type\`"
+wrong_model reason "completes with an invalid output: at \`/finish_reason\`: "
 
 # Without check mode there are no findings.
 document leak

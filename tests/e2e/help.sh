@@ -78,7 +78,7 @@ mistaken "run x.yaml -qx" 'unknown option `-x`'
 mistaken run "expected FILE"
 mistaken check "expected FILE"
 mistaken "run a b" 'too many operands: unexpected `b`'
-mistaken "schema x" 'too many operands: unexpected `x`'
+mistaken "schema node x" 'too many operands: unexpected `x`'
 mistaken "$(printf 'a%.0s' {1..5000})" "unknown command"
 run tenon ''
 expect_code 2 && once "unknown command"

@@ -1,4 +1,5 @@
 # The provider `openai` over a connection: the API key, which must not be shown; retries; structured answers.
+check_mode=1
 command -v python3 >/dev/null || skips "python3 is not installed"
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
 

@@ -1,5 +1,6 @@
 # One document with every provider, chosen by one flag. An agent with a tool returns the same answer with each, and each
 # way in which a stream can break has the same error class.
+check_mode=1
 command -v python3 >/dev/null || skips "python3 is not installed"
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
 echo '{}' >tenon.yaml

@@ -1,5 +1,6 @@
 # samples/hello, samples/triage and others print what their expected files contain. (install.sh builds the plugin of triage and
 # samples/embed against an installation.)
+check_mode=1
 run tenon run "$SOURCE/samples/hello/hello.yaml"
 expect_code 0
 expect_out "$(cat "$SOURCE/samples/hello/expected.json")"

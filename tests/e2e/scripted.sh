@@ -1,5 +1,6 @@
 # The model `scripted` in documents: replies from a file, failing attempts, replies by history and by calls, separate
 # processes, cancelling; and scripts with mistakes.
+check_mode=1
 document() {
     cat <<Y
 version: "1.0"

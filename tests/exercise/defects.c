@@ -30,6 +30,8 @@
 #define LEAKS_IN_INSTANCE  19 /* each instance leaks a value */
 #define CRASHES_IN_DESTROY 20 /* in destroy, after a cancel */
 #define UNKNOWN_EFFECT     21 /* an unknown effect */
+#define WRONG_SHAPE        22 /* an output that no node may have */
+#define BAD_SHAPE_EXAMPLE  23 /* an example with such an output */
 
 TN_PLUGIN("test.defects", "1.0.0", "Has one defect")
 TN_NOTE("{\"plugin\": {\"licence\": \"MIT\"}}")
@@ -52,6 +54,8 @@ TN_NOTE("{\"plugin\": {\"licence\": \"MIT\"}}")
 #define EXAMPLE "{\"title\": \"one\", \"config\": {\"what\": \"refuse me\"}}"
 #elif DEFECT == WRONG_EXAMPLE
 #define EXAMPLE "{\"title\": \"one\", \"config\": {\"what\": \"abc\"}, \"output\": {\"writes\": {\"out\": 4}}}"
+#elif DEFECT == BAD_SHAPE_EXAMPLE
+#define EXAMPLE "{\"title\": \"one\", \"config\": {\"what\": \"abc\"}, \"output\": {\"write\": {\"out\": 3}}}"
 #else
 #define EXAMPLE                                                                                                        \
     "{\"title\": \"one\", \"config\": {\"what\": \"abc\", \"more\": {\"kind\": \"b\"}}, "                              \
@@ -120,7 +124,7 @@ static int32_t finish(tn_task task, int64_t count) {
     tn_builder *output = tn_builder_new();
     tn_value value;
     tn.value->begin(output, TN_OBJECT);
-    tn_put_begin(output, "writes", TN_OBJECT);
+    tn_put_begin(output, DEFECT == WRONG_SHAPE ? "wrote" : "writes", TN_OBJECT);
     tn_put_int(output, "out", count);
     tn.value->end(output);
     tn.value->end(output);

@@ -25,6 +25,33 @@ static void use_cpu(double seconds) {
     } while ((double)now.tv_sec + (double)now.tv_nsec / 1e9 < end);
 }
 
+/* ---- Payloads ---- */
+
+static tn_value read_json(const char *json) {
+    tn_value value = NULL;
+    return tn.value->from_json(tn.host, json, TN_Z, &value, NULL) == TN_OK ? value : NULL;
+}
+
+static int32_t complete_json(tn_task task, const char *json) {
+    tn_value value = read_json(json);
+    int32_t status = tn.task->complete(task, value);
+    tn_release(value);
+    return status;
+}
+
+static int32_t fail_json(tn_task task, const char *json) {
+    tn_value value = read_json(json);
+    int32_t status = tn.task->fail(task, value);
+    tn_release(value);
+    return status;
+}
+
+static void emit_json(tn_task task, const char *json) {
+    tn_value value = read_json(json);
+    tn.task->emit(task, value);
+    tn_release(value);
+}
+
 TN_NODE(wrong, "test.wrong", "Does something wrong.", TN_PURE, (TEXT, what, "what"), (READ, in, "a channel"),
         (WRITE, out, "a channel")) {
     if (strcmp(config->what, "twice") == 0) {
@@ -45,5 +72,38 @@ TN_NODE(wrong, "test.wrong", "Does something wrong.", TN_PURE, (TEXT, what, "wha
         if (kept) tn.value->count(kept); /* it was borrowed for the previous call */
         kept = input;
     }
+    if (strcmp(config->what, "output") == 0) return complete_json(task, "{\"goto\": 7}");
+    if (strcmp(config->what, "chunk") == 0) emit_json(task, "{\"messages\": {\"content\": 7}}");
+    if (strcmp(config->what, "error") == 0) return fail_json(task, "{\"code\": \"Not Found\", \"message\": \"no\"}");
+    if (strcmp(config->what, "no_error") == 0) return tn.task->fail(task, NULL);
     return tn_done(task);
 }
+
+/* A model that does what the name of the model says. */
+
+TN_NOTE("{\"component\": {\"kind\": \"model\", \"id\": \"test.wrong_model\", \"title\": \"Violates the contract\","
+        " \"documentation\": \"Has invalid payloads.\", \"style\": \"async\", \"effects\": [],"
+        " \"config\": {\"type\": \"object\"}}}")
+
+static int32_t model_create(tn_value config, tn_binder *binder, void **self) {
+    (void)binder;
+    *self = (void *)(uintptr_t)tn_retain(tn_get(config, "model"));
+    return TN_OK;
+}
+
+static int32_t model_start(void *self, tn_task task, tn_value input) {
+    const char *what = tn_chars(self, NULL);
+    (void)input;
+    if (strcmp(what, "delta") == 0) emit_json(task, "{\"content\": \"a\"}");
+    if (strcmp(what, "delta") == 0) emit_json(task, "{\"text\": \"b\"}");
+    if (strcmp(what, "role") == 0)
+        return complete_json(
+            task, "{\"message\": {\"role\": \"assistant\", \"content\": \"\"}, \"finish_reason\": \"stop\"}");
+    if (strcmp(what, "reason") == 0)
+        return complete_json(task, "{\"message\": {\"type\": \"ai\", \"content\": \"\"}, \"finish_reason\": \"done\"}");
+    return complete_json(task, "{\"message\": {\"type\": \"ai\", \"content\": \"\"}, \"finish_reason\": \"stop\"}");
+}
+
+static void model_destroy(void *self) { tn_release(self); }
+
+TN_COMPONENT(wrong_model, "test.wrong_model", model_create, model_start, NULL, NULL, model_destroy)

@@ -36,6 +36,7 @@
 #define assert_int_not_equal(a, b) assert((a) != (b))
 #define print_message(...)         ((void)fprintf(stderr, __VA_ARGS__))
 
+#include "host/plugin/conformance/payload.h"
 #include "tests/unit/fake_host.h"
 
 #include <sse.h>
@@ -262,7 +263,26 @@ static tn_value run_result(const struct running *running) {
     return value_set_take(result, "open", value_bool(true));
 }
 
+/* Everything that a provider emits, returns and fails with has the shape of sdk/schema/component/1. */
+static void check_shape(const char *shape, tn_value value) {
+    char *difference = payload_check(shape, value);
+    if (!difference) return;
+    char *text = json_text(value, JSON_COMPACT);
+    (void)fprintf(stderr, "provider_drive: %s: %s: %s\n", shape, difference, text);
+    abort();
+}
+
+static void check_payloads(const struct tn_test_task *task) {
+    for (size_t i = 0; i < value_count(tn_test.emitted); i++) check_shape("model#delta", value_at(tn_test.emitted, i));
+    if (task->state == TN_TEST_COMPLETED) check_shape("model#output", task->output);
+    /* If start returned a status, the fake host has made the error. */
+    tn_value code = value_get(task->error, "code");
+    if (task->state == TN_TEST_FAILED && (!value_is(code, TN_STRING) || *value_chars(code, NULL) != '-'))
+        check_shape("error", task->error);
+}
+
 static void run_end(struct running *running) {
+    if (running->task) check_payloads(running->task);
     if (running->task && is_open(running)) tn_test_cancel(running->task);
     tn_test_finish();
     value_unref(http.requests);

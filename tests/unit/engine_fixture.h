@@ -18,6 +18,7 @@
 #include "host/engine/execution/execution.h"
 #include "host/engine/graph/graph.h"
 #include "host/engine/graph/run.h"
+#include "host/plugin/conformance/payload.h"
 #include "tests/unit/corpus.h"
 
 #define FIXTURE_UNUSED __attribute__((unused))
@@ -68,6 +69,7 @@ struct watched {
     const char *name;      /* for messages */
     unsigned shown;        /* modes whose events are recorded */
     bool slow;             /* refuses every event */
+    bool shapes;           /* every event must have the shape of sdk/schema/component/1/event.schema.json */
     uint32_t cancel_event; /* cancels in the Nth event; 0: never */
     uint32_t cancel_turn;  /* cancels in the Nth turn of the loop; 0: never */
     int64_t until_ms;      /* the fake clock advances up to here, even while a worker thread is busy */
@@ -103,6 +105,11 @@ FIXTURE_UNUSED static bool note_event(void *user, tn_value event) {
     struct watched *watched = user;
     watched->event_count++;
     count_open(watched, event);
+    char *difference = watched->shapes ? payload_check("event", event) : NULL;
+    if (difference) {
+        char *text = json_text(event, JSON_COMPACT);
+        fail_msg("%s: the event %s is not valid: %s", watched->name ? watched->name : "?", text, difference);
+    }
     if (run_modes_parse(value_chars(value_get(event, "type"), NULL), NULL) & watched->shown) {
         json_write(&watched->events, event, JSON_COMPACT);
         buffer_char(&watched->events, '\n');

@@ -8,10 +8,10 @@
  * end), `open` (how many activations were open at once, at most), `until` (how far the clock advances while a node
  * blocks: less than CALL_GRACE_MS after a cancel). Nodes are those of the core plugin and of tests/engine/nodes.c.
  *
- * Every case is repeated: with a reader that refuses every event, which must change nothing; cancelled in its first
- * event, its second, and so on, and in every turn of the loop, after which it must end and leave nothing behind; and,
- * if it is resumed, through bytes from which another run is restored. The section `once` marks cases that cannot be
- * repeated.
+ * Every case is repeated: with all events, which must have the shape of event.schema.json; with a reader that refuses
+ * every event, which must change nothing; cancelled in its first event, its second, and so on, and in every turn of the
+ * loop, after which it must end and leave nothing behind; and, if it is resumed, through bytes from which another run
+ * is restored. The section `once` marks cases that cannot be repeated.
  *
  * Environment: ENGINE_TEST_CANCEL_EVERY=N cancels in every Nth event and turn only, for valgrind and the thread
  * sanitizer, under which all of them take minutes. The first one differs from case to case.
@@ -281,7 +281,9 @@ static void check_case(const struct corpus_case *test, void *user) {
     first_events = NULL;
     with_host(test, modes, &outcome, check_first);
     if (first_events && !corpus_section(test, "once")) {
+        mem_free(payload_check("event", NULL)); /* compiles the shape, which then stays in memory */
         outcome = outcome_init();
+        outcome.watched.shapes = true;
         expect_none_left(test, with_host(test, RUN_MODE_ALL, &outcome, check_watched));
         outcome = outcome_init();
         outcome.watched.slow = true;

@@ -8,11 +8,13 @@
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "host/plugin/conformance/conformance_internal.h"
+#include "host/plugin/conformance/payload.h"
 #include "host/plugin/registry/elf_note.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_search.h"
 #include "host/plugin/registry/reserved.h"
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ENTRY "tn_plugin_entry_1"
@@ -195,6 +197,25 @@ static void conformance_check_effects(const struct manifest_check *to, tn_value 
     }
 }
 
+/* The examples of the manifest show the input and the output of its kind. */
+static void conformance_check_shapes(const struct manifest_check *to, tn_value component) {
+    static const char *const parts[] = {"input", "output"};
+    const char *id = manifest_text(component, "id"), *kind = manifest_text(component, "kind");
+    tn_value examples = value_get(component, "examples");
+    for (size_t i = 0; value_is(examples, TN_ARRAY) && i < value_count(examples); i++)
+        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+            tn_value value = value_get(value_at(examples, i), parts[k]);
+            char shape[PAYLOAD_SHAPE_MAX];
+            (void)snprintf(shape, sizeof shape, "%.20s#%s", kind, parts[k]);
+            char *difference = value ? payload_check(shape, value) : NULL;
+            if (difference)
+                conformance_add(to->conformance, CONFORMANCE_ERROR, "SHAPE",
+                                "%s: component `%s` (%s): `examples.%zu.%s` is not valid: %s; see `tenon schema %s`",
+                                to->path, id, kind, i, parts[k], difference, kind);
+            mem_free(difference);
+        }
+}
+
 static void conformance_check_component(const struct manifest_check *to, tn_value component) {
     const char *id = manifest_text(component, "id"), *kind = manifest_text(component, "kind");
     if (!*manifest_text(component, "documentation"))
@@ -210,6 +231,7 @@ static void conformance_check_component(const struct manifest_check *to, tn_valu
     conformance_check_effects(to, component);
     conformance_check_fields(to, component, "config");
     if (strcmp(kind, "tool") == 0) conformance_check_fields(to, component, "input");
+    conformance_check_shapes(to, component);
 }
 
 static bool conformance_check_manifest(const char *path, struct conformance *conformance, tn_value *out) {

@@ -12,6 +12,7 @@
 #include "host/base/log.h"
 #include "host/plugin/conformance/conformance_internal.h"
 #include "host/plugin/conformance/exercise_internal.h"
+#include "host/plugin/conformance/guard.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -79,7 +80,8 @@ static void exercise_on_log(void *user, int32_t level, const char *who, const ch
     (void)user, (void)level, (void)who;
     if (strncmp(line, "check: ", 7) != 0 || !exercise_child.current) return;
     if (exercise_child.current->leaks_explained && strstr(line, "has not released")) return;
-    exercise_report(exercise_child.current, EXERCISE_CONTRACT, "%s", line + 7);
+    exercise_report(exercise_child.current, strstr(line, GUARD_SHAPE_REPORT) ? EXERCISE_SHAPE : EXERCISE_CONTRACT, "%s",
+                    line + 7);
 }
 
 static void exercise_component(struct exercise *it) {

@@ -30,6 +30,7 @@
 /* The findings: code, severity. */
 #define EXERCISE_CODES(X)                                                                                              \
     X(CONTRACT, CONFORMANCE_ERROR) /* a finding of check mode */                                                       \
+    X(SHAPE, CONFORMANCE_ERROR)    /* the same, about the shape of a payload */                                        \
     X(LEAK, CONFORMANCE_ERROR)     /* memory or values remain after each instance or failed allocation */              \
     X(CRASHED, CONFORMANCE_ERROR)  /* the process ended */                                                             \
     X(HUNG, CONFORMANCE_ERROR)     /* the time is up and a call has not returned */                                    \

@@ -3,7 +3,8 @@
  *
  * Every vtable between host and plugin is wrapped. Findings: a task is ended twice; a function is called from the wrong
  * thread; start, cancel or ready of an async component blocks the loop for more than GUARD_HOLD_MS; a value is used
- * after the call that it was lent for; references to values are not released. Each finding is logged once and counted.
+ * after the call that it was lent for; references to values are not released; an output, a chunk or an error does not
+ * have the shape of its kind (payload.h). Each finding is logged once and counted.
  *
  *     struct registry_options options = {.interfaces = guard_table(interface_table),
  *                                        .wrap = guard_wrap,
@@ -24,6 +25,9 @@
 #define GUARD_ENDED_MAX    4096 /* ended tasks that are remembered, to detect a second end */
 #define GUARD_RETIRED_MAX  4096 /* lent values that are remembered, to detect a use after the call */
 #define GUARD_FINDINGS_MAX 200  /* findings that are logged; more are only counted */
+
+/* Every finding about the shape of a payload contains this text. */
+#define GUARD_SHAPE_REPORT "violates the shape of a payload: "
 
 /*
  * Returns `interfaces` with wrapped vtables; ends with a row whose id is NULL. Each call in a process returns the same

@@ -135,11 +135,13 @@ static int32_t guard_core_refuse(const tn_host *host, tn_value error) {
 
 static int32_t guard_task_complete(tn_task task, tn_value output) {
     guard_check_value(output, "complete");
+    guard_check_output(task, output);
     return guard_check_end(task, interface_task.complete(task, output), "complete");
 }
 
 static int32_t guard_task_fail(tn_task task, tn_value error) {
     guard_check_value(error, "fail");
+    guard_check_error(task, error);
     return guard_check_end(task, interface_task.fail(task, error), "fail");
 }
 
@@ -150,11 +152,14 @@ static int32_t guard_task_interrupt(tn_task task, tn_value payload, tn_value sch
 
 static int32_t guard_task_emit(tn_task task, tn_value chunk) {
     guard_check_value(chunk, "emit");
+    guard_check_chunk(task, chunk);
     return interface_task.emit(task, chunk);
 }
 
 static int32_t guard_task_context(tn_task task, tn_value *out) {
-    return guard_check_wait(interface_task.context(task, out), "context", out, NULL);
+    int32_t status = guard_check_wait(interface_task.context(task, out), "context", out, NULL);
+    if (status == TN_OK) guard_check_context(task, *out);
+    return status;
 }
 
 static int32_t guard_task_read(tn_task task, uint32_t index, tn_value *out) {

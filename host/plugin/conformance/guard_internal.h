@@ -1,6 +1,7 @@
 /*
  * guard_internal.h - shared by the files of check mode: records and findings (guard.c), wrapped interfaces of the host
- * (guard_interfaces.c, guard_calls.c), wrapped vtables of plugins (guard_plugin.c).
+ * (guard_interfaces.c, guard_calls.c), wrapped vtables of plugins (guard_plugin.c), shapes of payloads
+ * (guard_payload.c).
  *
  *     struct guarded *before = guard_enter(guarded);                 // the plugin's code runs now
  *     tn_value copy = guard_lend(config);
@@ -63,6 +64,17 @@ void guard_retire_take(tn_value copy);
 int32_t guard_check_end(tn_task task, int32_t status, const char *function);
 /* Counts an allocation; true if it must fail. */
 bool guard_allocation_fails(void);
+
+/* ---- guard_payload.c ---- */
+
+/* Report a value that does not have the shape of its kind (payload.h), while the task is open. NULL is the same as
+ * null. */
+void guard_check_output(tn_task task, tn_value output);
+void guard_check_chunk(tn_task task, tn_value chunk);
+void guard_check_error(tn_task task, tn_value error);
+void guard_check_context(tn_task task, tn_value context);
+/* The CPU time that these functions have used on this thread. */
+int64_t guard_compared_us(void);
 
 /* ---- guard_interfaces.c, guard_calls.c ---- */
 

@@ -41,12 +41,12 @@ static long wait_count(void) {
 }
 
 struct guard_timer {
-    int64_t cpu_us, wall_us;
+    int64_t cpu_us, wall_us, compared_us;
     long waits;
 };
 
 static struct guard_timer guard_timer_start(void) {
-    return (struct guard_timer){cpu_time_us(), wall_time_us(), wait_count()};
+    return (struct guard_timer){cpu_time_us(), wall_time_us(), guard_compared_us(), wait_count()};
 }
 
 /*
@@ -54,7 +54,8 @@ static struct guard_timer guard_timer_start(void) {
  * the function has waited, because a busy machine delays every thread.
  */
 static void guard_check_hold(const struct guarded *guarded, struct guard_timer timer, const char *function) {
-    int64_t worked = cpu_time_us() - timer.cpu_us, passed = wall_time_us() - timer.wall_us;
+    int64_t ours = guard_compared_us() - timer.compared_us; /* not the plugin's */
+    int64_t worked = cpu_time_us() - timer.cpu_us - ours, passed = wall_time_us() - timer.wall_us - ours;
     bool waited = wait_count() > timer.waits;
     if (worked > GUARD_HOLD_MS * 1000 || (waited && passed > 10 * GUARD_HOLD_MS * 1000))
         guard_report(guarded, "blocks the loop in %s for more than %d ms; use TN_NODE_BLOCKING for slow work", function,

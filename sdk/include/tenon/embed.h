@@ -112,7 +112,8 @@ TN_EXPORT tn_value tenon_invoke(tenon_runnable *runnable, tn_value input, tn_val
 TN_EXPORT char *tenon_invoke_json(tenon_runnable *runnable, const char *input);
 /*
  * Runs and calls `event` for each event; `modes` as for `tenon run --stream` ("values,updates", "all"). Components that
- * are not graphs report {type: "custom", data} for each chunk. `event` returns 0 to cancel. Returns the output.
+ * are not graphs report {type: "custom", data} for each chunk. share/tenon/schema/component/1/event.schema.json has the
+ * shapes of events. `event` returns 0 to cancel. Returns the output.
  */
 typedef int32_t (*tenon_event)(void *user, tn_value event);
 TN_EXPORT tn_value tenon_stream(tenon_runnable *runnable, tn_value input, tn_value config, const char *modes,

@@ -1,5 +1,6 @@
 /*
- * tenon/message.h - messages, and the input and output of models: their shapes, and helpers for tenon/easy.h.
+ * tenon/message.h - messages, and the input and output of models: their shapes, and helpers for tenon/easy.h. The same
+ * shapes are JSON Schemas: share/tenon/schema/component/1/message.schema.json and model.schema.json.
  *
  * MESSAGE  {type, content, …}; `type` is
  *   "system" "developer" "user"   content; name?

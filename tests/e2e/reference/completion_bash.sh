@@ -47,7 +47,8 @@ offers tenon plugin new --directory folder/ : folder/inside
 offers tenon reference ex : expressions
 offers tenon reference --completion '' : bash zsh fish
 offers tenon run -- --st :
-offers tenon schema '' :
+offers tenon schema mo : model
+offers tenon thread gc '' :
 offers tenon nothing '' :
 for command in "${commands[@]}"; do
     # shellcheck disable=SC2086

@@ -1,0 +1,16 @@
+# `tenon schema NAME` prints the schemas that are installed, and `tenon schema list` lists them.
+run tenon schema list
+expect_code 0
+names=$(cut -d' ' -f1 "$work/out")
+[ "$(wc -w <<<"$names")" = 11 ] || fails "expected 11 schemas"
+for name in $names; do
+    [ "$name" != adl ] || continue
+    run tenon schema "$name"
+    expect_code 0
+    file=$SOURCE/sdk/schema/component/1/$name.schema.json
+    [ "$name" != manifest ] || file=$SOURCE/sdk/schema/manifest.schema.json
+    cmp -s <(tr -d ' \n' <"$work/out") <(tr -d ' \n' <"$file") || fails "tenon schema $name differs from $file"
+done
+run tenon schema modle
+expect_code 2
+expect_in err 'tenon: there is no schema `modle`; did you mean `model`?'
