@@ -23,14 +23,15 @@ static const struct {
 
 static const struct {
     enum key key;
-    const char *word;  /* what is meant; NULL if `help` says what to write */
+    const char *word; /* what is meant; NULL if `help` says what to write */
     const char *help;
     const char *words[10];
 } word_synonyms[] = {
     {KEY_CHANNEL_TYPE, NULL, "write `type: reduce` and `reducer: messages`", {"messages", "message", "chat"}},
     {KEY_CHANNEL_TYPE, NULL, "write `type: reduce` and `reducer: sum`", {"sum", "counter", "add"}},
     {KEY_CHANNEL_TYPE, "append", NULL, {"list", "array", "topic_list", "log"}},
-    {KEY_CHANNEL_TYPE, "last_value",
+    {KEY_CHANNEL_TYPE,
+     "last_value",
      "write `type: last_value`; `schema` describes the value, as in `schema: {type: string}`",
      {"string", "text", "number", "integer", "int", "boolean", "bool", "object", "any", "value"}},
 };

@@ -5,6 +5,7 @@
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "adl/value/value.h"
+#include <assert.h>
 #include <string.h>
 
 #define DEPTH_MAX 256u /* open arrays and objects */
@@ -54,6 +55,7 @@ static void write_token(struct buffer *out, tn_value key) {
 static tn_value builder_place(const tn_builder *builder) {
     struct buffer out;
     buffer_init(&out, SIZE_MAX);
+    assert(builder->levels);
     for (uint32_t i = 0; i < builder->depth; i++) {
         const struct builder_level *level = &builder->levels[i];
         if (value_is(level->value, TN_ARRAY)) {
@@ -117,6 +119,7 @@ void abi_builder_begin(tn_builder *builder, int32_t kind) {
                                     : "a second value was begun");
     } else {
         MEM_GROW_FROM(builder->levels, builder->few, builder->depth, builder->capacity);
+        assert(builder->levels);
         builder->levels[builder->depth++] =
             (struct builder_level){kind == TN_ARRAY ? value_array_reserve(4) : value_object_reserve(4), NULL};
     }

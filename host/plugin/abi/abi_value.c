@@ -196,8 +196,10 @@ static int32_t plugin_value_concat(tn_value *value, tn_value more) {
     return TN_OK;
 }
 
-/* True between two characters, and at the ends. */
-static bool is_boundary(const char *text, size_t length, uint64_t at) {
+/* True between two characters of a string, and at its ends. */
+static bool is_boundary(tn_value string, uint64_t at) {
+    size_t length;
+    const char *text = value_chars(string, &length);
     return at == length || ((unsigned char)text[at] & 0xc0) != 0x80;
 }
 
@@ -206,16 +208,17 @@ static int32_t plugin_value_slice(tn_value value, uint64_t index, uint64_t count
     if (!value || !out) return TN_INVALID;
     int kind = value_kind(value);
     if (kind != TN_ARRAY && kind != TN_STRING && kind != TN_BYTES) return TN_TYPE;
-    const char *content = kind == TN_ARRAY ? NULL : value_content(value, &length);
-    if (!content) length = value_count(value);
-    if (index > length || count > length - index) return TN_NOT_FOUND;
-    if (kind == TN_STRING && (!is_boundary(content, length, index) || !is_boundary(content, length, index + count)))
-        return TN_INVALID;
-    if (kind == TN_ARRAY)
+    if (kind == TN_ARRAY) {
+        length = value_count(value);
+        if (index > length || count > length - index) return TN_NOT_FOUND;
         *out = value_slice(value, (size_t)index, (size_t)(index + count));
-    else
-        *out = kind == TN_STRING ? value_text_n(content + index, (size_t)count)
-                                 : value_bytes(content + index, (size_t)count);
+        return TN_OK;
+    }
+    const char *content = value_content(value, &length);
+    if (index > length || count > length - index) return TN_NOT_FOUND;
+    if (kind == TN_STRING && (!is_boundary(value, index) || !is_boundary(value, index + count))) return TN_INVALID;
+    *out =
+        kind == TN_STRING ? value_text_n(content + index, (size_t)count) : value_bytes(content + index, (size_t)count);
     return TN_OK;
 }
 

@@ -63,7 +63,7 @@ extern "C" {
 #endif
 
 /* clang-format off */
-#define TN_FN(name) (TN_ABI *name)
+#define TN_FN(name) (TN_ABI *name) /* NOLINT(bugprone-macro-parentheses): `name` is declared */
 /* clang-format on */
 
 #define TN_Z UINT64_MAX /* as a text's length: it ends at its NUL */
