@@ -155,20 +155,11 @@ static void doctor_on_missing_program(void *user, const char *message) {
     doctor_problem(report, report->plugin, message, "NOT_FOUND");
 }
 
-static bool any_starts_with(tn_value ids, const char *prefix) {
-    for (size_t i = 0; i < value_count(ids); i++) {
-        tn_value id = value_at(ids, i);
-        if (value_is(id, TN_STRING) && strncmp(value_chars(id, NULL), prefix, strlen(prefix)) == 0) return true;
-    }
-    return false;
-}
-
 /* True for a bundled plugin that only reads files that its section names, and starts or contacts no server. */
 static bool section_only_reads(const struct plugin *plugin) {
     tn_value manifest = manifest_plugin(plugin_manifest(plugin));
     return plugin_bundled(plugin) && value_count(value_get(manifest, "dynamic")) > 0 &&
-           !any_starts_with(value_get(manifest, "requires"), "tenon.expect/") &&
-           !any_starts_with(value_get(manifest, "optional"), "tenon.expect/");
+           value_get(manifest, "connects") != value_bool(true);
 }
 
 static void doctor_check_section(struct doctor_report *report, struct plugin *plugin, const struct host *host) {

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <tenon/http.h>
+#include <tenon/http_client.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ static struct {
     struct config *config;
     struct http *http;
 } host;
-static const tn_http_1 *http;
+static const tn_http_client_draft *http;
 static uint32_t streams = 10000;
 static uint64_t heads, events, ends, failed, wanted;
 
@@ -105,7 +105,7 @@ static struct plugin *open_host(void) {
     if (registry_add_file(host.registry, TENON_HTTP_PLUGIN, "the benchmark", &error) != TN_OK) fail(error.message);
     struct plugin *plugin = registry_plugin(host.registry, "tenon.http");
     if (plugin_load(plugin, &error) != TN_OK) fail(error.message);
-    http = plugin_interface(plugin, TN_HTTP_1);
+    http = plugin_interface(plugin, TN_HTTP_CLIENT_DRAFT);
     return plugin;
 }
 

@@ -84,6 +84,9 @@ struct callable_ops {
     bool is_wrapper;
     /* The host ends the tasks, but with data of others: secrets are removed from it, as from results of plugins. */
     bool from_outside;
+    /* It ends calls at the time limit of their options itself (call_options_of): the host of an isolated plugin does.
+     */
+    bool keeps_time;
     /* Code of a plugin ends the tasks, so a task may never end. Only such callables have the next two functions. */
     bool external;
     /* Called when the callable has ended the task, even if the call was abandoned before. May be NULL. */
@@ -273,8 +276,8 @@ int32_t call_child_cancel(uint64_t token, tn_call number);
 int32_t call_child_resume(uint64_t token, tn_call number);
 /* True if the caller has cancelled this call alone: a resumed task finds it cancelled. */
 bool call_cancelled_by_caller(const struct call *call);
-/* [loop] What becomes of the chunks of a call that a task has made. */
-enum call_chunks call_chunks_of(const struct call *call);
+/* [loop] The options of a call that a task has made. */
+const struct call_options *call_options_of(const struct call *call);
 /* [loop] The same for a wrapper: a blocking callee runs on the worker that waits for the wrapper's call, if there is
  * one. */
 int32_t call_wrapped(uint64_t token, struct callable *callee, tn_value input, call_done done, void *user);

@@ -20,7 +20,7 @@ struct child_call {
     tn_call_handler handler;        /* of a plugin */
     void *user;
     bool model;
-    enum call_chunks chunks;
+    struct call_options options;
     struct loop_work work;
 };
 
@@ -206,14 +206,14 @@ static void on_child_report(struct loop_work *work) { child_call_report(CONTAINE
 
 static bool child_wants_chunks(const struct call *call) {
     const struct child_call *child = call_owner(call);
-    if (child->chunks != CALL_CHUNKS_FORWARD) return child->chunks == CALL_CHUNKS_RECEIVE;
+    if (child->options.chunks != CALL_CHUNKS_FORWARD) return child->options.chunks == CALL_CHUNKS_RECEIVE;
     return call_wants_chunks(call->parent);
 }
 
 /* Wraps a model's deltas in {"messages": …}, so that a run can distinguish them from a node's own chunks. */
 static bool child_on_chunk(struct call *call, tn_value chunk) {
     const struct child_call *child = call_owner(call);
-    if (child->chunks == CALL_CHUNKS_RECEIVE) return child->handler(child->user, TN_CHUNK, chunk) != TN_AGAIN;
+    if (child->options.chunks == CALL_CHUNKS_RECEIVE) return child->handler(child->user, TN_CHUNK, chunk) != TN_AGAIN;
     if (!child_wants_chunks(call)) return true;
     bool marked = value_is(chunk, TN_OBJECT) && value_count(chunk) == 1 && value_get(chunk, "messages");
     uint64_t token = slot_token(call->parent);
@@ -256,7 +256,7 @@ static int32_t child_start(uint64_t token, struct callable *callee, tn_value inp
     child->handler = request->handler;
     child->user = request->user;
     child->model = request->model;
-    child->chunks = request->options.chunks;
+    child->options = request->options;
     child->work.run = on_child_report;
     tn_value saved = child_recall(parent, callee, input), saved_input = value_get(saved, "input");
     struct callable *recalled = saved && !saved_input ? recalled_new(saved) : NULL;
@@ -269,7 +269,7 @@ static int32_t child_start(uint64_t token, struct callable *callee, tn_value inp
     slot_clear_all_later(call);
     call->depth = parent->depth + 1;
     call->on_worker = request->on;
-    int64_t limit = parent->children_ms, own = request->options.timeout_ms;
+    int64_t limit = parent->children_ms, own = callee->ops->keeps_time ? 0 : request->options.timeout_ms;
     if (own && (!limit || own < limit)) limit = own;
     if (limit) call_set_time_limits(call, limit, 0);
     call->parent = parent;
@@ -310,13 +310,13 @@ void child_calls_cancel(struct call *parent) {
 /* A call whose chunks its caller receives is resumed by the caller. */
 void child_calls_resume(struct call *parent) {
     for (struct call *call = parent->children; call; call = call->next)
-        if (call_chunks_of(call) == CALL_CHUNKS_FORWARD) call_resume(call);
+        if (call_options_of(call)->chunks == CALL_CHUNKS_FORWARD) call_resume(call);
 }
 
 /* ---- One call of a task ---- */
 
-enum call_chunks call_chunks_of(const struct call *call) {
-    return ((const struct child_call *)call_owner(call))->chunks;
+const struct call_options *call_options_of(const struct call *call) {
+    return &((const struct child_call *)call_owner(call))->options;
 }
 
 bool call_cancelled_by_caller(const struct call *call) { return call->by_caller; }

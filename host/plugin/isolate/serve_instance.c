@@ -18,12 +18,16 @@ struct served_instance *served_instance_lookup(int64_t number) {
 
 /* ---- Calls of the host ---- */
 
-/* {chunks} for a call whose chunks are not forwarded; otherwise NULL. Time limits are kept in this process. */
+/* The options for the host, which keeps the time; NULL: none. */
 static tn_value served_call_options(const struct call *call) {
     static const char *const words[] = {[CALL_CHUNKS_RECEIVE] = "receive", [CALL_CHUNKS_DROP] = "drop"};
-    enum call_chunks chunks = call_chunks_of(call);
-    if (chunks == CALL_CHUNKS_FORWARD) return NULL;
-    return value_set_take(value_object_reserve(1), "chunks", value_text(words[chunks]));
+    const struct call_options *options = call_options_of(call);
+    tn_value value = NULL;
+    if (options->chunks != CALL_CHUNKS_FORWARD)
+        value = value_set_take(value_object_reserve(2), "chunks", value_text(words[options->chunks]));
+    if (options->timeout_ms)
+        value = value_set_take(value ? value : value_object_reserve(1), "timeout_ms", value_int(options->timeout_ms));
+    return value;
 }
 
 int32_t serve_call_host_take(struct call *call, const char *key, tn_value target, tn_value input) {

@@ -32,8 +32,11 @@ static tn_value served_set_describe(struct tool_set *set) {
 
 int32_t serve_scope_tools(void *self, struct authority *caller, tn_value names, struct callable **out,
                           struct error *error) {
-    static const struct callable_ops ops = {
-        .start = served_set_start, .cancel = serve_call_cancel, .ready = serve_call_ready, .free = served_set_free};
+    static const struct callable_ops ops = {.start = served_set_start,
+                                            .cancel = serve_call_cancel,
+                                            .ready = serve_call_ready,
+                                            .free = served_set_free,
+                                            .keeps_time = true};
     struct served_instance *instance = self;
     struct served_set *set = mem_zalloc(sizeof *set), **last = &instance->sets;
     (void)caller, (void)error; /* the host checks the names */

@@ -26,7 +26,7 @@ struct plugin {
     bool isolated;        /* runs in a separate process; every program does */
     bool counted;         /* it is in the loader's list of loaded objects */
     bool start_failed;    /* refused because its first process did not start */
-    bool expecting;       /* it has announced components (tenon.expect), or needs time before it ends */
+    bool expecting;       /* it has announced components (registry_1.expect), or needs time before it ends */
     bool expects;         /* it has ever done so */
     tn_value manifest;    /* one reference; id, version and title point into it */
     const char *id, *version, *title;

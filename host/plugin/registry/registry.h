@@ -34,8 +34,8 @@ struct secrets;
 
 #define REGISTRY_PLUGINS_MAX    1000u   /* plugins of one registry, including refused ones */
 #define REGISTRY_COMPONENTS_MAX 100000u /* components of one registry, including removed ones */
-#define REGISTRY_EXPECT_MS      60000   /* longest wait for components that a plugin has announced (tenon.expect) */
-#define REGISTRY_PROBLEMS_MAX   200u    /* problems stored; further ones are only counted */
+#define REGISTRY_EXPECT_MS      60000 /* longest wait for components that a plugin has announced (registry_1.expect) */
+#define REGISTRY_PROBLEMS_MAX   200u  /* problems stored; further ones are only counted */
 
 /* An interface that plugins may request. A table of them ends with a row whose id is NULL. */
 struct registry_interface {
@@ -197,9 +197,9 @@ void registry_catalog(struct registry *registry, struct catalog *catalog);
 /* Adds a component of a kind that the plugin's manifest declares as dynamic. Fails with TN_INVALID or TN_LIMIT. */
 int32_t registry_add_component(struct plugin *plugin, tn_value component, struct error *error);
 int32_t registry_remove_component(struct plugin *plugin, const char *kind, const char *id, struct error *error);
-/* The plugin announces that it will add components soon (`more`), or that it has added all (tenon.expect). */
+/* The plugin announces that it will add components soon (`more`), or that it has added all (registry_1.expect). */
 void registry_expect(struct plugin *plugin, bool more);
-/* Before the host ends: quiesces plugins that have used tenon.expect, and waits until they need no more time. */
+/* Before the host ends: quiesces plugins that have used registry_1.expect, and waits until they need no more time. */
 void registry_take_leave(struct registry *registry);
 /* Increments whenever a component or plugin is added or removed: data derived from the catalog is then stale. */
 uint64_t registry_generation(const struct registry *registry);

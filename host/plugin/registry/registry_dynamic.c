@@ -5,7 +5,7 @@
  * that a reader of manifests knows that there may be more components. The plugin gets a status; the reason is logged.
  *
  * A name that no manifest has may belong to such a component. To find it, the plugins of its kind are loaded, and those
- * that have announced components (tenon.expect) are waited for, at most REGISTRY_EXPECT_MS.
+ * that have announced components (registry_1.expect) are waited for, at most REGISTRY_EXPECT_MS.
  */
 #include "adl/document/effects.h"
 #include "adl/value/memory.h"

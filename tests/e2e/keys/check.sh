@@ -7,12 +7,12 @@ cat >>tenon.yaml <<Y
         - {name: harmless, effects: [], http: {url: "http://127.0.0.1:$port/", method: POST, idempotency_header: false}}
         - {name: alias, tool: off}
 Y
-# warned TOOLS: checks pay.yaml with these tools; fails unless there is one warning W112
+# warned TOOLS TOOL COUNT: checks pay.yaml with these tools; fails unless there are so many warnings W112 (one)
 warned() {
     sed "s/^tools:.*/tools: $1/; s/tool: [a-z]*,/tool: ${2:-off},/" pay.yaml >other.yaml
     run tenon check other.yaml
     expect_code 0
-    [ "$(grep -c 'warning.ADL-W112' "$work/err")" = 1 ] || fails "expected one ADL-W112"
+    [ "$(grep -c 'warning.ADL-W112' "$work/err")" = "${3:-1}" ] || fails "expected ${3:-1} of ADL-W112"
 }
 clean() {
     sed "s/^tools:.*/tools: $1/; s/tool: [a-z]*,/tool: ${2:-off},/" pay.yaml >other.yaml
@@ -23,7 +23,7 @@ warned '[off]'
 expect_in err 'the tool `off` has the effect `destructive`'
 warned '["off*"]'
 expect_in err 'the tool `off` (and 1 more) has the effect `destructive`'
-warned '[alias]' alias
+warned '[alias, off]' alias 2
 expect_in err 'the tool `alias` calls `off`, which has the effect `destructive`'
 warned ''
 clean '[pay]' pay
