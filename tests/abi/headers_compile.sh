@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every header of the SDK compiles alone, in every language and with every compiler that it supports, without a warning.
+# Every header of the SDK compiles without a warning: alone, with the oldest and the newest standard of each language and
+# with every compiler that it supports, and all together with the standards between.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -18,35 +19,47 @@ try() { # compiler, standard, warnings of the language, file, what it is
     status=1
 }
 
-knows() { echo 'int main(void) { return 0; }' | $1 -x "$3" -std="$2" -fsyntax-only - 2>/dev/null; }
+# The standards that the compiler knows, of those given: compiler, language, standards
+known() {
+    for standard in $3; do
+        echo 'int main(void) { return 0; }' | $1 -x "$2" -std="$standard" -fsyntax-only - 2>/dev/null && echo "$standard"
+    done
+    true
+}
 
-for header in $(cd "$SOURCE/sdk/include" && find . -name '*.h' | sed 's|^\./||' | sort); do
-    # Twice, to test the include guards. The typedef: an empty translation unit is not ISO C.
-    printf '#include <%s>\n#include <%s>\ntypedef int unit;\n' "$header" "$header" >"$work/one.c"
-    cp "$work/one.c" "$work/one.cc"
-    for compiler in gcc clang; do
-        command -v $compiler >/dev/null || continue
-        for standard in c99 c11 c17 c2x; do
-            knows $compiler $standard c && try $compiler $standard "$c" "$work/one.c" "$header"
-        done
-    done
-    for compiler in g++ clang++; do
-        command -v $compiler >/dev/null || continue
-        for standard in c++11 c++17 c++20; do
-            knows $compiler $standard c++ && try $compiler $standard "$cxx" "$work/one.cc" "$header"
-        done
-    done
+# Twice, to test the include guards. The typedef: an empty translation unit is not ISO C.
+headers=$(cd "$SOURCE/sdk/include" && find . -name '*.h' | sed 's|^\./||' | sort)
+for header in $headers; do
+    printf '#include <%s>\n#include <%s>\ntypedef int unit;\n' "$header" "$header" >"$work/$(echo "$header" | tr / _).c"
 done
+printf '#include <%s>\n' $headers >"$work/all"
+cp "$work/all" "$work/all.cc"
+mv "$work/all" "$work/all.c"
+
+# each: compiler, language, suffix, warnings, outer standards, standards between
+each() {
+    command -v "$1" >/dev/null || return 0
+    for standard in $(known "$1" "$2" "$5"); do
+        for header in $headers; do
+            file=$work/$(echo "$header" | tr / _)
+            [ "$3" = .c ] || cp "$file.c" "$file$3"
+            try "$1" "$standard" "$4" "$file$3" "$header"
+        done
+    done
+    for standard in $(known "$1" "$2" "$6"); do try "$1" "$standard" "$4" "$work/all$3" "all headers"; done
+}
+for compiler in gcc clang; do each $compiler c .c "$c" "c99 c2x" "c11 c17"; done
+for compiler in g++ clang++; do each $compiler c++ .cc "$cxx" "c++11 c++20" "c++17"; done
 
 # The same for what the macros of easy.h expand to.
 cp "$SOURCE/tests/abi/fields.c" "$work/fields.cc"
 for compiler in gcc clang; do
     command -v $compiler >/dev/null || continue
-    for standard in c99 c11 c17 c2x; do
-        knows $compiler $standard c && try $compiler $standard "$c" "$SOURCE/tests/abi/fields.c" "the macros of easy.h"
+    for standard in $(known $compiler c "c99 c11 c17 c2x"); do
+        try $compiler $standard "$c" "$SOURCE/tests/abi/fields.c" "the macros of easy.h"
     done
-    for standard in c++11 c++20; do
-        knows $compiler $standard c++ && try "$compiler" $standard "$cxx" "$work/fields.cc" "the macros of easy.h"
+    for standard in $(known $compiler c++ "c++11 c++20"); do
+        try "$compiler" $standard "$cxx" "$work/fields.cc" "the macros of easy.h"
     done
 done
 [ $tried -gt 0 ] || { echo "no compiler was found"; exit 1; }

@@ -310,7 +310,7 @@ static void random_operations(const char *store, uint32_t seeds, uint32_t operat
     for (uint64_t seed = 1; seed <= seeds; seed++) run_model(store, seed, operations);
 }
 
-enum { SEEDS = SANITIZED ? 2 : 5 };
+enum { SEEDS = SANITIZED ? 1 : 5 };
 
 static void memory_keeps_the_model(void **user) {
     (void)user;
