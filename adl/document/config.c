@@ -7,6 +7,7 @@
 #include "adl/schema/schema.h"
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"
+#include "adl/value/pointer.h"
 #include <string.h>
 
 #define POINTER_MAX (64u * 1024u)
@@ -58,13 +59,7 @@ struct walk {
 
 static size_t pointer_push(struct buffer *pointer, const char *token, size_t length) {
     size_t before = pointer->length;
-    buffer_char(pointer, '/');
-    for (size_t i = 0; i < length; i++) {
-        if (token[i] == '~' || token[i] == '/')
-            buffer_text(pointer, token[i] == '~' ? "~0" : "~1");
-        else
-            buffer_char(pointer, token[i]);
-    }
+    pointer_append_key(pointer, token, length);
     return before;
 }
 

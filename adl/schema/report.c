@@ -11,6 +11,7 @@
 #include "adl/schema/internal.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "adl/value/pointer.h"
 
 #define TEXT_MAX        40u  /* bytes of a string in a message */
 #define LIST_MAX        200u /* bytes of a list of allowed values or names */
@@ -108,13 +109,7 @@ void pointer_append(struct buffer *out, tn_value key) {
     }
     size_t length;
     const char *text = value_chars(key, &length);
-    buffer_char(out, '/');
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == '~' || text[i] == '/')
-            buffer_text(out, text[i] == '~' ? "~0" : "~1");
-        else
-            buffer_char(out, text[i]);
-    }
+    pointer_append_key(out, text, length);
 }
 
 static void place_append(struct buffer *out, const struct place *place) {

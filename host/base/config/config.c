@@ -227,6 +227,18 @@ void config_add_path(struct config *config, const char *path) {
     config->paths[config->path_count++] = mem_text(path);
 }
 
+/* Calls `one` for the node, or for each item if it is a list, of which at most `max` are read. */
+static void config_read_list(struct config_reader *reader, const struct tree_node *node, const char *key, uint32_t max,
+                             const char *items,
+                             void (*one)(struct config_reader *reader, const struct tree_node *node)) {
+    if (node->kind != TN_ARRAY) {
+        one(reader, node);
+        return;
+    }
+    uint32_t count = config_usable_count(reader, node, key, max, items);
+    for (uint32_t i = 0; i < count; i++) one(reader, node->items[i].node);
+}
+
 static void config_read_one_path(struct config_reader *reader, const struct tree_node *node) {
     if (node->kind != TN_STRING) {
         config_report_kind(reader, node, "plugins.path", "a path, or a list of paths");
@@ -238,12 +250,7 @@ static void config_read_one_path(struct config_reader *reader, const struct tree
 }
 
 static void config_read_plugin_path(struct config_reader *reader, const struct tree_node *node) {
-    if (node->kind != TN_ARRAY) {
-        config_read_one_path(reader, node);
-        return;
-    }
-    uint32_t count = config_usable_count(reader, node, "plugins.path", CONFIG_PATHS_MAX, "paths");
-    for (uint32_t i = 0; i < count; i++) config_read_one_path(reader, node->items[i].node);
+    config_read_list(reader, node, "plugins.path", CONFIG_PATHS_MAX, "paths", config_read_one_path);
 }
 
 static void config_add_section(struct config_reader *reader, const struct tree_item *item) {
@@ -303,12 +310,7 @@ static void config_read_one_draft(struct config_reader *reader, const struct tre
 }
 
 static void config_read_drafts(struct config_reader *reader, const struct tree_node *node) {
-    if (node->kind != TN_ARRAY) {
-        config_read_one_draft(reader, node);
-        return;
-    }
-    uint32_t count = config_usable_count(reader, node, "plugins.drafts", CONFIG_PATHS_MAX, "ids");
-    for (uint32_t i = 0; i < count; i++) config_read_one_draft(reader, node->items[i].node);
+    config_read_list(reader, node, "plugins.drafts", CONFIG_PATHS_MAX, "ids", config_read_one_draft);
 }
 
 /* ---- files ---- */
@@ -325,12 +327,7 @@ static void config_read_one_root(struct config_reader *reader, const struct tree
 }
 
 static void config_read_file_roots(struct config_reader *reader, const struct tree_node *node) {
-    if (node->kind != TN_ARRAY) {
-        config_read_one_root(reader, node);
-        return;
-    }
-    uint32_t count = config_usable_count(reader, node, "files.roots", CONFIG_ROOTS_MAX, "folders");
-    for (uint32_t i = 0; i < count; i++) config_read_one_root(reader, node->items[i].node);
+    config_read_list(reader, node, "files.roots", CONFIG_ROOTS_MAX, "folders", config_read_one_root);
 }
 
 /* ---- packs ---- */

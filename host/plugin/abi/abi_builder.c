@@ -4,6 +4,7 @@
 #include "host/plugin/abi/abi_builder.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "adl/value/pointer.h"
 #include "adl/value/value.h"
 #include <assert.h>
 #include <string.h>
@@ -39,18 +40,6 @@ static bool builder_failed(const tn_builder *builder) { return builder->error.co
 
 /* ---- Mistakes ---- */
 
-/* One token of a JSON Pointer: `~` and `/` are written as ~0 and ~1. */
-static void write_token(struct buffer *out, tn_value key) {
-    size_t length;
-    const char *text = value_chars(key, &length);
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == '~' || text[i] == '/')
-            buffer_text(out, text[i] == '~' ? "~0" : "~1");
-        else
-            buffer_char(out, text[i]);
-    }
-}
-
 /* The place of the next value. */
 static tn_value builder_place(const tn_builder *builder) {
     struct buffer out;
@@ -61,8 +50,9 @@ static tn_value builder_place(const tn_builder *builder) {
         if (value_is(level->value, TN_ARRAY)) {
             buffer_format(&out, "/%zu", value_count(level->value));
         } else if (level->key) {
-            buffer_char(&out, '/');
-            write_token(&out, level->key);
+            size_t length;
+            const char *key = value_chars(level->key, &length);
+            pointer_append_key(&out, key, length);
         }
     }
     tn_value place = value_string_lossy(buffer_cstr(&out), out.length);

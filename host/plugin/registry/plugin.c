@@ -41,6 +41,19 @@ struct plugin *plugin_new_take(struct registry *registry, tn_value manifest, con
     return plugin;
 }
 
+int32_t plugin_read(struct registry *registry, const char *path, const char *source, struct plugin **out,
+                    struct error *error) {
+    struct manifest manifest;
+    int32_t status = manifest_read(path, &manifest, error);
+    if (status != TN_OK) return status;
+    struct plugin *plugin = plugin_new_take(registry, manifest.value, path, source);
+    plugin->device = manifest.device;
+    plugin->inode = manifest.inode;
+    plugin->program = manifest.program;
+    *out = plugin;
+    return TN_OK;
+}
+
 void plugin_free(struct plugin *plugin) {
     if (!plugin) return;
     mem_free(plugin->path);

@@ -78,6 +78,9 @@ struct registry {
 
 /* plugin.c. Takes the manifest; copies the other arguments. */
 struct plugin *plugin_new_take(struct registry *registry, tn_value manifest, const char *path, const char *source);
+/* The same for the file at `path`: reads its manifest. *out is set if the result is TN_OK. */
+int32_t plugin_read(struct registry *registry, const char *path, const char *source, struct plugin **out,
+                    struct error *error);
 void plugin_free(struct plugin *plugin);
 /* Sets the state and keeps a copy of the error. Returns status. */
 int32_t plugin_refuse(struct plugin *plugin, int32_t status, struct error *error);

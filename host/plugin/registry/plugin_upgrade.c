@@ -57,15 +57,10 @@ static int32_t upgrade_find_old(struct registry *registry, const struct plugin *
 }
 
 int32_t registry_upgrade(struct registry *registry, const char *path, const char *source, struct error *error) {
-    struct manifest manifest;
-    struct plugin *old = NULL;
+    struct plugin *old = NULL, *fresh;
     size_t count = 0;
-    int32_t status = manifest_read(path, &manifest, error);
+    int32_t status = plugin_read(registry, path, source, &fresh, error);
     if (status != TN_OK) return status;
-    struct plugin *fresh = plugin_new_take(registry, manifest.value, path, source);
-    fresh->device = manifest.device;
-    fresh->inode = manifest.inode;
-    fresh->program = manifest.program;
     fresh->copied = true;
     fresh->place = SEARCH_FLAG;
     fresh->bundled = search_is_installed(path);

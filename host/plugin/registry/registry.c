@@ -270,13 +270,9 @@ static void registry_set_aside_take(struct registry *registry, struct plugin *pl
  */
 static int32_t registry_read_plugin(struct registry *registry, const char *path, const char *source,
                                     enum search_origin place, bool scanned, struct plugin **out, struct error *error) {
-    struct manifest manifest;
-    int32_t status = manifest_read(path, &manifest, error);
+    struct plugin *plugin;
+    int32_t status = plugin_read(registry, path, source, &plugin, error);
     if (status != TN_OK) return status;
-    struct plugin *plugin = plugin_new_take(registry, manifest.value, path, source);
-    plugin->device = manifest.device;
-    plugin->inode = manifest.inode;
-    plugin->program = manifest.program;
     plugin->place = place;
     plugin->bundled = place == SEARCH_INSTALLED || search_is_installed(path);
     *out = plugin;

@@ -193,7 +193,6 @@ void registry_catalog(struct registry *registry, struct catalog *catalog);
 
 /* ---- At run time (tenon/registry.h) ---- */
 
-/* The vtables of the drafts, for the table of interfaces. */
 /* Adds a component of a kind that the plugin's manifest declares as dynamic. Fails with TN_INVALID or TN_LIMIT. */
 int32_t registry_add_component(struct plugin *plugin, tn_value component, struct error *error);
 int32_t registry_remove_component(struct plugin *plugin, const char *kind, const char *id, struct error *error);
