@@ -19,7 +19,7 @@ struct source;
 /* One component, as published in its plugin's manifest. */
 struct component_info {
     const char *id;              /* "acme.sentiment", "llm" */
-    const char *kind;            /* "node" "model" "tool" "runner" "reducer" "store" */
+    const char *kind;            /* "node" "model" "tool" "runner" "reducer" */
     const char *title;           /* one line */
     const char *documentation;   /* Markdown; may be "" */
     const char *plugin_id;       /* "tenon.core" */

@@ -6,7 +6,7 @@
 static const char *const reserved[] = {"START", "END", "__start__", "__end__"};
 
 static void offer_node_type(struct reader *reader, const struct tree_node *node, const char *text, size_t length) {
-    static const char *const others[] = {"tool", "model", "runner", "reducer", "store"};
+    static const char *const others[] = {"tool", "model", "runner", "reducer"};
     const struct catalog *catalog = reader->catalog;
     struct nearest nearest;
     nearest_init(&nearest, text, length);

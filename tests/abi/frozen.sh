@@ -1,6 +1,7 @@
 #!/bin/sh
 # A released header does not change: those of sdk/include are sdk/frozen/1's, except for comments and white space. Neither
-# does a draft under one id: its header is that of the museum, and every draft has an exhibit there.
+# does a draft under one id: its header is that of the museum, and every draft has an exhibit there. Released JSON Schemas
+# only grow.
 set -eu
 frozen=$SOURCE/sdk/frozen/1/include
 museum=$SOURCE/tests/abi/museum
@@ -63,5 +64,6 @@ for header in "$SOURCE"/sdk/include/tenon/*.h; do
     done
     [ -n "$shown" ] || { echo "$header: the museum has no exhibit of $id (tests/abi/museum/README.md)"; status=1; }
 done
+python3 "$SOURCE/tests/abi/frozen_schema.py" "$SOURCE/sdk/frozen/1/schema" "$SOURCE/sdk/schema" || status=1
 [ $seen -gt 0 ] || { echo "no draft was found: the test looks in the wrong place"; status=1; }
 exit $status

@@ -52,7 +52,7 @@ static bool needs_one_process(const struct plugin *plugin) {
 /* The plugin's component `id`; NULL if it has none. */
 static const struct component_info *remote_component(const struct remote *remote, const char *id) {
     struct registry *registry = plugin_registry(remote->plugin);
-    static const char *const kinds[] = {"node", "tool", "model", "runner", "reducer", "store", "strategy"};
+    static const char *const kinds[] = {"node", "tool", "model", "runner", "reducer"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct component_info *info = registry_known(registry, kinds[i], id);
         if (info && strcmp(info->plugin_id, plugin_id(remote->plugin)) == 0) return info;
