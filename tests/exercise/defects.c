@@ -36,7 +36,7 @@
 TN_PLUGIN("test.defects", "1.0.0", "Has one defect")
 TN_NOTE("{\"plugin\": {\"licence\": \"MIT\"}}")
 
-#if DEFECT == NOT_THREAD_SAFE || DEFECT == IGNORES_CANCEL
+#if DEFECT == NOT_THREAD_SAFE || DEFECT == IGNORES_CANCEL || defined(BLOCKING)
 #define STYLE "blocking"
 #else
 #define STYLE "async"
@@ -165,7 +165,13 @@ static int32_t start(void *self, tn_task task, tn_value input) {
 #elif DEFECT == CRASHES_IN_DESTROY
     return TN_OK; /* ends when it is cancelled */
 #endif
+#ifdef BLOCKING /* not a defect: the worker is still in start when the task has ended */
+    int32_t status = finish(task, (int64_t)counter->length);
+    wait_ms(2);
+    return status;
+#else
     return finish(task, (int64_t)counter->length);
+#endif
 }
 
 static void cancel(void *self, tn_task task) {

@@ -21,6 +21,8 @@
 struct exercise_task {
     struct exercise *it;
     struct loop *loop;
+    struct callable *callable;
+    const struct plugin *plugin;
     struct call *call;
     tn_value chunks;
     uint64_t turns; /* turns of the loop before it is cancelled */
@@ -62,16 +64,21 @@ static bool exercise_task_is_due(void *user) {
     return task->ended || task->turns-- == 0;
 }
 
-static void exercise_task_start(struct exercise_task *task, struct callable *callable, tn_value input,
-                                int64_t timeout_ms) {
+static struct exercise_task *exercise_task_start(struct exercise *it, struct exercise_host *host,
+                                                 struct component *component, struct callable *callable,
+                                                 tn_value input, int64_t timeout_ms) {
     static const struct call_ops ops = {.ended = exercise_task_on_ended,
                                         .chunk = exercise_task_on_chunk,
                                         .read = exercise_task_on_read,
                                         .context = exercise_task_on_context};
+    struct exercise_task *task = mem_zalloc(sizeof *task);
+    *task = (struct exercise_task){.it = it, .loop = host->loop, .callable = callable, .plugin = component->plugin};
+    callable_ref(callable);
     task->chunks = value_array();
     task->call = call_new(task->loop, callable, &ops, task);
     call_set_time_limits(task->call, timeout_ms, 0);
     task->ended = call_start(task->call, input);
+    return task;
 }
 
 static void exercise_task_wait(struct exercise_task *task) {
@@ -81,7 +88,7 @@ static void exercise_task_wait(struct exercise_task *task) {
 struct exercise_settling {
     struct loop *loop;
     struct loop_timer part;
-    const struct plugin *plugin;
+    const struct exercise_task *task;
     int parts_left;
 };
 
@@ -91,23 +98,49 @@ static void exercise_start_part(struct loop_timer *timer) {
         loop_timer_start(settling->loop, timer, EXERCISE_DEAF_MS / EXERCISE_DEAF_PARTS, exercise_start_part);
 }
 
+/* The call was freed. True if nothing but the exercise has a reference to the instance. */
+static bool exercise_task_is_gone(const struct exercise_task *task) {
+    return plugin_tasks(task->plugin) == 0 && task->callable->references == 1;
+}
+
 static bool exercise_is_settled(void *user) {
     struct exercise_settling *settling = user;
-    return settling->parts_left < 0 || plugin_tasks(settling->plugin) == 0;
+    return settling->parts_left < 0 || exercise_task_is_gone(settling->task);
 }
 
 /*
  * After a cancel or a time limit, a call ends for its owner at once or after a while, even if the plugin's task
- * continues. This waits for the tasks themselves.
+ * continues. A worker may still be inside start after it has ended the task: until it has returned, the instance and
+ * what the task was lent are in use, and would be counted as leaks. This waits for both.
  */
-static void exercise_settle(struct exercise *it, struct loop *loop, const struct plugin *plugin) {
-    struct exercise_settling settling = {.loop = loop, .plugin = plugin, .parts_left = EXERCISE_DEAF_PARTS};
+static void exercise_settle(const struct exercise_task *task) {
+    struct exercise_settling settling = {.loop = task->loop, .task = task, .parts_left = EXERCISE_DEAF_PARTS};
     if (exercise_is_settled(&settling)) return;
     exercise_start_part(&settling.part);
-    loop_run(loop, exercise_is_settled, &settling);
-    loop_timer_stop(loop, &settling.part);
-    if (plugin_tasks(plugin) > 0) it->ignores_cancel = it->leaks_explained = true;
+    loop_run(task->loop, exercise_is_settled, &settling);
+    loop_timer_stop(task->loop, &settling.part);
+    if (!exercise_task_is_gone(task)) task->it->ignores_cancel = task->it->leaks_explained = true;
 }
+
+/* Frees tasks of one instance. One that has not ended still belongs to the loop. */
+static void exercise_tasks_free(struct exercise_task *const *tasks, uint32_t count) {
+    struct exercise_task *last = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        struct exercise_task *task = tasks[i];
+        if (!task || !task->ended) continue;
+        call_free(task->call);
+        value_unref(task->chunks);
+        if (last) callable_unref(last->callable);
+        mem_free(last);
+        last = task;
+    }
+    if (!last) return;
+    exercise_settle(last);
+    callable_unref(last->callable);
+    mem_free(last);
+}
+
+static void exercise_task_free(struct exercise_task *task) { exercise_tasks_free(&task, 1); }
 
 /* NULL if create fails. The task is cancelled after `turns` turns of the loop; UINT64_MAX: never. */
 static struct exercise_task *exercise_run_task(struct exercise *it, struct exercise_host *host,
@@ -115,16 +148,14 @@ static struct exercise_task *exercise_run_task(struct exercise *it, struct exerc
                                                int64_t timeout_ms, uint64_t turns) {
     struct callable *callable = exercise_create_instance(component, config, NULL);
     if (!callable) return NULL;
-    struct exercise_task *task = mem_zalloc(sizeof *task);
-    *task = (struct exercise_task){.it = it, .loop = host->loop, .turns = turns};
-    exercise_task_start(task, callable, input, timeout_ms);
+    struct exercise_task *task = exercise_task_start(it, host, component, callable, input, timeout_ms);
+    callable_unref(callable);
+    task->turns = turns;
     if (!task->ended && turns != UINT64_MAX) {
         loop_run(host->loop, exercise_task_is_due, task);
         if (!task->ended) call_cancel(task->call);
     }
     exercise_task_wait(task);
-    exercise_settle(it, host->loop, component->plugin);
-    callable_unref(callable);
     return task;
 }
 
@@ -148,13 +179,6 @@ static tn_value exercise_task_outcome(const struct exercise_task *task) {
     return value_set_take(record, "chunks", value_ref(task->chunks));
 }
 
-static void exercise_task_free(struct exercise_task *task) {
-    if (!task || !task->ended) return; /* a task that has not ended still belongs to the loop */
-    call_free(task->call);
-    value_unref(task->chunks);
-    mem_free(task);
-}
-
 /* NULL if the task has not ended, or if its time was up. */
 static tn_value exercise_task_record(const struct exercise_task *task) {
     if (!task || !task->ended) return NULL;
@@ -175,18 +199,14 @@ void exercise_record_together(struct exercise *it, struct exercise_host *host, s
                               tn_value config, const tn_value *inputs, tn_value *records, uint32_t count) {
     struct callable *callable = exercise_create_instance(component, config, NULL);
     struct exercise_task *task[EXERCISE_TOGETHER] = {0};
-    for (uint32_t i = 0; callable && i < count; i++) {
-        task[i] = mem_zalloc(sizeof *task[i]);
-        *task[i] = (struct exercise_task){.it = it, .loop = host->loop};
-        exercise_task_start(task[i], callable, inputs[i], EXERCISE_COMPARE_MS);
-    }
+    for (uint32_t i = 0; callable && i < count; i++)
+        task[i] = exercise_task_start(it, host, component, callable, inputs[i], EXERCISE_COMPARE_MS);
+    callable_unref(callable);
     for (uint32_t i = 0; i < count; i++) {
         if (task[i]) exercise_task_wait(task[i]);
         records[i] = exercise_task_record(task[i]);
-        exercise_task_free(task[i]);
     }
-    exercise_settle(it, host->loop, component->plugin);
-    callable_unref(callable);
+    exercise_tasks_free(task, count);
 }
 
 /* ---- Inputs ---- */
