@@ -16,8 +16,7 @@ struct tenon_builder {
 };
 
 tenon_builder *tenon_builder_new(tenon *host, const char *name) {
-    if (!host) return NULL;
-    embed_enter(host);
+    if (!embed_enter(host)) return NULL;
     tn_value text = value_string(name ? name : "graph", strlen(name ? name : "graph"));
     if (!text) {
         error_set(&host->error, TN_INVALID, "INVALID_INPUT", "the graph's name is not UTF-8");
@@ -25,16 +24,19 @@ tenon_builder *tenon_builder_new(tenon *host, const char *name) {
     }
     tenon_builder *builder = mem_zalloc(sizeof *builder);
     *builder = (tenon_builder){host, text, value_array(), value_array(), value_array()};
+    embed_object_add(host);
     return builder;
 }
 
 void tenon_builder_free(tenon_builder *builder) {
-    if (!builder) return;
+    if (!builder || !embed_check_thread(builder->host)) return;
+    tenon *handle = builder->host;
     value_unref(builder->name);
     value_unref(builder->channels);
     value_unref(builder->nodes);
     value_unref(builder->edges);
     mem_free(builder);
+    embed_object_remove(handle);
 }
 
 /* Returns the caller's text as a value, or NULL with the error set. */
@@ -45,8 +47,7 @@ static tn_value builder_text(tenon_builder *builder, const char *what, const cha
 }
 
 int32_t tenon_add_channel(tenon_builder *builder, const char *name, const char *type, tn_value initial) {
-    if (!builder) return TN_INVALID;
-    embed_enter(builder->host);
+    if (!embed_enter_of(builder)) return TN_INVALID;
     tn_value id = builder_text(builder, "a channel's name", name),
              kind = builder_text(builder, "a channel's type", type);
     if (!id || !kind) {
@@ -82,15 +83,13 @@ static int32_t builder_add_node(tenon_builder *builder, const char *id, const ch
 }
 
 int32_t tenon_add_node(tenon_builder *builder, const char *id, const char *type, tn_value config) {
-    if (!builder) return TN_INVALID;
-    embed_enter(builder->host);
+    if (!embed_enter_of(builder)) return TN_INVALID;
     return builder_add_node(builder, id, type, config);
 }
 
 int32_t tenon_add_node_runnable(tenon_builder *builder, const char *id, tenon_runnable *runnable) {
-    if (!builder) return TN_INVALID;
+    if (!embed_enter_of(builder)) return TN_INVALID;
     tenon *host = builder->host;
-    embed_enter(host);
     if (!embed_check_runnable(host, runnable)) return TN_INVALID;
     char type[48];
     int32_t status = embed_node_register(host, runnable->callable, type, sizeof type, &host->error);
@@ -103,8 +102,7 @@ static int32_t builder_add_edge_take(tenon_builder *builder, tn_value edge) {
 }
 
 int32_t tenon_add_edge(tenon_builder *builder, const char *from, const char *to) {
-    if (!builder) return TN_INVALID;
-    embed_enter(builder->host);
+    if (!embed_enter_of(builder)) return TN_INVALID;
     tn_value source = builder_text(builder, "an edge's source", from),
              target = builder_text(builder, "an edge's target", to);
     if (!source || !target) {
@@ -118,8 +116,7 @@ int32_t tenon_add_edge(tenon_builder *builder, const char *from, const char *to)
 
 int32_t tenon_add_conditional_edges(tenon_builder *builder, const char *from, const char *const *expressions,
                                     const char *const *targets, uint32_t count) {
-    if (!builder) return TN_INVALID;
-    embed_enter(builder->host);
+    if (!embed_enter_of(builder)) return TN_INVALID;
     if (count && (!expressions || !targets))
         return error_set(&builder->host->error, TN_INVALID, "INVALID_INPUT",
                          "the list of conditions, or of their targets, is NULL");
@@ -173,7 +170,7 @@ static tn_value builder_nodes(const tenon_builder *builder) {
 }
 
 tenon_runnable *tenon_compile(tenon_builder *builder) {
-    if (!builder) return NULL;
+    if (!embed_enter_of(builder)) return NULL;
     tn_value document = value_set_take(value_object_reserve(5), "version", value_text("1.0"));
     tn_value agent = value_set_take(value_object_reserve(1), "name", value_ref(builder->name));
     document = value_set_take(document, "agent", agent);

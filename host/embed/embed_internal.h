@@ -13,8 +13,13 @@ struct callable;
 struct diagnostics;
 struct host;
 
+/*
+ * A host. It is freed by tenon_close or, if objects of it are left then, by the release of the last one: until that
+ * each call with such an object fails with CLOSED.
+ */
 struct tenon {
-    struct host *host;
+    uintptr_t thread;                /* loop_this_thread of the thread that opened it */
+    struct host *host;               /* NULL after tenon_close */
     struct diagnostics *diagnostics; /* diagnostics of the last document; may be NULL */
     struct error error;              /* error of the last call that failed */
     tn_value error_value;            /* the same as a value; created by tenon_error_value */
@@ -22,19 +27,50 @@ struct tenon {
     bool cancelling;                 /* the run has been cancelled */
     uint64_t components;             /* the number of node types that builders have registered */
     struct embed_node_type *node_types;
+    tenon_runnable *runnables; /* all of them */
+    uint64_t objects;          /* objects that refer to the handle: runnables, builders */
 };
 
 struct tenon_runnable {
     uint32_t references;
     tenon *host;
-    struct callable *callable;
+    struct callable *callable; /* NULL after tenon_close */
+    tenon_runnable *next, *previous;
 };
 
-/* Starts a call of the API: clears the last error, and makes the host's log the current log of the thread. */
-void embed_enter(tenon *handle);
+/*
+ * Starts a call of the API: clears the last error, and makes the host's log the current log of the thread. Returns
+ * false with an error, which belongs to the calling thread, if `handle` is NULL, is closed, or belongs to another
+ * thread. Every function that is not [any] begins with it.
+ */
+#define embed_enter(handle) embed_enter_function(handle, __func__)
+bool embed_enter_function(tenon *handle, const char *function);
+/* The same for a runnable or a builder: NULL if the pointer to it is NULL. */
+#define embed_enter_of(object) embed_enter((object) ? (object)->host : NULL)
+
+/* As embed_enter, but keeps the last error, and accepts a closed host: for functions that release or only read. */
+#define embed_check_thread(handle) embed_check_thread_function(handle, __func__)
+bool embed_check_thread_function(const tenon *handle, const char *function);
+
+/* An object that refers to the handle was created, or freed: the last one frees a closed handle. */
+void embed_object_add(tenon *handle);
+void embed_object_remove(tenon *handle);
+
+/* Sets the error and returns false if a required argument is NULL. */
+bool embed_check_not_null(tenon *handle, const void *argument, const char *what);
 /* Sets the error and returns false if the runnable is NULL or belongs to another host. */
 bool embed_check_runnable(tenon *handle, const tenon_runnable *runnable);
+/* Takes the callable's reference. Returns NULL for NULL. */
+tenon_runnable *embed_runnable_take(tenon *handle, struct callable *callable);
+/* tenon_close: releases what the runnables hold. They stay until the program releases them. */
+void embed_runnables_close(tenon *handle);
 /* Checks and builds a document. Returns NULL with the error; the diagnostics stay in the handle. */
 tenon_runnable *embed_graph(tenon *handle, const char *name, const char *text, size_t length);
+
+/* The error of the calling thread, for calls that have no host: embed_error.c. */
+int32_t embed_thread_error(int32_t status, const char *code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same; moves the error. */
+void embed_thread_error_move(struct error *error);
 
 #endif

@@ -12,9 +12,10 @@
  *     tenon_release(graph);
  *     tenon_close(host);
  *
- * Threads: a host and everything made from it belong to the thread that opened it; calls run the host's loop. A process
- * can have several hosts. Only functions marked [any] may be called from any thread. Values are those of tenon.h, made
- * and read through tenon_values(). Ownership is as in tenon.h: the caller releases what a function returns.
+ * Threads: a host and everything made from it belong to the thread that opened it. A process can have several hosts.
+ * Only functions marked [any] may be called from any thread; the others do nothing on a wrong thread and fail with
+ * WRONG_THREAD. Values are those of tenon.h, made and read through tenon_values(). Ownership is as in tenon.h: the
+ * caller releases what a function returns.
  */
 #ifndef TENON_EMBED_H
 #define TENON_EMBED_H
@@ -49,10 +50,19 @@ typedef struct tenon_builder tenon_builder;
  * holds a secret. This lasts until the process ends. Open the first such host before the process has other threads.
  */
 TN_EXPORT tenon *tenon_open(tn_value options, char **why);
-TN_EXPORT void tenon_close(tenon *host);        /* after its runnables are released; NULL is allowed */
+/*
+ * Closes the host. NULL is allowed. Runnables and builders that are left stay valid only to be released: other calls
+ * with them fail with CLOSED. Fails with NESTED inside a callback of this host.
+ */
+TN_EXPORT int32_t tenon_close(tenon *host);
 TN_EXPORT const tn_value_1 *tenon_values(void); /* [any] needs no host */
 TN_EXPORT const char *tenon_version(void);      /* [any] "0.1.0" */
-/* The last failure: a message; and {code, message, retryable, …} or NULL. Borrowed. */
+/*
+ * [any] The last failure: a message, "" if the last call has not failed; and {code, message, retryable, …} or NULL.
+ * Borrowed until the next call. On the thread of the host it is the failure of the host's last call. On another thread,
+ * and if `host` is NULL or closed, it is the last failure of the calling thread: WRONG_THREAD, an argument that is
+ * NULL, or that of tenon_open.
+ */
 TN_EXPORT const char *tenon_error(tenon *host);
 TN_EXPORT tn_value tenon_error_value(tenon *host);
 TN_EXPORT void tenon_free(void *memory); /* for char * results; NULL is allowed */
