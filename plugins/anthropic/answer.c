@@ -19,8 +19,8 @@ static void pieces_add(struct model_call *call, const char *key, tn_value text) 
     if (tn_chars(text, &length) == NULL || length == 0) return;
     if (pieces->key != NULL && strcmp(pieces->key, key) != 0) return;
     pieces->key = key;
-    if (length > MODEL_TEXT_MAX - pieces->length) {
-        model_fail_response(call, "a block of more than %d bytes", MODEL_TEXT_MAX);
+    if (length > TN_ANSWER_TEXT_MAX - pieces->length) {
+        model_fail_response(call, "a block of more than %d bytes", TN_ANSWER_TEXT_MAX);
         return;
     }
     pieces->length += length;
@@ -52,7 +52,7 @@ static tn_value pieces_join(const struct pieces *pieces) {
 /* ---- Usage ---- */
 
 static void usage_read_count(int64_t *sum, tn_value usage, const char *key) {
-    int64_t count = model_get_count(usage, key);
+    int64_t count = tn_answer_get_count(usage, key);
     if (count >= 0) *sum = count;
 }
 
@@ -74,12 +74,12 @@ static void usage_read_compactions(struct counts *counts, tn_value usage) {
     for (uint64_t i = 0, count = tn.value->count(iterations); i < count; i++) {
         tn_value iteration = tn.value->at(iterations, i);
         if (!anthropic_has_type(iteration, "compaction")) continue;
-        int64_t input = usage_total_input(model_get_count(iteration, "input_tokens"),
-                                          model_get_count(iteration, "cache_read_input_tokens"),
-                                          model_get_count(iteration, "cache_creation_input_tokens"));
+        int64_t input = usage_total_input(tn_answer_get_count(iteration, "input_tokens"),
+                                          tn_answer_get_count(iteration, "cache_read_input_tokens"),
+                                          tn_answer_get_count(iteration, "cache_creation_input_tokens"));
         counts->more_input = usage_add_counts(counts->more_input, input);
         counts->more_output =
-            usage_add_counts(counts->more_output, usage_count_or_zero(model_get_count(iteration, "output_tokens")));
+            usage_add_counts(counts->more_output, usage_count_or_zero(tn_answer_get_count(iteration, "output_tokens")));
     }
 }
 
@@ -93,7 +93,7 @@ static void usage_read(struct model_call *call, tn_value usage) {
     usage_read_count(&counts->written, usage, "cache_creation_input_tokens");
     usage_read_count(&counts->reasoning, tn_get(usage, "output_tokens_details"), "thinking_tokens");
     usage_read_compactions(counts, usage);
-    struct model_usage sums = MODEL_USAGE_NONE;
+    struct tn_answer_usage sums = TN_ANSWER_USAGE;
     if (counts->input >= 0)
         sums.input =
             usage_add_counts(usage_total_input(counts->input, counts->read, counts->written), counts->more_input);

@@ -42,7 +42,7 @@ static bool anthropic_is_too_long(const char *message) {
     return false;
 }
 
-static void anthropic_error(struct model_call *call, tn_value body, struct model_failure *failure) {
+static void anthropic_error(struct model_call *call, tn_value body, struct tn_model_failure *failure) {
     tn_value error = tn_get(body, "error");
     const char *type = tn_get_text(error, "type", "");
     const char *cause = tn_get_text(tn_get(error, "details"), "error_code", "");

@@ -18,7 +18,7 @@
 #define ANTHROPIC_MAX_TOKENS  16384          /* the default; the service requires a limit */
 #define ANTHROPIC_ANSWER_TOOL "tenon_answer" /* with `structured_output: tool`, a call of this tool is the answer */
 
-/* Pieces of a text, concatenated when the block ends. At most MODEL_TEXT_MAX bytes. */
+/* Pieces of a text, concatenated when the block ends. At most TN_ANSWER_TEXT_MAX bytes. */
 struct pieces {
     const char *key; /* the block's member that they belong to; NULL: no pieces yet */
     tn_value list;   /* an array, or NULL */

@@ -311,13 +311,13 @@ static void gemini_replace_metadata(tn_value *slot, tn_value value) {
 
 /* Tokens of the service's own tools are added to the input, thoughts to the output. */
 static void gemini_on_usage(struct model_call *call, tn_value from) {
-    struct model_usage usage = MODEL_USAGE_NONE;
-    int64_t used = model_get_count(from, "toolUsePromptTokenCount"),
-            written = model_get_count(from, "candidatesTokenCount");
-    usage.input = model_get_count(from, "promptTokenCount");
-    usage.total = model_get_count(from, "totalTokenCount");
-    usage.cached = model_get_count(from, "cachedContentTokenCount");
-    usage.reasoning = model_get_count(from, "thoughtsTokenCount");
+    struct tn_answer_usage usage = TN_ANSWER_USAGE;
+    int64_t used = tn_answer_get_count(from, "toolUsePromptTokenCount"),
+            written = tn_answer_get_count(from, "candidatesTokenCount");
+    usage.input = tn_answer_get_count(from, "promptTokenCount");
+    usage.total = tn_answer_get_count(from, "totalTokenCount");
+    usage.cached = tn_answer_get_count(from, "cachedContentTokenCount");
+    usage.reasoning = tn_answer_get_count(from, "thoughtsTokenCount");
     if (usage.input >= 0 && used > 0) usage.input += used;
     if (written >= 0 || usage.reasoning >= 0)
         usage.output = (written > 0 ? written : 0) + (usage.reasoning > 0 ? usage.reasoning : 0);

@@ -121,9 +121,9 @@ static bool embed_add_vector(struct model_call *call, tn_value values) {
 
 static void embed_add_usage(struct model_call *call, int64_t tokens) {
     struct gemini_call *state = call->provider_data;
-    struct model_usage usage = MODEL_USAGE_NONE;
+    struct tn_answer_usage usage = TN_ANSWER_USAGE;
     if (tokens < 0) return;
-    state->tokens = tokens < MODEL_COUNT_MAX - state->tokens ? state->tokens + tokens : MODEL_COUNT_MAX;
+    state->tokens = tokens < TN_ANSWER_COUNT_MAX - state->tokens ? state->tokens + tokens : TN_ANSWER_COUNT_MAX;
     usage.input = usage.total = state->tokens;
     usage.output = 0;
     model_set_usage(call, &usage);
@@ -143,10 +143,10 @@ bool gemini_embed_answer(struct model_call *call, tn_value json) {
             tn_value item = tn.value->at(list, i);
             if (api == PREDICT) item = tn_get(item, "embeddings");
             if (!embed_add_vector(call, tn_get(item, "values"))) return false;
-            embed_add_usage(call, model_get_count(tn_get(item, "statistics"), "token_count"));
+            embed_add_usage(call, tn_answer_get_count(tn_get(item, "statistics"), "token_count"));
         }
     }
-    embed_add_usage(call, model_get_count(tn_get(json, "usageMetadata"), "promptTokenCount"));
+    embed_add_usage(call, tn_answer_get_count(tn_get(json, "usageMetadata"), "promptTokenCount"));
     uint64_t received = tn.value->count(state->vectors), count = tn.value->count(call->embed);
     if (received == state->embedded && received < count) return true;
     if (received == count)

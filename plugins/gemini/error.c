@@ -50,7 +50,7 @@ static bool error_is_too_long(const char *message) {
                       error_text_contains(message, "too long"));
 }
 
-static void error_read_details(tn_value details, struct model_failure *failure) {
+static void error_read_details(tn_value details, struct tn_model_failure *failure) {
     for (uint64_t i = 0, count = tn.value->kind(details) == TN_ARRAY ? tn.value->count(details) : 0; i < count; i++) {
         tn_value detail = tn.value->at(details, i);
         const char *type = tn_get_text(detail, "@type", ""), *reason = tn_get_text(detail, "reason", "");
@@ -64,7 +64,7 @@ static void error_read_details(tn_value details, struct model_failure *failure) 
     }
 }
 
-void gemini_error(struct model_call *call, tn_value body, struct model_failure *failure) {
+void gemini_error(struct model_call *call, tn_value body, struct tn_model_failure *failure) {
     const struct gemini *gemini = call->model->provider_data;
     tn_value error = tn_get(tn.value->kind(body) == TN_ARRAY ? tn.value->at(body, 0) : body, "error");
     if (error == NULL) return;

@@ -60,7 +60,7 @@ void gemini_event(struct model_call *call, const char *name, tn_value json);
 void gemini_answer_release(struct gemini_call *state);
 
 /* error.c */
-void gemini_error(struct model_call *call, tn_value body, struct model_failure *failure);
+void gemini_error(struct model_call *call, tn_value body, struct tn_model_failure *failure);
 
 /* embed.c: Returns the body of the next embedding request and its method. */
 tn_value gemini_embed_request(struct model_call *call, const char **method);

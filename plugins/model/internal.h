@@ -10,11 +10,6 @@
 
 void *model_memory_alloc(uint64_t size); /* zeroed; NULL if allocation fails */
 void model_memory_free(void *memory);
-/* Reserves space for one more item of `item` bytes: grows *items and *room if necessary. Returns false if allocation
- * fails. */
-bool model_memory_reserve(void **items, uint64_t count, uint64_t *room, uint64_t item);
-/* Returns a copy of `extra` with extra.PROVIDER.key = value. Takes `extra`, which may be NULL. */
-tn_value model_extra_set_take(tn_value extra, const char *provider, const char *key, tn_value value);
 
 /* Between enter and leave the call is not freed, even if its task ends. */
 void model_call_enter(struct model_call *call);
@@ -24,17 +19,13 @@ void model_call_leave(struct model_call *call);
 void model_call_end(struct model_call *call);
 
 /* answer.c */
-bool model_answer_init(struct model_call *call);
-void model_answer_free(struct model_answer *answer);
 /* Emits the queued deltas. Returns true if the queue is empty. */
 bool model_answer_flush(struct model_call *call);
 /* The stream ended successfully: emits `done`, and completes the task as soon as all deltas are emitted. */
 void model_answer_end(struct model_call *call);
-bool model_answer_has_ended(const struct model_call *call);
 
 /* names.c */
 bool model_names_init(struct model_call *call);
-void model_names_free(struct model_names *names);
 
 /* failure.c */
 void model_fail_http_status(struct model_call *call, tn_value end);

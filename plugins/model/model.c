@@ -75,8 +75,9 @@ void model_component_destroy(void *self) {
 
 static void model_call_destroy(struct model_call *call) {
     if (call->provider_data != NULL && call->model->provider->release != NULL) call->model->provider->release(call);
-    model_answer_free(call->answer);
-    model_names_free(call->names);
+    tn_answer_free(&call->answer);
+    tn_tool_names_free(&call->names);
+    tn_release(call->embeddings);
     tn_release(call->input);
     tn_release(call->messages);
     tn_release(call->options);
@@ -116,7 +117,9 @@ static struct model_call *model_call_new(struct model *model, tn_task task, tn_v
     call->task = task;
     call->input = tn_retain(input);
     call->provider_data = model_memory_alloc(model->provider->call_size + 1);
-    if (call->provider_data == NULL || !model_answer_init(call) || !model_names_init(call)) {
+    tn_answer_init(&call->answer, task, input, model->provider->name);
+    call->answer.names = &call->names;
+    if (call->provider_data == NULL || !model_names_init(call)) {
         model_call_destroy(call);
         return NULL;
     }
@@ -235,7 +238,7 @@ void model_component_ready(void *self, tn_task task) {
     struct model_call *call = model_call_find(self, task);
     if (call == NULL) return;
     model_call_enter(call);
-    if (model_answer_flush(call) && !call->ended && !model_answer_has_ended(call) && call->exchange != 0)
+    if (model_answer_flush(call) && !call->ended && !call->answer.is_ended && call->exchange != 0)
         (void)call->model->http->resume(tn.host, call->exchange);
     model_call_leave(call);
 }
@@ -472,20 +475,3 @@ void *model_memory_alloc(uint64_t size) {
 }
 
 void model_memory_free(void *memory) { tn.core->release(tn.host, memory); }
-
-bool model_memory_reserve(void **items, uint64_t count, uint64_t *room, uint64_t item) {
-    if (count < *room) return true;
-    uint64_t wanted = *room > 0 ? *room * 2 : 8;
-    void *larger = tn.core->resize(tn.host, *items, wanted * item);
-    if (larger == NULL) return false;
-    *items = larger;
-    *room = wanted;
-    return true;
-}
-
-tn_value model_extra_set_take(tn_value extra, const char *provider, const char *key, tn_value value) {
-    tn_value members = tn_retain(tn_get(extra, provider));
-    if (members == NULL) members = tn_build("{}");
-    if (extra == NULL) extra = tn_build("{}");
-    return tn_set_take(extra, provider, tn_set_take(members, key, tn_retain(value)));
-}

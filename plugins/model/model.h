@@ -28,21 +28,15 @@
 #include <stdbool.h>
 #include <tenon/http.h>
 #include <tenon/message.h>
+#include <tenon/util/answer.h>
 #include <tenon/util/build.h>
+#include <tenon/util/model_error.h>
 
-#define MODEL_CALLS_MAX 1024     /* tool calls of one answer; more are INVALID_RESPONSE */
-#define MODEL_PARTS_MAX 65536    /* content parts of one answer */
-#define MODEL_TEXT_MAX  67108864 /* bytes of one part, or of one call's arguments */
-#define MODEL_NAME_MAX  64       /* bytes of a tool's name in requests */
-#define MODEL_IDLE_MS   300000   /* default idle timeout; models can reason for minutes without sending a byte */
-#define MODEL_GRACE_MS  1000     /* the stream may stay open this long after the service reported its end */
-#define MODEL_TOOLS_MAX 1024     /* tools of one request; more are INVALID_REQUEST */
-/* The largest token count accepted from a service, so that sums do not overflow. */
-#define MODEL_COUNT_MAX   (INT64_C(1) << 50)
-#define MODEL_MESSAGE_MAX 400 /* bytes of the service's message that an error quotes */
+#define MODEL_IDLE_MS   300000 /* default idle timeout; models can reason for minutes without sending a byte */
+#define MODEL_GRACE_MS  1000   /* the stream may stay open this long after the service reported its end */
+#define MODEL_TOOLS_MAX 1024   /* tools of one request; more are INVALID_REQUEST */
 
 struct model_call;
-struct model_failure;
 
 struct model {
     const struct model_provider *provider;
@@ -74,7 +68,7 @@ struct model_provider {
      */
     void (*answer)(struct model_call *call, tn_value json);
     /* Reads the service's error body (NULL if it was not JSON) into type, message, and a more specific code. */
-    void (*error)(struct model_call *call, tn_value body, struct model_failure *failure);
+    void (*error)(struct model_call *call, tn_value body, struct tn_model_failure *failure);
     void (*release)(struct model_call *call); /* releases the members of `provider_data`; may be NULL */
     /*
      * The exchange failed before the first event of an answer. `status` is the HTTP status; if it is 0, `code` is a
@@ -101,8 +95,9 @@ struct model_call {
     uint64_t grace;          /* the posted timer of model_end_stream; 0: not posted */
     int64_t status;          /* the HTTP status; 0 before the response starts */
     tn_value head;           /* the response's status and headers; NULL before it starts */
-    struct model_names *names;
-    struct model_answer *answer;
+    struct tn_tool_names names;
+    struct tn_answer answer;
+    tn_value embeddings;  /* of model_finish_embeddings */
     uint32_t busy;        /* number of functions that currently use the call */
     bool ended;           /* the task has ended; every function ignores the call */
     bool whole;           /* the body is received in one piece instead of as events */
@@ -147,14 +142,12 @@ tn_value model_get_config(const struct model_call *call, const char *name);
 bool model_is_streaming(const struct model_call *call);
 
 /*
- * Returns the name of a tool for the service: letters, digits, _ and -, at most MODEL_NAME_MAX, starting with a letter
- * or _. Names that already comply stay unchanged. No two tools of a call share a name. `name` may be any Tenon name,
- * including one that only the history contains. Borrowed until the call ends. model_add_tool_call maps the names in the
- * answer back.
+ * Returns the name of a tool for the service: letters, digits, _ and -, at most TN_TOOL_NAME_MAX, starting with a
+ * letter or _. Names that already comply stay unchanged. No two tools of a call share a name. `name` may be any Tenon
+ * name, including one that only the history contains. Borrowed until the call ends. model_add_tool_call maps the names
+ * in the answer back.
  */
 const char *model_tool_name_to_service(struct model_call *call, const char *name);
-/* Maps a name back. An unknown name is returned unchanged. Borrowed. */
-const char *model_tool_name_from_service(struct model_call *call, const char *name);
 
 /* Returns a call's arguments as JSON text. Invalid JSON stays unchanged. A new reference. */
 tn_value model_arguments_text(tn_value call);
@@ -208,13 +201,7 @@ void model_set_extra(struct model_call *call, const char *key, tn_value value);
 /* Sets the name that the service reports for the model that answered. */
 void model_set_model_name(struct model_call *call, tn_value name);
 
-#define MODEL_USAGE_NONE ((struct model_usage){-1, -1, -1, -1, -1, -1})
-struct model_usage { /* -1: not reported; an earlier value stays */
-    int64_t input, output, total, cached, cache_write, reasoning;
-};
-void model_set_usage(struct model_call *call, const struct model_usage *usage);
-/* Returns the count in the member `key`. -1 if it is not an integer of 0 to MODEL_COUNT_MAX. */
-int64_t model_get_count(tn_value object, const char *key);
+void model_set_usage(struct model_call *call, const struct tn_answer_usage *usage);
 
 /*
  * The answer is complete, except for metadata that may follow. `reason` is one of tenon/message.h's. If called again,
@@ -232,14 +219,6 @@ void model_finish_embeddings(struct model_call *call, tn_value embeddings);
 
 /* ---- Failures ------------------------------------------------------------------------------------------------- */
 
-struct model_failure {
-    const char *code;       /* of tenon/message.h */
-    int64_t status;         /* the HTTP status; 0: unknown */
-    tn_value type;          /* the service's error type, a string; borrowed, or NULL */
-    tn_value message;       /* the service's message; borrowed, or NULL */
-    int64_t retry_after_ms; /* -1: not reported */
-    int32_t retryable;      /* -1: the default of the code */
-};
 /* Fails the task with an error from the stream or from a successful response. provider.error reads `body`; the HTTP
  * status is 0. */
 void model_fail_service(struct model_call *call, tn_value body);

@@ -28,15 +28,15 @@ static const char *chat_finish_reason(const char *word) {
  * reasoning.
  */
 static void chat_read_usage(struct model_call *call, tn_value usage) {
-    struct model_usage counts = MODEL_USAGE_NONE;
+    struct tn_answer_usage counts = TN_ANSWER_USAGE;
     if (tn.value->kind(usage) != TN_OBJECT) return;
-    counts.input = model_get_count(usage, "prompt_tokens");
-    counts.output = model_get_count(usage, "completion_tokens");
-    counts.total = model_get_count(usage, "total_tokens");
-    counts.cached = model_get_count(tn_get(usage, "prompt_tokens_details"), "cached_tokens");
-    if (counts.cached < 0) counts.cached = model_get_count(usage, "prompt_cache_hit_tokens");
-    counts.cache_write = model_get_count(tn_get(usage, "prompt_tokens_details"), "cache_write_tokens");
-    counts.reasoning = model_get_count(tn_get(usage, "completion_tokens_details"), "reasoning_tokens");
+    counts.input = tn_answer_get_count(usage, "prompt_tokens");
+    counts.output = tn_answer_get_count(usage, "completion_tokens");
+    counts.total = tn_answer_get_count(usage, "total_tokens");
+    counts.cached = tn_answer_get_count(tn_get(usage, "prompt_tokens_details"), "cached_tokens");
+    if (counts.cached < 0) counts.cached = tn_answer_get_count(usage, "prompt_cache_hit_tokens");
+    counts.cache_write = tn_answer_get_count(tn_get(usage, "prompt_tokens_details"), "cache_write_tokens");
+    counts.reasoning = tn_answer_get_count(tn_get(usage, "completion_tokens_details"), "reasoning_tokens");
     if (counts.reasoning > 0 && counts.input >= 0 && counts.output >= 0 &&
         counts.total - counts.input > counts.output && counts.total - counts.input - counts.output == counts.reasoning)
         counts.output += counts.reasoning;

@@ -121,7 +121,7 @@ static const char *openai_code_from_status(int64_t status) {
  * Reads {error: {message, type, code}}, {error: "message", code?}, or the inner object alone; `code` may be a number. A
  * code takes precedence over the status, the status over the type.
  */
-static void openai_error(struct model_call *call, tn_value body, struct model_failure *failure) {
+static void openai_error(struct model_call *call, tn_value body, struct tn_model_failure *failure) {
     tn_value inner = tn_get(body, "error"), from = tn.value->kind(inner) == TN_OBJECT ? inner : body;
     tn_value code = tn_get(from, "code"), type = tn_get(from, "type");
     int64_t number = 0;
@@ -167,7 +167,7 @@ static void openai_embed_answer(struct model_call *call, tn_value json) {
     tn_value data = tn_get(json, "data");
     uint64_t count = tn.value->count(call->embed),
              received = tn.value->kind(data) == TN_ARRAY ? tn.value->count(data) : 0;
-    struct model_usage usage = MODEL_USAGE_NONE;
+    struct tn_answer_usage usage = TN_ANSWER_USAGE;
     if (received != count) {
         model_fail_response(call, "%llu embeddings for %llu texts", (unsigned long long)received,
                             (unsigned long long)count);
@@ -189,8 +189,8 @@ static void openai_embed_answer(struct model_call *call, tn_value json) {
     }
     tn.value->end(builder);
     tn_value embeddings = tn_finish(builder);
-    usage.input = model_get_count(tn_get(json, "usage"), "prompt_tokens");
-    usage.total = model_get_count(tn_get(json, "usage"), "total_tokens");
+    usage.input = tn_answer_get_count(tn_get(json, "usage"), "prompt_tokens");
+    usage.total = tn_answer_get_count(tn_get(json, "usage"), "total_tokens");
     model_set_usage(call, &usage);
     if (embeddings != NULL) model_finish_embeddings(call, embeddings);
     tn_release(embeddings);

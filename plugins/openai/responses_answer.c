@@ -148,14 +148,14 @@ static void responses_read_item(struct model_call *call, int64_t index, tn_value
 /* ---- The answer's end ---- */
 
 static void responses_read_usage(struct model_call *call, tn_value usage) {
-    struct model_usage counts = MODEL_USAGE_NONE;
+    struct tn_answer_usage counts = TN_ANSWER_USAGE;
     if (tn.value->kind(usage) != TN_OBJECT) return;
-    counts.input = model_get_count(usage, "input_tokens");
-    counts.output = model_get_count(usage, "output_tokens");
-    counts.total = model_get_count(usage, "total_tokens");
-    counts.cached = model_get_count(tn_get(usage, "input_tokens_details"), "cached_tokens");
-    counts.cache_write = model_get_count(tn_get(usage, "input_tokens_details"), "cache_write_tokens");
-    counts.reasoning = model_get_count(tn_get(usage, "output_tokens_details"), "reasoning_tokens");
+    counts.input = tn_answer_get_count(usage, "input_tokens");
+    counts.output = tn_answer_get_count(usage, "output_tokens");
+    counts.total = tn_answer_get_count(usage, "total_tokens");
+    counts.cached = tn_answer_get_count(tn_get(usage, "input_tokens_details"), "cached_tokens");
+    counts.cache_write = tn_answer_get_count(tn_get(usage, "input_tokens_details"), "cache_write_tokens");
+    counts.reasoning = tn_answer_get_count(tn_get(usage, "output_tokens_details"), "reasoning_tokens");
     model_set_usage(call, &counts);
 }
 

@@ -111,10 +111,10 @@ static bool openai_schema_is_strict(tn_value schema) {
 }
 
 void openai_put_format(const struct model_call *call, tn_builder *builder) {
-    char name[MODEL_NAME_MAX + 1];
+    char name[TN_TOOL_NAME_MAX + 1];
     const char *title = tn_get_text(call->schema, "title", "");
     uint64_t used = 0;
-    for (; *title != '\0' && used < MODEL_NAME_MAX; title++) {
+    for (; *title != '\0' && used < TN_TOOL_NAME_MAX; title++) {
         bool plain = (*title >= 'a' && *title <= 'z') || (*title >= 'A' && *title <= 'Z') ||
                      (*title >= '0' && *title <= '9') || *title == '_' || *title == '-';
         if (plain || *title == ' ') name[used++] = plain ? *title : '_';
