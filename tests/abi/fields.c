@@ -31,6 +31,11 @@ TN_NODE(names, "fields.names", "Names of the graph", TN_PURE, (READ, r, "r"), (R
     return tn_done_written(task, tn_write_take(task, config->w, text));
 }
 
+TN_CHECK(names) {
+    if (config->r != config->w) return TN_OK;
+    return tn_refuse_at("/w", "INVALID_CONFIG", "`w` must be another channel than `r`");
+}
+
 TN_NODE_BLOCKING(calls, "fields.calls", "Components", TN_PURE, (MODEL, m, "m"), (MODEL_OR, m_or, "default", "m"),
                  (MODEL_OPT, m_opt, "m"), (TOOL, u, "u"), (TOOL_OR, u_or, "calc.add", "u"), (TOOL_OPT, u_opt, "u")) {
     return tn_done_value(task, input);

@@ -41,6 +41,17 @@ TN_NODE(route, "test.route", "Copies, rendered", TN_PURE, (READ_OR, from, "in", 
     return tn_done_written(task, tn_write_text(task, config->to, config->mark));
 }
 
+TN_CHECK(route) {
+    if (config->mark_length > 0) return TN_OK;
+    return tn_refuse_at("/mark", "INVALID_CONFIG", "`mark` must not be empty");
+}
+
+TN_NODE(twice, "test.twice", "Evaluates with an item", TN_PURE, (EXPR, value, "value")) {
+    tn_value item = tn_int(7), found = tn_evaluate_item(task, config->value, item);
+    tn_release(item);
+    return found != NULL ? tn_done_take(task, found) : TN_FAILED;
+}
+
 static void arguments_and_defaults(void **state) {
     (void)state;
     assert_int_equal(tn_test_create("test.show", "{}"), TN_OK);
@@ -98,8 +109,28 @@ static void invalid_bindings_are_refused(void **state) {
     assert_int_equal(tn_test_create("test.route", "{\"to\": \"nowhere\"}"), TN_NOT_FOUND);
     assert_int_equal(tn_test_create("test.route", "{\"to\": 7}"), TN_FAILED);
     assert_string_equal(tn_test.refusal, "INVALID_CONFIG: `to` must be a name, as a string");
+    assert_string_equal(tn_test.refused_at, "/to");
     assert_int_equal(tn_test_create("test.nothing", "{}"), TN_FAILED);
     assert_non_null(strstr(tn_test.refusal, "NOT_FOUND"));
+    tn_test_finish();
+}
+
+static void a_configuration_is_checked(void **state) {
+    (void)state;
+    tn_test_set_channel("in", "\"x\"");
+    tn_test_set_channel("out", "null");
+    assert_int_equal(tn_test_create("test.route", "{\"to\": \"out\", \"mark\": \"\"}"), TN_FAILED);
+    assert_string_equal(tn_test.refusal, "INVALID_CONFIG: `mark` must not be empty");
+    assert_string_equal(tn_test.refused_at, "/mark");
+    assert_int_equal(tn_test_create("test.nothing", "{}"), TN_FAILED);
+    assert_string_equal(tn_test.refused_at, "");
+    assert_int_equal(tn_test_create("test.route", "{\"to\": \"out\"}"), TN_OK);
+    tn_test_finish();
+}
+
+static void an_expression_has_an_item(void **state) {
+    (void)state;
+    assert_true(tn_test_is(tn_test_run("test.twice", "{\"value\": \"item\"}", "null")->output, "7"));
     tn_test_finish();
 }
 
@@ -134,6 +165,8 @@ int main(void) {
         cmocka_unit_test(wrong_arguments_are_named),
         cmocka_unit_test(names_are_bound),
         cmocka_unit_test(invalid_bindings_are_refused),
+        cmocka_unit_test(a_configuration_is_checked),
+        cmocka_unit_test(an_expression_has_an_item),
         cmocka_unit_test(own_functions_and_lifecycle),
         cmocka_unit_test(declines_a_host_without_the_basics),
     };

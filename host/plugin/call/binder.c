@@ -63,6 +63,12 @@ int32_t binder_fail(struct tn_binder *binder, int32_t status, const char *code, 
     return status;
 }
 
+int32_t binder_fail_with(struct tn_binder *binder, int32_t status, const struct error *error) {
+    if (!binder->failed) error_copy(binder->error, error);
+    binder->failed = true;
+    return status;
+}
+
 /* Returns TN_OK if one more name can be bound. */
 static int32_t binder_check_room(struct tn_binder *binder, uint32_t count, const char *what) {
     if (binder->bindings->sealed)
@@ -273,6 +279,19 @@ tn_value binder_needed_fields(const struct tn_binder *binder) {
     struct needed_fields needed = {scope, value_array()};
     if (scope->nullable && scope->each_field && scope->field) scope->each_field(scope->self, add_needed_field, &needed);
     return needed.names;
+}
+
+static void add_field_name(void *user, const char *name) {
+    tn_value *names = user;
+    *names = value_push_take(*names, value_text(name));
+}
+
+tn_value binder_field_names(const struct tn_binder *binder) {
+    const struct instance_scope *scope = binder->scope;
+    if (!scope->each_field) return NULL;
+    tn_value names = value_array();
+    scope->each_field(scope->self, add_field_name, &names);
+    return names;
 }
 
 void binder_report_run_used(const struct tn_binder *binder) {

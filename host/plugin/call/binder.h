@@ -85,10 +85,14 @@ int32_t binder_template(struct tn_binder *binder, const char *text, uint32_t *in
 int32_t binder_schema(struct tn_binder *binder, tn_value schema, uint32_t *index);
 /* The names of the fields that are not nullable, as an array; a new reference. */
 tn_value binder_needed_fields(const struct tn_binder *binder);
+/* The names of all fields, in order, as an array; a new reference. NULL if the scope does not list them. */
+tn_value binder_field_names(const struct tn_binder *binder);
 /* Calls scope->run_used. */
 void binder_report_run_used(const struct tn_binder *binder);
 /* Fails the create: sets the error, unless one is set already. Returns status. */
 int32_t binder_fail(struct tn_binder *binder, int32_t status, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* The same with a copy of an error, including its detail. */
+int32_t binder_fail_with(struct tn_binder *binder, int32_t status, const struct error *error);
 
 #endif

@@ -23,9 +23,8 @@ static struct remote *remote_of(const tn_plugin *plugin) { return plugin->self; 
 /* ---- tenon.component/1 ---- */
 
 static int32_t remote_fail_create(tn_binder *binder, int32_t status, const struct error *error) {
-    binder_fail(binder, status, error->code ? error->code : "PLUGIN_INVALID", "%s",
-                error->message ? error->message : "the plugin failed to create the component");
-    return status;
+    if (error->code && error->message) return binder_fail_with(binder, status, error); /* detail.at is the place */
+    return binder_fail(binder, status, "PLUGIN_INVALID", "the plugin failed to create the component");
 }
 
 /* True if the manifest has the component; otherwise the plugin has added it at run time. */
@@ -103,6 +102,7 @@ static void remote_instance_free(struct remote_instance *instance) {
     }
     while (instance->copies) child_remove_copy(instance->copies);
     value_unref(instance->config);
+    value_unref(instance->channels);
     value_unref(instance->needed);
     value_unref(instance->bound);
     mem_free(instance);
@@ -138,6 +138,7 @@ static int32_t remote_create(void *self, const char *id, uint64_t length, tn_val
     (void)length; /* the host passes ids that end with a NUL */
     struct error error = ERROR_INIT;
     struct remote_instance *instance = remote_instance_new(remote, id, config);
+    instance->channels = binder_field_names(binder);
     instance->needed = binder_needed_fields(binder);
     int32_t status = remote_create_first(instance, binder, &error);
     error_finish(&error);

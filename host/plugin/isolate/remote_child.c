@@ -90,9 +90,10 @@ static bool is_create_result(tn_value bound) {
 }
 
 static tn_value create_params(const struct remote_instance *instance) {
-    tn_value params = value_set_take(value_object_reserve(4), "instance", value_int(instance->number));
+    tn_value params = value_set_take(value_object_reserve(6), "instance", value_int(instance->number));
     params = value_set_take(params, "kind", value_text(instance->kind));
     params = value_set_take(params, "component", value_text(instance->component));
+    if (instance->channels) params = value_set_take(params, "channels", value_ref(instance->channels));
     if (value_count(instance->needed)) params = value_set_take(params, "needed", value_ref(instance->needed));
     return value_set_take(params, "config", value_ref(instance->config));
 }

@@ -32,6 +32,7 @@ struct remote_instance {
     int64_t number;               /* its number on the wire */
     const char *kind, *component; /* borrowed from the manifest */
     tn_value config, bound;       /* bound: the result of the first `create` */
+    tn_value channels;            /* names of all fields that it may read; NULL: unknown */
     tn_value needed;              /* names of fields for which null means that no value was given */
     bool uses_run;
     bool pooled;  /* its tasks run in the pool */

@@ -142,10 +142,16 @@ void serve_on_called(tn_value params) {
 
 /* ---- Instances ---- */
 
+static int32_t name_index(char *const *names, uint32_t count, const char *name) {
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0) return (int32_t)i;
+    return -1;
+}
+
 /* Returns the index of `name`, which is appended if it is new. */
 static uint32_t record_name(char ***names, uint32_t *count, const char *name) {
-    for (uint32_t i = 0; i < *count; i++)
-        if (strcmp((*names)[i], name) == 0) return i;
+    int32_t known = name_index(*names, *count, name);
+    if (known >= 0) return (uint32_t)known;
     MEM_EXTEND(*names, *count);
     (*names)[*count] = mem_text(name);
     return (*count)++;
@@ -153,7 +159,13 @@ static uint32_t record_name(char ***names, uint32_t *count, const char *name) {
 
 static int32_t served_scope_field(void *self, const char *name) {
     struct served_instance *instance = self;
+    if (instance->closed) return name_index(instance->reads, instance->read_count, name);
     return (int32_t)record_name(&instance->reads, &instance->read_count, name);
+}
+
+static void served_scope_each_field(void *self, void (*visit)(void *user, const char *name), void *user) {
+    const struct served_instance *instance = self;
+    for (uint32_t i = 0; instance->closed && i < instance->read_count; i++) visit(user, instance->reads[i]);
 }
 
 static bool served_scope_nullable(void *self, uint32_t field) {
@@ -223,11 +235,18 @@ static tn_value served_instance_bindings(const struct served_instance *instance)
         calls = value_push_take(calls, row);
     }
     tn_value result =
-        value_set_take(value_object_reserve(4), "reads", name_array(instance->reads, instance->read_count));
+        value_set_take(value_object_reserve(4), "reads", name_array(bindings->read_names, bindings->read_count));
     result = value_set_take(result, "writes", name_array(instance->writes, instance->write_count));
     result = value_set_take(result, "calls", calls);
     if (instance->sets) result = value_set_take(result, "tools", served_sets_names(instance));
     return value_set_take(result, "run", value_bool(bindings->uses_run));
+}
+
+static void served_instance_set_channels(struct served_instance *instance, tn_value names) {
+    instance->closed = names != NULL;
+    instance->reads = mem_zalloc((value_count(names) + 1) * sizeof *instance->reads);
+    for (size_t i = 0; i < value_count(names); i++)
+        instance->reads[instance->read_count++] = mem_text(value_chars(value_at(names, i), NULL));
 }
 
 void serve_create(tn_value id, tn_value params) {
@@ -238,6 +257,7 @@ void serve_create(tn_value id, tn_value params) {
                *name = value_chars(value_get(params, "component"), NULL);
     instance->number = value_to_int(value_get(params, "instance"));
     instance->needed = value_ref(value_get(params, "needed"));
+    served_instance_set_channels(instance, value_get(params, "channels"));
     instance->next = server.instances;
     server.instances = instance;
     const struct instance_scope scope = {.self = instance,
@@ -245,6 +265,7 @@ void serve_create(tn_value id, tn_value params) {
                                          .channel = served_scope_channel,
                                          .callee = served_scope_callee,
                                          .tools = serve_scope_tools,
+                                         .each_field = served_scope_each_field,
                                          .field_name = served_scope_field_name,
                                          .nullable = served_scope_nullable,
                                          .where = name,

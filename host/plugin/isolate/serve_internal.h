@@ -28,8 +28,9 @@ struct served_instance {
     int64_t number;
     struct callable *callable;
     tn_value needed;        /* names of channels for which null means that no value was given; or NULL */
-    char **reads, **writes; /* names of the channels that it reads and writes, in the order bound */
+    char **reads, **writes; /* names of the channels that it can read and writes; see `closed` */
     uint32_t read_count, write_count;
+    bool closed; /* the host has listed all channels that it can read; otherwise `reads` is what it has bound so far */
     struct served_callee *callees;
     uint32_t callee_count;
     struct served_set *sets; /* tool sets in the order bound; NULL if none */

@@ -207,6 +207,26 @@ static inline int32_t tn_refuse(const char *code, const char *message) {
     tn.value->release(error);
     return status;
 }
+/*
+ * The same, about the member of the configuration at the JSON Pointer `at` ("/limit"): `tenon check` shows the message
+ * at its place in the document. Inside create and TN_CHECK.
+ */
+static inline int32_t tn_refuse_at(const char *at, const char *code, const char *message) {
+    tn_builder *builder = tn_builder_new();
+    tn_value error;
+    int32_t status;
+    tn_put_begin(builder, NULL, TN_OBJECT);
+    tn_put_text(builder, "code", code);
+    tn_put_take(builder, "message", tn_text_lossy(message, message != NULL ? strlen(message) : 0));
+    tn_put_begin(builder, "detail", TN_OBJECT);
+    tn_put_take(builder, "at", tn_text_lossy(at, at != NULL ? strlen(at) : 0));
+    tn.value->end(builder);
+    tn.value->end(builder);
+    error = tn_finish(builder);
+    status = tn.core->refuse(tn.host, error);
+    tn.value->release(error);
+    return status;
+}
 
 /* ---- Ending a task: for `return tn_done…(task, …)` ------------------------------------------------------------ */
 
@@ -294,16 +314,23 @@ static inline tn_value tn_context(tn_task task) {
 
 /* ---- Expressions and templates: a node's EXPR and TEMPLATE fields ------------------------------------------------ */
 
-/* A new reference. NULL if the task has been failed: return TN_FAILED. */
-static inline tn_value tn_evaluate(tn_task task, uint32_t expression) {
+/* A new reference. NULL if the task has been failed: return TN_FAILED. `item` is the expression's variable `item`. */
+static inline tn_value tn_evaluate_item(tn_task task, uint32_t expression, tn_value item) {
     tn_value out = NULL, error = NULL;
-    int32_t status = tn.eval->evaluate(task, expression, NULL, &out, &error);
+    int32_t status = tn.eval->evaluate(task, expression, item, &out, &error);
     if (status == TN_FAILED) (void)tn_fail_take(task, error);
     if (status != TN_OK && status != TN_FAILED)
         (void)tn_fail(task, "EXPRESSION_ERROR", "the expression could not be evaluated");
     return out;
 }
-/* The same for a template; the result is a string. `variables` are looked up before channels and may be NULL. */
+static inline tn_value tn_evaluate(tn_task task, uint32_t expression) {
+    return tn_evaluate_item(task, expression, NULL);
+}
+/*
+ * The same for a template; the result is a string. `variables` are looked up before channels and may be NULL. A note
+ * lists their names, so that documents can be checked: {"component": {"id": …, "config": {"properties": {FIELD:
+ * {"x-tenon-variables": ["rank"]}}}}}.
+ */
 static inline tn_value tn_render(tn_task task, uint32_t text, tn_value variables) {
     tn_value out = NULL, error = NULL;
     int32_t status = tn.eval->render(task, text, variables, &out, &error);
@@ -346,6 +373,7 @@ typedef struct tn_easy_component {
     void (*cancel)(void *self, tn_task task);
     void (*ready)(void *self, tn_task task);
     void (*destroy)(void *self);
+    int32_t (*check)(const void *self); /* of TN_CHECK, or NULL */
 } tn_easy_component;
 
 extern TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
@@ -441,7 +469,7 @@ static inline void tn_easy_free(tn_easy_instance *instance) {
 static inline int32_t tn_easy_make(tn_easy_instance *instance, tn_value config, tn_binder *binder) {
     const tn_easy_component *component = instance->component;
     const tn_easy_field *wrong = NULL;
-    char message[160];
+    char message[160], at[80];
     int32_t status;
     if (component->create != NULL) return component->create(config, binder, &instance->self);
     if (component->size == 0) return TN_OK;
@@ -450,8 +478,10 @@ static inline int32_t tn_easy_make(tn_easy_instance *instance, tn_value config, 
     memset(instance->self, 0, component->size);
     memcpy(instance->self, &config, sizeof(config)); /* tn_all */
     status = tn_easy_fill(component->fields, config, binder, instance->self, &wrong);
+    if (status == TN_OK && component->check != NULL) return component->check(instance->self);
     if (status != TN_TYPE) return status;
-    return tn_refuse("INVALID_CONFIG", tn_easy_complaint(wrong, message));
+    (void)snprintf(at, sizeof(at), "/%.70s", wrong->name);
+    return tn_refuse_at(at, "INVALID_CONFIG", tn_easy_complaint(wrong, message));
 }
 
 static inline int32_t TN_ABI tn_easy_create(void *self, const char *id, uint64_t length, tn_value config,
@@ -563,6 +593,22 @@ static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
 #define TN_TOOL(fn, id, title, ...)          TN_EASY_DEFINE_TOOL(fn, id, title, "async", __VA_ARGS__)
 #define TN_TOOL_BLOCKING(fn, id, title, ...) TN_EASY_DEFINE_TOOL(fn, id, title, "blocking", __VA_ARGS__)
 
+/*
+ * Below a TN_NODE, checks its configuration when the graph is built, as far as the schema cannot: `return TN_OK`, or
+ * `return tn_refuse_at("/member", …)`.
+ *     TN_CHECK(sample) {
+ *         if (config->least <= config->most) return TN_OK;
+ *         return tn_refuse_at("/least", "INVALID_CONFIG", "`least` must not be greater than `most`");
+ *     }
+ */
+#define TN_CHECK(fn)                                                                                                   \
+    static int32_t fn##_tn_check_config(const struct fn##_config *config);                                             \
+    static int32_t fn##_tn_check(const void *self) {                                                                   \
+        return fn##_tn_check_config(TN_EASY_FROM(const struct fn##_config *, self));                                   \
+    }                                                                                                                  \
+    __attribute__((constructor)) static void fn##_tn_add_check(void) { fn##_tn_row.check = fn##_tn_check; }            \
+    static int32_t fn##_tn_check_config(const struct fn##_config *config)
+
 #define TN_EASY_DEFINE_NODE(fn, id, title, style, ...)                                                                 \
     TN_EASY_DECLARE(fn, config, "node", id, title, style, "config", __VA_ARGS__)                                       \
     static int32_t fn(tn_task task, const struct fn##_config *config, tn_value input);                                 \
@@ -608,7 +654,7 @@ static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
 
 /* `owner` is unique in its file. */
 #define TN_EASY_ROW(owner, id, fields, size, create, start, cancel, ready, destroy)                                    \
-    static tn_easy_component owner##_tn_row = {NULL, id, fields, size, create, start, cancel, ready, destroy};         \
+    static tn_easy_component owner##_tn_row = {NULL, id, fields, size, create, start, cancel, ready, destroy, NULL};   \
     __attribute__((constructor)) static void owner##_tn_add(void) {                                                    \
         owner##_tn_row.next = tn_easy_components;                                                                      \
         tn_easy_components = &owner##_tn_row;                                                                          \

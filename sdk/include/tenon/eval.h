@@ -3,7 +3,8 @@
  *
  * Bind a text in create: it is compiled, its names are resolved to channels, and mistakes are reported at their
  * position in the document. Evaluate it in start. The component then reads the channels that the text names; the
- * schema of its configuration marks such texts with `"x-tenon": "expression"` or `"template"`.
+ * schema of its configuration marks such texts with `"x-tenon": "expression"` or `"template"`, and lists the variables
+ * of a template beside it: `"x-tenon-variables": ["rank"]`.
  */
 #ifndef TENON_EVAL_H
 #define TENON_EVAL_H

@@ -74,6 +74,7 @@ static struct tn_test_host {
     uint32_t room;                           /* chunks that emit still takes */
     uint64_t deny;                           /* the allocation that fails: 1 is the next; 0: none */
     char refusal[512];                       /* CODE: message, of the last refuse or failed bind */
+    char refused_at[256];                    /* its detail.at, the member of the configuration; "" without one */
     char logged[512];                        /* LEVEL: message, of the last log line */
     char missing[64];                        /* an interface that the host does not offer */
     const void *TN_FN(more)(const char *id); /* further interfaces; may be NULL */
@@ -197,10 +198,13 @@ static inline int32_t TN_ABI tn_test_unpost(const tn_host *host, uint64_t id) {
 }
 
 static inline int32_t TN_ABI tn_test_refuse(const tn_host *host, tn_value error) {
+    const char *at;
     (void)host;
     TN_TEST_ASSERT(tn_test_is_error(error));
+    at = tn_test_member(TN_TEST_VALUES->get(error, "detail", TN_Z), "at");
     (void)snprintf(tn_test.refusal, sizeof(tn_test.refusal), "%.63s: %.400s", tn_test_member(error, "code"),
                    tn_test_member(error, "message"));
+    (void)snprintf(tn_test.refused_at, sizeof(tn_test.refused_at), "%.250s", at != NULL ? at : "");
     return TN_FAILED;
 }
 
@@ -413,28 +417,33 @@ static inline int32_t TN_ABI tn_test_bind_schema(tn_binder *binder, tn_value sch
     return tn_test_bind_text(binder, "schema", TN_Z, index);
 }
 
+/* `item`, `item.MEMBER`, `state.CHANNEL`, or JSON. */
 static inline int32_t TN_ABI tn_test_evaluate(tn_task token, uint32_t expression, tn_value item, tn_value *out,
                                               tn_value *error) {
     const char *text = tn_test.texts[expression];
     uint32_t index;
-    (void)item;
     if (tn_test_task_of(token) == NULL) return TN_STALE;
-    if (strncmp(text, "state.", 6) == 0 && tn_test_find_channel(text + 6, TN_Z, &index) == TN_OK)
+    if (strcmp(text, "item") == 0)
+        *out = TN_TEST_VALUES->retain(item);
+    else if (strncmp(text, "item.", 5) == 0)
+        *out = TN_TEST_VALUES->retain(TN_TEST_VALUES->get(item, text + 5, TN_Z));
+    else if (strncmp(text, "state.", 6) == 0 && tn_test_find_channel(text + 6, TN_Z, &index) == TN_OK)
         *out = TN_TEST_VALUES->retain(tn_test.channels[index].value);
     else
         *out = tn_test_json(text);
     return *out != NULL ? TN_OK : tn_test_give(error, "EXPRESSION_ERROR", text);
 }
 
+/* Each hole is the name of a variable or a channel; what is not a string is rendered as JSON. */
 static inline int32_t TN_ABI tn_test_render(tn_task token, uint32_t text, tn_value variables, tn_value *out,
                                             tn_value *error) {
     char made[4096];
     size_t length = 0;
-    (void)variables;
     if (tn_test_task_of(token) == NULL) return TN_STALE;
     for (const char *at = tn_test.texts[text]; *at != '\0' && length < sizeof(made) - 1;) {
         char name[32] = "";
         const char *chars;
+        tn_value found, shown = NULL;
         uint32_t index;
         size_t size = strcspn(at, "}");
         if (*at != '{') {
@@ -443,11 +452,16 @@ static inline int32_t TN_ABI tn_test_render(tn_task token, uint32_t text, tn_val
         }
         (void)snprintf(name, sizeof(name), "%.*s", TN_UTIL_CAST(int, size > 0 ? size - 1 : 0), at + 1);
         at += at[size] == '}' ? size + 1 : size;
-        if (tn_test_find_channel(name, TN_Z, &index) != TN_OK) return tn_test_give(error, "MISSING_VARIABLE", name);
-        chars = TN_TEST_VALUES->as_text(tn_test.channels[index].value, NULL);
+        found = TN_TEST_VALUES->get(variables, name, TN_Z);
+        if (found == NULL && tn_test_find_channel(name, TN_Z, &index) == TN_OK) found = tn_test.channels[index].value;
+        if (found == NULL) return tn_test_give(error, "MISSING_VARIABLE", name);
+        chars = TN_TEST_VALUES->as_text(found, NULL);
+        if (chars == NULL && TN_TEST_VALUES->to_json(found, NULL, &shown) == TN_OK)
+            chars = TN_TEST_VALUES->as_text(shown, NULL);
         TN_TEST_ASSERT(chars != NULL && strlen(chars) < sizeof(made) - length);
         memcpy(made + length, chars, strlen(chars));
         length += strlen(chars);
+        TN_TEST_VALUES->release(shown);
     }
     return TN_TEST_VALUES->make_text(&tn_test_the_host, made, length, out);
 }
