@@ -9,7 +9,7 @@
 #include "host/base/environment.h"
 #include "host/base/loop.h"
 #include "host/embed/embed_internal.h"
-#include "host/embed/embed_node.h"
+#include "host/embed/embed_program.h"
 #include "host/plugin/registry/registry.h"
 #include <string.h>
 
@@ -92,10 +92,10 @@ int32_t tenon_close(tenon *handle) {
         return error_set(&handle->error, TN_INVALID, "NESTED",
                          "tenon_close was called in a callback of this host; call it after the callback has returned");
     embed_runnables_close(handle);
-    embed_nodes_release(handle);
+    embed_program_release(handle);
     host_free(handle->host);
     handle->host = NULL;
-    embed_nodes_free(handle);
+    embed_program_free(handle);
     diagnostics_free(handle->diagnostics);
     error_finish(&handle->error);
     value_unref(handle->error_value);

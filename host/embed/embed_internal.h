@@ -25,10 +25,10 @@ struct tenon {
     tn_value error_value;            /* the same as a value; created by tenon_error_value */
     _Atomic bool cancel;             /* set by any thread */
     bool cancelling;                 /* the run has been cancelled */
-    uint64_t components;             /* the number of node types that builders have registered */
-    struct embed_node_type *node_types;
-    tenon_runnable *runnables; /* all of them */
-    uint64_t objects;          /* objects that refer to the handle: runnables, builders */
+    uint64_t components;             /* the number of components that builders have registered */
+    struct embed_program *program;   /* its own components; NULL until the first one is registered */
+    tenon_runnable *runnables;       /* all of them */
+    uint64_t objects;                /* objects that refer to the handle: runnables, builders */
 };
 
 struct tenon_runnable {
@@ -43,10 +43,10 @@ struct tenon_runnable {
  * false with an error, which belongs to the calling thread, if `handle` is NULL, is closed, or belongs to another
  * thread. Every function that is not [any] begins with it.
  */
-#define embed_enter(handle) embed_enter_function(handle, __func__)
+#define embed_enter(handle) (embed_enter_function(handle, __func__) && (handle))
 bool embed_enter_function(tenon *handle, const char *function);
 /* The same for a runnable or a builder: NULL if the pointer to it is NULL. */
-#define embed_enter_of(object) embed_enter((object) ? (object)->host : NULL)
+#define embed_enter_of(object) (embed_enter_function((object) ? (object)->host : NULL, __func__) && (object))
 
 /* As embed_enter, but keeps the last error, and accepts a closed host: for functions that release or only read. */
 #define embed_check_thread(handle) embed_check_thread_function(handle, __func__)

@@ -552,17 +552,16 @@ static void builds_and_streams(void **state) {
 static void builder_reports_mistakes(void **state) {
     (void)state;
     tenon *host = open_host();
-    for (int mistake = 0; mistake < 6; mistake++) {
-        static const char *const parts[] = {"core.sett", "count", "missing", "missing", "last_valu", "nosuch"};
+    for (int mistake = 0; mistake < 5; mistake++) {
+        static const char *const parts[] = {"core.sett", "missing", "missing", "last_valu", "nosuch"};
         static const char *const expression[] = {"state.nosuch > 1"};
         static const char *const target[] = {"count"};
         tenon_builder *builder = counter(host);
         switch (mistake) {
         case 0: tenon_add_node(builder, "set", "core.sett", NULL); break;
-        case 1: tenon_add_node(builder, "count", "core.passthrough", NULL); break;
-        case 2: tenon_add_edge(builder, "count", "missing"); break;
-        case 3: tenon_set_finish_point(builder, "missing"); break;
-        case 4: tenon_add_channel(builder, "other", "last_valu", NULL); break;
+        case 1: tenon_add_edge(builder, "count", "missing"); break;
+        case 2: tenon_set_finish_point(builder, "missing"); break;
+        case 3: tenon_add_channel(builder, "other", "last_valu", NULL); break;
         default: tenon_add_conditional_edges(builder, "count", expression, target, 1); break;
         }
         assert_null(tenon_compile(builder));

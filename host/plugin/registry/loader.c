@@ -32,6 +32,9 @@
 #define ENTRY      "tn_plugin_entry_1"
 #define REASON_MAX 512 /* bytes of the last message that a plugin logged before it failed */
 
+/* The beginning of a message: the plugin's file, or how it came into the process. */
+static const char *plugin_place(const struct plugin *plugin) { return *plugin->path ? plugin->path : plugin->source; }
+
 /* ---- Before loading ---- */
 
 /* "tenon.value/2 (this host offers tenon.value/1)". */
@@ -75,9 +78,9 @@ static int32_t loader_check_interfaces(const struct plugin *plugin, struct error
     }
     if (count > 0)
         status = error_set(error, TN_UNSUPPORTED, "INTERFACE_MISSING",
-                           "%s: plugin `%s` %s needs %s that this host (Tenon %s) does not offer: %s", plugin->path,
-                           plugin->id, plugin->version, count == 1 ? "an interface" : "interfaces", TENON_VERSION,
-                           buffer_cstr(&missing));
+                           "%s: plugin `%s` %s needs %s that this host (Tenon %s) does not offer: %s",
+                           plugin_place(plugin), plugin->id, plugin->version,
+                           count == 1 ? "an interface" : "interfaces", TENON_VERSION, buffer_cstr(&missing));
     buffer_finish(&missing);
     return status;
 }
@@ -224,13 +227,31 @@ static const char *listen_end(struct listener *listener) {
     return listener->refusal.message ? listener->refusal.message : listener->line;
 }
 
+/* Calls the entry, which returns the plugin's code or declines. */
+static int32_t loader_enter(struct plugin *plugin, const tn_plugin *TN_FN(entry)(const tn_host *),
+                            struct error *error) {
+    struct listener listener;
+    listen_begin(&listener, plugin);
+    plugin->plugin = entry(&plugin->host);
+    const char *reason = listen_end(&listener);
+    if (!plugin->plugin)
+        error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED", "%s: plugin `%s` %s declined to be loaded%s%s",
+                  plugin_place(plugin), plugin->id, plugin->version, *reason ? ": " : ", and reported no reason",
+                  reason);
+    error_finish(&listener.refusal);
+    if (!plugin->plugin) return TN_UNSUPPORTED;
+    plugin->entered = plugin->plugin;
+    if (plugin->registry->options.wrap) plugin->plugin = plugin->registry->options.wrap(plugin, plugin->plugin);
+    return TN_OK;
+}
+
 static int32_t loader_open_object(struct plugin *plugin, struct error *error) {
     void *handle;
     if (!plugin->copied && object_take(plugin)) {
         (void)dlerror();
         handle = dlopen(plugin->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         if (!handle)
-            error_set(error, TN_INVALID, "PLUGIN_REFUSED", "%s: cannot be loaded: %s", plugin->path, dlerror());
+            error_set(error, TN_INVALID, "PLUGIN_REFUSED", "%s: cannot be loaded: %s", plugin_place(plugin), dlerror());
     } else {
         handle = loader_open_copy(plugin->path, error);
     }
@@ -240,20 +261,20 @@ static int32_t loader_open_object(struct plugin *plugin, struct error *error) {
     _Static_assert(sizeof entry == sizeof symbol, "POSIX: a function's address fits a pointer");
     memcpy(&entry, &symbol, sizeof entry);
     if (!symbol)
-        return error_set(error, TN_INVALID, "PLUGIN_INVALID", "%s: plugin `%s` does not export " ENTRY, plugin->path,
-                         plugin->id);
-    struct listener listener;
-    listen_begin(&listener, plugin);
-    plugin->plugin = entry(&plugin->host);
-    const char *reason = listen_end(&listener);
-    if (!plugin->plugin)
-        error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED", "%s: plugin `%s` %s declined to be loaded%s%s", plugin->path,
-                  plugin->id, plugin->version, *reason ? ": " : ", and reported no reason", reason);
-    error_finish(&listener.refusal);
-    if (!plugin->plugin) return TN_UNSUPPORTED;
-    plugin->entered = plugin->plugin;
-    if (plugin->registry->options.wrap) plugin->plugin = plugin->registry->options.wrap(plugin, plugin->plugin);
-    return TN_OK;
+        return error_set(error, TN_INVALID, "PLUGIN_INVALID", "%s: plugin `%s` does not export " ENTRY,
+                         plugin_place(plugin), plugin->id);
+    return loader_enter(plugin, entry, error);
+}
+
+/* Its variables belong to one host at a time, as those of a file, but there is no second copy of it. */
+static int32_t loader_enter_linked(struct plugin *plugin, struct error *error) {
+    if (!object_take(plugin))
+        return error_set(
+            error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
+            "%s: plugin `%s` is a part of this program, and another host of the program uses it; close that "
+            "host first",
+            plugin_place(plugin), plugin->id);
+    return loader_enter(plugin, plugin->entry, error);
 }
 
 /* Starts no code here: the plugin's own process loads it. */
@@ -267,7 +288,7 @@ static int32_t loader_open_remote(struct plugin *plugin, struct error *error) {
     if (!options->isolation)
         return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
                          "%s: plugin `%s` must run in a separate process, but this host cannot isolate plugins",
-                         plugin->path, plugin->id);
+                         plugin_place(plugin), plugin->id);
     plugin->plugin = options->isolation->open(options->user, plugin);
     return TN_OK;
 }
@@ -287,8 +308,8 @@ static int32_t loader_check_vtables(struct plugin *plugin, struct error *error) 
     int32_t status = loader_check_size(plugin, "tn_plugin", plugin->plugin->size, sizeof(tn_plugin), error);
     if (status != TN_OK) return status;
     if (!plugin->plugin->get)
-        return error_set(error, TN_INVALID, "PLUGIN_INVALID", "%s: plugin `%s`: tn_plugin.get is NULL", plugin->path,
-                         plugin->id);
+        return error_set(error, TN_INVALID, "PLUGIN_INVALID", "%s: plugin `%s`: tn_plugin.get is NULL",
+                         plugin_place(plugin), plugin->id);
     void *self = plugin->plugin->self;
     const tn_component_1 *components = plugin->plugin->get(self, TN_COMPONENT_1);
     const tn_lifecycle_1 *lifecycle = plugin->plugin->get(self, TN_LIFECYCLE_1);
@@ -298,11 +319,11 @@ static int32_t loader_check_vtables(struct plugin *plugin, struct error *error) 
     if (promised && !components)
         return error_set(error, TN_INVALID, "PLUGIN_INVALID",
                          "%s: plugin `%s`: its manifest has components, but its code does not offer " TN_COMPONENT_1,
-                         plugin->path, plugin->id);
+                         plugin_place(plugin), plugin->id);
     if (components) status = loader_check_size(plugin, "tn_component_1", components->size, sizeof *components, error);
     if (status == TN_OK && components && (!components->create || !components->start || !components->destroy))
         return error_set(error, TN_INVALID, "PLUGIN_INVALID", "%s: plugin `%s`: tn_component_1.%s is NULL",
-                         plugin->path, plugin->id,
+                         plugin_place(plugin), plugin->id,
                          !components->create  ? "create"
                          : !components->start ? "start"
                                               : "destroy");
@@ -312,7 +333,7 @@ static int32_t loader_check_vtables(struct plugin *plugin, struct error *error) 
         if (!plugin->plugin->get(self, value_chars(value_at(provides, i), NULL)))
             status = error_set(error, TN_INVALID, "PLUGIN_INVALID",
                                "%s: plugin `%s`: its manifest provides `%s`, but its code does not offer it",
-                               plugin->path, plugin->id, value_chars(value_at(provides, i), NULL));
+                               plugin_place(plugin), plugin->id, value_chars(value_at(provides, i), NULL));
     plugin->components = components;
     plugin->lifecycle = lifecycle;
     return status;
@@ -332,8 +353,8 @@ static int32_t loader_initialise(struct plugin *plugin, struct error *error) {
         const char *reason = listen_end(&listener);
         if (status != TN_OK)
             error_set(error, status, "PLUGIN_REFUSED", "%s: plugin `%s` %s could not initialise itself (status %d)%s%s",
-                      plugin->path, plugin->id, plugin->version, status, *reason ? ": " : ", and reported no reason",
-                      reason);
+                      plugin_place(plugin), plugin->id, plugin->version, status,
+                      *reason ? ": " : ", and reported no reason", reason);
         error_finish(&listener.refusal);
     }
     value_unref(section);
@@ -354,6 +375,7 @@ int32_t plugin_load(struct plugin *plugin, struct error *error) {
     if (status == TN_OK && !plugin->native && !plugin->program) status = loader_check_object(plugin, &why);
     if (status == TN_OK && !plugin->native)
         status = plugin->isolated ? loader_open_remote(plugin, &why) : loader_open_object(plugin, &why);
+    if (status == TN_OK && plugin->entry) status = loader_enter_linked(plugin, &why);
     if (status == TN_OK) status = loader_check_vtables(plugin, &why);
     if (status == TN_OK) status = loader_initialise(plugin, &why);
     if (status == TN_OK) {

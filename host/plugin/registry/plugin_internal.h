@@ -30,18 +30,19 @@ struct plugin {
     bool expects;         /* it has ever done so */
     tn_value manifest;    /* one reference; id, version and title point into it */
     const char *id, *version, *title;
-    uint64_t device, inode;
+    uint64_t device, inode; /* if it has `entry`: UINT64_MAX and its address */
     enum search_origin place;
     const struct plugin *shadowed_by; /* NULL unless shadowed */
     uint32_t number;
     uint32_t loaded_as; /* order of loading; plugins end in reverse order */
     enum plugin_state state;
     struct error refusal;
-    struct error *refusal_place;      /* plugin_set_refusal_place */
-    tn_value grants;                  /* effects that the operator grants in its section; an array, or NULL */
-    const tn_plugin *entered;         /* what its entry returned */
-    const tn_plugin *plugin;          /* the same, or its wrapper in check mode */
-    const tn_component_1 *components; /* NULL if it has none */
+    struct error *refusal_place; /* plugin_set_refusal_place */
+    tn_value grants;             /* effects that the operator grants in its section; an array, or NULL */
+    const tn_plugin *TN_FN(entry)(const tn_host *host); /* of a native plugin with its own entry (linked.c); or NULL */
+    const tn_plugin *entered;                           /* what its entry returned */
+    const tn_plugin *plugin;                            /* the same, or its wrapper in check mode */
+    const tn_component_1 *components;                   /* NULL if it has none */
     const tn_lifecycle_1 *lifecycle;
     _Atomic uint64_t refs, tasks, memory;
     struct poll_watches *watches;
@@ -91,6 +92,8 @@ void plugin_end(struct plugin *plugin);
 
 /* registry.c: takes the plugin and decides whether it is isolated. */
 void registry_add_plugin(struct registry *registry, struct plugin *plugin);
+/* registry.c: takes the plugin and adds its components. Failures become problems. */
+int32_t registry_add_plugin_take(struct registry *registry, struct plugin *plugin, struct error *error);
 
 /*
  * plugin_section.c: the plugin's section of the configuration, validated, with defaults and absolute paths. *out is an

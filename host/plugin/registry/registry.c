@@ -220,8 +220,7 @@ static int32_t plugin_add_components(struct plugin *plugin, struct error *error)
     return result;
 }
 
-/* Takes the plugin. Failures become problems. */
-static int32_t registry_add_plugin_take(struct registry *registry, struct plugin *plugin, struct error *error) {
+int32_t registry_add_plugin_take(struct registry *registry, struct plugin *plugin, struct error *error) {
     struct plugin *there = registry_plugin(registry, plugin->id);
     struct error why = ERROR_INIT;
     int32_t status = TN_OK;

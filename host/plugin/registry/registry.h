@@ -147,6 +147,19 @@ int32_t registry_add_file(struct registry *registry, const char *path, const cha
 int32_t registry_add_native(struct registry *registry, tn_value manifest, const tn_plugin *plugin, const char *source,
                             struct error *error);
 
+/*
+ * Adds a plugin that is linked into the process. `entry` is its tn_plugin_entry_1, and is called when one of its
+ * components is resolved. `manifest` is complete, or NULL: then it is read from the notes of the object that contains
+ * the entry. Unlike a native plugin it has no privileges. Fails with NAME_RESERVED, with PLUGIN_DUPLICATE if a plugin
+ * or a component of the same id exists, and like manifest_read; then nothing is added.
+ */
+typedef const tn_plugin *TN_FN(registry_entry)(const tn_host *host);
+int32_t registry_add_linked(struct registry *registry, registry_entry entry, tn_value manifest, const char *source,
+                            struct error *error);
+/* PLUGIN_DUPLICATE if the registry has such a component already. */
+int32_t registry_check_free(struct registry *registry, const char *source, const char *kind, const char *id,
+                            struct error *error);
+
 struct problem {
     const char *path; /* "" if the problem is not in a file */
     const char *code; /* "PLUGIN_INVALID", "MANIFEST_INVALID", "PLUGIN_DUPLICATE", … */

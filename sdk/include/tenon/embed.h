@@ -138,23 +138,118 @@ TN_EXPORT tn_value tenon_batch(tenon_runnable *runnable, tn_value inputs, tn_val
 /* [any] Cancels the tenon_invoke, tenon_stream or tenon_batch that is running on this host. */
 TN_EXPORT void tenon_cancel(tenon *host);
 
+/* ---- Registering components ---- */
+
+/*
+ * A program can bring its own node types, tools, models and reducers. Register them before a document names them; they
+ * exist until the host is closed. Ids follow the rules for plugins: they have a dot, do not begin with `tenon.`, and no
+ * other component has them. A mistake fails with NAME_RESERVED, PLUGIN_DUPLICATE or MANIFEST_INVALID.
+ */
+
+/* One task of a registered function; valid until the function returns. The arguments of all functions are borrowed. */
+typedef struct tenon_task tenon_task;
+/*
+ * What a component does. It returns a new value, or NULL with *error an object {code, message} (or left NULL):
+ *   "node"     `input` is the state {channel: value}; returns the writes {channel: value}, or null for none.
+ *   "tool"     `input` has the arguments, validated; returns the result.
+ *   "model"    `input` is {messages, tools?, options?, response_schema?}; returns a text, an `ai` message, or {message,
+ *              usage?, finish_reason?} as in tenon/message.h. tenon_task_emit takes the deltas, or texts.
+ *   "reducer"  `input` is {current, update}; returns the new value of the channel. It is called for each write.
+ */
+typedef tn_value (*tenon_component_function)(void *user, tenon_task *task, tn_value input, tn_value *error);
+/*
+ * Registers a function as the component `id` of the kind. `description` is NULL or has the members of a component in a
+ * plugin's manifest (share/tenon/schema/manifest.schema.json): {title?, documentation?, input?, output?, config?,
+ * effects?, style?, examples?, …}. `input`, `output` and `config` are JSON Schemas. Without `effects` the worst is
+ * assumed: a model that calls the tool needs approval, and a node is not retried. `config` is what documents may
+ * configure; without it nothing, for a model anything.
+ *
+ * With the style "async", the default, the function runs on the host's thread and must not wait. With "blocking" it
+ * runs on a thread of the library and may wait; several tasks run at once only if the description has `reentrant:
+ * true`.
+ *
+ * `destroy` (may be NULL) is called with `user` when the host is closed, and at once if this function fails.
+ */
+TN_EXPORT int32_t tenon_register(tenon *host, const char *kind, const char *id, tn_value description,
+                                 tenon_component_function function, void *user, void (*destroy)(void *user));
+/* For the function, on its thread: its configuration, borrowed. */
+TN_EXPORT tn_value tenon_task_config(tenon_task *task);
+/* What a map edge or another node has sent to this node, borrowed; NULL if nothing. */
+TN_EXPORT tn_value tenon_task_item(tenon_task *task);
+/* {task_id, run_id, thread_id, node, step, attempt, now, seed, …}, as task_1.context of tenon.h. A new reference. */
+TN_EXPORT tn_value tenon_task_context(tenon_task *task);
+/* Streams a chunk. TN_CANCELLED or TN_STALE: the task is to end. */
+TN_EXPORT int32_t tenon_task_emit(tenon_task *task, tn_value chunk);
+/* 1 if the task should end soon, else 0. */
+TN_EXPORT int32_t tenon_task_cancelled(tenon_task *task);
+
+/*
+ * Adds a plugin that is linked into the program, written as for a file: with tenon/easy.h, pass tn_plugin_entry_1 and
+ * NULL. It has the rights of a plugin in a file: calls, streams, expressions, its section of tenon.yaml. `manifest` is
+ * the plugin's manifest; NULL: it is read from the notes in the program or library that contains the entry. The entry
+ * is called when a component is used for the first time. Its variables exist once, so only one host at a time can use
+ * it.
+ */
+typedef const tn_plugin *TN_FN(tenon_plugin_entry)(const tn_host *host);
+TN_EXPORT int32_t tenon_add_plugin(tenon *host, tenon_plugin_entry entry, tn_value manifest);
+
 /* ---- Building a graph by calls ---- */
 
+/*
+ * The calls make a document, and tenon_compile checks it like a document from a file. So everything that a document can
+ * say can be built: with the functions below, or as a value in the form of the language (share/doc/tenon/adl.md). The
+ * functions fail for arguments that are NULL or not UTF-8, for a node or channel that does not exist, and for a second
+ * one of the same name; mistakes that need the whole graph are found by tenon_compile. The message names the node.
+ */
 TN_EXPORT tenon_builder *tenon_builder_new(tenon *host, const char *name);
 TN_EXPORT void tenon_builder_free(tenon_builder *builder); /* NULL is allowed */
+/* Sets a section of the document: "agent", "defaults", "models", "tools", "budget", "input", "output", "requires". */
+TN_EXPORT int32_t tenon_builder_set(tenon_builder *builder, const char *section, tn_value value);
+/* Appends an object of the language to "channels", "nodes" or "edges". */
+TN_EXPORT int32_t tenon_builder_add(tenon_builder *builder, const char *list, tn_value item);
+/*
+ * The document so far; a new reference. Its JSON text is a document for tenon_graph_text and `tenon run`, unless it has
+ * nodes of tenon_add_node_runnable or tenon_add_route, whose types exist only in this host.
+ */
+TN_EXPORT tn_value tenon_builder_document(tenon_builder *builder);
+
 /* type: "last_value", "append", "topic", "ephemeral", "reduce:sum" …; `initial` may be NULL. */
 TN_EXPORT int32_t tenon_add_channel(tenon_builder *builder, const char *name, const char *type, tn_value initial);
+/* A role that nodes name, and its model: "provider:model", {provider, …options}, or a list of fallbacks. */
+TN_EXPORT int32_t tenon_add_model(tenon_builder *builder, const char *role, tn_value binding);
+/* A tool that the graph may use, or a pattern; `options` may be NULL: {approval?, timeout?, concurrency?, max_calls?}.
+ * Without a call, all tools may be used. */
+TN_EXPORT int32_t tenon_add_tool(tenon_builder *builder, const char *name, tn_value options);
 /* A node of a registered type. */
 TN_EXPORT int32_t tenon_add_node(tenon_builder *builder, const char *id, const char *type, tn_value config);
-/* A node that runs a runnable: its input is the state, an object; its output is {channel: value}. */
+/*
+ * A node that runs a runnable: its input is the state, an object; its output is {channel: value}. It counts as a pure
+ * function, which is repeated where the graph says so; register a component with `effects` for one that is not.
+ */
 TN_EXPORT int32_t tenon_add_node_runnable(tenon_builder *builder, const char *id, tenon_runnable *runnable);
+/* Sets members of a node: {retry?, timeout?, cache?, interrupt?, on_error?, defer?, config?}, as in a document. */
+TN_EXPORT int32_t tenon_set_node(tenon_builder *builder, const char *id, tn_value members);
 /* TENON_START and TENON_END are allowed as ends. */
 #define TENON_START "__start__"
 #define TENON_END   "__end__"
 TN_EXPORT int32_t tenon_add_edge(tenon_builder *builder, const char *from, const char *to);
+/* An edge from several nodes: `to` starts when all of them have ended. */
+TN_EXPORT int32_t tenon_add_join(tenon_builder *builder, const char *const *from, uint32_t count, const char *to);
+/*
+ * One task of `to` for each item of the list that the expression `over` returns. A task reads its item as `item`, and
+ * as `state.NAME` if `as` is a name. `empty` is the node to continue with if the list is empty. Both may be NULL.
+ */
+TN_EXPORT int32_t tenon_add_map_edge(tenon_builder *builder, const char *from, const char *over, const char *as,
+                                     const char *to, const char *empty);
 /* Pairs of expression and target, tried in order; the expression "default" always holds. */
 TN_EXPORT int32_t tenon_add_conditional_edges(tenon_builder *builder, const char *from, const char *const *expressions,
                                               const char *const *targets, uint32_t count);
+/*
+ * After `from`, the function chooses what follows: it receives the state and returns the name of a target, or a list of
+ * names. `targets` are all names that it may return. It is called by a node of its own, FROM.route, which takes a step.
+ */
+TN_EXPORT int32_t tenon_add_route(tenon_builder *builder, const char *from, tenon_function route, void *user,
+                                  const char *const *targets, uint32_t count);
 TN_EXPORT int32_t tenon_set_entry_point(tenon_builder *builder, const char *node);
 TN_EXPORT int32_t tenon_set_finish_point(tenon_builder *builder, const char *node);
 /* Checks and builds. The builder may be changed and compiled again. NULL on failure (tenon_error, tenon_diagnostics).
