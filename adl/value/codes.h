@@ -55,7 +55,7 @@
     CODE(TEMPLATE_ERROR, false, "Chain::Template", \
          "The braces of a template are not balanced, or a hole failed. Write `{{` and `}}` for literal braces.") \
     CODE(MISSING_VARIABLE, false, "Chain::MissingVariable", \
-         "A template names a variable that is neither a channel of the state nor a key of the input.") \
+         "A template names something that does not exist, or a channel or `input` that has no value.") \
     CODE(PARSE, false, "Chain::Parse", \
          "A text does not have the expected form, for example JSON, a number, a list, or the form that an " \
          "output parser expects.") \
@@ -227,7 +227,8 @@
          "A model's answer does not have the required form, although the model was informed of the error and " \
          "tried again.") \
     CODE(TURN_LIMIT, false, "Graph::NodeExecution", \
-         "A model's turn was paused and continued as often as is allowed, and did not finish.") \
+         "A model calls tools although `max_turns` of its node is used up and none are offered. Raise it, or write " \
+         "in the system prompt when to stop.") \
     CODE(REPLIES_USED_UP, false, "Model::InvalidResponse", \
          "A `scripted` model was called more often than it has replies. Add replies, or set `cycle: true`.") \
     /* Tasks, Artifacts, stores and threads. */ \
