@@ -1,21 +1,13 @@
 /* read_state.c - declarations that nodes share: channels, roles of models, tools. */
 #include "adl/document/config.h"
 #include "adl/document/reader.h"
+#include "adl/document/reducers.h"
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
 #include <stdio.h>
 #include <string.h>
 
 /* ---- Channels ---- */
-
-static const struct {
-    const char *name;
-    enum channel_reducer reducer;
-    int kind; /* kind of a default: TN_NONE any, TN_DOUBLE any number */
-} reducers[] = {
-    {"sum", REDUCER_SUM, TN_DOUBLE},     {"max", REDUCER_MAX, TN_NONE},      {"min", REDUCER_MIN, TN_NONE},
-    {"merge", REDUCER_MERGE, TN_OBJECT}, {"union", REDUCER_UNION, TN_ARRAY}, {"messages", REDUCER_MESSAGES, TN_ARRAY},
-};
 
 bool channel_is_list(const struct document_channel *channel) {
     return channel->type == CHANNEL_APPEND || channel->reducer == REDUCER_UNION || channel->reducer == REDUCER_MESSAGES;
@@ -24,16 +16,16 @@ bool channel_is_list(const struct document_channel *channel) {
 /* The kind of value that the channel always has; TN_DOUBLE: any number; TN_NONE: any kind. */
 static int channel_kind(const struct document_channel *channel) {
     if (channel->type == CHANNEL_APPEND) return TN_ARRAY;
-    for (size_t i = 0; i < sizeof reducers / sizeof *reducers; i++)
-        if (reducers[i].reducer == channel->reducer) return reducers[i].kind;
+    for (size_t i = 0; i < document_reducer_count(); i++)
+        if (document_reducer_at(i)->reducer == channel->reducer) return document_reducer_at(i)->kind;
     return TN_NONE;
 }
 
 static void report_reducer(struct reader *reader, struct span span, const char *text, size_t length) {
     struct nearest nearest;
     nearest_init(&nearest, text, length);
-    for (size_t i = 0; i < sizeof reducers / sizeof *reducers; i++)
-        nearest_add_candidate(&nearest, reducers[i].name, strlen(reducers[i].name));
+    for (size_t i = 0; i < document_reducer_count(); i++)
+        nearest_add_candidate(&nearest, document_reducer_at(i)->name, strlen(document_reducer_at(i)->name));
     add_component_candidates(reader, "reducer", &nearest);
     if (!nearest_result(&nearest) && (reader->plugin_missing || !reader->catalog)) return;
     struct diagnostic *it = report(reader, ADL_E051, span,
@@ -46,9 +38,10 @@ static void report_reducer(struct reader *reader, struct span span, const char *
 static void read_reducer(struct reader *reader, const struct tree_item *item, struct document_channel *channel) {
     size_t length;
     const char *text = tree_text(reader->tree, item->node, &length);
-    for (size_t i = 0; i < sizeof reducers / sizeof *reducers; i++) {
-        if (strlen(reducers[i].name) != length || memcmp(reducers[i].name, text, length) != 0) continue;
-        channel->reducer = reducers[i].reducer;
+    for (size_t i = 0; i < document_reducer_count(); i++) {
+        const struct document_reducer *row = document_reducer_at(i);
+        if (strlen(row->name) != length || memcmp(row->name, text, length) != 0) continue;
+        channel->reducer = row->reducer;
         return;
     }
     const struct catalog *catalog = reader->catalog;

@@ -122,6 +122,8 @@ int command_memory_search(const struct arguments *arguments);
 int command_memory_delete(const struct arguments *arguments);
 int command_model_list(const struct arguments *arguments);
 int command_model_test(const struct arguments *arguments);
+int command_node_list(const struct arguments *arguments);
+int command_node_show(const struct arguments *arguments);
 int command_tool_list(const struct arguments *arguments);
 int command_tool_show(const struct arguments *arguments);
 int command_tool_search(const struct arguments *arguments);

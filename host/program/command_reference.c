@@ -1,14 +1,16 @@
 /*
  * command_reference.c - `tenon reference`: the table of topics, and the topics commands, diagnostics and errors.
  *
- * Everything is printed from the tables that the program uses. command_reference_language.c prints the topics adl,
- * expressions and config, manual.c the manual page, and completion.c the completions.
+ * Everything is printed from the tables that the program uses, and from the manifests of plugins.
+ * command_reference_language.c prints the topics adl, expressions and config, command_reference_parts.c those of
+ * components, events and annotations, reference_names.c a single entry, manual.c the manual page, and completion.c the
+ * completions.
  */
 #include "host/program/command_reference.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/value/codes.h"
-#include "adl/value/nearest.h"
 #include "host/program/command.h"
+#include "host/program/reference_names.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -17,13 +19,17 @@
     TOPIC(diagnostics, "every diagnostic of documents: what it means and what to do")                                  \
     TOPIC(adl, "the language of documents: every section and key")                                                     \
     TOPIC(expressions, "conditions and templates: operators, functions and limits")                                    \
+    TOPIC(nodes, "every node type: configuration, effects, errors, examples")                                          \
+    TOPIC(tools, "every tool: arguments, result, effects, errors, examples")                                           \
+    TOPIC(models, "every provider of models: configuration, effects, errors, examples")                                \
+    TOPIC(reducers, "how channels merge writes")                                                                       \
+    TOPIC(plugins, "every plugin: its section of tenon.yaml, and its components")                                      \
+    TOPIC(events, "the events of a run and of a chat: every type and member")                                          \
+    TOPIC(annotations, "every value of `x-tenon` in the schemas of plugins")                                           \
     TOPIC(errors, "every error code of runs and components")                                                           \
     TOPIC(config, "tenon.yaml: every key")
 
-static const struct topic {
-    const char *name, *summary;
-    void (*print)(void);
-} topics[] = {
+static const struct reference_topic topics[] = {
 #define TOPIC(name, summary) {#name, summary, reference_##name},
     TOPICS(TOPIC)
 #undef TOPIC
@@ -33,6 +39,10 @@ const char *reference_topics(void) {
 #define TOPIC(name, summary) "|" #name
     return &(TOPICS(TOPIC))[1];
 #undef TOPIC
+}
+
+const struct reference_topic *reference_topic_at(size_t index) {
+    return index < sizeof topics / sizeof *topics ? &topics[index] : NULL;
 }
 
 /* ---- Commands ---- */
@@ -52,8 +62,8 @@ static void print_option_rows(const struct command_option *options) {
     }
 }
 
-static void print_command(const struct command *command) {
-    printf("\n## tenon %s\n\n%s\n\n    tenon %s [OPTION…]%s%s\n", command->name, command->summary, command->name,
+void reference_command(const struct command *command) {
+    printf("## tenon %s\n\n%s\n\n    tenon %s [OPTION…]%s%s\n", command->name, command->summary, command->name,
            *command->operands ? " " : "", command->operands);
     if (command->details) printf("\n%s\n", command->details);
     if (command->options && command->options->name) fputs("\nOptions:\n\n", stdout);
@@ -61,7 +71,8 @@ static void print_command(const struct command *command) {
     if (*command->example) printf("\n```console\n%s```\n", command->example);
 }
 
-void reference_commands(void) {
+void reference_commands(struct host *host) {
+    (void)host;
     fputs(
         "# Commands\n\n"
         "`tenon COMMAND [OPTION…] [OPERAND…]`. An option may come anywhere after the command: `--name VALUE`,\n"
@@ -69,7 +80,7 @@ void reference_commands(void) {
         "output contains only results; everything else is written to standard error.\n",
         stdout);
     for (size_t i = 0; i < command_count; i++)
-        if (!commands[i].hidden) print_command(&commands[i]);
+        if (!commands[i].hidden) putchar('\n'), reference_command(&commands[i]);
     fputs("\n## Options of every command\n\n", stdout);
     print_option_rows(global_options);
     fputs("\n## Exit codes\n\n| Code | Meaning |\n|---:|---|\n", stdout);
@@ -81,12 +92,13 @@ void reference_commands(void) {
 
 /* ---- Diagnostics ---- */
 
-static void print_diagnostic(const struct diagnostic_info *info) {
+void reference_diagnostic(const struct diagnostic_info *info) {
     printf("## %s: %s\n\nSeverity: %s. Kind: %s.\n\n%s", info->code, info->title,
            diagnostic_severity_name(info->severity), diagnostic_kind_name(info->kind), info->explanation);
 }
 
-void reference_diagnostics(void) {
+void reference_diagnostics(struct host *host) {
+    (void)host;
     fputs(
         "# Diagnostics\n\n"
         "The diagnostics of `tenon check` and of every other command that reads a document. A code never changes its\n"
@@ -94,18 +106,19 @@ void reference_diagnostics(void) {
         stdout);
     for (int i = 0; i < DIAGNOSTIC_CODES; i++) {
         putchar('\n');
-        print_diagnostic(diagnostic_info((enum diagnostic_code)i));
+        reference_diagnostic(diagnostic_info((enum diagnostic_code)i));
     }
 }
 
 /* ---- Errors ---- */
 
-static void print_error(const struct error_code *row) {
+void reference_error(const struct error_code *row) {
     printf("## %s\n\n%s\n\nRetryable: %s. Family: `%s`.\n", row->code, row->explanation, row->retryable ? "yes" : "no",
            row->family);
 }
 
-void reference_errors(void) {
+void reference_errors(struct host *host) {
+    (void)host;
     fputs("# Errors\n\n"
           "The error codes of a run, in `error.code` of a result, of an event, and of `state.error`. A code never "
           "changes\n"
@@ -115,7 +128,7 @@ void reference_errors(void) {
           stdout);
     for (size_t i = 0; i < error_code_count(); i++) {
         putchar('\n');
-        print_error(error_code_at(i));
+        reference_error(error_code_at(i));
     }
 }
 
@@ -125,40 +138,13 @@ static void print_index(void) {
     fputs("# Reference\n\n", stdout);
     for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
         printf("- `tenon reference %s`: %s\n", topics[i].name, topics[i].summary);
-    fputs("\n`tenon reference CODE` explains one code, for example ADL-E021 or TIMEOUT.\n", stdout);
-}
-
-static int unknown_topic(const char *name) {
-    struct nearest nearest;
-    nearest_init(&nearest, name, strlen(name));
-    for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
-        nearest_add_candidate(&nearest, topics[i].name, strlen(topics[i].name));
-    for (size_t i = 0; i < error_code_count(); i++)
-        nearest_add_candidate(&nearest, error_code_at(i)->code, strlen(error_code_at(i)->code));
-    for (int i = 0; i < DIAGNOSTIC_CODES; i++) {
-        const char *code = diagnostic_info((enum diagnostic_code)i)->code;
-        nearest_add_candidate(&nearest, code, strlen(code));
-    }
-    command_warn("the reference has no topic or code `%s`%s", name, nearest_hint(&nearest).text);
-    fputs("See `tenon reference`, which lists the topics.\n", stderr);
-    return COMMAND_USAGE;
-}
-
-static int print_topic(const char *name) {
-    for (size_t i = 0; i < sizeof topics / sizeof *topics; i++) {
-        if (strcmp(topics[i].name, name) != 0) continue;
-        topics[i].print();
-        return COMMAND_OK;
-    }
-    const struct diagnostic_info *info = diagnostic_info_find(name);
-    const struct error_code *code = error_code_find(name);
-    if (info)
-        print_diagnostic(info);
-    else if (code)
-        print_error(code);
-    else
-        return unknown_topic(name);
-    return COMMAND_OK;
+    fputs("\n`tenon reference NAME` prints one entry: a node type, tool, provider, reducer, plugin, event, annotation, "
+          "function, key,\ncommand, diagnostic or error code. If several entries have the name, it lists them. For "
+          "example: "
+          "`llm`, `extract`,\n`openai`, `updates`, `channel-read`, `ADL-E021`, `TIMEOUT`. `tenon schema list` lists "
+          "the JSON "
+          "Schemas.\n",
+          stdout);
 }
 
 int command_reference(const struct arguments *arguments) {
@@ -174,7 +160,7 @@ int command_reference(const struct arguments *arguments) {
     else if (shell)
         completion_print(shell);
     else if (topic)
-        return print_topic(topic);
+        return reference_print_name(arguments, topic);
     else
         print_index();
     return COMMAND_OK;

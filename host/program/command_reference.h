@@ -1,7 +1,7 @@
 /*
  * command_reference.h - prints the parts of the reference to standard output, from the tables that the code uses.
  *
- *     reference_commands();      // Markdown
+ *     reference_commands(NULL);  // Markdown
  *     manual_print();            // troff
  *
  * These functions do not report failures; command_close reports lost output.
@@ -11,15 +11,44 @@
 
 #include <stddef.h>
 
-/* Topics, as Markdown. */
-void reference_commands(void);
-void reference_diagnostics(void);
-void reference_adl(void);
-void reference_expressions(void);
-void reference_errors(void);
-void reference_config(void);
+struct command;
+struct diagnostic_info;
+struct document_key;
+struct error_code;
+struct config_key;
+struct host;
 
-/* "commands|diagnostics|…": the operands of `tenon reference` that are not codes. */
+struct reference_topic {
+    const char *name, *summary;
+    void (*print)(struct host *host);
+};
+
+/* Topics, as Markdown. Only those of components use the host. */
+void reference_commands(struct host *host);
+void reference_diagnostics(struct host *host);
+void reference_adl(struct host *host);
+void reference_expressions(struct host *host);
+void reference_nodes(struct host *host);
+void reference_tools(struct host *host);
+void reference_models(struct host *host);
+void reference_reducers(struct host *host);
+void reference_plugins(struct host *host);
+void reference_events(struct host *host);
+void reference_annotations(struct host *host);
+void reference_errors(struct host *host);
+void reference_config(struct host *host);
+
+/* Single entries. Those of a name print all entries of that name. */
+void reference_command(const struct command *command);
+void reference_diagnostic(const struct diagnostic_info *info);
+void reference_error(const struct error_code *row);
+void reference_function(const char *name);
+void reference_key(const char *name);
+void reference_config_key(const char *name);
+
+/* The topics in the order of the index; NULL past the end. */
+const struct reference_topic *reference_topic_at(size_t index);
+/* "commands|diagnostics|…": their names. */
 const char *reference_topics(void);
 /* "list|adl|…": the operands of `tenon schema`. */
 const char *schema_names(void);

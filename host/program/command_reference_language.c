@@ -117,7 +117,8 @@ static void print_key(void *user, const struct document_mapping *mapping, const 
     if (key == document_key(KEY_MODELS)) print_fallback();
 }
 
-void reference_adl(void) {
+void reference_adl(struct host *host) {
+    (void)host;
     static const struct reference_limit limits[] = {
         {"bytes of a document", TREE_SIZE_MAX},
         {"bytes of one key or text", TREE_SCALAR_MAX},
@@ -164,6 +165,22 @@ void reference_adl(void) {
     print_limits(limits, sizeof limits / sizeof *limits);
 }
 
+struct key_search {
+    const char *name;
+    const struct document_mapping *last;
+};
+
+static void print_key_called(void *user, const struct document_mapping *mapping, const struct document_key *key) {
+    struct key_search *search = user;
+    if (strcmp(key->name, search->name) == 0) print_key(&search->last, mapping, key);
+}
+
+void reference_key(const char *name) {
+    struct key_search search = {name, NULL};
+    printf("# %s\n\nA key of documents.\n", name);
+    document_each_key(print_key_called, &search);
+}
+
 /* ---- Expressions ---- */
 
 static void print_kinds(uint32_t kinds) {
@@ -193,7 +210,8 @@ static void print_functions(bool macros) {
     }
 }
 
-void reference_expressions(void) {
+void reference_expressions(struct host *host) {
+    (void)host;
     static const struct reference_limit limits[] = {
         {"bytes of an expression", EXPR_TEXT_MAX},
         {"levels of nested brackets", EXPR_DEPTH},
@@ -271,6 +289,14 @@ void reference_expressions(void) {
     print_limits(limits, sizeof limits / sizeof *limits);
 }
 
+void reference_function(const char *name) {
+    printf("# %s\n\nA function of expressions.\n", name);
+    for (size_t i = 0; i < expr_function_count(); i++) {
+        const struct expr_function *row = expr_function_at(i);
+        if (strcmp(row->name, name) == 0) printf("\n- `%s`: %s\n", row->signature, row->documentation);
+    }
+}
+
 /* ---- tenon.yaml ---- */
 
 /* Prints a key, its form and an example. */
@@ -297,7 +323,14 @@ static void print_config_limits(void) {
 #undef CONFIG_LIMIT
 }
 
-void reference_config(void) {
+void reference_config_key(const char *name) {
+    printf("# %s\n\nA key of tenon.yaml.\n", name);
+    for (size_t i = 0; i < config_key_count(); i++)
+        if (strcmp(config_key_at(i)->name, name) == 0) print_config_key(config_key_at(i));
+}
+
+void reference_config(struct host *host) {
+    (void)host;
     fputs("# tenon.yaml\n\n"
           "The operator's configuration. Every key is optional. The project's file is the nearest `tenon.yaml` in the\n"
           "working directory or above it, or the one given with `--config`. The user's file is\n"

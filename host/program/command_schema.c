@@ -1,10 +1,11 @@
 /*
- * command_schema.c - prints a JSON Schema as lines for people who write a configuration.
+ * command_schema.c - prints a JSON Schema as lines for people who write a configuration, or as a Markdown list.
  *
  * The schema is not validated; a value that is not a schema is shown as "any". It comes from outside, so depth, lines
  * and references are limited, and every text is printed with command_printf.
  */
 #include "host/program/command_schema.h"
+#include "adl/schema/annotations.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/program/command.h"
@@ -17,7 +18,8 @@
 
 struct walk {
     tn_value root;
-    const char *label;                 /* "" after the first line; NULL if there is no label column */
+    const char *label; /* "" after the first line; NULL if there is no label column */
+    bool markdown;
     tn_value open[SCHEMA_SHOWN_DEPTH]; /* the schemas around the present one */
     unsigned depth, indent;            /* parts of one schema (allOf) have the same indent */
     size_t lines, steps;
@@ -111,7 +113,16 @@ static tn_value schema_list_kinds(tn_value root, tn_value schema, tn_value kinds
     return kinds;
 }
 
+/* Appends the name of another schema of ours that the reference leads to: "as `tenon schema error`". */
+static bool write_foreign(struct buffer *out, tn_value schema) {
+    const char *at = chars_of(is_object(schema) ? value_get(schema, "$ref") : NULL);
+    const char *end = *at == '#' ? NULL : strstr(at, ".schema.json");
+    if (end) buffer_format(out, "as in `tenon schema %.*s`", (int)(end - at), at);
+    return end != NULL;
+}
+
 static void write_kinds(struct buffer *out, tn_value root, tn_value schema, unsigned depth) {
+    if (write_foreign(out, schema)) return;
     size_t left = KINDS_STEPS;
     tn_value kinds = schema_list_kinds(root, schema, value_array(), &left), items = keyword(root, schema, "items");
     bool told = keyword(root, schema, "enum") || keyword(root, schema, "const");
@@ -122,10 +133,26 @@ static void write_kinds(struct buffer *out, tn_value root, tn_value schema, unsi
     else if (!told)
         buffer_text(out, "any");
     if (value_count(kinds) == 1 && value_text_is(value_at(kinds, 0), "array") && is_object(items) && depth < 4) {
-        buffer_text(out, " of ");
-        write_kinds(out, root, items, depth + 1);
+        struct buffer inside;
+        buffer_init(&inside, SIZE_MAX);
+        write_kinds(&inside, root, items, depth + 1);
+        if (inside.length) buffer_format(out, " of %s", buffer_cstr(&inside));
+        buffer_finish(&inside);
     }
     value_unref(kinds);
+}
+
+static void write_annotation(struct buffer *out, size_t begin, tn_value annotation) {
+    const struct schema_annotation *row = schema_annotation_find(chars_of(annotation));
+    if (row) buffer_format(out, "%s%s", out->length > begin ? ", " : "", row->phrase);
+}
+
+/* What the string is for the host: "a channel that is read". A schema with several annotations has them in `allOf`. */
+static void write_annotations(struct buffer *out, size_t begin, tn_value root, tn_value schema) {
+    tn_value parts = keyword(root, schema, "allOf");
+    write_annotation(out, begin, keyword(root, schema, "x-tenon"));
+    for (size_t i = 0; is_list(parts) && i < value_count(parts); i++)
+        if (is_object(value_at(parts, i))) write_annotation(out, begin, value_get(value_at(parts, i), "x-tenon"));
 }
 
 static void write_form(struct buffer *out, tn_value root, tn_value schema, bool required) {
@@ -141,7 +168,7 @@ static void write_form(struct buffer *out, tn_value root, tn_value schema, bool 
         buffer_text(out, out->length > begin ? ", one of " : "one of ");
         write_choice(out, choices, true);
     }
-    if (value_text_is(keyword(root, schema, "x-tenon"), "file")) buffer_text(out, ", a file's name");
+    write_annotations(out, begin, root, schema);
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         tn_value member = keyword(root, schema, plain[i].member);
         if (!member) continue;
@@ -154,10 +181,28 @@ void command_schema_form(struct buffer *out, tn_value root, tn_value schema) { w
 
 /* ---- Lines ---- */
 
+/* One item of a list. Descriptions of several lines stay in the item. */
+static void markdown_line(const struct walk *walk, const char *name, const char *form, const char *description) {
+    int deep = (int)(walk->indent ? walk->indent - 1 : 0) * 2;
+    const char *code = *name == '(' ? "" : "`";
+    command_printf(stdout, "%*s- %s%s%s: %s", deep, "", code, name, code, form);
+    command_printf(stdout, *description ? ". " : "\n");
+    for (const char *at = description; *at;) {
+        size_t length = strcspn(at, "\n");
+        command_printf(stdout, "%.*s\n", (int)length, at);
+        at += length + (at[length] == '\n');
+        if (*at && *at != '\n') command_printf(stdout, "%*s", deep + 2, "");
+    }
+}
+
 static void line(struct walk *walk, const char *name, const char *form, const char *description) {
     int deep = (int)(walk->indent ? walk->indent - 1 : 0) * 2, width = NAME_WIDTH > deep ? NAME_WIDTH - deep : 0;
     if (walk->lines++ >= SCHEMA_SHOWN_LINES) {
         if (walk->lines == SCHEMA_SHOWN_LINES + 1) command_printf(stdout, "      … use --json for the rest\n");
+        return;
+    }
+    if (walk->markdown) {
+        markdown_line(walk, name, form, description);
         return;
     }
     if (walk->label) command_printf(stdout, "      %-8s %*s%-*s %s\n", walk->label, deep, "", width, name, form);
@@ -232,7 +277,7 @@ static void choices(struct walk *walk, tn_value schema) {
             tn_value whole = value_ref(one);
             if (then && kind && !keyword(walk->root, one, "type"))
                 whole = value_set_take(whole, "type", value_ref(kind));
-            choice(walk, whole, shown++ ? "(or)" : "(either)");
+            choice(walk, whole, shown++ ? "(or)" : then && !value_get(schema, "else") ? "(in some cases)" : "(either)");
             value_unref(whole);
         }
     }
@@ -269,6 +314,12 @@ static void schema_print_members(struct walk *walk, tn_value schema) {
 
 void command_schema_members(const char *label, tn_value schema) {
     struct walk walk = {.root = schema, .label = label};
+    if (!is_object(schema)) return;
+    schema_print_members(&walk, resolved(&walk, schema));
+}
+
+void command_schema_markdown(tn_value schema) {
+    struct walk walk = {.root = schema, .markdown = true};
     if (!is_object(schema)) return;
     schema_print_members(&walk, resolved(&walk, schema));
 }

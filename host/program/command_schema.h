@@ -25,5 +25,7 @@
 void command_schema_form(struct buffer *out, tn_value root, tn_value schema);
 /* Prints the members of a schema on standard output. Prints nothing if there are none, or if `schema` is NULL. */
 void command_schema_members(const char *label, tn_value schema);
+/* The same as a Markdown list. */
+void command_schema_markdown(tn_value schema);
 
 #endif

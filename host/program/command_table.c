@@ -564,6 +564,15 @@ const struct command commands[] = {
      "$ tenon model test openai:gpt-4o-mini\n", .options = model_test_options, .operands_max = 1,
      .run = command_model_test},
 
+    /* ---- Node types ---- */
+    {"node list", "", "list the node types that documents can use",
+     "Shows the plugin and the effects of each. Reads only manifests: no plugin code runs.", "$ tenon node list\n",
+     .options = json_options, .run = command_node_list},
+    {"node show", "NAME", "show a node type's configuration, effects and examples",
+     "With --json, prints what its manifest declares. `tenon reference NAME` prints the same as Markdown.",
+     "$ tenon node show llm\n", .options = json_options, .operands_min = 1, .operands_max = 1,
+     .run = command_node_show},
+
     /* ---- Tools ---- */
     {"tool list", "", "list the tools that models and documents can use",
      "Shows the policy of each tool when a model calls it: run at once (`auto`), ask for approval (`ask`) or never\n"
@@ -672,10 +681,14 @@ const struct command commands[] = {
      "it names, and fetches its secrets. Starts no server. The exit code is " TEXT_OF(
          COMMAND_PLUGIN_PROBLEM) " if there is a problem.",
      "$ tenon doctor\n", .options = json_options, .run = command_doctor},
-    {"reference", "[TOPIC]", "print the reference, as Markdown",
-     "Topics: commands, diagnostics, adl, expressions, errors, config; or a code, for example ADL-E021. The reference\n"
-     "is generated from the tables that the program uses.",
-     "$ tenon reference diagnostics\n", .options = reference_options, .operands_max = 1, .run = command_reference},
+    {"reference", "[TOPIC|NAME]", "print the reference, as Markdown",
+     "Topics: commands, diagnostics, adl, expressions, nodes, tools, models, reducers, plugins, events, annotations,\n"
+     "errors, config. Or the name of one entry: a node type, tool, provider, reducer, plugin, event, annotation, "
+     "function,\n"
+     "key, command or code. If several entries have the name, they are listed; KIND:NAME selects one of them. The\n"
+     "reference is generated from the tables that the program uses and the manifests of the plugins that are found.",
+     "$ tenon reference llm\n$ tenon reference ADL-E021\n", .options = reference_options, .operands_max = 1,
+     .run = command_reference},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
 

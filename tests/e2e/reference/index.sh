@@ -2,20 +2,20 @@
 run tenon reference
 expect_code 0
 cp "$work/out" index
-topics=(commands diagnostics adl expressions errors config)
+topics=(commands diagnostics adl expressions nodes tools models reducers plugins events annotations errors config)
 for topic in "${topics[@]}"; do
     grep -qF -- "- \`tenon reference $topic\`: " index || fails "the index lacks the topic $topic"
-    topic "$topic"
+    topic "topic:$topic"
 done
 [ "$(grep -c '^- ' index)" = "${#topics[@]}" ] || fails "expected only these topics in the index: ${topics[*]}"
 
 # Mistakes.
 run tenon reference comands
-expect_code 2 && expect_out "" && expect_in err 'the reference has no topic or code `comands`; did you mean `commands`?'
+expect_code 2 && expect_out "" && expect_in err 'the reference has no topic, entry or code `comands`; did you mean `commands`?'
 run tenon reference TIMOUT
 expect_code 2 && expect_in err 'did you mean `TIMEOUT`?'
 run tenon reference ''
-expect_code 2 && expect_in err "no topic or code"
+expect_code 2 && expect_in err "no topic, entry or code"
 for both in "adl --man" "--man --completion bash" "adl --completion zsh"; do
     # shellcheck disable=SC2086
     run tenon reference $both

@@ -3,10 +3,10 @@
 
 # topic NAME: writes the topic to the file NAME.md
 topic() {
-    run tenon reference "$1"
+    run tenon reference "topic:${1#topic:}"
     expect_code 0 && [ ! -s "$work/err" ] && [ -s "$work/out" ] || fails "cannot print the topic $1"
     grep -qE '%[sdzu]|\(null\)' "$work/out" && fails "the topic contains a conversion specifier or (null)"
-    cp "$work/out" "$1.md"
+    cp "$work/out" "${1#topic:}.md"
 }
 
 # section FILE HEADING: prints the text of the section
