@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -IS
-"""A Tenon plugin that is a program. It uses the component protocol (sdk/protocol.md) and only the standard library.
+"""A Tenon plugin that is a program. It uses the component protocol (sdk/guide/protocol.md) and only the standard library.
 
 Its manifest is wordcount.py.tenon.json in the same folder. It has two components: the node `words.count` counts the words
 of a channel and emits each new word; the tool `words.title` converts a text to title case and fails if the text is blank.

@@ -2,7 +2,7 @@
 """hostile.c as a program: it tries one attack, which its section of tenon.yaml chooses: {attack,
 name, kind, input}; `input` is a JSON text.
 
-It speaks the component protocol (sdk/protocol.md). Its manifest is written by run.py.
+It speaks the component protocol (sdk/guide/protocol.md). Its manifest is written by run.py.
 """
 import json
 import os

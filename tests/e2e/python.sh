@@ -1,4 +1,4 @@
-# samples/python: a plugin that is a program; and a host that speaks sdk/protocol.md to it.
+# samples/python: a plugin that is a program; and a host that speaks sdk/guide/protocol.md to it.
 command -v python3 >/dev/null || skips "python3 is not installed"
 run tenon run "$SOURCE/samples/python/count.yaml" --plugins "$SOURCE/samples/python"
 expect_code 0
@@ -29,7 +29,7 @@ run tenon run "$SOURCE/samples/python/count.yaml" --plugins ./wordcount.py
 expect_code 4
 expect_in err "plugin \`sample.words\`: its process exited with status 0 [PLUGIN_CRASHED]"
 
-python3 - "$SOURCE/sdk/protocol.md" "$SOURCE/samples/python/wordcount.py" <<'PYTHON'
+python3 - "$SOURCE/sdk/guide/protocol.md" "$SOURCE/samples/python/wordcount.py" <<'PYTHON'
 import json, os, socket, subprocess, sys
 
 transcript = open(sys.argv[1], encoding="utf-8").read().split("## A transcript", 1)[1]

@@ -2,7 +2,7 @@
  * remote.h - the host's side of an isolated plugin: a tn_plugin that forwards every call to a child process.
  *
  * The registry and the call layer use it like the entry of any other plugin; it speaks the component protocol
- * (sdk/protocol.md) to its processes. Async components share one process. Each task of a blocking component has a
+ * (sdk/guide/protocol.md) to its processes. Async components share one process. Each task of a blocking component has a
  * process to itself, from a pool of at most `processes`. They are started when they are first needed. When one ends,
  * the tasks in it fail with PLUGIN_CRASHED. Other tasks wait for a process within their own time limits. A process is
  * started again after a pause that doubles with each death in a row, up to REMOTE_PAUSE_MAX_MS, without end.

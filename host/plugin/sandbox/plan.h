@@ -3,7 +3,7 @@
  *
  * The unit is the process: an effect that one component declares is granted to all components of the plugin. An effect
  * that is not declared is not granted, and a component without `effects` grants nothing. (Callers that ask what such a
- * component may do assume the worst; the sandbox grants it the least.) sdk/isolation.md has the table of effects; an
+ * component may do assume the worst; the sandbox grants it the least.) sdk/guide/isolation.md has the table of effects; an
  * effect that is not in the table grants nothing.
  *
  *     struct sandbox_plan plan;
