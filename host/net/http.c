@@ -8,7 +8,7 @@
  *                  +-- fault, rejection or violation by the provider, in any state -> FAILED
  *                  +-- cancelled by the plugin, or because it or the host ends, in any state -> (no event)
  *
- * With the last event the exchange is unused again. No field holds this state; it shows in these: unused: `plugin` is
+ * With the last event the exchange is unused again. No field holds this state; it shows in these: unused: `handler` is
  * NULL; queued: `raw_request` is set; waits for a secret: `waiter`; sent: `leg`; head: `status`. README.md explains
  * permissions, secrets and replays.
  *
@@ -51,8 +51,8 @@ struct http_exchange {
     struct http *http;
     uint32_t index, generation;      /* together its token; the generation changes when it is released */
     struct http_exchange *next_free; /* next unused exchange */
-    struct plugin *plugin;           /* NULL in an unused exchange */
-    tn_http_handler handler;
+    struct plugin *plugin;           /* NULL if the host itself sends the request */
+    tn_http_handler handler;         /* NULL in an unused exchange */
     void *user;
     tn_value raw_request; /* as the plugin passed it; NULL after http_request_read */
     struct http_request request;
@@ -69,7 +69,7 @@ struct http_exchange {
     bool paused;
 };
 
-/* A plugin that sends requests, and how many of its exchanges are open. */
+/* A plugin that sends requests, or NULL for the host, and how many of its exchanges are open. */
 struct http_requester {
     const struct plugin *plugin;
     uint32_t open;
@@ -123,7 +123,7 @@ static struct http_exchange *exchange_lookup(struct http *http, const struct plu
     uint32_t index = (uint32_t)token - 1;
     if (!http || index >= http->count) return NULL;
     struct http_exchange *exchange = &http->blocks[index / EXCHANGES_PER_BLOCK][index % EXCHANGES_PER_BLOCK];
-    return exchange->plugin && exchange->plugin == plugin && exchange_token(exchange) == token ? exchange : NULL;
+    return exchange->handler && exchange->plugin == plugin && exchange_token(exchange) == token ? exchange : NULL;
 }
 
 static struct http_requester *requester_find_or_add(struct http *http, const struct plugin *plugin) {
@@ -174,6 +174,13 @@ static void exchange_release(struct http_exchange *exchange) {
 
 /* ---- Events for the plugin ---- */
 
+static void exchange_call_handler(const struct plugin *plugin, tn_http_handler handler, void *user, int32_t event,
+                                  tn_value value) {
+    void *before = plugin ? interface_enter(plugin) : NULL; /* for check mode: code of the plugin runs */
+    handler(user, event, value);
+    if (plugin) interface_leave(plugin, before);
+}
+
 /*
  * Delivers an event that is not the last. Returns false if the handler cancelled the exchange: it is released then. Its
  * memory stays in its block, so its generation can still be compared.
@@ -181,11 +188,8 @@ static void exchange_release(struct http_exchange *exchange) {
 static bool exchange_deliver(struct http_exchange *exchange, int32_t event, tn_value value) {
     uint32_t generation = exchange->generation;
     recording_event(exchange->recording, event, value);
-    const struct plugin *plugin = exchange->plugin;
-    void *before = interface_enter(plugin); /* for check mode: the plugin's code runs until interface_leave */
-    exchange->handler(exchange->user, event, value);
-    interface_leave(plugin, before);
-    return exchange->generation == generation && exchange->plugin;
+    exchange_call_handler(exchange->plugin, exchange->handler, exchange->user, event, value);
+    return exchange->generation == generation && exchange->handler;
 }
 
 static void exchange_deliver_last(struct http_exchange *exchange, int32_t event, tn_value value) {
@@ -194,9 +198,7 @@ static void exchange_deliver_last(struct http_exchange *exchange, int32_t event,
     const struct plugin *plugin = exchange->plugin;
     recording_event(exchange->recording, event, value);
     exchange_release(exchange);
-    void *before = interface_enter(plugin);
-    handler(user, event, value);
-    interface_leave(plugin, before);
+    exchange_call_handler(plugin, handler, user, event, value);
 }
 
 /* Ends the exchange with FAILED; `object` describes the error. */
@@ -520,7 +522,8 @@ static int32_t exchange_prepare(struct http_exchange *exchange, struct error *er
     if (http->options.replayer) return TN_OK; /* a replay has no legs and is not recorded again */
     if (http->options.recorder) {
         tn_value redacted = http_request_redacted(&exchange->request);
-        exchange->recording = recording_new_take(http->options.recorder, plugin_id(exchange->plugin), redacted);
+        exchange->recording = recording_new_take(http->options.recorder,
+                                                 exchange->plugin ? plugin_id(exchange->plugin) : "tenon", redacted);
     }
     exchange->redirects_left = exchange->request.redirects;
     return TN_OK;
@@ -607,7 +610,7 @@ static void exchange_cancel(struct http_exchange *exchange) {
 static void exchange_cancel_all(struct http *http, const struct plugin *plugin) {
     for (uint32_t i = 0; http->open && i < http->count; i++) {
         struct http_exchange *exchange = &http->blocks[i / EXCHANGES_PER_BLOCK][i % EXCHANGES_PER_BLOCK];
-        if (exchange->plugin && (!plugin || exchange->plugin == plugin)) exchange_cancel(exchange);
+        if (exchange->handler && (!plugin || exchange->plugin == plugin)) exchange_cancel(exchange);
     }
 }
 
@@ -642,9 +645,8 @@ void http_free(struct http *http) {
     mem_free(http);
 }
 
-int32_t http_send(struct http *http, struct plugin *plugin, tn_value request, tn_http_handler handler, void *user,
-                  uint64_t *exchange) {
-    if (!plugin || !request || !handler || !exchange) return TN_INVALID;
+static int32_t exchange_new(struct http *http, struct plugin *plugin, tn_value request, tn_http_handler handler,
+                            void *user, uint64_t *exchange) {
     if (!http || http->closed) return TN_UNSUPPORTED;
     struct http_requester *requester = requester_find_or_add(http, plugin);
     if (requester->open == HTTP_EXCHANGES_MAX) return TN_LIMIT;
@@ -663,8 +665,18 @@ int32_t http_send(struct http *http, struct plugin *plugin, tn_value request, tn
     return TN_OK;
 }
 
+int32_t http_send(struct http *http, struct plugin *plugin, tn_value request, tn_http_handler handler, void *user,
+                  uint64_t *exchange) {
+    if (!plugin || !request || !handler || !exchange) return TN_INVALID;
+    return exchange_new(http, plugin, request, handler, user, exchange);
+}
+
+int32_t http_send_own(struct http *http, tn_value request, tn_http_handler handler, void *user, uint64_t *exchange) {
+    return exchange_new(http, NULL, request, handler, user, exchange);
+}
+
 int32_t http_pause(struct http *http, const struct plugin *plugin, uint64_t token) {
-    struct http_exchange *exchange = exchange_lookup(http, plugin, token);
+    struct http_exchange *exchange = plugin ? exchange_lookup(http, plugin, token) : NULL;
     if (!exchange) return TN_STALE;
     if (exchange->paused) return TN_OK;
     exchange->paused = true;
@@ -677,7 +689,7 @@ int32_t http_pause(struct http *http, const struct plugin *plugin, uint64_t toke
 }
 
 int32_t http_resume(struct http *http, const struct plugin *plugin, uint64_t token) {
-    struct http_exchange *exchange = exchange_lookup(http, plugin, token);
+    struct http_exchange *exchange = plugin ? exchange_lookup(http, plugin, token) : NULL;
     if (!exchange) return TN_STALE;
     if (!exchange->paused) return TN_OK;
     exchange->paused = false;
@@ -689,7 +701,14 @@ int32_t http_resume(struct http *http, const struct plugin *plugin, uint64_t tok
 }
 
 int32_t http_cancel(struct http *http, const struct plugin *plugin, uint64_t token) {
-    struct http_exchange *exchange = exchange_lookup(http, plugin, token);
+    struct http_exchange *exchange = plugin ? exchange_lookup(http, plugin, token) : NULL;
+    if (!exchange) return TN_STALE;
+    exchange_cancel(exchange);
+    return TN_OK;
+}
+
+int32_t http_cancel_own(struct http *http, uint64_t token) {
+    struct http_exchange *exchange = exchange_lookup(http, NULL, token);
     if (!exchange) return TN_STALE;
     exchange_cancel(exchange);
     return TN_OK;

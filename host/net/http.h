@@ -57,6 +57,12 @@ int32_t http_send(struct http *http, struct plugin *plugin, tn_value request, tn
 int32_t http_pause(struct http *http, const struct plugin *plugin, uint64_t exchange);
 int32_t http_resume(struct http *http, const struct plugin *plugin, uint64_t exchange);
 int32_t http_cancel(struct http *http, const struct plugin *plugin, uint64_t exchange);
+/*
+ * A request of the host itself, for an address that its user has named. All hosts and secrets are allowed, but a secret
+ * is sent only to its `hosts`.
+ */
+int32_t http_send_own(struct http *http, tn_value request, tn_http_handler handler, void *user, uint64_t *exchange);
+int32_t http_cancel_own(struct http *http, uint64_t exchange);
 /* Cancels all exchanges of the plugin. */
 void http_plugin_ended(struct http *http, const struct plugin *plugin);
 

@@ -1,8 +1,8 @@
 /*
  * http_permit.c - checks whether a plugin may send a request to a host, and secrets with it.
  *
- * A plugin may do what any component of its manifest declares, as in isolation, and what the operator grants in the
- * plugin's section (plugin_declares).
+ * The host itself (a NULL plugin) may use all of them. A plugin may do what any component of its manifest declares, as
+ * in isolation, and what the operator grants in the plugin's section (plugin_declares).
  */
 #include "host/base/config/config.h"
 #include "host/net/http_request_internal.h"
@@ -18,7 +18,7 @@ static bool effect_allows_host(const char *effect, const void *subject) {
 }
 
 int32_t http_request_permit_url(const struct url *url, const struct plugin *plugin, struct error *error) {
-    if (plugin_declares(plugin, effect_allows_host, url)) return TN_OK;
+    if (!plugin || plugin_declares(plugin, effect_allows_host, url)) return TN_OK;
     return error_set(
         error, TN_INVALID, "PERMISSION_DENIED",
         "plugin `%s` sends a request to %s, which its manifest does not declare; add \"network.http:%s\" to "
@@ -51,7 +51,7 @@ static int32_t http_permit_secret(const char *name, const struct http_request *r
                                   const struct config *config, struct error *error) {
     tn_value hosts = config_secret_hosts(config, name);
     bool allowed = hosts == NULL;
-    if (!plugin_may_use_secret(plugin, name))
+    if (plugin && !plugin_may_use_secret(plugin, name))
         return error_set(error, TN_INVALID, "PERMISSION_DENIED",
                          "plugin `%s` sends the secret `%s`, which its manifest does not declare; add \"secret:%s\" to "
                          "the `effects` of the component that needs it",
@@ -60,9 +60,10 @@ static int32_t http_permit_secret(const char *name, const struct http_request *r
         allowed = url_matches(&request->url, value_chars(value_at(hosts, i), NULL));
     if (allowed) return TN_OK;
     return error_set(error, TN_INVALID, "PERMISSION_DENIED",
-                     "plugin `%s` sends the secret `%s` to %s, but tenon.yaml allows only other hosts; add the host "
+                     "%s%s%s sends the secret `%s` to %s, but tenon.yaml allows only other hosts; add the host "
                      "to `secrets.%s.hosts` to allow it",
-                     plugin_id(plugin), name, request->url.host, name);
+                     plugin ? "plugin `" : "Tenon", plugin ? plugin_id(plugin) : "", plugin ? "`" : "", name,
+                     request->url.host, name);
 }
 
 int32_t http_request_permit(const struct http_request *request, const struct plugin *plugin,

@@ -282,7 +282,7 @@ static int32_t request_read_private(struct http_request *request, tn_value value
 static int32_t request_read_max_bytes(struct http_request *request, tn_value value, struct error *error) {
     int64_t number;
     (void)request;
-    return request_read_number("max_bytes", value, 1, TN_HTTP_BODY_MAX, &number, error);
+    return request_read_number("max_bytes", value, 1, HTTP_STREAM_MAX, &number, error);
 }
 
 /* ---- The request ---- */
@@ -325,6 +325,9 @@ int32_t http_request_read(struct http_request *request, tn_value object, struct 
         status = request_read_member(&made, value_key_at(object, i), value_value_at(object, i), error);
     if (status == TN_OK && value_get(object, "body") && value_get(object, "json"))
         status = request_fail(error, "json", "the request has both `body` and `json`; remove one of them");
+    tn_value max_bytes = value_get(object, "max_bytes");
+    if (status == TN_OK && max_bytes && made.receive == RECEIVE_WHOLE)
+        status = request_read_number("max_bytes", max_bytes, 1, TN_HTTP_BODY_MAX, &(int64_t){0}, error);
     if (status == TN_OK && made.is_private && made.receive != RECEIVE_WHOLE)
         status = request_fail(error, "receive", "a `private` request requires \"whole\"");
     if (status == TN_OK && !made.method[0]) memcpy(made.method, made.body ? "POST" : "GET", made.body ? 5 : 4);

@@ -23,12 +23,13 @@ struct config;
 struct plugin;
 struct secrets;
 
-#define HTTP_FIELDS_MAX    1000u          /* headers; values in `query` */
-#define HTTP_FIELD_MAX     (128u << 10)   /* bytes of a header */
-#define HTTP_METHOD_MAX    20u            /* bytes of a method */
-#define HTTP_REDIRECTS_MAX 20             /* that are followed */
-#define HTTP_PRIVATE       "PRIVATE"      /* the method in recordings of a private request */
-#define HTTP_TIMEOUT_MAX   (86400 * 1000) /* ms, for each timeout */
+#define HTTP_FIELDS_MAX    1000u              /* headers; values in `query` */
+#define HTTP_FIELD_MAX     (128u << 10)       /* bytes of a header */
+#define HTTP_METHOD_MAX    20u                /* bytes of a method */
+#define HTTP_REDIRECTS_MAX 20                 /* that are followed */
+#define HTTP_PRIVATE       "PRIVATE"          /* the method in recordings of a private request */
+#define HTTP_TIMEOUT_MAX   (86400 * 1000)     /* ms, for each timeout */
+#define HTTP_STREAM_MAX    (INT64_C(1) << 40) /* the largest `max_bytes` of a body that is delivered in pieces */
 
 enum receive { RECEIVE_WHOLE, RECEIVE_BYTES, RECEIVE_EVENTS, RECEIVE_LINES };
 const char *receive_name(enum receive receive);

@@ -419,6 +419,50 @@ static void follows_redirects(void **state) {
 
 /* ---- Providers ---- */
 
+/* They need no effect, and no plugin can name them. A secret is sent only to its hosts. */
+static void requests_of_the_host(void **state) {
+    (void)state;
+    uint64_t exchange, other;
+    setenv("OWN_KEY", "own-secret-1", 1);
+    fixture_open(&(struct fixture_options){.effects = "[]",
+                                           .config = "secrets: {OWN_KEY: {env: OWN_KEY, hosts: [acme.example]}}"});
+    tn_value request = parse_json("{\"url\":\"https://acme.example\",\"headers\":{\"a\":{\"secret\":\"OWN_KEY\"}},"
+                                  "\"receive\":\"bytes\",\"max_bytes\":1000000000}");
+    assert_int_equal(http_send_own(host_http(host), request, client_on_event, NULL, &exchange), TN_OK);
+    run_loop();
+    expect_sent(0, "{\"url\":\"https://acme.example/\",\"method\":\"GET\",\"headers\":{\"a\":\"own-secret-1\"},"
+                   "\"receive\":\"bytes\",\"max_bytes\":1000000000}");
+    assert_int_equal(interface_http.cancel(client, exchange), TN_STALE);
+    assert_int_equal(http_cancel(host_http(host), NULL, exchange), TN_STALE);
+    assert_int_equal(http_pause(host_http(host), NULL, exchange), TN_STALE);
+    assert_int_equal(http_resume(host_http(host), NULL, exchange), TN_STALE);
+    assert_int_equal(http_cancel_own(host_http(host), exchange + 1), TN_STALE);
+    provider_report(0, TN_HTTP_HEAD, OK_HEAD);
+    provider_report(0, TN_HTTP_END, OK_END);
+    expect_received(
+        "HEAD " OK_HEAD
+        "\nEND {\"status\":200,\"headers\":{\"x\":\"y\"},\"body\":{\"$bytes\":\"aGk=\"},\"attempts\":1,\"ms\":0}\n");
+    assert_int_equal(http_cancel_own(host_http(host), exchange), TN_STALE);
+    value_unref(request);
+
+    request = parse_json("{\"url\":\"https://other.example\",\"headers\":{\"a\":{\"secret\":\"OWN_KEY\"}}}");
+    assert_int_equal(http_send_own(host_http(host), request, client_on_event, NULL, &exchange), TN_OK);
+    run_loop();
+    expect_in(&received, "Tenon sends the secret `OWN_KEY` to other.example, but tenon.yaml allows only other hosts");
+    value_unref(request);
+
+    request = parse_json("{\"url\":\"https://other.example\"}");
+    assert_int_equal(http_send_own(host_http(host), request, client_on_event, NULL, &exchange), TN_OK);
+    assert_int_equal(http_send_own(host_http(host), request, client_on_event, NULL, &other), TN_OK);
+    run_loop();
+    assert_int_equal(http_cancel_own(host_http(host), exchange), TN_OK);
+    assert_true(sent[1].cancelled && !sent[2].cancelled);
+    assert_int_equal(http_open_count(host_http(host)), 1);
+    value_unref(request);
+    fixture_close(); /* cancels the other one */
+    unsetenv("OWN_KEY");
+}
+
 static void provider_missing_or_rejecting(void **state) {
     (void)state;
     fixture_open(&(struct fixture_options){.use = "test.missing"});
@@ -558,6 +602,7 @@ int main(void) {
         cmocka_unit_test(secret_commands_do_not_block_the_loop),
         cmocka_unit_test(secret_commands_count_towards_total_time),
         cmocka_unit_test(follows_redirects),
+        cmocka_unit_test(requests_of_the_host),
         cmocka_unit_test(provider_missing_or_rejecting),
         cmocka_unit_test(cancels_again_inside_cancel),
         cmocka_unit_test(rejects_protocol_violations),

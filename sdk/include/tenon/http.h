@@ -21,7 +21,8 @@
  *               full jitter; a Retry-After is respected up to max_ms. Without this member nothing is retried.
  *   redirects?  how many to follow, 0 (default) to 20. Each target must be allowed by the effects. Secrets are not sent
  *               to another origin.
- *   max_bytes?  limit of a received body, 64 MiB by default; beyond it LIMIT
+ *   max_bytes?  limit of a received body, 64 MiB by default; beyond it LIMIT. It may be larger than 64 MiB only if the
+ *               body is delivered in pieces, that is, not with "whole"
  *   private?    NAME: request and response are secret, for example when a token is requested; only with "whole". A
  *               recording does not contain the address or the body, and of a JSON response only the structure: each
  *               text is "{redacted}". A replay finds the exchange by NAME.
