@@ -343,6 +343,10 @@ struct engine *host_engine(const struct host *host) {
     return host->engine;
 }
 const struct catalog *host_catalog(const struct host *host) { return &host->engine->catalog; }
+struct secrets *host_secrets(const struct host *host) {
+    return host->secrets;
+}
+
 struct http *host_http(const struct host *host) {
     return host->http;
 }

@@ -23,6 +23,7 @@ struct http;
 struct log;
 struct loop;
 struct registry;
+struct secrets;
 struct kernel_source;
 struct store;
 
@@ -61,6 +62,7 @@ struct config *host_config(const struct host *host);
 struct engine *host_engine(const struct host *host);
 const struct catalog *host_catalog(const struct host *host);
 struct http *host_http(const struct host *host);
+struct secrets *host_secrets(const struct host *host);
 const struct kernel_source *host_state(const struct host *host); /* for the state kernel */
 /*
  * The store that tenon.yaml configures. The default is SQLite in .tenon/ beside tenon.yaml or, without that file, in

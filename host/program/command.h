@@ -141,6 +141,8 @@ int command_plugin_launch(const struct arguments *arguments);
 int command_pack_build(const struct arguments *arguments);
 int command_pack_keygen(const struct arguments *arguments);
 int command_pack_sign(const struct arguments *arguments);
+int command_pack_push(const struct arguments *arguments);
+int command_pack_pull(const struct arguments *arguments);
 int command_pack_verify(const struct arguments *arguments);
 int command_pack_install(const struct arguments *arguments);
 int command_pack_list(const struct arguments *arguments);

@@ -7,12 +7,14 @@
 #include "host/program/command_pack.h"
 #include "adl/value/memory.h"
 #include "host/base/config/config.h"
+#include "host/net/oci/oci_reference.h"
 #include "host/plugin/pack/pack.h"
 #include "host/plugin/pack/pack_build.h"
 #include "host/plugin/pack/pack_install.h"
 #include "host/plugin/pack/pack_installed.h"
 #include "host/plugin/pack/pack_sign.h"
 #include "host/program/command.h"
+#include "host/program/command_pack_registry.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -134,13 +136,15 @@ static void warn_about_version(void *user, const struct installed_pack *pack) {
                      pack->version, pack->version_in_use);
 }
 
-static int install_pack(const struct arguments *arguments, struct pack *pack) {
+/* `from` is the pinned reference of a registry; NULL for a file. */
+static int install_pack(const struct arguments *arguments, struct pack *pack, const char *from) {
     const struct pack_manifest *manifest = pack_manifest(pack);
     struct error error = ERROR_INIT;
     struct pack_signature signature = {0};
     enum pack_installed outcome = PACK_NEW;
     int32_t status = check_signature(arguments, pack, NULL, &signature, &error);
-    if (status == TN_OK) status = packs_install(pack, signature.is_signed ? signature.key : NULL, &outcome, &error);
+    if (status == TN_OK)
+        status = packs_install(pack, signature.is_signed ? signature.key : NULL, from, &outcome, &error);
     if (status != TN_OK) {
         config_free(signature.config);
         return pack_command_fail(&error);
@@ -157,21 +161,36 @@ static int install_pack(const struct arguments *arguments, struct pack *pack) {
     return COMMAND_OK;
 }
 
-static int with_pack(const struct arguments *arguments,
-                     int (*act)(const struct arguments *arguments, struct pack *pack)) {
+int command_pack_verify(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
     struct pack *pack;
     if (pack_open(operand_at(arguments, 0), &pack, &error) != TN_OK) return pack_command_fail(&error);
-    int code = act(arguments, pack);
+    int code = verify_pack(arguments, pack);
     pack_close(pack);
     return code;
 }
 
-int command_pack_verify(const struct arguments *arguments) { return with_pack(arguments, verify_pack); }
+/* Opens the file, or downloads the pack that the reference names. Returns the exit code. */
+static int open_or_download(const struct arguments *arguments, struct pack **pack, char **pinned) {
+    struct error error = ERROR_INIT;
+    const char *given = operand_at(arguments, 0);
+    *pinned = NULL;
+    if (oci_is_reference(given)) return pack_download(arguments, given, pack, pinned);
+    return pack_open(given, pack, &error) == TN_OK ? COMMAND_OK : pack_command_fail(&error);
+}
 
 int command_pack_install(const struct arguments *arguments) {
-    int code = with_pack(arguments, install_pack);
-    if (code != COMMAND_OK) fprintf(stderr, "nothing was installed\n");
+    struct pack *pack;
+    char *pinned;
+    int code = open_or_download(arguments, &pack, &pinned);
+    if (code == COMMAND_OK) {
+        code = install_pack(arguments, pack, pinned);
+        if (code == COMMAND_OK && pinned) command_printf(stdout, "%s\n", pinned);
+        pack_close(pack);
+    }
+    mem_free(pinned);
+    if (code == COMMAND_OK) return command_close(code);
+    fprintf(stderr, "nothing was installed\n");
     return code;
 }
 

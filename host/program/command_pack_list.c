@@ -141,6 +141,7 @@ static void pack_list_json(struct pack_list *listing, const struct installed_pac
         row = value_set_take(row, "title", value_text(pack->manifest.title));
         row = value_set_take(row, "key", pack->key ? value_text(pack->key) : value_null());
         row = value_set_take(row, "trusted", value_bool(pack->trusted));
+        if (pack->from) row = value_set_take(row, "from", value_text(pack->from));
         row = value_set_take(row, "parts", pack_parts(listing, pack));
     }
     listing->all = value_push_take(listing->all, row);
@@ -169,6 +170,7 @@ static void pack_list_text(struct pack_list *listing, const struct installed_pac
     }
     command_printf(stdout, "    %s%s%s\n", pack_trust_text(pack), pack->key ? ", signed by " : "",
                    pack->key ? pack->key : "");
+    if (pack->from) command_printf(stdout, "    from %s\n", pack->from);
     if (pack->version_in_use)
         command_printf(stdout, "    not in use, because %s is installed: " PACK_WHICH_IS_USED "\n",
                        pack->version_in_use);

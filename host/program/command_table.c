@@ -368,6 +368,24 @@ static const struct command_option pack_verify_options[] = {
     OPTIONS_END,
 };
 
+#define PLAIN_HTTP_OPTION                                                                                              \
+    { "plain-http", .help = "use the registry without encryption (default: only on this machine)" }
+
+static const struct command_option pack_push_options[] = {
+    {"force", .letter = 'f', .help = "move a tag that already names another pack"},
+    PLAIN_HTTP_OPTION,
+    OPTIONS_END,
+};
+
+static const struct command_option pack_pull_options[] = {
+    {"output", "FILE", .letter = 'o', .help = "the file to write (default: NAME-VERSION.tenonpack)"},
+    {"force", .letter = 'f', .help = "replace an existing file"},
+    PLAIN_HTTP_OPTION,
+    OPTIONS_END,
+};
+
+static const struct command_option pack_install_options[] = {PLAIN_HTTP_OPTION, OPTIONS_END};
+
 /* ---- Options: The installation ---- */
 
 static const struct command_option reference_options[] = {
@@ -663,11 +681,25 @@ const struct command commands[] = {
      "Fails if a byte differs, if the pack is unsigned, or if another key signed it.",
      "$ tenon pack verify acme-text-1.0.0.tenonpack --key acme.pub\n", .options = pack_verify_options,
      .operands_min = 1, .operands_max = 1, .run = command_pack_verify},
-    {"pack install", "FILE", "install a pack for this user",
+    {"pack push", "FILE oci://HOST[:PORT]/NAME[:TAG]", "upload a pack to an OCI registry",
+     "Checks the pack, uploads it, and prints its reference with the digest. The default tag is the version of the "
+     "pack.\n"
+     "`packs.registries` in tenon.yaml names the user and the secret with the password. Requests are encrypted, "
+     "except\n"
+     "to this machine.",
+     "$ tenon pack push acme-text-1.0.0.tenonpack oci://ghcr.io/acme/text\noci://ghcr.io/acme/text@sha256:…\n",
+     .options = pack_push_options, .operands_min = 2, .operands_max = 2, .run = command_pack_push},
+    {"pack pull", "oci://HOST[:PORT]/NAME[:TAG|@DIGEST]", "download a pack from an OCI registry",
+     "Downloads the pack to a file, and prints its reference with the digest. With a digest, exactly this pack is\n"
+     "downloaded; a tag may be moved to another one. Every byte is checked, and a wrong signature is refused.",
+     "$ tenon pack pull oci://ghcr.io/acme/text:1.0.0\noci://ghcr.io/acme/text@sha256:…\n",
+     .options = pack_pull_options, .operands_min = 1, .operands_max = 1, .run = command_pack_pull},
+    {"pack install", "FILE|oci://HOST[:PORT]/NAME[:TAG|@DIGEST]", "install a pack for this user",
      "Installs the whole pack or nothing. If no key in `packs.trust` has signed the pack, its plugins run in separate\n"
-     "processes. If several versions are installed, the newest trusted one is used, or the newest if none is trusted.",
-     "$ tenon pack install acme-text-1.0.0.tenonpack\n", .operands_min = 1, .operands_max = 1,
-     .run = command_pack_install},
+     "processes. If several versions are installed, the newest trusted one is used, or the newest if none is trusted.\n"
+     "A pack in an OCI registry is downloaded first, and its reference with the digest is printed.",
+     "$ tenon pack install acme-text-1.0.0.tenonpack\n", .options = pack_install_options, .operands_min = 1,
+     .operands_max = 1, .run = command_pack_install},
     {"pack list", "", "list installed packs",
      "Shows their folders and signers, and which of their plugins, documents and other files can be used, or why not.",
      "$ tenon pack list\n", .options = json_options, .run = command_pack_list},

@@ -270,6 +270,47 @@ static void trusts_keys(void **state) {
     error_finish(&error);
 }
 
+static const char *registry_variable;
+static void note_registry_variable(const char *variable) { registry_variable = variable; }
+
+static void reads_registries(void **state) {
+    (void)state;
+    static const char *const wrong[] = {
+        "{h: {user: jane}}",
+        "{h: {password: {secret: A}}}",
+        "{h: {user: jane, password: hush-hush}}",
+        "{h: {plain_http: maybe}}",
+        "{h: {user: j, password: {secret: 1}}}",
+        "{h: {user: j, password: {secret: A, x: 1}}}",
+        "{h: [hush-hush]}",
+        "{h: {user: 1, password: {secret: A}}}",
+        "[hush-hush]",
+    };
+    char text[256], first[512];
+    struct config *config =
+        read_text("packs: {registries: {\"h:1\": {user: j, password: {secret: A}}, i: {plain_http: true}, k: {}}}",
+                  first, sizeof first);
+    assert_string_equal(first, "");
+    assert_true(value_text_is(value_get(config_registry(config, "h:1"), "user"), "j"));
+    assert_true(value_get(config_registry(config, "i"), "plain_http") == value_bool(true));
+    assert_non_null(config_registry(config, "k"));
+    assert_null(config_registry(config, "h"));
+    assert_null(config_registry(NULL, "h:1"));
+    config_each_secret_variable(config, note_registry_variable); /* so that plugins do not inherit it */
+    assert_string_equal(registry_variable, "A");
+    config_free(config);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(text, sizeof text, "packs: {registries: %s}", wrong[i]);
+        config = read_text(text, first, sizeof first);
+        if (mistakes != 1 || !strstr(first, "`packs.registries")) fail_msg("%s: %d: %s", text, (int)mistakes, first);
+        assert_null(strstr(first, "hush"));
+        assert_null(config_registry(config, "h"));
+        config_free(config);
+    }
+    config_free(read_text("packs: {registries: {h: {pasword: {secret: A}}}}", first, sizeof first));
+    assert_non_null(strstr(first, "found the key `pasword`, which a registry does not have"));
+}
+
 /* ---- Files ---- */
 
 static void project_file_overrides_user_file(void **state) {
@@ -537,6 +578,7 @@ int main(void) {
         cmocka_unit_test(cuts_long_names),
         cmocka_unit_test(limits_the_length_of_lists),
         cmocka_unit_test(trusts_keys),
+        cmocka_unit_test(reads_registries),
         cmocka_unit_test(project_file_overrides_user_file),
         cmocka_unit_test(rejects_unreadable_and_oversized_files),
         cmocka_unit_test(rejects_files_of_other_users),

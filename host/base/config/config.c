@@ -333,7 +333,8 @@ static void config_read_file_roots(struct config_reader *reader, const struct tr
 /* ---- packs ---- */
 
 static void config_read_packs(struct config_reader *reader, const struct tree_node *node) {
-    if (config_expect_mapping(reader, node, "packs", "a mapping with `trust`")) config_read_keys(reader, node, "packs");
+    if (config_expect_mapping(reader, node, "packs", "a mapping with `trust` and `registries`"))
+        config_read_keys(reader, node, "packs");
 }
 
 static void config_read_one_public_key(struct config_reader *reader, const struct tree_node *node) {
@@ -353,6 +354,39 @@ static void config_read_trust(struct config_reader *reader, const struct tree_no
     }
     uint32_t count = config_usable_count(reader, node, "packs.trust", CONFIG_TRUST_MAX, "public keys");
     for (uint32_t i = 0; i < count; i++) config_read_one_public_key(reader, node->items[i].node);
+}
+
+/* Checks {user?, password?, plain_http?}. No message contains a value, because it can be a secret in a wrong place. */
+static bool config_check_registry(struct config_reader *reader, const struct tree_node *node, const char *where) {
+    static const char *const members[] = {"user", "password", "plain_http"};
+    static const char expected[] =
+        "a mapping with `user` and `password: {secret: NAME}` (never the password itself), or "
+        "`plain_http`";
+    bool good = node->kind == TN_OBJECT;
+    for (uint32_t i = 0; good && i < node->count; i++)
+        good = config_expect_key(reader, &node->items[i], "a registry", members, 3) != KEY_UNKNOWN;
+    if (node->kind == TN_OBJECT && !good) return false;
+    const struct tree_node *user = good ? tree_get(node, "user") : NULL,
+                           *password = good ? tree_get(node, "password") : NULL,
+                           *plain = good ? tree_get(node, "plain_http") : NULL,
+                           *name = password ? tree_get(password, "secret") : NULL;
+    good = good && (!user || user->kind == TN_STRING) && (!plain || plain->kind == TN_BOOL);
+    if (password) good = good && user && password->kind == TN_OBJECT && password->count == 1 && name;
+    if (name) good = good && name->kind == TN_STRING;
+    if (good && (user == NULL) == (password == NULL)) return true;
+    config_report_kind(reader, node, where, expected);
+    return false;
+}
+
+static void config_read_pack_registries(struct config_reader *reader, const struct tree_node *node) {
+    if (!config_expect_mapping(reader, node, "packs.registries", "a mapping of hosts to mappings")) return;
+    uint32_t count = config_usable_count(reader, node, "packs.registries", CONFIG_HOSTS_MAX, "registries");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tree_item *item = &node->items[i];
+        if (!config_check_registry(reader, item->node, config_where("packs.registries", item->key).text)) continue;
+        reader->config->registries =
+            value_set_key_take(reader->config->registries, value_ref(item->key), tree_to_value(item->node));
+    }
 }
 
 /* ---- models and prices ---- */
@@ -640,7 +674,7 @@ struct config *config_empty(void) {
     struct config *config = mem_zalloc(sizeof *config);
     /* One value for all, without value_ref: the empty object is an immediate value, which has no reference count. */
     config->plugins = config->folders = config->isolation = config->processes = config->drafts = config->models =
-        config->prices = config->secrets = config->tools = config->limits = value_object();
+        config->prices = config->secrets = config->tools = config->limits = config->registries = value_object();
     config->trust = value_array();
     config->roots = value_array();
     config->log = CONFIG_LOG_UNSET;
@@ -663,6 +697,7 @@ void config_free(struct config *config) {
     value_unref(config->limits);
     value_unref(config->tools);
     value_unref(config->trust);
+    value_unref(config->registries);
     value_unref(config->roots);
     value_unref(config->store);
     value_unref(config->http);
@@ -693,6 +728,9 @@ const char *config_file(const struct config *config) { return config ? config->f
 size_t config_plugin_path_count(const struct config *config) { return config ? config->path_count : 0; }
 const char *config_plugin_path(const struct config *config, size_t index) { return config->paths[index]; }
 tn_value config_file_roots(const struct config *config) { return config ? config->roots : NULL; }
+tn_value config_registry(const struct config *config, const char *host) {
+    return config ? value_get(config->registries, host) : NULL;
+}
 
 tn_value config_plugin_section(const struct config *config, const char *plugin_id) {
     return config ? value_get(config->plugins, plugin_id) : NULL;

@@ -10,6 +10,7 @@
  *       processes: {acme.search: 4}           # at most so many for its blocking components; "*" means all others
  *     packs:
  *       trust: [~/keys/acme.pub]              # packs with these signatures are trusted; or a public key
+ *       registries: {ghcr.io: {user: jane, password: {secret: GHCR_TOKEN}}}
  *     models: {planner: "openai:gpt-4o", default: {provider: scripted}}
  *     secrets: {ACME_KEY: {file: ~/.acme}}    # {env: NAME}, {file: PATH}, {command: [pass, show, acme]}; and `hosts`
  *     http: {use: http}
@@ -65,7 +66,7 @@ const struct config_key *config_key_at(size_t index);
 #define CONFIG_PROCESSES_MAX   256         /* the largest number in plugins.processes */
 #define CONFIG_PARENTS_MAX     64u         /* folders searched upwards */
 #define CONFIG_TRUST_MAX       1000u       /* entries of packs.trust */
-#define CONFIG_HOSTS_MAX       100u        /* entries of `hosts` of one secret */
+#define CONFIG_HOSTS_MAX       100u        /* entries of `hosts` of one secret, and of packs.registries */
 #define CONFIG_PUBLIC_KEY_TEXT 45          /* bytes of a public key as text, with the NUL */
 
 struct config *config_empty(void);
@@ -135,6 +136,9 @@ int32_t config_read_public_key(const char *path, char key[CONFIG_PUBLIC_KEY_TEXT
  * *error describes the first such file.
  */
 bool config_trusts(const struct config *config, const char *key, struct error *error);
+/* How an OCI registry is used: {user?, password? ({secret: NAME}), plain_http?}; NULL if not configured. `host` has the
+ * port if tenon.yaml has it. */
+tn_value config_registry(const struct config *config, const char *host);
 
 /*
  * Sets *out to the text of a secret, a new reference. Fetches it as `secrets` in tenon.yaml says; a name that is not

@@ -16,22 +16,23 @@ struct config {
     char *file;   /* the project's tenon.yaml; may be NULL */
     char **paths; /* plugin paths, resolved */
     size_t path_count;
-    tn_value plugins;   /* id -> section */
-    tn_value folders;   /* id -> folder of the file that has its section */
-    tn_value models;    /* role -> binding */
-    tn_value prices;    /* "provider:model", or a pattern -> {input, output, cached?, cache_write?} */
-    tn_value secrets;   /* name -> {env} | {file} | {command}, and hosts?; paths resolved */
-    tn_value limits;    /* name -> integer */
-    tn_value isolation; /* id or "*" -> "process" | "none" */
-    tn_value drafts;    /* id -> true */
-    tn_value processes; /* id or "*" -> number */
-    tn_value store;     /* {use, path, …}; NULL if not configured */
-    tn_value http;      /* {use}; NULL if not configured */
-    tn_value tools;     /* key of `tools` -> its value; audit resolved */
-    tn_value trust;     /* packs.trust: public keys in base64, and resolved paths of files that contain one */
-    tn_value roots;     /* files.roots: resolved paths */
-    int32_t log;        /* TN_LOG_…, or CONFIG_LOG_UNSET */
-    int64_t secret_ms;  /* for tests: replaces CONFIG_SECRET_MS, unless it is 0 */
+    tn_value plugins;    /* id -> section */
+    tn_value folders;    /* id -> folder of the file that has its section */
+    tn_value models;     /* role -> binding */
+    tn_value prices;     /* "provider:model", or a pattern -> {input, output, cached?, cache_write?} */
+    tn_value secrets;    /* name -> {env} | {file} | {command}, and hosts?; paths resolved */
+    tn_value limits;     /* name -> integer */
+    tn_value isolation;  /* id or "*" -> "process" | "none" */
+    tn_value drafts;     /* id -> true */
+    tn_value processes;  /* id or "*" -> number */
+    tn_value store;      /* {use, path, …}; NULL if not configured */
+    tn_value http;       /* {use}; NULL if not configured */
+    tn_value tools;      /* key of `tools` -> its value; audit resolved */
+    tn_value trust;      /* packs.trust: public keys in base64, and resolved paths of files that contain one */
+    tn_value registries; /* packs.registries: host -> {user?, password?, plain_http?} */
+    tn_value roots;      /* files.roots: resolved paths */
+    int32_t log;         /* TN_LOG_…, or CONFIG_LOG_UNSET */
+    int64_t secret_ms;   /* for tests: replaces CONFIG_SECRET_MS, unless it is 0 */
 };
 
 /* Adds a folder or file to the search path of plugins. The path is copied. */

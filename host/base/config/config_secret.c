@@ -241,6 +241,7 @@ void config_each_secret_variable(const struct config *config, void (*each)(const
     }
     config_each_reference(config, config->plugins, each);
     config_each_reference(config, config->models, each);
+    config_each_reference(config, config->registries, each);
 }
 
 /* ---- Configuration with texts of secrets ---- */

@@ -82,7 +82,7 @@ static int32_t pack_read_head(struct pack *pack, struct error *error) {
     return status;
 }
 
-static int32_t pack_open_file_take(const char *name, FILE *file, struct pack **out, struct error *error) {
+int32_t pack_open_file_take(const char *name, FILE *file, struct pack **out, struct error *error) {
     struct pack *pack = mem_zalloc(sizeof *pack);
     pack->name = mem_text(name);
     pack->file = file;

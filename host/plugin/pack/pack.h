@@ -32,6 +32,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <tenon/util/sha256.h>
 
 #define PACK_MANIFEST  "pack.json"
@@ -87,6 +88,8 @@ struct pack;
 int32_t pack_open(const char *path, struct pack **out, struct error *error);
 /* Opens a pack in memory; the bytes are borrowed until pack_close. `name` is the beginning of error messages. */
 int32_t pack_open_memory(const char *name, const void *bytes, size_t length, struct pack **out, struct error *error);
+/* Reads an open file from its start, and closes it, also on failure. `name` is the beginning of error messages. */
+int32_t pack_open_file_take(const char *name, FILE *file, struct pack **out, struct error *error);
 void pack_close(struct pack *pack); /* NULL is allowed */
 
 /* Borrowed from the pack. */

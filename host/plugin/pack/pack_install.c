@@ -147,9 +147,11 @@ static int32_t unpack_text(struct unpacking *to, const char *path, const char *t
     return status;
 }
 
-static int32_t unpack_record(struct unpacking *to, const struct pack *pack, const char *key, struct error *error) {
+static int32_t unpack_record(struct unpacking *to, const struct pack *pack, const char *key, const char *from,
+                             struct error *error) {
     tn_value record = value_set_take(value_object(), "manifest", value_text(pack_manifest(pack)->hash));
     if (key) record = value_set_take(record, "key", value_text(key));
+    if (from) record = value_set_take(record, "from", value_text(from));
     char *text = json_text(record, JSON_COMPACT);
     int32_t status = unpack_text(to, PACK_RECORD, text, strlen(text), error);
     mem_free(text);
@@ -166,7 +168,8 @@ static int packs_sync_folder(const char *path, const struct stat *status, int ty
     return result;
 }
 
-static int32_t unpack_pack(struct pack *pack, const char *key, const char *folder, struct error *error) {
+static int32_t unpack_pack(struct pack *pack, const char *key, const char *from, const char *folder,
+                           struct error *error) {
     struct unpacking to = {
         .folder = folder, .descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .file = -1};
     const struct pack_sink sink = {unpack_begin, unpack_data, unpack_end, &to};
@@ -176,7 +179,7 @@ static int32_t unpack_pack(struct pack *pack, const char *key, const char *folde
     int32_t status = unpack_text(&to, PACK_MANIFEST, text, length, error);
     if (status == TN_OK && signature) status = unpack_text(&to, PACK_SIGNATURE, signature, signature_length, error);
     if (status == TN_OK) status = pack_read_files(pack, &sink, error);
-    if (status == TN_OK) status = unpack_record(&to, pack, key, error);
+    if (status == TN_OK) status = unpack_record(&to, pack, key, from, error);
     /* Also flush the folders, which contain the names of the files. */
     if (status == TN_OK && nftw(folder, packs_sync_folder, WALK_DESCRIPTORS, FTW_PHYS) != 0)
         status = packs_io_error(error, "write", folder);
@@ -238,12 +241,12 @@ static int32_t pack_publish(const struct packs_lock *packs, const char *name, co
     return TN_OK;
 }
 
-static int32_t pack_install_new(const struct packs_lock *packs, struct pack *pack, const char *key, const char *place,
-                                struct error *error) {
+static int32_t pack_install_new(const struct packs_lock *packs, struct pack *pack, const char *key, const char *from,
+                                const char *place, struct error *error) {
     tn_value incoming = value_format("%s/" INCOMING, packs->folder);
     const char *path = value_chars(incoming, NULL);
     int32_t status = mkdir(path, 0777) == 0 ? TN_OK : packs_io_error(error, "create", path);
-    if (status == TN_OK) status = unpack_pack(pack, key, path, error);
+    if (status == TN_OK) status = unpack_pack(pack, key, from, path, error);
     if (status == TN_OK) status = pack_check_plugins(pack_file(pack), path, pack_manifest(pack), error);
     if (status == TN_OK) status = pack_publish(packs, pack_manifest(pack)->name, path, place, error);
     if (status != TN_OK) packs_remove_tree(path);
@@ -251,7 +254,8 @@ static int32_t pack_install_new(const struct packs_lock *packs, struct pack *pac
     return status;
 }
 
-int32_t packs_install(struct pack *pack, const char *key, enum pack_installed *outcome, struct error *error) {
+int32_t packs_install(struct pack *pack, const char *key, const char *from, enum pack_installed *outcome,
+                      struct error *error) {
     const struct pack_manifest *manifest = pack_manifest(pack);
     struct packs_lock packs;
     struct stat installed;
@@ -262,7 +266,7 @@ int32_t packs_install(struct pack *pack, const char *key, enum pack_installed *o
         tn_value place = value_format("%s/%s/%s", packs.folder, manifest->name, manifest->version);
         const char *path = value_chars(place, NULL);
         *outcome = lstat(path, &installed) == 0 ? PACK_ALREADY_INSTALLED : PACK_NEW;
-        status = *outcome == PACK_NEW ? pack_install_new(&packs, pack, key, path, error)
+        status = *outcome == PACK_NEW ? pack_install_new(&packs, pack, key, from, path, error)
                                       : pack_compare_installed(pack, key, path, error);
         value_unref(place);
     }

@@ -8,7 +8,7 @@
  *     struct pack *pack;
  *     enum pack_installed outcome;
  *     if (pack_open(path, &pack, &error) != TN_OK || …the signature…) return report(&error);
- *     status = packs_install(pack, key, &outcome, &error);
+ *     status = packs_install(pack, key, from, &outcome, &error);
  *     pack_close(pack);
  */
 #ifndef TENON_HOST_PLUGIN_PACK_PACK_INSTALL_H
@@ -19,12 +19,14 @@
 enum pack_installed { PACK_NEW, PACK_ALREADY_INSTALLED };
 
 /*
- * Installs a pack, and reads its files. `key` is recorded: the key whose signature was verified, or NULL. PACK_REFUSED
+ * Installs a pack, and reads its files. `key` and `from` are recorded: the key whose signature was verified, and the
+ * pinned reference of the registry that it comes from; or NULL. PACK_REFUSED
  * if the pack requires another Tenon, or if another build of this version is installed. PACK_ALTERED if this build is
  * installed and its files were changed. NAME_RESERVED if a plugin of it claims a name of the bundled plugins. Thread:
  * any.
  */
-int32_t packs_install(struct pack *pack, const char *key, enum pack_installed *outcome, struct error *error);
+int32_t packs_install(struct pack *pack, const char *key, const char *from, enum pack_installed *outcome,
+                      struct error *error);
 
 /*
  * Removes one version, or all versions if `version` is NULL; *count is the number of removed versions. NOT_FOUND if

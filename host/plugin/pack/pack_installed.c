@@ -108,6 +108,8 @@ int32_t pack_inspect(const char *folder, struct installed_pack *out, struct erro
                                     : pack_inspect_folder(folder, descriptor, &pack, &record, error);
     if (descriptor >= 0) close(descriptor);
     if (status == TN_OK && value_get(record, "key")) pack.key = mem_text(value_chars(value_get(record, "key"), NULL));
+    tn_value from = status == TN_OK ? value_get(record, "from") : NULL;
+    if (value_is(from, TN_STRING)) pack.from = mem_text(value_chars(from, NULL));
     value_unref(record);
     if (status == TN_OK)
         *out = pack;
@@ -121,6 +123,7 @@ void installed_pack_finish(struct installed_pack *pack) {
     mem_free((void *)(uintptr_t)pack->name);
     mem_free((void *)(uintptr_t)pack->version);
     mem_free((void *)(uintptr_t)pack->key);
+    mem_free((void *)(uintptr_t)pack->from);
     pack_manifest_finish(&pack->manifest);
     error_finish(&pack->fault);
     *pack = (struct installed_pack){0};

@@ -7,7 +7,8 @@
  *
  *     .lock                           held by a process that installs or removes
  *     .new, .old                      temporary folders; leftovers are removed by the next change
- *     NAME/VERSION/.installed.json    the record: {"manifest": hash of pack.json, "key": verified key, if signed}
+ *     NAME/VERSION/.installed.json    the record: {"manifest": hash of pack.json, "key": verified key, if signed,
+ *                                     "from": oci://…, if it comes from a registry}
  *
  * pack.json has the hash of every file, and the record has the hash of pack.json, so SHA-256 is enough to detect a
  * changed byte. Whether the key is trusted is looked up in tenon.yaml each time, so that trust can be withdrawn. This
@@ -42,6 +43,7 @@ struct installed_pack {
     const char *version_in_use;          /* NULL if this version is in use */
     struct pack_manifest manifest;
     const char *key;    /* the verified key; NULL if it is not signed */
+    const char *from;   /* the pinned reference that it was installed from; NULL for a file */
     struct error fault; /* PACK_ALTERED and others; its code is NULL if the pack is intact */
 };
 

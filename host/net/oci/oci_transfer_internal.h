@@ -1,0 +1,13 @@
+/*
+ * oci_transfer_internal.h - shared by oci_transfer.c (pull) and oci_upload.c (push).
+ */
+#ifndef TENON_HOST_NET_OCI_OCI_TRANSFER_INTERNAL_H
+#define TENON_HOST_NET_OCI_OCI_TRANSFER_INTERNAL_H
+
+#include "host/net/oci/oci_transfer.h"
+
+/* Requests the manifest that a tag or a digest names. */
+int32_t oci_get_manifest(struct oci_client *client, const char *name, struct oci_response *response,
+                         struct error *error);
+
+#endif
