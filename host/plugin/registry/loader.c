@@ -85,6 +85,20 @@ static int32_t loader_check_interfaces(const struct plugin *plugin, struct error
     return status;
 }
 
+/* A draft that a plugin provides to the host needs the same permission as one that it uses. */
+static int32_t loader_check_drafts(const struct plugin *plugin, struct error *error) {
+    tn_value provides = value_get(manifest_plugin(plugin->manifest), "provides");
+    for (size_t i = 0; i < value_count(provides); i++) {
+        const char *id = value_chars(value_at(provides, i), NULL);
+        if (plugin->drafts || !strstr(id, "-draft.")) continue;
+        return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
+                         "%s: plugin `%s` %s provides `%s` (a draft: allow it with `plugins: {drafts: [%s]}` in "
+                         "tenon.yaml, or --allow-drafts)",
+                         plugin->path, plugin->id, plugin->version, id, plugin->id);
+    }
+    return TN_OK;
+}
+
 int32_t loader_preflight(const struct plugin *plugin, struct error *error) {
     const char *constraint = manifest_text(manifest_plugin(plugin->manifest), "tenon");
     struct version here;
@@ -94,7 +108,8 @@ int32_t loader_preflight(const struct plugin *plugin, struct error *error) {
         return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
                          "%s: plugin `%s` %s is for Tenon %s, but this is Tenon %s; update one of them", plugin->path,
                          plugin->id, plugin->version, constraint, TENON_VERSION);
-    return loader_check_interfaces(plugin, error);
+    int32_t status = loader_check_interfaces(plugin, error);
+    return status == TN_OK ? loader_check_drafts(plugin, error) : status;
 }
 
 /* Checks, just before loading, that the file is the one whose manifest was read, and is safe to map. */
@@ -280,16 +295,21 @@ static int32_t loader_enter_linked(struct plugin *plugin, struct error *error) {
 /* Starts no code here: the plugin's own process loads it. */
 static int32_t loader_open_remote(struct plugin *plugin, struct error *error) {
     const struct registry_options *options = &plugin->registry->options;
-    if (value_count(value_get(manifest_plugin(plugin->manifest), "provides")) > 0)
-        return error_set(
-            error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
-            "%s: plugin `%s` provides interfaces to the host; such a plugin cannot run in a separate process",
-            plugin->path, plugin->id);
     if (!options->isolation)
         return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
                          "%s: plugin `%s` must run in a separate process, but this host cannot isolate plugins",
                          plugin_place(plugin), plugin->id);
     plugin->plugin = options->isolation->open(options->user, plugin);
+    tn_value provides = value_get(manifest_plugin(plugin->manifest), "provides");
+    for (size_t i = 0; i < value_count(provides); i++) {
+        const char *id = value_chars(value_at(provides, i), NULL);
+        if (plugin->plugin->get(plugin->plugin->self, id)) continue;
+        return error_set(
+            error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
+            "%s: plugin `%s` provides `%s` to the host; a plugin that provides it cannot run in a separate "
+            "process",
+            plugin->path, plugin->id, id);
+    }
     return TN_OK;
 }
 
