@@ -30,14 +30,19 @@ static struct flock owner_lock(const char *key, int64_t fence) {
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = owner_byte(key, fence), .l_len = 1};
 }
 
-/* Returns -1 if the store has no file, or its folder accepts no new file. */
+/*
+ * Returns -1 if the store has no file, or its folder accepts no new file. A link is not followed: an isolated store may
+ * change the folder, and must not make the host open another file.
+ */
 static int owner_open(const struct store *store, int flags) {
     const char *path = store_path(store);
     if (access(path, F_OK) != 0) return -1;
     struct buffer name;
     buffer_init(&name, SIZE_MAX);
-    buffer_format(&name, "%s-owners", path);
-    int descriptor = open(buffer_cstr(&name), O_RDWR | O_CLOEXEC | flags, 0600);
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') length--;
+    buffer_format(&name, "%.*s-owners", (int)length, path);
+    int descriptor = open(buffer_cstr(&name), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | flags, 0600);
     buffer_finish(&name);
     return descriptor;
 }
