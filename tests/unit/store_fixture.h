@@ -6,6 +6,8 @@
  *     tn_value got = fixture_commit(&store, "[{\"op\": …}]");   // NULL with fixture_error set on failure
  *     fixture_close(&store);
  *     fixture_end();                                            // checks that all values and memory are freed
+ *
+ * With fixture_isolated, stores run in separate processes, whose clock is the real one.
  */
 #ifndef TENON_TESTS_STORE_FIXTURE_H
 #define TENON_TESTS_STORE_FIXTURE_H
@@ -23,12 +25,15 @@
 #include "host/assembly/abi_table.h"
 #include "host/assembly/host.h"
 #include "host/base/loop.h"
+#include "host/base/secrets/secrets.h"
 #include "host/plugin/abi/abi.h"
+#include "host/plugin/isolate/remote.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/plugin_internal.h"
 #include "host/plugin/registry/registry.h"
 
 #define FIXTURE_UNUSED __attribute__((unused))
+#define FIXTURE_SAMPLE "sample.log" /* samples/python/store.py, which can only be isolated */
 
 /* A build without SQLite has only the first one. */
 static const char *const fixture_stores[] = {"memory", "sqlite"};
@@ -43,10 +48,13 @@ static struct {
     struct registry *registry;
     struct config *config;
     struct http *http;
+    struct secrets *secrets;
 } fixture_host;
 static char fixture_folder[64];
 static tn_value fixture_error; /* of the last call that failed */
 static int64_t fixture_values;
+static bool fixture_isolated;
+static struct remote_services fixture_services;
 
 struct opened {
     const tn_store_draft *vtable;
@@ -55,14 +63,35 @@ struct opened {
 
 /* ---- The host ---- */
 
-FIXTURE_UNUSED static void fixture_load(const char *name) {
+FIXTURE_UNUSED static void fixture_load_file(const char *path, const char *id) {
     struct error error = ERROR_INIT;
-    char path[4096], id[64];
-    snprintf(path, sizeof path, "%s/%s.so", TENON_STORE_PLUGINS, name);
-    snprintf(id, sizeof id, "tenon.%s", name);
     if (registry_add_file(fixture_host.registry, path, "a test", &error) != TN_OK ||
         plugin_load(registry_plugin(fixture_host.registry, id), &error) != TN_OK)
         fail_msg("%s", error.message);
+    assert_int_equal(plugin_isolated(registry_plugin(fixture_host.registry, id)), fixture_isolated);
+}
+
+/* "sqlite" is the name of tenon.sqlite. The sample in Python is named by its id. */
+static void fixture_id(const char *name, char id[64]) {
+    snprintf(id, 64, "%s%s", strcmp(name, FIXTURE_SAMPLE) == 0 ? "" : "tenon.", name);
+}
+
+FIXTURE_UNUSED static void fixture_load(const char *name) {
+    char path[4096], id[64];
+    snprintf(path, sizeof path, "%s/%s.so", TENON_STORE_PLUGINS, name);
+    if (strcmp(name, FIXTURE_SAMPLE) == 0) snprintf(path, sizeof path, "%s/samples/python/store.py", TENON_SOURCE_DIR);
+    fixture_id(name, id);
+    fixture_load_file(path, id);
+}
+
+static bool fixture_isolates(void *user, const struct plugin *plugin) {
+    (void)user, (void)plugin;
+    return true;
+}
+
+static const tn_plugin *fixture_open_remote(void *user, struct plugin *plugin) {
+    (void)user;
+    return remote_open(&fixture_services, plugin);
 }
 
 /* `name` may be NULL: fixture_load what is needed. */
@@ -72,8 +101,14 @@ FIXTURE_UNUSED static void fixture_begin(const char *name) {
     assert_non_null(fixture_host.loop);
     loop_fake_clock(fixture_host.loop);
     loop_enter(fixture_host.loop);
-    fixture_host.registry = registry_new(
-        &(struct registry_options){.interfaces = interface_table, .allow_drafts = true, .loop = fixture_host.loop});
+    static const struct isolation isolation = {fixture_isolates, fixture_open_remote, remote_start, remote_close, NULL};
+    setenv("TENON_PROGRAM", TENON_PROGRAM_FILE, 1);
+    fixture_host.secrets = secrets_new(NULL, fixture_host.loop);
+    fixture_services = (struct remote_services){.loop = fixture_host.loop, .secrets = fixture_host.secrets};
+    fixture_host.registry = registry_new(&(struct registry_options){.interfaces = interface_table,
+                                                                    .allow_drafts = true,
+                                                                    .loop = fixture_host.loop,
+                                                                    .isolation = fixture_isolated ? &isolation : NULL});
     strcpy(fixture_folder, "/tmp/tenon-store-XXXXXX");
     assert_non_null(mkdtemp(fixture_folder));
     if (name) fixture_load(name);
@@ -94,6 +129,8 @@ FIXTURE_UNUSED static void fixture_end(void) {
     fixture_error = NULL;
     registry_each_plugin(fixture_host.registry, fixture_memory_is_free, NULL);
     registry_free(fixture_host.registry);
+    secrets_close(fixture_host.secrets);
+    secrets_free(fixture_host.secrets);
     loop_free(fixture_host.loop);
     (void)nftw(fixture_folder, fixture_remove_one, 8, FTW_DEPTH | FTW_PHYS);
     assert_int_equal(value_live_count(), fixture_values);
@@ -126,7 +163,7 @@ FIXTURE_UNUSED static tn_value fixture_json(const char *text) {
 /* An open store, or one without `store` and fixture_error. `path` may be NULL: "store" in the folder. */
 FIXTURE_UNUSED static struct opened fixture_open_path(const char *name, const char *path, const char *options) {
     char id[64], full[4200];
-    snprintf(id, sizeof id, "tenon.%s", name);
+    fixture_id(name, id);
     snprintf(full, sizeof full, "%s/%s", fixture_folder, path ? path : "store");
     struct plugin *plugin = registry_plugin(fixture_host.registry, id);
     struct opened opened = {plugin_interface(plugin, TN_STORE_DRAFT), NULL};

@@ -74,7 +74,14 @@ static struct store_request *store_queue_pop(struct store_queue *queue) {
 
 /* ---- On the store's thread ---- */
 
+/* An isolated store whose process ended while it was opened has `retry_after_ms`: the next request opens it again. */
+static bool store_may_open(const struct store *store) {
+    return !store->tried || (store->status != TN_OK && value_get(store->error, "retry_after_ms"));
+}
+
 static void store_open_provider(struct store *store) {
+    value_unref(store->error);
+    store->error = NULL;
     store->tried = true;
     store->status = store_provider_folder(store->path, &store->error);
     if (store->status == TN_OK)
@@ -83,7 +90,7 @@ static void store_open_provider(struct store *store) {
 
 static void store_run_request(struct store *store, struct store_request *request) {
     const tn_store_draft *vtable = store->provider.vtable;
-    if (!store->tried) store_open_provider(store);
+    if (store_may_open(store)) store_open_provider(store);
     if (store->status != TN_OK) {
         request->status = store->status;
         request->error = value_ref(store->error);

@@ -82,9 +82,9 @@ static int32_t launch_add_secret(const struct remote_services *host, const char 
     return TN_OK;
 }
 
-/* Collects "NAME=text" for the environment: what every program gets, and each effect `secret:NAME` of the plugin. */
-static int32_t launch_collect_environment(const struct remote_services *host, const struct plugin *plugin,
-                                          tn_value *out, struct error *error) {
+/* What every program gets, and each effect `secret:NAME` of the plugin. */
+int32_t launch_environment(const struct remote_services *host, const struct plugin *plugin, tn_value *out,
+                           struct error *error) {
     tn_value components = manifest_components(plugin_manifest(plugin)), list = launch_basic_entries();
     int32_t status = TN_OK;
     for (size_t i = 0; status == TN_OK && i <= value_count(components); i++) {
@@ -118,31 +118,46 @@ static bool launch_absolute_path(const struct plugin *plugin, char path[PATH_MAX
     return snprintf(path + folder, PATH_MAX - folder, "/%s", name) < (int)(PATH_MAX - folder);
 }
 
-struct process *launch_plugin(const struct remote_services *host, const struct plugin *plugin, tn_value *environment,
-                              struct process_options *options, struct error *error) {
-    char path[PATH_MAX];
+/* The arguments of `tenon plugin serve`. `location`: two buffers for its effects. */
+static void launch_arguments(const struct launch *launch, const char *program, const char *path,
+                             char location[2][PATH_MAX + 16], const char **arguments) {
+    const struct remote_services *host = launch->host;
+    tn_value grants = plugin_grants(launch->plugin);
+    size_t count = 0;
+    arguments[count++] = program;
+    arguments[count++] = "plugin";
+    arguments[count++] = "serve";
+    if (host->requires_filter && host->requires_filter(host->requires_filter_user, launch->plugin))
+        arguments[count++] = "--require-filter";
+    arguments[count++] = path;
+    for (size_t i = 0; i < value_count(grants); i++) arguments[count++] = value_chars(value_at(grants, i), NULL);
+    for (size_t i = 0; launch->location && i < 2; i++) {
+        snprintf(location[i], sizeof location[i], "%s:%s", i ? "fs.write" : "fs.read", launch->location);
+        arguments[count++] = location[i];
+    }
+    arguments[count] = NULL;
+}
+
+struct process *launch_plugin(const struct launch *launch, struct process_options *options, struct error *error) {
+    char path[PATH_MAX], location[2][PATH_MAX + 16];
     struct process *process = NULL;
-    if (!launch_absolute_path(plugin, path)) {
-        error_set(error, TN_NOT_FOUND, "IO", "%s: the file no longer exists", plugin_path(plugin));
+    if (!launch_absolute_path(launch->plugin, path)) {
+        error_set(error, TN_NOT_FOUND, "IO", "%s: the file no longer exists", plugin_path(launch->plugin));
         return NULL;
     }
     char *program = launch_find_program(error);
-    if (program && (*environment || launch_collect_environment(host, plugin, environment, error) == TN_OK)) {
+    if (program && (*launch->environment ||
+                    launch_environment(launch->host, launch->plugin, launch->environment, error) == TN_OK)) {
         const char *entries[ENTRIES_MAX + 1] = {NULL};
-        const char *arguments[PLUGIN_GRANTS_MAX + 6] = {program, "plugin", "serve"};
-        tn_value grants = plugin_grants(plugin);
-        size_t count = 3;
-        if (host->requires_filter && host->requires_filter(host->requires_filter_user, plugin))
-            arguments[count++] = "--require-filter";
-        arguments[count++] = path;
-        for (size_t i = 0; i < value_count(grants); i++) arguments[count++] = value_chars(value_at(grants, i), NULL);
-        for (size_t i = 0; i < value_count(*environment); i++)
-            entries[i] = value_chars(value_at(*environment, i), NULL);
+        const char *arguments[PLUGIN_GRANTS_MAX + 8];
+        launch_arguments(launch, program, path, location, arguments);
+        for (size_t i = 0; i < value_count(*launch->environment); i++)
+            entries[i] = value_chars(value_at(*launch->environment, i), NULL);
         options->arguments = arguments;
         options->environment = entries;
         options->scrub = launch_scrub_line;
-        options->scrub_user = host->secrets;
-        process = process_start(host->loop, options, error);
+        options->scrub_user = launch->host->secrets;
+        process = process_start(launch->loop, options, error);
     }
     mem_free(program);
     return process;

@@ -6,7 +6,8 @@
  * LAUNCH_PATH as PATH, and the secrets that the manifest's effects name (`secret:NAME`).
  *
  *     struct process_options options = {.name = plugin_id(plugin), .message = on_message, .ended = on_ended};
- *     struct process *process = launch_plugin(services, plugin, &environment, &options, &error);
+ *     const struct launch launch = {services, plugin, services->loop, &environment, NULL};
+ *     struct process *process = launch_plugin(&launch, &options, &error);
  */
 #ifndef TENON_HOST_PLUGIN_ISOLATE_LAUNCH_H
 #define TENON_HOST_PLUGIN_ISOLATE_LAUNCH_H
@@ -15,6 +16,7 @@
 #include "adl/value/value.h"
 #include <stdbool.h>
 
+struct loop;
 struct plugin;
 struct process;
 struct process_options;
@@ -28,11 +30,24 @@ char *launch_find_program(struct error *error);
 /* Returns {NAME: value}, a new reference: what every program gets of the host's environment. */
 tn_value launch_basic_environment(bool sandboxed);
 /*
- * Starts the process. The caller sets the name and callbacks of `options`; this function sets the rest. If *environment
- * is NULL, collects the environment, and sets it to that, a new reference. Otherwise that is used again, because the
- * command of a secret can be slow, or ask a person. Returns NULL with error. Thread: loop.
+ * Collects the environment of the plugin: an array of "NAME=value", a new reference. It is used for several processes,
+ * because the command of a secret can be slow, or ask a person. Thread: loop.
  */
-struct process *launch_plugin(const struct remote_services *host, const struct plugin *plugin, tn_value *environment,
-                              struct process_options *options, struct error *error);
+int32_t launch_environment(const struct remote_services *host, const struct plugin *plugin, tn_value *environment,
+                           struct error *error);
+
+struct launch {
+    const struct remote_services *host;
+    const struct plugin *plugin;
+    struct loop *loop;     /* of the process */
+    tn_value *environment; /* if *environment is NULL, it is collected */
+    const char *location;  /* a folder in which it may read and change everything, or NULL */
+};
+
+/*
+ * Starts the process. The caller sets the name and callbacks of `options`; this function sets the rest. Returns NULL
+ * with error. Thread: that of launch->loop; any, if the environment was collected.
+ */
+struct process *launch_plugin(const struct launch *launch, struct process_options *options, struct error *error);
 
 #endif

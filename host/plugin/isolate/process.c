@@ -607,6 +607,13 @@ int32_t process_call_take(struct process *process, const char *method, tn_value 
     return TN_ERROR;
 }
 
+bool process_refresh(struct process *process) {
+    if (!process->dead && !process_transfer_wait(process, 0)) process_reap(process, EXIT_WAIT_MS);
+    return !process->dead;
+}
+
+const struct error *process_end(const struct process *process) { return &process->end_error; }
+
 /* ---- Starting ---- */
 
 /*

@@ -77,6 +77,13 @@ pid_t process_id(const struct process *process);
 /* True if the child has ended or closed its socket, even if ended() was not called yet. */
 bool process_has_ended(const struct process *process);
 /*
+ * For a process whose loop does not run, because its thread only uses process_call_take: notices now what the loop
+ * would notice, and logs what the child has printed. Returns false if the child has ended; then process_end has the
+ * reason.
+ */
+bool process_refresh(struct process *process);
+const struct error *process_end(const struct process *process); /* how the child has ended; borrowed */
+/*
  * Queues the notification {"jsonrpc", "method", "params"}, and takes params. Does nothing if the child has ended.
  * Returns why the message was not queued, or FRAME_FITS.
  */

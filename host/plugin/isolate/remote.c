@@ -11,8 +11,10 @@
 #include "host/plugin/call/binder.h"
 #include "host/plugin/call/call.h"
 #include "host/plugin/call/worker.h"
+#include "host/plugin/isolate/launch.h"
 #include "host/plugin/isolate/process.h"
 #include "host/plugin/isolate/remote_internal.h"
+#include "host/plugin/isolate/remote_store.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
@@ -255,8 +257,16 @@ static void remote_deinit(void *self) { remote_close(&((struct remote *)self)->p
 
 static const tn_lifecycle_1 remote_lifecycle = {sizeof(tn_lifecycle_1), NULL, remote_quiesce, remote_deinit};
 
+static bool remote_provides(const struct plugin *plugin, const char *id) {
+    tn_value ids = value_get(manifest_plugin(plugin_manifest(plugin)), "provides");
+    for (size_t i = 0; i < value_count(ids); i++)
+        if (value_text_is(value_at(ids, i), id)) return true;
+    return false;
+}
+
 static const void *remote_get_interface(void *self, const char *id) {
-    (void)self;
+    const struct remote *remote = self;
+    if (strcmp(id, TN_STORE_DRAFT) == 0) return remote_provides(remote->plugin, id) ? &remote_store : NULL;
     if (strcmp(id, TN_COMPONENT_1) == 0) return &remote_components;
     return strcmp(id, TN_LIFECYCLE_1) == 0 ? &remote_lifecycle : NULL;
 }
@@ -268,7 +278,12 @@ static bool remote_needs_shared(const struct plugin *plugin) {
     if (value_count(value_get(manifest_plugin(plugin_manifest(plugin)), "dynamic")) > 0) return true;
     for (size_t i = 0; i < value_count(components); i++)
         if (!is_pooled(value_at(components, i))) return true;
-    return value_count(components) == 0;
+    return value_count(components) == 0 && !remote_provides(plugin, TN_STORE_DRAFT);
+}
+
+/* Only a store, which starts a process when it is opened. */
+static bool is_only_store(const struct remote *remote) {
+    return !remote->shares && value_count(manifest_components(plugin_manifest(remote->plugin))) == 0;
 }
 
 static uint32_t remote_pool_limit(const struct remote_services *services, const struct plugin *plugin) {
@@ -287,6 +302,9 @@ const tn_plugin *remote_open(const struct remote_services *services, struct plug
     remote->pool_max = remote_pool_limit(services, plugin);
     remote->processes_max = REMOTE_PROCESSES_MAX;
     remote->tasks_max = REMOTE_TASKS_MAX;
+    remote->store_deaths = store_deaths_new();
+    remote->store_ms = REMOTE_STORE_MS;
+    remote->store_pause_ms = REMOTE_STORE_PAUSE_MS;
     return &remote->plugin_entry;
 }
 
@@ -294,6 +312,10 @@ int32_t remote_start(const tn_plugin *entry, tn_value config, struct error *erro
     struct remote *remote = remote_of(entry);
     value_unref(remote->config);
     remote->config = value_ref(config);
+    if (remote_provides(remote->plugin, TN_STORE_DRAFT) &&
+        launch_environment(remote->host, remote->plugin, &remote->store_environment, error) != TN_OK)
+        return TN_FAILED;
+    if (is_only_store(remote)) return TN_OK;
     if (child_start_wait(remote, remote->shares, error)) return TN_OK;
     /* A plugin that refuses its configuration has not crashed. */
     if (error->code && strcmp(error->code, "PLUGIN_CRASHED") == 0) remote_count_death(remote, NULL, error);
@@ -327,6 +349,8 @@ void remote_close(const tn_plugin *entry) {
     error_finish(&remote->last_end);
     value_unref(remote->config);
     value_unref(remote->environment);
+    value_unref(remote->store_environment);
+    store_deaths_free(remote->store_deaths);
     mem_free(remote);
 }
 

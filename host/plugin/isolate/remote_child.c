@@ -176,8 +176,8 @@ struct remote_copy *child_create_wait(struct remote_child *child, struct remote_
 
 /* ---- Starting ---- */
 
-static int32_t child_check_answer(const struct remote_child *child, tn_value result, struct error *error) {
-    const struct plugin *plugin = child->remote->plugin;
+int32_t remote_check_initialized(const struct remote *remote, tn_value result, struct error *error) {
+    const struct plugin *plugin = remote->plugin;
     tn_value version = value_get(result, "version");
     if (!value_text_is(value_get(result, "protocol"), PROTOCOL_VERSION))
         return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED", "plugin `%s` does not speak the protocol %s",
@@ -189,7 +189,7 @@ static int32_t child_check_answer(const struct remote_child *child, tn_value res
     return TN_OK;
 }
 
-static tn_value initialize_params(const struct remote *remote) {
+tn_value remote_initialize_params(const struct remote *remote) {
     tn_value params = value_set_take(value_object_reserve(5), "protocol", value_text(PROTOCOL_VERSION));
     params = value_set_take(params, "plugin", value_text(plugin_id(remote->plugin)));
     params = value_set_take(params, "config", value_ref(remote->config));
@@ -197,14 +197,16 @@ static tn_value initialize_params(const struct remote *remote) {
     return value_set_take(params, "drafts", value_bool(plugin_may_use_drafts(remote->plugin)));
 }
 
+int32_t remote_check_file(const struct remote *remote, struct error *error) {
+    if (!plugin_file_replaced(remote->plugin)) return TN_OK;
+    return error_set(error, TN_INVALID, "PLUGIN_REFUSED",
+                     "plugin `%s` has changed since its manifest was read: %s was replaced or removed; `tenon plugin "
+                     "upgrade` replaces a plugin of a running host",
+                     plugin_id(remote->plugin), plugin_path(remote->plugin));
+}
+
 static struct remote_child *child_new(struct remote *remote, bool shared, struct error *error) {
-    if (plugin_file_replaced(remote->plugin)) {
-        error_set(error, TN_INVALID, "PLUGIN_REFUSED",
-                  "plugin `%s` has changed since its manifest was read: %s was replaced or removed; `tenon plugin "
-                  "upgrade` replaces a plugin of a running host",
-                  plugin_id(remote->plugin), plugin_path(remote->plugin));
-        return NULL;
-    }
+    if (remote_check_file(remote, error) != TN_OK) return NULL;
     struct remote_child *child = mem_zalloc(sizeof *child);
     struct process_options options = {.name = plugin_id(remote->plugin),
                                       .message = remote_on_message,
@@ -216,7 +218,8 @@ static struct remote_child *child_new(struct remote *remote, bool shared, struct
     child->state = CHILD_STARTING;
     child->deaths_before = remote->deaths;
     child->used_ms = clock_now_ms();
-    child->process = launch_plugin(remote->host, remote->plugin, &remote->environment, &options, error);
+    const struct launch launch = {remote->host, remote->plugin, remote->host->loop, &remote->environment, NULL};
+    child->process = launch_plugin(&launch, &options, error);
     if (!child->process) {
         mem_free(child);
         return NULL;
@@ -247,7 +250,7 @@ static void child_on_initialized(void *user, int64_t tag, int32_t status, tn_val
     loop_timer_stop(child->remote->host->loop, &child->start_timer);
     process_unhold(child->process);
     if (status == TN_OK)
-        status = child_check_answer(child, result, &child->start_error);
+        status = remote_check_initialized(child->remote, result, &child->start_error);
     else
         error_copy(&child->start_error, error);
     if (status != TN_OK) {
@@ -272,7 +275,8 @@ struct remote_child *child_launch(struct remote *remote, bool shared, struct err
     struct remote_child *child = child_new(remote, shared, error);
     if (!child) return NULL;
     process_hold(child->process); /* until the response */
-    process_request_take(child->process, "initialize", initialize_params(remote), child_on_initialized, child, 0);
+    process_request_take(child->process, "initialize", remote_initialize_params(remote), child_on_initialized, child,
+                         0);
     child->start_left_ms = REMOTE_START_MS;
     loop_timer_start(remote->host->loop, &child->start_timer, REMOTE_TICK_MS, child_on_start_tick);
     return child;
@@ -282,9 +286,9 @@ struct remote_child *child_start_wait(struct remote *remote, bool shared, struct
     tn_value result = NULL;
     struct remote_child *child = child_new(remote, shared, error);
     if (!child) return NULL;
-    int32_t status =
-        process_call_take(child->process, "initialize", initialize_params(remote), REMOTE_START_MS, &result, error);
-    if (status == TN_OK) status = child_check_answer(child, result, error);
+    int32_t status = process_call_take(child->process, "initialize", remote_initialize_params(remote), REMOTE_START_MS,
+                                       &result, error);
+    if (status == TN_OK) status = remote_check_initialized(child->remote, result, error);
     value_unref(result);
     if (status == TN_OK) {
         child_set_running(child);

@@ -1,7 +1,8 @@
 /*
  * remote_internal.h - shared by the files of a remote plugin: instances (remote.c), its tasks (remote_task.c), which
  * process runs them (remote_pool.c), deaths (remote_pause.c), idle processes (remote_idle.c), one process
- * (remote_child.c), its messages (remote_message.c), and its HTTP exchanges (remote_http.c).
+ * (remote_child.c), its messages (remote_message.c), and its HTTP exchanges (remote_http.c). Stores are apart from
+ * these (remote_store.c): they have processes of their own.
  *
  * A remote lives as long as the plugin is loaded. Its processes end and are started again; instances survive that,
  * tasks do not. Async components share one process. Each task of a blocking component has a process to itself, from a
@@ -145,7 +146,17 @@ struct remote {
     int64_t restart_ms;        /* no start before */
     struct loop_timer restart;
     struct error last_end; /* how the last process ended */
+    /* Stores (remote_store.c), whose threads read these; set before a store is opened. */
+    tn_value store_environment;               /* of their processes */
+    int64_t store_ms, store_pause_ms;         /* REMOTE_STORE_MS, REMOTE_STORE_PAUSE_MS; tests lower them */
+    struct remote_store_deaths *store_deaths; /* of all its stores; has a lock */
 };
+
+/* ---- remote_store.c: deaths of the processes of stores. Thread: any ---- */
+
+struct remote_store_deaths *store_deaths_new(void);
+void store_deaths_clear(struct remote_store_deaths *deaths);
+void store_deaths_free(struct remote_store_deaths *deaths);
 
 /* ---- remote_task.c: tasks ---- */
 
@@ -177,6 +188,7 @@ void remote_queue_remove(struct remote_task *task);
 /* ---- remote_message.c: callbacks of a process (process.h); `user` is the child ---- */
 
 void remote_on_message(void *user, tn_value message);
+void remote_on_log(const struct remote *remote, tn_value params); /* any thread */
 bool remote_on_message_now(void *user, tn_value message);
 
 /* ---- remote_call.c: calls that tasks make ---- */
@@ -197,6 +209,10 @@ void remote_http_cancel_all(struct remote_child *child);
 
 /* ---- remote_child.c: one process ---- */
 
+/* For remote_store.c too; any thread. The params of `initialize`, and what its result and the plugin's file must be. */
+tn_value remote_initialize_params(const struct remote *remote);
+int32_t remote_check_initialized(const struct remote *remote, tn_value result, struct error *error);
+int32_t remote_check_file(const struct remote *remote, struct error *error);
 /* Starts a process without waiting. NULL with the error if it cannot be started. */
 struct remote_child *child_launch(struct remote *remote, bool shared, struct error *error);
 /* Starts a process, and waits until it runs. */
@@ -235,6 +251,7 @@ void remote_pool_close(struct remote *remote);                 /* stops the time
 
 /* ---- remote_pause.c: deaths and pauses ---- */
 
+int64_t remote_pause_after(uint32_t deaths_in_a_row);
 /* Until the next process may be started; 0 if there is no pause. */
 int64_t remote_pause_left(struct remote *remote);
 void remote_pause(struct remote *remote); /* starts the pause that follows the deaths so far */

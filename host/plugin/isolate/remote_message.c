@@ -92,7 +92,7 @@ static bool remote_task_on_pruned(struct remote *remote, struct remote_task *tas
     return true;
 }
 
-static void remote_on_log(struct remote *remote, tn_value params) {
+void remote_on_log(const struct remote *remote, tn_value params) {
     tn_value text = value_get(params, "message");
     int64_t level = remote_int_member(params, "level", LOG_INFO);
     const char *line = value_is(text, TN_STRING) ? value_chars(text, NULL) : "";

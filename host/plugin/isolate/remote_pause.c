@@ -8,7 +8,7 @@
 #include "host/plugin/isolate/remote_internal.h"
 #include "host/plugin/registry/plugin.h"
 
-static int64_t pause_after(uint32_t deaths_in_a_row) {
+int64_t remote_pause_after(uint32_t deaths_in_a_row) {
     int64_t pause = REMOTE_PAUSE_MS;
     for (uint32_t i = 1; i < deaths_in_a_row && pause < REMOTE_PAUSE_MAX_MS; i++) pause *= 2;
     return pause < REMOTE_PAUSE_MAX_MS ? pause : REMOTE_PAUSE_MAX_MS;
@@ -20,6 +20,7 @@ void remote_clear_deaths(struct remote *remote) {
     remote->record = 0;
     for (struct remote_child *child = remote->pool; child; child = child->next) child->deaths_before = 0;
     if (remote->shared) remote->shared->deaths_before = 0;
+    store_deaths_clear(remote->store_deaths);
 }
 
 /* `tenon plugin reset`, in another process, removes the record of the deaths: then they do not count here either. */
@@ -39,7 +40,7 @@ int64_t remote_pause_left(struct remote *remote) {
 }
 
 void remote_pause(struct remote *remote) {
-    remote->restart_ms = loop_now_ms(remote->host->loop) + pause_after(remote->in_a_row);
+    remote->restart_ms = loop_now_ms(remote->host->loop) + remote_pause_after(remote->in_a_row);
 }
 
 /*

@@ -103,10 +103,14 @@ void serve_respond_error(tn_value id, const struct error *why) {
     error_finish(&error);
 }
 
-void serve_respond_take(tn_value id, tn_value result) {
+enum frame_fit serve_send_result_take(tn_value id, tn_value result) {
     tn_value message = value_set_take(serve_message_new(), "id", value_ref(id));
+    return serve_send_take(value_set_take(message, "result", result));
+}
+
+void serve_respond_take(tn_value id, tn_value result) {
     struct error error = ERROR_INIT;
-    enum frame_fit fit = serve_send_take(value_set_take(message, "result", result));
+    enum frame_fit fit = serve_send_result_take(id, result);
     if (fit == FRAME_FITS) return;
     serve_set_unsendable(&error, "the response", fit);
     serve_respond_error(id, &error);
@@ -235,7 +239,7 @@ static void serve_handle_message(tn_value message) {
         serve_shut_down(id);
     } else if (strcmp(method, "exit") == 0) {
         server.exiting = true;
-    } else if (id) {
+    } else if (!serve_store(method, id, params) && id) {
         struct error error = ERROR_INIT;
         error_set(&error, TN_UNSUPPORTED, "UNSUPPORTED", "the method `%s` does not exist", method);
         serve_respond_error(id, &error);

@@ -1,7 +1,7 @@
 /*
  * serve_internal.h - shared by the files of the child's side: the process and its messages (serve.c), tasks
  * (serve_task.c), instances and the host's components that they call (serve_instance.c), tool sets (serve_tool.c),
- * HTTP exchanges (serve_http.c), and operations of the host (serve_operation.c).
+ * HTTP exchanges (serve_http.c), operations of the host (serve_operation.c), and stores (serve_store.c).
  *
  * Numbers of instances and tasks are assigned by the host; numbers of calls and exchanges are assigned here. Thread:
  * the loop of this process.
@@ -109,7 +109,9 @@ extern struct server server;
 
 /* Each takes the references of its values. Returns why the message was not sent, or FRAME_FITS. */
 enum frame_fit serve_notify_take(const char *method, tn_value params);
-/* Responds to request `id`. If the result cannot be sent, responds with an error. */
+/* The response to request `id`. Returns why it was not sent, or FRAME_FITS. */
+enum frame_fit serve_send_result_take(tn_value id, tn_value result);
+/* The same. If the result cannot be sent, responds with an error. */
 void serve_respond_take(tn_value id, tn_value result);
 void serve_respond_error(tn_value id, const struct error *why);
 /* Sets the error for `what`, a message that the protocol does not allow. */
@@ -150,6 +152,11 @@ int32_t serve_scope_tools(void *self, struct authority *caller, tn_value names, 
 tn_value served_sets_names(const struct served_instance *instance); /* [names or null]; a new reference */
 /* Stores the descriptions that came with the start of a task: {index: definitions}; NULL if none has changed. */
 void served_sets_update(struct served_instance *instance, tn_value tools);
+
+/* ---- serve_store.c ---- */
+
+/* Handles a request about a store, and responds later. Returns false if `method` is not one of them. */
+bool serve_store(const char *method, tn_value id, tn_value params);
 
 /* ---- serve_http.c, serve_operation.c: interfaces that the host implements ---- */
 
