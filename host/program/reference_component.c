@@ -71,6 +71,12 @@ static const char *text_at(tn_value array, size_t index) {
     return value_is(item, TN_STRING) ? value_chars(item, NULL) : "";
 }
 
+/* Prints a title as a sentence: some end in a full stop, others do not. */
+static void print_title(const char *title) {
+    size_t length = strlen(title);
+    command_printf(stdout, "%s%s", title, length && title[length - 1] == '.' ? "" : ".");
+}
+
 /* ---- Sections ---- */
 
 static void print_heading(const char *mark, const char *text) { command_printf(stdout, "\n%s# %s\n\n", mark, text); }
@@ -230,8 +236,10 @@ static void print_payloads(const char *mark, const struct component_info *info) 
 
 void reference_print_component(const char *mark, const struct component_info *info) {
     const char *deprecated = command_text(info->manifest, "deprecated", "");
-    command_printf(stdout, "%s %s\n\n%s. A %s of the plugin `%s` %s.\n", mark, info->id, info->title,
-                   reference_kind_words(info->kind), info->plugin_id, info->plugin_version);
+    command_printf(stdout, "%s %s\n\n", mark, info->id);
+    print_title(info->title);
+    command_printf(stdout, " A %s of the plugin `%s` %s.\n", reference_kind_words(info->kind), info->plugin_id,
+                   info->plugin_version);
     if (*deprecated) command_printf(stdout, "\n**Deprecated**: %s\n", deprecated);
     if (info->documentation && *info->documentation) command_printf(stdout, "\n%s\n", info->documentation);
     print_schema(mark, "Configuration", value_get(info->manifest, "config"));
@@ -262,7 +270,9 @@ static void print_plugin_facts(const char *mark, const struct plugin *plugin, tn
 void reference_print_plugin(const char *mark, const struct plugin *plugin) {
     tn_value manifest = manifest_plugin(plugin_manifest(plugin));
     tn_value components = manifest_components(plugin_manifest(plugin)), config = value_get(manifest, "config");
-    command_printf(stdout, "%s %s\n\n%s. A plugin.\n", mark, plugin_id(plugin), plugin_title(plugin));
+    command_printf(stdout, "%s %s\n\n", mark, plugin_id(plugin));
+    print_title(plugin_title(plugin));
+    fputs(" A plugin.\n", stdout);
     if (*manifest_text(manifest, "description"))
         command_printf(stdout, "\n%s\n", manifest_text(manifest, "description"));
     if (config) {

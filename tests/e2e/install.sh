@@ -7,7 +7,7 @@ for file in bin/tenon "$libdir/libtenon.so" "$libdir/tenon/plugins/core.so" incl
     include/tenon/embed.h "$libdir/cmake/Tenon/TenonConfig.cmake" "$libdir/pkgconfig/tenon.pc" "$libdir/pkgconfig/tenon-sdk.pc" \
     share/man/man1/tenon.1 share/bash-completion/completions/tenon share/zsh/site-functions/_tenon \
     share/fish/vendor_completions.d/tenon.fish share/tenon/template/CMakeLists.txt share/tenon/schema/manifest.schema.json share/tenon/schema/component/1/event.schema.json \
-    share/doc/tenon/diagnostics.md; do
+    share/doc/tenon/diagnostics.md share/doc/tenon/nodes.md share/doc/tenon/README.md share/doc/tenon/sdk/guide/promise.md; do
     [ -s "$work/first/$file" ] || fails "not installed: $file"
 done
 
@@ -20,6 +20,8 @@ expect_code 0 && expect_out "$(cat "$SOURCE/samples/hello/expected.json")"
 run tenon run "$SOURCE/samples/hello/hello.yaml"
 expect_code 0
 expect_out "$(cat "$SOURCE/samples/hello/expected.json")"
+run tenon reference llm
+expect_code 0 && expect_in out "$(sed -n '/^## llm$/,$p' "$prefix/share/doc/tenon/nodes.md" | sed -n '/^- `model`: /{p;q;}')"
 run tenon plugin list
 expect_in out "$prefix/$libdir/tenon/plugins/core.so (installed)"
 grep -rlF -e "$BINARY" -e "$work/first" "$prefix/$libdir/cmake" "$prefix/$libdir/pkgconfig" "$prefix/share" &&

@@ -1,0 +1,22 @@
+# What the guides say works: their listings are the files, their commands succeed and print what is shown. They are followed as
+# they are installed, with the installed program.
+command -v python3 >/dev/null || skips "python3 is not installed"
+cmake --install "$BINARY" --prefix "$work/prefix" >"$work/log" || { cat "$work/log" >&2; fails "cannot install"; }
+export PATH=$work/prefix/bin:$PATH TMPDIR=$work
+documentation=$work/prefix/share/doc/tenon
+# follow GUIDE [FOLDER [FILE…]]: in a copy of FOLDER; the guide writes each FILE
+follow() {
+    rm -rf followed "$work/data" "$work/state"
+    if [ -n "${2:-}" ]; then cp -r "$2" followed; else mkdir followed; fi
+    (cd followed && python3 "$SOURCE/tests/e2e/guide.py" "$1" "${@:3}") || fails "the guide $1 does not work"
+}
+follow "$documentation/samples/first-agent/README.md" "$documentation/samples/first-agent"
+follow "$documentation/samples/from-langgraph/README.md" "$documentation/samples/from-langgraph"
+# What a sanitized tenon prints besides is another test's.
+[ -n "$SANITIZE" ] || follow "$documentation/sdk/guide/first-plugin.md" "" src/plugin.c
+
+# Links between the installed files lead somewhere.
+cd "$documentation"
+mapfile -t files < <(find . -name '*.md' | sed 's|^\./||')
+[ "${#files[@]}" -ge 25 ] || fails "expected at least 25 installed documents"
+python3 "$SOURCE/tests/e2e/links.py" . "${files[@]}" || fails "a link of the installed documentation is wrong"
