@@ -260,10 +260,14 @@ static void host_log_warning(void *user, const char *message) {
     log_write(LOG_WARN, NULL, "%s", message);
 }
 
-static int32_t host_bind_models(struct host *host, const char *const *model, struct error *error) {
+static int32_t host_bind_models(struct host *host, const struct host_options *options, struct error *error) {
     tn_value before = value_ref(config_models(host->config)), after;
     int32_t status = TN_OK;
-    for (; status == TN_OK && model && *model; model++) status = model_bind(host->config, *model, error);
+    for (const char *const *model = options->models; status == TN_OK && model && *model; model++)
+        status = model_bind(host->config, *model, error);
+    for (size_t i = 0; status == TN_OK && options->bindings && i < value_count(options->bindings); i++)
+        status = model_bind_value(host->config, value_chars(value_key_at(options->bindings, i), NULL),
+                                  value_value_at(options->bindings, i), error);
     after = config_models(host->config);
     for (size_t i = 0; i < value_count(after); i++)
         if (!value_get_key(before, value_key_at(after, i)))
@@ -365,7 +369,7 @@ static int32_t host_read_config(struct host *host, const struct host_options *op
         host->config = config_empty();
     else
         status = config_load(options->config_file, &host->config, error);
-    if (status == TN_OK) status = host_bind_models(host, options->models, error);
+    if (status == TN_OK) status = host_bind_models(host, options, error);
     if (status != TN_OK) return status;
     int32_t level = config_log_level(host->config);
     log_set_level(host->log, options->quiet && level < LOG_ERROR ? LOG_ERROR : level);

@@ -34,6 +34,7 @@ struct host_options {
     bool no_config;                  /* read no tenon.yaml, and record no deaths of plugins */
     const char *const *isolate;      /* ids of plugins to run in separate processes; NULL-terminated; may be NULL */
     const char *const *models;       /* --model, see model_bind; NULL-terminated; may be NULL */
+    tn_value bindings;               /* {role: binding}, in addition to `models`; may be NULL */
     const char *const *file_roots;   /* added to files.roots, see base/files.h; NULL-terminated; may be NULL */
     bool check_plugins;              /* check mode: validate all calls of plugins, see plugin/conformance/guard.h */
     bool allow_drafts;               /* draft interfaces for plugins that are not bundled */

@@ -462,3 +462,34 @@ bool loop_run(struct loop *loop, bool (*done)(void *user), void *user) {
     loop->running = was_running;
     return is_done;
 }
+
+/* ---- As a part of another loop ---- */
+
+int loop_descriptor(const struct loop *loop) { return uv_backend_fd(&loop->uv); }
+
+void loop_run_turn(struct loop *loop) {
+    loop_enter(loop);
+    assert(loop_here(loop) && !loop->running);
+    loop->running = true;
+    atomic_store(&loop->woken, false);
+    loop_poll_uv(loop, UV_RUN_NOWAIT);
+    loop_read_clock(loop);
+    loop->polled = true; /* loop_turn does not poll */
+    (void)loop_turn(loop);
+    /* Handles that were started in this turn become part of the descriptor when libuv polls. */
+    loop_poll_uv(loop, UV_RUN_NOWAIT);
+    loop->running = false;
+}
+
+int64_t loop_timeout_ms(struct loop *loop) {
+    ASSERT_LOOP_THREAD(loop);
+    if (loop->first || atomic_load(&loop->posted) || atomic_load(&loop->woken)) return 0;
+    uv_ref((uv_handle_t *)&loop->async); /* libuv's own timers count only while a handle is referenced */
+    int64_t timeout = uv_backend_timeout(&loop->uv);
+    uv_unref((uv_handle_t *)&loop->async);
+    const struct loop_timer *timer = timers_first(&loop->timers);
+    if (!timer) return timeout;
+    int64_t due = timer->due_ms - loop_clock_ms(loop);
+    if (due < 0) due = 0;
+    return timeout < 0 || due < timeout ? due : timeout;
+}

@@ -66,9 +66,18 @@ bool loop_here(const struct loop *loop); /* [any] true if the calling thread is 
  * if no event can occur any more: no work, no timer, no hold, no expected event, no active handle. `done` may be NULL.
  */
 bool loop_run(struct loop *loop, bool (*done)(void *user), void *user);
-bool loop_running(const struct loop *loop); /* [loop] true inside loop_run and its callbacks */
+bool loop_running(const struct loop *loop); /* [loop] true inside loop_run, loop_run_turn and their callbacks */
 void loop_wake(struct loop *loop);          /* [any] makes loop_run check done() soon */
 void loop_stop(struct loop *loop);          /* [any] makes loop_run return false soon */
+
+/*
+ * For a thread that has another loop, which waits for both. loop_run_turn does what is due, without waiting.
+ * loop_timeout_ms returns in how many milliseconds the next turn is due: 0 for now, -1 if only an event can make it
+ * due. loop_descriptor can be polled: it is readable after an event. [loop]
+ */
+void loop_run_turn(struct loop *loop);
+int64_t loop_timeout_ms(struct loop *loop);
+int loop_descriptor(const struct loop *loop);
 
 void loop_defer(struct loop *loop, struct loop_work *work); /* [loop] no effect if already queued */
 void loop_undefer(struct loop *loop,

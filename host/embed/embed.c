@@ -9,9 +9,9 @@
 #include "host/base/environment.h"
 #include "host/base/loop.h"
 #include "host/embed/embed_internal.h"
+#include "host/embed/embed_options.h"
 #include "host/embed/embed_program.h"
 #include "host/plugin/registry/registry.h"
-#include <string.h>
 
 const char *tenon_version(void) { return TENON_VERSION; }
 
@@ -23,44 +23,16 @@ void tenon_set_memory_handler(tenon_memory_handler handler, void *user) { mem_se
 
 /* ---- The host ---- */
 
-static const char *embed_option_text(tn_value options, const char *key) {
-    tn_value value = options ? value_get(options, key) : NULL;
-    return value_is(value, TN_STRING) ? value_chars(value, NULL) : NULL;
-}
-
-static bool embed_option_is_true(tn_value options, const char *key) {
-    tn_value value = options ? value_get(options, key) : NULL;
-    return value && value_is(value, TN_BOOL) && value_to_bool(value);
-}
-
-/* The strings of a list, terminated by NULL. Free it with mem_free. */
-static const char **embed_option_list(tn_value options, const char *key) {
-    tn_value list = options ? value_get(options, key) : NULL;
-    size_t count = value_is(list, TN_ARRAY) ? value_count(list) : 0;
-    const char **texts = mem_zalloc((count + 1) * sizeof *texts);
-    for (size_t i = 0; i < count; i++)
-        texts[i] = value_is(value_at(list, i), TN_STRING) ? value_chars(value_at(list, i), NULL) : "";
-    return texts;
-}
-
 tenon *tenon_open(tn_value options, char **why) {
-    struct host_options host_options = {0};
-    const char **paths = embed_option_list(options, "plugin_paths"), **roots = embed_option_list(options, "file_roots");
-    host_options.plugin_paths = paths;
-    host_options.file_roots = roots;
-    host_options.config_file = embed_option_text(options, "config");
-    host_options.no_config = embed_option_is_true(options, "no_config");
-    if (embed_option_is_true(options, "protect_secrets")) environment_protect();
-    const char **drafts = embed_option_list(options, "drafts");
-    host_options.drafts = drafts;
-    host_options.allow_drafts = embed_option_is_true(options, "allow_drafts");
-    host_options.record_dir = embed_option_text(options, "record_dir");
-    host_options.replay_dir = embed_option_text(options, "replay_dir");
+    struct embed_options read;
     struct error error = ERROR_INIT;
-    struct host *host = host_new(&host_options, &error);
-    mem_free((void *)paths);
-    mem_free((void *)roots);
-    mem_free((void *)drafts);
+    struct host *host = NULL;
+    if (embed_options_read(options, &read, &error) == TN_OK) {
+        if (read.protect_secrets) environment_protect();
+        host = host_new(&read.host, &error);
+    }
+    if (host && read.store) host_set_store_options_take(host, value_ref(read.store));
+    embed_options_finish(&read);
     if (!host) {
         if (why) *why = mem_text(error.message ? error.message : "cannot open the host");
         embed_thread_error_move(&error);
@@ -68,6 +40,8 @@ tenon *tenon_open(tn_value options, char **why) {
     }
     tenon *handle = mem_zalloc(sizeof *handle);
     handle->host = host;
+    handle->loop = host_loop(host);
+    handle->engine = host_engine(host);
     handle->thread = loop_this_thread();
     loop_enter(host_loop(host));
     return handle;
@@ -88,9 +62,8 @@ void embed_object_remove(tenon *handle) {
 int32_t tenon_close(tenon *handle) {
     if (!handle) return TN_OK;
     if (!embed_enter(handle)) return TN_INVALID;
-    if (loop_running(host_loop(handle->host)))
-        return error_set(&handle->error, TN_INVALID, "NESTED",
-                         "tenon_close was called in a callback of this host; call it after the callback has returned");
+    if (!embed_may_wait(handle)) return TN_INVALID;
+    embed_runs_close(handle);
     embed_runnables_close(handle);
     embed_program_release(handle);
     host_free(handle->host);

@@ -6,7 +6,6 @@
  * calls without a host.
  */
 #include "adl/value/memory.h"
-#include "host/assembly/host.h"
 #include "host/base/loop.h"
 #include "host/embed/embed_internal.h"
 #include <pthread.h>
@@ -97,7 +96,7 @@ bool embed_enter_function(tenon *handle, const char *function) {
         embed_thread_error(TN_INVALID, "CLOSED", "%s: the host is closed", function);
         return false;
     }
-    loop_enter(host_loop(handle->host));
+    loop_enter(handle->loop);
     error_finish(&handle->error);
     value_unref(handle->error_value);
     handle->error_value = NULL;

@@ -6,11 +6,13 @@
 
 #include "adl/value/error.h"
 #include "adl/value/value.h"
+#include "host/base/loop.h"
 #include <stdbool.h>
 #include <tenon/embed.h>
 
 struct callable;
 struct diagnostics;
+struct engine;
 struct host;
 
 /*
@@ -20,15 +22,24 @@ struct host;
 struct tenon {
     uintptr_t thread;                /* loop_this_thread of the thread that opened it */
     struct host *host;               /* NULL after tenon_close */
+    struct loop *loop;               /* of the host */
+    struct engine *engine;           /* of the host */
     struct diagnostics *diagnostics; /* diagnostics of the last document; may be NULL */
     struct error error;              /* error of the last call that failed */
     tn_value error_value;            /* the same as a value; created by tenon_error_value */
-    _Atomic bool cancel;             /* set by any thread */
-    bool cancelling;                 /* the run has been cancelled */
-    uint64_t components;             /* the number of components that builders have registered */
-    struct embed_program *program;   /* its own components; NULL until the first one is registered */
-    tenon_runnable *runnables;       /* all of them */
-    uint64_t objects;                /* objects that refer to the handle: runnables, builders */
+    _Atomic bool cancel;             /* ends the batch; set by any thread */
+    _Atomic uint64_t cancel_before;  /* tenon_cancel cancels the runs with lower numbers */
+    _Atomic bool cancel_posted;      /* `cancel_work` is posted and has not run */
+    struct loop_work cancel_work;
+    _Atomic uint64_t run_count;    /* the number of the next run */
+    uint64_t active;               /* runs that have not ended */
+    bool foreign;                  /* the program waits for the descriptor: work that is deferred must wake it */
+    bool batching;                 /* inside tenon_batch */
+    uint64_t components;           /* the number of components that builders have registered */
+    struct embed_program *program; /* its own components; NULL until the first one is registered */
+    tenon_runnable *runnables;     /* all of them */
+    tenon_run *runs;               /* all of them */
+    uint64_t objects;              /* objects that refer to the handle: runnables, runs, builders */
 };
 
 struct tenon_runnable {
@@ -51,6 +62,17 @@ bool embed_enter_function(tenon *handle, const char *function);
 /* As embed_enter, but keeps the last error, and accepts a closed host: for functions that release or only read. */
 #define embed_check_thread(handle) embed_check_thread_function(handle, __func__)
 bool embed_check_thread_function(const tenon *handle, const char *function);
+
+/*
+ * Returns false with NESTED inside a callback of the host. Every function that runs the loop checks it after
+ * embed_enter.
+ */
+#define embed_may_wait(handle) embed_may_wait_function(handle, __func__)
+bool embed_may_wait_function(tenon *handle, const char *function);
+/* Work was deferred: the loop of the program must notice it. */
+void embed_wake(tenon *handle);
+/* tenon_close: cancels the runs, waits until they have ended, and frees all but their handles. */
+void embed_runs_close(tenon *handle);
 
 /* An object that refers to the handle was created, or freed: the last one frees a closed handle. */
 void embed_object_add(tenon *handle);

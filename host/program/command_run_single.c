@@ -178,20 +178,9 @@ static int exit_code_of_status(enum run_status status) {
     }
 }
 
-/* Prints the last line of --json: {"type":"result","status":…,"state":…}; of a stopped run, with `next`. */
-static void print_result_event(struct run *run) {
-    enum run_status status = run_status(run);
-    tn_value event = value_set_take(value_object_reserve(6), "type", value_text("result"));
-    event = value_set_take(event, "status", value_text(run_status_name(status)));
-    event = value_set_take(event, "run_id", value_text(run_id(run)));
-    event = value_set_take(event, "steps", value_int(run_steps(run)));
-    tn_value used = run_usage(run);
-    if (used) event = value_set_take(event, "usage", used);
-    event = value_set_take(event, "state", status == RUN_DONE ? run_result(run) : run_state(run));
-    if (status == RUN_FAILED || status == RUN_CANCELLED)
-        event = value_set_take(event, "error", error_to_value(run_error(run)));
-    if (status == RUN_INTERRUPTED) event = value_set_take(event, "interrupts", run_interrupts(run));
-    if (status == RUN_STOPPED) event = value_set_take(event, "next", run_next_nodes(run));
+/* Prints the last line of --json: {"type":"result","status":…,"state":…}. */
+static void print_result_event(const struct execution *execution) {
+    tn_value event = execution_report(execution);
     run_print_line(event);
     value_unref(event);
 }
@@ -280,7 +269,7 @@ static void single_print_outcome(const struct single_run *single) {
     enum run_status status = run_status(run);
     bool lost = single_was_stopped_at_question(single) && !single->thread;
     if (single->json) {
-        print_result_event(run);
+        print_result_event(single->execution);
     } else if (!lost && (status == RUN_DONE || status == RUN_STOPPED || status == RUN_INTERRUPTED)) {
         tn_value result = status == RUN_DONE ? run_result(run) : run_state(run);
         command_print(result);
@@ -342,17 +331,6 @@ static bool read_thread_request(const struct arguments *arguments, struct thread
 
 /* ---- Start ---- */
 
-/*
- * Returns true if a run was resumed that waits for answers, and there are none. That is not an error: the run is
- * treated as if it had just been interrupted, so its questions are asked or printed.
- */
-static bool single_lacks_answers(const struct run *run, const struct thread_request *request) {
-    if (request->mode != THREAD_RESUME || run_status(run) != RUN_INTERRUPTED) return false;
-    /* {record: {answers}, …}: the answers that `tenon thread answer` saved */
-    tn_value saved = value_get(value_get(run_loaded(run), "record"), "answers");
-    return value_count(request->answers) == 0 && value_count(saved) == 0;
-}
-
 /* Starts the run, or resumes the thread. Returns false and sets `error` on failure. */
 static bool single_start(struct single_run *single, const struct thread_request *request, tn_value input,
                          struct error *error) {
@@ -362,7 +340,7 @@ static bool single_start(struct single_run *single, const struct thread_request 
     }
     struct run *run = execution_run(single->execution);
     if (thread_begin(run, request, input, &single->ended, error) == TN_OK) return true;
-    if (strcmp(error->code, "INVALID_INPUT") != 0 || !single_lacks_answers(run, request)) return false;
+    if (strcmp(error->code, "INVALID_INPUT") != 0 || !thread_lacks_answers(run, request)) return false;
     error_finish(error);
     single->ended = true; /* as if it had just been interrupted */
     return true;

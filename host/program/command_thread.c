@@ -251,51 +251,27 @@ int command_thread_answer(const struct arguments *arguments) {
     }
     tn_value record = NULL;
     int32_t status = thread_show(command.store, operand_at(arguments, 0), &record, &command.error);
-    if (status == TN_OK) status = thread_check_expiry(host_engine(command.host), record, &command.error);
-    if (status == TN_OK) status = thread_answer(command.store, operand_at(arguments, 0), answers, &command.error);
+    if (status == TN_OK)
+        status = thread_answer_wait(host_engine(command.host), operand_at(arguments, 0), answers, &command.error);
     if (status == TN_OK) report_replaced_answers(record, answers);
     value_unref(record);
     value_unref(answers);
     return thread_command_end(&command, status);
 }
 
-static void thread_update_on_ended(struct run *run, void *user) {
-    (void)run;
-    *(bool *)user = true;
-}
-
-static bool thread_update_has_ended(void *user) { return *(const bool *)user; }
-
 static int thread_update_run(const struct arguments *arguments, struct host *host, tn_value channels) {
     struct error error = ERROR_INIT;
     struct graph *graph = NULL;
-    struct run_options options = RUN_OPTIONS_INIT;
     const char *document = operand_at(arguments, 1);
-    bool ended = false, accept = argument_given(arguments, "accept-changes");
     struct thread_request request = {.id = operand_at(arguments, 0),
                                      .mode = THREAD_UPDATE,
                                      .as = argument_text(arguments, "as"),
-                                     .accept_changes = accept,
+                                     .accept_changes = argument_given(arguments, "accept-changes"),
                                      .document = document};
     int32_t status = graph_open(host_engine(host), NULL, document, &(struct graph_origin){0}, &graph, &error);
     int code = status == TN_OK ? COMMAND_OK : command_report_error(COMMAND_INVALID, &error);
-    if (status == TN_OK && thread_prepare_wait(host_engine(host), graph, &request, &options, &error) != TN_OK)
+    if (status == TN_OK && thread_update_wait(host_engine(host), graph, &request, channels, &error) != TN_OK)
         code = command_report_error(COMMAND_RUN_FAILED, &error);
-    if (options.log) {
-        options.ended = thread_update_on_ended;
-        options.user = &ended;
-        struct run *run = run_new(graph, &options);
-        status = thread_begin(run, &request, channels, &ended, &error);
-        if (status == TN_OK) loop_run(host_loop(host), thread_update_has_ended, &ended);
-        run_cancel_wait(run); /* the loop may have stopped before the end; the run borrows its log and `ended` */
-        if (status != TN_OK)
-            code = command_report_error(COMMAND_RUN_FAILED, &error);
-        else if (run_status(run) == RUN_FAILED || run_status(run) == RUN_CANCELLED)
-            code = command_report_error(COMMAND_RUN_FAILED, run_error(run));
-        run_free(run);
-    }
-    thread_log_free(options.log);
-    value_unref(options.loaded);
     graph_unref(graph);
     error_finish(&error);
     return code;

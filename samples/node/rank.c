@@ -20,10 +20,11 @@ TN_NOTE("{\"component\": {\"id\": \"acme.lists.rank\", \"config\": {\"properties
         "\"line\": {\"x-tenon-variables\": [\"item\", \"rank\", \"score\"]}}}}}")
 
 /* For editors and `tenon reference`; `tenon plugin check` creates the node from the examples. */
-TN_NOTE("{\"component\": {\"id\": \"acme.lists.rank\", \"documentation\": \"Computes `score` for each item, and keeps the "
-        "items from rank `first` to `last`, best first. Items with equal scores keep their order.\", \"examples\": [{"
-        "\"title\": \"The three talks with the most votes\", \"config\": {\"input_key\": \"talks\", \"score\": "
-        "\"item.votes\", \"last\": 3, \"output_key\": \"best\"}}]}}")
+TN_NOTE(
+    "{\"component\": {\"id\": \"acme.lists.rank\", \"documentation\": \"Computes `score` for each item, and keeps the "
+    "items from rank `first` to `last`, best first. Items with equal scores keep their order.\", \"examples\": [{"
+    "\"title\": \"The three talks with the most votes\", \"config\": {\"input_key\": \"talks\", \"score\": "
+    "\"item.votes\", \"last\": 3, \"output_key\": \"best\"}}]}}")
 
 struct ranked {
     tn_value item;  /* borrowed from the list */
@@ -52,8 +53,7 @@ static bool compute_score(tn_task task, uint32_t expression, struct ranked *rank
 
 static bool append_line(tn_task task, uint32_t line, const struct ranked *ranked, int64_t rank,
                         struct tn_text_buffer *report) {
-    tn_value variables =
-        tn_build("{s:I, s:v, s:v}", "rank", rank, "score", ranked->score, "item", ranked->item);
+    tn_value variables = tn_build("{s:I, s:v, s:v}", "rank", rank, "score", ranked->score, "item", ranked->item);
     tn_value text = tn_render(task, line, variables);
     uint64_t length;
     tn_release(variables);
@@ -69,8 +69,9 @@ TN_NODE(rank, "acme.lists.rank", "Sorts a list by a score, best first.", TN_PURE
         (READ, input_key, "the list's channel"),
         (EXPR, score, "the score of an item, a number: an expression over `item`"),
         (TEMPLATE_OR, line, "{rank}. {item}", "the text of an item, with {item}, {rank} and {score}"),
-        (INT_OR, first, 1, "the rank of the first item to keep"), (INT_OR, last, 10, "the rank of the last item to keep"),
-        (WRITE, output_key, "gets the items"), (WRITE_OPT, text_key, "gets their texts, one per line")) {
+        (INT_OR, first, 1, "the rank of the first item to keep"),
+        (INT_OR, last, 10, "the rank of the last item to keep"), (WRITE, output_key, "gets the items"),
+        (WRITE_OPT, text_key, "gets their texts, one per line")) {
     tn_value list = tn_read(task, config->input_key);
     uint64_t count = tn.value->count(list), end;
     int32_t status = TN_FAILED;
@@ -101,7 +102,8 @@ TN_NODE(rank, "acme.lists.rank", "Sorts a list by a score, best first.", TN_PURE
     }
     status = report.status == TN_OK ? tn_write(task, config->output_key, kept) : report.status;
     if (status == TN_OK && config->text_key != TN_UNBOUND)
-        status = tn_write_take(task, config->text_key, tn_text_n(report.bytes != NULL ? report.bytes : "", report.length));
+        status =
+            tn_write_take(task, config->text_key, tn_text_n(report.bytes != NULL ? report.bytes : "", report.length));
     status = tn_done_written(task, status);
 out:
     for (uint64_t i = 0; ranked != NULL && i < count; i++) tn_release(ranked[i].score);

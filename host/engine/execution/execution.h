@@ -35,12 +35,28 @@ struct run *execution_run(const struct execution *execution); /* NULL if the cal
 /* After the end: the output, a new reference; NULL if it failed, was cancelled or is interrupted. */
 tn_value execution_output(const struct execution *execution);
 const struct error *execution_error(const struct execution *execution);
+/* Of a call: RUN_RUNNING, RUN_DONE, RUN_FAILED, RUN_CANCELLED or RUN_INTERRUPTED. */
+enum run_status execution_status(const struct execution *execution);
+/* As run_resume; fails if it is not a run. */
+int32_t execution_resume(struct execution *execution, tn_value answers, bool *ended, struct error *error);
+/*
+ * After the end: the last event of `tenon run --json`, {type: "result", status, …}: with run_id, steps, usage and state
+ * of a run, and, depending on the status, error, interrupts, or next. A new reference.
+ */
+tn_value execution_report(const struct execution *execution);
 
 /*
  * Reads options from an object (the RunnableConfig of the first seed); strings are borrowed from it. `config` may be
  * NULL. Returns INVALID_INPUT if a key is unknown or has the wrong kind.
  */
 int32_t run_options_read(struct run_options *options, tn_value config, struct error *error);
+struct thread_request;
+/*
+ * The same, and the options of a run with a thread: thread_id becomes request->id, and replace, force, accept_changes
+ * and durability are allowed.
+ */
+int32_t run_request_read(struct run_options *options, struct thread_request *request, tn_value config,
+                         struct error *error);
 
 /* ---- Batches ---- */
 

@@ -9,6 +9,7 @@
 #include "host/base/loop.h"
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
+#include "host/data/thread/thread_admin.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_log.h"
 #include "host/data/thread/thread_owner.h"
@@ -107,32 +108,57 @@ static int32_t error_set_differences(const struct thread_request *request, tn_va
     return status;
 }
 
-/* A thread belongs to one graph. With accept_changes it may continue with another one, as far as its state fits. */
-static int32_t thread_check_graph(struct store *store, struct graph *graph, const struct thread_request *request,
-                                  tn_value record, struct error *error) {
-    const char *pinned = record_text(record, "graph"), *now = graph_identity(graph);
-    if (!*pinned || strcmp(pinned, now) == 0 || request->accept_changes) return TN_OK;
-    tn_value found = NULL, description = graph_description(graph);
-    int32_t status = store_query_wait(store, store_get(STORE_GRAPHS, pinned), &found, error);
-    if (status == TN_OK) {
-        tn_value before = value_get(found, "value");
-        tn_value lines = before ? graph_differences(before, description) : value_array();
-        if (!value_count(lines)) lines = value_push_take(lines, value_text("the old version is not known any more"));
-        status = error_set_differences(request, lines, error);
-        value_unref(lines);
-    }
-    value_unref(found);
+/*
+ * A thread belongs to one graph. With accept_changes it may continue with another one, as far as its state fits.
+ * `loaded` is the result of thread_load.
+ */
+static int32_t thread_check_graph(struct graph *graph, const struct thread_request *request, tn_value loaded,
+                                  struct error *error) {
+    tn_value before = value_get(loaded, "graph");
+    if (!before || request->accept_changes) return TN_OK;
+    tn_value description = graph_description(graph);
+    tn_value lines = value_is(before, TN_OBJECT) ? graph_differences(before, description) : value_array();
+    if (!value_count(lines)) lines = value_push_take(lines, value_text("the old version is not known any more"));
+    int32_t status = error_set_differences(request, lines, error);
+    value_unref(lines);
     value_unref(description);
     return status;
 }
 
-struct thread_lookup {
-    const char *id;
+/* A request whose thread is being read. */
+struct thread_opening {
+    struct engine *engine;
+    struct graph *graph;
+    const struct thread_request *request;
+    struct run_options *options;
+    char identity[TN_SHA256_TEXT]; /* of the graph */
+    struct store *store;
+    /* Of thread_prepare: */
+    thread_prepared_fn *done;
+    void *user;
 };
 
-static int32_t thread_read_head(struct session *session, void *user, tn_value *result, struct error *error) {
-    const struct thread_lookup *lookup = user;
-    return thread_read(session, lookup->id, THREAD_HEAD, result, error);
+/*
+ * Reads the newest state of the thread, as thread_read. If it belongs to another graph, `graph` is the description of
+ * that one, or null. On the store's thread.
+ */
+static int32_t thread_load(struct session *session, void *user, tn_value *result, struct error *error) {
+    const struct thread_opening *opening = user;
+    tn_value loaded = NULL, found = NULL;
+    int32_t status = thread_read(session, opening->request->id, THREAD_HEAD, &loaded, error);
+    if (status != TN_OK) return status;
+    const char *pinned = record_text(value_get(loaded, "record"), "graph");
+    if (*pinned && strcmp(pinned, opening->identity) != 0) {
+        status = session_query_take(session, store_get(STORE_GRAPHS, pinned), &found, error);
+        tn_value before = value_get(found, "value");
+        loaded = value_set_take(loaded, "graph", before ? value_ref(before) : value_null());
+        value_unref(found);
+    }
+    if (status == TN_OK)
+        *result = loaded;
+    else
+        value_unref(loaded);
+    return status;
 }
 
 /*
@@ -152,19 +178,29 @@ static void ignore_written(void *user, int32_t status, tn_value result, const st
     (void)user, (void)status, (void)result, (void)error;
 }
 
-int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const struct thread_request *request,
-                            struct run_options *options, struct error *error) {
-    int32_t status = thread_check_id(request->id, error);
-    struct store *store = status == TN_OK ? engine->store(engine->store_user, error) : NULL;
-    if (!store) return status == TN_OK ? TN_NOT_FOUND : status;
-    tn_value loaded = NULL;
-    struct thread_lookup lookup = {request->id};
-    status = store_perform_wait(store, thread_read_head, &lookup, &loaded, error);
+/* Sets what the options of a resumed run do not set, as the thread was started. */
+static void thread_take_options(struct run_options *options, tn_value record) {
+    if (!options->run_id && *record_text(record, "run_id")) options->run_id = record_text(record, "run_id");
+    tn_value config = value_get(record, "config");
+    if (!options->tags) options->tags = value_get(config, "tags");
+    if (!options->metadata) options->metadata = value_get(config, "metadata");
+    if (!options->configurable) options->configurable = value_get(config, "configurable");
+    if (!options->runner_id && value_get(config, "runner_id")) options->runner_id = record_text(config, "runner_id");
+    int64_t seed;
+    tn_value seeded = value_get(config, "seed");
+    if (!options->seed && seeded && value_as_int(seeded, &seed)) options->seed = (uint64_t)seed;
+}
+
+/* Checks the request against the thread that was loaded, and sets the options. Takes `loaded`. */
+static int32_t thread_admit_take(const struct thread_opening *opening, tn_value loaded, struct error *error) {
+    const struct thread_request *request = opening->request;
+    struct run_options *options = opening->options;
+    struct store *store = opening->store;
     tn_value record = value_get(loaded, "record");
-    if (status == TN_OK) status = thread_check_owner(store, request, record, error);
+    int32_t status = thread_check_owner(store, request, record, error);
     if (status == TN_OK) status = thread_check_status(request, record, error);
-    if (status == TN_OK && request->mode == THREAD_RESUME) status = thread_check_expiry(engine, record, error);
-    if (status == TN_OK) status = thread_check_graph(store, graph, request, record, error);
+    if (status == TN_OK && request->mode == THREAD_RESUME) status = thread_check_expiry(opening->engine, record, error);
+    if (status == TN_OK) status = thread_check_graph(opening->graph, request, loaded, error);
     struct thread_log *log = NULL;
     if (status == TN_OK) {
         tn_value incarnation = choose_incarnation(record, request->mode);
@@ -179,31 +215,65 @@ int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const st
         value_unref(loaded);
         return status;
     }
-    if (strcmp(record_text(record, "graph"), graph_identity(graph)) != 0) {
+    if (strcmp(record_text(record, "graph"), opening->identity) != 0) {
         /* Later versions are compared with this description. */
-        tn_value put = store_put(STORE_GRAPHS, graph_identity(graph), graph_description(graph));
+        tn_value put = store_put(STORE_GRAPHS, opening->identity, graph_description(opening->graph));
         store_commit_take(store, value_push_take(value_array(), put), ignore_written, NULL);
     }
     options->thread_id = request->id;
-    /* A resumed run keeps its id. */
-    if (request->mode == THREAD_RESUME && !options->run_id && *record_text(record, "run_id"))
-        options->run_id = record_text(record, "run_id");
-    if (request->mode == THREAD_RESUME) {
-        tn_value config = value_get(record, "config");
-        if (!options->tags) options->tags = value_get(config, "tags");
-        if (!options->metadata) options->metadata = value_get(config, "metadata");
-        if (!options->configurable) options->configurable = value_get(config, "configurable");
-        if (!options->runner_id && value_get(config, "runner_id"))
-            options->runner_id = record_text(config, "runner_id");
-        int64_t seed;
-        tn_value seeded = value_get(config, "seed");
-        if (!options->seed && seeded && value_as_int(seeded, &seed)) options->seed = (uint64_t)seed;
-    }
+    if (request->mode == THREAD_RESUME) thread_take_options(options, record); /* a resumed run keeps its id */
     options->document = request->document;
     options->durability = request->durability;
     options->loaded = loaded;
     options->log = log;
     return TN_OK;
+}
+
+/* Checks the id and opens the store. */
+static int32_t thread_open(struct thread_opening *opening, struct error *error) {
+    int32_t status = thread_check_id(opening->request->id, error);
+    if (status != TN_OK) return status;
+    opening->store = opening->engine->store(opening->engine->store_user, error);
+    if (!opening->store) return TN_NOT_FOUND;
+    strcpy(opening->identity, graph_identity(opening->graph));
+    return TN_OK;
+}
+
+int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const struct thread_request *request,
+                            struct run_options *options, struct error *error) {
+    struct thread_opening opening = {.engine = engine, .graph = graph, .request = request, .options = options};
+    tn_value loaded = NULL;
+    int32_t status = thread_open(&opening, error);
+    if (status == TN_OK) status = store_perform_wait(opening.store, thread_load, &opening, &loaded, error);
+    return status == TN_OK ? thread_admit_take(&opening, loaded, error) : status;
+}
+
+static void thread_on_loaded(void *user, int32_t status, tn_value loaded, const struct error *failure) {
+    struct thread_opening *opening = user;
+    struct error error = ERROR_INIT;
+    if (status == TN_OK)
+        status = thread_admit_take(opening, value_ref(loaded), &error);
+    else
+        error_copy(&error, failure);
+    opening->done(opening->user, status, &error);
+    error_finish(&error);
+    mem_free(opening);
+}
+
+void thread_prepare(struct engine *engine, struct graph *graph, const struct thread_request *request,
+                    struct run_options *options, thread_prepared_fn *done, void *user) {
+    struct thread_opening *opening = mem_zalloc(sizeof *opening);
+    struct error error = ERROR_INIT;
+    *opening = (struct thread_opening){
+        .engine = engine, .graph = graph, .request = request, .options = options, .done = done, .user = user};
+    int32_t status = thread_open(opening, &error);
+    if (status == TN_OK) {
+        store_perform(opening->store, thread_load, opening, thread_on_loaded, opening);
+        return;
+    }
+    done(user, status, &error);
+    error_finish(&error);
+    mem_free(opening);
 }
 
 /* The answers stored in the thread and those of the request, which take precedence. */
@@ -230,4 +300,54 @@ int32_t thread_begin(struct run *run, const struct thread_request *request, tn_v
     if (request->mode == THREAD_UPDATE) return run_update(run, input, request->as, ended, error);
     run_discard_plan(run);
     return run_try_start(run, input, ended, error);
+}
+
+bool thread_lacks_answers(const struct run *run, const struct thread_request *request) {
+    if (request->mode != THREAD_RESUME || run_status(run) != RUN_INTERRUPTED) return false;
+    /* {record: {answers}, …}: the answers that `tenon thread answer` saved */
+    tn_value saved = value_get(value_get(run_loaded(run), "record"), "answers");
+    return value_count(request->answers) == 0 && value_count(saved) == 0;
+}
+
+int32_t thread_answer_wait(struct engine *engine, const char *id, tn_value answers, struct error *error) {
+    struct store *store = engine->store(engine->store_user, error);
+    tn_value record = NULL;
+    if (!store) return TN_NOT_FOUND;
+    int32_t status = thread_show(store, id, &record, error);
+    if (status == TN_OK) status = thread_check_expiry(engine, record, error);
+    if (status == TN_OK) status = thread_answer(store, id, answers, error);
+    value_unref(record);
+    return status;
+}
+
+/* ---- Changes from outside ---- */
+
+static void thread_update_on_ended(struct run *run, void *user) {
+    (void)run;
+    *(bool *)user = true;
+}
+
+static bool thread_update_has_ended(void *user) { return *(const bool *)user; }
+
+int32_t thread_update_wait(struct engine *engine, struct graph *graph, const struct thread_request *request,
+                           tn_value channels, struct error *error) {
+    struct run_options options = RUN_OPTIONS_INIT;
+    bool ended = false;
+    int32_t status = thread_prepare_wait(engine, graph, request, &options, error);
+    if (status != TN_OK) return status;
+    options.ended = thread_update_on_ended;
+    options.user = &ended;
+    struct run *run = run_new(graph, &options);
+    status = thread_begin(run, request, channels, &ended, error);
+    if (status == TN_OK) loop_run(engine->loop, thread_update_has_ended, &ended);
+    run_cancel_wait(run); /* the loop may have stopped before the end; the run borrows its log and `ended` */
+    bool failed = run_status(run) == RUN_FAILED || run_status(run) == RUN_CANCELLED;
+    if (status == TN_OK && failed) {
+        error_copy(error, run_error(run));
+        status = TN_FAILED;
+    }
+    run_free(run);
+    thread_log_free(options.log);
+    value_unref(options.loaded);
+    return status;
 }

@@ -48,6 +48,13 @@ struct thread_request {
  */
 int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const struct thread_request *request,
                             struct run_options *options, struct error *error);
+/*
+ * The same without waiting: `done` receives the result, from the loop; or from inside this function if the id is
+ * invalid or the store cannot be opened. `graph`, `request` and `options` must stay valid until then.
+ */
+typedef void thread_prepared_fn(void *user, int32_t status, struct error *error);
+void thread_prepare(struct engine *engine, struct graph *graph, const struct thread_request *request,
+                    struct run_options *options, thread_prepared_fn *done, void *user);
 /* Returns EXPIRED if the thread has waited for an answer longer than limits.interrupt_hours allows. */
 int32_t thread_check_expiry(const struct engine *engine, tn_value record, struct error *error);
 /* Returns `out` with the time since when a thread may wait; longer waits are expired. NULL if there is no limit. */
@@ -58,5 +65,18 @@ const char *thread_expiry_limit(const struct engine *engine, char out[TIME_TEXT]
  */
 int32_t thread_begin(struct run *run, const struct thread_request *request, tn_value input, bool *ended,
                      struct error *error);
+/*
+ * After thread_begin has failed with INVALID_INPUT: true if a run was resumed that waits for answers, and there are
+ * none. The run can be treated as if it had just been interrupted.
+ */
+bool thread_lacks_answers(const struct run *run, const struct thread_request *request);
+/*
+ * Changes a thread from outside, as `request` (THREAD_UPDATE) says: writes `channels`. Returns the error of
+ * thread_prepare_wait, thread_begin or the run. Runs the loop.
+ */
+int32_t thread_update_wait(struct engine *engine, struct graph *graph, const struct thread_request *request,
+                           tn_value channels, struct error *error);
+/* Saves answers as thread_answer does, unless the thread has waited for too long. */
+int32_t thread_answer_wait(struct engine *engine, const char *id, tn_value answers, struct error *error);
 
 #endif

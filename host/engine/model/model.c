@@ -475,3 +475,12 @@ int32_t model_bind(struct config *config, const char *text, struct error *error)
     mem_free(role);
     return TN_OK;
 }
+
+int32_t model_bind_value(struct config *config, const char *role, tn_value binding, struct error *error) {
+    if (!is_model_binding(binding, false))
+        return error_set(error, TN_INVALID, "INVALID_CONFIG",
+                         "models.%.100s: expected \"PROVIDER:NAME\", an object with `provider`, or a list of these",
+                         role);
+    config_bind_model_take(config, role, value_ref(binding));
+    return TN_OK;
+}

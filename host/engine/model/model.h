@@ -60,5 +60,7 @@ int32_t model_check(struct engine *engine, tn_value binding, struct error *error
  * may also be JSON: an object with options, or a list of fallbacks.
  */
 int32_t model_bind(struct config *config, const char *text, struct error *error);
+/* Binds a role to a binding that is a value. INVALID_CONFIG if it does not have the form of one. */
+int32_t model_bind_value(struct config *config, const char *role, tn_value binding, struct error *error);
 
 #endif

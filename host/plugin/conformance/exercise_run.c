@@ -65,8 +65,8 @@ static bool exercise_task_is_due(void *user) {
 }
 
 static struct exercise_task *exercise_task_start(struct exercise *it, struct exercise_host *host,
-                                                 struct component *component, struct callable *callable,
-                                                 tn_value input, int64_t timeout_ms) {
+                                                 struct component *component, struct callable *callable, tn_value input,
+                                                 int64_t timeout_ms) {
     static const struct call_ops ops = {.ended = exercise_task_on_ended,
                                         .chunk = exercise_task_on_chunk,
                                         .read = exercise_task_on_read,

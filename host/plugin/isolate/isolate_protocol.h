@@ -1,5 +1,6 @@
 /*
- * isolate_protocol.h - names, limits and encodings that both ends of the component protocol (sdk/guide/protocol.md) share.
+ * isolate_protocol.h - names, limits and encodings that both ends of the component protocol (sdk/guide/protocol.md)
+ * share.
  *
  *     tn_value grown = protocol_grown(sent, now);          // host: NULL if `now` must be sent whole
  *     tn_value value = protocol_grow(received, grown);     // child: the same array as `now`

@@ -1,8 +1,8 @@
 /*
  * serve.h - the child's side of isolation: loads one plugin, and runs its components on behalf of the host.
  *
- * The protocol is sdk/guide/protocol.md. The plugin runs on the same call layer as in the host, with the same interfaces,
- * threads and tokens. Channels, context and other components live in the host and are reached by messages.
+ * The protocol is sdk/guide/protocol.md. The plugin runs on the same call layer as in the host, with the same
+ * interfaces, threads and tokens. Channels, context and other components live in the host and are reached by messages.
  *
  * A plugin that is a program is not loaded: it is executed with the same socket, and speaks the protocol itself.
  *

@@ -3,8 +3,8 @@
  *
  * The unit is the process: an effect that one component declares is granted to all components of the plugin. An effect
  * that is not declared is not granted, and a component without `effects` grants nothing. (Callers that ask what such a
- * component may do assume the worst; the sandbox grants it the least.) sdk/guide/isolation.md has the table of effects; an
- * effect that is not in the table grants nothing.
+ * component may do assume the worst; the sandbox grants it the least.) sdk/guide/isolation.md has the table of effects;
+ * an effect that is not in the table grants nothing.
  *
  *     struct sandbox_plan plan;
  *     sandbox_plan_init(&plan, manifest, "/opt/acme/acme.so", false);

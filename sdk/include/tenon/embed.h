@@ -1,5 +1,5 @@
 /*
- * tenon/embed.h - the host as a library: load plugins, build a graph, run it, stream its events.
+ * tenon/embed.h - the host as a library: load plugins, build a graph, run it, stream its events, save its threads.
  *
  * A *runnable* can be invoked: a component, a graph, a pipe of runnables, parallel runnables, a C function. Each can be
  * invoked, streamed, and batched. Link with libtenon (pkg-config tenon).
@@ -28,22 +28,33 @@ extern "C" {
 
 typedef struct tenon tenon;
 typedef struct tenon_runnable tenon_runnable;
+typedef struct tenon_run tenon_run;
 typedef struct tenon_builder tenon_builder;
 
 /* ---- The host ---- */
 
 /*
- * Opens a host. `options` is an object, or NULL: {plugin_paths: [string], config: file name, no_config: bool,
- * allow_drafts: bool, drafts: [plugin id], file_roots: [folder], protect_secrets: bool, record_dir: folder,
- * replay_dir: folder}; the last two are as for `tenon run --record` and `--replay`; if neither is present, the
- * environment variables apply. NULL on failure; `why` may be NULL, otherwise *why becomes a message that the caller
- * frees with tenon_free.
+ * Opens a host. `options` is an object, or NULL. Members, all optional; an unknown one, or one of another kind, is an
+ * error:
  *
- * `drafts` are plugins that may use draft interfaces, in addition to `plugins.drafts` of the configuration;
- * `allow_drafts` allows them for all plugins.
+ *     plugin_paths     array    folders and files with plugins, searched first
+ *     config           string   the configuration file, instead of the nearest tenon.yaml
+ *     no_config        bool     read no configuration
+ *     models           object   {role: "provider:model", an object with `provider`, or a list of these}, as --model
+ *     isolate          array    ids of plugins that run in separate processes, as --isolate
+ *     store            any      where threads are saved, instead of the configured store: the path of a file, or
+ *                               {use, path, ...} as in the configuration
+ *     drafts           array    ids of plugins that may use draft interfaces, in addition to `plugins.drafts`
+ *     allow_drafts     bool     all plugins may use them
+ *     file_roots       array    added to `files.roots`: documents from texts read files only below these folders
+ *     check_plugins    bool     check mode, as --check-plugins
+ *     protect_secrets  bool     see below
+ *     quiet            bool     log errors only
+ *     record_dir       string   as --record; without it and replay_dir, the environment variables apply
+ *     replay_dir       string   as --replay
  *
- * `file_roots` is added to `files.roots` of the configuration: documents from texts read files only below these
- * folders.
+ * NULL on failure; `why` may be NULL, otherwise *why becomes a message that the caller frees with tenon_free. The code
+ * is in tenon_error_value(NULL).
  *
  * The library does not change the environment of the process, unless `protect_secrets` is true: then, as in the tenon
  * program, the variables that contain secrets are removed and overwritten, and the process is not dumpable while it
@@ -51,8 +62,9 @@ typedef struct tenon_builder tenon_builder;
  */
 TN_EXPORT tenon *tenon_open(tn_value options, char **why);
 /*
- * Closes the host. NULL is allowed. Runnables and builders that are left stay valid only to be released: other calls
- * with them fail with CLOSED. Fails with NESTED inside a callback of this host.
+ * Closes the host. NULL is allowed. Runs that have not ended are cancelled, and their callbacks are not called; it
+ * waits until they have ended. Handles that are left stay valid only to be released: other calls with them fail with
+ * CLOSED. Returns 0; or fails with NESTED inside a callback of this host, or with WRONG_THREAD.
  */
 TN_EXPORT int32_t tenon_close(tenon *host);
 TN_EXPORT const tn_value_1 *tenon_values(void); /* [any] needs no host */
@@ -71,12 +83,12 @@ TN_EXPORT void tenon_free(void *memory); /* for char * results; NULL is allowed 
  * it before the first host is opened. `size` is the number of bytes that could not be allocated: 0 if it is unknown,
  * UINT64_MAX if the size itself overflowed.
  *
- * The library calls it on the thread that needed the memory, which can be one of its own, and possibly on several
- * threads at once. It must end the process, with abort, _exit or exec. Before that it may write a message, save what
- * belongs to the program, and free its own memory. It must not call the library, nor leave by longjmp or an exception:
- * locks may be held, and data be half changed. If it returns, or if none is set, the library writes
- * "tenon: out of memory: cannot allocate N bytes" to standard error and aborts. Saved threads stay as they were at
- * their last checkpoint.
+ * The library calls it on the thread that needed the memory, which can be a thread of the library, and possibly on
+ * several threads at once. It must end the process, with abort, _exit or exec. Before that it may write a message, save
+ * what belongs to the program, and free its own memory. It must not call the library, nor leave by longjmp or an
+ * exception: locks may be held, and data be half changed. If it returns, or if none is set, the library writes "tenon:
+ * out of memory: cannot allocate N bytes" to standard error and aborts. Saved threads stay as they were at their last
+ * checkpoint.
  */
 typedef void (*tenon_memory_handler)(void *user, uint64_t size);
 TN_EXPORT void tenon_set_memory_handler(tenon_memory_handler handler, void *user);
@@ -109,35 +121,201 @@ TN_EXPORT tenon_runnable *tenon_identity(tenon *host);
 TN_EXPORT tenon_runnable *tenon_retain(tenon_runnable *runnable);
 TN_EXPORT void tenon_release(tenon_runnable *runnable); /* NULL is allowed */
 
-/* ---- Running ---- */
+/* ---- Running and waiting for the end ---- */
 
 /*
- * `config` is an object or NULL: {tags: [string], metadata: {}, configurable: {},
- * recursion_limit: int, run_id: string, thread_id, seed: int, concurrency: int, timeout_ms: int, strategy: string}.
+ * `config` is an object or NULL. Members, all optional; an unknown one, or one of another kind, is an error:
+ *
+ *     tags             array    of strings      | passed to models, tools and recordings
+ *     metadata         object                   |
+ *     configurable     object   values for `configurable` of components
+ *     run_id           string   default: a random id
+ *     runner_id        string   who runs it
+ *     recursion_limit  int      super-steps; at most the configured limit
+ *     concurrency      int      nodes that run at once
+ *     timeout_ms       int      time limit of the run
+ *     seed             int      for components that draw random numbers
+ *     strategy         string   parallel, pick_first, pick_last or stop_at_nonlinear
+ *
+ *     thread_id        string   the thread in which the run is saved (see *Threads*)
+ *     replace          bool     discard what an unfinished thread was doing
+ *     force            bool     take the thread over, even if a process that lives runs it
+ *     accept_changes   bool     the document may have changed since the thread began
+ *     durability       string   sync (default): each super-step is written before the next begins; exit: only the end
+ *
+ * Functions of this section, and others that wait, run the loop: they also advance the other runs of the host and call
+ * their callbacks. Inside a callback of the same host they fail with NESTED; start a run with tenon_start there.
  */
 
-/* Runs to the end and returns the output; NULL on failure (tenon_error). */
+/* Runs to the end and returns the output; NULL on failure (tenon_error), also if the run waits for an answer. */
 TN_EXPORT tn_value tenon_invoke(tenon_runnable *runnable, tn_value input, tn_value config);
 /* The same in JSON text. The result is released with tenon_free. */
 TN_EXPORT char *tenon_invoke_json(tenon_runnable *runnable, const char *input);
 /*
- * Runs and calls `event` for each event; `modes` as for `tenon run --stream` ("values,updates", "all"). Components that
- * are not graphs report {type: "custom", data} for each chunk. share/tenon/schema/component/1/event.schema.json has the
- * shapes of events. `event` returns 0 to cancel. Returns the output.
+ * Runs and calls `event` for each event; `modes` as for `tenon run --stream` ("values,updates", "all"; NULL: "values").
+ * Components that are not graphs report {type: "custom", data} for each chunk.
+ * share/tenon/schema/component/1/event.schema.json has the shapes of events. `event` returns 0 to cancel the run: it is
+ * not called again then. Returns the output.
  */
 typedef int32_t (*tenon_event)(void *user, tn_value event);
 TN_EXPORT tn_value tenon_stream(tenon_runnable *runnable, tn_value input, tn_value config, const char *modes,
                                 tenon_event event, void *user);
 /*
  * One run for each input, at most `concurrency` at once (0: 16): an array in the order of inputs, each {output} or
- * {error}. `progress` (may be NULL) is called with the number of runs that have ended.
+ * {error}. `progress` (may be NULL) is called with the number of runs that have ended. The runs are not saved: a
+ * `thread_id` is an error.
  */
 typedef void (*tenon_progress)(void *user, uint64_t ended, uint64_t total);
 TN_EXPORT tn_value tenon_batch(tenon_runnable *runnable, tn_value inputs, tn_value config, uint32_t concurrency,
                                tenon_progress progress, void *user);
-/* [any] Cancels the tenon_invoke, tenon_stream or tenon_batch that is running on this host. */
+/* [any] Cancels all runs of the host that were started before, also those of a function that waits. */
 TN_EXPORT void tenon_cancel(tenon *host);
 
+/* ---- Runs ---- */
+
+/*
+ * A *run* is a handle. A host can have any number of them at once; all advance on its thread, while the loop runs:
+ * inside a function that waits, or in tenon_turn. Nothing of a run happens, and no callback is called, inside the
+ * functions of this section.
+ *
+ *     tenon_run *run = tenon_start(graph, input, NULL);
+ *     tenon_run_on_event(run, "messages", show_token, window);
+ *     tenon_run_on_ended(run, show_end, window);
+ */
+enum {
+    TENON_RUN_RUNNING,     /* or will start in the next turn */
+    TENON_RUN_DONE,        /* it has an output */
+    TENON_RUN_FAILED,      /* it has an error */
+    TENON_RUN_CANCELLED,   /* it has an error */
+    TENON_RUN_INTERRUPTED, /* it waits for answers */
+    TENON_RUN_STOPPED      /* by tenon_run_drain or the strategy stop_at_nonlinear; it can continue */
+};
+
+/*
+ * Starts a run, without waiting. NULL if an argument is wrong. Everything else that fails, such as a thread that
+ * another process runs, is the error of the run. The caller releases the handle; `runnable` may be released before.
+ */
+TN_EXPORT tenon_run *tenon_start(tenon_runnable *runnable, tn_value input, tn_value config);
+/*
+ * Callbacks, in the thread of the host; NULL removes one. They are set right after tenon_start, tenon_resume or
+ * tenon_run_resume, before the next turn, and stay when the run is continued. `ended` is called once for each end,
+ * including an interrupt. A callback may call every function except those that wait and tenon_close; it may release or
+ * continue its run.
+ */
+typedef void (*tenon_ended)(void *user, tenon_run *run);
+TN_EXPORT int32_t tenon_run_on_event(tenon_run *run, const char *modes, tenon_event event, void *user);
+TN_EXPORT int32_t tenon_run_on_ended(tenon_run *run, tenon_ended ended, void *user);
+
+/* TENON_RUN_...; -1 on failure. */
+TN_EXPORT int32_t tenon_run_status(tenon_run *run);
+/* The output of a run that is done; NULL with an error otherwise. A new reference. */
+TN_EXPORT tn_value tenon_run_output(tenon_run *run);
+/* {code, message, ...} of a run that failed or was cancelled; NULL otherwise. Borrowed until it is continued or
+ * released.
+ */
+TN_EXPORT tn_value tenon_run_error(tenon_run *run);
+/*
+ * What the run waits for: [{id, node, payload?, schema?, ...}]; empty if it does not wait. An entry without `payload`
+ * is a pause, which needs no answer. A new reference.
+ */
+TN_EXPORT tn_value tenon_run_questions(tenon_run *run);
+/* The last event of `tenon run --json`: {type: "result", status, run_id, steps, state, usage?, ...}. A new reference.
+ */
+TN_EXPORT tn_value tenon_run_report(tenon_run *run);
+
+/*
+ * Continues a run that is interrupted, with answers {id: answer} to some or all of its questions; one that is stopped,
+ * or failed by its recursion_limit; and, with a thread, one that failed or was cancelled. `answers` may be NULL if
+ * nothing is asked, or if they are saved in the thread. Fails, and changes nothing, if an answer does not match its
+ * schema or its id is unknown. A run without a thread can be continued until it is released.
+ */
+TN_EXPORT int32_t tenon_run_resume(tenon_run *run, tn_value answers);
+/* The same with the answer to the only open question. Fails if several are open. */
+TN_EXPORT int32_t tenon_run_answer(tenon_run *run, tn_value answer);
+/*
+ * Waits until the run has ended. Returns 0; TN_AGAIN if that takes longer than `timeout_ms` (-1: no limit), which does
+ * not end the run; TN_FAILED with STALLED if no event can occur any more. tenon_wait waits for all runs of the host.
+ */
+TN_EXPORT int32_t tenon_run_wait(tenon_run *run, int64_t timeout_ms);
+TN_EXPORT int32_t tenon_wait(tenon *host, int64_t timeout_ms);
+/* [any] Ends the run soon, as cancelled. What its thread has committed stays. The handle must not be released
+ * meanwhile.
+ */
+TN_EXPORT void tenon_run_cancel(tenon_run *run);
+/* Ends the run as stopped after its present super-step, so that it can continue later: for a program that shuts down.
+ */
+TN_EXPORT int32_t tenon_run_drain(tenon_run *run);
+/* NULL is allowed. A run that has not ended is cancelled, and its callbacks are not called any more. */
+TN_EXPORT void tenon_run_release(tenon_run *run);
+
+/* ---- The loop of the program ---- */
+
+/*
+ * A program that has an event loop waits in it, for the descriptor of the host and for its timeout, and calls
+ * tenon_turn if either is due:
+ *
+ *     struct pollfd poll_set = {.fd = tenon_descriptor(host), .events = POLLIN};
+ *     for (;;) {
+ *         poll(&poll_set, 1, (int)tenon_timeout(host));
+ *         tenon_turn(host);
+ *     }
+ *
+ * tenon_turn does what is due, without waiting, and calls callbacks. The descriptor can be polled, with poll, epoll, or
+ * as a source of GLib, Qt or libuv; it stays the same while the host is open, belongs to the host, and is only polled.
+ * It is readable after a run was started, continued or cancelled.
+ */
+TN_EXPORT int32_t tenon_descriptor(tenon *host); /* -1 on failure */
+/*
+ * In how many milliseconds the next turn is due: 0 if at once, -1 if only the descriptor can make it due. Ask before
+ * each wait.
+ */
+TN_EXPORT int64_t tenon_timeout(tenon *host);
+TN_EXPORT int32_t tenon_turn(tenon *host); /* 0, or NESTED inside a callback */
+
+/* ---- Threads ---- */
+
+/*
+ * A *thread* is a saved conversation. A run with a `thread_id` saves each super-step in the store (the option `store`),
+ * so it can be continued after its process has ended, in this program or with the command line. New input for a thread
+ * that is done continues with its state. The run fails with UNFINISHED if the thread is not done, OWNED if a process
+ * that lives runs it, GRAPH_CHANGED if the document has changed.
+ *
+ * The functions below do what the command of the same name does (`tenon thread show`, ...) and fail with its codes,
+ * such as NOT_FOUND. They wait for the store, so they fail with NESTED inside a callback. Those that return an object
+ * return a new reference, or NULL; the others return 0, or another status.
+ */
+
+/*
+ * Continues the thread that `config` names (thread_id), in any process: after a crash, or with answers {id: answer}. If
+ * the thread waits and has no answers, the run ends at once as interrupted; its questions can be answered with
+ * tenon_run_answer. Otherwise as tenon_start.
+ */
+TN_EXPORT tenon_run *tenon_resume(tenon_runnable *graph, tn_value answers, tn_value config);
+
+/*
+ * {threads: [record], more}, the newest first. `filter` may be NULL: {status, agent, since, before (times in ISO 8601),
+ * after (a thread id: the next page), limit (1 to 10000, default 50)}.
+ */
+TN_EXPORT tn_value tenon_thread_list(tenon *host, tn_value filter);
+/* The record: {thread_id, status, step, head, updated_at, interrupts?, error?, ...}. */
+TN_EXPORT tn_value tenon_thread_show(tenon *host, const char *id);
+/* The checkpoints [{seq, step, source, now, ran?, next}], the newest first, at most `limit` (0: 10000). */
+TN_EXPORT tn_value tenon_thread_history(tenon *host, const char *id, int64_t limit);
+/* The state after checkpoint `seq`; -1 is the newest. */
+TN_EXPORT tn_value tenon_thread_state(tenon *host, const char *id, int64_t seq);
+/* Creates the thread `fork` from `id` as it was after checkpoint `seq` (-1: the newest). EXISTS. */
+TN_EXPORT int32_t tenon_thread_fork(tenon *host, const char *id, int64_t seq, const char *fork);
+/* Saves answers {interrupt id: answer} until the thread is resumed. */
+TN_EXPORT int32_t tenon_thread_answer(tenon *host, const char *id, tn_value answers);
+/*
+ * Writes channels {name: value} from outside, as an input does. With `node`, the thread continues after that node; NULL
+ * leaves unchanged what it does next.
+ */
+TN_EXPORT int32_t tenon_thread_update(tenon_runnable *graph, const char *id, const char *node, tn_value channels);
+TN_EXPORT int32_t tenon_thread_delete(tenon *host, const char *id);
+/* A whole thread as a value, and back; `replace` may overwrite a thread. EXISTS. */
+TN_EXPORT tn_value tenon_thread_export(tenon *host, const char *id);
+TN_EXPORT int32_t tenon_thread_import(tenon *host, const char *id, tn_value exported, int32_t replace);
 /* ---- Registering components ---- */
 
 /*
