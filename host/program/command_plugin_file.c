@@ -16,13 +16,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool plugin_file_copy(const char *from, const char *to, struct error *error) {
-    tn_value name = value_format("%s.tenon-new-%ld", to, (long)getpid());
-    const char *temporary = value_chars(name, NULL);
+struct plugin_copy {
+    char *to, *temporary; /* temporary: NULL after it was renamed */
+    char *replaced;       /* another name of the file that was at `to`; NULL if there was none */
+};
+
+/* Copies the contents and the mode of a file to a new one. */
+static bool copy_contents(const char *from, const char *to) {
     struct stat status;
     int source = open(from, O_RDONLY | O_CLOEXEC), target = -1;
     bool good = source >= 0 && fstat(source, &status) == 0;
-    if (good) target = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, status.st_mode & 0777);
+    if (good) target = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, status.st_mode & 0777);
     good = good && target >= 0;
     for (off_t left = good ? status.st_size : 0; good && left > 0;) {
         ssize_t sent = sendfile(target, source, NULL, (size_t)left);
@@ -30,16 +34,89 @@ bool plugin_file_copy(const char *from, const char *to, struct error *error) {
         good = sent > 0;
         left -= sent > 0 ? sent : 0;
     }
-    good = good && fsync(target) == 0 && rename(temporary, to) == 0;
-    if (!good) {
-        error_set(error, TN_ERROR, "IO", "cannot replace %s with %s: %s; nothing was changed", from, to,
-                  strerror(errno));
-        if (target >= 0) unlink(temporary);
-    }
+    good = good && fsync(target) == 0;
+    int failure = errno;
+    if (!good && target >= 0) unlink(to);
     if (source >= 0) close(source);
     if (target >= 0) close(target);
-    value_unref(name);
+    errno = failure;
     return good;
+}
+
+static char *copy_name(const char *to, const char *kind) {
+    tn_value name = value_format("%s.tenon-%s-%ld", to, kind, (long)getpid());
+    char *text = mem_text(value_chars(name, NULL));
+    value_unref(name);
+    return text;
+}
+
+bool plugin_copies_add(struct plugin_copies *copies, const char *from, const char *to, struct error *error) {
+    char *temporary = copy_name(to, "new");
+    if (!copy_contents(from, temporary)) {
+        error_set(error, TN_ERROR, "IO", "cannot copy %s to %s: %s; nothing was changed", from, to, strerror(errno));
+        mem_free(temporary);
+        return false;
+    }
+    MEM_EXTEND(copies->items, copies->count);
+    copies->items[copies->count++] = (struct plugin_copy){.to = mem_text(to), .temporary = temporary};
+    return true;
+}
+
+/* Keeps the file that is replaced under another name until all are renamed. */
+static bool copy_publish(struct plugin_copy *copy) {
+    char *replaced = copy_name(copy->to, "old");
+    /* Some file systems have no links. With rename, the place is empty for a moment. */
+    bool kept = link(copy->to, replaced) == 0 || (errno != ENOENT && rename(copy->to, replaced) == 0);
+    bool absent = !kept && errno == ENOENT;
+    copy->replaced = kept ? replaced : NULL;
+    if (!kept) mem_free(replaced);
+    if ((!kept && !absent) || rename(copy->temporary, copy->to) != 0) return false;
+    mem_free(copy->temporary);
+    copy->temporary = NULL;
+    return true;
+}
+
+static void copy_undo(struct plugin_copy *copy) {
+    int failure = errno;
+    if (copy->replaced)
+        (void)rename(copy->replaced, copy->to);
+    else if (!copy->temporary)
+        unlink(copy->to);
+    if (copy->replaced) unlink(copy->replaced); /* rename does nothing if both names are the same file */
+    mem_free(copy->replaced);
+    copy->replaced = NULL;
+    errno = failure;
+}
+
+bool plugin_copies_publish(struct plugin_copies *copies, struct error *error) {
+    for (size_t i = 0; i < copies->count; i++) {
+        if (copy_publish(&copies->items[i])) continue;
+        for (size_t j = i + 1; j-- > 0;) copy_undo(&copies->items[j]);
+        error_set(error, TN_ERROR, "IO", "cannot write %s: %s; nothing was changed", copies->items[i].to,
+                  strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+void plugin_copies_finish(struct plugin_copies *copies) {
+    for (size_t i = 0; i < copies->count; i++) {
+        struct plugin_copy *copy = &copies->items[i];
+        if (copy->temporary) unlink(copy->temporary);
+        if (copy->replaced) unlink(copy->replaced);
+        mem_free(copy->temporary);
+        mem_free(copy->replaced);
+        mem_free(copy->to);
+    }
+    mem_free(copies->items);
+    *copies = (struct plugin_copies){.count = 0};
+}
+
+bool plugin_file_copy(const char *from, const char *to, struct error *error) {
+    struct plugin_copies copies = {.count = 0};
+    bool done = plugin_copies_add(&copies, from, to, error) && plugin_copies_publish(&copies, error);
+    plugin_copies_finish(&copies);
+    return done;
 }
 
 static void plugin_file_keep_first(void *user, const char *message) {

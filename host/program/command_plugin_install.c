@@ -1,8 +1,9 @@
 /*
  * command_plugin_install.c - `tenon plugin install` and `remove`: plugins in the user's folder.
  *
- * Every file is checked before the first one is copied. The file of the plugin is renamed last, and removed first:
- * a manifest without its plugin is not found, so a search sees the plugin completely or not at all.
+ * Every file is checked before the first one is copied, and all are copied before the first one is renamed to its
+ * place. The file of the plugin is renamed last, and removed first: a manifest without its plugin is not found, so a
+ * search sees the plugin completely or not at all.
  */
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
@@ -171,22 +172,31 @@ static bool installing_check(struct installing *one, const char *path, struct er
     return plugin_file_check(one->host, path, &one->manifest, error) && installing_check_place(one, error);
 }
 
-static bool installing_copy(struct installing *one, const char *path, struct error *error) {
+/* The manifest is renamed before its plugin. */
+static bool installing_copy(const struct installing *one, const char *path, struct plugin_copies *copies,
+                            struct error *error) {
     const char *to = value_chars(one->to, NULL);
     tn_value from_sidecar = sidecar_of(path), to_sidecar = sidecar_of(to);
-    bool sidecar = one->manifest.sidecar;
-    bool done = (!sidecar || plugin_file_copy(value_chars(from_sidecar, NULL), value_chars(to_sidecar, NULL), error)) &&
-                plugin_file_copy(path, to, error);
-    if (done && !sidecar) unlink(value_chars(to_sidecar, NULL)); /* of the build before */
-    if (done && one->before && strcmp(one->before, to) != 0) {
+    bool done = (!one->manifest.sidecar ||
+                 plugin_copies_add(copies, value_chars(from_sidecar, NULL), value_chars(to_sidecar, NULL), error)) &&
+                plugin_copies_add(copies, path, to, error);
+    value_unref(from_sidecar);
+    value_unref(to_sidecar);
+    return done;
+}
+
+/* Removes what the build before has left under other names. */
+static void installing_remove_before(const struct installing *one) {
+    const char *to = value_chars(one->to, NULL);
+    tn_value sidecar = sidecar_of(to);
+    if (!one->manifest.sidecar) unlink(value_chars(sidecar, NULL));
+    if (one->before && strcmp(one->before, to) != 0) {
         tn_value old = sidecar_of(one->before);
         unlink(one->before);
         unlink(value_chars(old, NULL));
         value_unref(old);
     }
-    value_unref(from_sidecar);
-    value_unref(to_sidecar);
-    return done;
+    value_unref(sidecar);
 }
 
 /* Warns if the operator must do more before documents can use the plugin. */
@@ -208,18 +218,22 @@ static void installing_warn(const struct installing *one, const char *path) {
 static int install_all(const struct arguments *arguments, const struct install_list *list, const char *folder,
                        struct host *host) {
     struct installing *all = mem_zalloc(list->count * sizeof *all);
+    struct plugin_copies copies = {.count = 0};
     struct error error = ERROR_INIT;
-    size_t done = 0;
     bool good = true;
     for (size_t i = 0; good && i < list->count; i++) {
         all[i] = (struct installing){.host = host, .folder = folder, .force = argument_given(arguments, "force")};
         good = installing_check(&all[i], list->paths[i], &error);
     }
     good = good && create_folders(folder, &error);
-    for (; good && done < list->count; done += good) good = installing_copy(&all[done], list->paths[done], &error);
-    for (size_t i = 0; i < done; i++)
+    for (size_t i = 0; good && i < list->count; i++) good = installing_copy(&all[i], list->paths[i], &copies, &error);
+    good = good && plugin_copies_publish(&copies, &error);
+    for (size_t i = 0; good && i < list->count; i++) {
+        installing_remove_before(&all[i]);
         command_printf(stderr, "%s %s: %s in %s\n", all[i].id, all[i].version, all[i].before ? "replaced" : "installed",
                        value_chars(all[i].to, NULL));
+    }
+    plugin_copies_finish(&copies);
     int code = good ? COMMAND_OK : command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
     error_finish(&error);
     struct host *after = good ? command_host(arguments) : NULL;

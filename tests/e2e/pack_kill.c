@@ -1,6 +1,6 @@
 /*
- * pack_kill.c - a preloaded library for tests/e2e/pack/killed.sh: kills the process, or fails one call, at the Nth
- * step.
+ * pack_kill.c - a preloaded library for tests/e2e/pack/killed.sh and tests/e2e/plugin/install_failure.sh: kills the
+ * process, or fails one call, at the Nth step.
  *
  * A step is a call that changes the disk. KILL_AT=N kills the process before the Nth step; FAIL_AT=N makes it fail with
  * ENOSPC. STEPS names a file that is created when the step is reached.
@@ -43,6 +43,7 @@ static int step(void) {
 WRAP(mkdir, (const char *path, mode_t mode), (path, mode))
 WRAP(mkdirat, (int folder, const char *path, mode_t mode), (folder, path, mode))
 WRAP(rename, (const char *from, const char *to), (from, to))
+WRAP(link, (const char *from, const char *to), (from, to))
 WRAP(fsync, (int file), (file))
 WRAP(remove, (const char *path), (path))
 
@@ -59,6 +60,7 @@ int openat(int folder, const char *path, int flags, ...) {
 ssize_t write(int file, const void *bytes, size_t length) {
     ssize_t (*next)(int, const void *, size_t) =
         (ssize_t(*)(int, const void *, size_t))(size_t)dlsym(RTLD_NEXT, "write");
-    if (file > 2 && step()) return -1;
+    struct stat status;
+    if (file > 2 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && step()) return -1;
     return next(file, bytes, length);
 }
