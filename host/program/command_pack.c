@@ -171,26 +171,61 @@ int command_pack_verify(const struct arguments *arguments) {
 }
 
 /* Opens the file, or downloads the pack that the reference names. Returns the exit code. */
-static int open_or_download(const struct arguments *arguments, struct pack **pack, char **pinned) {
+static int open_or_download(const struct arguments *arguments, const char *given, struct pack **pack, char **pinned) {
     struct error error = ERROR_INIT;
-    const char *given = operand_at(arguments, 0);
     *pinned = NULL;
     if (oci_is_reference(given)) return pack_download(arguments, given, pack, pinned);
     return pack_open(given, pack, &error) == TN_OK ? COMMAND_OK : pack_command_fail(&error);
 }
 
-int command_pack_install(const struct arguments *arguments) {
+static int install_one(const struct arguments *arguments, const char *given) {
     struct pack *pack;
     char *pinned;
-    int code = open_or_download(arguments, &pack, &pinned);
+    int code = open_or_download(arguments, given, &pack, &pinned);
     if (code == COMMAND_OK) {
         code = install_pack(arguments, pack, pinned);
         if (code == COMMAND_OK && pinned) command_printf(stdout, "%s\n", pinned);
         pack_close(pack);
     }
     mem_free(pinned);
+    return code;
+}
+
+/* A pack that may have been installed from a reference. */
+struct pack_origin {
+    const char *reference;
+    bool found;
+};
+
+static void find_origin(void *user, const struct installed_pack *pack) {
+    struct pack_origin *origin = user;
+    if (!pack->from || strcmp(pack->from, origin->reference) != 0 || pack_verify_all(pack, NULL) != TN_OK) return;
+    origin->found = true;
+    command_printf(stderr, "%s %s was already installed\n", pack->name, pack->version);
+}
+
+/* Installs what packs.install lists. What is installed and unchanged needs no request. */
+static int install_listed(const struct arguments *arguments) {
+    struct config *config = pack_load_config(arguments);
+    tn_value list = config_pack_installs(config);
+    int code = config ? COMMAND_OK : COMMAND_PLUGIN_PROBLEM;
+    if (config && value_count(list) == 0)
+        code = command_report(COMMAND_USAGE, "name a pack: its file, or oci://HOST/NAME:TAG; tenon.yaml has no "
+                                             "`packs.install`");
+    for (size_t i = 0; code == COMMAND_OK && i < value_count(list); i++) {
+        struct pack_origin origin = {value_chars(value_at(list, i), NULL), false};
+        packs_each(config, find_origin, &origin);
+        if (!origin.found) code = install_one(arguments, origin.reference);
+    }
+    config_free(config);
+    return code;
+}
+
+int command_pack_install(const struct arguments *arguments) {
+    bool listed = operand_count(arguments) == 0;
+    int code = listed ? install_listed(arguments) : install_one(arguments, operand_at(arguments, 0));
     if (code == COMMAND_OK) return command_close(code);
-    fprintf(stderr, "nothing was installed\n");
+    if (!listed) fprintf(stderr, "nothing was installed\n");
     return code;
 }
 

@@ -694,12 +694,12 @@ const struct command commands[] = {
      "downloaded; a tag may be moved to another one. Every byte is checked, and a wrong signature is refused.",
      "$ tenon pack pull oci://ghcr.io/acme/text:1.0.0\noci://ghcr.io/acme/text@sha256:…\n",
      .options = pack_pull_options, .operands_min = 1, .operands_max = 1, .run = command_pack_pull},
-    {"pack install", "FILE|oci://HOST[:PORT]/NAME[:TAG|@DIGEST]", "install a pack for this user",
+    {"pack install", "[FILE|oci://HOST[:PORT]/NAME[:TAG|@DIGEST]]", "install a pack for this user",
      "Installs the whole pack or nothing. If no key in `packs.trust` has signed the pack, its plugins run in separate\n"
      "processes. If several versions are installed, the newest trusted one is used, or the newest if none is trusted.\n"
-     "A pack in an OCI registry is downloaded first, and its reference with the digest is printed.",
-     "$ tenon pack install acme-text-1.0.0.tenonpack\n", .options = pack_install_options, .operands_min = 1,
-     .operands_max = 1, .run = command_pack_install},
+     "A pack in an OCI registry is downloaded first, and its reference with the digest is printed. Without an operand,\n"
+     "installs the packs that `packs.install` in tenon.yaml lists.",
+     "$ tenon pack install acme-text-1.0.0.tenonpack\n", .options = pack_install_options, .operands_max = 1, .run = command_pack_install},
     {"pack list", "", "list installed packs",
      "Shows their folders and signers, and which of their plugins, documents and other files can be used, or why not.",
      "$ tenon pack list\n", .options = json_options, .run = command_pack_list},

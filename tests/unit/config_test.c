@@ -307,6 +307,11 @@ static void reads_registries(void **state) {
         assert_null(config_registry(config, "h"));
         config_free(config);
     }
+    config = read_text("packs: {install: [\"oci://h/a@sha256:1\", \"oci://h/a:1\"]}", first, sizeof first);
+    assert_non_null(strstr(first, "`packs.install`: found `oci://h/a:1`, expected a reference with a digest"));
+    assert_int_equal(value_count(config_pack_installs(config)), 1);
+    assert_null(config_pack_installs(NULL));
+    config_free(config);
     config_free(read_text("packs: {registries: {h: {pasword: {secret: A}}}}", first, sizeof first));
     assert_non_null(strstr(first, "found the key `pasword`, which a registry does not have"));
 }

@@ -333,7 +333,7 @@ static void config_read_file_roots(struct config_reader *reader, const struct tr
 /* ---- packs ---- */
 
 static void config_read_packs(struct config_reader *reader, const struct tree_node *node) {
-    if (config_expect_mapping(reader, node, "packs", "a mapping with `trust` and `registries`"))
+    if (config_expect_mapping(reader, node, "packs", "a mapping with `trust`, `install` and `registries`"))
         config_read_keys(reader, node, "packs");
 }
 
@@ -354,6 +354,25 @@ static void config_read_trust(struct config_reader *reader, const struct tree_no
     }
     uint32_t count = config_usable_count(reader, node, "packs.trust", CONFIG_TRUST_MAX, "public keys");
     for (uint32_t i = 0; i < count; i++) config_read_one_public_key(reader, node->items[i].node);
+}
+
+static void config_read_one_pack(struct config_reader *reader, const struct tree_node *node) {
+    const char *text = node->kind == TN_STRING ? value_chars(node->value, NULL) : "";
+    if (strncmp(text, "oci://", 6) == 0 && strstr(text, "@sha256:"))
+        reader->config->installs = value_push_take(reader->config->installs, value_ref(node->value));
+    else
+        config_report_value(
+            reader, node, "packs.install",
+            "a reference with a digest, oci://HOST[:PORT]/NAME@sha256:…, as `tenon pack push` prints it");
+}
+
+static void config_read_pack_installs(struct config_reader *reader, const struct tree_node *node) {
+    if (node->kind != TN_ARRAY) {
+        config_read_one_pack(reader, node);
+        return;
+    }
+    uint32_t count = config_usable_count(reader, node, "packs.install", CONFIG_INSTALLS_MAX, "packs");
+    for (uint32_t i = 0; i < count; i++) config_read_one_pack(reader, node->items[i].node);
 }
 
 /* Checks {user?, password?, plain_http?}. No message contains a value, because it can be a secret in a wrong place. */
@@ -677,6 +696,7 @@ struct config *config_empty(void) {
         config->prices = config->secrets = config->tools = config->limits = config->registries = value_object();
     config->trust = value_array();
     config->roots = value_array();
+    config->installs = value_array();
     config->log = CONFIG_LOG_UNSET;
     return config;
 }
@@ -698,6 +718,7 @@ void config_free(struct config *config) {
     value_unref(config->tools);
     value_unref(config->trust);
     value_unref(config->registries);
+    value_unref(config->installs);
     value_unref(config->roots);
     value_unref(config->store);
     value_unref(config->http);
@@ -728,6 +749,7 @@ const char *config_file(const struct config *config) { return config ? config->f
 size_t config_plugin_path_count(const struct config *config) { return config ? config->path_count : 0; }
 const char *config_plugin_path(const struct config *config, size_t index) { return config->paths[index]; }
 tn_value config_file_roots(const struct config *config) { return config ? config->roots : NULL; }
+tn_value config_pack_installs(const struct config *config) { return config ? config->installs : NULL; }
 tn_value config_registry(const struct config *config, const char *host) {
     return config ? value_get(config->registries, host) : NULL;
 }

@@ -67,6 +67,7 @@ const struct config_key *config_key_at(size_t index);
 #define CONFIG_PARENTS_MAX     64u         /* folders searched upwards */
 #define CONFIG_TRUST_MAX       1000u       /* entries of packs.trust */
 #define CONFIG_HOSTS_MAX       100u        /* entries of `hosts` of one secret, and of packs.registries */
+#define CONFIG_INSTALLS_MAX    1000u       /* entries of packs.install */
 #define CONFIG_PUBLIC_KEY_TEXT 45          /* bytes of a public key as text, with the NUL */
 
 struct config *config_empty(void);
@@ -136,6 +137,7 @@ int32_t config_read_public_key(const char *path, char key[CONFIG_PUBLIC_KEY_TEXT
  * *error describes the first such file.
  */
 bool config_trusts(const struct config *config, const char *key, struct error *error);
+tn_value config_pack_installs(const struct config *config); /* packs.install: an array of pinned references */
 /* How an OCI registry is used: {user?, password? ({secret: NAME}), plain_http?}; NULL if not configured. `host` has the
  * port if tenon.yaml has it. */
 tn_value config_registry(const struct config *config, const char *host);

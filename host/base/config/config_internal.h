@@ -29,6 +29,7 @@ struct config {
     tn_value http;       /* {use}; NULL if not configured */
     tn_value tools;      /* key of `tools` -> its value; audit resolved */
     tn_value trust;      /* packs.trust: public keys in base64, and resolved paths of files that contain one */
+    tn_value installs;   /* packs.install: pinned references */
     tn_value registries; /* packs.registries: host -> {user?, password?, plain_http?} */
     tn_value roots;      /* files.roots: resolved paths */
     int32_t log;         /* TN_LOG_…, or CONFIG_LOG_UNSET */

@@ -108,6 +108,7 @@ static void config_overlay(struct config *under, const struct config *over) {
     }
     mem_free((void *)paths);
     under->trust = value_concat_take(under->trust, value_ref(over->trust));
+    under->installs = value_concat_take(under->installs, value_ref(over->installs));
     under->roots = value_concat_take(value_ref(over->roots), under->roots);
     if (over->store) {
         value_unref(under->store);

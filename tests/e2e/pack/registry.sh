@@ -81,6 +81,21 @@ expect_in out "\"trusted\":true,\"from\":\"$moved\""
 run tenon plugin list
 expect_not_in out "its pack is not trusted"
 
+# tenon.yaml lists pinned packs; what is installed needs no request. A tag is not accepted there.
+run tenon pack remove acme-text
+cp tenon.yaml without.yaml
+sed -i "s|^packs: {|packs: {install: [\"$moved\"], |" tenon.yaml
+run tenon pack install
+expect_code 0 && expect_out "$moved" && expect_in err "acme-text 1.0.0 installed"
+REGISTRY=wrong-sesame run tenon pack install
+expect_code 0 && expect_out "" && expect_in err "acme-text 1.0.0 was already installed"
+sed -i "s|@sha256:[0-9a-f]*|:stable|" tenon.yaml
+run tenon pack install
+expect_code 4 && expect_in err "expected a reference with a digest"
+mv without.yaml tenon.yaml
+run tenon pack install
+expect_code 2 && expect_in err 'tenon.yaml has no `packs.install`'
+
 # References that are not used, before a request is made.
 run tenon pack push signed.tenonpack "$pinned"
 expect_code 2 && expect_in err "pushed to a tag, not to a digest"
