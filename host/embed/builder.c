@@ -234,7 +234,7 @@ tenon_runnable *tenon_compile(tenon_builder *builder) {
     tn_value document = builder_document(builder);
     char *text = json_text(document, JSON_INDENTED);
     tn_value name = value_format("%s.json", value_chars(builder->name, NULL));
-    tenon_runnable *runnable = embed_graph(builder->host, value_chars(name, NULL), text, strlen(text));
+    tenon_runnable *runnable = embed_graph(builder->host, value_chars(name, NULL), text, strlen(text), false);
     value_unref(name);
     value_unref(document);
     mem_free(text);

@@ -11,6 +11,7 @@
 #include "host/embed/embed_internal.h"
 #include "host/embed/embed_options.h"
 #include "host/embed/embed_program.h"
+#include "host/plugin/call/worker.h"
 #include "host/plugin/registry/registry.h"
 
 const char *tenon_version(void) { return TENON_VERSION; }
@@ -66,6 +67,7 @@ int32_t tenon_close(tenon *handle) {
     embed_runs_close(handle);
     embed_runnables_close(handle);
     embed_program_release(handle);
+    workers_settle(host_loop(handle->host));
     host_free(handle->host);
     handle->host = NULL;
     embed_program_free(handle);

@@ -46,6 +46,9 @@ struct tenon_runnable {
     uint32_t references;
     tenon *host;
     struct callable *callable; /* NULL after tenon_close */
+    /* For tenon_pipe: what messages call it, and JSON Schemas of its input and output; each NULL if not known. */
+    tn_value name, input, output;
+    bool transparent; /* its output is its input */
     tenon_runnable *next, *previous;
 };
 
@@ -80,14 +83,19 @@ void embed_object_remove(tenon *handle);
 
 /* Sets the error and returns false if a required argument is NULL. */
 bool embed_check_not_null(tenon *handle, const void *argument, const char *what);
+/* The same if a text is not UTF-8. */
+bool embed_check_utf8(tenon *handle, const char *text, const char *what);
 /* Sets the error and returns false if the runnable is NULL or belongs to another host. */
 bool embed_check_runnable(tenon *handle, const tenon_runnable *runnable);
 /* Takes the callable's reference. Returns NULL for NULL. */
 tenon_runnable *embed_runnable_take(tenon *handle, struct callable *callable);
 /* tenon_close: releases what the runnables hold. They stay until the program releases them. */
 void embed_runnables_close(tenon *handle);
-/* Checks and builds a document. Returns NULL with the error; the diagnostics stay in the handle. */
-tenon_runnable *embed_graph(tenon *handle, const char *name, const char *text, size_t length);
+/*
+ * Checks and builds a document. Returns NULL with the error; the diagnostics stay in the handle. `alone`: see
+ * graph_origin.
+ */
+tenon_runnable *embed_graph(tenon *handle, const char *name, const char *text, size_t length, bool alone);
 
 /* The error of the calling thread, for calls that have no host: embed_error.c. */
 int32_t embed_thread_error(int32_t status, const char *code, const char *format, ...)

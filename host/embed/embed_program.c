@@ -154,6 +154,11 @@ int32_t embed_state_bind(struct embed_state *state, tn_binder *binder) {
 
 tn_value embed_state_read(const struct embed_state *state, tn_task task) {
     const tn_task_1 *api = interface_find(TN_TASK_1);
+    if (state->count == 1 && value_text_is(state->fields[0].name, EMBED_STATE_WHOLE)) {
+        tn_value whole = NULL;
+        (void)api->read(task, state->fields[0].index, &whole);
+        return whole ? whole : value_object();
+    }
     tn_value object = value_object_reserve(state->count);
     for (uint32_t i = 0; i < state->count; i++) {
         tn_value value = NULL;

@@ -53,6 +53,9 @@ char *embed_program_name(tenon *handle, const char *prefix);
 void embed_program_release(tenon *handle);
 void embed_program_free(tenon *handle);
 
+/* The name of a field that is the whole state: a node that runs by itself has only this field. */
+#define EMBED_STATE_WHOLE ""
+
 /* The fields of a graph that an instance reads, for a component that receives the whole state. */
 struct embed_state {
     uint32_t count;

@@ -365,6 +365,7 @@ int32_t graph_build(struct engine *engine, struct document *document, const stru
     graph->around = engine->graphs->building;
     graph->diagnostics = origin->diagnostics;
     graph->checks = origin->check && origin->diagnostics;
+    graph->alone = origin->alone;
     engine->graphs->building = graph;
     graph->repeatable = true;
     graph->cacheable = !graph_edges_use_run(document);

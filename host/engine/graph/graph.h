@@ -72,6 +72,7 @@ struct graph {
     struct config_places *places;    /* during graph_build with `check`; NULL until a mistake is reported */
     uint32_t building_node;          /* during graph_build: the node whose component is created */
     bool checks;                     /* during graph_build: its `check` */
+    bool alone;                      /* see graph_origin */
     struct graph *newer;             /* owned; the same document, built after plugins were upgraded; or NULL */
     char identity[TN_SHA256_TEXT];   /* "" until graph_identity is called */
     uint64_t upgrades;               /* registry_upgrades when it was built */
@@ -103,6 +104,8 @@ struct graph_origin {
     struct authority *outer; /* the frame that limits the document; NULL: the operator */
     tn_value value;
     bool from_text; /* a component passed it as a text at run time */
+    bool alone;     /* a node by itself: keys of the input that it does not use are ignored, and without `output` the
+                       result is the input */
     bool check;     /* report every node that cannot be created into `diagnostics`, at its place in the document */
 };
 

@@ -79,8 +79,10 @@ struct graph *graph_current(struct graph *graph) {
     struct diagnostics *found = diagnostics_new();
     struct error error = ERROR_INIT;
     struct document *document = document_read(graph->document->source, &engine->catalog, found);
-    const struct graph_origin origin = {
-        .depth = graph->depth, .outer = graph->authority->outer, .from_text = graph->authority->from_text};
+    const struct graph_origin origin = {.depth = graph->depth,
+                                        .outer = graph->authority->outer,
+                                        .from_text = graph->authority->from_text,
+                                        .alone = graph->alone};
     int32_t status = diagnostics_errors(found) ? graph_refuse(&error, source_name(document->source), found)
                                                : graph_build(engine, document, &origin, &graph->newer, &error);
     assert(status != TN_OK || graph->newer);

@@ -261,6 +261,10 @@ tn_value run_result(struct run *run) {
     const struct document *document = run->graph->document;
     tn_value state = channels_object(&run->channels, false);
     tn_value properties = document->output_value ? value_get(document->output_value, "properties") : NULL;
+    if (!properties && run->graph->alone && run->input) {
+        value_unref(state);
+        return value_ref(run->input);
+    }
     if (!properties) return state;
     tn_value result = value_object_reserve(value_count(properties));
     for (size_t i = 0, n = value_count(properties); i < n; i++) {

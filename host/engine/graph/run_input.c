@@ -14,6 +14,7 @@ static int32_t write_channels(struct run *run, tn_value input, struct error *err
         size_t length;
         const char *name = value_chars(value_key_at(input, i), &length);
         int32_t channel = document_find_channel(document, name, length);
+        if (channel < 0 && run->graph->alone) continue;
         if (channel < 0 || document->channels[channel].implicit)
             return error_set(error, TN_NOT_FOUND, "INVALID_INPUT",
                              "the input has the key `%s`, which is not a channel of the document%s", name,
@@ -31,6 +32,7 @@ static int32_t write_channels(struct run *run, tn_value input, struct error *err
 
 static int32_t write_input(struct run *run, tn_value input, struct error *error) {
     const struct document *document = run->graph->document;
+    if (run->graph->alone && document->channel_count == 0) input = NULL;
     if (input && !value_is(input, TN_OBJECT))
         return error_set(error, TN_TYPE, "INVALID_INPUT", "the input is %s, expected an object of channels",
                          value_kind_name(value_kind(input)));

@@ -26,6 +26,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct worker {
@@ -348,6 +349,22 @@ void workers_detach(struct loop *loop) {
         pthread_cond_signal(&pool.running[i]->worker->wake);
     }
     pool_unlock();
+}
+
+/* True if a worker runs a job of the loop that it is expected to return from. */
+static bool loop_has_jobs(const struct loop *loop) {
+    bool found = false;
+    pool_lock();
+    for (size_t i = 0; i < pool.running_count; i++)
+        found |= pool.running[i]->loop == loop && !pool.running[i]->abandoned;
+    pool_unlock();
+    return found;
+}
+
+void workers_settle(struct loop *loop) {
+    for (int ms = 0; ms < WORKERS_SETTLE_MS && loop_has_jobs(loop); ms++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    loop_run_posted(loop);
 }
 
 void workers_stop(void) {

@@ -55,6 +55,12 @@ void workers_returned(struct job *job);
 void workers_abandon(struct job *job, const void *plugin);
 /* [any] True if the plugin has ever had more than WORKERS_HUNG_MAX abandoned jobs at one time. */
 bool workers_refuse(const void *plugin);
+#define WORKERS_SETTLE_MS 200 /* longest wait of workers_settle */
+/*
+ * [loop] Before the owner of a loop is freed: its calls have ended, but workers may still be returning from their
+ * components. Waits for them, and frees what they have posted.
+ */
+void workers_settle(struct loop *loop);
 /* [loop] The loop is being freed: jobs that still run are not posted back. */
 void workers_detach(struct loop *loop);
 /*

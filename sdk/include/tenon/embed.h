@@ -107,10 +107,28 @@ TN_EXPORT int64_t tenon_reset_plugin(tenon *host, const char *plugin_id);
  */
 TN_EXPORT tenon_runnable *tenon_graph_file(tenon *host, const char *path);
 TN_EXPORT tenon_runnable *tenon_graph_text(tenon *host, const char *name, const char *text, uint64_t length);
-/* A component by kind and id, with a config (NULL: {}). */
+/*
+ * A component by itself. `config` is NULL or an object, as in a document.
+ *   "node"     Its state is made for it: the input is an object of the channels that it reads, and others are ignored.
+ *              The output is an object of the channels that it writes; a node that writes none returns its input. If it
+ *              chooses what follows, as `router` does, the member `goto` is the name. It is a graph of one node:
+ * streams, interrupts and threads work as for a graph. "model"    A role of tenon.yaml, or provider:name. Its input is
+ * {messages, …}, its output {message, …}, as in tenon/message.h. "tool"     Its input are the arguments. The operator's
+ * policy for tools applies. "reducer"  Its input is {current, writes: […]}.
+ */
 TN_EXPORT tenon_runnable *tenon_component(tenon *host, const char *kind, const char *id, tn_value config);
-/* The output of each stage is the input of the next. Retains the stages. */
+/*
+ * The output of each stage is the input of the next. Retains the stages. Fails with TYPE if a stage cannot accept
+ * anything that the stage before it returns, as far as their schemas say. What no schema describes is accepted.
+ */
 TN_EXPORT tenon_runnable *tenon_pipe(tenon *host, tenon_runnable *const *stages, uint32_t count);
+/*
+ * JSON Schemas of what a runnable accepts and returns, new references; NULL if nothing is known. tenon_with_types sets
+ * both, for a function; NULL means anything. They are compared by tenon_pipe; values are not checked against them.
+ */
+TN_EXPORT tn_value tenon_input_schema(tenon_runnable *runnable);
+TN_EXPORT tn_value tenon_output_schema(tenon_runnable *runnable);
+TN_EXPORT int32_t tenon_with_types(tenon_runnable *runnable, tn_value input, tn_value output);
 /* All receive the same input and run concurrently. The output is an array in their order, or an object by `names`. */
 TN_EXPORT tenon_runnable *tenon_parallel(tenon *host, tenon_runnable *const *branches, const char *const *names,
                                          uint32_t count);
@@ -424,7 +442,7 @@ TN_EXPORT int32_t tenon_add_conditional_edges(tenon_builder *builder, const char
                                               const char *const *targets, uint32_t count);
 /*
  * After `from`, the function chooses what follows: it receives the state and returns the name of a target, or a list of
- * names. `targets` are all names that it may return. It is called by a node of its own, FROM.route, which takes a step.
+ * names. `targets` are all names that it may return. A separate node, FROM.route, calls it, which takes a step.
  */
 TN_EXPORT int32_t tenon_add_route(tenon_builder *builder, const char *from, tenon_function route, void *user,
                                   const char *const *targets, uint32_t count);

@@ -1,0 +1,184 @@
+/*
+ * embed_alone.c - a node by itself, as a graph of one node.
+ *
+ * The channels of the graph are the names that the node binds. They are collected by creating the node once with a
+ * scope that has every name, and in which every component that it calls does nothing. Nodes that a router may choose
+ * become nodes that write their own name to `goto`.
+ */
+#include "host/embed/embed_alone.h"
+#include "adl/document/catalog.h"
+#include "adl/schema/schema.h"
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/assembly/host.h"
+#include "host/embed/embed_alone_function.h"
+#include "host/engine/execution/compose.h"
+#include "host/engine/graph/graph.h"
+#include "host/plugin/call/call.h"
+#include "host/plugin/call/instance.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/registry.h"
+#include <string.h>
+
+#define GOTO "goto" /* the channel that receives the name of the chosen node */
+
+/* ---- What the node binds ---- */
+
+/* The names of fields by index; and those of them that are written. */
+struct alone_names {
+    tn_value fields, writes;
+};
+
+static int32_t list_find(tn_value list, const char *name) {
+    for (size_t i = 0, n = value_count(list); i < n; i++)
+        if (value_text_is(value_at(list, i), name)) return (int32_t)i;
+    return -1;
+}
+
+static int32_t alone_field(void *self, const char *name) {
+    struct alone_names *names = self;
+    int32_t found = list_find(names->fields, name);
+    if (found >= 0) return found;
+    names->fields = value_push_take(names->fields, value_text(name));
+    return (int32_t)value_count(names->fields) - 1;
+}
+
+static int32_t alone_channel(void *self, const char *name) {
+    struct alone_names *names = self;
+    if (list_find(names->writes, name) < 0) names->writes = value_push_take(names->writes, value_text(name));
+    return alone_field(self, name);
+}
+
+static const char *alone_field_name(void *self, uint32_t field) {
+    return value_chars(value_at(((struct alone_names *)self)->fields, field), NULL);
+}
+
+static struct callable *alone_callee(void *self, struct authority *caller, const char *kind, const char *name,
+                                     tn_value config, struct error *error) {
+    (void)self, (void)caller, (void)kind, (void)name, (void)config, (void)error;
+    return identity_new();
+}
+
+static int32_t alone_tools(void *self, struct authority *caller, tn_value names, struct callable **out,
+                           struct error *error) {
+    (void)self, (void)caller, (void)names, (void)error;
+    *out = identity_new();
+    return TN_OK;
+}
+
+static int32_t alone_collect(struct alone_names *names, struct component *component, tn_value config,
+                             struct error *error) {
+    const struct instance_scope scope = {.self = names,
+                                         .field = alone_field,
+                                         .channel = alone_channel,
+                                         .callee = alone_callee,
+                                         .tools = alone_tools,
+                                         .field_name = alone_field_name,
+                                         .where = "a node by itself",
+                                         .node = component->info->id};
+    struct callable *instance = NULL;
+    *names = (struct alone_names){value_array(), value_array()};
+    int32_t status = instance_new_called(component, config, &scope, &instance, error);
+    callable_unref(instance);
+    return status;
+}
+
+/* The nodes that the configuration names. */
+static void alone_on_annotation(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
+    tn_value *targets = self;
+    (void)pointer, (void)on_key;
+    if (!value_text_is(annotation, "node") || !value_is(where, TN_STRING)) return;
+    const char *name = value_chars(where, NULL);
+    if (strcmp(name, "END") == 0 || strcmp(name, TENON_END) == 0 || list_find(*targets, name) >= 0) return;
+    *targets = value_push_take(*targets, value_ref(where));
+}
+
+/* ---- The graph ---- */
+
+static tn_value object_of(const char *key, tn_value value) {
+    return value_set_take(value_object_reserve(4), key, value);
+}
+
+static tn_value alone_channel_value(tn_value name) {
+    return value_set_take(object_of("name", value_ref(name)), "type", value_text("last_value"));
+}
+
+static tn_value alone_edge(tn_value from, tn_value to) { return value_set_take(object_of("from", from), "to", to); }
+
+/* {id: NAME, type: set, config: {values: {goto: "NAME"}}} */
+static tn_value alone_target(tn_value name) {
+    char *text = json_text(name, JSON_COMPACT);
+    tn_value values = object_of(GOTO, value_text(text));
+    mem_free(text);
+    tn_value node = value_set_take(object_of("id", value_ref(name)), "type", value_text("set"));
+    return value_set_take(node, "config", object_of("values", values));
+}
+
+/* The id of the node: that of its type, unless a target has it. */
+static tn_value alone_id(const char *type, tn_value targets) {
+    return list_find(targets, type) < 0 ? value_text(type) : value_format("%s (itself)", type);
+}
+
+static tn_value alone_document(const struct component_info *info, tn_value config, const struct alone_names *names,
+                               tn_value targets) {
+    tn_value channels = value_array(), nodes = value_array(), edges = value_array(), properties = value_object();
+    tn_value id = alone_id(info->id, targets);
+    for (size_t i = 0, n = value_count(names->fields); i < n; i++)
+        channels = value_push_take(channels, alone_channel_value(value_at(names->fields, i)));
+    for (size_t i = 0, n = value_count(names->writes); i < n; i++)
+        properties = value_set_key_take(properties, value_ref(value_at(names->writes, i)), value_object());
+    tn_value node = value_set_take(object_of("id", value_ref(id)), "type", value_text(info->id));
+    if (config) node = value_set_take(node, "config", value_ref(config));
+    nodes = value_push_take(nodes, node);
+    edges = value_push_take(edges, alone_edge(value_text("START"), value_ref(id)));
+    if (value_count(targets) == 0) edges = value_push_take(edges, alone_edge(value_ref(id), value_text("END")));
+    for (size_t i = 0, n = value_count(targets); i < n; i++)
+        nodes = value_push_take(nodes, alone_target(value_at(targets, i)));
+    if (value_count(targets) && list_find(names->fields, GOTO) < 0) {
+        tn_value name = value_text(GOTO);
+        channels = value_push_take(channels, value_set_take(alone_channel_value(name), "default", value_text("END")));
+        value_unref(name);
+    }
+    if (value_count(targets)) properties = value_set_take(properties, GOTO, value_object());
+    tn_value document = value_set_take(object_of("version", value_text("1.0")), "channels", channels);
+    document = value_set_take(value_set_take(document, "nodes", nodes), "edges", edges);
+    if (value_count(properties)) {
+        tn_value output = value_set_take(object_of("type", value_text("object")), "properties", properties);
+        document = value_set_take(document, "output", output);
+    } else {
+        value_unref(properties);
+    }
+    value_unref(id);
+    return document;
+}
+
+static tenon_runnable *alone_build(tenon *handle, const struct component_info *info, tn_value document) {
+    char *text = json_text(document, JSON_INDENTED);
+    tn_value name = value_format("%s.json", info->id);
+    tenon_runnable *runnable = embed_graph(handle, value_chars(name, NULL), text, strlen(text), true);
+    value_unref(name);
+    mem_free(text);
+    return runnable;
+}
+
+tenon_runnable *embed_alone(tenon *handle, struct component *component, tn_value config, tn_value *output) {
+    const struct component_info *info = component->info;
+    struct alone_names names;
+    tenon_runnable *runnable = NULL;
+    *output = NULL;
+    if (embed_alone_is_function(component)) return embed_alone_function(handle, component, config);
+    if (alone_collect(&names, component, config, &handle->error) == TN_OK) {
+        tn_value targets = value_array(), filled = schema_with_defaults(info->config, config ? config : value_object());
+        schema_each_annotation(info->config, filled, "x-tenon", alone_on_annotation, &targets);
+        tn_value document = alone_document(info, config, &names, targets);
+        runnable = alone_build(handle, info, document);
+        if (runnable) *output = value_ref(names.writes);
+        if (runnable && value_count(targets)) *output = value_push_take(*output, value_text(GOTO));
+        value_unref(document);
+        value_unref(filled);
+        value_unref(targets);
+    }
+    value_unref(names.fields);
+    value_unref(names.writes);
+    return runnable;
+}

@@ -1,0 +1,402 @@
+/*
+ * embed_compose_test.c - components by themselves, every bundled node type among them, and pipes whose stages must fit.
+ *
+ * Each test checks that no value leaked.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "embed_helper.h"
+
+#include "adl/document/catalog.h"
+#include "host/assembly/host.h"
+#include "host/embed/embed_internal.h"
+
+static tenon_runnable *component(tenon *host, const char *kind, const char *id, const char *config) {
+    tn_value value = config ? json(config) : NULL;
+    tenon_runnable *made = tenon_component(host, kind, id, value);
+    value_unref(value);
+    if (!made) fail_msg("%s `%s`: %s", kind, id, tenon_error(host));
+    return made;
+}
+
+/* ---- Nodes by themselves ---- */
+
+#define CALLS                                                                                                          \
+    "[{\"type\": \"ai\", \"content\": \"\", \"tool_calls\": [{\"id\": \"1\", \"name\": \"program.add\", "              \
+    "\"arguments\": {\"a\": 1, "                                                                                       \
+    "\"b\": 2}}]}]"
+
+/* Every bundled node type, with a config, an input, and the output or a part of the error. */
+static const struct {
+    const char *type, *config, *input, *output, *error;
+} nodes[] = {
+    {"agent", "{\"model\": \"scripted\", \"prompt\": \"Say {word}\", \"output_key\": \"answer\"}", "{\"word\": \"so\"}",
+     "{\"answer\":\"Say so\"}", NULL},
+    {"delay", "{\"ms\": 0}", "{\"kept\": [1]}", "{\"kept\":[1]}", NULL},
+    {"emit", "{\"value\": \"state.a\"}", "{\"a\": 1, \"b\": 2}", "{\"a\":1,\"b\":2}", NULL},
+    {"fail", "{\"message\": \"It is {what}.\", \"code\": \"BAD\"}", "{\"what\": \"bad\"}", NULL, "It is bad."},
+    {"llm", "{\"model\": \"scripted\", \"prompt\": \"Hello {name}\", \"output_key\": \"text\"}", "{\"name\": \"Ada\"}",
+     "{\"text\":\"Hello Ada\"}", NULL},
+    {"map_reduce",
+     "{\"over_key\": \"list\", \"map_prompt\": \"<{item}{mark}>\", \"reduce_prompt\": \"{results}\", \"model\": "
+     "\"scripted\", \"output_key\": \"all\"}",
+     "{\"list\": [\"a\", \"b\"], \"mark\": \"!\"}", "{\"all\":\"1. <a!>\\n2. <b!>\"}", NULL},
+    {"map_reduce.batch",
+     "{\"from_key\": \"made\", \"taken_key\": \"taken\", \"prompt_key\": \"prompt\", \"batches_key\": \"batches\", "
+     "\"output_key\": \"answer\"}",
+     "{\"made\": [\"x\"], \"taken\": 0, \"prompt\": \"p\"}", "{\"taken\":1,\"batches\":[\"p\"],\"answer\":null}", NULL},
+    {"parse", "{\"input_key\": \"text\", \"output_key\": \"value\"}", "{\"text\": \"[1, 2]\"}", "{\"value\":[1,2]}",
+     NULL},
+    {"passthrough", NULL, "{\"kept\": true}", "{\"kept\":true}", NULL},
+    {"prompt", "{\"template\": \"About {topic}.\", \"output_key\": \"question\"}",
+     "{\"topic\": \"ants\", \"other\": 1}", "{\"question\":\"About ants.\"}", NULL},
+    {"router",
+     "{\"model\": \"scripted\", \"prompt\": \"{word}\", \"targets\": {\"left\": \"L\", \"right\": \"R\"}, "
+     "\"output_key\": "
+     "\"way\"}",
+     "{\"word\": \"{\\\"route\\\": \\\"right\\\"}\"}", "{\"way\":\"right\",\"goto\":\"right\"}", NULL},
+    {"set", "{\"values\": {\"sum\": \"state.a + state.b\"}}", "{\"a\": 1, \"b\": 2}", "{\"sum\":3}", NULL},
+    {"subgraph",
+     "{\"document\": \"tenon:hello\", \"input\": {\"who\": \"name\"}, \"output\": {\"greeting\": \"text\"}}",
+     "{\"who\": \"Ada\"}", "{\"text\":\"Hello, Ada!\"}", NULL},
+    {"tool", "{\"tool\": \"program.add\", \"arguments\": {\"a\": \"state.n\", \"b\": 2}, \"output_key\": \"sum\"}",
+     "{\"n\": 40}", "{\"sum\":42}", NULL},
+    {"tools", "{\"tools\": [\"program.*\"]}", "{\"messages\": " CALLS "}",
+     "{\"messages\":[{\"type\":\"tool\",\"content\":\"3\",\"tool_call_id\":\"1\",\"name\":\"program.add\"}]}", NULL},
+    {"transform", "{\"mapping\": {\"new\": \"old\"}}", "{\"old\": 7}", "{\"new\":7}", NULL},
+    {"trim", "{\"messages_key\": \"talk\", \"last\": 1, \"output_key\": \"short\"}",
+     "{\"talk\": [{\"type\": \"user\", \"content\": \"a\"}, {\"type\": \"user\", \"content\": \"b\"}]}",
+     "{\"short\":[{\"type\":\"user\",\"content\":\"b\"}]}", NULL},
+};
+
+static tn_value add(void *user, tenon_task *task, tn_value input, tn_value *error) {
+    int64_t a = 0, b = 0;
+    (void)user, (void)task, (void)error;
+    (void)value_as_int(value_get(input, "a"), &a);
+    (void)value_as_int(value_get(input, "b"), &b);
+    return value_int(a + b);
+}
+
+static tenon *open_host_with_tool(void) {
+    tenon *host = open_host();
+    tn_value description = json("{\"effects\": []}");
+    assert_int_equal(tenon_register(host, "tool", "program.add", description, add, NULL, NULL), TN_OK);
+    value_unref(description);
+    return host;
+}
+
+static void a_node_of_each_type_runs_by_itself(void **state) {
+    (void)state;
+    tenon *host = open_host_with_tool();
+    for (size_t i = 0; i < sizeof(nodes) / sizeof(*nodes); i++) {
+        tenon_runnable *node = component(host, "node", nodes[i].type, nodes[i].config);
+        char *found = tenon_invoke_json(node, nodes[i].input);
+        if (nodes[i].output) {
+            if (!found) fail_msg("%s: %s", nodes[i].type, tenon_error(host));
+            assert_string_equal(found, nodes[i].output);
+        } else if (found || !strstr(tenon_error(host), nodes[i].error)) {
+            fail_msg("%s: %s", nodes[i].type, found ? found : tenon_error(host));
+        }
+        tenon_free(found);
+        tenon_release(node);
+    }
+    tenon_close(host);
+}
+
+static bool on_component(void *user, const struct component_info *info) {
+    (void)user;
+    if (strncmp(info->plugin_id, "tenon.", 6) != 0) return true;
+    for (size_t i = 0; i < sizeof(nodes) / sizeof(*nodes); i++)
+        if (strcmp(nodes[i].type, info->id) == 0) return true;
+    fail_msg("the node type `%s` is not in the table", info->id);
+    return false;
+}
+
+static void every_bundled_node_type_is_tested(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    const struct catalog *catalog = host_catalog(host->host);
+    catalog->each(catalog->self, "node", on_component, NULL);
+    tenon_close(host);
+}
+
+/* Counts the events of each kind. */
+static int32_t on_event(void *user, tn_value event) {
+    int *tokens = user;
+    *tokens += value_get(value_get(event, "delta"), "content") != NULL;
+    return 1;
+}
+
+static void a_node_by_itself_is_a_graph(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    int tokens = 0;
+    tenon_runnable *node = component(host, "node", "llm", "{\"model\": \"scripted\"}");
+    tn_value input = json("{\"messages\": \"Hello\", \"unused\": 1}");
+    tn_value output = tenon_stream(node, input, NULL, "messages", on_event, &tokens);
+    if (!output) fail_msg("%s", tenon_error(host));
+    tn_value message = value_at(value_get(output, "messages"), value_count(value_get(output, "messages")) - 1);
+    assert_true(value_text_is(value_get(message, "content"), "Hello"));
+    assert_int_equal(tokens, 1);
+    value_unref(output);
+    value_unref(input);
+    tenon_release(node);
+    node = component(host, "node", "prompt", "{\"template\": \"{a}\", \"output_key\": \"b\"}");
+    assert_null(tenon_invoke_json(node, "{}"));
+    expect_error(host, "MISSING_VARIABLE", "a");
+    assert_null(tenon_invoke_json(node, "[1]"));
+    expect_error(host, "INVALID_INPUT", "expected an object");
+    tenon_release(node);
+    node = component(host, "node", "delay", "{\"ms\": 0}");
+    expect_json(host, node, "[1]", "[1]");
+    expect_json(host, node, "null", "{}");
+    tenon_release(node);
+    tenon_close(host);
+}
+
+/* Returns the state under a name of the configuration, and emits it. */
+static tn_value wrap(void *user, tenon_task *task, tn_value state, tn_value *error) {
+    tn_value name = value_get(tenon_task_config(task), "name");
+    (void)user;
+    if (value_get(state, "fail")) {
+        *error = json("{\"code\": \"TOLD\", \"message\": \"told to fail\"}");
+        return NULL;
+    }
+    (void)tenon_task_emit(task, state);
+    return value_set_key_take(value_object_reserve(1), value_ref(name), value_ref(state));
+}
+
+static void a_node_of_the_program_runs_by_itself(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    static const char *const styles[] = {"async", "blocking"};
+    for (int i = 0; i < 2; i++) {
+        char id[40];
+        tn_value description =
+            json("{\"config\": {\"type\": \"object\", \"properties\": {\"name\": {\"type\": \"string\", "
+                 "\"default\": \"all\"}}}}");
+        description = value_set_take(description, "style", value_text(styles[i]));
+        (void)snprintf(id, sizeof(id), "program.%s", styles[i]);
+        assert_int_equal(tenon_register(host, "node", id, description, wrap, NULL, NULL), TN_OK);
+        value_unref(description);
+        tenon_runnable *node = component(host, "node", id, NULL);
+        expect_json(host, node, "{\"a\": 1}", "{\"all\":{\"a\":1}}");
+        expect_json(host, node, "null", "{\"all\":{}}");
+        assert_null(tenon_invoke_json(node, "{\"fail\": true}"));
+        expect_error(host, "TOLD", "told to fail");
+        tenon_release(node);
+    }
+    tn_value wrong = json("{\"name\": 1}");
+    assert_null(tenon_component(host, "node", "program.async", wrong));
+    expect_error(host, "INVALID_CONFIG", "name");
+    value_unref(wrong);
+    tenon_close(host);
+}
+
+static void mistakes_of_components_are_reported(void **state) {
+    (void)state;
+    static const struct {
+        const char *kind, *id, *config, *code, *part;
+    } cases[] = {{"nod", "set", NULL, "INVALID_INPUT", "did you mean `node`"},
+                 {NULL, "set", NULL, "INVALID_INPUT", "kind is NULL"},
+                 {"node", NULL, NULL, "INVALID_INPUT", "id is NULL"},
+                 {"node", "\xff", NULL, "INVALID_INPUT", "not UTF-8"},
+                 {"node", "ste", NULL, "NOT_FOUND", "did you mean `set`"},
+                 {"node", "set", "[]", "INVALID_INPUT", "is array, expected an object"},
+                 {"node", "set", "{\"value\": {}}", "INVALID_CONFIG", "value"},
+                 {"node", "set", "{\"values\": {\"a\": \"1 +\"}}", "EXPRESSION_ERROR", "1 +"},
+                 {"node", "llm", "{\"model\": \"absent:x\"}", "INVALID_GRAPH", "absent"},
+                 {"node", "subgraph", "{\"document\": \"absent.yaml\"}", "INVALID_GRAPH", "absent.yaml"},
+                 {"model", "absent:x", NULL, "NOT_FOUND", "absent"},
+                 {"model", "scripted", "{\"nothing\": 1}", "INVALID_CONFIG", "nothing"},
+                 {"tool", "no.tool", NULL, "TOOL_NOT_FOUND", "no.tool"},
+                 {"reducer", "no.reducer", NULL, "NOT_FOUND", "no.reducer"}};
+    tenon *host = open_host();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        tn_value config = cases[i].config ? json(cases[i].config) : NULL;
+        assert_null(tenon_component(host, cases[i].kind, cases[i].id, config));
+        expect_error(host, cases[i].code, cases[i].part);
+        value_unref(config);
+    }
+    tenon_close(host);
+}
+
+static void a_model_runs_by_itself(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    tenon_runnable *model = component(host, "model", "scripted:echo", "{\"replies\": [\"You: {input}\"]}");
+    tn_value input = json("{\"messages\": [{\"type\": \"user\", \"content\": \"hi\"}]}");
+    tn_value output = tenon_invoke(model, input, NULL);
+    if (!output) fail_msg("%s", tenon_error(host));
+    assert_true(value_text_is(value_get(value_get(output, "message"), "content"), "You: hi"));
+    assert_true(value_text_is(value_get(value_get(output, "message"), "model"), "echo"));
+    value_unref(output);
+    value_unref(input);
+    tenon_release(model);
+    tenon_close(host);
+}
+
+/* ---- Pipes ---- */
+
+/* The pipe of the stages, which are released; NULL with the error. */
+static tenon_runnable *pipe_of(tenon *host, tenon_runnable **stages, uint32_t count) {
+    tenon_runnable *pipe = tenon_pipe(host, stages, count);
+    for (uint32_t i = 0; i < count; i++) tenon_release(stages[i]);
+    return pipe;
+}
+
+static void a_prompt_a_model_and_a_parser_are_a_pipe(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    tenon_runnable *stages[] = {
+        component(host, "node", "prompt",
+                  "{\"messages\": [{\"type\": \"user\", \"content\": \"Tell {who} about {topic}.\"}], \"output_key\": "
+                  "\"messages\"}"),
+        component(host, "model", "scripted", "{\"replies\": [\"Well: {input}\"]}"),
+        component(host, "node", "parse", "{\"input_key\": \"message\", \"as\": \"text\", \"output_key\": \"answer\"}")};
+    tenon_runnable *pipe = pipe_of(host, stages, 3);
+    if (!pipe) fail_msg("%s", tenon_error(host));
+    expect_json(host, pipe, "{\"who\": \"me\", \"topic\": \"ants\"}", "{\"answer\":\"Well: Tell me about ants.\"}");
+    expect(tenon_output_schema(pipe),
+           "{\"type\":\"object\",\"properties\":{\"answer\":{}},\"additionalProperties\":false}");
+    tenon_release(pipe);
+    tenon_close(host);
+}
+
+static tn_value identity(void *user, tn_value input, tn_value *error) {
+    (void)user, (void)error;
+    return value_ref(input);
+}
+
+static tenon_runnable *typed(tenon *host, const char *input, const char *output) {
+    tenon_runnable *function = tenon_lambda(host, identity, NULL);
+    tn_value from = input ? json(input) : NULL, to = output ? json(output) : NULL;
+    assert_int_equal(tenon_with_types(function, from, to), TN_OK);
+    value_unref(from);
+    value_unref(to);
+    return function;
+}
+
+static void a_pipe_whose_stages_cannot_fit_is_refused(void **state) {
+    (void)state;
+    tenon *host = open_host_with_tool();
+    static const char graph[] = "version: \"1.0\"\nchannels: [{name: a, type: last_value}]\n"
+                                "nodes: [{id: n, type: passthrough}]\nedges: [{from: START, to: n}]\n";
+    for (int i = 0; i < 9; i++) {
+        tenon_runnable *stages[3] = {NULL}, *inner;
+        const char *part = NULL;
+        uint32_t count = 2;
+        switch (i) {
+        case 0: /* the prompt is not in `messages` */
+            stages[0] = component(host, "node", "prompt", "{\"template\": \"Hello\", \"output_key\": \"text\"}");
+            stages[1] = component(host, "model", "scripted", NULL);
+            part =
+                "stage 2 of the pipe, the model `scripted`, does not accept what stage 1, the node `prompt`, returns: "
+                "`messages` is required and never there";
+            break;
+        case 1:
+            stages[0] = typed(host, NULL, "{\"type\": \"integer\"}");
+            stages[1] = component(host, "node", "set", "{\"values\": {\"a\": \"state.b\"}}");
+            part = "found an integer, expected null or an object";
+            break;
+        case 2: /* a node that writes nothing passes its input on */
+            stages[0] = typed(host, NULL, "{\"type\": \"string\"}");
+            stages[1] = component(host, "node", "delay", "{\"ms\": 0}");
+            stages[2] = component(host, "tool", "program.add", NULL);
+            count = 3;
+            part = "stage 3 of the pipe, the tool `program.add`, does not accept what stage 1, a function, returns: "
+                   "found a "
+                   "string, expected an object";
+            break;
+        case 3:
+            stages[0] = component(host, "node", "set", "{\"values\": {\"b\": \"1\"}}");
+            stages[1] = graph_of(host, graph);
+            part = NULL; /* `b` may be absent as far as the schema says */
+            break;
+        case 4:
+            stages[0] = typed(host, NULL, "{\"type\": \"object\", \"required\": [\"b\"]}");
+            stages[1] = graph_of(host, graph);
+            part = "`b` is always there and not accepted";
+            break;
+        case 5: /* a pipe has the types of its ends */
+            inner = typed(host, "{\"type\": \"string\"}", NULL);
+            stages[0] = typed(host, NULL, "{\"type\": \"boolean\"}");
+            stages[1] = tenon_pipe(host, &inner, 1);
+            tenon_release(inner);
+            part = "a pipe, does not accept";
+            break;
+        case 6: /* a parallel returns a list of what its branches return */
+            inner = typed(host, NULL, "{\"type\": \"string\"}");
+            stages[0] = tenon_parallel(host, &inner, NULL, 1);
+            tenon_release(inner);
+            stages[1] = typed(host, "{\"type\": \"array\", \"items\": {\"type\": \"integer\"}}", NULL);
+            part = "item 0: found a string, expected an integer";
+            break;
+        case 7: /* a function without types accepts and returns anything */
+            stages[0] = tenon_lambda(host, identity, NULL);
+            stages[1] = component(host, "tool", "program.add", NULL);
+            break;
+        default:
+            stages[0] = tenon_identity(host);
+            stages[1] = component(host, "tool", "program.add", NULL);
+            break;
+        }
+        tenon_runnable *pipe = pipe_of(host, stages, count);
+        if (part && pipe) fail_msg("case %d was accepted", i);
+        if (part) expect_error(host, "TYPE", part);
+        if (!part && !pipe) fail_msg("case %d: %s", i, tenon_error(host));
+        tenon_release(pipe);
+    }
+    tenon_close(host);
+}
+
+static void types_are_published_and_checked(void **state) {
+    (void)state;
+    tenon *host = open_host_with_tool();
+    tenon_runnable *tool = component(host, "tool", "program.add", NULL), *function = tenon_lambda(host, identity, NULL);
+    expect(tenon_input_schema(tool), "{\"type\":\"object\"}");
+    assert_null(tenon_output_schema(tool));
+    assert_null(tenon_input_schema(function));
+    tn_value wrong = json("{\"type\": 7}");
+    assert_int_not_equal(tenon_with_types(function, NULL, wrong), TN_OK);
+    expect_error(host, "SCHEMA", "the schema of the output");
+    assert_int_not_equal(tenon_with_types(function, wrong, NULL), TN_OK);
+    value_unref(wrong);
+    assert_null(tenon_input_schema(NULL));
+    assert_null(tenon_output_schema(NULL));
+    assert_int_not_equal(tenon_with_types(NULL, NULL, NULL), TN_OK);
+    tenon_runnable *branches[] = {tool, function};
+    static const char *const names[] = {"sum", "same"};
+    tenon_runnable *parallel = tenon_parallel(host, branches, names, 2);
+    expect(tenon_output_schema(parallel),
+           "{\"type\":\"object\",\"properties\":{\"sum\":true,\"same\":true},\"required\":["
+           "\"sum\",\"same\"],\"additionalProperties\":false}");
+    expect(tenon_input_schema(parallel), "{\"allOf\":[{\"type\":\"object\",\"$id\":\"tenon:runnable/0\"}]}");
+    tenon_release(parallel);
+    tenon_release(tool);
+    tenon_release(function);
+    (void)tenon_identity(NULL); /* replaces the error of this thread, which may have a value */
+    tenon_close(host);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, count_values_before, expect_no_value_leaked)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {TEST(a_node_of_each_type_runs_by_itself),
+                                       TEST(every_bundled_node_type_is_tested),
+                                       TEST(a_node_by_itself_is_a_graph),
+                                       TEST(a_node_of_the_program_runs_by_itself),
+                                       TEST(mistakes_of_components_are_reported),
+                                       TEST(a_model_runs_by_itself),
+                                       TEST(a_prompt_a_model_and_a_parser_are_a_pipe),
+                                       TEST(a_pipe_whose_stages_cannot_fit_is_refused),
+                                       TEST(types_are_published_and_checked)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
