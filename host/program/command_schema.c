@@ -283,6 +283,16 @@ static void choices(struct walk *walk, tn_value schema) {
     }
 }
 
+/* Members of any name, which can be marked: "(any name: a channel that is read)". */
+static void other_members(struct walk *walk, tn_value schema, tn_value others) {
+    tn_value names = value_get(schema, "propertyNames");
+    const struct schema_annotation *row =
+        is_object(names) ? schema_annotation_find(chars_of(value_get(names, "x-tenon"))) : NULL;
+    char name[80] = "(any name)";
+    if (row) (void)snprintf(name, sizeof name, "(any name: %s)", row->phrase);
+    member(walk, name, others, false);
+}
+
 static void schema_print_members(struct walk *walk, tn_value schema) {
     if (!is_object(schema) || !is_telling(walk, schema)) return;
     if (walk->steps++ >= STEPS_MAX) return;
@@ -301,7 +311,7 @@ static void schema_print_members(struct walk *walk, tn_value schema) {
     }
     for (size_t i = 0; is_object(patterns) && i < value_count(patterns); i++)
         member(walk, value_chars(value_key_at(patterns, i), NULL), value_value_at(patterns, i), false);
-    if (is_object(others)) member(walk, "(any name)", others, false);
+    if (is_object(others)) other_members(walk, schema, others);
     if (is_object(items) && is_telling(walk, items)) member(walk, "(each)", items, false);
     choices(walk, schema);
     walk->indent--;

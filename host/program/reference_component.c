@@ -19,8 +19,11 @@
 
 static const struct {
     const char *kind, *words;
-} kinds[] = {{"node", "node type"}, {"tool", "tool"},   {"model", "provider of models"}, {"reducer", "reducer"},
-             {"runner", "runner"},  {"store", "store"}, {"strategy", "strategy"}};
+} kinds[] = {{"node", "node type"},
+             {"tool", "tool"},
+             {"model", "provider of models"},
+             {"reducer", "reducer"},
+             {"runner", "runner"}};
 
 const char *reference_kind_words(const char *kind) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -96,17 +99,32 @@ static void print_schema(const char *mark, const char *heading, tn_value schema)
     buffer_finish(&form);
 }
 
-static void print_effects(const char *mark, tn_value declared) {
+/* True if a part of the schema marks what the component will call. */
+static bool names_callees(tn_value schema) {
+    static const char *const marks[] = {"model", "tool", "document"};
+    bool object = value_is(schema, TN_OBJECT), found = false;
+    if (!object && !value_is(schema, TN_ARRAY)) return false;
+    for (size_t i = 0; object && i < sizeof marks / sizeof *marks; i++)
+        found |= strcmp(command_text(schema, "x-tenon", ""), marks[i]) == 0;
+    for (size_t i = 0; !found && i < value_count(schema); i++)
+        found = names_callees(object ? value_value_at(schema, i) : value_at(schema, i));
+    return found;
+}
+
+static void print_effects(const char *mark, tn_value declared, tn_value config) {
+    bool callees = config && names_callees(config);
     print_heading(mark, "Effects");
     if (!declared) {
         fputs("Not declared: the most restricted policy applies.\n", stdout);
     } else if (!value_count(declared)) {
-        fputs("None: the result depends only on the input and the configuration.\n", stdout);
+        fputs(callees ? "None itself.\n" : "None: the result depends only on the input and the configuration.\n",
+              stdout);
     }
     for (size_t i = 0; declared && i < value_count(declared); i++) {
         const char *meaning = effect_meaning(text_at(declared, i));
         command_printf(stdout, "- `%s`%s%s\n", text_at(declared, i), *meaning ? ": " : "", meaning);
     }
+    if (callees) fputs("\nWhat its configuration names is called, too, and has its own effects.\n", stdout);
 }
 
 static void print_errors(const char *mark, tn_value errors) {
@@ -244,7 +262,7 @@ void reference_print_component(const char *mark, const struct component_info *in
     if (info->documentation && *info->documentation) command_printf(stdout, "\n%s\n", info->documentation);
     print_schema(mark, "Configuration", value_get(info->manifest, "config"));
     print_payloads(mark, info);
-    print_effects(mark, info->effects);
+    print_effects(mark, info->effects, value_get(info->manifest, "config"));
     print_errors(mark, value_get(info->manifest, "errors"));
     print_examples(mark, info->kind, info->id, value_get(info->manifest, "examples"));
 }
