@@ -78,12 +78,17 @@ cmp other/triage/report.json "$SOURCE/samples/triage/expected.json" || fails "th
 run tenon plugin check "$work/triage/triage.so"
 expect_code 0
 
-# The host as a library.
+# The host as a library: each program of samples/embed, built with the command of its README.
 if [ -z "$SANITIZE" ]; then
-    # shellcheck disable=SC2046
-    quietly cc -std=c17 -Wall -Wextra -Werror "$SOURCE/samples/embed/embed.c" $(pkg-config --cflags --libs tenon) \
-        -Wl,-rpath,"$work/plain/$libdir" -o embed
+    for sample in embed threads loop; do
+        # shellcheck disable=SC2046
+        quietly cc -Wall -Wextra -Werror "$SOURCE/samples/embed/$sample.c" $(pkg-config --cflags --libs tenon) \
+            -Wl,-rpath,"$work/plain/$libdir" -o "$sample"
+    done
     run ./embed "$SOURCE/samples/hello/hello.yaml"
-    expect_code 0
-    expect_out "$(cat "$SOURCE/samples/embed/expected.txt")"
+    expect_code 0 && expect_out "$(cat "$SOURCE/samples/embed/expected.txt")"
+    run ./threads refunds.db
+    expect_code 0 && expect_out "$(cat "$SOURCE/samples/embed/threads.expected")"
+    run ./loop
+    expect_code 0 && expect_out "$(cat "$SOURCE/samples/embed/loop.expected")"
 fi
