@@ -161,21 +161,24 @@ static int install_pack(const struct arguments *arguments, struct pack *pack, co
     return COMMAND_OK;
 }
 
-int command_pack_verify(const struct arguments *arguments) {
-    struct error error = ERROR_INIT;
-    struct pack *pack;
-    if (pack_open(operand_at(arguments, 0), &pack, &error) != TN_OK) return pack_command_fail(&error);
-    int code = verify_pack(arguments, pack);
-    pack_close(pack);
-    return code;
-}
-
 /* Opens the file, or downloads the pack that the reference names. Returns the exit code. */
 static int open_or_download(const struct arguments *arguments, const char *given, struct pack **pack, char **pinned) {
     struct error error = ERROR_INIT;
     *pinned = NULL;
     if (oci_is_reference(given)) return pack_download(arguments, given, pack, pinned);
     return pack_open(given, pack, &error) == TN_OK ? COMMAND_OK : pack_command_fail(&error);
+}
+
+int command_pack_verify(const struct arguments *arguments) {
+    struct pack *pack;
+    char *pinned;
+    int code = open_or_download(arguments, operand_at(arguments, 0), &pack, &pinned);
+    if (code == COMMAND_OK) {
+        code = verify_pack(arguments, pack);
+        pack_close(pack);
+    }
+    mem_free(pinned);
+    return code;
 }
 
 static int install_one(const struct arguments *arguments, const char *given) {

@@ -362,12 +362,6 @@ static const struct command_option pack_sign_options[] = {
     OPTIONS_END,
 };
 
-static const struct command_option pack_verify_options[] = {
-    {"key", "KEY", .letter = 'k',
-     .help = "require a signature of this public key or key file (default: the keys in tenon.yaml)"},
-    OPTIONS_END,
-};
-
 #define PLAIN_HTTP_OPTION                                                                                              \
     { "plain-http", .help = "use the registry without encryption (default: only on this machine)" }
 
@@ -380,6 +374,13 @@ static const struct command_option pack_push_options[] = {
 static const struct command_option pack_pull_options[] = {
     {"output", "FILE", .letter = 'o', .help = "the file to write (default: NAME-VERSION.tenonpack)"},
     {"force", .letter = 'f', .help = "replace an existing file"},
+    PLAIN_HTTP_OPTION,
+    OPTIONS_END,
+};
+
+static const struct command_option pack_verify_options[] = {
+    {"key", "KEY", .letter = 'k',
+     .help = "require a signature of this public key or key file (default: the keys in tenon.yaml)"},
     PLAIN_HTTP_OPTION,
     OPTIONS_END,
 };
@@ -677,7 +678,7 @@ const struct command commands[] = {
     {"pack sign", "FILE", "sign a pack", "Writes a signature into FILE. An existing signature is replaced.",
      "$ tenon pack sign acme-text-1.0.0.tenonpack --key acme.key\n", .options = pack_sign_options, .operands_min = 1,
      .operands_max = 1, .run = command_pack_sign},
-    {"pack verify", "FILE", "check that a pack is complete and signed by a trusted key",
+    {"pack verify", "FILE|oci://HOST[:PORT]/NAME[:TAG|@DIGEST]", "check that a pack is complete and signed by a trusted key",
      "Fails if a byte differs, if the pack is unsigned, or if another key signed it.",
      "$ tenon pack verify acme-text-1.0.0.tenonpack --key acme.pub\n", .options = pack_verify_options,
      .operands_min = 1, .operands_max = 1, .run = command_pack_verify},

@@ -103,6 +103,9 @@ int32_t oci_exchange(struct oci_client *client, const struct oci_request *reques
     }
     if (wait.failure) {
         error_from_value(error, wait.failure);
+        if (value_text_is(value_get(wait.failure, "code"), "LIMIT"))
+            error_set(error, TN_LIMIT, "LIMIT", "%s: the response is larger than the limit of %lld bytes",
+                      oci_client_where(client), (long long)request->max_bytes);
         value_unref(wait.failure);
         return TN_ERROR;
     }

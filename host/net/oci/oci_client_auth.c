@@ -181,7 +181,7 @@ static int32_t answer_bearer(struct oci_client *client, const struct oci_challen
     status = basic_header(client, &url, &basic, error);
     if (status == TN_OK) {
         tn_value object = token_request(client, challenge, &url, basic);
-        status = oci_exchange(client, &(struct oci_request){.method = "GET"}, object, &end, error);
+        status = oci_exchange(client, &(struct oci_request){.max_bytes = OCI_TOKEN_RESPONSE_MAX}, object, &end, error);
         value_unref(object);
     }
     if (status == TN_OK) status = token_take(client, &url, basic == NULL, end, error);

@@ -14,7 +14,7 @@ refused not-json INVALID_RESPONSE "the manifest cannot be read"
 refused not-utf8 INVALID_RESPONSE "the manifest cannot be read"
 refused deep INVALID_RESPONSE "the manifest cannot be read"
 refused a-list INVALID_RESPONSE "it is not an object"
-refused giant-manifest LIMIT "4194304 bytes"
+refused giant-manifest LIMIT "the response is larger than the limit of 4194304 bytes"
 refused portal INVALID_RESPONSE "the manifest cannot be read"
 refused index INVALID_RESPONSE "it is an index, which lists other manifests"
 refused inner-type INVALID_RESPONSE "it is an index"
@@ -56,7 +56,7 @@ refused token-plain PERMISSION_DENIED "other.invalid is not used, because it is 
 refused token-nowhere PROTOCOL "token service is invalid"
 refused token-empty AUTH "does not say how to authenticate"
 refused token-huge INVALID_RESPONSE "without a token of at most 32 KiB"
-refused token-endless LIMIT "262144 bytes"
+refused token-endless LIMIT "the response is larger than the limit of 262144 bytes"
 refused token-missing INVALID_RESPONSE "without a token"
 refused token-line INVALID_RESPONSE "without a token"
 refused token-refused AUTH "requires a user and a password"
@@ -69,7 +69,8 @@ export REGISTRY=open-sesame-42
 cat >tenon.yaml <<YAML
 packs: {trust: ["$(cat acme.pub)"], registries: {"$at": {user: jane, password: {secret: REGISTRY}}}}
 YAML
-refused echo AUTH "refuses the user and the password"
+refused echo AUTH "not you: {secret:REGISTRY}"
+expect_not_in err open-sesame && expect_not_in err amFuZTpv
 refused token-refused AUTH "refuses the user and the password"
 expect_not_in err open-sesame
 refused moved-refused AUTH "127.0.0.1, to which the registry redirects, answered with the status 401"

@@ -64,6 +64,11 @@ expect_code 0
 run tenon pack pull "$text:9.9.9"
 expect_code 1 && expect_in err "[NOT_FOUND]" && once
 
+run tenon pack verify "$moved"
+expect_code 0 && expect_in out "$moved: acme-text 1.0.0, 3 files, signed by $(cat acme.pub), which is trusted"
+run tenon pack verify "$pinned"
+expect_code 4 && expect_in err "it is not signed"
+
 # An installation has the rights that the signature gives it, and remembers where it came from.
 run tenon pack install "$pinned"
 expect_code 0 && expect_out "$pinned" && expect_in err "warning: acme-text 1.0.0 is not signed: its plugins run in separate processes"
