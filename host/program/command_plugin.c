@@ -11,6 +11,7 @@
 #include "host/assembly/host.h"
 #include "host/data/kernel/kernel.h"
 #include "host/plugin/conformance/conformance.h"
+#include "host/plugin/conformance/conformance_store.h"
 #include "host/plugin/conformance/exercise.h"
 #include "host/plugin/isolate/process.h"
 #include "host/plugin/isolate/serve.h"
@@ -337,6 +338,7 @@ int command_plugin_check(const struct arguments *arguments) {
                                              .allow_drafts = drafts,
                                              .timeout_ms = (int)timeout * 1000};
         exercise(path, &exercised, &check);
+        conformance_store(path, &exercised, &check);
     }
     if (argument_given(arguments, "json")) {
         tn_value all = value_set_take(value_object_reserve(2), "file", value_text(path));

@@ -626,7 +626,11 @@ const struct command commands[] = {
      .run = command_plugin_new},
     {"plugin check", "FILE", "check a plugin: its entry, symbols, manifest and behaviour",
      "Loads the plugin in a child process and exercises it as a host would: with configurations generated from its\n"
-     "schemas, cancelled runs and failing allocations. Fails if a defect is found.",
+     "schemas, cancelled runs and failing allocations. A plugin that provides a store also runs the conformance suite "
+     "of\n"
+     "share/tenon/store/conformance, is killed while it writes, and is used by two processes at once. Fails if a "
+     "defect\n"
+     "is found.",
      "$ tenon plugin check ./acme.so\n", .options = plugin_check_options, .operands_min = 1, .operands_max = 1,
      .run = command_plugin_check},
     {"plugin install", "FILE|FOLDER", "install a plugin in your folder for plugins",
@@ -754,6 +758,7 @@ const struct environment_variable environment_variables[] = {
      "`tenon/chat_history`: the lines typed in `tenon chat` (default: `~/.local/state`)."},
     {"HOME", "The folder that `~/` in tenon.yaml stands for."},
     {"PATH", "Where to look up programs that tenon.yaml names without a folder, for example an MCP server."},
+    {"TMPDIR", "Where `tenon plugin check` creates the stores that it tests (default: `/tmp`)."},
     {"TZDIR", "The folder of the time zones for expressions (default: `/usr/share/zoneinfo`)."},
     {"NO_COLOR", "If set to any value: no colours, unless `--color always` is given."},
     {"TERM", "If `dumb` or not set: no colours."},

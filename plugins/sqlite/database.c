@@ -30,37 +30,41 @@ tn_value database_failure_for_code(const char *path, int64_t busy_ms, sqlite3 *d
     switch (primary) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return failure_retryable_take(failure("STORE_BUSY",
-                                              "%s: another process has been writing to it for %lld ms; nothing was "
-                                              "changed: try again (the option busy_ms sets how long to wait)",
-                                              path, (long long)busy_ms));
+        return tn_store_failure_retryable_take(
+            tn_store_failure("STORE_BUSY",
+                             "%s: another process has been writing to it for %lld ms; nothing was "
+                             "changed: try again (the option busy_ms sets how long to wait)",
+                             path, (long long)busy_ms));
     case SQLITE_FULL:
-        return failure("STORE_FULL",
-                       "%s: not enough space (%s); nothing was written, earlier data is intact: free space on the "
-                       "disk, or increase the option max_bytes",
-                       path, error != 0 ? strerror(error) : message);
+        return tn_store_failure(
+            "STORE_FULL",
+            "%s: not enough space (%s); nothing was written, earlier data is intact: free space on the "
+            "disk, or increase the option max_bytes",
+            path, error != 0 ? strerror(error) : message);
     case SQLITE_READONLY:
     case SQLITE_PERM:
-        return failure("STORE_READ_ONLY",
-                       "%s: cannot be written to (%s); nothing was changed: check the permissions of the file and "
-                       "its folder",
-                       path, message);
+        return tn_store_failure(
+            "STORE_READ_ONLY",
+            "%s: cannot be written to (%s); nothing was changed: check the permissions of the file and "
+            "its folder",
+            path, message);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return failure(
+        return tn_store_failure(
             "STORE_CORRUPT",
             "%s: %s (%s); nothing was changed: replace it by a backup, or recover data with "
             "`sqlite3 FILE .recover`",
             path, primary == SQLITE_NOTADB ? "is not a SQLite file, or its start is destroyed" : "is damaged", message);
     case SQLITE_CANTOPEN:
-        return failure("STORE_ERROR", "%s: cannot be opened: %s; check that its folder exists and is writable", path,
-                       error != 0 ? strerror(error) : message);
-    case SQLITE_NOMEM: return failure_memory();
-    case SQLITE_TOOBIG: return failure("LIMIT", "%s: more data than SQLite allows in one row (%s)", path, message);
+        return tn_store_failure("STORE_ERROR", "%s: cannot be opened: %s; check that its folder exists and is writable",
+                                path, error != 0 ? strerror(error) : message);
+    case SQLITE_NOMEM: return tn_store_failure_memory();
+    case SQLITE_TOOBIG:
+        return tn_store_failure("LIMIT", "%s: more data than SQLite allows in one row (%s)", path, message);
     case SQLITE_IOERR:
-        return failure("STORE_ERROR", "%s: the disk failed: %s (%s)", path, error != 0 ? strerror(error) : message,
-                       message);
-    default: return failure("STORE_ERROR", "%s: SQLite failed: %s (%d)", path, message, code);
+        return tn_store_failure("STORE_ERROR", "%s: the disk failed: %s (%s)", path,
+                                error != 0 ? strerror(error) : message, message);
+    default: return tn_store_failure("STORE_ERROR", "%s: SQLite failed: %s (%d)", path, message, code);
     }
 }
 
@@ -70,12 +74,12 @@ tn_value database_failure(tn_store *store) {
 }
 
 tn_value database_damaged(tn_store *store, const char *what) {
-    return failure("STORE_CORRUPT",
-                   "%s: is damaged: %s; replace it by a backup, or recover data with `sqlite3 FILE .recover`",
-                   store->path, what);
+    return tn_store_failure("STORE_CORRUPT",
+                            "%s: is damaged: %s; replace it by a backup, or recover data with `sqlite3 FILE .recover`",
+                            store->path, what);
 }
 
-tn_value database_check_row(tn_store *store, struct text key, int64_t version) {
+tn_value database_check_row(tn_store *store, struct tn_store_text key, int64_t version) {
     if (!tn_utf8_is_valid(key.data, key.length)) return database_damaged(store, "a record's key is not UTF-8");
     if (version < 1 || version == INT64_MAX) return database_damaged(store, "a record's version is not valid");
     return NULL;
@@ -91,7 +95,7 @@ static uint64_t statement_hash(const char *text) {
 
 static void statement_free(struct prepared *prepared) {
     (void)sqlite3_finalize(prepared->statement);
-    store_free(prepared->sql);
+    tn_store_free(prepared->sql);
     *prepared = (struct prepared){0};
 }
 
@@ -102,13 +106,13 @@ void database_free_statements(tn_store *store) {
 static tn_value statement_prepare(tn_store *store, const char *sql, uint64_t hash, struct prepared *out) {
     size_t length = strlen(sql);
     statement_free(out);
-    char *copy = store_alloc(length + 1);
-    if (copy == NULL) return failure_memory();
+    char *copy = tn_store_alloc(length + 1);
+    if (copy == NULL) return tn_store_failure_memory();
     memcpy(copy, sql, length + 1);
     sqlite3_stmt *statement = NULL;
     if (sqlite3_prepare_v3(store->database, sql, (int)length + 1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) !=
         SQLITE_OK) {
-        store_free(copy);
+        tn_store_free(copy);
         return database_failure(store);
     }
     *out = (struct prepared){copy, hash, 0, statement};
@@ -163,14 +167,14 @@ tn_value database_read_number(tn_store *store, const char *sql, int64_t *out) {
 
 /* ---- Texts and values ---- */
 
-void database_bind_text(sqlite3_stmt *statement, int at, struct text text) {
+void database_bind_text(sqlite3_stmt *statement, int at, struct tn_store_text text) {
     (void)sqlite3_bind_text64(statement, at, text.data != NULL ? text.data : "", text.length, SQLITE_STATIC,
                               SQLITE_UTF8);
 }
 
-struct text database_column_text(sqlite3_stmt *statement, int column) {
+struct tn_store_text database_column_text(sqlite3_stmt *statement, int column) {
     const char *data = (const char *)sqlite3_column_text(statement, column);
-    return (struct text){data != NULL ? data : "", (uint64_t)sqlite3_column_bytes(statement, column)};
+    return (struct tn_store_text){data != NULL ? data : "", (uint64_t)sqlite3_column_bytes(statement, column)};
 }
 
 tn_value database_read_value(tn_store *store, sqlite3_stmt *statement, int json, int bytes, tn_value *out,
@@ -179,9 +183,9 @@ tn_value database_read_value(tn_store *store, sqlite3_stmt *statement, int json,
         const void *data = sqlite3_column_blob(statement, bytes);
         *size = (uint64_t)sqlite3_column_bytes(statement, bytes);
         *out = tn_bytes(data != NULL ? data : "", *size);
-        return *out != NULL ? NULL : failure_memory();
+        return *out != NULL ? NULL : tn_store_failure_memory();
     }
-    struct text text = database_column_text(statement, json);
+    struct tn_store_text text = database_column_text(statement, json);
     *size = text.length;
     return tn.value->from_json(tn.host, text.data, text.length, out, NULL) == TN_OK
                ? NULL

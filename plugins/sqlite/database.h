@@ -13,18 +13,18 @@
 #ifndef TENON_PLUGINS_SQLITE_DATABASE_H
 #define TENON_PLUGINS_SQLITE_DATABASE_H
 
-#include "base.h"
-#include "filter.h"
 #include <sqlite3.h>
+#include <tenon/store/base.h>
+#include <tenon/store/filter.h>
 
 #define DATABASE_STATEMENTS 64 /* size of the cache of prepared statements */
 
 /* An index of a collection over one or more members. */
 struct index {
     const struct index *next;
-    struct text collection;
+    struct tn_store_text collection;
     uint64_t count;
-    const struct path *paths;
+    const struct tn_store_path *paths;
 };
 
 /* The record that was found last. The next write uses it, so that it needs no second lookup. */
@@ -80,12 +80,12 @@ tn_value database_failure_for_code(const char *path, int64_t busy_ms, sqlite3 *d
 /* Returns STORE_CORRUPT, with what is damaged. */
 tn_value database_damaged(tn_store *store, const char *what);
 /* Checks what the host relies on: the key of a record is UTF-8, and its version can be increased. */
-tn_value database_check_row(tn_store *store, struct text key, int64_t version);
+tn_value database_check_row(tn_store *store, struct tn_store_text key, int64_t version);
 
 /* Binds a text, borrowed until the statement is reset. It may contain NUL. */
-void database_bind_text(sqlite3_stmt *statement, int at, struct text text);
+void database_bind_text(sqlite3_stmt *statement, int at, struct tn_store_text text);
 /* Returns the text of a column, borrowed until the next step. */
-struct text database_column_text(sqlite3_stmt *statement, int column);
+struct tn_store_text database_column_text(sqlite3_stmt *statement, int column);
 /* Reads a record's value: the column `json`, or the column `bytes` if that is NULL. The caller owns *out. */
 tn_value database_read_value(tn_store *store, sqlite3_stmt *statement, int json, int bytes, tn_value *out,
                              uint64_t *size);

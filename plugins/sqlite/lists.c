@@ -6,23 +6,23 @@
  */
 #include "records.h"
 #include "sql.h"
-#include "words.h"
 #include <math.h>
+#include <tenon/store/words.h>
 
 /* Adds rows to the page until it is full, and resets the statement. Columns: key, version, json, bytes, score. */
 static tn_value page_add_rows(tn_store *store, sqlite3_stmt *statement, bool keys_only, bool scored,
-                              struct page *page) {
+                              struct tn_store_page *page) {
     tn_value why = NULL;
     bool more = true;
     while (more && why == NULL && database_step(store, statement, &why)) {
-        struct record record = {.key = database_column_text(statement, 0),
-                                .version = sqlite3_column_int64(statement, 1)};
+        struct tn_store_record record = {.key = database_column_text(statement, 0),
+                                         .version = sqlite3_column_int64(statement, 1)};
         if (scored) record.score = sqlite3_column_double(statement, 4);
         why = database_check_row(store, record.key, record.version);
         if (why == NULL && !isfinite(record.score))
             why = database_damaged(store, "the score of a record is not a number");
         if (why == NULL && !keys_only) why = database_read_value(store, statement, 2, 3, &record.value, &record.size);
-        if (why == NULL) more = page_add(page, &record);
+        if (why == NULL) more = tn_store_page_add(page, &record);
         tn_release(record.value);
     }
     (void)sqlite3_reset(statement);
@@ -32,10 +32,10 @@ static tn_value page_add_rows(tn_store *store, sqlite3_stmt *statement, bool key
 /* ---- Lists ---- */
 
 /* Reads the record `after`. The columns of the current row of *out are the order's members; the caller resets *out. */
-static tn_value lists_find_after(tn_store *store, struct tn_arena *arena, const struct selection *selection,
+static tn_value lists_find_after(tn_store *store, struct tn_arena *arena, const struct tn_store_selection *selection,
                                  int64_t now, sqlite3_stmt **out) {
-    struct selection collection_only = {.collection = selection->collection};
-    struct excerpt excerpt;
+    struct tn_store_selection collection_only = {.collection = selection->collection};
+    struct tn_store_excerpt excerpt;
     struct sql sql;
     tn_value why = NULL;
     sql_init(&sql, arena);
@@ -48,14 +48,14 @@ static tn_value lists_find_after(tn_store *store, struct tn_arena *arena, const 
     why = sql_prepare(&sql, store, out);
     if (why != NULL || database_step(store, *out, &why)) return why;
     if (why == NULL)
-        why = failure("NOT_FOUND", "the record `%s`, which `after` names, no longer exists; restart the list",
-                      text_excerpt(selection->after, &excerpt));
+        why = tn_store_failure("NOT_FOUND", "the record `%s`, which `after` names, no longer exists; restart the list",
+                               tn_store_text_excerpt(selection->after, &excerpt));
     (void)sqlite3_reset(*out);
     return why;
 }
 
-static tn_value lists_read(tn_store *store, struct tn_arena *arena, const struct selection *selection, int64_t now,
-                           struct page *page) {
+static tn_value lists_read(tn_store *store, struct tn_arena *arena, const struct tn_store_selection *selection,
+                           int64_t now, struct tn_store_page *page) {
     sqlite3_stmt *after = NULL, *statement = NULL;
     struct sql sql;
     tn_value why = NULL;
@@ -81,7 +81,8 @@ static tn_value lists_read(tn_store *store, struct tn_arena *arena, const struct
     return why != NULL ? why : page_add_rows(store, statement, selection->keys_only, false, page);
 }
 
-tn_value lists_list(tn_store *store, const struct selection *selection, int64_t now, struct page *page) {
+tn_value lists_list(tn_store *store, const struct tn_store_selection *selection, int64_t now,
+                    struct tn_store_page *page) {
     struct tn_arena arena = TN_ARENA;
     bool needs_transaction =
         selection->after.data != NULL && selection->order_count > 0 && sqlite3_get_autocommit(store->database) != 0;
@@ -94,7 +95,7 @@ tn_value lists_list(tn_store *store, const struct selection *selection, int64_t 
     return why;
 }
 
-tn_value lists_count(tn_store *store, const struct selection *selection, int64_t now, int64_t *count) {
+tn_value lists_count(tn_store *store, const struct tn_store_selection *selection, int64_t now, int64_t *count) {
     struct tn_arena arena = TN_ARENA;
     sqlite3_stmt *statement = NULL;
     struct sql sql;
@@ -111,24 +112,25 @@ tn_value lists_count(tn_store *store, const struct selection *selection, int64_t
 /* ---- Searches ---- */
 
 /* Returns the FTS5 query: "one" AND "two". Words never contain quotes. data is NULL if allocation fails. */
-static struct text words_to_fts_query(struct tn_arena *arena, struct text words) {
+static struct tn_store_text words_to_fts_query(struct tn_arena *arena, struct tn_store_text words) {
     struct sql match;
     sql_init(&match, arena);
-    for (struct text word; words_next(&words, &word);) {
+    for (struct tn_store_text word; tn_store_words_next(&words, &word);) {
         char *copy = tn_arena_alloc(arena, word.length + 1);
-        if (copy == NULL) return (struct text){NULL, 0};
+        if (copy == NULL) return (struct tn_store_text){NULL, 0};
         memcpy(copy, word.data, word.length);
         sql_add(&match, match.length > 0 ? " AND \"" : "\"");
         sql_add(&match, copy);
         sql_add(&match, "\"");
     }
-    return match.failed ? (struct text){NULL, 0} : (struct text){match.text, match.length};
+    return match.failed ? (struct tn_store_text){NULL, 0} : (struct tn_store_text){match.text, match.length};
 }
 
 /* bm25 is smaller for a better match. CROSS JOIN makes SQLite run the text search before it reads records. */
-static tn_value search_by_words(struct sql *sql, tn_store *store, const struct selection *selection, int64_t now) {
-    struct text match = words_to_fts_query(sql->arena, selection->words);
-    if (match.data == NULL) return failure_memory();
+static tn_value search_by_words(struct sql *sql, tn_store *store, const struct tn_store_selection *selection,
+                                int64_t now) {
+    struct tn_store_text match = words_to_fts_query(sql->arena, selection->words);
+    if (match.data == NULL) return tn_store_failure_memory();
     sql_add(sql, "SELECT key, version, json, bytes, -bm25(texts) AS score"
                  " FROM texts CROSS JOIN records ON records.id = texts.rowid");
     sql_add_where(sql, store, selection, now);
@@ -137,7 +139,8 @@ static tn_value search_by_words(struct sql *sql, tn_store *store, const struct s
     return NULL;
 }
 
-static tn_value search_by_vector(struct sql *sql, tn_store *store, const struct selection *selection, int64_t now) {
+static tn_value search_by_vector(struct sql *sql, tn_store *store, const struct tn_store_selection *selection,
+                                 int64_t now) {
     uint64_t size = selection->vector_count * sizeof(float);
     sql_add(sql, "SELECT key, version, json, bytes, tn_similarity(vector, ");
     sql_bind_blob(sql, selection->vector, size);
@@ -148,7 +151,8 @@ static tn_value search_by_vector(struct sql *sql, tn_store *store, const struct 
     return NULL;
 }
 
-tn_value lists_search(tn_store *store, const struct selection *selection, int64_t now, struct page *page) {
+tn_value lists_search(tn_store *store, const struct tn_store_selection *selection, int64_t now,
+                      struct tn_store_page *page) {
     struct tn_arena arena = TN_ARENA;
     sqlite3_stmt *statement = NULL;
     struct sql sql;

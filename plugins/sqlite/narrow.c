@@ -14,41 +14,46 @@
 struct narrowing {
     struct sql *sql;
     const tn_store *store;
-    struct text collection;
+    struct tn_store_text collection;
 };
 
 /* ---- Names ---- */
 
-static bool narrow_has_indexes(const tn_store *store, struct text collection) {
+static bool narrow_has_indexes(const tn_store *store, struct tn_store_text collection) {
     for (const struct index *index = store->indexes; index != NULL; index = index->next)
-        if (text_compare(index->collection, collection) == 0) return true;
+        if (tn_store_text_compare(index->collection, collection) == 0) return true;
     return false;
 }
 
-static bool narrow_is_indexed(const tn_store *store, struct text collection, const struct path *path) {
+static bool narrow_is_indexed(const tn_store *store, struct tn_store_text collection,
+                              const struct tn_store_path *path) {
     for (const struct index *index = store->indexes; index != NULL; index = index->next) {
-        if (text_compare(index->collection, collection) != 0) continue;
+        if (tn_store_text_compare(index->collection, collection) != 0) continue;
         for (uint64_t i = 0; i < index->count; i++)
-            if (text_compare(index->paths[i].text, path->text) == 0) return true;
+            if (tn_store_text_compare(index->paths[i].text, path->text) == 0) return true;
     }
     return false;
 }
 
 /* True if the first member of an index is in a condition of the filter that can use the index. */
-static bool narrow_filter_has_index(const tn_store *store, struct text collection, const struct filter *filter) {
+static bool narrow_filter_has_index(const tn_store *store, struct tn_store_text collection,
+                                    const struct tn_store_filter *filter) {
     for (const struct index *index = store->indexes; index != NULL; index = index->next) {
-        if (text_compare(index->collection, collection) != 0) continue;
+        if (tn_store_text_compare(index->collection, collection) != 0) continue;
         for (uint64_t i = 0; filter != NULL && i < filter->count; i++) {
-            enum filter_test test = filter->conditions[i].test;
-            bool ranged = test != TEST_ANY && test != TEST_NE && test != TEST_EXISTS && test != TEST_CONTAINS;
-            if (ranged && text_compare(index->paths[0].text, filter->conditions[i].path.text) == 0) return true;
+            enum tn_store_test test = filter->conditions[i].test;
+            bool ranged = test != TN_STORE_TEST_ANY && test != TN_STORE_TEST_NE && test != TN_STORE_TEST_EXISTS &&
+                          test != TN_STORE_TEST_CONTAINS;
+            if (ranged && tn_store_text_compare(index->paths[0].text, filter->conditions[i].path.text) == 0)
+                return true;
         }
     }
     return false;
 }
 
 /* Without statistics, SQLite's planner may choose the index on (collection, key); `likelihood` prevents that. */
-void narrow_collection(struct sql *sql, const tn_store *store, struct text collection, const struct filter *filter) {
+void narrow_collection(struct sql *sql, const tn_store *store, struct tn_store_text collection,
+                       const struct tn_store_filter *filter) {
     char *quoted = narrow_has_indexes(store, collection) ? schema_quote(sql->arena, collection, '\'') : NULL;
     bool finds = quoted != NULL && narrow_filter_has_index(store, collection, filter);
     sql_add(sql, finds ? "likelihood(collection = " : "collection = ");
@@ -60,11 +65,11 @@ void narrow_collection(struct sql *sql, const tn_store *store, struct text colle
 }
 
 /* Appends a call of `function` (json_extract or json_type) with the member's path. */
-static bool narrow_add_json_call(struct sql *sql, const tn_store *store, struct text collection,
-                                 const struct path *path, const char *function) {
+static bool narrow_add_json_call(struct sql *sql, const tn_store *store, struct tn_store_text collection,
+                                 const struct tn_store_path *path, const char *function) {
     char *path_sql = NULL;
     if (!schema_json_path(sql->arena, path, &path_sql)) return false;
-    struct text text = {path_sql, strlen(path_sql)};
+    struct tn_store_text text = {path_sql, strlen(path_sql)};
     char *quoted = narrow_is_indexed(store, collection, path) ? schema_quote(sql->arena, text, '\'') : NULL;
     sql_add(sql, function);
     sql_add(sql, "(json, ");
@@ -76,13 +81,14 @@ static bool narrow_add_json_call(struct sql *sql, const tn_store *store, struct 
     return true;
 }
 
-bool narrow_member(struct sql *sql, const tn_store *store, struct text collection, const struct path *path) {
+bool narrow_member(struct sql *sql, const tn_store *store, struct tn_store_text collection,
+                   const struct tn_store_path *path) {
     return narrow_add_json_call(sql, store, collection, path, "json_extract");
 }
 
 /* ---- Values ---- */
 
-static bool narrow_has_nul(struct text text) { return memchr(text.data, '\0', text.length) != NULL; }
+static bool narrow_has_nul(struct tn_store_text text) { return memchr(text.data, '\0', text.length) != NULL; }
 
 static bool narrow_is_exact(tn_value number) {
     double real = 0;
@@ -95,7 +101,7 @@ static bool narrow_is_plain(tn_value value) {
     case TN_BOOL: return true;
     case TN_INT:
     case TN_DOUBLE: return narrow_is_exact(value);
-    case TN_STRING: return !narrow_has_nul(text_from_value(value));
+    case TN_STRING: return !narrow_has_nul(tn_store_text_of(value));
     default: return false;
     }
 }
@@ -118,13 +124,13 @@ static void narrow_add_number(struct sql *sql, tn_value number, double direction
 
 /* ---- Tests: return false if they append nothing ---- */
 
-typedef bool narrow_test(const struct narrowing *narrowing, const struct condition *condition);
+typedef bool narrow_test(const struct narrowing *narrowing, const struct tn_store_condition *condition);
 
-static bool narrow_add_member(const struct narrowing *narrowing, const struct condition *condition) {
+static bool narrow_add_member(const struct narrowing *narrowing, const struct tn_store_condition *condition) {
     return narrow_member(narrowing->sql, narrowing->store, narrowing->collection, &condition->path);
 }
 
-static bool narrow_eq(const struct narrowing *narrowing, const struct condition *condition) {
+static bool narrow_eq(const struct narrowing *narrowing, const struct tn_store_condition *condition) {
     struct sql *sql = narrowing->sql;
     int32_t kind = tn.value->kind(condition->operand), truth = 0;
     bool number = kind == TN_INT || kind == TN_DOUBLE;
@@ -134,7 +140,7 @@ static bool narrow_eq(const struct narrowing *narrowing, const struct condition 
         sql_add(sql, " IS NULL");
     } else if (kind == TN_STRING) {
         sql_add(sql, " = ");
-        sql_bind_text(sql, text_from_value(condition->operand));
+        sql_bind_text(sql, tn_store_text_of(condition->operand));
     } else if (kind == TN_BOOL) {
         (void)tn.value->as_bool(condition->operand, &truth);
         sql_add(sql, truth ? " = 1" : " = 0");
@@ -150,15 +156,15 @@ static bool narrow_eq(const struct narrowing *narrowing, const struct condition 
     return true;
 }
 
-static bool narrow_ne(const struct narrowing *narrowing, const struct condition *condition) {
+static bool narrow_ne(const struct narrowing *narrowing, const struct tn_store_condition *condition) {
     if (tn.value->kind(condition->operand) != TN_NULL || !narrow_add_member(narrowing, condition)) return false;
     sql_add(narrowing->sql, " IS NOT NULL");
     return true;
 }
 
 /* SQLite orders numbers before all strings, so a comparison needs a second bound to exclude the other kind. */
-static bool narrow_less(const struct narrowing *narrowing, const struct condition *condition) {
-    struct text text = text_from_value(condition->operand);
+static bool narrow_less(const struct narrowing *narrowing, const struct tn_store_condition *condition) {
+    struct tn_store_text text = tn_store_text_of(condition->operand);
     if ((text.data != NULL && narrow_has_nul(text)) || !narrow_add_member(narrowing, condition)) return false;
     if (text.data == NULL) {
         sql_add(narrowing->sql, " <= ");
@@ -170,8 +176,8 @@ static bool narrow_less(const struct narrowing *narrowing, const struct conditio
     return true;
 }
 
-static bool narrow_greater(const struct narrowing *narrowing, const struct condition *condition) {
-    struct text text = text_from_value(condition->operand);
+static bool narrow_greater(const struct narrowing *narrowing, const struct tn_store_condition *condition) {
+    struct tn_store_text text = tn_store_text_of(condition->operand);
     if ((text.data != NULL && narrow_has_nul(text)) || !narrow_add_member(narrowing, condition)) return false;
     sql_add(narrowing->sql, " >= ");
     if (text.data != NULL) {
@@ -185,7 +191,7 @@ static bool narrow_greater(const struct narrowing *narrowing, const struct condi
     return true;
 }
 
-static bool narrow_in(const struct narrowing *narrowing, const struct condition *condition) {
+static bool narrow_in(const struct narrowing *narrowing, const struct tn_store_condition *condition) {
     struct sql *sql = narrowing->sql;
     tn_value list = condition->operand;
     bool has_null = false;
@@ -198,13 +204,13 @@ static bool narrow_in(const struct narrowing *narrowing, const struct condition 
     if (!narrow_add_member(narrowing, condition)) return false;
     /* One parameter for any number of values, so that the statement can be cached. */
     tn_value json = tn_to_json(list);
-    struct text text = text_from_value(json);
+    struct tn_store_text text = tn_store_text_of(json);
     char *copy = tn_arena_alloc(sql->arena, text.length + 1);
     sql->failed |= copy == NULL;
     if (copy != NULL) memcpy(copy, text.data, text.length);
     tn_release(json);
     sql_add(sql, " IN (SELECT value FROM json_each(");
-    sql_bind_text(sql, (struct text){copy, text.length});
+    sql_bind_text(sql, (struct tn_store_text){copy, text.length});
     sql_add(sql, "))");
     if (!has_null) return true;
     sql_add(sql, " OR ");
@@ -213,7 +219,7 @@ static bool narrow_in(const struct narrowing *narrowing, const struct condition 
     return true;
 }
 
-static bool narrow_exists(const struct narrowing *narrowing, const struct condition *condition) {
+static bool narrow_exists(const struct narrowing *narrowing, const struct tn_store_condition *condition) {
     int32_t truth = 0;
     (void)tn.value->as_bool(condition->operand, &truth);
     if (!narrow_add_json_call(narrowing->sql, narrowing->store, narrowing->collection, &condition->path, "json_type"))
@@ -222,9 +228,9 @@ static bool narrow_exists(const struct narrowing *narrowing, const struct condit
     return true;
 }
 
-static void narrow_conditions(const struct narrowing *narrowing, const struct filter *filter);
+static void narrow_conditions(const struct narrowing *narrowing, const struct tn_store_filter *filter);
 
-static bool narrow_any(const struct narrowing *narrowing, const struct condition *condition) {
+static bool narrow_any(const struct narrowing *narrowing, const struct tn_store_condition *condition) {
     struct sql *sql = narrowing->sql;
     sql_add(sql, "0");
     for (uint64_t i = 0; i < condition->count; i++) {
@@ -235,13 +241,15 @@ static bool narrow_any(const struct narrowing *narrowing, const struct condition
 }
 
 static narrow_test *const tests[] = {
-    [TEST_EQ] = narrow_eq,         [TEST_NE] = narrow_ne,      [TEST_LT] = narrow_less, [TEST_LE] = narrow_less,
-    [TEST_GT] = narrow_greater,    [TEST_GE] = narrow_greater, [TEST_IN] = narrow_in,   [TEST_ANY] = narrow_any,
-    [TEST_EXISTS] = narrow_exists, [TEST_CONTAINS] = NULL,
+    [TN_STORE_TEST_EQ] = narrow_eq,   [TN_STORE_TEST_NE] = narrow_ne,      [TN_STORE_TEST_LT] = narrow_less,
+    [TN_STORE_TEST_LE] = narrow_less, [TN_STORE_TEST_GT] = narrow_greater, [TN_STORE_TEST_GE] = narrow_greater,
+    [TN_STORE_TEST_IN] = narrow_in,   [TN_STORE_TEST_ANY] = narrow_any,    [TN_STORE_TEST_EXISTS] = narrow_exists,
+    [TN_STORE_TEST_CONTAINS] = NULL,
 };
 
 /* Appends `before` (which opens a bracket), the test and ")". Appends nothing if SQL cannot express the test. */
-static bool narrow_condition(const struct narrowing *narrowing, const struct condition *condition, const char *before) {
+static bool narrow_condition(const struct narrowing *narrowing, const struct tn_store_condition *condition,
+                             const char *before) {
     struct sql *sql = narrowing->sql;
     uint64_t length = sql->length;
     sql_add(sql, before);
@@ -254,7 +262,7 @@ static bool narrow_condition(const struct narrowing *narrowing, const struct con
     return false;
 }
 
-static void narrow_conditions(const struct narrowing *narrowing, const struct filter *filter) {
+static void narrow_conditions(const struct narrowing *narrowing, const struct tn_store_filter *filter) {
     bool added = false;
     sql_add(narrowing->sql, "(");
     for (uint64_t i = 0; i < filter->count; i++)
@@ -263,7 +271,8 @@ static void narrow_conditions(const struct narrowing *narrowing, const struct fi
     sql_add(narrowing->sql, ")");
 }
 
-void narrow_filter(struct sql *sql, const tn_store *store, struct text collection, const struct filter *filter) {
+void narrow_filter(struct sql *sql, const tn_store *store, struct tn_store_text collection,
+                   const struct tn_store_filter *filter) {
     struct narrowing narrowing = {sql, store, collection};
     for (uint64_t i = 0; i < filter->count; i++) (void)narrow_condition(&narrowing, &filter->conditions[i], " AND (");
 }

@@ -11,13 +11,16 @@
 #include "sql.h"
 
 /* Appends " AND (…)" for each condition that SQL can express. */
-void narrow_filter(struct sql *sql, const tn_store *store, struct text collection, const struct filter *filter);
+void narrow_filter(struct sql *sql, const tn_store *store, struct tn_store_text collection,
+                   const struct tn_store_filter *filter);
 /*
  * Appends "collection = …". If the collection has indexes, its name is part of the text, because each index is limited
  * to one collection (WHERE collection = …). `filter` may be NULL.
  */
-void narrow_collection(struct sql *sql, const tn_store *store, struct text collection, const struct filter *filter);
+void narrow_collection(struct sql *sql, const tn_store *store, struct tn_store_text collection,
+                       const struct tn_store_filter *filter);
 /* Appends an expression for the value of a member. False, without appending, if SQL cannot express its path. */
-bool narrow_member(struct sql *sql, const tn_store *store, struct text collection, const struct path *path);
+bool narrow_member(struct sql *sql, const tn_store *store, struct tn_store_text collection,
+                   const struct tn_store_path *path);
 
 #endif

@@ -15,7 +15,7 @@ tn_value records_begin(tn_store *store) {
     sqlite3_stmt *statement = NULL;
     store->row = (struct row){.known = false};
     if (store->read_only)
-        return failure("STORE_READ_ONLY", "%s: is open with read_only and cannot be written to", store->path);
+        return tn_store_failure("STORE_READ_ONLY", "%s: is open with read_only and cannot be written to", store->path);
     tn_value why = database_prepare(store, "BEGIN IMMEDIATE", &statement);
     return why != NULL ? why : database_run(store, statement);
 }
@@ -33,8 +33,8 @@ void records_rollback(tn_store *store) {
 
 /* ---- One record ---- */
 
-static tn_value record_lookup(tn_store *store, const char *sql, struct text collection, struct text key, int64_t now,
-                              sqlite3_stmt **statement) {
+static tn_value record_lookup(tn_store *store, const char *sql, struct tn_store_text collection,
+                              struct tn_store_text key, int64_t now, sqlite3_stmt **statement) {
     struct row *row = &store->row;
     tn_value why = database_prepare(store, sql, statement);
     *row = (struct row){.known = false};
@@ -57,10 +57,10 @@ static tn_value record_lookup(tn_store *store, const char *sql, struct text coll
 #define SELECT_RECORD "SELECT id, version, expires_at, found_by"
 #define AT            " FROM records WHERE collection = ? AND key = ?"
 
-tn_value records_find(tn_store *store, struct text collection, struct text key, int64_t now, bool want_value,
-                      struct record *out) {
+tn_value records_find(tn_store *store, struct tn_store_text collection, struct tn_store_text key, int64_t now,
+                      bool want_value, struct tn_store_record *out) {
     sqlite3_stmt *statement = NULL;
-    *out = (struct record){.version = 0};
+    *out = (struct tn_store_record){.version = 0};
     tn_value why = record_lookup(store, want_value ? SELECT_RECORD ", json, bytes" AT : SELECT_RECORD AT, collection,
                                  key, now, &statement);
     if (why == NULL && store->row.id != 0 && !store->row.expired) {
@@ -87,43 +87,43 @@ static tn_value record_remove_search_data(tn_store *store, int64_t id, int which
     return why;
 }
 
-static tn_value record_write_vector(tn_store *store, int64_t id, const struct attributes *attributes) {
+static tn_value record_write_vector(tn_store *store, int64_t id, const struct tn_store_attributes *attributes) {
     uint64_t size = attributes->vector_count * sizeof(uint32_t);
     sqlite3_stmt *statement = NULL;
     tn_value why = database_prepare(store, "INSERT INTO vectors (id, vector) VALUES (?, ?)", &statement);
-    uint32_t *packed = why == NULL ? store_alloc(size) : NULL;
-    if (packed == NULL) return why != NULL ? why : failure_memory();
+    uint32_t *packed = why == NULL ? tn_store_alloc(size) : NULL;
+    if (packed == NULL) return why != NULL ? why : tn_store_failure_memory();
     memcpy(packed, attributes->vector, size);
     for (uint64_t i = 0; i < attributes->vector_count; i++) packed[i] = htole32(packed[i]);
     (void)sqlite3_bind_int64(statement, 1, id);
     (void)sqlite3_bind_blob64(statement, 2, packed, size, SQLITE_STATIC);
     why = database_run(store, statement);
-    store_free(packed);
+    tn_store_free(packed);
     return why;
 }
 
-static tn_value record_write_search_data(tn_store *store, int64_t id, const struct attributes *attributes) {
+static tn_value record_write_search_data(tn_store *store, int64_t id, const struct tn_store_attributes *attributes) {
     sqlite3_stmt *statement = NULL;
     tn_value why = NULL;
-    if (attributes->words_action == ATTRIBUTE_SET) {
+    if (attributes->words_action == TN_STORE_SET) {
         why = database_prepare(store, "INSERT INTO texts (rowid, words) VALUES (?, ?)", &statement);
         if (why != NULL) return why;
         (void)sqlite3_bind_int64(statement, 1, id);
         database_bind_text(statement, 2, attributes->words);
         why = database_run(store, statement);
     }
-    return why == NULL && attributes->vector_action == ATTRIBUTE_SET ? record_write_vector(store, id, attributes) : why;
+    return why == NULL && attributes->vector_action == TN_STORE_SET ? record_write_vector(store, id, attributes) : why;
 }
 
 /* Returns the FOUND_BY_… bits of the search data that the write leaves unchanged. */
-static int record_kept_search_data(const struct row *before, const struct attributes *attributes) {
+static int record_kept_search_data(const struct row *before, const struct tn_store_attributes *attributes) {
     int bits = before->id != 0 && !before->expired ? before->found_by : 0;
-    if (attributes->words_action != ATTRIBUTE_KEEP) bits &= ~FOUND_BY_WORDS;
-    if (attributes->vector_action != ATTRIBUTE_KEEP) bits &= ~FOUND_BY_VECTOR;
+    if (attributes->words_action != TN_STORE_KEEP) bits &= ~FOUND_BY_WORDS;
+    if (attributes->vector_action != TN_STORE_KEEP) bits &= ~FOUND_BY_VECTOR;
     return bits;
 }
 
-static void record_bind_value(sqlite3_stmt *statement, const struct change *change) {
+static void record_bind_value(sqlite3_stmt *statement, const struct tn_store_change *change) {
     if (change->json.data != NULL) {
         database_bind_text(statement, 2, change->json);
         (void)sqlite3_bind_null(statement, 3);
@@ -134,12 +134,12 @@ static void record_bind_value(sqlite3_stmt *statement, const struct change *chan
     (void)sqlite3_bind_blob64(statement, 3, bytes != NULL ? bytes : "", change->size, SQLITE_STATIC);
 }
 
-tn_value records_write(tn_store *store, const struct change *change, int64_t now) {
+tn_value records_write(tn_store *store, const struct tn_store_change *change, int64_t now) {
     static const char insert[] = "INSERT INTO records (version, json, bytes, expires_at, found_by, collection, key)"
                                  " VALUES (?, ?, ?, ?, ?, ?, ?)";
     static const char update[] =
         "UPDATE records SET version = ?, json = ?, bytes = ?, expires_at = ?, found_by = ? WHERE id = ?";
-    const struct attributes *attributes = change->attributes;
+    const struct tn_store_attributes *attributes = change->attributes;
     sqlite3_stmt *statement = NULL;
     tn_value why = NULL;
     if (!store->row.known) { /* the record came from a list */
@@ -151,16 +151,16 @@ tn_value records_write(tn_store *store, const struct change *change, int64_t now
     bool stays = before.id != 0 && !before.expired;
     int bits = record_kept_search_data(&before, attributes);
     if (before.id != 0) why = record_remove_search_data(store, before.id, before.found_by & ~bits);
-    if (attributes->words_action == ATTRIBUTE_SET) bits |= FOUND_BY_WORDS;
-    if (attributes->vector_action == ATTRIBUTE_SET) bits |= FOUND_BY_VECTOR;
+    if (attributes->words_action == TN_STORE_SET) bits |= FOUND_BY_WORDS;
+    if (attributes->vector_action == TN_STORE_SET) bits |= FOUND_BY_VECTOR;
     store->row.known = false;
     if (why == NULL) why = database_prepare(store, before.id != 0 ? update : insert, &statement);
     if (why != NULL) return why;
     (void)sqlite3_bind_int64(statement, 1, change->version);
     record_bind_value(statement, change);
-    if (attributes->expires_action == ATTRIBUTE_SET)
+    if (attributes->expires_action == TN_STORE_SET)
         (void)sqlite3_bind_int64(statement, 4, attributes->expires_at);
-    else if (attributes->expires_action == ATTRIBUTE_KEEP && stays && before.expires)
+    else if (attributes->expires_action == TN_STORE_KEEP && stays && before.expires)
         (void)sqlite3_bind_int64(statement, 4, before.expires_at);
     (void)sqlite3_bind_int(statement, 5, bits);
     if (before.id != 0) {
@@ -174,7 +174,7 @@ tn_value records_write(tn_store *store, const struct change *change, int64_t now
     return why != NULL ? why : record_write_search_data(store, id, attributes);
 }
 
-tn_value records_remove(tn_store *store, struct text collection, struct text key) {
+tn_value records_remove(tn_store *store, struct tn_store_text collection, struct tn_store_text key) {
     struct row row = store->row; /* of the record, because records_find was called before */
     (void)collection, (void)key;
     store->row.known = false;
@@ -184,7 +184,7 @@ tn_value records_remove(tn_store *store, struct text collection, struct text key
 
 /* ---- Ranges ---- */
 
-static void record_add_range(struct sql *sql, const struct selection *selection) {
+static void record_add_range(struct sql *sql, const struct tn_store_selection *selection) {
     sql_add(sql, " FROM records WHERE collection = ");
     sql_bind_text(sql, selection->collection);
     if (selection->range.from.data != NULL) {
@@ -198,7 +198,7 @@ static void record_add_range(struct sql *sql, const struct selection *selection)
 }
 
 /* Runs a statement that consists of `before`, the FROM and WHERE clauses for the key range, and `after`. */
-static tn_value record_run_range(tn_store *store, const char *before, const struct selection *selection,
+static tn_value record_run_range(tn_store *store, const char *before, const struct tn_store_selection *selection,
                                  const char *after) {
     struct tn_arena arena = TN_ARENA;
     struct sql sql;
@@ -213,7 +213,8 @@ static tn_value record_run_range(tn_store *store, const char *before, const stru
     return why;
 }
 
-tn_value records_remove_range(tn_store *store, const struct selection *selection, int64_t now, int64_t *count) {
+tn_value records_remove_range(tn_store *store, const struct tn_store_selection *selection, int64_t now,
+                              int64_t *count) {
     store->row.known = false;
     tn_value why = lists_count(store, selection, now, count);
     if (why == NULL)

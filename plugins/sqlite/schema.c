@@ -54,21 +54,23 @@ static tn_value schema_identify_in_transaction(tn_store *store, struct identity 
 static tn_value schema_check(tn_store *store, const struct identity *found) {
     if (found->application == 0 && found->version == 0 && found->tables == 0) {
         if (!store->read_only) return NULL;
-        return failure("STORE_READ_ONLY", "%s: is empty and was opened with read_only", store->path);
+        return tn_store_failure("STORE_READ_ONLY", "%s: is empty and was opened with read_only", store->path);
     }
     if (found->application != SCHEMA_APPLICATION)
-        return failure("STORE_ERROR",
-                       "%s: belongs to another application (application_id %lld; ours is %d, \"Teno\"); nothing "
-                       "was changed: give the store another path",
-                       store->path, (long long)found->application, SCHEMA_APPLICATION);
+        return tn_store_failure(
+            "STORE_ERROR",
+            "%s: belongs to another application (application_id %lld; ours is %d, \"Teno\"); nothing "
+            "was changed: give the store another path",
+            store->path, (long long)found->application, SCHEMA_APPLICATION);
     if (found->version < 0) return database_damaged(store, "the version of its schema is negative");
     if (found->version > NEWEST)
-        return failure("STORE_VERSION",
-                       "%s: was written by a newer release (its schema has version %lld, this release supports %lld); "
-                       "nothing was changed: use that release, or give the store another path",
-                       store->path, (long long)found->version, (long long)NEWEST);
+        return tn_store_failure(
+            "STORE_VERSION",
+            "%s: was written by a newer release (its schema has version %lld, this release supports %lld); "
+            "nothing was changed: use that release, or give the store another path",
+            store->path, (long long)found->version, (long long)NEWEST);
     if (found->version < NEWEST && store->read_only)
-        return failure(
+        return tn_store_failure(
             "STORE_READ_ONLY",
             "%s: was written by an older release (its schema has version %lld, this release needs %lld): open "
             "it once without read_only",
@@ -140,7 +142,7 @@ tn_value schema_open(tn_store *store) {
 
 /* ---- Indexes ---- */
 
-char *schema_quote(struct tn_arena *arena, struct text text, char quote) {
+char *schema_quote(struct tn_arena *arena, struct tn_store_text text, char quote) {
     char *out = memchr(text.data, '\0', text.length) == NULL ? tn_arena_alloc(arena, text.length * 2 + 3) : NULL;
     uint64_t used = 0;
     if (out == NULL) return NULL;
@@ -154,7 +156,7 @@ char *schema_quote(struct tn_arena *arena, struct text text, char quote) {
 }
 
 /* Releases of SQLite differ in how they treat names that JSON escapes. For such names, tn_member is called instead. */
-bool schema_json_path(struct tn_arena *arena, const struct path *path, char **out) {
+bool schema_json_path(struct tn_arena *arena, const struct tn_store_path *path, char **out) {
     char *text = tn_arena_alloc(arena, path->text.length + 3 * path->count + 3), *at = text;
     if (text == NULL) return false;
     *at++ = '$';
@@ -179,12 +181,12 @@ static tn_value index_create(tn_store *store, const struct index *index) {
     for (uint64_t i = 0; i < index->count; i++)
         capacity += 2 * index->paths[i].text.length + 8 * index->paths[i].count + 64;
     char *columns = tn_arena_alloc(&store->arena, capacity), *sql = tn_arena_alloc(&store->arena, capacity);
-    if (collection == NULL || columns == NULL || sql == NULL) return failure_memory();
+    if (collection == NULL || columns == NULL || sql == NULL) return tn_store_failure_memory();
     for (uint64_t i = 0; i < index->count; i++) {
         if (!schema_json_path(&store->arena, &index->paths[i], &path))
             return NULL; /* queries for this member work without an index */
-        char *quoted = schema_quote(&store->arena, (struct text){path, strlen(path)}, '\'');
-        if (quoted == NULL) return failure_memory();
+        char *quoted = schema_quote(&store->arena, (struct tn_store_text){path, strlen(path)}, '\'');
+        if (quoted == NULL) return tn_store_failure_memory();
         used += (uint64_t)snprintf(columns + used, capacity - used, "json_extract(json, %s), ", quoted);
     }
     for (const char *at = collection; *at != '\0'; at++) hash = (hash ^ (unsigned char)*at) * 1099511628211u;
@@ -199,16 +201,17 @@ static tn_value index_create(tn_store *store, const struct index *index) {
     return database_execute(store, sql);
 }
 
-static tn_value index_read(tn_store *store, struct text collection, tn_value paths) {
+static tn_value index_read(tn_store *store, struct tn_store_text collection, tn_value paths) {
     uint64_t count = tn.value->count(paths);
     struct index *index = tn_arena_alloc(&store->arena, sizeof *index);
-    struct path *read = tn_arena_alloc(&store->arena, (count + 1) * sizeof *read);
-    if (index == NULL || read == NULL) return failure_memory();
+    struct tn_store_path *read = tn_arena_alloc(&store->arena, (count + 1) * sizeof *read);
+    if (index == NULL || read == NULL) return tn_store_failure_memory();
     if (count == 0 || count > TN_STORE_ORDER_MAX)
-        return failure("INVALID", "`indexes`: an index must be an array of 1 to %d member paths", TN_STORE_ORDER_MAX);
+        return tn_store_failure("INVALID", "`indexes`: an index must be an array of 1 to %d member paths",
+                                TN_STORE_ORDER_MAX);
     tn_value why = NULL;
     for (uint64_t i = 0; why == NULL && i < count; i++)
-        why = path_read(&store->arena, tn.value->at(paths, i), "indexes", &read[i]);
+        why = tn_store_path_read(&store->arena, tn.value->at(paths, i), "indexes", &read[i]);
     if (why != NULL) return why;
     *index = (struct index){store->indexes, collection, count, read};
     store->indexes = index;
@@ -219,9 +222,10 @@ tn_value schema_create_indexes(tn_store *store, tn_value indexes) {
     tn_value key = NULL, lists = NULL, why = NULL;
     int32_t kind = tn.value->kind(indexes);
     if (kind == TN_NONE || kind == TN_NULL) return NULL;
-    if (kind != TN_OBJECT) return failure("INVALID", "`indexes` must be an object; found %s", tn_kind_name(indexes));
+    if (kind != TN_OBJECT)
+        return tn_store_failure("INVALID", "`indexes` must be an object; found %s", tn_kind_name(indexes));
     for (uint64_t i = 0; why == NULL && tn.value->entry(indexes, i, &key, &lists) == TN_OK; i++) {
-        struct text name = text_from_value(key);
+        struct tn_store_text name = tn_store_text_of(key);
         if (memchr(name.data, '\0', name.length) != NULL) continue; /* SQL cannot express it */
         for (uint64_t j = 0; why == NULL && j < tn.value->count(lists); j++)
             why = index_read(store, name, tn.value->at(lists, j));

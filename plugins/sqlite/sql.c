@@ -18,14 +18,14 @@
  * AT is json_extract(json, …) if SQL can express the path (narrow_member), else tn_member(json, ?).
  */
 #include "sql.h"
-#include "backend.h"
 #include "narrow.h"
 #include "schema.h"
 #include <endian.h>
+#include <tenon/store/backend.h>
 
 /* Types of the pointers that are bound: SQLite passes a pointer only to a function that asks for the same type. */
-#define FILTER_TYPE "tenon filter" /* struct filter: the second argument of tn_matches */
-#define PATH_TYPE   "tenon path"   /* struct path: the second argument of tn_member */
+#define FILTER_TYPE "tenon filter" /* struct tn_store_filter: the second argument of tn_matches */
+#define PATH_TYPE   "tenon path"   /* struct tn_store_path: the second argument of tn_member */
 
 /* ---- Text and parameters ---- */
 
@@ -63,7 +63,7 @@ static void sql_add_parameter(struct sql *sql, const struct parameter *pattern) 
     sql_add(sql, "?");
 }
 
-void sql_bind_text(struct sql *sql, struct text text) {
+void sql_bind_text(struct sql *sql, struct tn_store_text text) {
     sql_add_parameter(sql, &(struct parameter){.kind = BIND_TEXT, .text = text});
 }
 
@@ -84,7 +84,7 @@ static void sql_bind_pointer(struct sql *sql, const void *pointer, const char *t
 }
 
 tn_value sql_prepare(struct sql *sql, tn_store *store, sqlite3_stmt **out) {
-    if (sql->failed) return failure_memory();
+    if (sql->failed) return tn_store_failure_memory();
     tn_value why = database_prepare(store, sql->text, out);
     int at = 1;
     for (const struct parameter *p = sql->first; why == NULL && p != NULL; p = p->next, at++) {
@@ -105,8 +105,8 @@ tn_value sql_prepare(struct sql *sql, tn_store *store, sqlite3_stmt **out) {
 
 /* ---- Parts ---- */
 
-void sql_add_where(struct sql *sql, const tn_store *store, const struct selection *selection, int64_t now) {
-    const struct key_range *range = &selection->range;
+void sql_add_where(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection, int64_t now) {
+    const struct tn_store_range *range = &selection->range;
     sql_add(sql, " WHERE ");
     narrow_collection(sql, store, selection->collection, selection->where);
     if (range->from.data != NULL) {
@@ -127,21 +127,22 @@ void sql_add_where(struct sql *sql, const tn_store *store, const struct selectio
 }
 
 /* Appends an expression for the member that is at place `i` of the order. */
-static void sql_add_member(struct sql *sql, const tn_store *store, const struct selection *selection, uint64_t i) {
+static void sql_add_member(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection,
+                           uint64_t i) {
     if (narrow_member(sql, store, selection->collection, &selection->order[i])) return;
     sql_add(sql, "tn_member(json, ");
     sql_bind_pointer(sql, &selection->order[i], PATH_TYPE);
     sql_add(sql, ")");
 }
 
-void sql_add_members(struct sql *sql, const tn_store *store, const struct selection *selection) {
+void sql_add_members(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection) {
     for (uint64_t i = 0; i < selection->order_count; i++) {
         if (i > 0) sql_add(sql, ", ");
         sql_add_member(sql, store, selection, i);
     }
 }
 
-void sql_add_order(struct sql *sql, const tn_store *store, const struct selection *selection) {
+void sql_add_order(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection) {
     const char *direction = selection->reverse ? " DESC, " : ", ";
     sql_add(sql, " ORDER BY ");
     for (uint64_t i = 0; i < selection->order_count; i++) {
@@ -153,7 +154,7 @@ void sql_add_order(struct sql *sql, const tn_store *store, const struct selectio
 
 /* Binds a copy of a value in another statement's row. */
 static void sql_bind_column(struct sql *sql, sqlite3_stmt *row, int column) {
-    struct text text;
+    struct tn_store_text text;
     switch (sqlite3_column_type(row, column)) {
     case SQLITE_INTEGER: sql_bind_int(sql, sqlite3_column_int64(row, column)); return;
     case SQLITE_FLOAT: sql_bind_double(sql, sqlite3_column_double(row, column)); return;
@@ -162,14 +163,14 @@ static void sql_bind_column(struct sql *sql, sqlite3_stmt *row, int column) {
     char *copy = tn_arena_alloc(sql->arena, text.length + 1);
     if (copy != NULL) memcpy(copy, text.data, text.length);
     sql->failed |= copy == NULL;
-    sql_bind_text(sql, (struct text){copy, text.length});
+    sql_bind_text(sql, (struct tn_store_text){copy, text.length});
 }
 
 /*
  * Appends the condition for records that equal `after` in the first `equal` members, and follow it in the next one (or
  * in the key, if all members are equal). null is ordered first.
  */
-static void sql_add_after_case(struct sql *sql, const tn_store *store, const struct selection *selection,
+static void sql_add_after_case(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection,
                                sqlite3_stmt *after, uint64_t equal) {
     for (uint64_t i = 0; i < equal; i++) {
         sql_add_member(sql, store, selection, i);
@@ -206,7 +207,8 @@ static void sql_add_after_case(struct sql *sql, const tn_store *store, const str
     if (selection->reverse) sql_add(sql, ")");
 }
 
-void sql_add_after(struct sql *sql, const tn_store *store, const struct selection *selection, sqlite3_stmt *after) {
+void sql_add_after(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection,
+                   sqlite3_stmt *after) {
     sql_add(sql, " AND (");
     for (uint64_t equal = 0; equal <= selection->order_count; equal++) {
         sql_add(sql, equal > 0 ? " OR (" : "(");
@@ -233,10 +235,10 @@ static bool sql_read_json(sqlite3_context *context, sqlite3_value *column, tn_va
 /* tn_matches(json, filter): 1 if the record matches. */
 static void sql_tn_matches(sqlite3_context *context, int count, sqlite3_value **arguments) {
     tn_value value = NULL;
-    const struct filter *filter = sqlite3_value_pointer(arguments[1], FILTER_TYPE);
+    const struct tn_store_filter *filter = sqlite3_value_pointer(arguments[1], FILTER_TYPE);
     (void)count;
     if (!sql_read_json(context, arguments[0], &value)) return;
-    sqlite3_result_int(context, filter_matches(filter, value));
+    sqlite3_result_int(context, tn_store_filter_matches(filter, value));
     tn_release(value);
 }
 
@@ -246,13 +248,13 @@ static void sql_tn_matches(sqlite3_context *context, int count, sqlite3_value **
  */
 static void sql_tn_member(sqlite3_context *context, int count, sqlite3_value **arguments) {
     tn_value value = NULL;
-    const struct path *path = sqlite3_value_pointer(arguments[1], PATH_TYPE);
+    const struct tn_store_path *path = sqlite3_value_pointer(arguments[1], PATH_TYPE);
     int32_t truth = 0;
     int64_t integer = 0;
     double real = 0;
     (void)count;
     if (path == NULL || !sql_read_json(context, arguments[0], &value)) return;
-    tn_value found = path_get(path, value);
+    tn_value found = tn_store_path_get(path, value);
     int32_t kind = tn.value->kind(found);
     if (kind == TN_BOOL && tn.value->as_bool(found, &truth) == TN_OK) {
         sqlite3_result_int(context, truth != 0);
@@ -262,7 +264,7 @@ static void sql_tn_member(sqlite3_context *context, int count, sqlite3_value **a
         sqlite3_result_double(context, real);
     } else if (kind > TN_NULL) {
         tn_value text = kind == TN_STRING ? tn_retain(found) : tn_to_json(found);
-        struct text chars = text_from_value(text);
+        struct tn_store_text chars = tn_store_text_of(text);
         sqlite3_result_text64(context, chars.data, chars.length, SQLITE_TRANSIENT, SQLITE_UTF8);
         tn_release(text);
     }
@@ -275,7 +277,7 @@ static void sql_tn_similarity(sqlite3_context *context, int count, sqlite3_value
     const float *wanted = sqlite3_value_blob(arguments[1]);
     uint64_t length = (uint64_t)sqlite3_value_bytes(arguments[0]) / sizeof(float);
     (void)count;
-    float *vector = store_alloc((length + 1) * sizeof *vector);
+    float *vector = tn_store_alloc((length + 1) * sizeof *vector);
     if (vector == NULL || stored == NULL || wanted == NULL) {
         sqlite3_result_error_nomem(context);
     } else {
@@ -285,9 +287,9 @@ static void sql_tn_similarity(sqlite3_context *context, int count, sqlite3_value
             bits = le32toh(bits);
             memcpy(&vector[i], &bits, sizeof bits);
         }
-        sqlite3_result_double(context, vector_similarity(vector, wanted, length));
+        sqlite3_result_double(context, tn_store_vector_similarity(vector, wanted, length));
     }
-    store_free(vector);
+    tn_store_free(vector);
 }
 
 tn_value sql_register_functions(tn_store *store) {

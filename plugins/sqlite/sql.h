@@ -14,7 +14,7 @@
 #define TENON_PLUGINS_SQLITE_SQL_H
 
 #include "database.h"
-#include "request.h"
+#include <tenon/store/request.h>
 
 enum bind { BIND_TEXT, BIND_INT, BIND_DOUBLE, BIND_BLOB, BIND_POINTER };
 
@@ -22,11 +22,11 @@ enum bind { BIND_TEXT, BIND_INT, BIND_DOUBLE, BIND_BLOB, BIND_POINTER };
 struct parameter {
     struct parameter *next;
     enum bind kind;
-    struct text text;    /* BIND_TEXT and BIND_BLOB; borrowed until the statement is reset */
-    int64_t integer;     /* BIND_INT */
-    double real;         /* BIND_DOUBLE */
-    const void *pointer; /* BIND_POINTER; borrowed until the statement is reset */
-    const char *type;    /* BIND_POINTER: for sqlite3_value_pointer */
+    struct tn_store_text text; /* BIND_TEXT and BIND_BLOB; borrowed until the statement is reset */
+    int64_t integer;           /* BIND_INT */
+    double real;               /* BIND_DOUBLE */
+    const void *pointer;       /* BIND_POINTER; borrowed until the statement is reset */
+    const char *type;          /* BIND_POINTER: for sqlite3_value_pointer */
 };
 
 struct sql {
@@ -40,7 +40,7 @@ struct sql {
 void sql_init(struct sql *sql, struct tn_arena *arena);
 void sql_add(struct sql *sql, const char *text);
 /* Each appends `?` and a parameter. Texts and blobs are borrowed until the statement is reset. */
-void sql_bind_text(struct sql *sql, struct text text);
+void sql_bind_text(struct sql *sql, struct tn_store_text text);
 void sql_bind_int(struct sql *sql, int64_t number);
 void sql_bind_double(struct sql *sql, double number);
 void sql_bind_blob(struct sql *sql, const void *data, uint64_t length);
@@ -49,13 +49,14 @@ void sql_bind_blob(struct sql *sql, const void *data, uint64_t length);
 tn_value sql_prepare(struct sql *sql, tn_store *store, sqlite3_stmt **out);
 
 /* Appends " WHERE collection = … AND …". Selects by collection, key range, expiry and filter. */
-void sql_add_where(struct sql *sql, const tn_store *store, const struct selection *selection, int64_t now);
+void sql_add_where(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection, int64_t now);
 /* Appends " AND …", which selects the records after `after`: a row with the order's members. Copies its values. */
-void sql_add_after(struct sql *sql, const tn_store *store, const struct selection *selection, sqlite3_stmt *after);
+void sql_add_after(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection,
+                   sqlite3_stmt *after);
 /* Appends one expression for each member of the order, separated by commas. */
-void sql_add_members(struct sql *sql, const tn_store *store, const struct selection *selection);
+void sql_add_members(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection);
 /* Appends " ORDER BY …": the members of the order, then the key. */
-void sql_add_order(struct sql *sql, const tn_store *store, const struct selection *selection);
+void sql_add_order(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection);
 
 /* Registers the SQL functions that statements call: tn_matches, tn_member and tn_similarity. */
 tn_value sql_register_functions(tn_store *store);

@@ -3,7 +3,7 @@
  *
  * The manifest, sqlite.json, documents options, durability, backup and limits for operators. Each open store has a
  * separate connection, which one thread uses at a time. schema.c defines the tables, records.c writes, and lists.c
- * reads. plugins/store implements the operations on top.
+ * reads. <tenon/store/backend.h> implements the operations on top.
  */
 #include "records.h"
 #include "schema.h"
@@ -15,51 +15,18 @@
 /* ---- Options ---- */
 
 static const char *const own_options[] = {"sync", "busy_ms", "max_bytes", "read_only", NULL};
-static const char *const sync_modes[] = {"normal", "full", "off", NULL};
-
-static tn_value sqlite_read_number(tn_value options, const char *name, int64_t least, int64_t most, int64_t *out) {
-    tn_value found = tn_get(options, name);
-    int32_t kind = tn.value->kind(found);
-    int64_t number = 0;
-    if (kind == TN_NONE || kind == TN_NULL) return NULL;
-    if (tn.value->as_int(found, &number) != TN_OK || number < least || number > most)
-        return failure("INVALID",
-                       "the option `%s` of the store `sqlite` must be an integer from %lld to %lld; found %s", name,
-                       (long long)least, (long long)most, kind == TN_INT ? "another integer" : tn_kind_name(found));
-    *out = number;
-    return NULL;
-}
-
-static tn_value sqlite_read_sync(tn_value options, const char **out) {
-    tn_value found = tn_get(options, "sync");
-    int32_t kind = tn.value->kind(found);
-    struct text text = text_from_value(found);
-    struct excerpt excerpt;
-    if (kind == TN_NONE || kind == TN_NULL) return NULL;
-    for (const char *const *sync = sync_modes; *sync != NULL; sync++) {
-        if (!text_is(text, *sync)) continue;
-        *out = *sync;
-        return NULL;
-    }
-    return failure("INVALID", "the option `sync` of the store `sqlite` must be full, normal or off; found %s",
-                   text.data != NULL ? text_excerpt(text, &excerpt) : tn_kind_name(found));
-}
+static const char *const sync_modes[] = {"full", "normal", "off", NULL};
 
 static tn_value sqlite_read_options(tn_store *store, tn_value options) {
-    tn_value read_only = tn_get(options, "read_only");
-    int32_t truth = 0, kind = tn.value->kind(read_only);
-    struct text path;
+    struct tn_store_text path;
     store->busy_ms = BUSY_MS;
-    store->sync = sync_modes[0];
-    tn_value why = backend_read_options(options, "sqlite", own_options, &path);
-    if (why == NULL) why = sqlite_read_sync(options, &store->sync);
-    if (why == NULL) why = sqlite_read_number(options, "busy_ms", 0, BUSY_MS_MAX, &store->busy_ms);
-    if (why == NULL) why = sqlite_read_number(options, "max_bytes", 65536, INT64_MAX, &store->max_bytes);
-    if (why == NULL && kind != TN_NONE && kind != TN_NULL && tn.value->as_bool(read_only, &truth) != TN_OK)
-        why = failure("INVALID", "the option `read_only` of the store `sqlite` must be true or false; found %s",
-                      tn_kind_name(read_only));
+    store->sync = sync_modes[1];
+    tn_value why = tn_store_read_options(options, "sqlite", own_options, &path);
+    if (why == NULL) why = tn_store_read_choice(options, "sqlite", "sync", sync_modes, &store->sync);
+    if (why == NULL) why = tn_store_read_number(options, "sqlite", "busy_ms", 0, BUSY_MS_MAX, &store->busy_ms);
+    if (why == NULL) why = tn_store_read_number(options, "sqlite", "max_bytes", 65536, INT64_MAX, &store->max_bytes);
+    if (why == NULL) why = tn_store_read_bool(options, "sqlite", "read_only", &store->read_only);
     if (why != NULL) return why;
-    store->read_only = truth != 0;
     store->path = path.data;
     return NULL;
 }
@@ -84,13 +51,13 @@ static void sqlite_store_close(tn_store *store) {
     (void)sqlite3_close(store->database);
     tn_arena_free(&store->arena);
     tn_release(store->options);
-    store_free(store);
+    tn_store_free(store);
 }
 
 static int32_t sqlite_store_open(void *self, tn_value options, tn_store **out, tn_value *error) {
-    tn_store *store = store_alloc(sizeof *store);
+    tn_store *store = tn_store_alloc(sizeof *store);
     (void)self;
-    if (store == NULL) return backend_fail_take(failure_memory(), error);
+    if (store == NULL) return tn_store_fail_take(tn_store_failure_memory(), error);
     store->options = tn_retain(options);
     tn_value why = sqlite_read_options(store, options);
     if (why == NULL) why = sqlite_connect(store);
@@ -101,21 +68,21 @@ static int32_t sqlite_store_open(void *self, tn_value options, tn_store **out, t
         *out = store;
     else
         sqlite_store_close(store);
-    return backend_fail_take(why, error);
+    return tn_store_fail_take(why, error);
 }
 
 /* ---- The interface ---- */
 
-static const struct backend backend = {records_begin, records_commit, records_rollback,     records_find,
-                                       records_write, records_remove, records_remove_range, lists_list,
-                                       lists_count,   lists_search};
+static const struct tn_store_backend backend = {records_begin, records_commit, records_rollback,     records_find,
+                                                records_write, records_remove, records_remove_range, lists_list,
+                                                lists_count,   lists_search};
 
 static int32_t sqlite_commit(tn_store *store, tn_value batch, tn_value *result, tn_value *error) {
-    return backend_commit(&backend, store, batch, result, error);
+    return tn_store_backend_commit(&backend, store, batch, result, error);
 }
 
 static int32_t sqlite_query(tn_store *store, tn_value source, tn_value *result, tn_value *error) {
-    return backend_query(&backend, store, source, result, error);
+    return tn_store_backend_query(&backend, store, source, result, error);
 }
 
 static int32_t sqlite_maintain(tn_store *store, tn_value *result, tn_value *error) {
@@ -133,18 +100,12 @@ static int32_t sqlite_maintain(tn_store *store, tn_value *result, tn_value *erro
                            NULL);
     if (why == NULL) why = database_read_number(store, "PRAGMA page_count", &pages);
     if (why == NULL) why = database_read_number(store, "PRAGMA page_size", &page_size);
-    if (why != NULL) return backend_fail_take(why, error);
-    return backend_make_maintain_result(removed, pages * page_size, result);
+    if (why != NULL) return tn_store_fail_take(why, error);
+    return tn_store_make_maintained(removed, pages * page_size, result);
 }
 
-static const void *sqlite_get_interface(void *self, const char *id) {
-    static const tn_store_draft store = {sizeof store,  sqlite_store_open, sqlite_store_close,
-                                         sqlite_commit, sqlite_query,      sqlite_maintain};
-    (void)self;
-    return strcmp(id, TN_STORE_DRAFT) == 0 ? &store : NULL;
-}
+static const tn_store_draft sqlite_store = {sizeof sqlite_store, sqlite_store_open, sqlite_store_close,
+                                            sqlite_commit,       sqlite_query,      sqlite_maintain};
 
-TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
-    static const tn_plugin plugin = {sizeof plugin, NULL, sqlite_get_interface};
-    return backend_plugin_entry(host, &plugin);
-}
+TN_PLUGIN("tenon.sqlite", "0.1.0", "A store in one SQLite file")
+TN_PROVIDES(store, TN_STORE_DRAFT, &sqlite_store)

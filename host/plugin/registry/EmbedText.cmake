@@ -4,8 +4,8 @@ cmake_minimum_required(VERSION 3.25)
 file(READ ${INPUT} hex HEX)
 string(LENGTH "${hex}" digits)
 math(EXPR size "${digits} / 2")
-string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
-string(REPEAT "0x[0-9a-f][0-9a-f]," 20 line)
+string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${hex}")
+string(REPEAT "'.x[0-9a-f][0-9a-f]'," 16 line)
 string(REGEX REPLACE "(${line})" "\\1\n    " bytes "${bytes}")
 file(WRITE ${OUTPUT} "/* Generated from ${INPUT}. */
 extern const char ${NAME}_text[];

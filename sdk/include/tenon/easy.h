@@ -378,6 +378,17 @@ typedef struct tn_easy_component {
 
 extern TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
 
+/* A row for each interface of TN_PROVIDES. */
+typedef struct tn_easy_service {
+    struct tn_easy_service *next;
+    const char *id;
+    const void *offered;
+} tn_easy_service;
+
+/* Weak: each file defines it, and the linker keeps one. */
+extern TN_EASY_HIDDEN tn_easy_service *tn_easy_services;
+__attribute__((weak)) tn_easy_service *tn_easy_services;
+
 typedef struct tn_easy_instance {
     const tn_easy_component *component;
     void *self;
@@ -532,10 +543,12 @@ static inline const void *TN_ABI tn_easy_offer(void *self, const char *id) {
     static const tn_component_1 components = {sizeof(tn_component_1), tn_easy_create, tn_easy_start,
                                               tn_easy_cancel,         tn_easy_ready,  tn_easy_destroy};
     const tn_lifecycle_1 *lifecycle = &tn_easy_lifecycle;
+    const tn_easy_service *service = tn_easy_services;
     (void)self;
     if (strcmp(id, TN_COMPONENT_1) == 0) return &components;
     if (strcmp(id, TN_LIFECYCLE_1) == 0) return lifecycle;
-    return NULL;
+    while (service != NULL && strcmp(service->id, id) != 0) service = service->next;
+    return service != NULL ? service->offered : NULL;
 }
 
 /* NULL if the host does not have it, or has one of another size: a broken build, not a newer version. */
@@ -579,6 +592,18 @@ static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
 /* Functions for tn_lifecycle_1, each may be NULL. In one file. */
 #define TN_LIFECYCLE(init, quiesce, deinit)                                                                            \
     const tn_lifecycle_1 tn_easy_lifecycle = {sizeof(tn_lifecycle_1), init, quiesce, deinit};
+
+/*
+ * Offers an interface to the host, such as a store's, and lists it in the manifest: TN_PROVIDES(store, TN_STORE_DRAFT,
+ * &table). `name` is unique in its file, `offered` a constant address. The host passes NULL as `self`.
+ */
+#define TN_PROVIDES(name, interface_id, offered)                                                                       \
+    TN_NOTE_AS(name##_provided, "{\"plugin\":{\"provides\":[" TN_NOTE_RAW(interface_id) "]}}");                        \
+    static tn_easy_service name##_tn_service = {NULL, interface_id, offered};                                          \
+    __attribute__((constructor)) static void name##_tn_add_service(void) {                                             \
+        name##_tn_service.next = tn_easy_services;                                                                     \
+        tn_easy_services = &name##_tn_service;                                                                         \
+    }
 
 /*
  * A component with your own functions, for what a single body cannot do: binding names, waiting without blocking.

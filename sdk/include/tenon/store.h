@@ -45,6 +45,10 @@
  * Errors: an object {code, message, detail?, retryable?}. CONFLICT, INVALID, NOT_FOUND, UNSUPPORTED, LIMIT;
  * STORE_BUSY (locked by another process; retryable), STORE_FULL (no disk space), STORE_READ_ONLY, STORE_CORRUPT,
  * STORE_VERSION (written by a newer release; nothing was changed), STORE_ERROR. Earlier commits are not affected.
+ *
+ * tenon/store/backend.h implements commit and query on functions that find, write and list records, and
+ * tenon/store/map.h these on records in memory. `tenon plugin check` runs the conformance suite of
+ * share/tenon/store/conformance, kills the store while it writes, and writes from two processes.
  */
 #ifndef TENON_STORE_H
 #define TENON_STORE_H

@@ -4,22 +4,23 @@
  * A batch is read completely before the backend is called, so that a malformed batch takes no lock. The result is built
  * while the operations are applied. If one fails, both the writes and the result are discarded.
  */
-#include "backend.h"
 #include "patch.h"
 #include <math.h>
+#include <tenon/store/backend.h>
 
 /* ---- Pages ---- */
 
-struct page {
+struct tn_store_page {
     tn_builder *builder; /* NULL: copy only the first record, to *first */
     struct tn_arena *arena;
-    struct record *first;
+    struct tn_store_record *first;
     bool keys_only, scored, more, failed;
     int64_t remaining; /* records until the limit */
     uint64_t size;     /* bytes of the values so far */
 };
 
-static void page_put_record(tn_builder *builder, const struct page *page, const struct record *record) {
+static void page_put_record(tn_builder *builder, const struct tn_store_page *page,
+                            const struct tn_store_record *record) {
     tn.value->begin(builder, TN_OBJECT);
     tn_put_take(builder, "key", tn_text_n(record->key.data, record->key.length));
     tn_put_int(builder, "version", record->version);
@@ -28,7 +29,7 @@ static void page_put_record(tn_builder *builder, const struct page *page, const 
     tn.value->end(builder);
 }
 
-bool page_add(struct page *page, const struct record *record) {
+bool tn_store_page_add(struct tn_store_page *page, const struct tn_store_record *record) {
     if (page->builder == NULL) {
         char *copy = tn_arena_alloc(page->arena, record->key.length + 1);
         page->failed = copy == NULL;
@@ -52,53 +53,56 @@ bool page_add(struct page *page, const struct record *record) {
 /* ---- Operations ---- */
 
 struct commit {
-    const struct backend *backend;
+    const struct tn_store_backend *backend;
     tn_store *store;
     struct tn_arena *arena;
     tn_builder *results;
     int64_t now;
 };
 
-static tn_value commit_conflict(const struct operation *operation, int64_t version, const char *expected) {
-    struct excerpt key, collection;
+static tn_value commit_conflict(const struct tn_store_operation *operation, int64_t version, const char *expected) {
+    struct tn_store_excerpt key, collection;
     char found[64] = "no version";
     if (version > 0) (void)snprintf(found, sizeof found, "version %lld", (long long)version);
     tn_value why =
-        failure("CONFLICT", "the record `%s` of `%s`: found %s, expected %s; read it again and retry",
-                text_excerpt(operation->key, &key), text_excerpt(operation->collection, &collection), found, expected);
-    why = failure_detail_take(why, "key", tn_text_n(operation->key.data, operation->key.length));
-    return failure_detail_take(why, "version", tn_int(version));
+        tn_store_failure("CONFLICT", "the record `%s` of `%s`: found %s, expected %s; read it again and retry",
+                         tn_store_text_excerpt(operation->key, &key),
+                         tn_store_text_excerpt(operation->collection, &collection), found, expected);
+    why = tn_store_failure_detail_take(why, "key", tn_text_n(operation->key.data, operation->key.length));
+    return tn_store_failure_detail_take(why, "version", tn_int(version));
 }
 
-static tn_value commit_check_condition(const struct operation *operation, const struct record *found) {
-    const struct precondition *condition = &operation->condition;
+static tn_value commit_check_condition(const struct tn_store_operation *operation,
+                                       const struct tn_store_record *found) {
+    const struct tn_store_precondition *condition = &operation->condition;
     char expected[64] = "no record";
     if (condition->has_version && condition->version != found->version) {
         if (condition->version > 0)
             (void)snprintf(expected, sizeof expected, "version %lld", (long long)condition->version);
         return commit_conflict(operation, found->version, expected);
     }
-    if (condition->where == NULL || (found->version > 0 && filter_matches(condition->where, found->value))) return NULL;
+    if (condition->where == NULL || (found->version > 0 && tn_store_filter_matches(condition->where, found->value)))
+        return NULL;
     return commit_conflict(operation, found->version, "one that matches `if`");
 }
 
 /* Finds the operation's record and checks the operation's `if`. */
-static tn_value commit_find(const struct commit *commit, const struct operation *operation, bool want_value,
-                            struct record *out) {
+static tn_value commit_find(const struct commit *commit, const struct tn_store_operation *operation, bool want_value,
+                            struct tn_store_record *out) {
     bool want = want_value || operation->condition.where != NULL;
     tn_value why = commit->backend->find(commit->store, operation->collection, operation->key, commit->now, want, out);
     return why != NULL ? why : commit_check_condition(operation, out);
 }
 
-static tn_value commit_write(const struct commit *commit, const struct operation *operation, const struct record *found,
-                             struct text key, tn_value value) {
-    struct change change = {.collection = operation->collection,
-                            .key = key,
-                            .version = found->version + 1,
-                            .value = value,
-                            .attributes = &operation->attributes};
-    tn_value json = NULL, why = request_check_value(value, &json, &change.size);
-    change.json = text_from_value(json);
+static tn_value commit_write(const struct commit *commit, const struct tn_store_operation *operation,
+                             const struct tn_store_record *found, struct tn_store_text key, tn_value value) {
+    struct tn_store_change change = {.collection = operation->collection,
+                                     .key = key,
+                                     .version = found->version + 1,
+                                     .value = value,
+                                     .attributes = &operation->attributes};
+    tn_value json = NULL, why = tn_store_check_value(value, &json, &change.size);
+    change.json = tn_store_text_of(json);
     if (why == NULL) why = commit->backend->write(commit->store, &change, commit->now);
     tn_release(json);
     return why;
@@ -111,16 +115,18 @@ static void commit_put_version(const struct commit *commit, int64_t version) {
     tn.value->end(results);
 }
 
-static tn_value apply_put(const struct commit *commit, const struct operation *operation, struct record *found) {
+static tn_value apply_put(const struct commit *commit, const struct tn_store_operation *operation,
+                          struct tn_store_record *found) {
     tn_value why = commit_find(commit, operation, false, found);
     if (why == NULL) why = commit_write(commit, operation, found, operation->key, operation->value);
     if (why == NULL) commit_put_version(commit, found->version + 1);
     return why;
 }
 
-static tn_value apply_merge(const struct commit *commit, const struct operation *operation, struct record *found) {
+static tn_value apply_merge(const struct commit *commit, const struct tn_store_operation *operation,
+                            struct tn_store_record *found) {
     tn_value merged = NULL, why = commit_find(commit, operation, true, found);
-    if (why == NULL) why = patch_merge(found->value, operation->value, &merged);
+    if (why == NULL) why = tn_store_patch_merge(found->value, operation->value, &merged);
     if (why == NULL) why = commit_write(commit, operation, found, operation->key, merged);
     if (why == NULL) {
         tn.value->begin(commit->results, TN_OBJECT);
@@ -132,7 +138,8 @@ static tn_value apply_merge(const struct commit *commit, const struct operation 
     return why;
 }
 
-static tn_value apply_delete(const struct commit *commit, const struct operation *operation, struct record *found) {
+static tn_value apply_delete(const struct commit *commit, const struct tn_store_operation *operation,
+                             struct tn_store_record *found) {
     tn_value why = commit_find(commit, operation, false, found);
     if (why == NULL && found->version > 0)
         why = commit->backend->remove(commit->store, operation->collection, operation->key);
@@ -141,8 +148,8 @@ static tn_value apply_delete(const struct commit *commit, const struct operation
     return why;
 }
 
-static tn_value apply_delete_range(const struct commit *commit, const struct operation *operation,
-                                   struct record *found) {
+static tn_value apply_delete_range(const struct commit *commit, const struct tn_store_operation *operation,
+                                   struct tn_store_record *found) {
     int64_t count = 0;
     (void)found;
     tn_value why = commit->backend->remove_range(commit->store, &operation->selection, commit->now, &count);
@@ -152,22 +159,24 @@ static tn_value apply_delete_range(const struct commit *commit, const struct ope
     return why;
 }
 
-static tn_value apply_expect(const struct commit *commit, const struct operation *operation, struct record *found) {
+static tn_value apply_expect(const struct commit *commit, const struct tn_store_operation *operation,
+                             struct tn_store_record *found) {
     tn_value why = commit_find(commit, operation, false, found);
     if (why == NULL) commit_put_version(commit, found->version);
     return why;
 }
 
-static tn_value apply_take(const struct commit *commit, const struct operation *operation, struct record *found) {
-    struct page page = {.arena = commit->arena, .first = found};
-    struct selection first = operation->selection;
+static tn_value apply_take(const struct commit *commit, const struct tn_store_operation *operation,
+                           struct tn_store_record *found) {
+    struct tn_store_page page = {.arena = commit->arena, .first = found};
+    struct tn_store_selection first = operation->selection;
     tn_builder *results = commit->results;
     tn_value merged = NULL;
     first.limit = 1;
     tn_value why = commit->backend->list(commit->store, &first, commit->now, &page);
-    if (why == NULL && page.failed) why = failure_memory();
+    if (why == NULL && page.failed) why = tn_store_failure_memory();
     if (why == NULL && found->version > 0) {
-        why = patch_merge(found->value, operation->value, &merged);
+        why = tn_store_patch_merge(found->value, operation->value, &merged);
         if (why == NULL) why = commit_write(commit, operation, found, found->key, merged);
     }
     tn.value->begin(results, TN_OBJECT);
@@ -184,51 +193,52 @@ static tn_value apply_take(const struct commit *commit, const struct operation *
     return why;
 }
 
-static tn_value (*const apply[])(const struct commit *, const struct operation *, struct record *) = {
-    [OP_PUT] = apply_put,       [OP_MERGE] = apply_merge,
-    [OP_DELETE] = apply_delete, [OP_DELETE_RANGE] = apply_delete_range,
-    [OP_EXPECT] = apply_expect, [OP_TAKE] = apply_take,
+static tn_value (*const apply[])(const struct commit *, const struct tn_store_operation *, struct tn_store_record *) = {
+    [TN_STORE_OP_PUT] = apply_put,       [TN_STORE_OP_MERGE] = apply_merge,
+    [TN_STORE_OP_DELETE] = apply_delete, [TN_STORE_OP_DELETE_RANGE] = apply_delete_range,
+    [TN_STORE_OP_EXPECT] = apply_expect, [TN_STORE_OP_TAKE] = apply_take,
 };
 
-static tn_value commit_apply_all(const struct commit *commit, const struct operation *operations, uint64_t count) {
+static tn_value commit_apply_all(const struct commit *commit, const struct tn_store_operation *operations,
+                                 uint64_t count) {
     tn_value why = commit->backend->begin(commit->store);
     if (why != NULL) return why;
     for (uint64_t i = 0; why == NULL && i < count; i++) {
-        struct record found = {.version = 0};
+        struct tn_store_record found = {.version = 0};
         why = apply[operations[i].kind](commit, &operations[i], &found);
         tn_release(found.value);
-        if (why != NULL) why = failure_detail_take(why, "index", tn_int((int64_t)i));
+        if (why != NULL) why = tn_store_failure_detail_take(why, "index", tn_int((int64_t)i));
     }
     if (why == NULL) why = commit->backend->commit(commit->store);
     if (why != NULL) commit->backend->rollback(commit->store);
     return why;
 }
 
-int32_t backend_commit(const struct backend *backend, tn_store *store, tn_value batch, tn_value *result,
-                       tn_value *error) {
+int32_t tn_store_backend_commit(const struct tn_store_backend *backend, tn_store *store, tn_value batch,
+                                tn_value *result, tn_value *error) {
     struct tn_arena arena = TN_ARENA;
-    struct operation *operations = NULL;
+    struct tn_store_operation *operations = NULL;
     uint64_t count = 0;
     struct commit commit = {backend, store, &arena, tn_builder_new(), tn.core->wall_ms(tn.host)};
     tn.value->begin(commit.results, TN_ARRAY);
-    tn_value why = request_read_batch(&arena, batch, &operations, &count);
+    tn_value why = tn_store_read_batch(&arena, batch, &operations, &count);
     if (why == NULL && count > 0) why = commit_apply_all(&commit, operations, count);
     tn.value->end(commit.results);
     tn_value results = tn_finish(commit.results);
     tn_arena_free(&arena);
-    if (why == NULL && results == NULL) why = failure_memory();
+    if (why == NULL && results == NULL) why = tn_store_failure_memory();
     if (why == NULL)
         *result = results;
     else
         tn_release(results);
-    return backend_fail_take(why, error);
+    return tn_store_fail_take(why, error);
 }
 
 /* ---- Queries ---- */
 
-static tn_value query_get(const struct backend *backend, tn_store *store, const struct query *query, int64_t now,
-                          tn_builder *out) {
-    struct record found = {.version = 0};
+static tn_value query_get(const struct tn_store_backend *backend, tn_store *store, const struct tn_store_query *query,
+                          int64_t now, tn_builder *out) {
+    struct tn_store_record found = {.version = 0};
     tn_value why = backend->find(store, query->selection.collection, query->key, now, true, &found);
     if (why == NULL && found.version > 0) {
         tn.value->begin(out, TN_OBJECT);
@@ -242,10 +252,10 @@ static tn_value query_get(const struct backend *backend, tn_store *store, const 
     return why;
 }
 
-static tn_value query_many(const struct backend *backend, tn_store *store, const struct query *query, int64_t now,
-                           tn_builder *out) {
-    bool list = query->kind == QUERY_LIST;
-    struct page page = {
+static tn_value query_many(const struct tn_store_backend *backend, tn_store *store, const struct tn_store_query *query,
+                           int64_t now, tn_builder *out) {
+    bool list = query->kind == TN_STORE_QUERY_LIST;
+    struct tn_store_page page = {
         .builder = out, .keys_only = query->selection.keys_only, .scored = !list, .remaining = query->selection.limit};
     tn.value->begin(out, TN_OBJECT);
     tn_put_begin(out, "records", TN_ARRAY);
@@ -256,61 +266,39 @@ static tn_value query_many(const struct backend *backend, tn_store *store, const
     return why;
 }
 
-static tn_value query_count(const struct backend *backend, tn_store *store, const struct query *query, int64_t now,
-                            tn_builder *out) {
+static tn_value query_count(const struct tn_store_backend *backend, tn_store *store, const struct tn_store_query *query,
+                            int64_t now, tn_builder *out) {
     int64_t number = 0;
     tn_value why = backend->count(store, &query->selection, now, &number);
     tn_put_int(out, NULL, number);
     return why;
 }
 
-int32_t backend_query(const struct backend *backend, tn_store *store, tn_value source, tn_value *result,
-                      tn_value *error) {
-    static tn_value (*const handlers[])(const struct backend *, tn_store *, const struct query *, int64_t,
-                                        tn_builder *) = {
-        [QUERY_GET] = query_get, [QUERY_LIST] = query_many, [QUERY_COUNT] = query_count, [QUERY_SEARCH] = query_many};
+int32_t tn_store_backend_query(const struct tn_store_backend *backend, tn_store *store, tn_value source,
+                               tn_value *result, tn_value *error) {
+    static tn_value (*const handlers[])(const struct tn_store_backend *, tn_store *, const struct tn_store_query *,
+                                        int64_t, tn_builder *) = {[TN_STORE_QUERY_GET] = query_get,
+                                                                  [TN_STORE_QUERY_LIST] = query_many,
+                                                                  [TN_STORE_QUERY_COUNT] = query_count,
+                                                                  [TN_STORE_QUERY_SEARCH] = query_many};
     struct tn_arena arena = TN_ARENA;
-    struct query query;
+    struct tn_store_query query;
     tn_builder *builder = tn_builder_new();
-    tn_value why = request_read_query(&arena, source, &query);
+    tn_value why = tn_store_read_query(&arena, source, &query);
     if (why == NULL) why = handlers[query.kind](backend, store, &query, tn.core->wall_ms(tn.host), builder);
     tn_value result_value = tn_finish(builder);
-    if (why == NULL && result_value == NULL) why = failure_memory();
+    if (why == NULL && result_value == NULL) why = tn_store_failure_memory();
     if (why == NULL)
         *result = result_value;
     else
         tn_release(result_value);
     tn_arena_free(&arena);
-    return backend_fail_take(why, error);
-}
-
-/* ---- Opening ---- */
-
-tn_value backend_read_options(tn_value options, const char *store, const char *const *own, struct text *path) {
-    const char *known[24] = {"path", "indexes", "use"};
-    tn_value key = NULL;
-    unsigned count = 3;
-    struct excerpt excerpt;
-    for (; *own != NULL && count < 23; own++) known[count++] = *own;
-    for (uint64_t i = 0; tn.value->entry(options, i, &key, NULL) == TN_OK; i++) {
-        unsigned at = 0;
-        while (at < count && !text_is(text_from_value(key), known[at])) at++;
-        if (at < count) continue;
-        const char *near = nearest_word(text_from_value(key), known);
-        return failure("INVALID", "the store `%s` has no option `%s`%s%s%s", store,
-                       text_excerpt(text_from_value(key), &excerpt), near != NULL ? "; did you mean `" : "",
-                       near != NULL ? near : "", near != NULL ? "`?" : "");
-    }
-    *path = text_from_value(tn_get(options, "path"));
-    if (path->data == NULL || path->length == 0 || memchr(path->data, '\0', path->length) != NULL)
-        return failure("INVALID", "the store `%s` needs a `path`, a string; found %s", store,
-                       path->data != NULL ? "an unusable string" : tn_kind_name(tn_get(options, "path")));
-    return NULL;
+    return tn_store_fail_take(why, error);
 }
 
 /* ---- Results ---- */
 
-int32_t backend_fail_take(tn_value why, tn_value *error) {
+int32_t tn_store_fail_take(tn_value why, tn_value *error) {
     if (why == NULL) return TN_OK;
     if (error != NULL)
         *error = why;
@@ -319,14 +307,14 @@ int32_t backend_fail_take(tn_value why, tn_value *error) {
     return TN_FAILED;
 }
 
-int32_t backend_make_maintain_result(int64_t removed, int64_t bytes, tn_value *result) {
+int32_t tn_store_make_maintained(int64_t removed, int64_t bytes, tn_value *result) {
     tn_value result_value = tn_build("{s:I,s:I}", "removed", (int64_t)removed, "bytes", (int64_t)bytes);
     if (result_value == NULL) return TN_NO_MEMORY;
     *result = result_value;
     return TN_OK;
 }
 
-double vector_similarity(const float *a, const float *b, uint64_t count) {
+double tn_store_vector_similarity(const float *a, const float *b, uint64_t count) {
     double product = 0, left = 0, right = 0;
     for (uint64_t i = 0; i < count; i++) {
         double x = (double)a[i], y = (double)b[i];
@@ -335,15 +323,4 @@ double vector_similarity(const float *a, const float *b, uint64_t count) {
         right += y * y;
     }
     return left > 0 && right > 0 ? product / (sqrt(left) * sqrt(right)) : 0;
-}
-
-const tn_plugin *backend_plugin_entry(const tn_host *host, const tn_plugin *plugin) {
-    if (host == NULL || host->size != sizeof(tn_host)) return NULL;
-    tn.host = host;
-    tn.core = tn_easy_interface(host, TN_CORE_1, sizeof *tn.core);
-    tn.value = tn_easy_interface(host, TN_VALUE_1, sizeof *tn.value);
-    if (tn.core == NULL) return NULL;
-    if (tn.value != NULL) return plugin;
-    tn_log(TN_LOG_ERROR, "declined: the host does not provide " TN_VALUE_1);
-    return NULL;
 }

@@ -3,9 +3,9 @@
  *
  * A table lists the members that each operation and query requires and allows. One function reads each kind of member.
  */
-#include "request.h"
-#include "words.h"
 #include <math.h>
+#include <tenon/store/request.h>
+#include <tenon/store/words.h>
 
 /* ---- Members ---- */
 
@@ -57,62 +57,66 @@ struct shape {
 };
 
 static const struct shape operations[] = {
-    [OP_PUT] = {"put", HAS_COLLECTION | HAS_KEY | HAS_VALUE, HAS_OP | HAS_IF | HAS_TEXT | HAS_VECTOR | HAS_EXPIRES_AT},
-    [OP_MERGE] = {"merge", HAS_COLLECTION | HAS_KEY | HAS_PATCH,
-                  HAS_OP | HAS_IF | HAS_TEXT | HAS_VECTOR | HAS_EXPIRES_AT},
-    [OP_DELETE] = {"delete", HAS_COLLECTION | HAS_KEY, HAS_OP | HAS_IF},
-    [OP_DELETE_RANGE] = {"delete_range", HAS_COLLECTION, HAS_OP | HAS_FROM | HAS_TO},
-    [OP_EXPECT] = {"expect", HAS_COLLECTION | HAS_KEY | HAS_IF, HAS_OP},
-    [OP_TAKE] = {"take", HAS_COLLECTION | HAS_PATCH, HAS_OP | HAS_WHERE | HAS_ORDER},
+    [TN_STORE_OP_PUT] = {"put", HAS_COLLECTION | HAS_KEY | HAS_VALUE,
+                         HAS_OP | HAS_IF | HAS_TEXT | HAS_VECTOR | HAS_EXPIRES_AT},
+    [TN_STORE_OP_MERGE] = {"merge", HAS_COLLECTION | HAS_KEY | HAS_PATCH,
+                           HAS_OP | HAS_IF | HAS_TEXT | HAS_VECTOR | HAS_EXPIRES_AT},
+    [TN_STORE_OP_DELETE] = {"delete", HAS_COLLECTION | HAS_KEY, HAS_OP | HAS_IF},
+    [TN_STORE_OP_DELETE_RANGE] = {"delete_range", HAS_COLLECTION, HAS_OP | HAS_FROM | HAS_TO},
+    [TN_STORE_OP_EXPECT] = {"expect", HAS_COLLECTION | HAS_KEY | HAS_IF, HAS_OP},
+    [TN_STORE_OP_TAKE] = {"take", HAS_COLLECTION | HAS_PATCH, HAS_OP | HAS_WHERE | HAS_ORDER},
 };
 #define OPERATIONS (sizeof operations / sizeof *operations)
 
 static const struct shape queries[] = {
-    [QUERY_GET] = {"get", HAS_COLLECTION | HAS_KEY, 0},
-    [QUERY_LIST] = {"list", HAS_COLLECTION,
-                    HAS_FROM | HAS_TO | HAS_WHERE | HAS_ORDER | HAS_REVERSE | HAS_LIMIT | HAS_AFTER | HAS_KEYS_ONLY},
-    [QUERY_COUNT] = {"count", HAS_COLLECTION, HAS_FROM | HAS_TO | HAS_WHERE},
-    [QUERY_SEARCH] = {"search", HAS_COLLECTION, HAS_TEXT | HAS_VECTOR | HAS_WHERE | HAS_FROM | HAS_TO | HAS_LIMIT},
+    [TN_STORE_QUERY_GET] = {"get", HAS_COLLECTION | HAS_KEY, 0},
+    [TN_STORE_QUERY_LIST] = {"list", HAS_COLLECTION,
+                             HAS_FROM | HAS_TO | HAS_WHERE | HAS_ORDER | HAS_REVERSE | HAS_LIMIT | HAS_AFTER |
+                                 HAS_KEYS_ONLY},
+    [TN_STORE_QUERY_COUNT] = {"count", HAS_COLLECTION, HAS_FROM | HAS_TO | HAS_WHERE},
+    [TN_STORE_QUERY_SEARCH] = {"search", HAS_COLLECTION,
+                               HAS_TEXT | HAS_VECTOR | HAS_WHERE | HAS_FROM | HAS_TO | HAS_LIMIT},
 };
 #define QUERIES (sizeof queries / sizeof *queries)
 
 static const struct shape condition_shape = {"if", 0, HAS_VERSION | HAS_WHERE};
 
 /* Returns the failure for an unknown member, with the nearest name that this shape may have. */
-static tn_value request_unknown_member(const struct shape *shape, struct text name) {
+static tn_value request_unknown_member(const struct shape *shape, struct tn_store_text name) {
     const char *allowed[AT_COUNT + 1];
     unsigned count = 0;
-    struct excerpt excerpt;
+    struct tn_store_excerpt excerpt;
     for (unsigned i = 0; i < AT_COUNT; i++)
         if ((shape->required | shape->allowed) >> i & 1) allowed[count++] = member_names[i];
     allowed[count] = NULL;
-    const char *near = nearest_word(name, allowed);
+    const char *near = tn_store_nearest_word(name, allowed);
     if (near != NULL)
-        return failure("INVALID", "`%s` has no member `%s`; did you mean `%s`?", shape->name,
-                       text_excerpt(name, &excerpt), near);
+        return tn_store_failure("INVALID", "`%s` has no member `%s`; did you mean `%s`?", shape->name,
+                                tn_store_text_excerpt(name, &excerpt), near);
     char list[256] = "";
     size_t used = 0;
     for (unsigned i = 0; i < count; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", allowed[i]);
-    return failure("INVALID", "`%s` has no member `%s`; it has %s", shape->name, text_excerpt(name, &excerpt), list);
+    return tn_store_failure("INVALID", "`%s` has no member `%s`; it has %s", shape->name,
+                            tn_store_text_excerpt(name, &excerpt), list);
 }
 
 static tn_value request_read_members(tn_value object, const struct shape *shape, struct members *out) {
     memset(out, 0, sizeof *out);
     if (tn.value->kind(object) != TN_OBJECT)
-        return failure("INVALID", "`%s` must be an object; found %s", shape->name, tn_kind_name(object));
+        return tn_store_failure("INVALID", "`%s` must be an object; found %s", shape->name, tn_kind_name(object));
     for (uint64_t i = 0; i < tn.value->count(object); i++) {
         tn_value key = NULL, value = NULL;
         (void)tn.value->entry(object, i, &key, &value);
         unsigned at = 0;
-        while (at < AT_COUNT && !text_is(text_from_value(key), member_names[at])) at++;
+        while (at < AT_COUNT && !tn_store_text_is(tn_store_text_of(key), member_names[at])) at++;
         if (at == AT_COUNT || !((shape->required | shape->allowed) >> at & 1))
-            return request_unknown_member(shape, text_from_value(key));
+            return request_unknown_member(shape, tn_store_text_of(key));
         out->at[at] = value;
     }
     for (unsigned at = 0; at < AT_COUNT; at++)
         if (shape->required >> at & 1 && out->at[at] == NULL)
-            return failure("INVALID", "`%s` needs the member `%s`", shape->name, member_names[at]);
+            return tn_store_failure("INVALID", "`%s` needs the member `%s`", shape->name, member_names[at]);
     return NULL;
 }
 
@@ -120,20 +124,23 @@ static bool member_is_absent(tn_value value) { return value == NULL || tn.value-
 
 /* ---- Kinds of members ---- */
 
-static tn_value request_read_key(const struct shape *shape, const char *name, tn_value value, struct text *out) {
-    struct text text = text_from_value(value);
-    struct excerpt excerpt;
+static tn_value request_read_key(const struct shape *shape, const char *name, tn_value value,
+                                 struct tn_store_text *out) {
+    struct tn_store_text text = tn_store_text_of(value);
+    struct tn_store_excerpt excerpt;
     if (text.data == NULL)
-        return failure("INVALID", "`%s`: `%s` must be a string; found %s", shape->name, name, tn_kind_name(value));
+        return tn_store_failure("INVALID", "`%s`: `%s` must be a string; found %s", shape->name, name,
+                                tn_kind_name(value));
     if (text.length > TN_STORE_KEY_MAX)
-        return failure("LIMIT", "`%s`: `%s` has %llu bytes; at most %d are allowed: `%s`", shape->name, name,
-                       (unsigned long long)text.length, TN_STORE_KEY_MAX, text_excerpt(text, &excerpt));
+        return tn_store_failure("LIMIT", "`%s`: `%s` has %llu bytes; at most %d are allowed: `%s`", shape->name, name,
+                                (unsigned long long)text.length, TN_STORE_KEY_MAX,
+                                tn_store_text_excerpt(text, &excerpt));
     *out = text;
     return NULL;
 }
 
 static tn_value request_read_optional_key(const struct shape *shape, const char *name, tn_value value,
-                                          struct text *out) {
+                                          struct tn_store_text *out) {
     return member_is_absent(value) ? NULL : request_read_key(shape, name, value, out);
 }
 
@@ -141,7 +148,8 @@ static tn_value request_read_bool(const struct shape *shape, const char *name, t
     int32_t truth = 0;
     if (member_is_absent(value)) return NULL;
     if (tn.value->as_bool(value, &truth) != TN_OK)
-        return failure("INVALID", "`%s`: `%s` must be true or false; found %s", shape->name, name, tn_kind_name(value));
+        return tn_store_failure("INVALID", "`%s`: `%s` must be true or false; found %s", shape->name, name,
+                                tn_kind_name(value));
     *out = truth != 0;
     return NULL;
 }
@@ -150,10 +158,11 @@ static tn_value request_read_int(const struct shape *shape, const char *name, tn
                                  int64_t *out) {
     int64_t number = 0;
     if (tn.value->as_int(value, &number) != TN_OK)
-        return failure("INVALID", "`%s`: `%s` must be an integer; found %s", shape->name, name, tn_kind_name(value));
+        return tn_store_failure("INVALID", "`%s`: `%s` must be an integer; found %s", shape->name, name,
+                                tn_kind_name(value));
     if (number < least)
-        return failure("INVALID", "`%s`: `%s` must be at least %lld; found %lld", shape->name, name, (long long)least,
-                       (long long)number);
+        return tn_store_failure("INVALID", "`%s`: `%s` must be at least %lld; found %lld", shape->name, name,
+                                (long long)least, (long long)number);
     *out = number;
     return NULL;
 }
@@ -163,51 +172,51 @@ static tn_value request_read_limit(const struct shape *shape, tn_value value, in
     if (member_is_absent(value)) return NULL;
     tn_value why = request_read_int(shape, "limit", value, 1, out);
     if (why == NULL && *out > TN_STORE_LIMIT_MAX)
-        why = failure("LIMIT",
-                      "`%s`: the limit is %lld; at most %d are returned at once: continue with the last key as `after`",
-                      shape->name, (long long)*out, TN_STORE_LIMIT_MAX);
+        why = tn_store_failure(
+            "LIMIT", "`%s`: the limit is %lld; at most %d are returned at once: continue with the last key as `after`",
+            shape->name, (long long)*out, TN_STORE_LIMIT_MAX);
     return why;
 }
 
 static tn_value request_read_order(struct tn_arena *arena, const struct shape *shape, tn_value value,
-                                   struct selection *out) {
+                                   struct tn_store_selection *out) {
     if (member_is_absent(value)) return NULL;
     uint64_t count = tn.value->count(value);
     if (tn.value->kind(value) != TN_ARRAY)
-        return failure("INVALID", "`%s`: `order` must be an array of member paths; found %s", shape->name,
-                       tn_kind_name(value));
+        return tn_store_failure("INVALID", "`%s`: `order` must be an array of member paths; found %s", shape->name,
+                                tn_kind_name(value));
     if (count > TN_STORE_ORDER_MAX)
-        return failure("LIMIT", "`%s`: `order` has %llu members; at most %d are allowed", shape->name,
-                       (unsigned long long)count, TN_STORE_ORDER_MAX);
-    struct path *order = tn_arena_alloc(arena, (count + 1) * sizeof *order);
-    tn_value why = order == NULL ? failure_memory() : NULL;
+        return tn_store_failure("LIMIT", "`%s`: `order` has %llu members; at most %d are allowed", shape->name,
+                                (unsigned long long)count, TN_STORE_ORDER_MAX);
+    struct tn_store_path *order = tn_arena_alloc(arena, (count + 1) * sizeof *order);
+    tn_value why = order == NULL ? tn_store_failure_memory() : NULL;
     for (uint64_t i = 0; why == NULL && i < count; i++)
-        why = path_read(arena, tn.value->at(value, i), "order", &order[i]);
+        why = tn_store_path_read(arena, tn.value->at(value, i), "order", &order[i]);
     out->order = order;
     out->order_count = count;
     return why;
 }
 
 static tn_value request_read_words(struct tn_arena *arena, const struct shape *shape, tn_value value,
-                                   struct text *out) {
-    struct text text = text_from_value(value);
+                                   struct tn_store_text *out) {
+    struct tn_store_text text = tn_store_text_of(value);
     if (text.data == NULL)
-        return failure("INVALID", "`%s`: `text` must be a string; found %s", shape->name, tn_kind_name(value));
+        return tn_store_failure("INVALID", "`%s`: `text` must be a string; found %s", shape->name, tn_kind_name(value));
     if (text.length > TN_STORE_TEXT_MAX)
-        return failure("LIMIT", "`%s`: `text` has %llu bytes; at most %d are allowed", shape->name,
-                       (unsigned long long)text.length, TN_STORE_TEXT_MAX);
-    return words_split(arena, text, out) ? NULL : failure_memory();
+        return tn_store_failure("LIMIT", "`%s`: `text` has %llu bytes; at most %d are allowed", shape->name,
+                                (unsigned long long)text.length, TN_STORE_TEXT_MAX);
+    return tn_store_words_split(arena, text, out) ? NULL : tn_store_failure_memory();
 }
 
 static tn_value request_read_search(struct tn_arena *arena, const struct shape *shape, tn_value value,
-                                    struct text *out) {
+                                    struct tn_store_text *out) {
     tn_value why = request_read_words(arena, shape, value, out);
-    struct text rest = *out, word;
+    struct tn_store_text rest = *out, word;
     uint64_t count = 0;
-    while (why == NULL && words_next(&rest, &word)) count++;
+    while (why == NULL && tn_store_words_next(&rest, &word)) count++;
     if (count > TN_STORE_WORDS_MAX)
-        why = failure("LIMIT", "`%s`: `text` has %llu words; at most %d can be searched for at once", shape->name,
-                      (unsigned long long)count, TN_STORE_WORDS_MAX);
+        why = tn_store_failure("LIMIT", "`%s`: `text` has %llu words; at most %d can be searched for at once",
+                               shape->name, (unsigned long long)count, TN_STORE_WORDS_MAX);
     return why;
 }
 
@@ -215,22 +224,23 @@ static tn_value request_read_vector(struct tn_arena *arena, const struct shape *
                                     const float **out, uint64_t *count) {
     uint64_t items = tn.value->count(value);
     if (tn.value->kind(value) != TN_ARRAY || items == 0)
-        return failure("INVALID", "`%s`: `vector` must be an array of numbers; found %s", shape->name,
-                       items == 0 && tn.value->kind(value) == TN_ARRAY ? "an empty array" : tn_kind_name(value));
+        return tn_store_failure("INVALID", "`%s`: `vector` must be an array of numbers; found %s", shape->name,
+                                items == 0 && tn.value->kind(value) == TN_ARRAY ? "an empty array"
+                                                                                : tn_kind_name(value));
     if (items > TN_STORE_VECTOR_MAX)
-        return failure("LIMIT", "`%s`: `vector` has %llu numbers; at most %d are allowed", shape->name,
-                       (unsigned long long)items, TN_STORE_VECTOR_MAX);
+        return tn_store_failure("LIMIT", "`%s`: `vector` has %llu numbers; at most %d are allowed", shape->name,
+                                (unsigned long long)items, TN_STORE_VECTOR_MAX);
     float *vector = tn_arena_alloc(arena, items * sizeof *vector);
-    if (vector == NULL) return failure_memory();
+    if (vector == NULL) return tn_store_failure_memory();
     for (uint64_t i = 0; i < items; i++) {
         tn_value item = tn.value->at(value, i);
         double number = 0;
         if (tn.value->as_double(item, &number) != TN_OK)
-            return failure("INVALID", "`%s`: `vector[%llu]` must be a number; found %s", shape->name,
-                           (unsigned long long)i, tn_kind_name(item));
+            return tn_store_failure("INVALID", "`%s`: `vector[%llu]` must be a number; found %s", shape->name,
+                                    (unsigned long long)i, tn_kind_name(item));
         if (fabs(number) > 1e18) /* so that the sum of their squares does not overflow */
-            return failure("INVALID", "`%s`: `vector[%llu]` is %g; expected at most 1e18 in absolute value",
-                           shape->name, (unsigned long long)i, number);
+            return tn_store_failure("INVALID", "`%s`: `vector[%llu]` is %g; expected at most 1e18 in absolute value",
+                                    shape->name, (unsigned long long)i, number);
         vector[i] = (float)number;
     }
     *out = vector;
@@ -238,53 +248,52 @@ static tn_value request_read_vector(struct tn_arena *arena, const struct shape *
     return NULL;
 }
 
-static tn_value request_read_condition(struct tn_arena *arena, tn_value value, struct precondition *out) {
+static tn_value request_read_condition(struct tn_arena *arena, tn_value value, struct tn_store_precondition *out) {
     struct members members;
-    struct filter *where = NULL;
+    struct tn_store_filter *where = NULL;
     if (member_is_absent(value)) return NULL;
     tn_value why = request_read_members(value, &condition_shape, &members);
     if (why == NULL && member_is_absent(members.at[AT_VERSION]) && member_is_absent(members.at[AT_WHERE]))
-        why = failure("INVALID", "`if` needs a `version`, a `where` or both");
+        why = tn_store_failure("INVALID", "`if` needs a `version`, a `where` or both");
     if (why == NULL && !member_is_absent(members.at[AT_VERSION])) {
         out->has_version = true;
         why = request_read_int(&condition_shape, "version", members.at[AT_VERSION], 0, &out->version);
     }
-    if (why == NULL) why = filter_read(arena, members.at[AT_WHERE], "`if`: `where`", &where);
+    if (why == NULL) why = tn_store_filter_read(arena, members.at[AT_WHERE], "`if`: `where`", &where);
     out->where = where;
     return why;
 }
 
 /* In a merge, an absent attribute stays and null removes it. In a put, both remove it. */
-static enum attribute_action request_attribute_action(tn_value value, bool merge) {
-    if (!member_is_absent(value)) return ATTRIBUTE_SET;
-    return merge && value == NULL ? ATTRIBUTE_KEEP : ATTRIBUTE_REMOVE;
+static enum tn_store_action request_attribute_action(tn_value value, bool merge) {
+    if (!member_is_absent(value)) return TN_STORE_SET;
+    return merge && value == NULL ? TN_STORE_KEEP : TN_STORE_REMOVE;
 }
 
 static tn_value request_read_attributes(struct tn_arena *arena, const struct shape *shape,
-                                        const struct members *members, bool merge, struct attributes *out) {
+                                        const struct members *members, bool merge, struct tn_store_attributes *out) {
     tn_value text = members->at[AT_TEXT], vector = members->at[AT_VECTOR], expires_at = members->at[AT_EXPIRES_AT];
-    *out = (struct attributes){.words_action = request_attribute_action(text, merge),
-                               .vector_action = request_attribute_action(vector, merge),
-                               .expires_action = request_attribute_action(expires_at, merge)};
+    *out = (struct tn_store_attributes){.words_action = request_attribute_action(text, merge),
+                                        .vector_action = request_attribute_action(vector, merge),
+                                        .expires_action = request_attribute_action(expires_at, merge)};
     tn_value why = NULL;
-    if (out->words_action == ATTRIBUTE_SET) why = request_read_words(arena, shape, text, &out->words);
-    if (why == NULL && out->words.length == 0 && out->words_action == ATTRIBUTE_SET)
-        out->words_action = ATTRIBUTE_REMOVE;
-    if (why == NULL && out->vector_action == ATTRIBUTE_SET)
+    if (out->words_action == TN_STORE_SET) why = request_read_words(arena, shape, text, &out->words);
+    if (why == NULL && out->words.length == 0 && out->words_action == TN_STORE_SET) out->words_action = TN_STORE_REMOVE;
+    if (why == NULL && out->vector_action == TN_STORE_SET)
         why = request_read_vector(arena, shape, vector, &out->vector, &out->vector_count);
-    if (why == NULL && out->expires_action == ATTRIBUTE_SET)
+    if (why == NULL && out->expires_action == TN_STORE_SET)
         why = request_read_int(shape, "expires_at", expires_at, INT64_MIN, &out->expires_at);
     return why;
 }
 
 static tn_value request_read_selection(struct tn_arena *arena, const struct shape *shape, const struct members *members,
-                                       struct selection *out) {
-    struct filter *where = NULL;
+                                       struct tn_store_selection *out) {
+    struct tn_store_filter *where = NULL;
     tn_value why = request_read_key(shape, "collection", members->at[AT_COLLECTION], &out->collection);
     if (why == NULL) why = request_read_optional_key(shape, "from", members->at[AT_FROM], &out->range.from);
     if (why == NULL) why = request_read_optional_key(shape, "to", members->at[AT_TO], &out->range.to);
     if (why == NULL) why = request_read_optional_key(shape, "after", members->at[AT_AFTER], &out->after);
-    if (why == NULL) why = filter_read(arena, members->at[AT_WHERE], "`where`", &where);
+    if (why == NULL) why = tn_store_filter_read(arena, members->at[AT_WHERE], "`where`", &where);
     if (why == NULL) why = request_read_order(arena, shape, members->at[AT_ORDER], out);
     if (why == NULL) why = request_read_bool(shape, "reverse", members->at[AT_REVERSE], &out->reverse);
     if (why == NULL) why = request_read_bool(shape, "keys_only", members->at[AT_KEYS_ONLY], &out->keys_only);
@@ -295,58 +304,60 @@ static tn_value request_read_selection(struct tn_arena *arena, const struct shap
 
 /* ---- Batches ---- */
 
-static tn_value request_read_operation(struct tn_arena *arena, tn_value source, struct operation *out) {
+static tn_value request_read_operation(struct tn_arena *arena, tn_value source, struct tn_store_operation *out) {
     const char *names[OPERATIONS + 1] = {NULL};
-    struct excerpt excerpt;
-    struct text name = text_from_value(tn_get(source, "op"));
+    struct tn_store_excerpt excerpt;
+    struct tn_store_text name = tn_store_text_of(tn_get(source, "op"));
     for (unsigned i = 0; i < OPERATIONS; i++) names[i] = operations[i].name;
     if (tn.value->kind(source) != TN_OBJECT)
-        return failure("INVALID", "an operation must be an object; found %s", tn_kind_name(source));
-    if (name.data == NULL) return failure("INVALID", "an operation needs the member `op`, a string: put, merge, …");
+        return tn_store_failure("INVALID", "an operation must be an object; found %s", tn_kind_name(source));
+    if (name.data == NULL)
+        return tn_store_failure("INVALID", "an operation needs the member `op`, a string: put, merge, …");
     unsigned kind = 0;
-    while (kind < OPERATIONS && !text_is(name, names[kind])) kind++;
+    while (kind < OPERATIONS && !tn_store_text_is(name, names[kind])) kind++;
     if (kind == OPERATIONS) {
-        const char *near = nearest_word(name, names);
-        return failure("INVALID",
-                       "unknown operation `%s`; expected put, merge, delete, delete_range, expect or take%s%s%s",
-                       text_excerpt(name, &excerpt), near != NULL ? " (did you mean `" : "", near != NULL ? near : "",
-                       near != NULL ? "`?)" : "");
+        const char *near = tn_store_nearest_word(name, names);
+        return tn_store_failure(
+            "INVALID", "unknown operation `%s`; expected put, merge, delete, delete_range, expect or take%s%s%s",
+            tn_store_text_excerpt(name, &excerpt), near != NULL ? " (did you mean `" : "", near != NULL ? near : "",
+            near != NULL ? "`?)" : "");
     }
     const struct shape *shape = &operations[kind];
     struct members members;
     tn_value why = request_read_members(source, shape, &members);
-    out->kind = (enum operation_kind)kind;
-    out->value = kind == OP_PUT ? members.at[AT_VALUE] : members.at[AT_PATCH];
+    out->kind = (enum tn_store_operation_kind)kind;
+    out->value = kind == TN_STORE_OP_PUT ? members.at[AT_VALUE] : members.at[AT_PATCH];
     if (why == NULL) why = request_read_key(shape, "collection", members.at[AT_COLLECTION], &out->collection);
     if (why == NULL && shape->required & HAS_KEY) why = request_read_key(shape, "key", members.at[AT_KEY], &out->key);
     if (why == NULL) why = request_read_condition(arena, members.at[AT_IF], &out->condition);
-    if (why == NULL && kind == OP_EXPECT && member_is_absent(members.at[AT_IF]))
-        why = failure("INVALID", "`expect` needs the member `if`");
+    if (why == NULL && kind == TN_STORE_OP_EXPECT && member_is_absent(members.at[AT_IF]))
+        why = tn_store_failure("INVALID", "`expect` needs the member `if`");
     if (why == NULL)
-        why = request_read_attributes(arena, shape, &members, kind == OP_MERGE || kind == OP_TAKE, &out->attributes);
+        why = request_read_attributes(arena, shape, &members, kind == TN_STORE_OP_MERGE || kind == TN_STORE_OP_TAKE,
+                                      &out->attributes);
     if (why == NULL) why = request_read_selection(arena, shape, &members, &out->selection);
     if (why == NULL && out->value != NULL) {
         tn_value json = NULL;
         uint64_t size = 0;
-        why = request_check_value(out->value, &json,
-                                  &size); /* a merge result is at most as deep as the deeper of the two */
+        why = tn_store_check_value(out->value, &json,
+                                   &size); /* a merge result is at most as deep as the deeper of the two */
         tn_release(json);
     }
     return why;
 }
 
-tn_value request_read_batch(struct tn_arena *arena, tn_value batch, struct operation **out, uint64_t *count) {
+tn_value tn_store_read_batch(struct tn_arena *arena, tn_value batch, struct tn_store_operation **out, uint64_t *count) {
     uint64_t items = tn.value->count(batch);
     if (tn.value->kind(batch) != TN_ARRAY)
-        return failure("INVALID", "a batch must be an array of operations; found %s", tn_kind_name(batch));
+        return tn_store_failure("INVALID", "a batch must be an array of operations; found %s", tn_kind_name(batch));
     if (items > TN_STORE_BATCH_MAX)
-        return failure("LIMIT", "the batch has %llu operations; at most %d are allowed", (unsigned long long)items,
-                       TN_STORE_BATCH_MAX);
-    struct operation *list = tn_arena_alloc(arena, (items + 1) * sizeof *list);
-    tn_value why = list == NULL ? failure_memory() : NULL;
+        return tn_store_failure("LIMIT", "the batch has %llu operations; at most %d are allowed",
+                                (unsigned long long)items, TN_STORE_BATCH_MAX);
+    struct tn_store_operation *list = tn_arena_alloc(arena, (items + 1) * sizeof *list);
+    tn_value why = list == NULL ? tn_store_failure_memory() : NULL;
     for (uint64_t i = 0; why == NULL && i < items; i++) {
         why = request_read_operation(arena, tn.value->at(batch, i), &list[i]);
-        if (why != NULL) why = failure_detail_take(why, "index", tn_int((int64_t)i));
+        if (why != NULL) why = tn_store_failure_detail_take(why, "index", tn_int((int64_t)i));
     }
     *out = list;
     *count = items;
@@ -355,34 +366,35 @@ tn_value request_read_batch(struct tn_arena *arena, tn_value batch, struct opera
 
 /* ---- Queries ---- */
 
-tn_value request_read_query(struct tn_arena *arena, tn_value source, struct query *out) {
+tn_value tn_store_read_query(struct tn_arena *arena, tn_value source, struct tn_store_query *out) {
     const char *names[QUERIES + 1] = {NULL};
     tn_value key = NULL, body = NULL;
     struct members members;
-    struct excerpt excerpt;
+    struct tn_store_excerpt excerpt;
     for (unsigned i = 0; i < QUERIES; i++) names[i] = queries[i].name;
     if (tn.value->kind(source) != TN_OBJECT || tn.value->count(source) != 1)
-        return failure("INVALID", "a query must be an object with one member, get, list, count or search; found %s%s",
-                       tn_kind_name(source),
-                       tn.value->kind(source) == TN_OBJECT ? " with another number of members" : "");
+        return tn_store_failure(
+            "INVALID", "a query must be an object with one member, get, list, count or search; found %s%s",
+            tn_kind_name(source), tn.value->kind(source) == TN_OBJECT ? " with another number of members" : "");
     (void)tn.value->entry(source, 0, &key, &body);
     unsigned kind = 0;
-    while (kind < QUERIES && !text_is(text_from_value(key), names[kind])) kind++;
+    while (kind < QUERIES && !tn_store_text_is(tn_store_text_of(key), names[kind])) kind++;
     if (kind == QUERIES) {
-        const char *near = nearest_word(text_from_value(key), names);
-        return failure("INVALID", "unknown query `%s`; expected get, list, count or search%s%s%s",
-                       text_excerpt(text_from_value(key), &excerpt), near != NULL ? " (did you mean `" : "",
-                       near != NULL ? near : "", near != NULL ? "`?)" : "");
+        const char *near = tn_store_nearest_word(tn_store_text_of(key), names);
+        return tn_store_failure("INVALID", "unknown query `%s`; expected get, list, count or search%s%s%s",
+                                tn_store_text_excerpt(tn_store_text_of(key), &excerpt),
+                                near != NULL ? " (did you mean `" : "", near != NULL ? near : "",
+                                near != NULL ? "`?)" : "");
     }
     const struct shape *shape = &queries[kind];
     tn_value why = request_read_members(body, shape, &members);
     memset(out, 0, sizeof *out);
-    out->kind = (enum query_kind)kind;
-    if (why == NULL && kind == QUERY_GET) why = request_read_key(shape, "key", members.at[AT_KEY], &out->key);
+    out->kind = (enum tn_store_query_kind)kind;
+    if (why == NULL && kind == TN_STORE_QUERY_GET) why = request_read_key(shape, "key", members.at[AT_KEY], &out->key);
     if (why == NULL) why = request_read_selection(arena, shape, &members, &out->selection);
-    if (why != NULL || kind != QUERY_SEARCH) return why;
+    if (why != NULL || kind != TN_STORE_QUERY_SEARCH) return why;
     if (member_is_absent(members.at[AT_TEXT]) == member_is_absent(members.at[AT_VECTOR]))
-        return failure("INVALID", "`search` needs either a `text` or a `vector`");
+        return tn_store_failure("INVALID", "`search` needs either a `text` or a `vector`");
     if (!member_is_absent(members.at[AT_TEXT]))
         return request_read_search(arena, shape, members.at[AT_TEXT], &out->selection.words);
     return request_read_vector(arena, shape, members.at[AT_VECTOR], &out->selection.vector,
@@ -391,7 +403,7 @@ tn_value request_read_query(struct tn_arena *arena, tn_value source, struct quer
 
 /* ---- Values ---- */
 
-static uint64_t json_depth(struct text json) {
+static uint64_t json_depth(struct tn_store_text json) {
     uint64_t depth = 0, most = 0;
     bool quoted = false;
     for (uint64_t i = 0; i < json.length; i++) {
@@ -408,19 +420,19 @@ static uint64_t json_depth(struct text json) {
     return most;
 }
 
-tn_value request_check_value(tn_value value, tn_value *json, uint64_t *size) {
+tn_value tn_store_check_value(tn_value value, tn_value *json, uint64_t *size) {
     *json = NULL;
     if (tn.value->kind(value) == TN_BYTES) {
         (void)tn.value->as_bytes(value, size);
     } else {
         tn_value written = tn_to_json(value);
-        struct text text = text_from_value(written);
+        struct tn_store_text text = tn_store_text_of(written);
         uint64_t depth = json_depth(text);
-        if (written == NULL) return failure_memory();
+        if (written == NULL) return tn_store_failure_memory();
         if (depth > TN_STORE_DEPTH_MAX) {
             tn_release(written);
-            return failure("LIMIT", "the value nests arrays or objects %llu deep; at most %d are allowed",
-                           (unsigned long long)depth, TN_STORE_DEPTH_MAX);
+            return tn_store_failure("LIMIT", "the value nests arrays or objects %llu deep; at most %d are allowed",
+                                    (unsigned long long)depth, TN_STORE_DEPTH_MAX);
         }
         *size = text.length;
         *json = written;
@@ -428,6 +440,6 @@ tn_value request_check_value(tn_value value, tn_value *json, uint64_t *size) {
     if (*size <= TN_STORE_VALUE_MAX) return NULL;
     tn_release(*json);
     *json = NULL;
-    return failure("LIMIT", "the value has %llu bytes; a record may have at most %d: split it into several",
-                   (unsigned long long)*size, TN_STORE_VALUE_MAX);
+    return tn_store_failure("LIMIT", "the value has %llu bytes; a record may have at most %d: split it into several",
+                            (unsigned long long)*size, TN_STORE_VALUE_MAX);
 }

@@ -4,7 +4,7 @@
  * Every character from U+0080 on is part of a word, unless a range of `signs` contains it. The tables cover commonly
  * used scripts, not all of Unicode. A punctuation character that the table lacks joins the words around it into one.
  */
-#include "words.h"
+#include <tenon/store/words.h>
 
 struct range {
     uint32_t first, last;
@@ -91,7 +91,7 @@ static uint64_t words_encode(uint32_t point, char *out) {
     return length;
 }
 
-bool words_split(struct tn_arena *arena, struct text text, struct text *out) {
+bool tn_store_words_split(struct tn_arena *arena, struct tn_store_text text, struct tn_store_text *out) {
     /* Folding never makes a text longer, but spaces may be inserted. */
     char *words = tn_arena_alloc(arena, text.length * 2 + 1);
     uint64_t used = 0, length;
@@ -108,15 +108,15 @@ bool words_split(struct tn_arena *arena, struct text text, struct text *out) {
         used += words_encode(words_fold(point), words + used);
         open = !is_single;
     }
-    *out = (struct text){words, used};
+    *out = (struct tn_store_text){words, used};
     return true;
 }
 
-bool words_next(struct text *words, struct text *word) {
+bool tn_store_words_next(struct tn_store_text *words, struct tn_store_text *word) {
     if (words->length == 0) return false;
     const char *space = memchr(words->data, ' ', words->length);
     uint64_t length = space != NULL ? (uint64_t)(space - words->data) : words->length;
-    *word = (struct text){words->data, length};
+    *word = (struct tn_store_text){words->data, length};
     words->data += length + (space != NULL);
     words->length -= length + (space != NULL);
     return true;

@@ -1,38 +1,35 @@
 /*
  * base.c - texts, memory and failures.
  *
- * failure() never returns NULL: the message is made valid, the host allocates values, and it ends the process if it has
- * no memory left.
+ * tn_store_failure() never returns NULL: the message is made valid, the host allocates values, and it ends the process
+ * if it has no memory left.
  */
-#include "base.h"
 #include <stdarg.h>
+#include <tenon/store/base.h>
 #include <tenon/util/utf8.h>
-
-TN_EASY_HIDDEN struct tn_easy tn;
-TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
 
 #define MESSAGE_MAX 400
 
 /* ---- Texts ---- */
 
-int text_compare(struct text a, struct text b) {
+int tn_store_text_compare(struct tn_store_text a, struct tn_store_text b) {
     uint64_t shorter = a.length < b.length ? a.length : b.length;
     int order = shorter > 0 ? memcmp(a.data, b.data, shorter) : 0;
     if (order != 0 || a.length == b.length) return order;
     return a.length < b.length ? -1 : 1;
 }
 
-bool text_is(struct text text, const char *word) {
+bool tn_store_text_is(struct tn_store_text text, const char *word) {
     return text.data != NULL && text.length == strlen(word) && memcmp(text.data, word, text.length) == 0;
 }
 
-struct text text_from_value(tn_value value) {
-    struct text text = {NULL, 0};
+struct tn_store_text tn_store_text_of(tn_value value) {
+    struct tn_store_text text = {NULL, 0};
     text.data = tn.value->as_text(value, &text.length);
     return text;
 }
 
-const char *text_excerpt(struct text text, struct excerpt *out) {
+const char *tn_store_text_excerpt(struct tn_store_text text, struct tn_store_excerpt *out) {
     uint64_t length = tn_utf8_cut(text.data, text.length, 60);
     memcpy(out->text, text.data, length);
     for (uint64_t i = 0; i < length; i++)
@@ -44,17 +41,17 @@ const char *text_excerpt(struct text text, struct excerpt *out) {
 
 /* ---- Memory ---- */
 
-void *store_alloc(uint64_t size) {
+void *tn_store_alloc(uint64_t size) {
     void *memory = tn.core->alloc(tn.host, size);
     if (memory != NULL) memset(memory, 0, size);
     return memory;
 }
 
-void store_free(void *memory) { tn.core->release(tn.host, memory); }
+void tn_store_free(void *memory) { tn.core->release(tn.host, memory); }
 
 /* ---- Failures ---- */
 
-tn_value failure(const char *code, const char *format, ...) {
+tn_value tn_store_failure(const char *code, const char *format, ...) {
     char message[MESSAGE_MAX + 8];
     va_list arguments;
     va_start(arguments, format);
@@ -64,9 +61,11 @@ tn_value failure(const char *code, const char *format, ...) {
     return tn_error(code, message);
 }
 
-tn_value failure_memory(void) { return failure("LIMIT", "not enough memory for this; use smaller requests"); }
+tn_value tn_store_failure_memory(void) {
+    return tn_store_failure("LIMIT", "not enough memory for this; use smaller requests");
+}
 
-tn_value failure_detail_take(tn_value failure, const char *key, tn_value value) {
+tn_value tn_store_failure_detail_take(tn_value failure, const char *key, tn_value value) {
     tn_value detail = tn_retain(tn_get(failure, "detail"));
     if (detail == NULL) detail = tn_build("{}");
     if (tn.value->set(&detail, key, TN_Z, value) == TN_OK) (void)tn.value->set(&failure, "detail", TN_Z, detail);
@@ -75,7 +74,7 @@ tn_value failure_detail_take(tn_value failure, const char *key, tn_value value) 
     return failure;
 }
 
-tn_value failure_retryable_take(tn_value failure) {
+tn_value tn_store_failure_retryable_take(tn_value failure) {
     tn_value truth = tn_bool(1);
     (void)tn.value->set(&failure, "retryable", TN_Z, truth);
     tn_release(truth);
@@ -83,7 +82,7 @@ tn_value failure_retryable_take(tn_value failure) {
 }
 
 /* Returns the edit distance of two short words; a swap of neighbours counts as one edit. */
-static unsigned word_distance(struct text a, const char *b) {
+static unsigned word_distance(struct tn_store_text a, const char *b) {
     enum { MOST = 24 };
     unsigned rows[3][MOST + 1];
     unsigned width = (unsigned)strlen(b), height = (unsigned)a.length;
@@ -104,7 +103,7 @@ static unsigned word_distance(struct text a, const char *b) {
     return rows[height % 3][width];
 }
 
-const char *nearest_word(struct text wrong, const char *const *words) {
+const char *tn_store_nearest_word(struct tn_store_text wrong, const char *const *words) {
     const char *nearest = NULL;
     unsigned least = wrong.length < 4 ? 2 : 3; /* the distance must be less than this */
     for (; *words != NULL; words++) {

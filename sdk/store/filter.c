@@ -5,8 +5,8 @@
  * number with a number, or a string with a string; for other pairs they are false. An operand of the wrong kind (`lt`
  * with an object, `in` without an array) is an error when the filter is read.
  */
-#include "filter.h"
 #include <math.h>
+#include <tenon/store/filter.h>
 
 #define DEPTH_MAX 8 /* nesting of `any` */
 
@@ -20,22 +20,24 @@ static const char *const test_names[] = {"eq", "ne", "lt", "le", "gt", "ge", "in
 
 /* ---- Paths ---- */
 
-tn_value path_read(struct tn_arena *arena, tn_value source, const char *what, struct path *out) {
-    struct text text = text_from_value(source);
-    struct excerpt excerpt;
+tn_value tn_store_path_read(struct tn_arena *arena, tn_value source, const char *what, struct tn_store_path *out) {
+    struct tn_store_text text = tn_store_text_of(source);
+    struct tn_store_excerpt excerpt;
     if (text.data == NULL)
-        return failure("INVALID", "%s: a member path must be a string, like \"payload.priority\"; found %s", what,
-                       tn_kind_name(source));
+        return tn_store_failure("INVALID", "%s: a member path must be a string, like \"payload.priority\"; found %s",
+                                what, tn_kind_name(source));
     if (text.length > TN_STORE_KEY_MAX)
-        return failure("LIMIT", "%s: the member path `%s` has %llu bytes; at most %d are allowed", what,
-                       text_excerpt(text, &excerpt), (unsigned long long)text.length, TN_STORE_KEY_MAX);
+        return tn_store_failure("LIMIT", "%s: the member path `%s` has %llu bytes; at most %d are allowed", what,
+                                tn_store_text_excerpt(text, &excerpt), (unsigned long long)text.length,
+                                TN_STORE_KEY_MAX);
     if (memchr(text.data, '\0', text.length) != NULL)
-        return failure("INVALID", "%s: the member path `%s` has a NUL in it", what, text_excerpt(text, &excerpt));
+        return tn_store_failure("INVALID", "%s: the member path `%s` has a NUL in it", what,
+                                tn_store_text_excerpt(text, &excerpt));
     uint64_t count = 1;
     for (uint64_t i = 0; i < text.length; i++) count += text.data[i] == '.';
     const char **names = tn_arena_alloc(arena, count * sizeof *names);
     char *copy = tn_arena_alloc(arena, text.length + 1);
-    if (names == NULL || copy == NULL) return failure_memory();
+    if (names == NULL || copy == NULL) return tn_store_failure_memory();
     memcpy(copy, text.data, text.length);
     names[0] = copy;
     count = 1;
@@ -44,85 +46,86 @@ tn_value path_read(struct tn_arena *arena, tn_value source, const char *what, st
         copy[i] = '\0';
         names[count++] = copy + i + 1;
     }
-    *out = (struct path){text, count, names};
+    *out = (struct tn_store_path){text, count, names};
     return NULL;
 }
 
-tn_value path_get(const struct path *path, tn_value value) {
+tn_value tn_store_path_get(const struct tn_store_path *path, tn_value value) {
     for (uint64_t i = 0; i < path->count && value != NULL; i++) value = tn_get(value, path->names[i]);
     return value;
 }
 
 /* ---- Reading ---- */
 
-static tn_value filter_read_nested(struct reader *reader, tn_value source, unsigned depth, struct filter **out);
+static tn_value filter_read_nested(struct reader *reader, tn_value source, unsigned depth,
+                                   struct tn_store_filter **out);
 
 static bool filter_is_number(tn_value value) {
     int32_t kind = tn.value->kind(value);
     return kind == TN_INT || kind == TN_DOUBLE;
 }
 
-static tn_value filter_check_operand(const struct reader *reader, const struct condition *condition) {
+static tn_value filter_check_operand(const struct reader *reader, const struct tn_store_condition *condition) {
     const char *name = test_names[condition->test];
     int32_t kind = tn.value->kind(condition->operand);
-    struct excerpt excerpt;
-    const char *path = text_excerpt(condition->path.text, &excerpt), *wanted = NULL;
+    struct tn_store_excerpt excerpt;
+    const char *path = tn_store_text_excerpt(condition->path.text, &excerpt), *wanted = NULL;
     switch (condition->test) {
-    case TEST_LT:
-    case TEST_LE:
-    case TEST_GT:
-    case TEST_GE:
+    case TN_STORE_TEST_LT:
+    case TN_STORE_TEST_LE:
+    case TN_STORE_TEST_GT:
+    case TN_STORE_TEST_GE:
         if (!filter_is_number(condition->operand) && kind != TN_STRING) wanted = "a number or a string";
         break;
-    case TEST_IN:
+    case TN_STORE_TEST_IN:
         if (kind != TN_ARRAY) wanted = "an array";
         break;
-    case TEST_EXISTS:
+    case TN_STORE_TEST_EXISTS:
         if (kind != TN_BOOL) wanted = "true or false";
         break;
     default: break;
     }
     if (wanted != NULL)
-        return failure("INVALID", "%s: `%s`: `%s` needs %s; found %s", reader->what, path, name, wanted,
-                       tn_kind_name(condition->operand));
-    if (condition->test == TEST_IN && tn.value->count(condition->operand) > TN_STORE_IN_MAX)
-        return failure("LIMIT", "%s: `%s`: `in` has %llu values; at most %d are allowed", reader->what, path,
-                       (unsigned long long)tn.value->count(condition->operand), TN_STORE_IN_MAX);
+        return tn_store_failure("INVALID", "%s: `%s`: `%s` needs %s; found %s", reader->what, path, name, wanted,
+                                tn_kind_name(condition->operand));
+    if (condition->test == TN_STORE_TEST_IN && tn.value->count(condition->operand) > TN_STORE_IN_MAX)
+        return tn_store_failure("LIMIT", "%s: `%s`: `in` has %llu values; at most %d are allowed", reader->what, path,
+                                (unsigned long long)tn.value->count(condition->operand), TN_STORE_IN_MAX);
     return NULL;
 }
 
 static tn_value filter_count_condition(struct reader *reader) {
     if (++reader->conditions <= TN_STORE_FILTER_MAX) return NULL;
-    return failure("LIMIT", "%s: the filter has more than %d conditions", reader->what, TN_STORE_FILTER_MAX);
+    return tn_store_failure("LIMIT", "%s: the filter has more than %d conditions", reader->what, TN_STORE_FILTER_MAX);
 }
 
 /* Each member of an object ({lt: 5, ge: 1}) becomes one condition. Any other value becomes one `eq`. */
-static tn_value filter_read_member(struct reader *reader, tn_value name, tn_value wanted, struct condition *out,
-                                   uint64_t *count) {
-    struct condition condition = {.test = TEST_EQ, .operand = wanted};
-    struct excerpt excerpt, other;
-    tn_value why = path_read(reader->arena, name, reader->what, &condition.path);
+static tn_value filter_read_member(struct reader *reader, tn_value name, tn_value wanted,
+                                   struct tn_store_condition *out, uint64_t *count) {
+    struct tn_store_condition condition = {.test = TN_STORE_TEST_EQ, .operand = wanted};
+    struct tn_store_excerpt excerpt, other;
+    tn_value why = tn_store_path_read(reader->arena, name, reader->what, &condition.path);
     bool tests = tn.value->kind(wanted) == TN_OBJECT;
     uint64_t items = tests ? tn.value->count(wanted) : 1;
     if (why == NULL && items == 0)
-        why = failure("INVALID",
-                      "%s: `%s`: the object has no condition; use eq, ne, lt, le, gt, ge, in, exists "
-                      "or contains ({eq: {}} is the empty object)",
-                      reader->what, text_excerpt(condition.path.text, &excerpt));
+        why = tn_store_failure("INVALID",
+                               "%s: `%s`: the object has no condition; use eq, ne, lt, le, gt, ge, in, exists "
+                               "or contains ({eq: {}} is the empty object)",
+                               reader->what, tn_store_text_excerpt(condition.path.text, &excerpt));
     for (uint64_t i = 0; why == NULL && i < items; i++) {
         if (tests) {
             tn_value key = NULL;
             (void)tn.value->entry(wanted, i, &key, &condition.operand);
             unsigned test = 0;
-            while (test_names[test] != NULL && !text_is(text_from_value(key), test_names[test])) test++;
+            while (test_names[test] != NULL && !tn_store_text_is(tn_store_text_of(key), test_names[test])) test++;
             if (test_names[test] == NULL) {
-                return failure("INVALID",
-                               "%s: `%s`: unknown condition `%s`; use eq, ne, lt, le, gt, ge, in, exists or "
-                               "contains (to compare with an object: {eq: {…}})",
-                               reader->what, text_excerpt(condition.path.text, &excerpt),
-                               text_excerpt(text_from_value(key), &other));
+                return tn_store_failure("INVALID",
+                                        "%s: `%s`: unknown condition `%s`; use eq, ne, lt, le, gt, ge, in, exists or "
+                                        "contains (to compare with an object: {eq: {…}})",
+                                        reader->what, tn_store_text_excerpt(condition.path.text, &excerpt),
+                                        tn_store_text_excerpt(tn_store_text_of(key), &other));
             }
-            condition.test = (enum filter_test)test;
+            condition.test = (enum tn_store_test)test;
         }
         why = filter_check_operand(reader, &condition);
         if (why == NULL) why = filter_count_condition(reader);
@@ -131,44 +134,49 @@ static tn_value filter_read_member(struct reader *reader, tn_value name, tn_valu
     return why;
 }
 
-static tn_value filter_read_any(struct reader *reader, tn_value list, unsigned depth, struct condition *out,
+static tn_value filter_read_any(struct reader *reader, tn_value list, unsigned depth, struct tn_store_condition *out,
                                 uint64_t *count) {
     if (tn.value->kind(list) != TN_ARRAY)
-        return failure("INVALID", "%s: `any` must be an array of filters; found %s", reader->what, tn_kind_name(list));
+        return tn_store_failure("INVALID", "%s: `any` must be an array of filters; found %s", reader->what,
+                                tn_kind_name(list));
     uint64_t items = tn.value->count(list);
-    tn_value why = items > TN_STORE_FILTER_MAX ? failure("LIMIT", "%s: `any` has %llu filters; at most %d are allowed",
-                                                         reader->what, (unsigned long long)items, TN_STORE_FILTER_MAX)
-                                               : filter_count_condition(reader);
+    tn_value why = items > TN_STORE_FILTER_MAX
+                       ? tn_store_failure("LIMIT", "%s: `any` has %llu filters; at most %d are allowed", reader->what,
+                                          (unsigned long long)items, TN_STORE_FILTER_MAX)
+                       : filter_count_condition(reader);
     if (why != NULL) return why;
-    const struct filter **filters = tn_arena_alloc(reader->arena, (items + 1) * sizeof(void *));
-    if (filters == NULL) return failure_memory();
+    const struct tn_store_filter **filters = tn_arena_alloc(reader->arena, (items + 1) * sizeof(void *));
+    if (filters == NULL) return tn_store_failure_memory();
     for (uint64_t i = 0; why == NULL && i < items; i++) {
-        struct filter *filter = NULL;
+        struct tn_store_filter *filter = NULL;
         why = filter_read_nested(reader, tn.value->at(list, i), depth + 1, &filter);
         filters[i] = filter;
     }
-    if (why == NULL) out[(*count)++] = (struct condition){.test = TEST_ANY, .count = items, .filters = filters};
+    if (why == NULL)
+        out[(*count)++] = (struct tn_store_condition){.test = TN_STORE_TEST_ANY, .count = items, .filters = filters};
     return why;
 }
 
-static tn_value filter_read_nested(struct reader *reader, tn_value source, unsigned depth, struct filter **out) {
+static tn_value filter_read_nested(struct reader *reader, tn_value source, unsigned depth,
+                                   struct tn_store_filter **out) {
     if (tn.value->kind(source) != TN_OBJECT)
-        return failure("INVALID", "%s: a filter must be an object of member paths; found %s", reader->what,
-                       tn_kind_name(source));
+        return tn_store_failure("INVALID", "%s: a filter must be an object of member paths; found %s", reader->what,
+                                tn_kind_name(source));
     if (depth > DEPTH_MAX)
-        return failure("LIMIT", "%s: the filter has `any` in `any` more than %d deep", reader->what, DEPTH_MAX);
+        return tn_store_failure("LIMIT", "%s: the filter has `any` in `any` more than %d deep", reader->what,
+                                DEPTH_MAX);
     uint64_t members = tn.value->count(source), capacity = 0;
     tn_value key = NULL, wanted = NULL, why = NULL;
     for (uint64_t i = 0; i < members && capacity <= TN_STORE_FILTER_MAX; i++) {
         (void)tn.value->entry(source, i, &key, &wanted);
         capacity += tn.value->kind(wanted) == TN_OBJECT ? tn.value->count(wanted) + 1 : 1;
     }
-    struct condition *conditions = tn_arena_alloc(reader->arena, (capacity + 1) * sizeof *conditions);
-    struct filter *filter = tn_arena_alloc(reader->arena, sizeof *filter);
-    if (conditions == NULL || filter == NULL) return failure_memory();
+    struct tn_store_condition *conditions = tn_arena_alloc(reader->arena, (capacity + 1) * sizeof *conditions);
+    struct tn_store_filter *filter = tn_arena_alloc(reader->arena, sizeof *filter);
+    if (conditions == NULL || filter == NULL) return tn_store_failure_memory();
     for (uint64_t i = 0; why == NULL && i < members; i++) {
         (void)tn.value->entry(source, i, &key, &wanted);
-        why = text_is(text_from_value(key), "any")
+        why = tn_store_text_is(tn_store_text_of(key), "any")
                   ? filter_read_any(reader, wanted, depth, conditions, &filter->count)
                   : filter_read_member(reader, key, wanted, conditions, &filter->count);
     }
@@ -177,7 +185,7 @@ static tn_value filter_read_nested(struct reader *reader, tn_value source, unsig
     return why;
 }
 
-tn_value filter_read(struct tn_arena *arena, tn_value source, const char *what, struct filter **out) {
+tn_value tn_store_filter_read(struct tn_arena *arena, tn_value source, const char *what, struct tn_store_filter **out) {
     struct reader reader = {arena, what, 0};
     *out = NULL;
     if (source == NULL || tn.value->kind(source) == TN_NULL) return NULL;
@@ -216,9 +224,9 @@ static bool filter_compare(tn_value a, tn_value b, int *order) {
         *order = order_compare_numbers(a, b);
         return true;
     }
-    struct text left = text_from_value(a), right = text_from_value(b);
+    struct tn_store_text left = tn_store_text_of(a), right = tn_store_text_of(b);
     if (left.data == NULL || right.data == NULL) return false;
-    *order = text_compare(left, right);
+    *order = tn_store_text_compare(left, right);
     return true;
 }
 
@@ -240,31 +248,33 @@ static bool filter_contains(tn_value found, tn_value wanted) {
     return false;
 }
 
-static bool condition_matches(const struct condition *condition, tn_value value) {
-    if (condition->test == TEST_ANY) {
+static bool condition_matches(const struct tn_store_condition *condition, tn_value value) {
+    if (condition->test == TN_STORE_TEST_ANY) {
         for (uint64_t i = 0; i < condition->count; i++)
-            if (filter_matches(condition->filters[i], value)) return true;
+            if (tn_store_filter_matches(condition->filters[i], value)) return true;
         return false;
     }
-    tn_value found = path_get(&condition->path, value);
+    tn_value found = tn_store_path_get(&condition->path, value);
     int32_t wanted = 0;
     int order = 0;
     switch (condition->test) {
-    case TEST_EQ: return filter_equals(found, condition->operand);
-    case TEST_NE: return !filter_equals(found, condition->operand);
-    case TEST_LT: return filter_compare(found, condition->operand, &order) && order < 0;
-    case TEST_LE: return filter_compare(found, condition->operand, &order) && order <= 0;
-    case TEST_GT: return filter_compare(found, condition->operand, &order) && order > 0;
-    case TEST_GE: return filter_compare(found, condition->operand, &order) && order >= 0;
-    case TEST_IN: return filter_is_in(found, condition->operand);
-    case TEST_EXISTS: (void)tn.value->as_bool(condition->operand, &wanted); return (found != NULL) == (wanted != 0);
-    case TEST_CONTAINS: return filter_contains(found, condition->operand);
-    case TEST_ANY: break;
+    case TN_STORE_TEST_EQ: return filter_equals(found, condition->operand);
+    case TN_STORE_TEST_NE: return !filter_equals(found, condition->operand);
+    case TN_STORE_TEST_LT: return filter_compare(found, condition->operand, &order) && order < 0;
+    case TN_STORE_TEST_LE: return filter_compare(found, condition->operand, &order) && order <= 0;
+    case TN_STORE_TEST_GT: return filter_compare(found, condition->operand, &order) && order > 0;
+    case TN_STORE_TEST_GE: return filter_compare(found, condition->operand, &order) && order >= 0;
+    case TN_STORE_TEST_IN: return filter_is_in(found, condition->operand);
+    case TN_STORE_TEST_EXISTS:
+        (void)tn.value->as_bool(condition->operand, &wanted);
+        return (found != NULL) == (wanted != 0);
+    case TN_STORE_TEST_CONTAINS: return filter_contains(found, condition->operand);
+    case TN_STORE_TEST_ANY: break;
     }
     return false;
 }
 
-bool filter_matches(const struct filter *filter, tn_value value) {
+bool tn_store_filter_matches(const struct tn_store_filter *filter, tn_value value) {
     for (uint64_t i = 0; filter != NULL && i < filter->count; i++)
         if (!condition_matches(&filter->conditions[i], value)) return false;
     return true;
@@ -294,7 +304,7 @@ static tn_value order_as_string(tn_value value) {
     return tn.value->kind(value) == TN_STRING ? tn_retain(value) : tn_to_json(value);
 }
 
-int order_compare(tn_value a, tn_value b) {
+int tn_store_order_compare(tn_value a, tn_value b) {
     int first = order_rank(a), second = order_rank(b), order = 0;
     if (first != second || first == 0) return first - second;
     tn_value left = first == 1 ? order_as_number(a) : order_as_string(a),
