@@ -70,7 +70,7 @@ int command_node_list(const struct arguments *arguments) {
 /* ---- show ---- */
 
 static void node_print_examples(tn_value examples) {
-    for (size_t i = 0; examples && i < value_count(examples); i++) {
+    for (size_t i = 0; examples && value_is(examples, TN_ARRAY) && i < value_count(examples); i++) {
         tn_value example = value_at(examples, i), config = value_get(example, "config");
         struct buffer text;
         buffer_init(&text, SIZE_MAX);
@@ -93,8 +93,8 @@ static void node_print(tn_value row) {
         fputs(effects ? "none" : "not declared", stdout);
     fputs("\n\nconfig:\n", stdout);
     command_schema_members(NULL, value_get(row, "config"));
-    if (errors) fputs("\nerrors:\n", stdout);
-    for (size_t i = 0; errors && i < value_count(errors); i++) {
+    if (errors && value_is(errors, TN_OBJECT)) fputs("\nerrors:\n", stdout);
+    for (size_t i = 0; errors && value_is(errors, TN_OBJECT) && i < value_count(errors); i++) {
         const char *code = value_chars(value_key_at(errors, i), NULL);
         command_printf(stdout, "    %-18s %s\n", code, command_text(errors, code, ""));
     }

@@ -220,6 +220,13 @@ static void manifest_show_text(const char *label, const char *text) {
     if (*text) command_printf(stdout, "  %-10s %s\n", label, text);
 }
 
+static void manifest_show_errors(tn_value errors) {
+    for (size_t i = 0; errors && value_is(errors, TN_OBJECT) && i < value_count(errors); i++) {
+        const char *code = value_chars(value_key_at(errors, i), NULL);
+        command_printf(stdout, "      %-8s %-18s %s\n", i ? "" : "errors", code, command_text(errors, code, ""));
+    }
+}
+
 static void manifest_show_component(tn_value component) {
     tn_value effects = value_get(component, "effects");
     command_printf(stdout, "\n  %s %s  %s\n", manifest_text(component, "kind"), manifest_text(component, "id"),
@@ -234,6 +241,7 @@ static void manifest_show_component(tn_value component) {
         command_printf(stdout, "      %-8s %s\n", "effects", value_count(effects) ? text : "none");
         mem_free(text);
     }
+    manifest_show_errors(value_get(component, "errors"));
     command_schema_members("config", value_get(component, "config"));
     command_schema_members("input", value_get(component, "input"));
     command_schema_members("output", value_get(component, "output"));

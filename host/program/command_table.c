@@ -702,9 +702,11 @@ const struct command commands[] = {
     {"pack install", "[FILE|oci://HOST[:PORT]/NAME[:TAG|@DIGEST]]", "install a pack for this user",
      "Installs the whole pack or nothing. If no key in `packs.trust` has signed the pack, its plugins run in separate\n"
      "processes. If several versions are installed, the newest trusted one is used, or the newest if none is trusted.\n"
-     "A pack in an OCI registry is downloaded first, and its reference with the digest is printed. Without an operand,\n"
+     "A pack in an OCI registry is downloaded first, and its reference with the digest is printed. Without an "
+     "operand,\n"
      "installs the packs that `packs.install` in tenon.yaml lists.",
-     "$ tenon pack install acme-text-1.0.0.tenonpack\n", .options = pack_install_options, .operands_max = 1, .run = command_pack_install},
+     "$ tenon pack install acme-text-1.0.0.tenonpack\n", .options = pack_install_options, .operands_max = 1,
+     .run = command_pack_install},
     {"pack list", "", "list installed packs",
      "Shows their folders and signers, and which of their plugins, documents and other files can be used, or why not.",
      "$ tenon pack list\n", .options = json_options, .run = command_pack_list},

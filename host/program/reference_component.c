@@ -155,15 +155,17 @@ static void print_json_block(const char *before, tn_value value) {
     mem_free(text);
 }
 
+static bool has_members(tn_value config) { return config && value_is(config, TN_OBJECT) && value_count(config); }
+
 static void print_members(tn_value config, unsigned indent) {
-    if (config && value_is(config, TN_OBJECT) && value_count(config)) print_yaml(config, indent);
+    if (has_members(config)) print_yaml(config, indent);
 }
 
 static void print_node_example(const char *id, tn_value example) {
     const char *dot = strrchr(id, '.');
     tn_value config = value_get(example, "config");
     command_printf(stdout, "```yaml\nnodes:\n  - id: %s\n    type: %s\n", dot ? dot + 1 : id, id);
-    if (config && value_count(config)) fputs("    config:\n", stdout);
+    if (has_members(config)) fputs("    config:\n", stdout);
     print_members(config, 6);
     fputs("```\n", stdout);
 }
@@ -179,22 +181,24 @@ static void print_model_example(const char *id, tn_value example) {
     print_json_block("Output", value_get(example, "output"));
 }
 
-/* A shell's word in single quotes. */
+/* Prints a blank and a word of a shell in single quotes. */
 static void print_shell_word(const char *text) {
-    putchar('\'');
+    struct buffer word;
+    buffer_init(&word, SIZE_MAX);
     for (; *text; text++)
         if (*text == '\'')
-            fputs("'\\''", stdout);
+            buffer_text(&word, "'\\''");
         else
-            putchar(*text);
-    putchar('\'');
+            buffer_char(&word, *text);
+    command_printf(stdout, " '%s'", buffer_cstr(&word));
+    buffer_finish(&word);
 }
 
 static void print_tool_example(const char *id, tn_value example) {
     tn_value input = value_get(example, "input"), output = value_get(example, "output");
     char *text = input ? json_text(input, JSON_COMPACT) : NULL;
     command_printf(stdout, "```console\n$ tenon tool call %s", id);
-    if (text) putchar(' '), print_shell_word(text);
+    if (text) print_shell_word(text);
     putchar('\n');
     mem_free(text);
     if (output && value_is(output, TN_STRING)) {
@@ -208,12 +212,8 @@ static void print_tool_example(const char *id, tn_value example) {
 }
 
 static void print_other_example(const char *kind, const char *id, tn_value example) {
-    bool reducer = strcmp(kind, "reducer") == 0;
-    command_printf(stdout, "```yaml\n%s", reducer ? "channels:\n  - name: result\n    type: reduce\n" : "");
-    command_printf(stdout, reducer ? "    reducer: %s\n" : "%s:\n", id);
-    print_members(value_get(example, "config"), 2);
-    fputs("```\n", stdout);
-    if (value_get(example, "input")) fputc('\n', stdout);
+    if (strcmp(kind, "reducer") == 0)
+        command_printf(stdout, "```yaml\nchannels:\n  - {name: result, type: reduce, reducer: %s}\n```\n\n", id);
     print_json_block("Input", value_get(example, "input"));
     if (value_get(example, "output")) fputc('\n', stdout);
     print_json_block("Output", value_get(example, "output"));

@@ -221,7 +221,7 @@ static bool is_kind(const char *name, size_t length) {
     return false;
 }
 
-/* A configuration with a mistake is no reason not to print what does not need it. */
+/* Entries that need no plugins are found even if the configuration has a mistake. */
 static struct host *search_all(const struct arguments *arguments, struct reference_search *search, tn_value types) {
     struct error error = ERROR_INIT;
     visit_topics(search);

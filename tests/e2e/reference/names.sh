@@ -30,6 +30,31 @@ other=$("$TENON" node list --json --plugins "$TEST_NODES" | tr '{' '\n' | sed -n
 shows_of_other "$other" "of the plugin \`test"
 shows_of_other topic:nodes "## $other"
 
+# What a manifest has in the wrong form is left out.
+printf '#!/bin/sh\nexit 1\n' >odd && chmod +x odd
+cat >odd.tenon.json <<'MANIFEST'
+{"plugin": {"id": "acme.odd", "version": "1.0.0", "title": "Odd"}, "components": [
+  {"kind": "node", "id": "acme.a", "title": "A", "style": "async", "effects": [":", "x:y"], "errors": {"A": 3, "B\u001b": "x"},
+   "examples": [3, {"config": [1]}, {"title": 4, "config": "a"}, {}], "deprecated": 4,
+   "config": {"properties": {"a": 3, "b": {"x-tenon": ["model"]}, "c": {"allOf": [3, {"x-tenon": 4}]}}, "propertyNames": 4}},
+  {"kind": "tool", "id": "acme.b", "title": "B", "style": "async", "input": {"type": "object"}, "errors": [1], "examples": {"a": 1}},
+  {"kind": "tool", "id": "acme.c", "title": "C", "style": "async", "input": {"type": "object"},
+   "examples": [{"title": "One", "input": {"q": "it's"}, "output": 3}]},
+  {"kind": "model", "id": "acme.d", "title": "D", "style": "async", "examples": [{"title": "x", "config": 3, "input": [], "output": null}]},
+  {"kind": "reducer", "id": "acme.e", "title": "E", "style": "async", "examples": [{"title": "x", "input": 1, "output": 2}]}]}
+MANIFEST
+for name in nodes models reducers plugins; do
+    run tenon reference "topic:$name" --plugins ./odd
+    expect_code 0
+done
+run tenon reference acme.c --plugins ./odd
+expect_code 0 && expect_in out "\$ tenon tool call acme.c '{\"q\":\"it'\\''s\"}'"
+for command in "node list" "node show acme.a" "plugin show ./odd"; do
+    # shellcheck disable=SC2086
+    run tenon $command --plugins ./odd
+    expect_code 0 && expect_in out acme.
+done
+
 # Mistakes.
 run tenon reference lllm
 expect_code 2 && expect_out "" && expect_in err 'no topic, entry or code `lllm`; did you mean `llm`?'
