@@ -1,8 +1,11 @@
 /*
- * command_plugin_new.c - `tenon plugin new`: copies the SDK's project template and inserts the plugin's names.
+ * command_plugin_new.c - `tenon plugin new`: copies parts of the SDK's template and inserts the plugin's names.
  *
- * The template is installed in share/tenon/template. In its texts, @NAME@ is the project's name ("acme-text") and @ID@
- * the plugin's id ("acme.text"). The new folder must not exist. If copying fails, the folder is removed.
+ * The template is installed in share/tenon/template. A project is made of the folders `common`, `kind/KIND`,
+ * `LANGUAGE/common` and `LANGUAGE/KIND`, copied over each other. In its texts and file names, @NAME@ is the project's
+ * name ("acme-text"), @IDENT@ the same as an identifier ("acme_text") and @ID@ the plugin's id ("acme.text");
+ * @FILE:PATH@ is replaced by the text of a file of the template. The new folder must not exist. If copying fails, it is
+ * removed.
  */
 #include "adl/value/memory.h"
 #include "host/plugin/registry/manifest.h"
@@ -25,7 +28,19 @@
 #define DEPTH_MAX 8 /* folders within folders of a template */
 
 struct project {
-    char name[MANIFEST_ID_MAX + 1], id[MANIFEST_ID_MAX + 1];
+    char name[MANIFEST_ID_MAX + 1], id[MANIFEST_ID_MAX + 1], identifier[MANIFEST_ID_MAX + 1];
+    const char *template; /* its folder */
+};
+
+/* The steps to build and test a project in each language, in which @IDENT@ and @NAME@ are replaced. */
+static const struct {
+    const char *name, *steps;
+} languages[] = {
+    {"c", "cmake -B build\n  cmake --build build\n  ctest --test-dir build --output-on-failure"},
+    {"cpp", "cmake -B build\n  cmake --build build\n  ctest --test-dir build --output-on-failure"},
+    {"rust", "cargo build --release\n  tenon plugin check target/release/lib@IDENT@.so\n"
+             "  sh test/run.sh tenon target/release/lib@IDENT@.so"},
+    {"python", "tenon plugin check ./@NAME@\n  sh test/run.sh tenon ./@NAME@"},
 };
 
 /* Derives both names from "acme-text" or "acme.text". A single word is used as vendor and as name. */
@@ -51,24 +66,47 @@ static bool plugin_new_read_name(const char *given, struct project *project) {
         else
             snprintf(project->id, sizeof project->id, "%s.%s", given, given);
     }
+    snprintf(project->identifier, sizeof project->identifier, "%s", project->name);
+    for (char *at = project->identifier; *at; at++)
+        if (*at == '-') *at = '_';
     return true;
 }
 
-static void substitute(struct buffer *out, const char *text, const struct project *project) {
+static bool substitute(struct buffer *out, const char *text, const struct project *project, struct error *error);
+
+/* Inserts the file of @FILE:PATH@, which `text` begins with. Returns the mark's length, or 0 with the error. */
+static size_t substitute_file(struct buffer *out, const char *text, const struct project *project,
+                              struct error *error) {
+    int length = (int)strcspn(text + 6, "@");
+    tn_value path = value_format("%s/%.*s", project->template, length, text + 6);
+    char *part = NULL;
+    size_t part_length;
+    bool good =
+        command_read_file(value_chars(path, NULL), &part, &part_length, error) && substitute(out, part, project, error);
+    value_unref(path);
+    mem_free(part);
+    return good ? (size_t)length + 7 : 0;
+}
+
+/* Appends the text with its placeholders replaced. Returns false with the error if a part cannot be read. */
+static bool substitute(struct buffer *out, const char *text, const struct project *project, struct error *error) {
+    const struct {
+        const char *mark, *text;
+    } names[] = {{"@NAME@", project->name}, {"@ID@", project->id}, {"@IDENT@", project->identifier}};
     while (*text) {
-        size_t plain = strcspn(text, "@");
+        size_t plain = strcspn(text, "@"), mark = 0;
         buffer_append(out, text, plain);
         text += plain;
-        if (strncmp(text, "@NAME@", 6) == 0) {
-            buffer_text(out, project->name);
-            text += 6;
-        } else if (strncmp(text, "@ID@", 4) == 0) {
-            buffer_text(out, project->id);
-            text += 4;
-        } else if (*text) {
-            buffer_append(out, text++, 1);
+        for (size_t i = 0; !mark && i < sizeof names / sizeof *names; i++) {
+            if (strncmp(text, names[i].mark, strlen(names[i].mark)) != 0) continue;
+            buffer_text(out, names[i].text);
+            mark = strlen(names[i].mark);
         }
+        if (strncmp(text, "@FILE:", 6) == 0 && !(mark = substitute_file(out, text, project, error))) return false;
+        if (!mark && *text) buffer_append(out, text, mark = 1);
+        text += mark;
     }
+    return true;
 }
 
 static bool template_write_file(const char *path, const struct buffer *text, mode_t mode, struct error *error) {
@@ -95,8 +133,7 @@ static bool copy_file(const char *from, const char *to, mode_t mode, const struc
     if (!command_read_file(from, &text, &length, error)) return false;
     struct buffer out;
     buffer_init(&out, COMMAND_FILE_MAX);
-    substitute(&out, text, project);
-    bool good = template_write_file(to, &out, mode, error);
+    bool good = substitute(&out, text, project, error) && template_write_file(to, &out, mode, error);
     buffer_finish(&out);
     mem_free(text);
     return good;
@@ -105,7 +142,7 @@ static bool copy_file(const char *from, const char *to, mode_t mode, const struc
 static bool copy_folder(const char *from, const char *to, int depth, const struct project *project,
                         struct error *error) {
     DIR *folder = opendir(from);
-    if (!folder || (mkdir(to, 0777) != 0)) {
+    if (!folder || (mkdir(to, 0777) != 0 && errno != EEXIST)) {
         error_set(error, TN_ERROR, "IO", "cannot %s %s: %s", folder ? "make" : "read", folder ? to : from,
                   strerror(errno));
         if (folder) closedir(folder);
@@ -114,7 +151,11 @@ static bool copy_folder(const char *from, const char *to, int depth, const struc
     bool good = true;
     for (struct dirent *item; good && (item = readdir(folder));) {
         if (strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0) continue;
-        tn_value source = value_format("%s/%s", from, item->d_name), target = value_format("%s/%s", to, item->d_name);
+        struct buffer name;
+        buffer_init(&name, PATH_MAX);
+        (void)substitute(&name, item->d_name, project, error); /* a file's name contains no @FILE:PATH@ */
+        tn_value source = value_format("%s/%s", from, item->d_name);
+        tn_value target = value_format("%s/%s", to, buffer_cstr(&name));
         const char *source_path = value_chars(source, NULL), *target_path = value_chars(target, NULL);
         struct stat status;
         if (stat(source_path, &status) != 0) {
@@ -127,6 +168,7 @@ static bool copy_folder(const char *from, const char *to, int depth, const struc
         }
         value_unref(source);
         value_unref(target);
+        buffer_finish(&name);
     }
     closedir(folder);
     return good;
@@ -152,6 +194,31 @@ static char *template_folder(struct error *error) {
     return found ? mem_text(resolved) : NULL;
 }
 
+static bool copy_project(const char *kind, const char *language, const char *target, const struct project *project,
+                         struct error *error) {
+    tn_value parts[] = {value_format("%s/common", project->template),
+                        value_format("%s/kind/%s", project->template, kind),
+                        value_format("%s/%s/common", project->template, language),
+                        value_format("%s/%s/%s", project->template, language, kind)};
+    bool good = true;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        good = good && copy_folder(value_chars(parts[i], NULL), target, 0, project, error);
+        value_unref(parts[i]);
+    }
+    return good;
+}
+
+static void print_steps(const char *target, const char *language, const struct project *project) {
+    struct buffer steps;
+    size_t i = 0;
+    while (strcmp(languages[i].name, language) != 0) i++;
+    buffer_init(&steps, SIZE_MAX);
+    (void)substitute(&steps, languages[i].steps, project, NULL);
+    fprintf(stderr, "created %s, the plugin %s. Build and test it:\n\n  cd %s\n  %s\n", target, project->id, target,
+            buffer_cstr(&steps));
+    buffer_finish(&steps);
+}
+
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk) {
     (void)status, (void)type, (void)walk;
     return remove(path);
@@ -175,17 +242,18 @@ int command_plugin_new(const struct arguments *arguments) {
     if (lstat(target, &status) == 0)
         return command_report(COMMAND_USAGE,
                               "%s already exists; nothing was changed. Name another folder with --directory", target);
+    const char *kind = argument_text(arguments, "kind"), *language = argument_text(arguments, "language");
+    if (!kind) kind = "node";
+    if (!language) language = "c";
     struct error error = ERROR_INIT;
     int code = COMMAND_OK;
     char *template = template_folder(&error);
-    if (!template || !copy_folder(template, target, 0, &project, &error)) {
+    project.template = template;
+    if (!template || !copy_project(kind, language, target, &project, &error)) {
         if (template) nftw(target, remove_one, 16, FTW_DEPTH | FTW_PHYS);
         code = command_report_error(COMMAND_RUN_FAILED, &error);
     } else {
-        fprintf(stderr,
-                "created %s, the plugin %s. Build and test it:\n\n  cd %s\n  cmake -B build\n  cmake --build build\n"
-                "  ctest --test-dir build --output-on-failure\n",
-                target, project.id, target);
+        print_steps(target, language, &project);
     }
     mem_free(template);
     error_finish(&error);

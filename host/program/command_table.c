@@ -327,6 +327,8 @@ static const struct command_option plugin_show_options[] = {
 
 static const struct command_option plugin_new_options[] = {
     {"directory", "DIR", .letter = 'd', .help = "the folder to create (default: the plugin's name)"},
+    {"kind", "KIND", .letter = 'k', .choices = "node|tool|model|store", .help = "what it provides (default: node)"},
+    {"language", "LANGUAGE", .letter = 'l', .choices = "c|cpp|rust|python", .help = "of its code (default: c)"},
     OPTIONS_END,
 };
 
@@ -621,9 +623,11 @@ const struct command commands[] = {
      "FILE is a shared object, or the id of an installed plugin.", "$ tenon plugin show ./acme.so\n",
      .options = plugin_show_options, .operands_min = 1, .operands_max = 1, .run = command_plugin_show},
     {"plugin new", "NAME", "create a project for a new plugin",
-     "Creates a folder that builds with CMake against the installed SDK and contains a test.",
-     "$ tenon plugin new acme-text\n", .options = plugin_new_options, .operands_min = 1, .operands_max = 1,
-     .run = command_plugin_new},
+     "Creates a folder with a small plugin, its build and its tests, for the installed SDK. In C and C++ it builds "
+     "with\n"
+     "CMake, in Rust with cargo; in Python the plugin is a program.",
+     "$ tenon plugin new acme-text --kind tool --language python\n", .options = plugin_new_options, .operands_min = 1,
+     .operands_max = 1, .run = command_plugin_new},
     {"plugin check", "FILE", "check a plugin: its entry, symbols, manifest and behaviour",
      "Loads the plugin in a child process and exercises it as a host would: with configurations generated from its\n"
      "schemas, cancelled runs and failing allocations. A plugin that provides a store also runs the conformance suite "

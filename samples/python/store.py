@@ -1,8 +1,8 @@
 #!/usr/bin/env -S python3 -IS
 """A Tenon store that is a program: it keeps threads, Tasks and memories in one file of JSON lines.
 
-It implements what sdk/include/tenon/store.h describes with the requests of the component protocol (sdk/protocol.md), and
-uses only the standard library. All records are in memory. A line of the file has the changes of one batch, so a batch is
+It implements what tenon/store.h describes with the requests of the component protocol (protocol.md), and uses only the
+standard library. All records are in memory. A line of the file has the changes of one batch, so a batch is
 saved completely or not at all; `maintain` writes the file again without what was changed or has expired. Several
 processes may use the file: a lock excludes them, and each reads what the others have added.
 """
@@ -329,6 +329,8 @@ class Store:
 wire = socket.socket(fileno=3)
 incoming = wire.makefile("rb")
 stores = {}
+with open(__file__ + ".tenon.json") as file:
+    manifest = json.load(file)["plugin"]
 
 
 def send(message):
@@ -347,7 +349,7 @@ def receive():
 
 def answer(method, params):
     if method == "initialize":
-        return {"protocol": PROTOCOL, "plugin": "sample.log", "version": "1.0.0"}
+        return {"protocol": PROTOCOL, "plugin": manifest["id"], "version": manifest["version"]}
     if method == "store_open":
         stores[params["store"]] = Store(**params["options"])
     if method == "store_commit":

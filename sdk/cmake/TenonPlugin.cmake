@@ -30,6 +30,11 @@ function(tenon_add_plugin target)
       COMMAND ${CMAKE_COMMAND} -D INPUT=${path} -D OUTPUT=${note} -P ${TENON_CMAKE_DIR}/TenonNote.cmake
       DEPENDS ${path} ${TENON_CMAKE_DIR}/TenonNote.cmake
       COMMENT "Embedding ${name}.json in ${target}" VERBATIM)
+    # CMake ignores a source of a language that the project has not enabled.
+    get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+    if(NOT C IN_LIST languages)
+      set_source_files_properties(${note} PROPERTIES LANGUAGE CXX)
+    endif()
     list(APPEND notes ${note})
   endforeach()
 

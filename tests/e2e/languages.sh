@@ -13,7 +13,10 @@ unset GOFLAGS
 cmake --install "$BINARY/sdk" --prefix "$work/sdk" >"$work/log" || { cat "$work/log" >&2; fails "the SDK cannot be installed"; }
 PKG_CONFIG_PATH=$(dirname "$(find "$work/sdk" -name tenon-sdk.pc)")
 export PKG_CONFIG_PATH
-cp -r "$SOURCE/samples/languages/." .
+mkdir -p tree/samples
+cp -r "$SOURCE/samples/languages" tree/samples/
+ln -s "$SOURCE/sdk" tree/sdk # the sample in Rust uses the template's tenon.rs
+cd tree/samples/languages
 rm -rf build
 
 # A plugin with a node that calls a tool.

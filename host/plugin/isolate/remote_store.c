@@ -3,7 +3,8 @@
  *
  * A process has a loop that never runs, because struct process needs one: all waiting is in process_call_take. Each
  * start has a new loop, and freeing it frees the process. Of struct remote only members are used that do not change
- * after remote_start, and the deaths of all its stores, which have a lock and are recorded like those of other processes.
+ * after remote_start, and the deaths of all its stores, which have a lock and are recorded like those of other
+ * processes.
  *
  * Whether a batch was applied is not known if the process ends before it has answered. Therefore no request is sent
  * twice, and the error of `commit` is not retryable.

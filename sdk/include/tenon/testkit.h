@@ -175,6 +175,14 @@ static inline bool tn_test_wrote(const char *channel, const char *json) {
     return tn_test_find_channel(channel, TN_Z, &index) == TN_OK && tn_test_is(tn_test.channels[index].written, json);
 }
 
+/* True if the task has completed with this output, as for tn_test_is. */
+static inline bool tn_test_completed(const struct tn_test_task *task, const char *json) {
+    if (task->state == TN_TEST_COMPLETED) return tn_test_is(task->output, json);
+    (void)fprintf(stderr, "found:    state %d, %s\nexpected: %s\n", TN_UTIL_CAST(int, task->state),
+                  task->error != NULL ? tn_test_member(task->error, "code") : "no error", json);
+    return false;
+}
+
 static inline bool tn_test_failed(const struct tn_test_task *task, const char *code) {
     const char *found = tn_test_member(task->error, "code");
     bool same = task->state == TN_TEST_FAILED && found != NULL && strcmp(found, code) == 0;

@@ -1,5 +1,5 @@
 /*
- * unit.c - the node and the tool on a fake host: fast, under a debugger, without Tenon.
+ * unit.c - the node on a fake host: fast, under a debugger, without Tenon.
  */
 #include "../src/plugin.c"
 
