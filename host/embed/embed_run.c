@@ -32,8 +32,7 @@ static void run_free_memory(tenon_run *run) {
     embed_object_remove(handle);
 }
 
-/* References: that of the program, and one while the run is active. A request to cancel it also keeps it. */
-static void embed_run_unref(tenon_run *run) {
+void embed_run_unref(tenon_run *run) {
     if (--run->references || atomic_load(&run->cancel_posted)) return;
     run_free_memory(run);
 }

@@ -15,7 +15,7 @@ struct tenon_run {
     tenon *host;
     tenon_run *next, *previous;    /* in host->runs */
     uint64_t number;               /* counts the runs of the host */
-    uint32_t references;           /* of the program, and one while it is active */
+    uint32_t references;           /* of the program; one while it is active; one of each wait */
     struct callable *callable;     /* owned */
     tn_value input, config;        /* owned; may be NULL */
     tn_value answers;              /* owned; those with which it continues; may be NULL */
@@ -39,6 +39,8 @@ struct tenon_run {
 
 /* A run that has not been started; its reference belongs to the caller. NULL with the error of the host. */
 tenon_run *embed_run_new(tenon_runnable *runnable, tn_value input, tn_value config);
+/* The last reference frees it; a request to cancel it that is posted also keeps it. */
+void embed_run_unref(tenon_run *run);
 /* [{id, node, …}]; a new reference. Empty if it does not wait. */
 tn_value embed_run_questions(tenon_run *run);
 /* Cancels it soon; no effect if it is not active. */

@@ -45,10 +45,13 @@ static bool embed_wait_is_over(void *user) {
 /* Runs the loop until the run (NULL: every run) has ended. */
 static int32_t embed_wait_for(tenon *handle, tenon_run *run, int64_t timeout_ms) {
     struct embed_wait wait = {.handle = handle, .run = run};
+    if (run) run->references++; /* a callback may release it */
     if (timeout_ms >= 0) loop_timer_start(handle->loop, &wait.timer, timeout_ms, embed_wait_on_timer);
     bool over = loop_run(handle->loop, embed_wait_is_over, &wait);
     loop_timer_stop(handle->loop, &wait.timer);
-    if (over) return embed_wait_has_ended(&wait) ? TN_OK : TN_AGAIN;
+    bool ended = embed_wait_has_ended(&wait);
+    if (run) embed_run_unref(run);
+    if (over) return ended ? TN_OK : TN_AGAIN;
     return error_set(&handle->error, TN_FAILED, "STALLED", "the run cannot continue: no event is pending");
 }
 

@@ -4,8 +4,8 @@
  *
  *     cc loop.c $(pkg-config --cflags --libs tenon) -o loop && ./loop
  *
- * The loop polls the descriptor of the host beside its own, with the timeout of the host, and calls tenon_turn. The same
- * three functions connect a host to the loops of GLib, Qt, libuv or epoll.
+ * The loop polls the descriptor of the host beside its own, with the timeout of the host, and calls tenon_turn. The
+ * same three functions connect a host to the loops of GLib, Qt, libuv or epoll.
  */
 #include <poll.h>
 #include <stdbool.h>

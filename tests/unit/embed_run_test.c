@@ -6,6 +6,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -306,6 +309,22 @@ static void several_runs_advance_together(void **state) {
     value_unref(report);
     tenon_run_release(runs[0]);
     tenon_run_release(runs[1]);
+    tenon_close(host);
+}
+
+/* The program waits for a run that its callback releases. */
+static void a_callback_may_release_the_run_that_is_waited_for(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    tenon_runnable *counting = graph(host, counts);
+    struct noted noted = {.host = host, .release = true};
+    tenon_run *run = tenon_start(counting, NULL, NULL);
+    assert_int_equal(tenon_run_on_ended(run, note_end, &noted), TN_OK);
+    assert_int_not_equal(tenon_run_on_event(run, "valuess", note_event, &noted), TN_OK);
+    expect_error(host, "INVALID_INPUT", "did you mean `values`");
+    assert_int_equal(tenon_run_wait(run, -1), TN_OK);
+    assert_int_equal(noted.ends, 1);
+    tenon_release(counting);
     tenon_close(host);
 }
 
@@ -771,6 +790,88 @@ static void a_thread_has_one_run(void **state) {
 #endif
 }
 
+#ifdef TENON_HAS_SQLITE
+static const char waits_for_file[] =
+    "version: '1.0'\nagent: {name: crashes}\n"
+    "channels: [{name: n, type: last_value, default: 0}]\n"
+    "nodes:\n  - {id: count, type: set, config: {values: {n: state.n + 1}}}\n"
+    "  - {id: wait, type: test.await_file, config: {file: '%s/go'}}\n"
+    "edges: [{from: START, to: count}, {from: count, to: wait}, {from: wait, to: END}]\n";
+
+static void write_text(const char *path, const char *text) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* `tenon run` of the document in the folder, with its configuration. */
+static pid_t start_program(const char *folder) {
+    char document[64], config[64];
+    pid_t child = 0;
+    snprintf(document, sizeof document, "%s/test.yaml", folder);
+    snprintf(config, sizeof config, "%s/tenon.yaml", folder);
+    const char *arguments[] = {
+        TENON_PROGRAM_FILE, "run",       document,         "--config", config, "--thread", "crash",
+        "--quiet",          "--plugins", TENON_TEST_NODES, NULL};
+    assert_int_equal(posix_spawn(&child, TENON_PROGRAM_FILE, NULL, NULL, (char **)(uintptr_t)arguments, environ), 0);
+    return child;
+}
+#endif
+
+/* The command line starts a thread, and is killed in the second super-step. The library continues the thread. */
+static void a_thread_survives_a_crash(void **state) {
+    (void)state;
+#ifdef TENON_HAS_SQLITE
+    static const char *const names[] = {"test.yaml", "tenon.yaml", "go", NULL};
+    char folder[] = "/tmp/embed-run-XXXXXX", file[64], path[64], options[128], text[600];
+    assert_non_null(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/threads.db", folder);
+    snprintf(options, sizeof options, "{\"store\": \"%s\"}", file);
+    snprintf(text, sizeof text, "store: {use: sqlite, path: %s}\n", file);
+    snprintf(path, sizeof path, "%s/tenon.yaml", folder);
+    write_text(path, text);
+    snprintf(text, sizeof text, waits_for_file, folder);
+    snprintf(path, sizeof path, "%s/test.yaml", folder);
+    write_text(path, text);
+    pid_t child = start_program(folder);
+    tenon *host = open_with(options);
+    tenon_runnable *waiting = tenon_graph_file(host, path);
+    assert_non_null(waiting);
+    tn_value state_now = NULL, one = json("{\"n\":1}");
+    while (!state_now || !value_equal(state_now, one)) { /* until the first super-step is committed */
+        value_unref(state_now);
+        state_now = tenon_thread_state(host, "crash", -1);
+    }
+    value_unref(state_now);
+    value_unref(one);
+    tn_value config = config_of_thread("crash");
+    tenon_run *run = tenon_resume(waiting, NULL, config);
+    expect_end(run, TENON_RUN_FAILED);
+    expect_code(tenon_run_error(run), "OWNED");
+    char process[32];
+    snprintf(process, sizeof process, "process %d", (int)child);
+    assert_non_null(strstr(value_chars(value_get(tenon_run_error(run), "message"), NULL), process));
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    snprintf(path, sizeof path, "%s/go", folder);
+    write_text(path, "");
+    assert_int_equal(tenon_run_resume(run, NULL), TN_OK); /* the same handle tries again */
+    expect_end(run, TENON_RUN_DONE);
+    expect(tenon_run_output(run), "{\"n\":1}");
+    tenon_run_release(run);
+    value_unref(config);
+    tenon_release(waiting);
+    tenon_close(host);
+    for (const char *const *name = names; *name; name++) {
+        snprintf(path, sizeof path, "%s/%s", folder, *name);
+        (void)unlink(path);
+    }
+    remove_store(file);
+    (void)rmdir(folder);
+#endif
+}
+
 static void a_drained_run_continues(void **state) {
     (void)state;
     tenon *host = open_host();
@@ -920,6 +1021,7 @@ int main(void) {
                                        cmocka_unit_test(a_store_is_a_path),
                                        TEST(configurations_are_checked),
                                        TEST(several_runs_advance_together),
+                                       TEST(a_callback_may_release_the_run_that_is_waited_for),
                                        TEST(runs_of_functions_have_results),
                                        TEST(one_run_is_cancelled_from_another_thread),
                                        cmocka_unit_test(a_run_is_cancelled_before_it_starts),
@@ -934,6 +1036,7 @@ int main(void) {
                                        cmocka_unit_test(threads_have_a_history),
                                        cmocka_unit_test(threads_reject_invalid_arguments),
                                        cmocka_unit_test(a_thread_has_one_run),
+                                       cmocka_unit_test(a_thread_survives_a_crash),
                                        cmocka_unit_test(a_drained_run_continues),
                                        cmocka_unit_test(runs_advance_in_the_loop_of_the_program),
                                        TEST(the_descriptor_is_readable_after_an_event_of_another_thread),

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <poll.h>
 #include <pthread.h>
 #include <uv.h>
 
@@ -391,6 +392,39 @@ static void test_timer_that_comes_due_before_the_wait(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* Another loop waits for this one: it learns when a turn is due, and a turn does what is due. */
+static void test_turns_of_another_loop(void **state) {
+    (void)state;
+    struct loop *loop = loop_new(NULL);
+    struct item a = item_of(loop, 'a'), b = item_of(loop, 'b');
+    trace[0] = '\0';
+    loop_run_turn(loop);
+    assert_int_equal(loop_timeout_ms(loop), -1);
+    a.again = 1;
+    loop_defer(loop, &a.work);
+    assert_int_equal(loop_timeout_ms(loop), 0);
+    loop_run_turn(loop);
+    assert_string_equal(trace, "a"); /* what is deferred in a turn waits for the next one */
+    assert_int_equal(loop_timeout_ms(loop), 0);
+    loop_run_turn(loop);
+    assert_string_equal(trace, "aa");
+    loop_timer_start(loop, &b.timer, 3600000, fire_item);
+    int64_t timeout = loop_timeout_ms(loop);
+    assert_true(timeout > 3590000 && timeout <= 3600000);
+    loop_timer_start(loop, &b.timer, 0, fire_item);
+    assert_int_equal(loop_timeout_ms(loop), 0);
+    loop_run_turn(loop);
+    assert_string_equal(trace, "aab");
+    struct pollfd set = {.fd = loop_descriptor(loop), .events = POLLIN};
+    assert_int_equal(poll(&set, 1, 0), 0);
+    loop_wake(loop);
+    assert_int_equal(poll(&set, 1, 0), 1);
+    loop_run_turn(loop);
+    assert_int_equal(poll(&set, 1, 0), 0);
+    assert_int_equal(loop_timeout_ms(loop), -1);
+    loop_free(loop);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_deferred_work_runs_in_order_and_once),
@@ -409,6 +443,7 @@ int main(void) {
         TEST(test_real_clock_waits_for_timers),
         TEST(test_timer_that_comes_due_before_the_wait),
         TEST(test_loop_free_detaches_data),
+        cmocka_unit_test(test_turns_of_another_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
