@@ -686,16 +686,16 @@ const struct command commands[] = {
     {"pack sign", "FILE", "sign a pack", "Writes a signature into FILE. An existing signature is replaced.",
      "$ tenon pack sign acme-text-1.0.0.tenonpack --key acme.key\n", .options = pack_sign_options, .operands_min = 1,
      .operands_max = 1, .run = command_pack_sign},
-    {"pack verify", "FILE|oci://HOST[:PORT]/NAME[:TAG|@DIGEST]", "check that a pack is complete and signed by a trusted key",
+    {"pack verify", "FILE|oci://HOST[:PORT]/NAME[:TAG|@DIGEST]",
+     "check that a pack is complete and signed by a trusted key",
      "Fails if a byte differs, if the pack is unsigned, or if another key signed it.",
      "$ tenon pack verify acme-text-1.0.0.tenonpack --key acme.pub\n", .options = pack_verify_options,
      .operands_min = 1, .operands_max = 1, .run = command_pack_verify},
     {"pack push", "FILE oci://HOST[:PORT]/NAME[:TAG]", "upload a pack to an OCI registry",
      "Checks the pack, uploads it, and prints its reference with the digest. The default tag is the version of the "
      "pack.\n"
-     "`packs.registries` in tenon.yaml names the user and the secret with the password. Requests are encrypted, "
-     "except\n"
-     "to this machine.",
+     "`packs.registries` in tenon.yaml names the user and the secret with the password; without it, the password that\n"
+     "`docker login` has saved is used. Requests are encrypted, except to this machine.",
      "$ tenon pack push acme-text-1.0.0.tenonpack oci://ghcr.io/acme/text\noci://ghcr.io/acme/text@sha256:…\n",
      .options = pack_push_options, .operands_min = 2, .operands_max = 2, .run = command_pack_push},
     {"pack pull", "oci://HOST[:PORT]/NAME[:TAG|@DIGEST]", "download a pack from an OCI registry",
@@ -762,6 +762,8 @@ const struct environment_variable environment_variables[] = {
     {"XDG_STATE_HOME",
      "The folder that contains `tenon/deaths`: how often the processes of isolated plugins have ended, and "
      "`tenon/chat_history`: the lines typed in `tenon chat` (default: `~/.local/state`)."},
+    {"DOCKER_CONFIG",
+     "The folder of the `config.json` in which `docker login` saves passwords for registries (default: `~/.docker`)."},
     {"HOME", "The folder that `~/` in tenon.yaml stands for."},
     {"PATH", "Where to look up programs that tenon.yaml names without a folder, for example an MCP server."},
     {"TMPDIR", "Where `tenon plugin check` creates the stores that it tests (default: `/tmp`)."},

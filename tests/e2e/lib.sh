@@ -111,7 +111,7 @@ trap 'servers_stop; chmod -R u+w "$work"; rm -rf "$work"' EXIT
 owner_home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 export HOME=$work XDG_CONFIG_HOME=$work/config XDG_DATA_HOME=$work/data XDG_STATE_HOME=$work/state XDG_CACHE_HOME=$work/cache
 export TERM=dumb
-unset TENON_PLUGIN_PATH NO_COLOR TENON_DUMPABLE
+unset TENON_PLUGIN_PATH NO_COLOR TENON_DUMPABLE DOCKER_CONFIG
 # LeakSanitizer guesses the location of other libraries' thread-local variables, and crashes if the guess is wrong.
 # It also attaches to the process, as a debugger does.
 [ -z "${SANITIZE:-}" ] || export TENON_DUMPABLE=1 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}intercept_tls_get_addr=0

@@ -2,9 +2,10 @@
  * oci_client_auth.c - answers the challenge of a registry: with the password (Basic), or with a token that a token
  * service issues for it (Bearer; docker.com's "token authentication", which all registries use).
  *
- * The user and the name of the secret come from packs.registries in tenon.yaml. Without them, a token is requested
- * anonymously, which public repositories allow. A password is sent only with encryption, unless the registry is this
- * machine or tenon.yaml allows it for this registry; and only to the secret's `hosts`, if it has such a list.
+ * The user and the name of the secret come from packs.registries in tenon.yaml, or both from `docker login`
+ * (oci_docker.h). Without them, a token is requested anonymously, which public repositories allow. A password is sent
+ * only with encryption, unless the registry is this machine or tenon.yaml allows it for this registry; and only to the
+ * secret's `hosts`, if it has such a list.
  */
 #include "host/net/oci/oci_client_auth.h"
 #include "adl/value/base64.h"
@@ -14,6 +15,7 @@
 #include "host/base/loop.h"
 #include "host/base/secrets/secrets.h"
 #include "host/net/oci/oci_challenge.h"
+#include "host/net/oci/oci_docker.h"
 #include <string.h>
 
 /* ---- The password ---- */
@@ -30,13 +32,47 @@ static bool secret_allows(const struct oci_client *client, const char *name, con
     return false;
 }
 
-/* Sets *out to "Basic …", a new reference, or to NULL if tenon.yaml has no password for this registry. */
+static int32_t refuse_plain(const char *host, const char *what, struct error *error) {
+    return error_set(error, TN_INVALID, "PERMISSION_DENIED",
+                     "the password for the registry %s is not sent without encryption%s", host, what);
+}
+
+/* Returns "Basic …" for USER:PASSWORD, a new reference. */
+static tn_value basic_text(const void *pair, size_t length) {
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    buffer_text(&text, "Basic ");
+    base64_write(&text, pair, length);
+    tn_value header = value_text_n(text.data, text.length);
+    buffer_wipe(&text);
+    return header;
+}
+
+/* The password that another client has saved. */
+static int32_t saved_header(const struct oci_client *client, const struct url *to, tn_value *out, struct error *error) {
+    const char *host = client->reference.host;
+    tn_value pair;
+    size_t length;
+    int32_t status = oci_docker_password(host, &pair, error);
+    if (status != TN_OK || !pair) return status;
+    const char *text = value_data(pair, &length), *colon = memchr(text, ':', length);
+    if (to->secure || oci_reference_is_loopback(&client->reference)) {
+        secrets_learn_sent(client->options.secrets, colon + 1, length - (size_t)(colon + 1 - text));
+        *out = basic_text(text, length);
+    } else {
+        status = refuse_plain(host, "", error);
+    }
+    value_unref(pair);
+    return status;
+}
+
+/* Sets *out to "Basic …", a new reference, or to NULL if there is no password for this registry. */
 static int32_t basic_header(const struct oci_client *client, const struct url *to, tn_value *out, struct error *error) {
     const char *host = client->reference.host;
     tn_value configured = config_registry(client->options.config, host);
     tn_value user = configured ? value_get(configured, "user") : NULL, password = NULL;
     *out = NULL;
-    if (!user) return TN_OK;
+    if (!user) return saved_header(client, to, out, error);
     const char *name = value_chars(value_get(value_get(configured, "password"), "secret"), NULL);
     if (!secret_allows(client, name, to))
         return error_set(error, TN_INVALID, "PERMISSION_DENIED",
@@ -44,24 +80,17 @@ static int32_t basic_header(const struct oci_client *client, const struct url *t
                          "host to `secrets.%s.hosts` to allow it",
                          host, name, to->host, name);
     if (!to->secure && !may_send_plainly(client, configured))
-        return error_set(error, TN_INVALID, "PERMISSION_DENIED",
-                         "the password for the registry %s is not sent without encryption; `plain_http: true` in "
-                         "`packs.registries` of tenon.yaml allows it",
-                         host);
+        return refuse_plain(host, "; `plain_http: true` in `packs.registries` of tenon.yaml allows it", error);
     int32_t status = secrets_get(client->options.secrets, name, loop_now_ms(client->options.loop), &password, error);
     if (status != TN_OK) return status;
-    struct buffer pair, text;
+    struct buffer pair;
     size_t length;
     const char *chars = value_chars(password, &length);
     buffer_init(&pair, SIZE_MAX);
-    buffer_init(&text, SIZE_MAX);
     buffer_format(&pair, "%s:", value_chars(user, NULL));
     buffer_append(&pair, chars, length);
-    buffer_text(&text, "Basic ");
-    base64_write(&text, pair.data, pair.length);
-    *out = value_text_n(text.data, text.length);
+    *out = basic_text(pair.data, pair.length);
     buffer_wipe(&pair);
-    buffer_wipe(&text);
     value_unref(password);
     return TN_OK;
 }
@@ -75,7 +104,8 @@ static int32_t password_missing(const struct oci_client *client, struct error *e
 
 static int32_t password_refused(const struct oci_client *client, struct error *error) {
     return error_set(error, TN_ERROR, "AUTH",
-                     "%s: the registry refuses the user and the password that `packs.registries` in tenon.yaml names",
+                     "%s: the registry refuses the user and the password that `packs.registries` in tenon.yaml, or "
+                     "`docker login`, has set",
                      oci_client_where(client));
 }
 

@@ -94,6 +94,26 @@ grep -q '^registry GET /token.* Basic ' log || fails "the token was requested wi
 grep -q '^other GET /v2/token-moved-blob/blobs/.*signature=1 -$' log || fails "the redirect was not followed"
 run tenon pack remove acme-text
 
+# The password that another client has saved is used in the same way; tenon.yaml has precedence.
+mkdir -p docker && export DOCKER_CONFIG=$PWD/docker
+printf '{"auths": {"other.invalid": {"auth": "eDp5"}, "%s": {"auth": "%s"}}}' "$at" "$(printf jane:open-sesame-42 | base64)" >docker/config.json
+REGISTRY=wrong-sesame refused basic AUTH "refuses the user and the password"
+sed -i 's/, registries: .*/}/' tenon.yaml
+run tenon pack install "oci://$at/basic:1"
+expect_code 0
+run tenon pack remove acme-text
+refused echo AUTH "not you: {redacted}"
+expect_not_in err open-sesame && expect_not_in err amFuZTpv
+printf '{"auths": {"https://%s/v1/": {"auth": "hush-hush"}}}' "$at" >docker/config.json
+refused basic INVALID_CONFIG "the entry of the registry is not USER:PASSWORD in base64"
+printf 'hush-hush' >docker/config.json
+refused basic INVALID_CONFIG "docker/config.json: it is not JSON"
+expect_not_in err hush
+printf '{"auths": 1, "credsStore": "/bin/false"}' >docker/config.json
+refused basic AUTH "requires a user and a password"
+nothing_installed
+unset DOCKER_CONFIG
+
 # A full disk, Ctrl-C and a kill in the middle of a download leave nothing.
 (trap '' XFSZ && ulimit -f 64 && run tenon pack install "oci://$at/good:1" && expect_code 1 && expect_in err "cannot save the layer")
 (trap '' XFSZ && ulimit -f 64 && run tenon pack pull "oci://$at/good:1" -o full.tenonpack && expect_code 1)
