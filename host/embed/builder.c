@@ -235,6 +235,7 @@ tenon_runnable *tenon_compile(tenon_builder *builder) {
     char *text = json_text(document, JSON_INDENTED);
     tn_value name = value_format("%s.json", value_chars(builder->name, NULL));
     tenon_runnable *runnable = embed_graph(builder->host, value_chars(name, NULL), text, strlen(text), false);
+    if (!runnable) builder_explain(builder, value_chars(name, NULL), text, document);
     value_unref(name);
     value_unref(document);
     mem_free(text);

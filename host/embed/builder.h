@@ -1,5 +1,5 @@
 /*
- * builder.h - a graph that is being built: the parts of its document. Only builder.c and builder_edge.c include this.
+ * builder.h - a graph that is being built: the parts of its document. Only files named builder include this.
  */
 #ifndef TENON_HOST_EMBED_BUILDER_H
 #define TENON_HOST_EMBED_BUILDER_H
@@ -19,5 +19,7 @@ int32_t builder_fail(tenon_builder *builder, const char *format, ...) __attribut
 tn_value builder_text(tenon_builder *builder, const char *what, const char *text);
 bool builder_has_node(const tenon_builder *builder, const char *id);
 int32_t builder_add_node(tenon_builder *builder, const char *id, const char *type, tn_value config);
+/* After a compilation failed: adds to the message which node, channel, edge or section it is about. builder_place.c */
+void builder_explain(tenon_builder *builder, const char *name, const char *text, tn_value document);
 
 #endif

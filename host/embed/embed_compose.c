@@ -57,13 +57,52 @@ static tenon_runnable *component_node(tenon *handle, const char *id, tn_value co
     return runnable;
 }
 
+/* What a model accepts by itself: its input, or the messages of it: a text, a message, or a list of messages. */
+static tn_value model_input_schema(void) {
+    static const char text[] = "[{\"type\": [\"string\", \"array\"]}, {\"type\": \"object\", \"required\": [\"type\"]},"
+                               " {\"type\": \"object\", \"required\": [\"role\"]}]";
+    tn_value others = NULL, schema = schema_of_model("input"), all = value_array();
+    (void)json_read(text, sizeof text - 1, NULL, &others, NULL);
+    tn_value input = value_set_take(value_object_reserve(1), "$ref", value_ref(value_get(schema, "$ref")));
+    all = value_push_take(all, input);
+    for (size_t i = 0; i < value_count(others); i++) all = value_push_take(all, value_ref(value_at(others, i)));
+    tn_value whole = value_set_take(value_object_reserve(2), "anyOf", all);
+    whole = value_set_take(whole, "$defs", value_ref(value_get(schema, "$defs")));
+    value_unref(schema);
+    value_unref(others);
+    return whole;
+}
+
+/* A text is a message of the user. A new reference. */
+static tn_value model_message(tn_value given) {
+    if (!value_is(given, TN_STRING)) return value_ref(given);
+    tn_value message = value_set_take(value_object_reserve(2), "type", value_text("user"));
+    return value_set_take(message, "content", value_ref(given));
+}
+
+/* {messages} from a text, a message, or a list of them. */
+static tn_value model_input(void *user, tn_value input, tn_value *error) {
+    (void)user, (void)error;
+    bool list = value_is(input, TN_ARRAY), whole = value_get(input, "messages") || value_get(input, "embed");
+    bool message = !whole && (value_get(input, "type") || value_get(input, "role"));
+    if (!list && !message && !value_is(input, TN_STRING)) return value_ref(input);
+    tn_value messages = value_array();
+    for (size_t i = 0, n = list ? value_count(input) : 1; i < n; i++)
+        messages = value_push_take(messages, model_message(list ? value_at(input, i) : input));
+    return value_set_take(value_object_reserve(1), "messages", messages);
+}
+
 static tenon_runnable *component_model(tenon *handle, const char *name, tn_value config) {
     tn_value role = config_model(host_config(handle->host), name), named = role ? NULL : value_text(name);
-    struct callable *callable = NULL;
-    (void)model_new(host_engine(handle->host), name, role ? role : named, config, &callable, &handle->error);
+    struct callable *model = NULL;
+    (void)model_new(host_engine(handle->host), name, role ? role : named, config, &model, &handle->error);
     value_unref(named);
-    tenon_runnable *runnable = embed_runnable_take(handle, callable);
-    if (runnable) runnable->input = schema_of_model("input");
+    if (!model) return NULL;
+    struct callable *stages[] = {lambda_new(model_input, NULL), model};
+    tenon_runnable *runnable = embed_runnable_take(handle, pipe_new(host_loop(handle->host), stages, 2));
+    callable_unref(stages[0]);
+    callable_unref(model);
+    if (runnable) runnable->input = model_input_schema();
     if (runnable) runnable->output = schema_of_model("output");
     return runnable;
 }

@@ -10,6 +10,7 @@
 #include "host/assembly/abi_table.h"
 #include "host/base/log.h"
 #include "host/plugin/call/call.h"
+#include <stdatomic.h>
 #include <string.h>
 
 struct embed_function {
@@ -19,6 +20,7 @@ struct embed_function {
     tenon_component_function function;
     void *user;
     void (*destroy)(void *user);
+    _Atomic uint32_t running; /* tasks whose function has not returned, on any thread */
 };
 
 struct function_instance {
@@ -156,9 +158,8 @@ static tn_value function_output_take(tenon_task *task, tn_value output, tn_value
     return output;
 }
 
-static int32_t function_start(struct embed_instance *instance, tn_task token, tn_value input) {
-    const struct function_instance *of = (const struct function_instance *)instance;
-    const struct embed_function *function = (const struct embed_function *)instance->entry;
+static void function_run(const struct function_instance *of, const struct embed_function *function, tn_task token,
+                         tn_value input) {
     struct tenon_task task = {function, token, of->config, input, false};
     tn_value failure = NULL, output;
     if (function->kind == FUNCTION_REDUCER) {
@@ -179,10 +180,28 @@ static int32_t function_start(struct embed_instance *instance, tn_task token, tn
     }
     value_unref(output);
     value_unref(failure);
+}
+
+static int32_t function_start(struct embed_instance *instance, tn_task task, tn_value input) {
+    struct embed_function *function = (struct embed_function *)(uintptr_t)instance->entry;
+    atomic_fetch_add(&function->running, 1);
+    function_run((const struct function_instance *)instance, function, task, input);
+    atomic_fetch_sub(&function->running, 1);
     return TN_OK;
 }
 
 /* ---- Instances and entries ---- */
+
+/*
+ * Functions that a worker has not returned from when their host was closed. They are never freed, because they may
+ * still return. Process-wide and lock-free: hosts of several threads add to it, and a leak checker finds them here.
+ */
+static struct embed_entry *_Atomic hung_functions;
+
+static void function_keep(struct embed_entry *entry) {
+    entry->next = hung_functions;
+    while (!atomic_compare_exchange_weak(&hung_functions, &entry->next, entry)) continue;
+}
 
 static int32_t function_create(const struct embed_entry *entry, tn_value config, tn_binder *binder,
                                struct embed_instance **out) {
@@ -209,6 +228,10 @@ static void function_destroy(struct embed_instance *instance) {
 
 static void function_free(struct embed_entry *entry) {
     struct embed_function *function = (struct embed_function *)entry;
+    if (atomic_load(&function->running)) {
+        function_keep(entry);
+        return;
+    }
     if (function->destroy) function->destroy(function->user);
     mem_free(entry->id);
     mem_free(function);

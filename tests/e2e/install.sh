@@ -80,13 +80,17 @@ expect_code 0
 
 # The host as a library: each program of samples/embed, built with the command of its README.
 if [ -z "$SANITIZE" ]; then
-    for sample in embed threads loop; do
+    for sample in embed pipe components graph threads loop; do
         # shellcheck disable=SC2046
         quietly cc -Wall -Wextra -Werror "$SOURCE/samples/embed/$sample.c" $(pkg-config --cflags --libs tenon) \
             -Wl,-rpath,"$work/plain/$libdir" -o "$sample"
     done
     run ./embed "$SOURCE/samples/hello/hello.yaml"
     expect_code 0 && expect_out "$(cat "$SOURCE/samples/embed/expected.txt")"
+    for sample in pipe components graph; do
+        run "./$sample"
+        expect_code 0 && expect_out "$(cat "$SOURCE/samples/embed/$sample.expected")"
+    done
     run ./threads refunds.db
     expect_code 0 && expect_out "$(cat "$SOURCE/samples/embed/threads.expected")"
     run ./loop

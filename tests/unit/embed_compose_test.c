@@ -161,6 +161,28 @@ static void a_node_by_itself_is_a_graph(void **state) {
     tenon_close(host);
 }
 
+/* The effects of the tool are not declared, so a model's call of it needs an approval. */
+static void a_node_by_itself_asks_and_continues(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    assert_int_equal(tenon_register(host, "tool", "program.add", NULL, add, NULL, NULL), TN_OK);
+    tenon_runnable *node = component(host, "node", "tools", "{\"tools\": [\"program.*\"]}");
+    tn_value input = json("{\"messages\": " CALLS "}"), yes = value_bool(true);
+    tenon_run *run = tenon_start(node, input, NULL);
+    assert_int_equal(tenon_run_wait(run, -1), TN_OK);
+    assert_int_equal(tenon_run_status(run), TENON_RUN_INTERRUPTED);
+    assert_int_equal(tenon_run_answer(run, yes), TN_OK);
+    assert_int_equal(tenon_run_wait(run, -1), TN_OK);
+    tn_value output = tenon_run_output(run);
+    if (!output) fail_msg("%s", tenon_error(host));
+    assert_true(value_text_is(value_get(value_at(value_get(output, "messages"), 0), "content"), "3"));
+    value_unref(output);
+    value_unref(input);
+    tenon_run_release(run);
+    tenon_release(node);
+    tenon_close(host);
+}
+
 /* Returns the state under a name of the configuration, and emits it. */
 static tn_value wrap(void *user, tenon_task *task, tn_value state, tn_value *error) {
     tn_value name = value_get(tenon_task_config(task), "name");
@@ -232,13 +254,17 @@ static void a_model_runs_by_itself(void **state) {
     (void)state;
     tenon *host = open_host();
     tenon_runnable *model = component(host, "model", "scripted:echo", "{\"replies\": [\"You: {input}\"]}");
-    tn_value input = json("{\"messages\": [{\"type\": \"user\", \"content\": \"hi\"}]}");
-    tn_value output = tenon_invoke(model, input, NULL);
-    if (!output) fail_msg("%s", tenon_error(host));
-    assert_true(value_text_is(value_get(value_get(output, "message"), "content"), "You: hi"));
-    assert_true(value_text_is(value_get(value_get(output, "message"), "model"), "echo"));
-    value_unref(output);
-    value_unref(input);
+    static const char *const inputs[] = {"{\"messages\": [{\"type\": \"user\", \"content\": \"hi\"}]}", "\"hi\"",
+                                         "[\"hi\"]", "{\"type\": \"user\", \"content\": \"hi\"}",
+                                         "{\"role\": \"user\", \"content\": \"hi\"}"};
+    for (size_t i = 0; i < sizeof(inputs) / sizeof(*inputs); i++) {
+        tn_value input = json(inputs[i]), output = tenon_invoke(model, input, NULL);
+        if (!output) fail_msg("%s: %s", inputs[i], tenon_error(host));
+        assert_true(value_text_is(value_get(value_get(output, "message"), "content"), "You: hi"));
+        assert_true(value_text_is(value_get(value_get(output, "message"), "model"), "echo"));
+        value_unref(output);
+        value_unref(input);
+    }
     tenon_release(model);
     tenon_close(host);
 }
@@ -392,6 +418,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {TEST(a_node_of_each_type_runs_by_itself),
                                        TEST(every_bundled_node_type_is_tested),
                                        TEST(a_node_by_itself_is_a_graph),
+                                       TEST(a_node_by_itself_asks_and_continues),
                                        TEST(a_node_of_the_program_runs_by_itself),
                                        TEST(mistakes_of_components_are_reported),
                                        TEST(a_model_runs_by_itself),

@@ -111,10 +111,12 @@ TN_EXPORT tenon_runnable *tenon_graph_text(tenon *host, const char *name, const 
  * A component by itself. `config` is NULL or an object, as in a document.
  *   "node"     Its state is made for it: the input is an object of the channels that it reads, and others are ignored.
  *              The output is an object of the channels that it writes; a node that writes none returns its input. If it
- *              chooses what follows, as `router` does, the member `goto` is the name. It is a graph of one node:
- * streams, interrupts and threads work as for a graph. "model"    A role of tenon.yaml, or provider:name. Its input is
- * {messages, …}, its output {message, …}, as in tenon/message.h. "tool"     Its input are the arguments. The operator's
- * policy for tools applies. "reducer"  Its input is {current, writes: […]}.
+ *              chooses what follows, as `router` does, the member `goto` is the name. It is a graph of one node, which
+ *              streams, is interrupted and is saved in a thread like any graph.
+ *   "model"    A role of tenon.yaml, or provider:name. Its input is {messages, …}, or only the messages: a text, a
+ *              message, or a list. Its output is {message, …}, as in tenon/message.h.
+ *   "tool"     Its input are the arguments. The operator's policy for tools applies.
+ *   "reducer"  Its input is {current, writes: […]}.
  */
 TN_EXPORT tenon_runnable *tenon_component(tenon *host, const char *kind, const char *id, tn_value config);
 /*
@@ -334,6 +336,7 @@ TN_EXPORT int32_t tenon_thread_delete(tenon *host, const char *id);
 /* A whole thread as a value, and back; `replace` may overwrite a thread. EXISTS. */
 TN_EXPORT tn_value tenon_thread_export(tenon *host, const char *id);
 TN_EXPORT int32_t tenon_thread_import(tenon *host, const char *id, tn_value exported, int32_t replace);
+
 /* ---- Registering components ---- */
 
 /*
@@ -364,7 +367,8 @@ typedef tn_value (*tenon_component_function)(void *user, tenon_task *task, tn_va
  * runs on a thread of the library and may wait; several tasks run at once only if the description has `reentrant:
  * true`.
  *
- * `destroy` (may be NULL) is called with `user` when the host is closed, and at once if this function fails.
+ * `destroy` (may be NULL) is called with `user` when the host is closed, and at once if this function fails. It is not
+ * called if a blocking function has not returned by then.
  */
 TN_EXPORT int32_t tenon_register(tenon *host, const char *kind, const char *id, tn_value description,
                                  tenon_component_function function, void *user, void (*destroy)(void *user));
