@@ -2,6 +2,8 @@
  * pack_kill.c - a preloaded library for tests/e2e/pack/killed.sh and tests/e2e/plugin/install_failure.sh: kills the
  * process, or fails one call, at the Nth step.
  *
+ * NO_TMPFILE=1 makes the file system one without files that have no name, like NFS.
+ *
  * A step is a call that changes the disk. KILL_AT=N kills the process before the Nth step; FAIL_AT=N makes it fail with
  * ENOSPC. STEPS names a file that is created when the step is reached.
  */
@@ -10,6 +12,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +49,20 @@ WRAP(rename, (const char *from, const char *to), (from, to))
 WRAP(link, (const char *from, const char *to), (from, to))
 WRAP(fsync, (int file), (file))
 WRAP(remove, (const char *path), (path))
+
+int open(const char *path, int flags, ...) {
+    int (*next)(const char *, int, ...) = (int (*)(const char *, int, ...))(size_t)dlsym(RTLD_NEXT, "open");
+    bool temporary = (flags & O_TMPFILE) == O_TMPFILE;
+    va_list more;
+    va_start(more, flags);
+    mode_t mode = temporary || flags & O_CREAT ? va_arg(more, mode_t) : 0;
+    va_end(more);
+    if (temporary && getenv("NO_TMPFILE")) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return next(path, flags, mode);
+}
 
 int openat(int folder, const char *path, int flags, ...) {
     int (*next)(int, const char *, int, ...) = (int (*)(int, const char *, int, ...))(size_t)dlsym(RTLD_NEXT, "openat");

@@ -130,3 +130,16 @@ for signal in INT KILL; do
 done
 run tenon pack install "oci://$at/good:1"
 expect_code 0
+run tenon pack remove acme-text
+
+# The same on a file system without files that have no name.
+"${CC:-cc}" -shared -fPIC -D_GNU_SOURCE -o kill.so "$SOURCE/tests/e2e/pack_kill.c" -ldl
+[ -z "$SANITIZE" ] || export ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0
+without() { run env LD_PRELOAD="$PWD/kill.so" NO_TMPFILE=1 "$TENON" "$@"; }
+mkdir out
+without pack pull "oci://$at/good:1" -o out/good.tenonpack
+expect_code 0 && cmp -s out/good.tenonpack signed.tenonpack || fails "the pulled pack has other bytes"
+without pack pull "oci://$at/changed:1" -o out/changed.tenonpack
+expect_code 1 && [ "$(ls -A out)" = good.tenonpack ] || fails "a file was left: $(ls -A out)"
+without pack install "oci://$at/good:1"
+expect_code 0 && [ -z "$(find "$packs" -maxdepth 1 -name '.pack*')" ] || fails "a file was left"
