@@ -247,7 +247,7 @@
          "A process that has not ended runs the thread. Wait until its run has ended, or stop it. `tenon run` with " \
          "--force takes the thread over: the other run then ends with FENCED.") \
     CODE(WRONG_THREAD, false, "Other", \
-         "A function of the library was called on another thread than the one that opened the host. Only functions " \
+         "A function of the library was called on another OS thread than the one that opened the host. Only functions " \
          "that tenon/embed.h marks with [any] may be. The call has done nothing.") \
     CODE(NESTED, false, "Other", \
          "A function of the library that waits, or that closes the host, was called in a callback of the same host. " \

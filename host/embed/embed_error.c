@@ -80,7 +80,7 @@ tn_value tenon_error_value(tenon *handle) {
 bool embed_check_thread_function(const tenon *handle, const char *function) {
     if (handle->thread == loop_this_thread()) return true;
     embed_thread_error(TN_INVALID, "WRONG_THREAD",
-                       "%s was called on another thread than the one that opened the host; only functions marked "
+                       "%s was called on another OS thread than the one that opened the host; only functions marked "
                        "[any] may be",
                        function);
     return false;

@@ -328,6 +328,25 @@ static void a_callback_may_release_the_run_that_is_waited_for(void **state) {
     tenon_close(host);
 }
 
+static void inputs_that_do_not_fit_are_errors_of_the_run(void **state) {
+    (void)state;
+    static const char *const inputs[] = {"1", "[]", "{\"m\": 1}"};
+    tenon *host = open_host();
+    tenon_runnable *counting = graph(host, counts);
+    for (size_t i = 0; i < 6; i++) {
+        tn_value input = json(inputs[i % 3]);
+        tenon_run *run = i < 3 ? tenon_start(counting, input, NULL) : start_in(counting, "x", input);
+        expect_end(run, TENON_RUN_FAILED);
+        expect_code(tenon_run_error(run), "INVALID_INPUT");
+        if (i < 3) assert_int_not_equal(tenon_run_resume(run, NULL), TN_OK);
+        tenon_run_release(run);
+        value_unref(input);
+    }
+    assert_int_equal(tenon_wait(host, -1), TN_OK);
+    tenon_release(counting);
+    tenon_close(host);
+}
+
 static void runs_of_functions_have_results(void **state) {
     (void)state;
     tenon *host = open_host();
@@ -1022,6 +1041,7 @@ int main(void) {
                                        TEST(configurations_are_checked),
                                        TEST(several_runs_advance_together),
                                        TEST(a_callback_may_release_the_run_that_is_waited_for),
+                                       cmocka_unit_test(inputs_that_do_not_fit_are_errors_of_the_run),
                                        TEST(runs_of_functions_have_results),
                                        TEST(one_run_is_cancelled_from_another_thread),
                                        cmocka_unit_test(a_run_is_cancelled_before_it_starts),

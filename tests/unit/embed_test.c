@@ -424,7 +424,7 @@ static void *call_there(void *user) {
     tenon *host = *(tenon *const *)objects[1];
     assert_null(tenon_error_value(host));
     assert_null(tenon_identity(host));
-    expect_error(host, "WRONG_THREAD", "tenon_identity was called on another thread");
+    expect_error(host, "WRONG_THREAD", "tenon_identity was called on another OS thread");
     assert_null(tenon_invoke_json(same, "1"));
     expect_error(NULL, "WRONG_THREAD", "tenon_invoke_json");
     assert_null(tenon_retain(same));

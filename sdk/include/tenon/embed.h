@@ -12,9 +12,9 @@
  *     tenon_release(graph);
  *     tenon_close(host);
  *
- * Threads: a host and everything made from it belong to the thread that opened it. A process can have several hosts.
- * Only functions marked [any] may be called from any thread; the others do nothing on a wrong thread and fail with
- * WRONG_THREAD. Values are those of tenon.h, made and read through tenon_values(). Ownership is as in tenon.h: the
+ * OS threads: a host and everything made from it belong to the OS thread that opened it. A process can have several
+ * hosts. Only functions marked [any] may be called from any OS thread; the others do nothing on a wrong one and fail
+ * with WRONG_THREAD. Values are those of tenon.h, made and read through tenon_values(). Ownership is as in tenon.h: the
  * caller releases what a function returns.
  */
 #ifndef TENON_EMBED_H
@@ -58,7 +58,7 @@ typedef struct tenon_builder tenon_builder;
  *
  * The library does not change the environment of the process, unless `protect_secrets` is true: then, as in the tenon
  * program, the variables that contain secrets are removed and overwritten, and the process is not dumpable while it
- * holds a secret. This lasts until the process ends. Open the first such host before the process has other threads.
+ * holds a secret. This lasts until the process ends. Open the first such host before the process has other OS threads.
  */
 TN_EXPORT tenon *tenon_open(tn_value options, char **why);
 /*
@@ -71,8 +71,8 @@ TN_EXPORT const tn_value_1 *tenon_values(void); /* [any] needs no host */
 TN_EXPORT const char *tenon_version(void);      /* [any] "0.1.0" */
 /*
  * [any] The last failure: a message, "" if the last call has not failed; and {code, message, retryable, …} or NULL.
- * Borrowed until the next call. On the thread of the host it is the failure of the host's last call. On another thread,
- * and if `host` is NULL or closed, it is the last failure of the calling thread: WRONG_THREAD, an argument that is
+ * Borrowed until the next call. On the OS thread of the host it is the failure of the host's last call. On another one,
+ * and if `host` is NULL or closed, it is the last failure of the calling OS thread: WRONG_THREAD, an argument that is
  * NULL, or that of tenon_open.
  */
 TN_EXPORT const char *tenon_error(tenon *host);
@@ -83,8 +83,8 @@ TN_EXPORT void tenon_free(void *memory); /* for char * results; NULL is allowed 
  * it before the first host is opened. `size` is the number of bytes that could not be allocated: 0 if it is unknown,
  * UINT64_MAX if the size itself overflowed.
  *
- * The library calls it on the thread that needed the memory, which can be a thread of the library, and possibly on
- * several threads at once. It must end the process, with abort, _exit or exec. Before that it may write a message, save
+ * The library calls it on the OS thread that needed the memory, which can be one of the library, and possibly on
+ * several at once. It must end the process, with abort, _exit or exec. Before that it may write a message, save
  * what belongs to the program, and free its own memory. It must not call the library, nor leave by longjmp or an
  * exception: locks may be held, and data be half changed. If it returns, or if none is set, the library writes "tenon:
  * out of memory: cannot allocate N bytes" to standard error and aborts. Saved threads stay as they were at their last
@@ -194,7 +194,7 @@ TN_EXPORT void tenon_cancel(tenon *host);
 /* ---- Runs ---- */
 
 /*
- * A *run* is a handle. A host can have any number of them at once; all advance on its thread, while the loop runs:
+ * A *run* is a handle. A host can have any number of them at once; all advance on its OS thread, while the loop runs:
  * inside a function that waits, or in tenon_turn. Nothing of a run happens, and no callback is called, inside the
  * functions of this section.
  *
@@ -217,7 +217,7 @@ enum {
  */
 TN_EXPORT tenon_run *tenon_start(tenon_runnable *runnable, tn_value input, tn_value config);
 /*
- * Callbacks, in the thread of the host; NULL removes one. They are set right after tenon_start, tenon_resume or
+ * Callbacks, on the OS thread of the host; NULL removes one. They are set right after tenon_start, tenon_resume or
  * tenon_run_resume, before the next turn, and stay when the run is continued. `ended` is called once for each end,
  * including an interrupt. A callback may call every function except those that wait and tenon_close; it may release or
  * continue its run.
@@ -300,9 +300,12 @@ TN_EXPORT int32_t tenon_turn(tenon *host); /* 0, or NESTED inside a callback */
  * that is done continues with its state. The run fails with UNFINISHED if the thread is not done, OWNED if a process
  * that lives runs it, GRAPH_CHANGED if the document has changed.
  *
+ * Messages name options of the command line, whose names are those of the configuration: --replace is `replace`.
+ *
  * The functions below do what the command of the same name does (`tenon thread show`, ...) and fail with its codes,
  * such as NOT_FOUND. They wait for the store, so they fail with NESTED inside a callback. Those that return an object
- * return a new reference, or NULL; the others return 0, or another status.
+ * return a new reference, or NULL; the others return 0, or another status. A run of a thread that is changed or deleted
+ * meanwhile ends with FENCED.
  */
 
 /*
