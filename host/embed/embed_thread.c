@@ -11,6 +11,7 @@
 #include "host/embed/embed_internal.h"
 #include "host/engine/execution/execution_thread.h"
 #include "host/engine/graph/graph.h"
+#include <assert.h>
 #include <string.h>
 
 #define LIST_DEFAULT 50
@@ -20,6 +21,7 @@
 #define embed_enter_store(handle) embed_enter_store_function(handle, __func__)
 static struct store *embed_enter_store_function(tenon *handle, const char *function) {
     if (!embed_enter_function(handle, function) || !embed_may_wait_function(handle, function)) return NULL;
+    assert(handle);
     return host_store(handle->host, &handle->error);
 }
 /* The same for a function on one thread. */

@@ -235,7 +235,7 @@ static int32_t thread_open(struct thread_opening *opening, struct error *error) 
     if (status != TN_OK) return status;
     opening->store = opening->engine->store(opening->engine->store_user, error);
     if (!opening->store) return TN_NOT_FOUND;
-    strcpy(opening->identity, graph_identity(opening->graph));
+    memcpy(opening->identity, graph_identity(opening->graph), sizeof opening->identity);
     return TN_OK;
 }
 
