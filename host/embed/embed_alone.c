@@ -1,13 +1,16 @@
 /*
  * embed_alone.c - a node by itself, as a graph of one node.
  *
- * The channels of the graph are the names that the node binds. They are collected by creating the node once with a
- * scope that has every name, and in which every component that it calls does nothing. Nodes that a router may choose
- * become nodes that write their own name to `goto`.
+ * The channels of the graph are the names that the node binds. To find them, its document is first checked without
+ * channels; only names that are missing are no mistakes then. After that the node is created once with a scope that has
+ * every name, and in which every component that it calls does nothing. Nodes that a router may choose become nodes that
+ * write their own name to `goto`.
  */
 #include "host/embed/embed_alone.h"
-#include "adl/document/catalog.h"
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/document/document.h"
 #include "adl/schema/schema.h"
+#include "adl/source/source.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
@@ -66,6 +69,7 @@ static int32_t alone_tools(void *self, struct authority *caller, tn_value names,
     return TN_OK;
 }
 
+/* `config` is checked and complete. */
 static int32_t alone_collect(struct alone_names *names, struct component *component, tn_value config,
                              struct error *error) {
     const struct instance_scope scope = {.self = names,
@@ -77,8 +81,7 @@ static int32_t alone_collect(struct alone_names *names, struct component *compon
                                          .where = "a node by itself",
                                          .node = component->info->id};
     struct callable *instance = NULL;
-    *names = (struct alone_names){value_array(), value_array()};
-    int32_t status = instance_new_called(component, config, &scope, &instance, error);
+    int32_t status = instance_new(component, config, &scope, &instance, error);
     callable_unref(instance);
     return status;
 }
@@ -152,32 +155,83 @@ static tn_value alone_document(const struct component_info *info, tn_value confi
     return document;
 }
 
+/* ---- Building ---- */
+
+/* The text of a document, and its name for messages. */
+struct alone_text {
+    tn_value name;
+    char *text;
+};
+
+static struct alone_text alone_text(const struct component_info *info, tn_value document) {
+    return (struct alone_text){value_format("%s.json", info->id), json_text(document, JSON_INDENTED)};
+}
+
+static void alone_text_finish(struct alone_text *text) {
+    value_unref(text->name);
+    mem_free(text->text);
+}
+
+/* What is reported only because the document has no channels yet. */
+static bool is_missing_name(void *user, const struct diagnostic *diagnostic) {
+    (void)user;
+    return diagnostic->code == ADL_E041 || diagnostic->code == ADL_E047 || diagnostic->code == ADL_E059;
+}
+
+/* The configuration with its defaults, and with the texts of files; NULL with the error of the handle. */
+static tn_value alone_config(tenon *handle, const struct component_info *info, tn_value document_value) {
+    const struct catalog *catalog = host_catalog(handle->host);
+    struct alone_text text = alone_text(info, document_value);
+    struct source *source = source_new(value_chars(text.name, NULL), text.text, strlen(text.text));
+    tn_value config = NULL;
+    source_set_origin(source, SOURCE_WITHOUT_FILE, NULL);
+    diagnostics_free(handle->diagnostics);
+    handle->diagnostics = diagnostics_new();
+    struct document *document = document_read(source, catalog, handle->diagnostics);
+    diagnostics_remove(handle->diagnostics, is_missing_name, NULL);
+    if (diagnostics_errors(handle->diagnostics))
+        graph_refuse(&handle->error, source_name(source), handle->diagnostics);
+    else
+        config = document_node_config(document, 0, catalog, &handle->error);
+    document_unref(document);
+    source_unref(source);
+    alone_text_finish(&text);
+    return config;
+}
+
 static tenon_runnable *alone_build(tenon *handle, const struct component_info *info, tn_value document) {
-    char *text = json_text(document, JSON_INDENTED);
-    tn_value name = value_format("%s.json", info->id);
-    tenon_runnable *runnable = embed_graph(handle, value_chars(name, NULL), text, strlen(text), true);
-    value_unref(name);
-    mem_free(text);
+    struct alone_text text = alone_text(info, document);
+    tenon_runnable *runnable = embed_graph(handle, value_chars(text.name, NULL), text.text, strlen(text.text), true);
+    alone_text_finish(&text);
     return runnable;
+}
+
+/* The nodes that the configuration names. A new reference. */
+static tn_value alone_targets(const struct component_info *info, tn_value config) {
+    tn_value targets = value_array(), filled = schema_with_defaults(info->config, config ? config : value_object());
+    schema_each_annotation(info->config, filled, "x-tenon", alone_on_annotation, &targets);
+    value_unref(filled);
+    return targets;
 }
 
 tenon_runnable *embed_alone(tenon *handle, struct component *component, tn_value config, tn_value *output) {
     const struct component_info *info = component->info;
-    struct alone_names names;
+    struct alone_names names = {value_array(), value_array()};
     tenon_runnable *runnable = NULL;
     *output = NULL;
     if (embed_alone_is_function(component)) return embed_alone_function(handle, component, config);
-    if (alone_collect(&names, component, config, &handle->error) == TN_OK) {
-        tn_value targets = value_array(), filled = schema_with_defaults(info->config, config ? config : value_object());
-        schema_each_annotation(info->config, filled, "x-tenon", alone_on_annotation, &targets);
-        tn_value document = alone_document(info, config, &names, targets);
-        runnable = alone_build(handle, info, document);
-        if (runnable) *output = value_ref(names.writes);
-        if (runnable && value_count(targets)) *output = value_push_take(*output, value_text(GOTO));
+    tn_value targets = alone_targets(info, config), document = alone_document(info, config, &names, targets);
+    tn_value whole = alone_config(handle, info, document);
+    if (whole && alone_collect(&names, component, whole, &handle->error) == TN_OK) {
         value_unref(document);
-        value_unref(filled);
-        value_unref(targets);
+        document = alone_document(info, config, &names, targets);
+        runnable = alone_build(handle, info, document);
     }
+    if (runnable) *output = value_ref(names.writes);
+    if (runnable && value_count(targets)) *output = value_push_take(*output, value_text(GOTO));
+    value_unref(whole);
+    value_unref(document);
+    value_unref(targets);
     value_unref(names.fields);
     value_unref(names.writes);
     return runnable;

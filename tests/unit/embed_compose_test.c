@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -183,6 +184,34 @@ static void a_node_by_itself_asks_and_continues(void **state) {
     tenon_close(host);
 }
 
+/* A template in a file is read as for a document from a text: below the roots of files. */
+static void a_node_by_itself_reads_a_file_of_its_config(void **state) {
+    (void)state;
+    tn_value options = json("{\"no_config\": true}"), config = json("{\"output_key\": \"text\"}");
+    char folder[] = "/tmp/embed-compose-XXXXXX", name[64];
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(name, sizeof(name), "%s/prompt.md", folder);
+    FILE *file = fopen(name, "w");
+    assert_non_null(file);
+    (void)fputs("About {topic}.", file);
+    (void)fclose(file);
+    config = value_set_take(config, "template", value_set_take(value_object(), "file", value_text(name)));
+    tenon *host = open_host();
+    assert_null(tenon_component(host, "node", "prompt", config));
+    expect_error(host, "INVALID_GRAPH", "prompt.md");
+    tenon_close(host);
+    options = value_set_take(options, "file_roots", value_push_take(value_array(), value_text(folder)));
+    host = tenon_open(options, NULL);
+    tenon_runnable *node = tenon_component(host, "node", "prompt", config);
+    expect_json(host, node, "{\"topic\": \"ants\"}", "{\"text\":\"About ants.\"}");
+    tenon_release(node);
+    tenon_close(host);
+    value_unref(config);
+    value_unref(options);
+    (void)remove(name);
+    (void)remove(folder);
+}
+
 /* Returns the state under a name of the configuration, and emits it. */
 static tn_value wrap(void *user, tenon_task *task, tn_value state, tn_value *error) {
     tn_value name = value_get(tenon_task_config(task), "name");
@@ -232,8 +261,8 @@ static void mistakes_of_components_are_reported(void **state) {
                  {"node", "\xff", NULL, "INVALID_INPUT", "not UTF-8"},
                  {"node", "ste", NULL, "NOT_FOUND", "did you mean `set`"},
                  {"node", "set", "[]", "INVALID_INPUT", "is array, expected an object"},
-                 {"node", "set", "{\"value\": {}}", "INVALID_CONFIG", "value"},
-                 {"node", "set", "{\"values\": {\"a\": \"1 +\"}}", "EXPRESSION_ERROR", "1 +"},
+                 {"node", "set", "{\"value\": {}}", "INVALID_GRAPH", "unknown property `value`"},
+                 {"node", "set", "{\"values\": {\"a\": \"1 +\"}}", "INVALID_GRAPH", "expression"},
                  {"node", "llm", "{\"model\": \"absent:x\"}", "INVALID_GRAPH", "absent"},
                  {"node", "subgraph", "{\"document\": \"absent.yaml\"}", "INVALID_GRAPH", "absent.yaml"},
                  {"model", "absent:x", NULL, "NOT_FOUND", "absent"},
@@ -419,6 +448,7 @@ int main(void) {
                                        TEST(every_bundled_node_type_is_tested),
                                        TEST(a_node_by_itself_is_a_graph),
                                        TEST(a_node_by_itself_asks_and_continues),
+                                       TEST(a_node_by_itself_reads_a_file_of_its_config),
                                        TEST(a_node_of_the_program_runs_by_itself),
                                        TEST(mistakes_of_components_are_reported),
                                        TEST(a_model_runs_by_itself),
