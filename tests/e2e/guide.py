@@ -3,7 +3,8 @@
 A block after "`NAME`…:" is a listing: the file is written, or, if it exists, has this text. The commands of `sh` blocks
 succeed. Those of `console` blocks, behind `$ `, also print what follows them; in it, `…` stands for any text, and for any
 lines if it is alone. `echo $?` prints the exit code of the command before it, which may then fail. ID stands for the id of
-the last question that was printed, and a command that ends in `# …` has a comment. `cd` applies to what follows.
+the last question that was printed, and a command that ends in `# …` has a comment. `cd` applies to what follows. Blocks with
+further words, as `sh registry`, are not run: they need what only another test has.
 """
 import os
 import re

@@ -13,7 +13,13 @@ follow() {
 follow "$documentation/samples/first-agent/README.md" "$documentation/samples/first-agent"
 follow "$documentation/samples/from-langgraph/README.md" "$documentation/samples/from-langgraph"
 # What a sanitized tenon prints besides is another test's.
-[ -n "$SANITIZE" ] || follow "$documentation/sdk/guide/first-plugin.md" "" src/plugin.c
+if [ -z "$SANITIZE" ]; then
+    follow "$documentation/sdk/guide/first-plugin.md" "" src/plugin.c
+    mkdir -p packed/acme-text/plugins
+    cp followed/acme-text/build/acme-text.so packed/acme-text/plugins/
+    cp followed/acme-text/count.yaml packed/acme-text/
+    follow "$documentation/sdk/guide/pack.md" packed
+fi
 
 # Links between the installed files lead somewhere.
 cd "$documentation"
