@@ -11,7 +11,8 @@ bool exercise_host_open(const char *path, const char *isolated, bool allow_draft
                                                         .no_config = true,
                                                         .isolate = isolated ? isolate : NULL,
                                                         .allow_drafts = allow_drafts,
-                                                        .check_plugins = !isolated},
+                                                        .check_plugins = !isolated,
+                                                        .requested = exercise_on_requested},
                                  error);
     if (!host) return false;
     /* If this store cannot be opened, calls that need a store fail. They never reach the user's store. */

@@ -188,6 +188,7 @@ static void *host_interface_owner(void *user, const char *interface_id) {
 
 void host_registry_options(struct host *host, struct registry_options *out) {
     *out = (struct registry_options){.interfaces = host->check_plugins ? guard_table(interface_table) : interface_table,
+                                     .requested = host->requested,
                                      .wrap = host->check_plugins ? guard_wrap : NULL,
                                      .watch = host->check_plugins ? &guard_watch : NULL,
                                      .allow_drafts = host->allow_drafts,
@@ -444,6 +445,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
     host->log = log_new();
     host->allow_drafts = options->allow_drafts;
     host->check_plugins = options->check_plugins;
+    host->requested = options->requested;
     host->unbound_roles = value_object();
     host->state_folder = options->no_config ? NULL : deaths_folder();
     host->isolate = value_array();

@@ -21,6 +21,7 @@ struct engine;
 struct host;
 struct http;
 struct log;
+struct plugin;
 struct loop;
 struct registry;
 struct secrets;
@@ -37,9 +38,11 @@ struct host_options {
     tn_value bindings;               /* {role: binding}, in addition to `models`; may be NULL */
     const char *const *file_roots;   /* added to files.roots, see base/files.h; NULL-terminated; may be NULL */
     bool check_plugins;              /* check mode: validate all calls of plugins, see plugin/conformance/guard.h */
-    bool allow_drafts;               /* draft interfaces for plugins that are not bundled */
-    const char *const *drafts;       /* ids of plugins that may use them, in addition to plugins.drafts; may be NULL */
-    bool quiet;                      /* log errors only, whatever tenon.yaml sets */
+    /* registry_options.requested. May be NULL. */
+    void (*requested)(const struct plugin *plugin, const char *interface_id, bool offered);
+    bool allow_drafts;         /* draft interfaces for plugins that are not bundled */
+    const char *const *drafts; /* ids of plugins that may use them, in addition to plugins.drafts; may be NULL */
+    bool quiet;                /* log errors only, whatever tenon.yaml sets */
     /*
      * Folders to which all HTTP exchanges are recorded, or from which they are answered without a network; see
      * net/http_recording.h. At most one of them. If both are NULL, TENON_HTTP_RECORD and TENON_HTTP_REPLAY apply.
@@ -80,7 +83,6 @@ bool host_allows_drafts(const struct host *host, const char *plugin_id);
 /* {role: binding}: the bindings of --model that no document has used yet. */
 tn_value host_unbound_roles(const struct host *host);
 
-struct plugin;
 /* Why a plugin runs in a separate process: a static text for people. NULL if it does not. */
 const char *host_isolation_reason(const struct host *host, const struct plugin *plugin);
 /* What hosts of this user have recorded about the deaths of its processes (remote_deaths.h); a new reference, or NULL.

@@ -28,6 +28,7 @@ struct host {
     struct remote_services remote;
     struct engine *engine;
     bool allow_drafts, check_plugins;
+    void (*requested)(const struct plugin *plugin, const char *interface_id, bool offered);
     char *state_folder;     /* of the records of deaths; NULL if there are none */
     tn_value isolate;       /* ids, copied from the options */
     tn_value drafts;        /* {id: true}, copied from the options */

@@ -1,18 +1,13 @@
 /*
- * command_plugin.c - `tenon plugin list`, `show`, `check` and `serve`.
+ * command_plugin.c - `tenon plugin list`, `show` and `serve`.
  *
- * `list` and `show` read manifests and run no plugin code. `check` runs the plugin in a child process. `serve` is that
- * child, and the one of an isolated plugin.
+ * `list` and `show` read manifests and run no plugin code. `serve` is the process of an isolated plugin.
  */
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/assembly/abi_table.h"
-#include "host/assembly/exercise_host.h"
 #include "host/assembly/host.h"
 #include "host/data/kernel/kernel.h"
-#include "host/plugin/conformance/conformance.h"
-#include "host/plugin/conformance/conformance_store.h"
-#include "host/plugin/conformance/exercise.h"
 #include "host/plugin/isolate/process.h"
 #include "host/plugin/isolate/serve.h"
 #include "host/plugin/registry/manifest.h"
@@ -286,80 +281,6 @@ int command_plugin_show(const struct arguments *arguments) {
         manifest_show(manifest);
     }
     value_unref(manifest);
-    return code;
-}
-
-/* ---- check ---- */
-
-/* Prints one line per finding. Messages begin with the file's real path; the name that the user gave replaces it. */
-static void print_findings(const char *name, const char *path, const struct conformance *check) {
-    size_t length = strlen(path), counts[CONFORMANCE_ERROR + 1] = {0};
-    for (size_t i = 0; i < check->count; i++) {
-        const struct conformance_finding *finding = &check->items[i];
-        const char *message = finding->message;
-        if (strncmp(message, path, length) == 0 && strncmp(message + length, ": ", 2) == 0) message += length + 2;
-        command_printf(stderr, "%s: %s[%s]: %s\n", name, conformance_severity_name(finding->severity), finding->code,
-                       message);
-        counts[finding->severity]++;
-    }
-    if (check->dropped) fprintf(stderr, "and %zu more\n", check->dropped);
-    if (counts[CONFORMANCE_ERROR] || counts[CONFORMANCE_WARNING])
-        fprintf(stderr, "%zu error%s, %zu warning%s\n", counts[CONFORMANCE_ERROR],
-                counts[CONFORMANCE_ERROR] == 1 ? "" : "s", counts[CONFORMANCE_WARNING],
-                counts[CONFORMANCE_WARNING] == 1 ? "" : "s");
-    else
-        fprintf(stderr, "no problems found\n");
-}
-
-/* True if the plugin in the file may use drafts: it is bundled, or tenon.yaml or an option allows them. */
-static bool check_may_use_drafts(const struct host *host, const char *path) {
-    struct manifest manifest;
-    if (search_is_installed(path)) return true;
-    if (manifest_read(path, &manifest, NULL) != TN_OK) return false; /* the check reports why */
-    bool allowed = host_allows_drafts(host, manifest_text(manifest_plugin(manifest.value), "id"));
-    manifest_finish(&manifest);
-    return allowed;
-}
-
-int command_plugin_check(const struct arguments *arguments) {
-    const char *name = operand_at(arguments, 0);
-    char path[PATH_MAX];
-    if (!realpath(name, path)) return command_report(COMMAND_USAGE, "cannot open %s: %s", name, strerror(errno));
-    struct host *host = command_host(arguments);
-    if (!host) return COMMAND_PLUGIN_PROBLEM;
-    struct registry_options options;
-    bool drafts = check_may_use_drafts(host, path);
-    if (drafts) host_allow_drafts(host);
-    host_registry_options(host, &options);
-    struct conformance check = CONFORMANCE_INIT;
-    int64_t seed, timeout;
-    if (!argument_number(arguments, "seed", 0, INT64_MAX, (int64_t)time(NULL), &seed) ||
-        !argument_number(arguments, "timeout", 2, 3600, EXERCISE_TIMEOUT_MS / 1000, &timeout)) {
-        host_free(host);
-        return COMMAND_USAGE;
-    }
-    conformance_check(path, &options, 0, &check);
-    if (conformance_worst(&check) != CONFORMANCE_ERROR) {
-        struct exercise_options exercised = {.open = exercise_host_open,
-                                             .close = exercise_host_close,
-                                             .seed = (uint64_t)seed,
-                                             .allow_drafts = drafts,
-                                             .timeout_ms = (int)timeout * 1000};
-        exercise(path, &exercised, &check);
-        conformance_store(path, &exercised, &check);
-    }
-    if (argument_given(arguments, "json")) {
-        tn_value all = value_set_take(value_object_reserve(2), "file", value_text(path));
-        all = value_set_take(all, "findings", conformance_to_value(&check));
-        all = value_set_take(all, "seed", value_int(seed));
-        command_print(all);
-        value_unref(all);
-    } else {
-        print_findings(name, path, &check);
-    }
-    int code = conformance_worst(&check) == CONFORMANCE_ERROR ? COMMAND_PLUGIN_PROBLEM : COMMAND_OK;
-    conformance_finish(&check);
-    host_free(host);
     return code;
 }
 

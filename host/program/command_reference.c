@@ -9,6 +9,7 @@
 #include "host/program/command_reference.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/value/codes.h"
+#include "host/plugin/conformance/finding.h"
 #include "host/program/command.h"
 #include "host/program/reference_names.h"
 #include <stdio.h>
@@ -27,6 +28,7 @@
     TOPIC(events, "the events of a run and of a chat: every type and member")                                          \
     TOPIC(annotations, "every value of `x-tenon` in the schemas of plugins")                                           \
     TOPIC(errors, "every error code of runs and components")                                                           \
+    TOPIC(findings, "every finding of `tenon plugin check`: what it means and what to do")                             \
     TOPIC(config, "tenon.yaml: every key")
 
 static const struct reference_topic topics[] = {
@@ -132,6 +134,26 @@ void reference_errors(struct host *host) {
     }
 }
 
+/* ---- Findings ---- */
+
+void reference_finding(const struct finding_info *info) {
+    printf("## %s\n\n%s\n\nSeverity: %s.\n", info->code, info->meaning, conformance_severity_name(info->severity));
+}
+
+void reference_findings(struct host *host) {
+    (void)host;
+    fputs("# Findings\n\n"
+          "What `tenon plugin check` reports. An error is a defect: hosts refuse the plugin, or it breaks the "
+          "contract. A\n"
+          "warning is something that users will notice, a note only information. A code never changes its meaning. A\n"
+          "finding that depends on random choices has a seed: `--seed N` repeats them.\n",
+          stdout);
+    for (int i = 0; i < FINDING_COUNT; i++) {
+        putchar('\n');
+        reference_finding(finding_info((enum finding)i));
+    }
+}
+
 /* ---- The command ---- */
 
 static void print_index(void) {
@@ -139,7 +161,8 @@ static void print_index(void) {
     for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
         printf("- `tenon reference %s`: %s\n", topics[i].name, topics[i].summary);
     fputs("\n`tenon reference NAME` prints one entry: a node type, tool, provider, reducer, plugin, event, annotation, "
-          "function, key,\ncommand, diagnostic or error code. If several entries have the name, it lists them. For "
+          "function, key,\ncommand, diagnostic, error code or finding. If several entries have the name, it lists "
+          "them. For "
           "example: "
           "`llm`, `extract`,\n`openai`, `updates`, `channel-read`, `ADL-E021`, `TIMEOUT`. `tenon schema list` lists "
           "the JSON "

@@ -15,6 +15,7 @@ struct command;
 struct diagnostic_info;
 struct document_key;
 struct error_code;
+struct finding_info;
 struct config_key;
 struct host;
 
@@ -36,12 +37,14 @@ void reference_plugins(struct host *host);
 void reference_events(struct host *host);
 void reference_annotations(struct host *host);
 void reference_errors(struct host *host);
+void reference_findings(struct host *host);
 void reference_config(struct host *host);
 
 /* Single entries. Those of a name print all entries of that name. */
 void reference_command(const struct command *command);
 void reference_diagnostic(const struct diagnostic_info *info);
 void reference_error(const struct error_code *row);
+void reference_finding(const struct finding_info *info);
 void reference_function(const char *name);
 void reference_key(const char *name);
 void reference_config_key(const char *name);

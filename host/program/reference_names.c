@@ -12,6 +12,7 @@
 #include "adl/value/nearest.h"
 #include "host/assembly/host.h"
 #include "host/base/config/config.h"
+#include "host/plugin/conformance/finding.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
 #include "host/program/command.h"
@@ -72,6 +73,11 @@ static void print_error_match(const struct reference_match *match, struct host *
     reference_error(match->row);
 }
 
+static void print_finding_match(const struct reference_match *match, struct host *host) {
+    (void)host;
+    reference_finding(match->row);
+}
+
 static void visit_codes(struct reference_search *search) {
     for (int i = 0; i < DIAGNOSTIC_CODES; i++) {
         const struct diagnostic_info *info = diagnostic_info((enum diagnostic_code)i);
@@ -81,6 +87,11 @@ static void visit_codes(struct reference_search *search) {
     for (size_t i = 0; i < error_code_count(); i++) {
         const struct error_code *row = error_code_at(i);
         search_visit(search, &(struct reference_match){"error", row->code, "an error code", row, print_error_match});
+    }
+    for (int i = 0; i < FINDING_COUNT; i++) {
+        const struct finding_info *info = finding_info((enum finding)i);
+        search_visit(search, &(struct reference_match){"finding", info->code, "a finding of `tenon plugin check`", info,
+                                                       print_finding_match});
     }
 }
 
@@ -215,7 +226,8 @@ static int print_unknown(struct host *host, const struct reference_search *searc
 static bool is_kind(const char *name, size_t length) {
     static const char *const kinds[] = {"topic",   "diagnostic", "error", "event",  "annotation",
                                         "reducer", "function",   "key",   "config", "command",
-                                        "node",    "tool",       "model", "runner", "plugin"};
+                                        "node",    "tool",       "model", "runner", "plugin",
+                                        "finding"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strlen(kinds[i]) == length && memcmp(kinds[i], name, length) == 0) return true;
     return false;
@@ -241,14 +253,16 @@ static struct host *search_all(const struct arguments *arguments, struct referen
 
 /* Topics that need no plugins, and codes, which nothing else is called, are printed without opening a host. */
 static bool print_plain(const char *name) {
-    static const char *const plain[] = {"commands", "diagnostics", "adl",    "expressions",
-                                        "events",   "annotations", "errors", "config"};
+    static const char *const plain[] = {"commands",    "diagnostics", "adl",      "expressions", "events",
+                                        "annotations", "errors",      "findings", "config"};
     const struct reference_topic *topic;
     const struct diagnostic_info *info = diagnostic_info_find(name);
     const struct error_code *code = error_code_find(name);
     if (info) reference_diagnostic(info);
+    const struct finding_info *finding = finding_find(name);
     if (code) reference_error(code);
-    if (info || code) return true;
+    if (finding) reference_finding(finding);
+    if (info || code || finding) return true;
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         for (size_t k = 0; strcmp(plain[i], name) == 0 && (topic = reference_topic_at(k)) != NULL; k++)
             if (strcmp(topic->name, name) == 0) {

@@ -1,32 +1,48 @@
-# `tenon plugin check` finds defects that only running a plugin shows. There is one plugin for each defect; a plugin without
-# one, and all bundled plugins, pass with every seed.
+# `tenon plugin check` finds defects that only running a plugin shows. There is one plugin for each finding of `tenon
+# reference findings`; a plugin without a defect, and all bundled plugins, pass with every seed.
 cc=${CC:-cc}
 export TENON_TEST_DIFFERS=1
+source=defects.c found=""
 
+# build DEFECT [FLAG…]
 build() {
     # shellcheck disable=SC2086
     "$cc" ${define:-} -shared -fPIC -O1 -fvisibility=hidden -I"$SOURCE/sdk/include" -DDEFECT="$1" \
-        -Wl,--version-script="$SOURCE/sdk/cmake/tenon-plugin.map" -o "$1.so" "$SOURCE/tests/exercise/defects.c" \
-        2>"$work/log" || { cat "$work/log" >&2; fails "defects.c does not compile"; }
+        -Wl,--version-script="${script:-$SOURCE/sdk/cmake/tenon-plugin.map}" -o "$1.so" "$SOURCE/tests/exercise/$source" \
+        "${@:2}" 2>"$work/log" || { cat "$work/log" >&2; fails "$source does not compile"; }
 }
 
 # The time limit is long, because what is not tried in time is not found.
 checks() { run tenon plugin check "$@" --timeout 60; }
 
+# finds EXIT_CODE FINDING TEXT: the last check has found it.
+finds() {
+    expect_code "$1"
+    expect_in err "$2: "
+    expect_in err "$3"
+    found+=" ${2//*[\[]/}"
+}
+
 # expect_finding DEFECT EXIT_CODE FINDING TEXT
 expect_finding() {
     build "$1"
     checks "$1.so" --seed 1
-    expect_code "$2"
-    expect_in err "$3"
-    expect_in err "$4"
+    finds "${@:2}"
     expect_in err "(seed 1)"
 }
 
-# A plugin that hangs is found when the time is up. The other checks run meanwhile.
+# What hangs, or is killed after a while, is found while the other checks run.
 build HANGS
-tenon plugin check HANGS.so --seed 1 --timeout 20 >"$work/hangs" 2>&1 </dev/null &
+tenon plugin check HANGS.so --seed 1 >"$work/hangs" 2>&1 </dev/null &
 hangs=$!
+program() {
+    cp "$SOURCE/tests/exercise/program.py" "$1"
+    cp "$SOURCE/tests/exercise/program.tenon.json" "$1.tenon.json"
+}
+for defect in hangs ignores; do
+    program $defect
+    tenon plugin check $defect --seed 1 >"$work/program-$defect" 2>&1 </dev/null &
+done
 
 build NONE
 seeds="1 2 3"
@@ -69,16 +85,13 @@ expect_finding DIFFERS 4 "error[DIFFERS]" 'it returned {"outcome":"completed","o
 expect_finding REFUSES 4 "warning[CONFIG_REFUSED]" 'create refused all'
 build BAD_EXAMPLE
 checks BAD_EXAMPLE.so
-expect_code 4
-expect_in err 'error[MANIFEST_INVALID]: manifest: component `test.defect` (node): `examples.0.config.what`: found the number 7'
+finds 4 "error[MANIFEST_INVALID]" 'manifest: component `test.defect` (node): `examples.0.config.what`: found the number 7'
 expect_finding REFUSED_EXAMPLE 4 "error[EXAMPLE_REFUSED]" 'create refuses the configuration of example `one`'
 expect_finding WRONG_EXAMPLE 4 "error[EXAMPLE_FAILED]" 'example `one` documents the output {"writes":{"out":4}}'
 expect_finding WRONG_SHAPE 4 "error[SHAPE]" 'node `test.defect` completes with an invalid output: at `/wrote`'
 build BAD_SHAPE_EXAMPLE
 checks BAD_SHAPE_EXAMPLE.so
-expect_code 4
-expect_in err 'error[SHAPE]: '
-expect_in err 'component `test.defect` (node): `examples.0.output` is not valid: at `/write`: '
+finds 4 "error[SHAPE]" 'component `test.defect` (node): `examples.0.output` is not valid: at `/write`: '
 expect_finding ENDS_TWICE 4 "error[CONTRACT]" 'ends a task with complete that has already ended'
 
 # A component with the effect `random` may return different outputs; it is run nevertheless.
@@ -91,8 +104,7 @@ build IMPURE
 
 build UNKNOWN_EFFECT
 checks UNKNOWN_EFFECT.so
-expect_code 0
-expect_in err 'warning[EFFECT_UNKNOWN]: component `test.defect` (node): the effect `fs.raed:/tmp` is unknown; did you mean `fs.read`?'
+finds 0 "warning[EFFECT_UNKNOWN]" 'component `test.defect` (node): found the effect `fs.raed:/tmp`, which no host knows; did you mean `fs.read`?'
 
 build NONE
 checks NONE.so --json --seed 5
@@ -102,10 +114,114 @@ checks IMPURE.so --json --seed 5
 expect_code 4
 expect_in out '"severity":"error","code":"IMPURE"'
 
+# Limits of the check itself.
+build SLOW
+run tenon plugin check SLOW.so --timeout 2
+finds 0 "note[NOT_TRIED]" 'use a longer --timeout'
+build NONE
+TENON_PROGRAM=/nonexistent checks NONE.so
+finds 0 "note[NOT_COMPARED]" 'could not be isolated for the comparison'
+checks_with_descriptors() { (ulimit -n "$1" && checks NONE.so && cat "$work/err") >"$work/few" 2>&1; }
+for descriptors in $(seq 8 64); do
+    checks_with_descriptors "$descriptors" || true
+    if grep -qF "error[CHECK]: " "$work/few"; then break; fi
+done
+cp "$work/few" "$work/err"
+code=4 finds 4 "error[CHECK]" "the process for the check cannot be started: Too many open files"
+
+# The file, the manifest and loading.
+head -c 200 NONE.so >cut.so
+checks cut.so
+finds 4 "error[ELF]" "cut.so"
+program absent
+rm absent.tenon.json
+checks absent
+finds 4 "error[ELF]" "absent.tenon.json"
+for pair in extra:EXTRA_SYMBOL library:ENTRY_MISSING library:MANIFEST_MISSING refuses:LOAD_REFUSED; do
+    checks "$TEST_PLUGINS/${pair%:*}/${pair%:*}.so"
+    finds 4 "error[${pair#*:}]" ""
+done
+checks "$TEST_PLUGINS/good/good.so"
+finds 0 "warning[EFFECTS_MISSING]" "test.two"
+finds 0 "warning[FIELD_UNDOCUMENTED]" "config.properties.n"
+finds 0 "note[LICENCE_MISSING]" "test.good"
+checks "$TEST_PLUGINS/broken_schema/broken_schema.so"
+finds 4 "warning[DOCUMENTATION_MISSING]" "test.broken_schema"
+source=entry.c
+entry() { # DEFECT EXIT_CODE FINDING TEXT
+    build "$1" ${flags:-}
+    checks "$1.so"
+    finds "${@:2}"
+}
+build NONE
+checks NONE.so
+expect_code 0
+expect_in err "no problems found"
+entry OFFERS_ANYTHING 4 "error[OFFERS_ANYTHING]" "it must return NULL"
+entry NEVER_ENDS 4 "error[UNLOAD_REFUSED]" "test.entry"
+entry HOST_SYMBOL 4 "error[HOST_SYMBOL]" 'imports the host symbol `tn_secret`'
+script=$work/open.map
+echo '{ global: tn_plugin_entry_1; shared_by_all; local: *; };' >"$script"
+entry UNIQUE_SYMBOL 4 "error[UNIQUE_SYMBOL]" '`shared_by_all`'
+script=
+echo 'int none;' | "$cc" -shared -fPIC -xc -o libtenon-of-the-host.so -
+flags="-Wl,--no-as-needed -Wl,-rpath,$PWD -L$PWD -ltenon-of-the-host" entry NONE 4 "error[HOST_LIBRARY]" libtenon-of-the-host
+entry NOTHING 0 "warning[NOTHING_OFFERED]" "declare what it offers"
+entry RESERVED 4 "error[NAME_RESERVED]" "tenon.entry"
+
+# A draft is named with the setting that allows it, wherever the plugin uses it.
+setting='`plugins: {drafts: [test.entry]}` in tenon.yaml'
+entry OPTIONAL_DRAFT 0 "warning[DRAFT]" 'is not allowed here, so that it gets NULL at run time'
+expect_in err "$setting"
+entry GETS_DRAFT 0 "warning[DRAFT]" "$setting"
+printf 'plugins: {drafts: [test.entry]}\n' >tenon.yaml
+checks GETS_DRAFT.so
+finds 0 "note[DRAFT]" "which is allowed here; every other user must allow it with $setting"
+rm tenon.yaml
+source=defects.c
+build REQUESTS_DRAFT
+checks REQUESTS_DRAFT.so
+finds 0 "warning[DRAFT]" '`plugins: {drafts: [test.defect'
+
+# Programs. The last sample is one, and the check says what does not apply.
+defective() { # DEFECT EXIT_CODE FINDING TEXT
+    program "$1"
+    checks "$1" --seed 1
+    finds "${@:2}"
+}
+defective none 0 "note[PROGRAM]" "Not checked, because this cannot be seen from outside: symbols"
+expect_in err "no problems found"
+expect_not_in err STDOUT
+mkdir -p links
+ln -s "$PWD/none" links/acme
+cp none.tenon.json links/acme.tenon.json
+checks links/acme
+finds 0 "note[PROGRAM]" "links/acme: "
+checks "$SOURCE/samples/python/wordcount.py"
+finds 0 "note[PROGRAM]" "wordcount.py"
+expect_in err "no problems found"
+defective crashes 4 "error[CRASHED]" "its last line of output was: cannot count words; it had to create"
+defective dies 4 "error[CRASHED]" "was killed by signal 9 (Killed); it had to run"
+defective answers 4 "error[CONTRACT]" "with a result that is not {reads, writes, calls}"
+defective version 4 "error[LOAD_REFUSED]" "the manifest had version 1.0.0"
+defective shape 4 "error[SHAPE]" "completes with an invalid output: at \`/wrote\`"
+defective impure 4 "error[IMPURE]" "returns two outputs for one input"
+defective grows 0 "warning[GROWS]" "800 instances made the memory of its process grow by"
+
+# What was started above.
 last="plugin check HANGS.so" code=0
 wait $hangs || code=$?
 cp "$work/hangs" "$work/err"
-expect_code 4
-expect_in err "error[HUNG]"
-expect_in err 'it had to run '
+finds 4 "error[HUNG]" 'it had to run '
 expect_in err "(seed 1)"
+wait
+for pair in hangs:HUNG ignores:DEAF; do
+    cp "$work/program-${pair%:*}" "$work/err"
+    expect_in err "[${pair#*:}]: component \`test.count\` (node): "
+done
+
+# Each code has a plugin above.
+run tenon reference findings
+for code in $(sed -n 's/^## //p' "$work/out"); do
+    case "$found" in *" $code]"*) ;; *) fails "no plugin of this test has the finding $code" ;; esac
+done

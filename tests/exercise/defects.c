@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tenon/easy.h>
+#include <tenon/state.h>
 #include <time.h>
 
 #define NONE               0
@@ -32,11 +33,13 @@
 #define UNKNOWN_EFFECT     21 /* an unknown effect */
 #define WRONG_SHAPE        22 /* an output that no node may have */
 #define BAD_SHAPE_EXAMPLE  23 /* an example with such an output */
+#define SLOW               24 /* each run takes long */
+#define REQUESTS_DRAFT     25 /* create requests a draft that the manifest does not declare */
 
 TN_PLUGIN("test.defects", "1.0.0", "Has one defect")
 TN_NOTE("{\"plugin\": {\"licence\": \"MIT\"}}")
 
-#if DEFECT == NOT_THREAD_SAFE || DEFECT == IGNORES_CANCEL || defined(BLOCKING)
+#if DEFECT == NOT_THREAD_SAFE || DEFECT == IGNORES_CANCEL || DEFECT == SLOW || defined(BLOCKING)
 #define STYLE "blocking"
 #else
 #define STYLE "async"
@@ -99,6 +102,8 @@ static int32_t create(tn_value config, tn_binder *binder, void **self) {
     if (strcmp(what, "refuse me") == 0) return tn_refuse("INVALID", "no");
 #elif DEFECT == LEAKS_IN_INSTANCE
     (void)tn_text("kept");
+#elif DEFECT == REQUESTS_DRAFT
+    (void)tn.host->get(tn.host->self, TN_STATE_DRAFT);
 #elif DEFECT == EXITS
     exit(3);
 #endif
@@ -149,6 +154,8 @@ static int32_t start(void *self, tn_task task, tn_value input) {
     (void)tn_text("never released");
 #elif DEFECT == IGNORES_CANCEL
     wait_ms(3000);
+#elif DEFECT == SLOW
+    wait_ms(60);
 #elif DEFECT == HANGS
     for (;;) wait_ms(1000);
 #elif DEFECT == PRINTS

@@ -88,12 +88,12 @@ static void hides_optional_interfaces(void **state) {
     (void)state;
     struct conformance check = CONFORMANCE_INIT;
     conformance_check(AT("greedy"), &options, 0, &check);
-    assert_int_equal(check.count, 2);
-    assert_string_equal(check.items[1].code, "CRASHED");
-    assert_non_null(strstr(check.items[1].message, "with `" TN_EVAL_1 "` hidden"));
+    assert_int_equal(check.count, 3); /* with the drafts that are allowed */
+    assert_string_equal(check.items[2].code, "CRASHED");
+    assert_non_null(strstr(check.items[2].message, "with `" TN_EVAL_1 "` hidden"));
     tn_value value = conformance_to_value(&check);
-    assert_true(value_text_is(value_get(value_at(value, 1), "severity"), "error"));
-    assert_true(value_text_is(value_get(value_at(value, 1), "code"), "CRASHED"));
+    assert_true(value_text_is(value_get(value_at(value, 2), "severity"), "error"));
+    assert_true(value_text_is(value_get(value_at(value, 2), "code"), "CRASHED"));
     value_unref(value);
     conformance_finish(&check);
     assert_int_equal(conformance_worst(&check), -1);

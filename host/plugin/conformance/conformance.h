@@ -3,7 +3,8 @@
  *
  * First it reads the file: symbols, libraries, manifest, documentation. Then it runs the plugin in a child process, so
  * that a plugin that crashes or hangs is a finding: load, initialise, unload; once with all interfaces, and once
- * without each of its optional interfaces. Bounds: CONFORMANCE_FINDINGS_MAX, and CONFORMANCE_TIMEOUT_MS for each child.
+ * without each of its optional interfaces. A program (sdk/protocol.md) has only a manifest to read; exercise.h runs it.
+ * Bounds: CONFORMANCE_FINDINGS_MAX, and CONFORMANCE_TIMEOUT_MS for each child.
  *
  *     struct conformance check = CONFORMANCE_INIT;
  *     conformance_check("acme.so", &options, 0, &check);
@@ -15,14 +16,12 @@
 #define TENON_HOST_PLUGIN_CONFORMANCE_CONFORMANCE_H
 
 #include "adl/value/value.h"
+#include "host/plugin/conformance/finding.h"
 #include "host/plugin/registry/registry.h"
 #include <stddef.h>
 
-#define CONFORMANCE_FINDINGS_MAX 200u   /* findings that are kept; more are counted */
-#define CONFORMANCE_TIMEOUT_MS   20000  /* limit for a child to load, initialise and unload the plugin */
-#define CONFORMANCE_REPORT_MAX   262144 /* bytes that a child may write to the pipe */
-
-enum conformance_severity { CONFORMANCE_NOTE, CONFORMANCE_WARNING, CONFORMANCE_ERROR };
+#define CONFORMANCE_FINDINGS_MAX 200u  /* findings that are kept; more are counted */
+#define CONFORMANCE_TIMEOUT_MS   10000 /* limit for a child to load, initialise and unload the plugin */
 
 struct conformance_finding {
     enum conformance_severity severity;
@@ -34,10 +33,16 @@ struct conformance_finding {
 struct conformance {
     struct conformance_finding *items;
     size_t count, dropped; /* dropped: above CONFORMANCE_FINDINGS_MAX */
+    /*
+     * Called at each step, and several times a second during one. `step` is what the plugin has to do, an infinitive.
+     * May be NULL.
+     */
+    void (*progress)(void *user, const char *step);
+    void *user;
 };
 
 #define CONFORMANCE_INIT                                                                                               \
-    { NULL, 0, 0 }
+    { NULL, 0, 0, NULL, NULL }
 
 /*
  * Appends its findings. `options` are the options of a registry, with the interfaces that the plugin gets. It may be
@@ -48,7 +53,6 @@ void conformance_check(const char *path, const struct registry_options *options,
 void conformance_finish(struct conformance *conformance);
 /* The worst severity, or -1 if there are no findings. */
 int conformance_worst(const struct conformance *conformance);
-const char *conformance_severity_name(enum conformance_severity severity); /* "note", "warning", "error" */
 tn_value conformance_to_value(const struct conformance *conformance); /* [{severity, code, message}]; a new reference */
 
 /* The names of the effects that a host knows, without the part after `:`; ends with NULL. */

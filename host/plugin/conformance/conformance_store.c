@@ -63,17 +63,7 @@ struct store_job {
 };
 
 static void job_write_line(const struct store_job *job, char kind, const char *text) {
-    char line[LINE_BYTES];
-    int length = snprintf(line, sizeof line - 1, "%c%s", kind, text);
-    if (length > (int)sizeof line - 2) length = (int)sizeof line - 2;
-    for (int i = 0; i < length; i++)
-        if (line[i] == '\n') line[i] = ' ';
-    line[length++] = '\n';
-    for (int done = 0; done < length;) {
-        ssize_t wrote = write(job->pipe_end, line + done, (size_t)(length - done));
-        if (wrote < 0 && errno != EINTR) _exit(1);
-        if (wrote > 0) done += (int)wrote;
-    }
+    conformance_child_print(job->pipe_end, "%c%s", kind, text);
 }
 
 static void job_report(const struct store_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -237,11 +227,10 @@ static void job_total(struct store_job *job) {
 
 static _Noreturn void job_run(const struct store_check *check, void (*perform)(struct store_job *), int64_t number,
                               int pipe_end) {
-    static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
     struct error error = ERROR_INIT;
     struct exercise_host host = {0};
     struct store_job job = {.check = check, .pipe_end = pipe_end, .number = number};
-    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) signal(fatal[i], SIG_DFL);
+    conformance_child_reset_signals();
     int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nothing >= 0) dup2(nothing, STDERR_FILENO);
     if (!check->options->open(check->path, NULL, check->options->allow_drafts, &host, &error)) {
@@ -278,11 +267,12 @@ struct store_child {
     int64_t commits;
     unsigned findings;
     bool ended; /* it has reported its end */
+    const char *what; /* what it has to do */
 };
 
 static bool child_start(const struct store_check *check, void (*perform)(struct store_job *), int64_t number,
-                        struct store_child *child) {
-    *child = (struct store_child){.pid = -1};
+                        const char *what, struct store_child *child) {
+    *child = (struct store_child){.pid = -1, .what = what};
     child->pid = conformance_fork(check->conformance, check->path, &child->pipe_end, &child->output);
     if (child->pid == 0) job_run(check, perform, number, child->pipe_end);
     buffer_init(&child->line, LINE_BYTES);
@@ -293,17 +283,17 @@ static void child_read_line(const struct store_check *check, struct store_child 
     if (*line == 'C') child->commits++;
     if (*line == 'E') child->ended = true;
     if (*line == 'F' && child->findings++ < FINDINGS_MAX)
-        conformance_add(check->conformance, CONFORMANCE_ERROR, "STORE", "%s: %s", check->path, line + 1);
+        conformance_add(check->conformance, FINDING_STORE, "%s: %s", check->path, line + 1);
 }
 
 /* Reads until the child has ended, has completed `commits` commits (0: any number), or the time is up. */
 static void child_read(const struct store_check *check, struct store_child *child, int64_t commits, int64_t end_ms) {
     while (!child->ended && (!commits || child->commits < commits)) {
         char bytes[512];
-        int64_t left = end_ms - clock_now_ms();
         struct pollfd ready = {.fd = child->pipe_end, .events = POLLIN};
-        int got = left > 0 ? poll(&ready, 1, (int)left) : 0;
-        if (got < 0 && errno == EINTR) continue;
+        int got = clock_now_ms() < end_ms ? poll(&ready, 1, CONFORMANCE_TICK_MS) : -1;
+        if (check->conformance->progress) check->conformance->progress(check->conformance->user, child->what);
+        if (got == 0 || (got < 0 && errno == EINTR && clock_now_ms() < end_ms)) continue;
         ssize_t length = got > 0 ? read(child->pipe_end, bytes, sizeof bytes) : 0;
         if (length <= 0) return;
         for (ssize_t i = 0; i < length; i++) {
@@ -323,10 +313,10 @@ static void child_finish(const struct store_check *check, struct store_child *ch
     if (killed || child->ended)
         while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) continue;
     if (what && killed)
-        conformance_add(check->conformance, CONFORMANCE_ERROR, "HUNG", "%s: hung; the store had to %s", check->path,
+        conformance_add(check->conformance, FINDING_HUNG, "%s: hung; the store had to %s", check->path,
                         what);
     else if (what && WIFSIGNALED(status))
-        conformance_add(check->conformance, CONFORMANCE_ERROR, "CRASHED",
+        conformance_add(check->conformance, FINDING_CRASHED,
                         "%s: ended by signal %d (%s); the store had to %s", check->path, WTERMSIG(status),
                         strsignal(WTERMSIG(status)), what);
     close(child->pipe_end);
@@ -339,7 +329,7 @@ static bool run_job(const struct store_check *check, void (*perform)(struct stor
                     const char *what) {
     struct store_child child;
     size_t before = check->conformance->count;
-    if (!child_start(check, perform, number, &child)) return false;
+    if (!child_start(check, perform, number, what, &child)) return false;
     child_read(check, &child, 0, clock_now_ms() + check->options->timeout_ms);
     child_finish(check, &child, what);
     return check->conformance->count == before;
@@ -350,7 +340,7 @@ static bool has_location(const struct store_check *check) {
     char location[sizeof check->folder + 16];
     snprintf(location, sizeof location, "%s/store", check->folder);
     if (access(location, F_OK) == 0) return true;
-    conformance_add(check->conformance, CONFORMANCE_NOTE, "STORE_WITHOUT_FILES",
+    conformance_add(check->conformance, FINDING_STORE_WITHOUT_FILES,
                     "%s: the store keeps nothing at its path; what happens if its process is killed, or if several "
                     "processes use it, was not tried",
                     check->path);
@@ -360,18 +350,19 @@ static bool has_location(const struct store_check *check) {
 static void check_processes(const struct store_check *check) {
     struct store_child writer, counters[2];
     int64_t end_ms = clock_now_ms() + check->options->timeout_ms, commits = 0;
-    if (!child_start(check, job_write, 0, &writer)) return;
+    if (!child_start(check, job_write, 0, "commit until it is killed", &writer)) return;
     child_read(check, &writer, KILL_AFTER, end_ms);
     child_finish(check, &writer, NULL);
     if (!has_location(check) || writer.findings || !run_job(check, job_verify, writer.commits, "open a location"))
         return;
     size_t before = check->conformance->count;
+    static const char together[] = "commit while another process commits";
     bool started[2];
-    for (int i = 0; i < 2; i++) started[i] = child_start(check, job_count, 0, &counters[i]);
+    for (int i = 0; i < 2; i++) started[i] = child_start(check, job_count, 0, together, &counters[i]);
     for (int i = 0; i < 2; i++) {
         if (!started[i]) continue;
         child_read(check, &counters[i], 0, end_ms);
-        child_finish(check, &counters[i], "commit while another process commits");
+        child_finish(check, &counters[i], together);
         commits += counters[i].commits;
     }
     if (check->conformance->count == before) run_job(check, job_total, commits, "read what other processes wrote");
@@ -401,7 +392,7 @@ void conformance_store(const char *path, const struct exercise_options *options,
     if (manifest_read(path, &manifest, NULL) != TN_OK) return; /* conformance_check has reported it */
     check.id = manifest_text(manifest_plugin(manifest.value), "id");
     if (provides_store(manifest.value) && !mkdtemp(check.folder))
-        conformance_add(conformance, CONFORMANCE_ERROR, "CHECK", "%s: cannot create %s: %s; set TMPDIR", path,
+        conformance_add(conformance, FINDING_CHECK, "%s: its store was not tried, because %s cannot be created: %s; set TMPDIR", path,
                         check.folder, strerror(errno));
     else if (provides_store(manifest.value)) {
         if (run_job(&check, job_suite, 0, "run the cases of share/tenon/store/conformance")) check_processes(&check);

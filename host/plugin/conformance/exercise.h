@@ -36,11 +36,14 @@ struct exercise_options {
     bool (*open)(const char *path, const char *isolated, bool allow_drafts, struct exercise_host *out,
                  struct error *error);
     void (*close)(struct exercise_host *host); /* does nothing if the host was not opened */
+    const struct registry_options *registry;   /* as for conformance_check */
     uint64_t seed;
     bool allow_drafts;
     int timeout_ms; /* 0 means EXERCISE_TIMEOUT_MS */
 };
 
+/* registry_options.requested of the hosts that `open` opens. Thread: any. */
+void exercise_on_requested(const struct plugin *plugin, const char *interface_id, bool offered);
 /* Appends its findings to `check`. */
 void exercise(const char *path, const struct exercise_options *options, struct conformance *conformance);
 

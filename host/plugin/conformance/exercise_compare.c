@@ -12,18 +12,18 @@
 #include "host/plugin/conformance/exercise_internal.h"
 #include <string.h>
 
-static void exercise_report_difference(struct exercise *it, enum exercise_code code, tn_value input, tn_value one,
+static void exercise_report_difference(struct exercise *it, enum finding finding, tn_value input, tn_value one,
                                        tn_value other, const char *what) {
     char *text = json_text(input, JSON_COMPACT), *left = json_text(one, JSON_COMPACT),
          *right = json_text(other, JSON_COMPACT);
-    exercise_report(it, code, "%s: for %.300s it returned %.500s, and %.500s", what, text, left, right);
+    exercise_report(it, finding, "%s: for %.300s it returned %.500s, and %.500s", what, text, left, right);
     mem_free(text);
     mem_free(left);
     mem_free(right);
 }
 
 static void exercise_report_no_isolation(struct exercise *it, const struct error *error) {
-    exercise_report(it, EXERCISE_NOT_COMPARED, "could not be isolated for the comparison: %.100s: %.500s",
+    exercise_report(it, FINDING_NOT_COMPARED, "could not be isolated for the comparison: %.100s: %.500s",
                     error->code ? error->code : "?", error->message ? error->message : "");
     it->no_isolated_host = true;
 }
@@ -34,7 +34,9 @@ static struct component *exercise_isolated_component(struct exercise *it) {
     struct component *component = NULL;
     const struct component_info *info = it->component->info;
     if (it->no_isolated_host) return NULL;
-    exercise_report_step("run `%s` isolated", info->id);
+    it->remote = true; /* for the limit of the step */
+    exercise_report_step(it, "run `%s` isolated", info->id);
+    it->remote = false;
     if (!it->isolated_host.host)
         (void)it->options->open(it->path, info->plugin_id, it->options->allow_drafts, &it->isolated_host, &error);
     if (!it->isolated_host.host ||
@@ -49,11 +51,11 @@ static void exercise_compare_together(struct exercise *it, tn_value config, cons
                                       const tn_value *alone, uint32_t count) {
     tn_value together[EXERCISE_TOGETHER] = {0};
     bool same = true;
-    exercise_report_step("run `%s` %u times at the same time", it->component->info->id, count);
+    exercise_report_step(it, "run `%s` %u times at the same time", it->component->info->id, count);
     exercise_record_together(it, it->host, it->component, config, inputs, together, count);
     for (uint32_t i = 0; i < count; i++) {
         if (same && together[i] && !value_equal(together[i], alone[i])) {
-            exercise_report_difference(it, EXERCISE_NOT_THREAD_SAFE, inputs[i], alone[i], together[i],
+            exercise_report_difference(it, FINDING_NOT_THREAD_SAFE, inputs[i], alone[i], together[i],
                                        "has another outcome alone than while other tasks of it run");
             same = false;
         }
@@ -66,7 +68,7 @@ static bool exercise_compare_isolated(struct exercise *it, tn_value config, tn_v
     tn_value there = component ? exercise_record(it, &it->isolated_host, component, config, input) : NULL;
     bool same = !there || value_equal(here, there);
     if (!same)
-        exercise_report_difference(it, EXERCISE_DIFFERS, input, here, there,
+        exercise_report_difference(it, FINDING_DIFFERS, input, here, there,
                                    "has another outcome isolated than in the process of the host");
     value_unref(there);
     return same;
@@ -80,16 +82,16 @@ void exercise_compare(struct exercise *it) {
     for (uint32_t i = 0; i < EXERCISE_TOGETHER && same && exercise_has_time(it); i++) {
         tn_value config = it->configs[i < EXERCISE_COMPARED ? i % it->config_count : 0],
                  input = exercise_make_input(it);
-        exercise_report_step("run `%s` twice", it->component->info->id);
+        exercise_report_step(it, "run `%s` twice", it->component->info->id);
         tn_value here = exercise_record(it, it->host, it->component, config, input);
         tn_value again = here ? exercise_record(it, it->host, it->component, config, input) : NULL;
         if (again && !value_equal(here, again)) {
             exercise_report_difference(
-                it, EXERCISE_IMPURE, input, here, again,
+                it, FINDING_IMPURE, input, here, again,
                 "declares `effects: []`, so that it may be cached and replayed, but returns two outputs for one "
                 "input");
             same = false;
-        } else if (again && i < EXERCISE_COMPARED) {
+        } else if (again && i < EXERCISE_COMPARED && !it->remote) {
             same = exercise_compare_isolated(it, config, input, here);
         }
         value_unref(again);

@@ -108,11 +108,12 @@ tn_value exercise_add_defaults(const struct schema *schema, tn_value value) {
 /* Calls create; stores the configuration if create accepts it. */
 static bool exercise_try_config(struct exercise *it, tn_value config, struct error *error) {
     char *text = json_text(config, JSON_COMPACT);
-    exercise_report_step("create `%s` from %.1500s", it->component->info->id, text);
+    exercise_report_step(it, "create `%s` from %.1500s", it->component->info->id, text);
     mem_free(text);
     struct callable *callable = exercise_create_instance(it->component, config, error);
-    if (!callable) return false;
     callable_unref(callable);
+    if (it->remote) exercise_check_answer(it, callable ? NULL : error);
+    if (!callable) return false;
     if (it->config_count < EXERCISE_CONFIGS) it->configs[it->config_count++] = value_ref(config);
     return true;
 }
@@ -127,7 +128,7 @@ static void exercise_try_examples(struct exercise *it) {
         if (!config) continue;
         tn_value whole = exercise_add_defaults(info->config, value_ref(config));
         if (!exercise_try_config(it, whole, &error)) /* its schema was checked with the manifest */
-            exercise_report(it, EXERCISE_EXAMPLE_REFUSED,
+            exercise_report(it, FINDING_EXAMPLE_REFUSED,
                             "create refuses the configuration of example `%.200s`: %.500s: %.500s", title, error.code,
                             error.message);
         error_finish(&error);
@@ -163,7 +164,7 @@ void exercise_try_configs(struct exercise *it) {
     tn_value refused = NULL;
     int valid = 0;
     exercise_try_examples(it);
-    for (int i = 0; i < EXERCISE_TRIES && it->config_count < EXERCISE_CONFIGS; i++) {
+    for (int i = 0; i < EXERCISE_TRIES && it->config_count < EXERCISE_CONFIGS && !it->unusable; i++) {
         tn_value config = exercise_generate_config(it, i == 0);
         if (schema_validate(info->config, config, NULL) == TN_OK) {
             valid++;
@@ -174,9 +175,11 @@ void exercise_try_configs(struct exercise *it) {
         }
         value_unref(config);
     }
-    if (it->config_count == 0 && refused) {
+    if (it->unusable) {
+        /* reported */
+    } else if (it->config_count == 0 && refused) {
         char *text = json_text(refused, JSON_COMPACT);
-        exercise_report(it, EXERCISE_CONFIG_REFUSED,
+        exercise_report(it, FINDING_CONFIG_REFUSED,
                         "create refused all %d configurations generated from the schema; the last one, %.500s, with "
                         "%.100s: %.500s; "
                         "make the schema complete, or add an example to the manifest",
@@ -184,12 +187,12 @@ void exercise_try_configs(struct exercise *it) {
         mem_free(text);
     } else if (it->config_count == 0) {
         exercise_report(
-            it, EXERCISE_CONFIG_REFUSED,
+            it, FINDING_CONFIG_REFUSED,
             "no configuration could be generated that fits the schema of `config`; add an example to the manifest");
     }
     error_finish(&error);
     value_unref(refused);
-    exercise_try_mutants(it);
+    if (!it->remote) exercise_try_mutants(it); /* a program gets only what fits the schema */
 }
 
 /* ---- Lifetimes ---- */
@@ -208,10 +211,11 @@ void exercise_try_lifetimes(struct exercise *it) {
     const char *id = it->component->info->id;
     struct exercise_usage before = {0, 0, 0}, after;
     int rounds = 0;
-    exercise_report_step("create and destroy `%s` %d times", id, EXERCISE_ROUNDS);
+    exercise_report_step(it, "create and destroy `%s` %d times", id, EXERCISE_ROUNDS);
     for (; rounds < EXERCISE_ROUNDS && (rounds <= WARM_UP || exercise_has_time(it)); rounds++) {
         if (rounds == WARM_UP) before = exercise_measure(it);
         callable_unref(exercise_create_instance(it->component, it->configs[(uint32_t)rounds % it->config_count], NULL));
+        exercise_report_alive();
     }
     after = exercise_measure(it);
     int64_t counted = rounds - WARM_UP, memory = (after.memory - before.memory) / counted,
@@ -221,20 +225,20 @@ void exercise_try_lifetimes(struct exercise *it) {
      * does not. */
     if (2 * (after.memory - before.memory) > counted)
         exercise_report(
-            it, EXERCISE_LEAK,
+            it, FINDING_LEAK,
             "each of %lld instances leaves %lld bytes of tn_core_1.alloc behind; release in destroy what create "
             "has allocated",
             (long long)counted, (long long)memory);
     if (references > 0.05) {
         exercise_report(
-            it, EXERCISE_LEAK,
+            it, FINDING_LEAK,
             "each of %lld instances leaves %.2g values behind; release in destroy what create has retained, made "
             "or received",
             (long long)counted, references);
         it->leaks_explained = true;
     }
     if (2 * (after.memory - before.memory) <= counted && references <= 0.05 && heap >= 16)
-        exercise_report(it, EXERCISE_LEAK,
+        exercise_report(it, FINDING_LEAK,
                         "each of %lld instances leaves %lld bytes of the heap behind; free in destroy what create has "
                         "allocated",
                         (long long)counted, (long long)heap);

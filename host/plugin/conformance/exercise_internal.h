@@ -1,12 +1,15 @@
 /*
  * exercise_internal.h - the state of an exercise, shared by exercise.c (the process), exercise_create.c (instances),
- * exercise_run.c (tasks) and exercise_compare.c (the same run in other circumstances). All of it is in the child.
+ * exercise_run.c (tasks), exercise_compare.c (the same run in other circumstances) and exercise_program.c (programs).
+ * All of it is in the child.
  */
 #ifndef TENON_HOST_PLUGIN_CONFORMANCE_EXERCISE_INTERNAL_H
 #define TENON_HOST_PLUGIN_CONFORMANCE_EXERCISE_INTERNAL_H
 
 #include "adl/document/catalog.h"
 #include "host/base/clock.h"
+#include "host/base/loop.h"
+#include "host/plugin/conformance/conformance_internal.h"
 #include "host/plugin/conformance/exercise.h"
 #include "host/plugin/conformance/exercise_generate.h"
 #include "host/plugin/registry/plugin.h"
@@ -25,30 +28,12 @@
 #define EXERCISE_RUN_MS      100  /* time for one run to end */
 #define EXERCISE_COMPARE_MS  2000 /* the same, if its outcome is compared */
 #define EXERCISE_DEAF_MS     1000 /* time for a task to end after it was cancelled, in EXERCISE_DEAF_PARTS */
-#define EXERCISE_DEAF_PARTS  20   /* one after another, so that a machine that stands still uses up only one of them */
-
-/* The findings: code, severity. */
-#define EXERCISE_CODES(X)                                                                                              \
-    X(CONTRACT, CONFORMANCE_ERROR) /* a finding of check mode */                                                       \
-    X(SHAPE, CONFORMANCE_ERROR)    /* the same, about the shape of a payload */                                        \
-    X(LEAK, CONFORMANCE_ERROR)     /* memory or values remain after each instance or failed allocation */              \
-    X(CRASHED, CONFORMANCE_ERROR)  /* the process ended */                                                             \
-    X(HUNG, CONFORMANCE_ERROR)     /* the time is up and a call has not returned */                                    \
-    X(DEAF, CONFORMANCE_WARNING)   /* ignores a cancel */                                                              \
-    X(STDOUT, CONFORMANCE_WARNING) /* wrote to standard output */                                                      \
-    X(CONFIG_REFUSED,                                                                                                  \
-      CONFORMANCE_WARNING) /* create refuses everything that the schema allows; nothing more is tried */               \
-    X(EXAMPLE_REFUSED, CONFORMANCE_ERROR) /* create refuses an example of the manifest */                              \
-    X(EXAMPLE_FAILED, CONFORMANCE_ERROR)  /* the output is not that of the example */                                  \
-    X(IMPURE, CONFORMANCE_ERROR)          /* declares no effects, and returns two outputs for one input */             \
-    X(NOT_THREAD_SAFE, CONFORMANCE_ERROR) /* another output while other tasks run */                                   \
-    X(DIFFERS, CONFORMANCE_ERROR)         /* another outcome when isolated */                                          \
-    X(NOT_COMPARED, CONFORMANCE_NOTE)     /* cannot be isolated */                                                     \
-    X(NOT_TRIED, CONFORMANCE_NOTE)        /* the time was up before everything was tried */
-
-#define EXERCISE_CODE(code, severity) EXERCISE_##code,
-enum exercise_code { EXERCISE_CODES(EXERCISE_CODE) EXERCISE_CODE_COUNT };
-#undef EXERCISE_CODE
+#define EXERCISE_SILENT_MS   5000 /* a function that has not returned after this time hangs */
+#define EXERCISE_BEAT_MS     250  /* how often the child reports that it is alive, while its loop runs */
+/* The same as EXERCISE_SILENT_MS while a process of the plugin is started: the host has its own limits for that. */
+#define EXERCISE_PROCESS_MS 30000
+#define EXERCISE_KILL_PARTS 80 /* the same parts, until the host has killed the process of a cancelled task */
+#define EXERCISE_DEAF_PARTS 20 /* one after another, so that a machine that stands still uses up only one of them */
 
 struct exercise {
     const struct exercise_options *options;
@@ -67,13 +52,25 @@ struct exercise {
     bool ignores_cancel;   /* a task of the component continued for EXERCISE_DEAF_MS after its end was requested */
     bool leaks_explained;  /* a component's leak was reported, or a task did not end: what remains is no new finding */
     bool no_isolated_host; /* it cannot be opened */
+    bool refused;          /* it cannot be loaded */
+    bool remote;           /* the plugin runs in a process of its own: a program, or its manifest requests it */
+    bool unusable;         /* its process has ended, or it answers nonsense: reported, nothing more is tried */
+    bool shape_reported;
+    char step[512];   /* the last one */
+    uint64_t reports; /* findings so far */
+    struct loop_timer beat;
 };
 
 /* exercise.c */
-static inline bool exercise_has_time(const struct exercise *it) { return clock_now_ms() < it->component_deadline_ms; }
+/* False if nothing more is to be started with the component. */
+static inline bool exercise_has_time(const struct exercise *it) {
+    return clock_now_ms() < it->component_deadline_ms && !it->unusable;
+}
 /* Reports what the plugin has to do next, as an infinitive; it is used in the finding if the process ends. */
-void exercise_report_step(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void exercise_report(const struct exercise *it, enum exercise_code code, const char *format, ...)
+void exercise_report_step(struct exercise *it, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Reports that the child is alive, in a step that takes long without a turn of the loop. */
+void exercise_report_alive(void);
+void exercise_report(struct exercise *it, enum finding finding, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* exercise_create.c */
@@ -107,6 +104,19 @@ void exercise_record_together(struct exercise *it, struct exercise_host *host, s
 void exercise_run_examples(struct exercise *it);
 void exercise_run_and_cancel(struct exercise *it);
 void exercise_fail_allocations(struct exercise *it);
+
+/* exercise_program.c: a plugin that runs in a process of its own */
+/* Reports that the process has ended since the last call of this function, if so. Call it after each step. */
+void exercise_check_process(struct exercise *it);
+/* A line of the host's log: keeps the reason why the process has ended. */
+void exercise_note_log(const char *who, const char *line);
+/* Reports an output or an error that does not have the shape of its kind; check mode does so in this process. */
+void exercise_check_shapes(struct exercise *it, tn_value record);
+/* The same for the result of `create`. */
+void exercise_check_answer(struct exercise *it, const struct error *error);
+/* Measures the memory of the process while instances are created, and tasks run. */
+void exercise_measure_growth(struct exercise *it);
+void exercise_report_program(struct exercise *it);
 
 /* exercise_compare.c */
 void exercise_compare(struct exercise *it);

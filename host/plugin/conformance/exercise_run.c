@@ -114,12 +114,16 @@ static bool exercise_is_settled(void *user) {
  * what the task was lent are in use, and would be counted as leaks. This waits for both.
  */
 static void exercise_settle(const struct exercise_task *task) {
-    struct exercise_settling settling = {.loop = task->loop, .task = task, .parts_left = EXERCISE_DEAF_PARTS};
+    struct exercise *it = task->it;
+    /* The host kills the process of a cancelled task after a while: the next step must not see that. */
+    int parts = it->remote ? EXERCISE_KILL_PARTS : EXERCISE_DEAF_PARTS;
+    struct exercise_settling settling = {.loop = task->loop, .task = task, .parts_left = parts};
     if (exercise_is_settled(&settling)) return;
     exercise_start_part(&settling.part);
     loop_run(task->loop, exercise_is_settled, &settling);
     loop_timer_stop(task->loop, &settling.part);
-    if (!exercise_task_is_gone(task)) task->it->ignores_cancel = task->it->leaks_explained = true;
+    if (!exercise_task_is_gone(task) || parts - settling.parts_left > EXERCISE_DEAF_PARTS)
+        it->ignores_cancel = it->leaks_explained = true;
 }
 
 /* Frees tasks of one instance. One that has not ended still belongs to the loop. */
@@ -136,6 +140,7 @@ static void exercise_tasks_free(struct exercise_task *const *tasks, uint32_t cou
     }
     if (!last) return;
     exercise_settle(last);
+    exercise_check_process(last->it);
     callable_unref(last->callable);
     mem_free(last);
 }
@@ -192,6 +197,7 @@ tn_value exercise_record(struct exercise *it, struct exercise_host *host, struct
     struct exercise_task *task = exercise_run_task(it, host, component, config, input, EXERCISE_COMPARE_MS, UINT64_MAX);
     tn_value record = exercise_task_record(task);
     exercise_task_free(task);
+    if (it->remote && record) exercise_check_shapes(it, record);
     return record;
 }
 
@@ -257,12 +263,12 @@ void exercise_run_examples(struct exercise *it) {
         if (!output) continue;
         tn_value config = example_config ? value_ref(example_config) : value_object();
         config = exercise_add_defaults(info->config, config);
-        exercise_report_step("run example `%s` of `%s`", title, info->id);
+        exercise_report_step(it, "run example `%s` of `%s`", title, info->id);
         tn_value record = exercise_record(it, it->host, it->component, config, input);
         tn_value actual = value_get(record, "output");
         if (record && !(actual && value_equal(actual, output))) {
             char *expected = json_text(output, JSON_COMPACT), *got = json_text(record, JSON_COMPACT);
-            exercise_report(it, EXERCISE_EXAMPLE_FAILED, "example `%.200s` documents the output %.400s; it was %.600s",
+            exercise_report(it, FINDING_EXAMPLE_FAILED, "example `%.200s` documents the output %.400s; it was %.600s",
                             title, expected, got);
             mem_free(expected);
             mem_free(got);
@@ -277,7 +283,7 @@ static void exercise_measure_leaks(struct exercise *it) {
     tn_value input = exercise_make_input(it);
     struct exercise_usage before = {0, 0, 0}, after;
     int64_t rounds = 0;
-    exercise_report_step("run `%s` %d times", it->component->info->id, EXERCISE_REPEATS);
+    exercise_report_step(it, "run `%s` %d times", it->component->info->id, EXERCISE_REPEATS);
     for (; rounds < EXERCISE_REPEATS && !it->ignores_cancel && exercise_has_time(it); rounds++) {
         if (rounds == EXERCISE_REPEATS / 2) before = exercise_measure(it);
         tn_value record = exercise_record(it, it->host, it->component, it->configs[0], input);
@@ -290,7 +296,7 @@ static void exercise_measure_leaks(struct exercise *it) {
     int64_t memory = after.memory - before.memory, references = after.references - before.references;
     if (rounds == EXERCISE_REPEATS && (memory >= counted || references >= counted / 2)) {
         exercise_report(
-            it, EXERCISE_LEAK,
+            it, FINDING_LEAK,
             "%lld runs leave %lld values and %lld bytes of tn_core_1.alloc behind; release before a task ends "
             "what start has retained, made or received",
             (long long)counted, (long long)references, (long long)memory);
@@ -307,17 +313,17 @@ void exercise_run_and_cancel(struct exercise *it) {
                  input = exercise_make_input(it);
         uint64_t turns = i < EXERCISE_RUNS ? UINT64_MAX : generate_number(&it->generator, 4);
         char *text = json_text(input, JSON_COMPACT);
-        exercise_report_step("%s `%s` on %.1500s", i < EXERCISE_RUNS ? "run" : "cancel", id, text);
+        exercise_report_step(it, "%s `%s` on %.1500s", i < EXERCISE_RUNS ? "run" : "cancel", id, text);
         mem_free(text);
         exercise_task_free(exercise_run_task(it, it->host, it->component, config, input, EXERCISE_RUN_MS, turns));
         value_unref(input);
     }
     if (!it->ignores_cancel) exercise_measure_leaks(it);
     if (it->ignores_cancel)
-        exercise_report(it, EXERCISE_DEAF,
-                        "continues for seconds after a cancel or a timeout; check tn_task_1.cancelled regularly, or "
-                        "end the task in "
-                        "cancel");
+        exercise_report(it, FINDING_DEAF,
+                        "continues for seconds after a cancel or a timeout, or after it has ended; %s",
+                        it->remote ? "read the host's messages while a task runs, and end the task that `cancel` names"
+                                   : "check tn_task_1.cancelled regularly, or end the task in cancel");
 }
 
 /* ---- Allocations ---- */
@@ -327,8 +333,8 @@ static uint64_t exercise_fail_each(struct exercise *it, tn_value config, tn_valu
     const char *id = it->component->info->id;
     bool run = exercise_may_run(it);
     for (uint64_t n = 1; n <= EXERCISE_ALLOCATIONS && !it->ignores_cancel && exercise_has_time(it); n++) {
-        exercise_report_step("%s `%s` while allocation %llu by tn_core_1 fails", run ? "create and run" : "create", id,
-                             (unsigned long long)n);
+        exercise_report_step(it, "%s `%s` while allocation %llu by tn_core_1 fails", run ? "create and run" : "create",
+                             id, (unsigned long long)n);
         guard_fail_allocation(n);
         if (run)
             exercise_task_free(
@@ -360,7 +366,7 @@ void exercise_fail_allocations(struct exercise *it) {
     /* A task that has not ended still has its memory and values. */
     if (leaked && !it->ignores_cancel) {
         exercise_report(
-            it, EXERCISE_LEAK,
+            it, FINDING_LEAK,
             "keeps memory or values each time that an allocation fails; on failure, release what was taken before");
         it->leaks_explained = true;
     }

@@ -242,7 +242,7 @@ static int32_t manifest_read_program(const char *path, struct manifest *out, str
 }
 
 /* True if the file is not a *.so and has a manifest beside it. */
-static bool is_program(const char *path) {
+bool manifest_is_program(const char *path) {
     char *sidecar = is_object_name(path) ? NULL : sidecar_path(path);
     bool exists = sidecar && access(sidecar, F_OK) == 0;
     mem_free(sidecar);
@@ -251,7 +251,7 @@ static bool is_program(const char *path) {
 
 int32_t manifest_read(const char *path, struct manifest *out, struct error *error) {
     struct elf_file *file;
-    if (is_program(path)) return manifest_read_program(path, out, error);
+    if (manifest_is_program(path)) return manifest_read_program(path, out, error);
     int32_t status = elf_open(path, &file, error);
     if (status != TN_OK) return status;
     struct manifest manifest = {.device = elf_device(file), .inode = elf_inode(file)};

@@ -46,6 +46,8 @@ struct manifest {
  */
 int32_t manifest_read(const char *path, struct manifest *out, struct error *error);
 void manifest_finish(struct manifest *manifest);
+/* [any] True if manifest_read takes the file for a program: its name does not end in .so, and it has a sidecar. */
+bool manifest_is_program(const char *path);
 
 struct manifest_note {
     const char *text;

@@ -18,7 +18,10 @@ const struct registry_interface *plugin_interface_row(const struct plugin *plugi
 }
 
 static const void *plugin_host_get(void *self, const char *interface_id) {
-    const struct registry_interface *row = interface_id ? plugin_interface_row(self, interface_id) : NULL;
+    const struct plugin *plugin = self;
+    const struct registry_interface *row = interface_id ? plugin_interface_row(plugin, interface_id) : NULL;
+    if (interface_id && plugin->registry->options.requested)
+        plugin->registry->options.requested(plugin, interface_id, row != NULL);
     return row ? row->vtable : NULL;
 }
 

@@ -100,6 +100,8 @@ struct registry_options {
      * `settle` runs the loop until done(of) is true or a time limit has passed.
      */
     void (*forked)(void *user);
+    /* [any] A plugin has requested an interface; `offered` is false if it gets NULL. */
+    void (*requested)(const struct plugin *plugin, const char *interface_id, bool offered);
     void (*settle)(void *user, bool (*done)(void *of), void *of);
     struct loop *loop;       /* the loop of the interfaces; if NULL, they fail */
     struct secrets *secrets; /* removed from what plugins log and add; may be NULL */

@@ -14,7 +14,7 @@ done
 run tenon check test.draft.yaml -P "$TEST_PLUGINS/draft"
 expect_code 0
 run tenon plugin check "$(plugin draft)"
-expect_not_in err "drafts: [test.draft]"
+expect_code 0 && expect_in err "note[DRAFT]: " && expect_in err "which is allowed here"
 printf 'plugins: {drafts: [test.daft]}\n' >tenon.yaml
 run tenon run test.draft.yaml -P "$TEST_PLUGINS/draft"
 expect_code 4 && expect_in err 'plugins.drafts: unknown plugin `test.daft`; did you mean `test.draft`?'
