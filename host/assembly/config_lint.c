@@ -20,6 +20,7 @@
 
 struct config_lint {
     struct host *host;
+    const char *known; /* the id of a plugin that may be named although it is not found; may be NULL */
     config_lint_fn *report;
     void *user;
 };
@@ -43,6 +44,7 @@ static void lint_plugin_ids(const struct config_lint *lint, const char *key, tn_
     for (size_t i = 0; ids && i < value_count(ids); i++) {
         size_t length;
         const char *id = value_chars(value_key_at(ids, i), &length);
+        if (lint->known && strcmp(id, lint->known) == 0) continue;
         if (strcmp(id, "*") == 0 || registry_plugin(host_registry(lint->host), id)) continue;
         struct nearest nearest;
         nearest_init(&nearest, id, length);
@@ -53,8 +55,8 @@ static void lint_plugin_ids(const struct config_lint *lint, const char *key, tn_
     }
 }
 
-void config_lint_plugins(struct host *host, config_lint_fn *report, void *user) {
-    const struct config_lint lint = {host, report, user};
+void config_lint_plugins(struct host *host, const char *known, config_lint_fn *report, void *user) {
+    const struct config_lint lint = {.host = host, .known = known, .report = report, .user = user};
     lint_plugin_ids(&lint, "plugins.isolation", config_isolation(host_config(host)));
     lint_plugin_ids(&lint, "plugins.processes", config_processes(host_config(host)));
     lint_plugin_ids(&lint, "plugins.drafts", config_drafts(host_config(host)));
@@ -114,7 +116,7 @@ static void lint_binding(const struct config_lint *lint, const char *role, tn_va
 }
 
 void config_lint_providers(struct host *host, config_lint_fn *report, void *user) {
-    const struct config_lint lint = {host, report, user};
+    const struct config_lint lint = {.host = host, .report = report, .user = user};
     tn_value models = config_models(host_config(host));
     for (size_t i = 0; models && i < value_count(models); i++)
         lint_binding(&lint, value_chars(value_key_at(models, i), NULL), value_value_at(models, i));
@@ -216,7 +218,7 @@ static void lint_rule(const struct config_lint *lint, const char *key, bool all)
 }
 
 void config_lint_tools(struct host *host, config_lint_fn *report, void *user) {
-    const struct config_lint lint = {host, report, user};
+    const struct config_lint lint = {.host = host, .report = report, .user = user};
     tn_value rules = config_tool_policies(host_config(host));
     bool all = registry_knows_all(host_registry(host), "tool");
     for (size_t i = 0; rules && i < value_count(rules); i++)

@@ -5,8 +5,8 @@
  * no effect. A role of --model is meant for one run, so there an unknown name is an error. Only `tenon check` and
  * `tenon doctor` report providers, because a role that no document uses does no harm.
  *
- *     config_lint_plugins(host, report, user);   // "plugins.isolation: unknown plugin `acme.txt`; did you mean …?"
- *     config_lint_providers(host, report, user); // "models.planner: no plugin provides the model provider `lokal`; …"
+ *     config_lint_plugins(host, NULL, report, user);   // "plugins.isolation: unknown plugin `acme.txt`; did you mean
+ * …?" config_lint_providers(host, report, user); // "models.planner: no plugin provides the model provider `lokal`; …"
  *     status = config_lint_role(host, document, &error); // "--model defualt=…: neither …; did you mean `default`?"
  *
  * Thread: the loop's.
@@ -22,7 +22,7 @@ struct host;
 typedef void config_lint_fn(void *user, const char *message);
 
 /* Reports unknown ids in `plugins.isolation`, `plugins.processes`, `plugins.drafts` and `plugins.config`. */
-void config_lint_plugins(struct host *host, config_lint_fn *report, void *user);
+void config_lint_plugins(struct host *host, const char *known, config_lint_fn *report, void *user);
 /*
  * Reports unknown providers in `models`, and bindings that do not match the schema of their provider. Loads plugins
  * that add providers at run time, if that is safe for a command that only checks.

@@ -464,7 +464,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
     if (host_open_plugins(host, options, error) != TN_OK) goto failed;
     host_take_secrets(host);
     if (host_open_http(host, options, error) != TN_OK) goto failed;
-    config_lint_plugins(host, host_log_warning, NULL);
+    config_lint_plugins(host, options->known_plugin, host_log_warning, NULL);
     host->files = host_files_new(host, options->file_roots);
     host_connect_services(host);
     host_connect_engine(host);

@@ -40,6 +40,7 @@ struct host_options {
     bool check_plugins;              /* check mode: validate all calls of plugins, see plugin/conformance/guard.h */
     /* registry_options.requested. May be NULL. */
     void (*requested)(const struct plugin *plugin, const char *interface_id, bool offered);
+    const char *known_plugin;  /* an id that tenon.yaml may name although no such plugin is found; may be NULL */
     bool allow_drafts;         /* draft interfaces for plugins that are not bundled */
     const char *const *drafts; /* ids of plugins that may use them, in addition to plugins.drafts; may be NULL */
     bool quiet;                /* log errors only, whatever tenon.yaml sets */

@@ -187,6 +187,8 @@ struct host *command_open(const struct arguments *arguments, struct error *error
 struct host *command_open_quiet(const struct arguments *arguments, struct error *error);
 /* The same, but prints the error on failure. */
 struct host *command_host(const struct arguments *arguments);
+/* The same, for a command about a plugin that need not be in the search path: tenon.yaml may have a section for it. */
+struct host *command_host_for_plugin(const struct arguments *arguments, const char *id);
 /* Reads JSON, "@file" or "-". Returns NULL and sets `error` on failure. `what` names the option in messages. */
 tn_value command_json(const char *text, const char *what, struct error *error);
 /*

@@ -203,7 +203,7 @@ static void report_file_root(void *user, const char *message) {
 static void doctor_check_sections(struct doctor_report *report, struct host *host) {
     report->section = "contents of tenon.yaml";
     report->host = host;
-    config_lint_plugins(host, report_unknown_plugin, report);
+    config_lint_plugins(host, NULL, report_unknown_plugin, report);
     registry_each_plugin(host_registry(host), doctor_visit_section, report);
     config_lint_providers(host, report_unknown_model, report);
     config_lint_tools(host, report_unknown_tool, report);

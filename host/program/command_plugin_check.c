@@ -94,14 +94,13 @@ static void print_findings(const char *name, const char *path, const struct conf
 
 /* ---- The command ---- */
 
-/* True if the plugin in the file may use drafts: it is bundled, or tenon.yaml or an option allows them. */
-static bool check_may_use_drafts(const struct host *host, const char *path) {
+/* The id of the plugin in the file, for mem_free; NULL if its manifest cannot be read, which the check reports. */
+static char *check_plugin_id(const char *path) {
     struct manifest manifest;
-    if (search_is_installed(path)) return true;
-    if (manifest_read(path, &manifest, NULL) != TN_OK) return false; /* the check reports why */
-    bool allowed = host_allows_drafts(host, manifest_text(manifest_plugin(manifest.value), "id"));
+    if (manifest_read(path, &manifest, NULL) != TN_OK) return NULL;
+    char *id = mem_text(manifest_text(manifest_plugin(manifest.value), "id"));
     manifest_finish(&manifest);
-    return allowed;
+    return id;
 }
 
 /*
@@ -119,9 +118,11 @@ static bool check_path(const char *name, char path[PATH_MAX]) {
     return found && snprintf(path, PATH_MAX, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, last) < PATH_MAX;
 }
 
-static void check_run(struct host *host, const char *path, int64_t seed, int64_t seconds, struct conformance *check) {
+static void check_run(struct host *host, const char *path, const char *id, int64_t seed, int64_t seconds,
+                      struct conformance *check) {
     struct registry_options options;
-    bool drafts = check_may_use_drafts(host, path);
+    /* It is bundled, or tenon.yaml or an option allows them. */
+    bool drafts = search_is_installed(path) || (id && host_allows_drafts(host, id));
     if (drafts) host_allow_drafts(host);
     host_registry_options(host, &options);
     conformance_check(path, &options, 0, check);
@@ -144,8 +145,12 @@ int command_plugin_check(const struct arguments *arguments) {
     if (!argument_number(arguments, "seed", 0, INT64_MAX, (int64_t)time(NULL), &seed) ||
         !argument_number(arguments, "timeout", 2, 3600, EXERCISE_TIMEOUT_MS / 1000, &seconds))
         return COMMAND_USAGE;
-    struct host *host = command_host(arguments);
-    if (!host) return COMMAND_PLUGIN_PROBLEM;
+    char *id = check_plugin_id(path);
+    struct host *host = command_host_for_plugin(arguments, id);
+    if (!host) {
+        mem_free(id);
+        return COMMAND_PLUGIN_PROBLEM;
+    }
     struct check_progress progress = {.name = name, .terminal = command_colour(arguments, STDERR_FILENO)};
     struct conformance check = CONFORMANCE_INIT;
     progress.terminal = progress.terminal && isatty(STDERR_FILENO);
@@ -155,7 +160,7 @@ int command_plugin_check(const struct arguments *arguments) {
         check.progress = on_progress;
         check.user = &progress;
     }
-    check_run(host, path, seed, seconds, &check);
+    check_run(host, path, id, seed, seconds, &check);
     progress_clear(&progress);
     if (argument_given(arguments, "json")) {
         tn_value all = value_set_take(value_object_reserve(3), "file", value_text(path));
@@ -169,5 +174,6 @@ int command_plugin_check(const struct arguments *arguments) {
     int code = conformance_worst(&check) == CONFORMANCE_ERROR ? COMMAND_PLUGIN_PROBLEM : COMMAND_OK;
     conformance_finish(&check);
     host_free(host);
+    mem_free(id);
     return code;
 }

@@ -91,7 +91,8 @@ static const char **option_values(const struct arguments *arguments, const char 
     return all;
 }
 
-static struct host *open_host(const struct arguments *arguments, bool quiet, struct error *error) {
+static struct host *open_host(const struct arguments *arguments, bool quiet, const char *known_plugin,
+                              struct error *error) {
     const char **paths = option_values(arguments, "plugins"), **isolate = option_values(arguments, "isolate");
     const char **models = option_values(arguments, "model");
     struct host_options options = {.plugin_paths = paths,
@@ -101,6 +102,7 @@ static struct host *open_host(const struct arguments *arguments, bool quiet, str
                                    .no_config = argument_given(arguments, "no-config"),
                                    .check_plugins = argument_given(arguments, "check-plugins"),
                                    .allow_drafts = argument_given(arguments, "allow-drafts"),
+                                   .known_plugin = known_plugin,
                                    .quiet = quiet,
                                    .record_dir = argument_text(arguments, "record"),
                                    .replay_dir = argument_text(arguments, "replay")};
@@ -112,11 +114,19 @@ static struct host *open_host(const struct arguments *arguments, bool quiet, str
 }
 
 struct host *command_open(const struct arguments *arguments, struct error *error) {
-    return open_host(arguments, argument_given(arguments, "quiet"), error);
+    return open_host(arguments, argument_given(arguments, "quiet"), NULL, error);
 }
 
 struct host *command_open_quiet(const struct arguments *arguments, struct error *error) {
-    return open_host(arguments, true, error);
+    return open_host(arguments, true, NULL, error);
+}
+
+struct host *command_host_for_plugin(const struct arguments *arguments, const char *id) {
+    struct error error = ERROR_INIT;
+    struct host *host = open_host(arguments, argument_given(arguments, "quiet"), id, &error);
+    if (!host) command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
+    error_finish(&error);
+    return host;
 }
 
 struct host *command_host(const struct arguments *arguments) {

@@ -177,6 +177,7 @@ entry GETS_DRAFT 0 "warning[DRAFT]" "$setting"
 printf 'plugins: {drafts: [test.entry]}\n' >tenon.yaml
 checks GETS_DRAFT.so
 finds 0 "note[DRAFT]" "which is allowed here; every other user must allow it with $setting"
+expect_not_in err "unknown plugin"
 rm tenon.yaml
 source=defects.c
 build REQUESTS_DRAFT

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "adl/expr/expr.h"
 #include "adl/schema/schema.h"
 #include "adl/value/json.h"
 #include "host/plugin/conformance/exercise_generate.h"
@@ -59,6 +60,25 @@ static void test_fits(void **state) {
     }
 }
 
+/* A text of a field for expressions compiles, whatever names there are. */
+static void test_expressions(void **state) {
+    (void)state;
+    tn_value schema = NULL;
+    const char *text = "{\"type\": \"string\", \"x-tenon\": \"expression\"}";
+    assert_int_equal(json_read(text, strlen(text), NULL, &schema, NULL), TN_OK);
+    struct generator generator = {.state = 7};
+    for (int round = 0; round < ROUNDS; round++) {
+        tn_value made = generate(&generator, schema);
+        struct expr *expr = NULL;
+        struct error error = ERROR_INIT;
+        if (expr_compile(value_chars(made, NULL), strlen(value_chars(made, NULL)), NULL, NULL, &expr, &error) != TN_OK)
+            fail_msg("%s: %s", value_chars(made, NULL), error.message);
+        expr_unref(expr);
+        value_unref(made);
+    }
+    value_unref(schema);
+}
+
 /* Generation ends for schemas that refer to themselves or to nothing, or that nothing can fit. */
 static void test_hostile(void **state) {
     (void)state;
@@ -92,6 +112,7 @@ static void test_hostile(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fits), cmocka_unit_test(test_hostile)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fits), cmocka_unit_test(test_expressions),
+                                       cmocka_unit_test(test_hostile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,12 +142,17 @@ static tn_value generate_array(const struct generation *generation, tn_value sch
     return array;
 }
 
-/* For fields with `x-tenon`: each is a valid expression, a template without holes, and a name. */
+/* For fields with `x-tenon`: each is a template without holes, and a name. */
 static const char *const safe_names[] = {"a", "b", "key", "x1"};
+/* Valid whatever names the field has. */
+static const char *const safe_expressions[] = {"1", "true", "\"b\"", "[1, 2]", "1 + 1 == 2 ? \"a\" : \"b\""};
 
 static tn_value generate_text(const struct generation *generation, tn_value schema) {
     static const char *const texts[] = {"a", "text", "key", "x1", "\xc3\xa9\xe2\x82\xac", "one two three"};
     char padded[256];
+    if (value_text_is(value_get(schema, "x-tenon"), "expression"))
+        return value_text(safe_expressions[generate_number(generation->generator,
+                                                           sizeof safe_expressions / sizeof *safe_expressions)]);
     if (value_get(schema, "x-tenon"))
         return value_text(safe_names[generate_number(generation->generator, sizeof safe_names / sizeof *safe_names)]);
     int64_t least = schema_bound(schema, "minLength", 0), most = schema_bound(schema, "maxLength", 200);
