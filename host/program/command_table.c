@@ -630,12 +630,12 @@ const struct command commands[] = {
      "$ tenon plugin new acme-text --kind tool --language python\n", .options = plugin_new_options, .operands_min = 1,
      .operands_max = 1, .run = command_plugin_new},
     {"plugin check", "FILE", "check a plugin: its entry, symbols, manifest and behaviour",
-     "FILE is a shared object, or a program with its manifest beside it. It is run in separate processes and used as "
-     "a\n"
-     "host would: with configurations generated from its schemas, cancelled runs and failing allocations. A\n"
-     "plugin that provides a store also runs the conformance suite of share/tenon/store/conformance, is killed while it\n"
-     "writes, and is used by two processes at once. `tenon reference findings` explains what is found. The exit code is 0 if there are no errors, 4 if there are, and 2 if\n"
-     "FILE cannot be opened. tenon.yaml and --allow-drafts decide whether the plugin may use draft interfaces.",
+     "FILE is a shared object, or a program with its manifest beside it. It runs in separate processes, used as a\n"
+     "host would: with configurations generated from its schemas, cancelled runs and failing allocations. A plugin\n"
+     "that provides a store also runs the conformance suite of share/tenon/store/conformance, is killed while it\n"
+     "writes, and is used by two processes at once. `tenon reference findings` explains what is found. The exit\n"
+     "code is 0 if there are no errors, 4 if there are, and 2 if FILE cannot be opened. tenon.yaml and\n"
+     "--allow-drafts decide whether the plugin may use draft interfaces.",
      "$ tenon plugin check ./acme.so\n", .options = plugin_check_options, .operands_min = 1, .operands_max = 1,
      .run = command_plugin_check},
     {"plugin install", "FILE|FOLDER", "install a plugin in your folder for plugins",

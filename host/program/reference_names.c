@@ -224,10 +224,9 @@ static int print_unknown(struct host *host, const struct reference_search *searc
 }
 
 static bool is_kind(const char *name, size_t length) {
-    static const char *const kinds[] = {"topic",   "diagnostic", "error", "event",  "annotation",
-                                        "reducer", "function",   "key",   "config", "command",
-                                        "node",    "tool",       "model", "runner", "plugin",
-                                        "finding"};
+    static const char *const kinds[] = {"topic",    "diagnostic", "error",  "event",   "annotation", "reducer",
+                                        "function", "key",        "config", "command", "node",       "tool",
+                                        "model",    "runner",     "plugin", "finding"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strlen(kinds[i]) == length && memcmp(kinds[i], name, length) == 0) return true;
     return false;

@@ -184,6 +184,14 @@ build REQUESTS_DRAFT
 checks REQUESTS_DRAFT.so
 finds 0 "warning[DRAFT]" '`plugins: {drafts: [test.defect'
 
+# Stores.
+checks "$BINARY/lib/tenon/plugins/memory.so"
+finds 0 "note[STORE_WITHOUT_FILES]" "was not tried"
+source=store.c
+build STORE
+checks STORE.so --allow-drafts
+finds 4 "error[STORE]" "commit.txt"
+
 # Programs. The last sample is one, and the check says what does not apply.
 defective() { # DEFECT EXIT_CODE FINDING TEXT
     program "$1"

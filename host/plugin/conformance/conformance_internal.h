@@ -66,8 +66,8 @@ struct conformance_child {
 };
 
 /*
- * Forks. *pipe_end is the child's writing end of a pipe, and the parent's reading end. In the child, standard output is a
- * file, which the parent has as *output. Returns what fork returns. If it is -1, a finding was added, and nothing is
+ * Forks. *pipe_end is the child's writing end of a pipe, and the parent's reading end. In the child, standard output is
+ * a file, which the parent has as *output. Returns what fork returns. If it is -1, a finding was added, and nothing is
  * open.
  */
 pid_t conformance_fork(struct conformance *conformance, const char *path, int *pipe_end, int *output);

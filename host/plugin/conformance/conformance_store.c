@@ -266,7 +266,7 @@ struct store_child {
     struct buffer line;
     int64_t commits;
     unsigned findings;
-    bool ended; /* it has reported its end */
+    bool ended;       /* it has reported its end */
     const char *what; /* what it has to do */
 };
 
@@ -313,12 +313,10 @@ static void child_finish(const struct store_check *check, struct store_child *ch
     if (killed || child->ended)
         while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) continue;
     if (what && killed)
-        conformance_add(check->conformance, FINDING_HUNG, "%s: hung; the store had to %s", check->path,
-                        what);
+        conformance_add(check->conformance, FINDING_HUNG, "%s: hung; the store had to %s", check->path, what);
     else if (what && WIFSIGNALED(status))
-        conformance_add(check->conformance, FINDING_CRASHED,
-                        "%s: ended by signal %d (%s); the store had to %s", check->path, WTERMSIG(status),
-                        strsignal(WTERMSIG(status)), what);
+        conformance_add(check->conformance, FINDING_CRASHED, "%s: ended by signal %d (%s); the store had to %s",
+                        check->path, WTERMSIG(status), strsignal(WTERMSIG(status)), what);
     close(child->pipe_end);
     close(child->output);
     buffer_finish(&child->line);
@@ -392,8 +390,9 @@ void conformance_store(const char *path, const struct exercise_options *options,
     if (manifest_read(path, &manifest, NULL) != TN_OK) return; /* conformance_check has reported it */
     check.id = manifest_text(manifest_plugin(manifest.value), "id");
     if (provides_store(manifest.value) && !mkdtemp(check.folder))
-        conformance_add(conformance, FINDING_CHECK, "%s: its store was not tried, because %s cannot be created: %s; set TMPDIR", path,
-                        check.folder, strerror(errno));
+        conformance_add(conformance, FINDING_CHECK,
+                        "%s: its store was not tried, because %s cannot be created: %s; set TMPDIR", path, check.folder,
+                        strerror(errno));
     else if (provides_store(manifest.value)) {
         if (run_job(&check, job_suite, 0, "run the cases of share/tenon/store/conformance")) check_processes(&check);
         (void)nftw(check.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);

@@ -120,7 +120,8 @@ enum conformance_severity { CONFORMANCE_NOTE, CONFORMANCE_WARNING, CONFORMANCE_E
     FINDING(NOT_TRIED, NOTE,                                                                                           \
             "The time was up before everything was tried. Use a longer `--timeout`, or make the component faster.")    \
     FINDING(STORE, ERROR,                                                                                              \
-            "A store answers a case of `share/tenon/store/conformance` wrongly, loses records when its process is killed, " \
+            "A store answers a case of `share/tenon/store/conformance` wrongly, loses records when its process is "    \
+            "killed, "                                                                                                 \
             "or does not see the commits of another process. The message has the case. `<tenon/store/backend.h>` has " \
             "tested parts for stores.")                                                                                \
     FINDING(STORE_WITHOUT_FILES, NOTE,                                                                                 \
