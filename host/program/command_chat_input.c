@@ -37,7 +37,7 @@ void chat_input_stop(struct chat_input *input) { input->stopped = true; }
 static int chat_input_byte(struct chat_input *input) {
     if (input->at == input->end) {
         struct pollfd there = {.fd = STDIN_FILENO, .events = POLLIN};
-        if (input->stopped && poll(&there, 1, 0) <= 0) return EOF;
+        if (input->stopped ? poll(&there, 1, 0) <= 0 : !command_wait_line(STDIN_FILENO)) return EOF;
         ssize_t got = read(STDIN_FILENO, input->bytes, sizeof input->bytes);
         if (got <= 0) return EOF;
         input->at = 0;
@@ -64,7 +64,7 @@ static bool chat_input_prompt_line(struct chat_input *input, const char *prompt,
         return line != NULL;
     }
     if (input->terminal) fputs(prompt, stderr);
-    return (!input->terminal || command_wait_line(STDIN_FILENO)) && chat_input_line(input, message);
+    return chat_input_line(input, message);
 }
 
 bool chat_input_read(struct chat_input *input, struct buffer *message) {

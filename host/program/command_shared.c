@@ -13,6 +13,7 @@
 #include "host/base/loop.h"
 #include "host/plugin/pack/pack_installed.h"
 #include "host/program/command.h"
+#include "host/program/line_wait.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -333,7 +334,12 @@ static void on_sigterm(int number) {
 
 bool command_got_sigterm(void) { return sigterms > 0; }
 
+static bool got_signal(void) { return sigints || sigterms; }
+
 /*
+ * The loop runs while nothing can be read: plugins' timers, servers and processes continue. Inside the loop, when a
+ * person is asked for an approval, it does not.
+ *
  * Signals are blocked between the check of the flags and ppoll. Otherwise a signal that arrives in between would be
  * noticed only after the next line of input.
  */
@@ -341,13 +347,15 @@ bool command_wait_line(int descriptor) {
     struct pollfd line = {.fd = descriptor, .events = POLLIN};
     sigset_t ours, before;
     int ready = 0;
+    if (watched && !loop_running(host_loop(watched)) && poll(&line, 1, 0) == 0)
+        line_wait(host_loop(watched), descriptor, got_signal);
     sigemptyset(&ours);
     sigaddset(&ours, SIGINT);
     sigaddset(&ours, SIGTERM);
     sigprocmask(SIG_BLOCK, &ours, &before);
-    while (!sigints && !sigterms && (ready = ppoll(&line, 1, NULL, &before)) < 0 && errno == EINTR) continue;
+    while (!got_signal() && (ready = ppoll(&line, 1, NULL, &before)) < 0 && errno == EINTR) continue;
     sigprocmask(SIG_SETMASK, &before, NULL);
-    return ready != 0 && !sigints && !sigterms;
+    return ready != 0 && !got_signal();
 }
 
 void command_watch_signals(struct host *host) {
