@@ -70,6 +70,11 @@ struct catalog {
      */
     const char *(*missing)(void *self);
     /*
+     * Returns true if components of the kind can be added that are not known yet: by a plugin whose code must not run
+     * during a check. Unknown names are then not reported, unless a known one is similar. May be NULL.
+     */
+    bool (*unloaded)(void *self, const char *kind);
+    /*
      * Returns true if the operator's configuration binds the role to a model, so that the document need not. May be
      * NULL.
      */

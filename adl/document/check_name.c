@@ -50,6 +50,12 @@ const char *missing_text(const struct reader *reader) {
     return catalog && catalog->missing ? catalog->missing(catalog->self) : "";
 }
 
+/* True if a component that is not known may exist nevertheless. */
+static bool may_be_added(const struct reader *reader, const char *kind) {
+    const struct catalog *catalog = reader->catalog;
+    return reader->plugin_missing || (catalog && catalog->unloaded && catalog->unloaded(catalog->self, kind));
+}
+
 /* ---- Models ---- */
 
 static size_t provider_length(const char *text, size_t length) {
@@ -68,7 +74,7 @@ bool check_provider(struct reader *reader, const char *text, size_t length, stru
     struct nearest nearest;
     nearest_init(&nearest, text, provider);
     add_component_candidates(reader, "model", &nearest);
-    if (!nearest_result(&nearest) && reader->plugin_missing) return false;
+    if (!nearest_result(&nearest) && may_be_added(reader, "model")) return false;
     struct diagnostic *it =
         report(reader, fallback ? ADL_W107 : ADL_E055, span, "no plugin provides the model provider `%.*s`%s",
                provider > 80 ? 80 : (int)provider, text, missing_text(reader));
@@ -99,7 +105,7 @@ void check_model_name(struct reader *reader, const char *text, size_t length, st
     nearest_init(&nearest, text, length);
     names_nearest(roles, &nearest);
     add_component_candidates(reader, "model", &nearest);
-    if (!nearest_result(&nearest) && reader->plugin_missing) return;
+    if (!nearest_result(&nearest) && may_be_added(reader, "model")) return;
     if (may_be_unread(reader, reader->models_whole, "models", &nearest, text, length)) return;
     char where[256];
     struct diagnostic *it = report(
@@ -199,7 +205,7 @@ static void check_pattern_matches(struct reader *reader, const char *text, size_
     /* Looking up an unknown name loads the plugins that add tools at run time. */
     (void)reader->catalog->find(reader->catalog->self, "tool", text, length);
     reader->catalog->each(reader->catalog->self, "tool", match_tool, &pattern);
-    if (pattern.matched || reader->plugin_missing) return;
+    if (pattern.matched || may_be_added(reader, "tool")) return;
     report(reader, ADL_W106, span, "no installed tool matches `%.*s`%s", length > 80 ? 80 : (int)length, text,
            missing_text(reader));
 }
@@ -226,7 +232,7 @@ void check_tool_name(struct reader *reader, const char *text, size_t length, str
     struct nearest nearest;
     nearest_init(&nearest, text, length);
     add_component_candidates(reader, "tool", &nearest);
-    if (!nearest_result(&nearest) && reader->plugin_missing) return;
+    if (!nearest_result(&nearest) && may_be_added(reader, "tool")) return;
     struct diagnostic *it = report(reader, ADL_E056, span, "there is no tool `%.*s`%s", length > 80 ? 80 : (int)length,
                                    text, missing_text(reader));
     suggest_nearest(reader, it, span, &nearest);

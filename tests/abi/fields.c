@@ -59,3 +59,31 @@ static int32_t on_init(void *self, tn_value config) {
 }
 
 TN_LIFECYCLE(on_init, NULL, NULL)
+
+/* Components that are added at run time: their id is the instance. */
+static int32_t dynamic_create(const char *id, uint64_t length, tn_value config, tn_binder *binder, void **self) {
+    tn_value name = tn_text_n(id, length);
+    (void)config, (void)binder;
+    if (strncmp(tn_chars(name, NULL), "dynamic.", 8) == 0) {
+        union {
+            tn_value value;
+            void *pointer;
+        } instance;
+        instance.value = name;
+        *self = instance.pointer;
+        return TN_OK;
+    }
+    tn_release(name);
+    return tn_refuse("NOT_FOUND", "no such component was added");
+}
+
+static tn_value dynamic_name(void *self) { return TN_EASY_FROM(tn_value, self); }
+
+static int32_t dynamic_start(void *self, tn_task task, tn_value input) {
+    (void)input;
+    return tn_done_value(task, dynamic_name(self));
+}
+
+static void dynamic_destroy(void *self) { tn_release(dynamic_name(self)); }
+
+TN_DYNAMIC(dynamic, dynamic_create, dynamic_start, NULL, NULL, dynamic_destroy)

@@ -145,6 +145,14 @@ static void own_functions_and_lifecycle(void **state) {
     tn_test_finish();
 }
 
+static void components_that_are_added_at_run_time(void **state) {
+    (void)state;
+    assert_true(tn_test_is(tn_test_run("dynamic.one", "{}", "null")->output, "\"dynamic.one\""));
+    tn_test_finish();
+    assert_true(tn_test_failed(tn_test_run("fields.own", "{}", "null"), "OWN")); /* a macro's id takes precedence */
+    tn_test_finish();
+}
+
 static void declines_a_host_without_the_basics(void **state) {
     (void)state;
     static const char *const basics[] = {TN_CORE_1, TN_VALUE_1, TN_TASK_1, TN_EVAL_1};
@@ -168,6 +176,7 @@ int main(void) {
         cmocka_unit_test(a_configuration_is_checked),
         cmocka_unit_test(an_expression_has_an_item),
         cmocka_unit_test(own_functions_and_lifecycle),
+        cmocka_unit_test(components_that_are_added_at_run_time),
         cmocka_unit_test(declines_a_host_without_the_basics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,6 +199,8 @@ int32_t registry_resolve(struct registry *registry, const char *kind, const char
 const struct component_info *registry_find(void *registry, const char *kind, const char *id, size_t length);
 /* True if every component of the kind is known: each plugin that adds such components at run time is loaded. */
 bool registry_knows_all(const struct registry *registry, const char *kind);
+/* True if a plugin that adds components of the kind at run time is not loaded yet, so that they are not known. */
+bool registry_has_unloaded(const struct registry *registry, const char *kind);
 /* Loads the plugins that add components of the kind at run time. Failures are logged. */
 void registry_load_dynamic(struct registry *registry, const char *kind);
 /* What the registry knows about a component without loading a plugin; NULL if it is unknown. */

@@ -193,6 +193,15 @@ bool registry_knows_all(const struct registry *registry, const char *kind) {
     return !registry_expecting(registry, kind);
 }
 
+bool registry_has_unloaded(const struct registry *registry, const char *kind) {
+    for (size_t i = 0; i < registry->plugin_count; i++) {
+        const struct plugin *plugin = registry->plugins[i];
+        if (plugin->state == PLUGIN_KNOWN && !plugin->replaced && !plugin->aside && plugin_is_dynamic(plugin, kind))
+            return true;
+    }
+    return false;
+}
+
 void registry_load_dynamic(struct registry *registry, const char *kind) {
     registry_load_kind(registry, kind, NULL, 0, true);  /* logs failures */
     registry_load_kind(registry, kind, NULL, 0, false); /* the caller is going to use them */

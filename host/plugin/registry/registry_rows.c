@@ -401,6 +401,8 @@ static bool catalog_usable(void *self, const struct component_info *component, s
 
 static const char *catalog_missing_text(void *self) { return registry_altered(self); }
 
+static bool catalog_unloaded(void *self, const char *kind) { return registry_has_unloaded(self, kind); }
+
 void registry_catalog(struct registry *registry, struct catalog *catalog) {
     catalog->self = registry;
     catalog->find = catalog_find;
@@ -409,4 +411,5 @@ void registry_catalog(struct registry *registry, struct catalog *catalog) {
     catalog->plugin_version = catalog_version;
     catalog->each_plugin = catalog_plugins;
     catalog->missing = catalog_missing_text;
+    catalog->unloaded = catalog_unloaded;
 }

@@ -374,6 +374,8 @@ typedef struct tn_easy_component {
     void (*ready)(void *self, tn_task task);
     void (*destroy)(void *self);
     int32_t (*check)(const void *self); /* of TN_CHECK, or NULL */
+    /* of TN_DYNAMIC, whose id is NULL; or NULL */
+    int32_t (*create_dynamic)(const char *id, uint64_t length, tn_value config, tn_binder *binder, void **self);
 } tn_easy_component;
 
 extern TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
@@ -472,9 +474,22 @@ static inline int32_t tn_easy_arguments(const tn_easy_field *fields, tn_task tas
 extern const tn_lifecycle_1 tn_easy_lifecycle __attribute__((weak, visibility("hidden")));
 
 static inline void tn_easy_free(tn_easy_instance *instance) {
-    if (instance->component->create == NULL) tn.core->release(tn.host, instance->self);
+    const tn_easy_component *component = instance->component;
+    if (component->create == NULL && component->create_dynamic == NULL) tn.core->release(tn.host, instance->self);
     tn.value->release(instance->config);
     tn.core->release(tn.host, instance);
+}
+
+/* The row of this id, or else that of TN_DYNAMIC; NULL if there is none. */
+static inline const tn_easy_component *tn_easy_find(const char *id, uint64_t length) {
+    const tn_easy_component *dynamic = NULL;
+    for (const tn_easy_component *row = tn_easy_components; row != NULL; row = row->next) {
+        if (row->id == NULL)
+            dynamic = row;
+        else if (strlen(row->id) == length && memcmp(row->id, id, length) == 0)
+            return row;
+    }
+    return dynamic;
 }
 
 static inline int32_t tn_easy_make(tn_easy_instance *instance, tn_value config, tn_binder *binder) {
@@ -497,19 +512,18 @@ static inline int32_t tn_easy_make(tn_easy_instance *instance, tn_value config, 
 
 static inline int32_t TN_ABI tn_easy_create(void *self, const char *id, uint64_t length, tn_value config,
                                             tn_binder *binder, void **out) {
-    const tn_easy_component *component = tn_easy_components;
+    const tn_easy_component *component = tn_easy_find(id, length);
     tn_easy_instance *instance;
     int32_t status;
     (void)self;
-    while (component != NULL && !(strlen(component->id) == length && memcmp(component->id, id, length) == 0))
-        component = component->next;
     if (component == NULL) return tn_refuse("NOT_FOUND", "the plugin's code has no component of this id");
     instance = TN_EASY_FROM(tn_easy_instance *, tn.core->alloc(tn.host, sizeof(*instance)));
     if (instance == NULL) return TN_NO_MEMORY;
     instance->component = component;
     instance->self = NULL;
     instance->config = tn.value->retain(config);
-    status = tn_easy_make(instance, config, binder);
+    status = component->create_dynamic != NULL ? component->create_dynamic(id, length, config, binder, &instance->self)
+                                               : tn_easy_make(instance, config, binder);
     if (status == TN_OK)
         *out = instance;
     else
@@ -613,6 +627,14 @@ static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
 #define TN_COMPONENT(name, id, create, start, cancel, ready, destroy)                                                  \
     TN_EASY_ROW(name, id, NULL, 0, create, start, cancel, ready, destroy)
 
+/*
+ * The components that the plugin adds at run time (tenon/registry.h): every id that no other macro has. As
+ * TN_COMPONENT, but create takes (const char *id, uint64_t length, tn_value config, tn_binder *, void **self). At most
+ * one.
+ */
+#define TN_DYNAMIC(name, create, start, cancel, ready, destroy)                                                        \
+    TN_EASY_ROW_AS(name, NULL, NULL, 0, NULL, start, cancel, ready, destroy, create)
+
 #define TN_NODE(fn, id, title, ...)          TN_EASY_DEFINE_NODE(fn, id, title, "async", __VA_ARGS__)
 #define TN_NODE_BLOCKING(fn, id, title, ...) TN_EASY_DEFINE_NODE(fn, id, title, "blocking", __VA_ARGS__)
 #define TN_TOOL(fn, id, title, ...)          TN_EASY_DEFINE_TOOL(fn, id, title, "async", __VA_ARGS__)
@@ -679,7 +701,10 @@ static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
 
 /* `owner` is unique in its file. */
 #define TN_EASY_ROW(owner, id, fields, size, create, start, cancel, ready, destroy)                                    \
-    static tn_easy_component owner##_tn_row = {NULL, id, fields, size, create, start, cancel, ready, destroy, NULL};   \
+    TN_EASY_ROW_AS(owner, id, fields, size, create, start, cancel, ready, destroy, NULL)
+#define TN_EASY_ROW_AS(owner, id, fields, size, create, start, cancel, ready, destroy, create_dynamic)                 \
+    static tn_easy_component owner##_tn_row = {NULL,   id,    fields,  size, create,        start,                     \
+                                               cancel, ready, destroy, NULL, create_dynamic};                          \
     __attribute__((constructor)) static void owner##_tn_add(void) {                                                    \
         owner##_tn_row.next = tn_easy_components;                                                                      \
         tn_easy_components = &owner##_tn_row;                                                                          \
