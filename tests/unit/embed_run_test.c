@@ -392,6 +392,37 @@ static void one_run_is_cancelled_from_another_thread(void **state) {
     tenon_close(host);
 }
 
+#define STRESS_RUNS    40
+#define STRESS_THREADS 3
+
+static void *cancel_all_there(void *runs) {
+    for (int i = 0; i < STRESS_RUNS; i++) tenon_run_cancel(((tenon_run **)runs)[i]);
+    return NULL;
+}
+
+/* Several OS threads cancel the same runs, some of which end by themselves meanwhile. */
+static void runs_are_cancelled_by_several_threads(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    tenon_runnable *hanging = graph(host, hangs), *delaying = graph(host, delays);
+    tenon_run *runs[STRESS_RUNS];
+    pthread_t threads[STRESS_THREADS];
+    for (int i = 0; i < STRESS_RUNS; i++) runs[i] = tenon_start(i % 2 ? hanging : delaying, NULL, NULL);
+    assert_int_equal(tenon_run_wait(runs[1], 35), TN_AGAIN);
+    for (int i = 0; i < STRESS_THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, cancel_all_there, runs), 0);
+    assert_int_equal(tenon_wait(host, -1), TN_OK);
+    for (int i = 0; i < STRESS_THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (int i = 0; i < STRESS_RUNS; i++) {
+        int32_t status = tenon_run_status(runs[i]);
+        assert_true(status == TENON_RUN_CANCELLED || (status == TENON_RUN_DONE && i % 2 == 0));
+        tenon_run_release(runs[i]);
+    }
+    tenon_release(hanging);
+    tenon_release(delaying);
+    tenon_close(host);
+}
+
 static void a_run_is_cancelled_before_it_starts(void **state) {
     (void)state;
     tenon *host = open_host();
@@ -589,6 +620,28 @@ static void several_questions_are_answered_by_id(void **state) {
     expect(tenon_run_output(run), "{\"a\":1,\"b\":2}");
     tenon_run_release(run);
     tenon_release(asking);
+    tenon_close(host);
+}
+
+/* A node by itself asks, and is saved, as in a graph. */
+static void a_single_node_asks(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    tn_value node = json("{\"out\": \"answer\"}"), config = config_of_thread("single");
+    tenon_runnable *ask = tenon_component(host, "node", "test.ask", node);
+    if (!ask) fail_msg("%s", tenon_error(host));
+    tenon_run *run = tenon_start(ask, NULL, config);
+    expect_end(run, TENON_RUN_INTERRUPTED);
+    tenon_run_release(run);
+    run = tenon_resume(ask, NULL, config);
+    expect_end(run, TENON_RUN_INTERRUPTED);
+    assert_int_equal(tenon_run_answer(run, value_int(5)), TN_OK);
+    expect_end(run, TENON_RUN_DONE);
+    expect(tenon_run_output(run), "{\"answer\":5}");
+    tenon_run_release(run);
+    value_unref(node);
+    value_unref(config);
+    tenon_release(ask);
     tenon_close(host);
 }
 
@@ -1044,6 +1097,7 @@ int main(void) {
                                        cmocka_unit_test(inputs_that_do_not_fit_are_errors_of_the_run),
                                        TEST(runs_of_functions_have_results),
                                        TEST(one_run_is_cancelled_from_another_thread),
+                                       TEST(runs_are_cancelled_by_several_threads),
                                        cmocka_unit_test(a_run_is_cancelled_before_it_starts),
                                        cmocka_unit_test(runs_are_released_in_any_order),
                                        TEST(callbacks_may_start_runs_but_not_wait),
@@ -1051,6 +1105,7 @@ int main(void) {
                                        cmocka_unit_test(callbacks_may_answer),
                                        TEST(questions_are_answered_in_the_process),
                                        TEST(several_questions_are_answered_by_id),
+                                       cmocka_unit_test(a_single_node_asks),
                                        cmocka_unit_test(a_thread_is_continued_elsewhere),
                                        cmocka_unit_test(invoke_saves_a_thread),
                                        cmocka_unit_test(threads_have_a_history),
