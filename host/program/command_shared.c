@@ -365,7 +365,6 @@ void command_watch_signals(struct host *host) {
     if (!watched_flag) action.sa_handler = on_sigterm;
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a write to a file that is too long fails with EFBIG, and a store reports it */
 }
 
 void command_watch_signals_flag(struct host *host, _Atomic bool *flag) {

@@ -31,7 +31,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LINE_BYTES   2048
@@ -40,6 +42,8 @@
 #define ATTEMPTS     500 /* of an increment, while the other process writes */
 #define FOLDER_BYTES 256
 #define COLLECTION   "check"
+#define EXIT_MS      2000 /* from the end of its pipe to the exit of a child */
+#define MEET_MS      5000 /* that a process of `count` waits for the other one */
 #define FINDINGS_MAX 10u
 
 struct store_check {
@@ -202,8 +206,23 @@ static bool job_increment(struct store_job *job) {
     return status == TN_OK;
 }
 
+/* Waits until both processes are here, or the other one has had time enough: otherwise they might not overlap. */
+static void job_meet(const struct store_job *job) {
+    char path[sizeof job->check->folder + 16];
+    struct stat met = {.st_size = 0};
+    const struct timespec pause = {0, 1000000};
+    snprintf(path, sizeof path, "%s/ready", job->check->folder);
+    int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    bool here = file >= 0 && write(file, "+", 1) == 1;
+    for (int i = 0; here && i < MEET_MS && fstat(file, &met) == 0 && met.st_size < 2; i++) nanosleep(&pause, NULL);
+    if (file >= 0) close(file);
+}
+
 static void job_count(struct store_job *job) {
     if (!job_open_store(job)) return;
+    tn_value found = job_query_take(job, job_json("{\"get\": {\"collection\": \"count\", \"key\": \"n\"}}"));
+    value_unref(found);
+    job_meet(job);
     for (int done = 0, attempts = 0; done < INCREMENTS && attempts < ATTEMPTS; attempts++) {
         bool incremented = job_increment(job);
         done += incremented;
@@ -225,6 +244,11 @@ static void job_total(struct store_job *job) {
     value_unref(found);
 }
 
+static _Noreturn void job_end(const struct store_job *job) {
+    job_write_line(job, 'E', "");
+    _exit(0);
+}
+
 static _Noreturn void job_run(const struct store_check *check, void (*perform)(struct store_job *), int64_t number,
                               int pipe_end) {
     struct error error = ERROR_INIT;
@@ -235,14 +259,14 @@ static _Noreturn void job_run(const struct store_check *check, void (*perform)(s
     if (nothing >= 0) dup2(nothing, STDERR_FILENO);
     if (!check->options->open(check->path, NULL, check->options->allow_drafts, &host, &error)) {
         job_report(&job, "a host with this plugin cannot be opened: %s", error.message);
-        _exit(0);
+        job_end(&job);
     }
     job.loop = host.loop;
     struct plugin *plugin = registry_plugin(host.registry, check->id);
     if (!plugin || plugin_load(plugin, &error) != TN_OK) {
         job_report(&job, "the plugin cannot be loaded: %s",
                    error.message ? error.message : "another plugin has its id");
-        _exit(0);
+        job_end(&job);
     }
     job.vtable = plugin_interface(plugin, TN_STORE_DRAFT);
     job.self = plugin_self(plugin);
@@ -253,8 +277,7 @@ static _Noreturn void job_run(const struct store_check *check, void (*perform)(s
         perform(&job);
     if (job.store) job.vtable->close(job.store);
     check->options->close(&host);
-    job_write_line(&job, 'E', "");
-    _exit(0);
+    job_end(&job);
 }
 
 /* ---- In the parent ---- */
@@ -266,8 +289,8 @@ struct store_child {
     struct buffer line;
     int64_t commits;
     unsigned findings;
-    bool ended;       /* it has reported its end */
-    const char *what; /* what it has to do */
+    bool ended, closed; /* it has reported its end, or closed its pipe */
+    const char *what;   /* what it has to do */
 };
 
 static bool child_start(const struct store_check *check, void (*perform)(struct store_job *), int64_t number,
@@ -295,6 +318,7 @@ static void child_read(const struct store_check *check, struct store_child *chil
         if (check->conformance->progress) check->conformance->progress(check->conformance->user, child->what);
         if (got == 0 || (got < 0 && errno == EINTR && clock_now_ms() < end_ms)) continue;
         ssize_t length = got > 0 ? read(child->pipe_end, bytes, sizeof bytes) : 0;
+        child->closed = got > 0 && length <= 0;
         if (length <= 0) return;
         for (ssize_t i = 0; i < length; i++) {
             buffer_char(&child->line, bytes[i] == '\n' ? 0 : bytes[i]);
@@ -305,18 +329,32 @@ static void child_read(const struct store_check *check, struct store_child *chil
     }
 }
 
+/* A child that has closed its pipe is about to exit. */
+static bool child_has_exited(const struct store_child *child, int *status) {
+    const struct timespec pause = {0, 1000000};
+    for (int i = 0; i < EXIT_MS; i++) {
+        if (waitpid(child->pid, status, WNOHANG) == child->pid) return true;
+        if (!child->closed) return false;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
 /* `what` is what the child had to do; NULL: it had to be killed. */
 static void child_finish(const struct store_check *check, struct store_child *child, const char *what) {
     int status = 0;
-    bool killed = !child->ended && waitpid(child->pid, &status, WNOHANG) == 0;
+    bool exited = child_has_exited(child, &status), killed = !exited && !child->ended;
     if (killed) kill(child->pid, SIGKILL);
-    if (killed || child->ended)
-        while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) continue;
+    while (!exited && waitpid(child->pid, &status, 0) < 0 && errno == EINTR) continue;
     if (what && killed)
         conformance_add(check->conformance, FINDING_HUNG, "%s: hung; the store had to %s", check->path, what);
     else if (what && WIFSIGNALED(status))
         conformance_add(check->conformance, FINDING_CRASHED, "%s: ended by signal %d (%s); the store had to %s",
                         check->path, WTERMSIG(status), strsignal(WTERMSIG(status)), what);
+    else if (what && !child->ended)
+        conformance_add(check->conformance, FINDING_CRASHED,
+                        "%s: ended the process with status %d; the store had to %s", check->path, WEXITSTATUS(status),
+                        what);
     close(child->pipe_end);
     close(child->output);
     buffer_finish(&child->line);

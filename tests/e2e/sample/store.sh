@@ -1,0 +1,66 @@
+# samples/store: its README's commands; kill -9, a torn line, a full disk, several processes, damage.
+install_tenon
+cp -r "$SOURCE/samples/store" store
+cd store
+readme_commands README.md "sh build" | grep -v ctest >build.sh # plugin_check_store.sh runs the check
+quietly sh -eu build.sh
+readme_commands README.md "sh run" >run.sh
+quietly sh -eu run.sh
+grep -q '^ada  *done' "$work/log" && grep -q 'ada: 2 of 2 checkpoints are identical' "$work/log" || { cat "$work/log"; fails "the README's commands"; }
+head -n 1 records/log | grep -q '{"format":"acme.folder","version":1}' || fails "the log does not begin with its version"
+run tenon thread list
+expect_in out ada && expect_in out bob # the isolated run
+
+# Killed in a run: what was committed is there, and the run can be resumed.
+cat >slow.yaml <<'EOF'
+version: "1.0"
+channels: [{name: x, type: last_value}, {name: y, type: last_value}]
+nodes:
+  - {id: a, type: set, config: {values: {x: 1}}}
+  - {id: wait, type: delay, config: {ms: 700}}
+  - {id: b, type: set, config: {values: {y: "state.x + 1"}}}
+edges: [{from: START, to: a}, {from: a, to: wait}, {from: wait, to: b}, {from: b, to: END}]
+EOF
+"$TENON" run slow.yaml --thread killed >/dev/null 2>&1 &
+killed=$!
+disown
+wait_until grep -q '"k":"killed/0*1"\|"c":"checkpoints","k":"killed' records/log
+kill -9 "$killed"
+expect_ended "$killed" "the run was not killed"
+printf '0badbad0 [{"c":"thre' >>records/log # as if it had died in a commit
+run tenon thread list
+expect_code 0 && expect_in out killed
+run tenon run slow.yaml --thread killed --resume
+expect_code 0 && expect_out '{"x":1,"y":2}'
+grep -q 0badbad0 records/log && fails "the torn line is still there"
+
+# A full disk: the run fails, and everything before it stays.
+run bash -c 'ulimit -f $(($(stat -c %s records/log) / 1024 + 1)); exec tenon run tenon:hello --thread big --set name='"$(head -c 3000 /dev/zero | tr '\0' x)"
+expect_code 1 && expect_in err "[STORE_FULL]"
+run tenon replay killed
+expect_code 0
+
+# Several processes write at the same time; one that holds the lock for too long is reported.
+pids=()
+for i in 1 2 3 4; do
+    "$TENON" run tenon:hello --thread "many$i" --quiet >/dev/null 2>"$work/many$i" &
+    pids+=($!)
+done
+for pid in "${pids[@]}"; do wait "$pid" || { cat "$work"/many*; fails "a process among several failed"; }; done
+run tenon thread list
+[ "$(grep -c '^many' "$work/out")" = 4 ] || fails "a thread is missing"
+sed 's|^store:|store:\n  busy_ms: 20|' tenon.yaml >busy.yaml
+run flock records/lock tenon thread list --config busy.yaml
+expect_code 1 && expect_in err "[STORE_BUSY]"
+
+# Damage is reported with its place, and nothing is written.
+sed -i '2s/greet/treat/' records/log
+cp records/log before
+run tenon thread list
+expect_code 4 && expect_in err "/records/log: the line at byte 46 is damaged" && expect_in err "[STORE_CORRUPT]"
+cmp records/log before || fails "a damaged log was changed"
+
+# Without the operator's permission the draft is not available.
+grep -v drafts tenon.yaml >none.yaml
+run tenon thread list --config none.yaml
+expect_code 1 && expect_in err 'plugins: {drafts: [acme.folder]}'

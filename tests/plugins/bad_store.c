@@ -1,0 +1,65 @@
+/*
+ * bad_store.c - samples/store with a defect, which the environment variable BAD_STORE names:
+ *
+ *   wrong    a search finds nothing
+ *   crashes  a search ends the process
+ *   late     a commit is saved when the store is closed
+ *   half     changes of the check's batches are saved one by one, and the process is killed between two of them
+ *   alone    what other processes have saved is not read
+ */
+#include "lines.c"
+#include "log.c"
+#include <signal.h>
+#include <stdlib.h>
+#include <tenon/store/backend.h>
+
+static bool is_bad(const char *defect) {
+    const char *chosen = getenv("BAD_STORE");
+    return chosen != NULL && strcmp(chosen, defect) == 0;
+}
+
+static tn_value bad_search(const struct tn_store_map *map, const struct tn_store_selection *selection, int64_t now,
+                           struct tn_store_page *page) {
+    if (is_bad("crashes")) abort();
+    return is_bad("wrong") ? NULL : tn_store_map_search(map, selection, now, page);
+}
+
+static tn_value bad_read(struct log *log, log_line *line, void *user) {
+    bool again = log->file >= 0;
+    return again && (is_bad("alone") || is_bad("late")) ? NULL : log_read(log, line, user);
+}
+
+/* A line that begins with two changes is saved in two lines. */
+static tn_value append_halves(struct log *log, const char *json, uint64_t length) {
+    static int commits;
+    const char *second = strstr(json, "},{");
+    char first[512];
+    if (second == NULL || strstr(json, "\"c\":\"check\"") == NULL || (size_t)(second - json) + 3 > sizeof(first))
+        return log_append(log, json, length);
+    (void)snprintf(first, sizeof(first), "%.*s}]", (int)(second - json), json);
+    tn_value why = log_append(log, first, strlen(first));
+    if (why == NULL && ++commits == 10) (void)raise(SIGKILL);
+    return why != NULL ? why : log_append(log, json, length);
+}
+
+static struct tn_text_buffer unsaved;
+
+static tn_value bad_append(struct log *log, const char *json, uint64_t length) {
+    if (is_bad("late")) {
+        log_make_line(&unsaved, json, length);
+        return NULL;
+    }
+    return is_bad("half") ? append_halves(log, json, length) : log_append(log, json, length);
+}
+
+static void bad_close(struct log *log) {
+    if (unsaved.length > 0) (void)write_all(log->file, unsaved.bytes, unsaved.length, log->known, false);
+    tn_text_free(&unsaved);
+    log_close(log);
+}
+
+#define tn_store_map_search bad_search
+#define log_read            bad_read
+#define log_append          bad_append
+#define log_close           bad_close
+#include "folder.c"
