@@ -172,7 +172,7 @@ static void models_are_options(void **state) {
 
 static void plugins_are_isolated(void **state) {
     (void)state;
-    tenon *host = open_with("{\"isolate\": [\"test.nodes\"]}");
+    tenon *host = open_with("{\"isolate\": [\"test.nodes\"], \"quiet\": true}");
     tenon_runnable *asking = graph(host, asks);
     tenon_run *run = tenon_start(asking, NULL, NULL);
     expect_end(run, TENON_RUN_INTERRUPTED);
@@ -1015,6 +1015,33 @@ static void runs_advance_in_the_loop_of_the_program(void **state) {
     tenon_close(host);
 }
 
+/* Workers, and the processes of isolated plugins, reach the host through its descriptor. */
+static void plugins_work_in_the_loop_of_the_program(void **state) {
+    (void)state;
+    static const char *const options[] = {"{}", "{\"isolate\": [\"test.nodes\"], \"quiet\": true}"};
+    static const char blocks[] =
+        "version: '1.0'\nagent: {name: blocks}\nchannels: [{name: n, type: last_value, default: 0}]\n"
+        "nodes:\n  - {id: one, type: test.add_blocking, config: {in: n, out: n, n: 1}}\n"
+        "  - {id: two, type: test.add_blocking, config: {in: n, out: n, n: 2}}\n"
+        "edges: [{from: START, to: one}, {from: one, to: two}, {from: two, to: END}]\n";
+    for (size_t i = 0; i < 2; i++) {
+        tenon *host = open_with(options[i]);
+        tenon_runnable *blocking = graph(host, blocks);
+        struct noted noted = {.host = host};
+        tenon_run *run = start_in(blocking, "b", NULL);
+        tenon_run_on_ended(run, note_end, &noted);
+        struct pollfd set = {.fd = tenon_descriptor(host), .events = POLLIN};
+        while (!noted.ends) {
+            assert_true(poll(&set, 1, (int)tenon_timeout(host)) >= 0);
+            assert_int_equal(tenon_turn(host), TN_OK);
+        }
+        expect(tenon_run_output(run), "{\"n\":3}");
+        tenon_run_release(run);
+        tenon_release(blocking);
+        tenon_close(host);
+    }
+}
+
 /* A host whose loop waits for another thread: the descriptor wakes it. */
 static void the_descriptor_is_readable_after_an_event_of_another_thread(void **state) {
     (void)state;
@@ -1114,6 +1141,7 @@ int main(void) {
                                        cmocka_unit_test(a_thread_survives_a_crash),
                                        cmocka_unit_test(a_drained_run_continues),
                                        cmocka_unit_test(runs_advance_in_the_loop_of_the_program),
+                                       cmocka_unit_test(plugins_work_in_the_loop_of_the_program),
                                        TEST(the_descriptor_is_readable_after_an_event_of_another_thread),
                                        TEST(runs_belong_to_their_thread)};
     return cmocka_run_group_tests(tests, NULL, NULL);
