@@ -491,5 +491,6 @@ int64_t loop_timeout_ms(struct loop *loop) {
     if (!timer) return timeout;
     int64_t due = timer->due_ms - loop_clock_ms(loop);
     if (due < 0) due = 0;
+    if (due > WAIT_MAX_MS) due = WAIT_MAX_MS; /* an int of poll can hold it */
     return timeout < 0 || due < timeout ? due : timeout;
 }

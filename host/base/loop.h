@@ -72,8 +72,8 @@ void loop_stop(struct loop *loop);          /* [any] makes loop_run return false
 
 /*
  * For a thread that has another loop, which waits for both. loop_run_turn does what is due, without waiting.
- * loop_timeout_ms returns in how many milliseconds the next turn is due: 0 for now, -1 if only an event can make it
- * due. loop_descriptor can be polled: it is readable after an event. [loop]
+ * loop_timeout_ms returns in how many milliseconds the next turn is due: 0 for now, at most a day, -1 if only an event
+ * can make it due. loop_descriptor can be polled: it is readable after an event. [loop]
  */
 void loop_run_turn(struct loop *loop);
 int64_t loop_timeout_ms(struct loop *loop);

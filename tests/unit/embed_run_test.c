@@ -101,6 +101,37 @@ static const char delays[] = "version: '1.0'\nagent: {name: delays}\n"
                              "{id: count, type: set, config: {values: {n: state.n + 1}}}]\n"
                              "edges: [{from: START, to: wait}, {from: wait, to: count}, {from: count, to: END}]\n";
 
+static const char waits_for_file[] =
+    "version: '1.0'\nagent: {name: crashes}\n"
+    "channels: [{name: n, type: last_value, default: 0}]\n"
+    "nodes:\n  - {id: count, type: set, config: {values: {n: state.n + 1}}}\n"
+    "  - {id: wait, type: test.await_file, config: {file: '%s/go'}}\n"
+    "edges: [{from: START, to: count}, {from: count, to: wait}, {from: wait, to: END}]\n";
+
+static void write_text(const char *path, const char *text) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A folder in which a file opens the gate for the node `wait` of waits_for_file. */
+struct gate {
+    char folder[32], file[64], document[600];
+};
+
+static void make_gate(struct gate *gate) {
+    strcpy(gate->folder, "/tmp/embed-run-XXXXXX");
+    assert_non_null(mkdtemp(gate->folder));
+    snprintf(gate->file, sizeof gate->file, "%s/go", gate->folder);
+    snprintf(gate->document, sizeof gate->document, waits_for_file, gate->folder);
+}
+
+static void remove_gate(const struct gate *gate) {
+    (void)unlink(gate->file);
+    assert_int_equal(rmdir(gate->folder), 0);
+}
+
 static tn_value config_of_thread(const char *id) { return value_set_take(value_object(), "thread_id", value_text(id)); }
 
 /* Starts a run with a thread. */
@@ -274,18 +305,20 @@ static void note_end(void *user, tenon_run *run) {
 
 static void several_runs_advance_together(void **state) {
     (void)state;
+    struct gate gate;
+    make_gate(&gate);
     tenon *host = open_host();
-    tenon_runnable *delaying = graph(host, delays), *counting = graph(host, counts);
+    tenon_runnable *waiting = graph(host, gate.document), *counting = graph(host, counts);
     struct noted noted[3] = {{.host = host}, {.host = host}, {.host = host, .release = true}};
     tenon_run *runs[3];
     for (int i = 0; i < 3; i++) {
-        runs[i] = tenon_start(i == 1 ? counting : delaying, NULL, NULL);
+        runs[i] = tenon_start(i == 1 ? counting : waiting, NULL, NULL);
         assert_int_equal(tenon_run_on_event(runs[i], "values", note_event, &noted[i]), TN_OK);
         assert_int_equal(tenon_run_on_ended(runs[i], note_end, &noted[i]), TN_OK);
         assert_int_equal(tenon_run_status(runs[i]), TENON_RUN_RUNNING);
         assert_int_equal(noted[i].events, 0);
     }
-    tenon_release(delaying); /* a run keeps what it runs */
+    tenon_release(waiting); /* a run keeps what it runs */
     tenon_release(counting);
     assert_int_equal(tenon_run_wait(runs[1], -1), TN_OK);
     assert_int_equal(noted[1].ends, 1);
@@ -293,7 +326,9 @@ static void several_runs_advance_together(void **state) {
     assert_int_equal(tenon_run_wait(runs[0], 0), TN_AGAIN);
     assert_int_not_equal(tenon_run_on_ended(runs[0], NULL, NULL), TN_OK);
     expect_error(host, "INVALID_INPUT", "before the next turn");
+    write_text(gate.file, "");
     assert_int_equal(tenon_wait(host, -1), TN_OK);
+    remove_gate(&gate);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(noted[i].ends, 1);
         assert_int_equal(noted[i].status, TENON_RUN_DONE);
@@ -375,7 +410,7 @@ static void one_run_is_cancelled_from_another_thread(void **state) {
     tenon *host = open_host();
     tenon_runnable *hanging = graph(host, hangs), *delaying = graph(host, delays);
     tenon_run *hung = tenon_start(hanging, NULL, NULL), *other = tenon_start(delaying, NULL, NULL);
-    assert_int_equal(tenon_run_wait(other, 1), TN_AGAIN);
+    assert_int_equal(tenon_run_wait(hung, 1), TN_AGAIN);
     assert_int_equal(tenon_run_status(hung), TENON_RUN_RUNNING);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, cancel_there, hung), 0);
@@ -863,20 +898,6 @@ static void a_thread_has_one_run(void **state) {
 }
 
 #ifdef TENON_HAS_SQLITE
-static const char waits_for_file[] =
-    "version: '1.0'\nagent: {name: crashes}\n"
-    "channels: [{name: n, type: last_value, default: 0}]\n"
-    "nodes:\n  - {id: count, type: set, config: {values: {n: state.n + 1}}}\n"
-    "  - {id: wait, type: test.await_file, config: {file: '%s/go'}}\n"
-    "edges: [{from: START, to: count}, {from: count, to: wait}, {from: wait, to: END}]\n";
-
-static void write_text(const char *path, const char *text) {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 /* `tenon run` of the document in the folder, with its configuration. */
 static pid_t start_program(const char *folder) {
     char document[64], config[64];
@@ -942,6 +963,77 @@ static void a_thread_survives_a_crash(void **state) {
     remove_store(file);
     (void)rmdir(folder);
 #endif
+}
+
+/* A pause needs no answer, and a limit of steps applies to each invocation. */
+static void pauses_and_limits_are_continued(void **state) {
+    (void)state;
+    static const char pauses[] =
+        "version: '1.0'\nagent: {name: pauses}\n"
+        "channels: [{name: n, type: last_value, default: 0}]\n"
+        "nodes: [{id: count, type: set, config: {values: {n: state.n + 1}}, interrupt: before}]\n"
+        "edges: [{from: START, to: count}, {from: count, to: END}]\n";
+    tenon *host = open_host();
+    tenon_runnable *pausing = graph(host, pauses), *counting = graph(host, counts);
+    for (int saved = 0; saved < 2; saved++) {
+        tenon_run *run = saved ? start_in(pausing, "pause", NULL) : tenon_start(pausing, NULL, NULL);
+        expect_end(run, TENON_RUN_INTERRUPTED);
+        tn_value questions = tenon_run_questions(run);
+        assert_int_equal(value_count(questions), 1);
+        assert_null(value_get(value_at(questions, 0), "payload"));
+        value_unref(questions);
+        assert_int_not_equal(tenon_run_answer(run, NULL), TN_OK);
+        expect_error(host, "INVALID_INPUT", "asks no question");
+        assert_int_equal(tenon_run_resume(run, NULL), TN_OK);
+        expect_end(run, TENON_RUN_DONE);
+        expect(tenon_run_output(run), "{\"n\":1}");
+        tenon_run_release(run);
+
+        tn_value config =
+            json(saved ? "{\"recursion_limit\": 2, \"thread_id\": \"limit\"}" : "{\"recursion_limit\": 2}");
+        run = tenon_start(counting, NULL, config);
+        value_unref(config);
+        expect_end(run, TENON_RUN_FAILED);
+        expect_code(tenon_run_error(run), "RECURSION_LIMIT");
+        assert_int_equal(tenon_run_resume(run, NULL), TN_OK);
+        assert_null(tenon_run_error(run));
+        expect_end(run, TENON_RUN_DONE);
+        expect(tenon_run_output(run), "{\"n\":3}");
+        tenon_run_release(run);
+    }
+    tenon_release(pausing);
+    tenon_release(counting);
+    tenon_close(host);
+}
+
+/* What changes a thread ends the run that has it. */
+static void a_changed_thread_ends_its_run(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    for (int deleted = 0; deleted < 2; deleted++) {
+        struct gate gate;
+        make_gate(&gate);
+        tenon_runnable *waiting = graph(host, gate.document);
+        tenon_run *run = start_in(waiting, "changed", NULL);
+        tn_value record = NULL, change = json("{\"n\": 5}");
+        while (!record) { /* until its first commit */
+            assert_int_equal(tenon_run_wait(run, 1), TN_AGAIN);
+            record = tenon_thread_show(host, "changed");
+        }
+        value_unref(record);
+        int32_t status =
+            deleted ? tenon_thread_delete(host, "changed") : tenon_thread_update(waiting, "changed", NULL, change);
+        assert_int_equal(status, TN_OK);
+        value_unref(change);
+        write_text(gate.file, "");
+        expect_end(run, TENON_RUN_FAILED);
+        expect_code(tenon_run_error(run), "FENCED");
+        tenon_run_release(run);
+        if (!deleted) assert_int_equal(tenon_thread_delete(host, "changed"), TN_OK);
+        tenon_release(waiting);
+        remove_gate(&gate);
+    }
+    tenon_close(host);
 }
 
 static void a_drained_run_continues(void **state) {
@@ -1139,6 +1231,8 @@ int main(void) {
                                        cmocka_unit_test(threads_reject_invalid_arguments),
                                        cmocka_unit_test(a_thread_has_one_run),
                                        cmocka_unit_test(a_thread_survives_a_crash),
+                                       cmocka_unit_test(pauses_and_limits_are_continued),
+                                       cmocka_unit_test(a_changed_thread_ends_its_run),
                                        cmocka_unit_test(a_drained_run_continues),
                                        cmocka_unit_test(runs_advance_in_the_loop_of_the_program),
                                        cmocka_unit_test(plugins_work_in_the_loop_of_the_program),

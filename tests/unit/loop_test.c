@@ -411,6 +411,8 @@ static void test_turns_of_another_loop(void **state) {
     loop_timer_start(loop, &b.timer, 3600000, fire_item);
     int64_t timeout = loop_timeout_ms(loop);
     assert_true(timeout > 3590000 && timeout <= 3600000);
+    loop_timer_start(loop, &b.timer, INT64_MAX, fire_item);
+    assert_int_equal(loop_timeout_ms(loop), 86400000); /* an int can hold it */
     loop_timer_start(loop, &b.timer, 0, fire_item);
     assert_int_equal(loop_timeout_ms(loop), 0);
     loop_run_turn(loop);

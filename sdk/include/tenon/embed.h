@@ -196,7 +196,7 @@ TN_EXPORT void tenon_cancel(tenon *host);
 /*
  * A *run* is a handle. A host can have any number of them at once; all advance on its OS thread, while the loop runs:
  * inside a function that waits, or in tenon_turn. Nothing of a run happens, and no callback is called, inside the
- * functions of this section.
+ * others.
  *
  *     tenon_run *run = tenon_start(graph, input, NULL);
  *     tenon_run_on_event(run, "messages", show_token, window);
@@ -286,8 +286,8 @@ TN_EXPORT void tenon_run_release(tenon_run *run);
  */
 TN_EXPORT int32_t tenon_descriptor(tenon *host); /* -1 on failure */
 /*
- * In how many milliseconds the next turn is due: 0 if at once, -1 if only the descriptor can make it due. Ask before
- * each wait.
+ * In how many milliseconds the next turn is due, at most a day: 0 if at once, -1 if only the descriptor can make it
+ * due. Ask before each wait.
  */
 TN_EXPORT int64_t tenon_timeout(tenon *host);
 TN_EXPORT int32_t tenon_turn(tenon *host); /* 0, or NESTED inside a callback */
