@@ -60,6 +60,11 @@ static int32_t on_init(void *self, tn_value config) {
 
 TN_LIFECYCLE(on_init, NULL, NULL)
 
+static const struct {
+    uint64_t size;
+} service = {sizeof service};
+TN_PROVIDES(service, "test.service/1", &service)
+
 /* Components that are added at run time: their id is the instance. */
 static int32_t dynamic_create(const char *id, uint64_t length, tn_value config, tn_binder *binder, void **self) {
     tn_value name = tn_text_n(id, length);

@@ -141,6 +141,7 @@ static void own_functions_and_lifecycle(void **state) {
     const tn_lifecycle_1 *lifecycle = plugin->get(plugin->self, TN_LIFECYCLE_1);
     assert_ptr_equal(lifecycle->init, on_init);
     assert_null(lifecycle->deinit);
+    assert_ptr_equal(plugin->get(plugin->self, "test.service/1"), &service);
     assert_null(plugin->get(plugin->self, "tenon.unknown/1"));
     tn_test_finish();
 }
