@@ -103,7 +103,10 @@ TN_EXPORT int64_t tenon_reset_plugin(tenon *host, const char *plugin_id);
 
 /* ---- Runnables ---- */
 
-/* A graph from a file, or from text; `name` is the file name for messages; relative files are resolved from its folder.
+/*
+ * A graph from a file, or from text; `name` is the file name for messages; relative files are resolved from its folder.
+ * It can wait for plugins that add components at run time, such as those of MCP servers, and runs the loop meanwhile;
+ * inside a callback it does not wait, and such components may be missing.
  */
 TN_EXPORT tenon_runnable *tenon_graph_file(tenon *host, const char *path);
 TN_EXPORT tenon_runnable *tenon_graph_text(tenon *host, const char *name, const char *text, uint64_t length);
