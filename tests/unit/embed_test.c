@@ -234,7 +234,9 @@ static void composes_runnables(void **state) {
 static void parallel_reports_the_first_failure(void **state) {
     (void)state;
     tenon *host = open_host();
-    tenon_runnable *branches[] = {tenon_component(host, "node", "test.hang", NULL), tenon_lambda(host, add_one, NULL)};
+    tn_value hour = json("{\"ms\": 3600000}");
+    tenon_runnable *branches[] = {tenon_component(host, "node", "delay", hour), tenon_lambda(host, add_one, NULL)};
+    value_unref(hour);
     assert_non_null(branches[0]);
     tenon_runnable *parallel = tenon_parallel(host, branches, NULL, 2);
     assert_null(tenon_invoke_json(parallel, "null"));
@@ -403,7 +405,7 @@ static int32_t cancel_at_start(void *user, tn_value event) {
 }
 
 static const char hanging[] = "version: '1.0'\nagent: {name: hangs}\nchannels: [{name: out, type: last_value}]\n"
-                              "nodes: [{id: hang, type: test.hang}]\n"
+                              "nodes: [{id: hang, type: delay, config: {ms: 3600000}}]\n"
                               "edges: [{from: START, to: hang}, {from: hang, to: END}]\n";
 
 static void cancels_from_another_thread(void **state) {
