@@ -110,7 +110,7 @@ static bool substitute(struct buffer *out, const char *text, const struct projec
 }
 
 static bool template_write_file(const char *path, const struct buffer *text, mode_t mode, struct error *error) {
-    int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     bool good = descriptor >= 0;
     for (size_t done = 0; good && done < text->length;) {
         ssize_t written = write(descriptor, text->data + done, text->length - done);

@@ -68,6 +68,137 @@ def merge(value, patch):
     return result
 
 
+# ---- Requests: what is wrong in itself is reported before anything is done ----
+
+REQUESTS = {  # the members of operations and queries; those before | are required
+    "put": "collection key value | if text vector expires_at",
+    "merge": "collection key patch | if text vector expires_at",
+    "delete": "collection key | if",
+    "delete_range": "collection | from to",
+    "expect": "collection key if |",
+    "take": "collection patch | where order",
+    "get": "collection key |",
+    "list": "collection | from to where order reverse limit after keys_only",
+    "count": "collection | from to where",
+    "search": "collection | text vector where from to limit",
+}
+QUERIES = ("get", "list", "count", "search")
+
+
+def require(truth, message, code="INVALID"):
+    if not truth:
+        raise Failure(code, message)
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def is_integer(value):
+    return is_number(value) and value == int(value)
+
+
+def check_batch(batch):
+    require(isinstance(batch, list), "a batch must be an array of operations")
+    require(len(batch) <= 10_000, "a batch has at most 10,000 operations", "LIMIT")
+    for index, operation in enumerate(batch):
+        try:
+            require(is_object(operation) and isinstance(operation.get("op"), str), "an operation needs the member `op`")
+            op = operation["op"]
+            require(op in REQUESTS and op not in QUERIES, f"unknown operation `{op}`")
+            check_members(op, {name: value for name, value in operation.items() if name != "op"})
+        except Failure as failure:
+            failure.error["detail"] = {"index": index}
+            raise
+
+
+def check_query(query):
+    require(is_object(query) and len(query) == 1, "a query must be an object with one member")
+    [(kind, wanted)] = query.items()
+    require(kind in QUERIES, f"unknown query `{kind}`; expected get, list, count or search")
+    require(is_object(wanted), f"`{kind}` must be an object")
+    check_members(kind, wanted)
+    both = (wanted.get("text") is None) == (wanted.get("vector") is None)
+    require(kind != "search" or not both, "`search` needs either a `text` or a `vector`")
+
+
+def check_members(request, members):
+    required, optional = (part.split() for part in REQUESTS[request].split("|"))
+    for name in required:
+        given = name in members and (members[name] is not None or name in ("value", "patch"))
+        require(given, f"`{request}` needs the member `{name}`")
+    for name, value in members.items():
+        require(name in required + optional, f"`{request}` has no member `{name}`")
+        if value is not None:
+            check_member(name, value)
+
+
+def check_member(name, value):
+    if name in ("collection", "key", "from", "to", "after"):
+        require(isinstance(value, str), f"`{name}` must be a string")
+        require(len(value.encode()) <= 1024, f"`{name}` has at most 1,024 bytes", "LIMIT")
+    elif name == "text":
+        require(isinstance(value, str), "`text` must be a string")
+        require(len(value.encode()) <= 1_048_576, "`text` has at most 1 MiB", "LIMIT")
+    elif name == "vector":
+        require(isinstance(value, list) and value, "`vector` must be an array of numbers")
+        require(len(value) <= 16_384, "a vector has at most 16,384 numbers", "LIMIT")
+        require(all(is_number(item) and abs(item) < 3.5e38 for item in value), "`vector` has an item that is no number")
+    elif name in ("expires_at", "limit"):
+        require(is_integer(value), f"`{name}` must be an integer")
+        require(name != "limit" or value >= 1, "`limit` must be at least 1")
+        require(name != "limit" or value <= 10_000, "the limit is at most 10,000", "LIMIT")
+    elif name in ("reverse", "keys_only"):
+        require(isinstance(value, bool), f"`{name}` must be true or false")
+    elif name == "order":
+        require(isinstance(value, list), "`order` must be an array of member paths")
+        require(len(value) <= 8, "`order` has at most 8 members", "LIMIT")
+        for path in value:
+            check_path(path)
+    elif name == "if":
+        require(is_object(value) and value, "`if` needs a `version`, a `where` or both")
+        require(value.keys() <= {"version", "where"}, "`if` has `version` and `where` only")
+        version = value.get("version", 0)
+        require(is_integer(version) and version >= 0, "`version` must be an integer from 0 on")
+        check_filter(value.get("where", {}))
+    elif name == "where":
+        check_filter(value)
+
+
+def check_path(path):
+    require(isinstance(path, str) and "\0" not in path, "a member path must be a string without NUL")
+    require(len(path.encode()) <= 1024, "a member path has at most 1,024 bytes", "LIMIT")
+
+
+def check_filter(where, depth=0):
+    """Returns how many conditions it has."""
+    require(is_object(where), "`where`: a filter must be an object of member paths")
+    require(depth <= 8, "`any` in `any` more than 8 deep", "LIMIT")
+    count = len(where)
+    for path, wanted in where.items():
+        check_path(path)
+        if path == "any":
+            require(isinstance(wanted, list), "`any` must be an array of filters")
+            count += sum(check_filter(one, depth + 1) for one in wanted)
+        elif is_object(wanted):
+            require(wanted, f"`{path}`: the object has no condition")
+            for name, other in wanted.items():
+                check_condition(path, name, other)
+    require(count <= 256, "a filter has at most 256 conditions", "LIMIT")
+    return count
+
+
+def check_condition(path, name, other):
+    require(name in CONDITIONS, f"`{path}`: unknown condition `{name}`; use {', '.join(CONDITIONS)}")
+    if name in ("lt", "le", "gt", "ge"):
+        require(is_number(other) or isinstance(other, str), f"`{path}`: `{name}` needs a number or a string")
+    elif name == "exists":
+        require(isinstance(other, bool), f"`{path}`: `exists` needs true or false")
+    elif name == "in":
+        require(isinstance(other, list), f"`{path}`: `in` needs an array")
+        require(len(other) <= 1000, "`in` has at most 1,000 values", "LIMIT")
+
+
 # ---- Filters and orders ----
 
 
@@ -98,8 +229,6 @@ def matches(value, where):
                 return False
             continue
         conditions = wanted if is_object(wanted) else {"eq": wanted}
-        if not conditions or not conditions.keys() <= CONDITIONS.keys():
-            raise Failure("INVALID", f"the conditions of `{path}` are not those of tenon/store.h")
         if not all(CONDITIONS[name](*member(value, path), other) for name, other in conditions.items()):
             return False
     return True
@@ -193,6 +322,7 @@ class Store:
     # ---- Batches ----
 
     def commit(self, batch):
+        check_batch(batch)
         changes, results = [], []
         with self.locked():
             before = {name: dict(records) for name, records in self.collections.items()
@@ -244,12 +374,10 @@ class Store:
             if not keys:
                 return {"key": None}
             return {"key": keys[0], **write(keys[0], merge(self.get(collection, keys[0])["value"], rest["patch"]))}
-        raise Failure("INVALID", f"unknown operation `{op}`", index=index)
+        raise AssertionError(op)  # check_batch has refused it
 
     def check(self, index, collection, key, condition):
         """The record, if the condition of the operation holds."""
-        if not isinstance(key, str) or len(key.encode()) > 1024:
-            raise Failure("INVALID", "a key must be a string of at most 1024 bytes", index=index)
         found = self.get(collection, key)
         version = found["version"] if found else 0
         expected = None
@@ -266,6 +394,7 @@ class Store:
     # ---- Queries ----
 
     def query(self, query):
+        check_query(query)
         [(kind, wanted)] = query.items()
         with self.locked():
             if kind == "get":
@@ -275,9 +404,7 @@ class Store:
                 return len(self.select(**wanted))
             if kind == "list":
                 return self.list(**wanted)
-            if kind == "search":
-                return self.search(**wanted)
-        raise Failure("INVALID", f"unknown query `{kind}`; expected get, list, count or search")
+            return self.search(**wanted)
 
     def list(self, collection, order=(), reverse=False, limit=100, after=None, keys_only=False, **selection):
         keys, page, size = self.select(collection, order=order, **selection), [], 0

@@ -41,6 +41,7 @@
 #define INCREMENTS   20  /* of each process of `count` */
 #define ATTEMPTS     500 /* of an increment, while the other process writes */
 #define FOLDER_BYTES 256
+#define KEPT         "kept" /* the folder of a store that several processes open */
 #define COLLECTION   "check"
 #define EXIT_MS      2000 /* from the end of its pipe to the exit of a child */
 #define MEET_MS      5000 /* that a process of `count` waits for the other one */
@@ -64,6 +65,7 @@ struct store_job {
     tn_store *store;
     int pipe_end;
     int64_t number;
+    bool own_clock; /* a program has the system's clock, which the check cannot change */
 };
 
 static void job_write_line(const struct store_job *job, char kind, const char *text) {
@@ -103,9 +105,12 @@ static tn_value job_json(const char *format, ...) {
     return value;
 }
 
-/* Opens the location `store` of the check's folder. */
+/* Opens a location in a folder of its own, as a store that runs in a separate process needs it. */
 static bool job_open_store(struct store_job *job) {
-    tn_value path = value_format("%s/store", job->check->folder), error = NULL;
+    tn_value folder = value_format("%s/" KEPT, job->check->folder), error = NULL;
+    tn_value path = value_format("%s/" KEPT "/store", job->check->folder);
+    (void)mkdir(value_chars(folder, NULL), 0700); /* if it fails for another reason than EEXIST, `open` reports it */
+    value_unref(folder);
     tn_value options = value_set_take(value_object(), "path", path);
     bool good = job->vtable->open(job->self, options, &job->store, &error) == TN_OK;
     if (!good) job_report_error(job, "opening the store again", error);
@@ -146,7 +151,7 @@ static void job_suite(struct store_job *job) {
     struct store_cases cases = {.vtable = job->vtable,
                                 .self = job->self,
                                 .folder = job->check->folder,
-                                .set_elapsed = job_set_elapsed,
+                                .set_elapsed = job->own_clock ? NULL : job_set_elapsed,
                                 .failed = job_case_failed,
                                 .user = job};
     for (size_t i = 0; i < store_cases_file_count; i++) store_cases_run(&cases, &store_cases_files[i]);
@@ -270,6 +275,7 @@ static _Noreturn void job_run(const struct store_check *check, void (*perform)(s
     }
     job.vtable = plugin_interface(plugin, TN_STORE_DRAFT);
     job.self = plugin_self(plugin);
+    job.own_clock = plugin_isolated(plugin);
     if (!job.vtable || job.vtable->size != sizeof *job.vtable)
         job_report(&job, "the manifest provides " TN_STORE_DRAFT ", and `get` returns %s",
                    job.vtable ? "a struct of another size" : "NULL for it");
@@ -374,7 +380,7 @@ static bool run_job(const struct store_check *check, void (*perform)(struct stor
 /* True if the store keeps something at its location. Otherwise it gets a note. */
 static bool has_location(const struct store_check *check) {
     char location[sizeof check->folder + 16];
-    snprintf(location, sizeof location, "%s/store", check->folder);
+    snprintf(location, sizeof location, "%s/" KEPT "/store", check->folder);
     if (access(location, F_OK) == 0) return true;
     conformance_add(check->conformance, FINDING_STORE_WITHOUT_FILES,
                     "%s: the store keeps nothing at its path; what happens if its process is killed, or if several "

@@ -114,10 +114,19 @@ const _: () = assert!(std::mem::size_of::<CoreTable>() == 8 + 8 * 9);
 // The tables are constant. The owner of `this` is responsible for the thread safety of its target.
 unsafe impl Sync for Plugin {}
 
+/* The kinds of values. */
+pub const NULL: i32 = 1;
+pub const BOOL: i32 = 2;
+pub const STRING: i32 = 5;
+pub const ARRAY: i32 = 7;
+pub const OBJECT: i32 = 8;
+
+/* Statuses. */
 pub const OK: i32 = 0;
 pub const ERROR: i32 = -1;
 pub const NOT_FOUND: i32 = -4;
 pub const NO_MEMORY: i32 = -6;
+pub const FAILED: i32 = -12;
 
 /* ---- The host's tables ---- */
 
@@ -173,6 +182,11 @@ fn must(status: i32) -> Result<()> {
     }
 }
 
+/// Milliseconds since 1970 UTC, by the clock of the host.
+pub fn wall_ms() -> i64 {
+    unsafe { (core().wall_ms)(host()) }
+}
+
 /// A value that someone else owns.
 #[derive(Clone, Copy)]
 pub struct Borrowed<'a>(Raw, PhantomData<&'a ()>);
@@ -209,6 +223,28 @@ impl<'a> Borrowed<'a> {
         (unsafe { (values().as_bool)(self.0, &mut truth) } == OK).then_some(truth != 0)
     }
 
+    pub fn number(&self) -> Option<f64> {
+        let mut number = 0.0;
+        (unsafe { (values().as_double)(self.0, &mut number) } == OK).then_some(number)
+    }
+
+    /// One of the constants below.
+    pub fn kind(&self) -> i32 {
+        unsafe { (values().kind)(self.0) }
+    }
+
+    /// Deep; 1 equals 1.0, and the order of members is ignored.
+    pub fn equals(&self, other: Borrowed) -> bool {
+        unsafe { (values().equal)(self.0, other.0) == 1 }
+    }
+
+    /// Compact JSON.
+    pub fn json(&self) -> Result<String> {
+        let mut raw: Raw = std::ptr::null();
+        must(unsafe { (values().to_json)(self.0, std::ptr::null(), &mut raw) })?;
+        Ok(Value(raw).borrow().text().expect("JSON is a string").to_owned())
+    }
+
     /// Items of an array, or members of an object; 0 for any other value.
     pub fn count(&self) -> u64 {
         unsafe { (values().count)(self.0) }
@@ -221,6 +257,16 @@ impl<'a> Borrowed<'a> {
     /// The items of an array.
     pub fn items(self) -> impl DoubleEndedIterator<Item = Borrowed<'a>> {
         (0..self.count()).filter_map(move |index| self.at(index))
+    }
+
+    /// The members of an object.
+    pub fn members(self) -> impl Iterator<Item = (&'a str, Borrowed<'a>)> {
+        (0..self.count()).filter_map(move |index| {
+            let (mut key, mut value): (Raw, Raw) = (std::ptr::null(), std::ptr::null());
+            let found = unsafe { (values().entry)(self.0, index, &mut key, &mut value) } == OK;
+            found.then_some(())?;
+            Some((Borrowed::some(key)?.text()?, Borrowed::some(value)?))
+        })
     }
 
     /// The member of an object.
@@ -268,6 +314,19 @@ impl Value {
         Ok(Value(raw))
     }
 
+    /// Sets a member of an object, which is changed in place if nothing else refers to it.
+    pub fn set(&mut self, key: &str, value: &Value) -> Result<()> {
+        must(unsafe { (values().set)(&mut self.0, key.as_ptr().cast(), key.len() as u64, value.0) })
+    }
+
+    /// Removes a member of an object, if there is one.
+    pub fn remove(&mut self, key: &str) -> Result<()> {
+        match unsafe { (values().remove)(&mut self.0, key.as_ptr().cast(), key.len() as u64) } {
+            NOT_FOUND => Ok(()),
+            status => must(status),
+        }
+    }
+
     pub fn array(items: impl IntoIterator<Item = Value>) -> Result<Value> {
         let mut array = Value::json("[]")?;
         for item in items {
@@ -280,7 +339,7 @@ impl Value {
     pub fn object<const N: usize>(members: [(&str, Value); N]) -> Result<Value> {
         let mut object = Value::json("{}")?;
         for (key, value) in &members {
-            must(unsafe { (values().set)(&mut object.0, key.as_ptr().cast(), key.len() as u64, value.0) })?;
+            object.set(key, value)?;
         }
         Ok(object)
     }
@@ -289,7 +348,8 @@ impl Value {
         Borrowed(self.0, PhantomData)
     }
 
-    fn error(code: &str, message: &str) -> Result<Value> {
+    /// {code, message}.
+    pub fn error(code: &str, message: &str) -> Result<Value> {
         Value::object([("code", Value::text(code)?), ("message", Value::text(message)?)])
     }
 
@@ -297,6 +357,12 @@ impl Value {
         let raw = self.0;
         std::mem::forget(self);
         raw
+    }
+}
+
+impl Clone for Value {
+    fn clone(&self) -> Self {
+        self.borrow().owned()
     }
 }
 
