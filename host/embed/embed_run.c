@@ -156,7 +156,8 @@ static void embed_run_on_prepared(void *user, int32_t status, struct error *erro
         return;
     }
     embed_run_new_execution(run);
-    if (thread_begin(execution_run(run->execution), &run->request, run->input, &ended, &why) == TN_OK)
+    run->began = thread_begin(execution_run(run->execution), &run->request, run->input, &ended, &why) == TN_OK;
+    if (run->began)
         embed_run_started(run, ended);
     else if (strcmp(why.code, "INVALID_INPUT") == 0 &&
              thread_lacks_answers(execution_run(run->execution), &run->request))
@@ -270,12 +271,16 @@ tenon_run *tenon_resume(tenon_runnable *runnable, tn_value answers, tn_value con
 
 /* ---- Continuing ---- */
 
+/*
+ * A run that the thread refused before it began cannot be continued: that would drop its input, and continue a run that
+ * another program has started. A request to resume may be repeated.
+ */
 static bool embed_run_can_continue(const tenon_run *run) {
-    bool failed = run->status == TENON_RUN_FAILED || run->status == TENON_RUN_CANCELLED;
     if (run->active) return false;
-    if (run->status == TENON_RUN_INTERRUPTED || run->status == TENON_RUN_STOPPED)
-        return run->request.id || run->execution;
-    return failed && (run->request.id || (run->error.code && strcmp(run->error.code, "RECURSION_LIMIT") == 0));
+    if (run->status == TENON_RUN_INTERRUPTED || run->status == TENON_RUN_STOPPED) return true;
+    if (run->status == TENON_RUN_DONE) return false;
+    if (run->request.id) return run->began || run->request.mode == THREAD_RESUME;
+    return run->error.code && strcmp(run->error.code, "RECURSION_LIMIT") == 0;
 }
 
 int32_t tenon_run_resume(tenon_run *run, tn_value answers) {

@@ -31,6 +31,7 @@ struct tenon_run {
     void *event_user, *ended_user;
     int32_t status;
     bool active;             /* from the request to start or to continue it until its end is reported */
+    bool began;              /* with a thread: the thread has accepted the present invocation */
     bool cancelled, drains;  /* as requested; also before the execution exists */
     tn_value output, report; /* owned; after the end; the report is made on request if there is an execution */
     struct error error;      /* of a failed or cancelled run */

@@ -373,7 +373,8 @@ static void inputs_that_do_not_fit_are_errors_of_the_run(void **state) {
         tenon_run *run = i < 3 ? tenon_start(counting, input, NULL) : start_in(counting, "x", input);
         expect_end(run, TENON_RUN_FAILED);
         expect_code(tenon_run_error(run), "INVALID_INPUT");
-        if (i < 3) assert_int_not_equal(tenon_run_resume(run, NULL), TN_OK);
+        assert_int_not_equal(tenon_run_resume(run, NULL), TN_OK);
+        expect_error(host, "INVALID_INPUT", "nothing to continue");
         tenon_run_release(run);
         value_unref(input);
     }
@@ -888,6 +889,9 @@ static void a_thread_has_one_run(void **state) {
     expect_code(tenon_run_error(second), "OWNED");
     tenon_run_cancel(first);
     expect_end(first, TENON_RUN_CANCELLED);
+    assert_int_not_equal(tenon_run_resume(second, NULL), TN_OK); /* it would continue the first run */
+    assert_int_equal(tenon_run_resume(first, NULL), TN_OK);
+    assert_int_equal(tenon_run_wait(first, 1), TN_AGAIN);
     tenon_run_release(first);
     tenon_run_release(second);
     tenon_release(delaying);

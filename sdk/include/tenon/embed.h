@@ -248,9 +248,9 @@ TN_EXPORT tn_value tenon_run_report(tenon_run *run);
 
 /*
  * Continues a run that is interrupted, with answers {id: answer} to some or all of its questions; one that is stopped,
- * or failed by its recursion_limit; and, with a thread, one that failed or was cancelled. `answers` may be NULL if
- * nothing is asked, or if they are saved in the thread. Fails, and changes nothing, if an answer does not match its
- * schema or its id is unknown. A run without a thread can be continued until it is released.
+ * or failed by its recursion_limit; and, with a thread, one that failed or was cancelled after it began. `answers` may
+ * be NULL if nothing is asked, or if they are saved in the thread. Fails, and changes nothing, if an answer does not
+ * match its schema or its id is unknown. A run without a thread can be continued until it is released.
  */
 TN_EXPORT int32_t tenon_run_resume(tenon_run *run, tn_value answers);
 /* The same with the answer to the only open question. Fails if several are open. */
