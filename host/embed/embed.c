@@ -64,17 +64,20 @@ int32_t tenon_close(tenon *handle) {
     if (!handle) return TN_OK;
     if (!embed_enter(handle)) return TN_INVALID;
     if (!embed_may_wait(handle)) return TN_INVALID;
+    struct host *host = handle->host;
+    embed_object_add(handle); /* a function of the program may release the last object meanwhile */
     embed_runs_close(handle);
     embed_runnables_close(handle);
     embed_program_release(handle);
-    workers_settle(host_loop(handle->host));
-    host_free(handle->host);
-    handle->host = NULL;
+    workers_settle(handle->loop);
+    handle->host = NULL; /* from here on, calls of plugins that end and of `destroy` functions fail with CLOSED */
+    host_free(host);
     embed_program_free(handle);
     diagnostics_free(handle->diagnostics);
+    handle->diagnostics = NULL;
     error_finish(&handle->error);
     value_unref(handle->error_value);
-    embed_free_closed(handle);
+    embed_object_remove(handle);
     return TN_OK;
 }
 

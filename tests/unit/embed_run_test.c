@@ -509,6 +509,38 @@ static void runs_are_released_in_any_order(void **state) {
     tenon_run_release(fourth);
 }
 
+static tn_value refuse_to_work(void *user, tenon_task *task, tn_value input, tn_value *error) {
+    (void)user, (void)task, (void)input, (void)error;
+    return NULL;
+}
+
+/* Uses the host while it is being closed, and releases its last object. */
+static void destroy_late(void *user) {
+    tenon_runnable *same = user;
+    assert_null(tenon_invoke_json(same, "1"));
+    expect_error(NULL, "CLOSED", "tenon_invoke_json");
+    tenon_release(same);
+}
+
+static void functions_may_release_objects_while_the_host_is_closed(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    tenon_runnable *same = tenon_identity(host), *other = tenon_identity(host);
+    assert_int_equal(tenon_register(host, "tool", "test.late", NULL, refuse_to_work, same, destroy_late), TN_OK);
+    assert_int_equal(tenon_register(host, "tool", "test.other", NULL, refuse_to_work, other, destroy_late), TN_OK);
+    assert_int_equal(tenon_close(host), TN_OK);
+}
+
+static void a_closed_host_has_no_diagnostics(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    tenon_runnable *same = tenon_identity(host);
+    assert_null(tenon_graph_text(host, NULL, "nodes: 1", 8));
+    assert_int_equal(tenon_close(host), TN_OK);
+    expect(tenon_diagnostics(host), "{\"diagnostics\":[]}");
+    tenon_release(same);
+}
+
 /* ---- Callbacks ---- */
 
 /* Calls what a callback must not call, then starts another run. */
@@ -1223,6 +1255,8 @@ int main(void) {
                                        TEST(runs_are_cancelled_by_several_threads),
                                        cmocka_unit_test(a_run_is_cancelled_before_it_starts),
                                        cmocka_unit_test(runs_are_released_in_any_order),
+                                       TEST(functions_may_release_objects_while_the_host_is_closed),
+                                       TEST(a_closed_host_has_no_diagnostics),
                                        TEST(callbacks_may_start_runs_but_not_wait),
                                        TEST(the_functions_of_a_batch_cannot_wait),
                                        cmocka_unit_test(callbacks_may_answer),
