@@ -185,7 +185,7 @@ static void suggest_names(const struct mistakes *mistakes, struct diagnostic *it
         diagnostic_suggest(it, "%s", names_in[mistakes->in]);
 }
 
-/* Reports the commonest mistakes once, for the whole expression. Returns false if it is none of them. */
+/* Reports the commonest mistakes once, for the whole expression. Returns false if it is another one. */
 static bool report_whole(struct mistakes *mistakes, const struct expr_problem *problem) {
     const struct expr_place *place = mistakes->place;
     struct reader *reader = mistakes->reader;

@@ -23,7 +23,7 @@ const char *component_obstacle(const struct component_info *component);
 
 /*
  * True for an effect that only permits calls: "calls.KIND", "calls.KIND:PATTERN", "tool.call". It has no effect on the
- * world: what is called has effects of its own.
+ * world: the callee has its own effects.
  */
 bool effect_is_call(const char *effect);
 /* True if `wide` permits all that `narrow` does: "fs.read:/srv" permits "fs.read:/srv/a". */

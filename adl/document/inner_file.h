@@ -22,7 +22,7 @@ struct source *inner_file_source(const struct source *from, const struct catalog
                                  enum source_view view);
 /*
  * True if the text is a mapping with keys that every document has, also if it has mistakes. Diagnostics show the lines
- * of a file that a document names only then: a wrong name must not print a file that is no document.
+ * of a file that a document names only then: a wrong name must not print a file that is not a document.
  */
 bool inner_file_is_document(struct source *source);
 

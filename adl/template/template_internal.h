@@ -1,8 +1,8 @@
 /*
  * template_internal.h - a compiled template: the steps that template.c renders and template_compile.c creates.
  *
- * The expressions of blocks are holes too, so whoever checks holes checks them. Variables of loops are appended to the
- * scope: slot n is the variable `base` + n. Slots are used again by the next loop.
+ * The expressions of blocks are holes too, so code that checks holes checks them too. Variables of loops are appended
+ * to the scope: slot n is the variable `base` + n. Slots are used again by the next loop.
  */
 #ifndef TENON_ADL_TEMPLATE_INTERNAL_H
 #define TENON_ADL_TEMPLATE_INTERNAL_H

@@ -286,7 +286,7 @@ static void leg_send_returned(struct http_leg *leg, const struct http_provider *
     if (!exchange) {
         if (status == TN_OK && leg->cancel_pending) provider->vtable->cancel(provider->self, leg->token);
     } else if (status != TN_OK) {
-        /* A provider's status has no code of its own. The message contains it. */
+        /* No error code stands for the provider's status. The message contains it. */
         error_set(&error, status, status == TN_LIMIT ? "LIMIT" : "UNSUPPORTED",
                   "plugin `%s`, which provides HTTP, rejected the request (status %d)", plugin_id(provider->plugin),
                   status);

@@ -60,9 +60,7 @@ static int32_t on_init(void *self, tn_value config) {
 
 TN_LIFECYCLE(on_init, NULL, NULL)
 
-static const struct {
-    uint64_t size;
-} service = {sizeof service};
+static const struct { uint64_t size; } service = {sizeof service};
 TN_PROVIDES(service, "test.service/1", &service)
 
 /* Components that are added at run time: their id is the instance. */

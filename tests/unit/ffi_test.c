@@ -1,5 +1,5 @@
 /*
- * ffi_test.c - descriptions of tests/ffi/library.c as tools: tests/corpus/ffi, in this process and in one of its own.
+ * ffi_test.c - descriptions of tests/ffi/library.c as tools: tests/corpus/ffi, in this process and in a separate one.
  *
  * A case has a description (`name: t` and `library:` are put before it where it has none), calls in order, each with
  * its result or the code and a part of the message of its error, and what the schemas are to be; or, where it is

@@ -6,8 +6,8 @@
  * operator, who may do everything. A frame only ever narrows what the frames around it allow:
  *
  *   component   calls what its manifest declares (`calls.KIND:PATTERN` among its effects) if the callee's effects are
- *               among its own, and what its configuration names in a member annotated `x-tenon`, because whoever wrote
- *               that configuration has chosen it. The writer must be allowed to call it, too.
+ *               among its own, and what its configuration names in a member annotated `x-tenon`, because the author
+ *               of that configuration has chosen it. The author must be allowed to call it, too.
  *   document    its list `tools` is an allow-list for everything inside it, however deep.
  *
  * sdk/guide/authority.md has the rule for authors and operators. binder.c checks every bound name with authority_check;
@@ -61,7 +61,7 @@ int32_t authority_check(const struct authority *caller, const char *kind, const 
                         const struct component_info *callee, struct error *error);
 /*
  * Checks what `caller` adds to the binding of a model (its address, credentials, headers): `settings` is an object, or
- * NULL. Whoever wrote the configuration of the caller must have set each member there, because a model is bound by the
+ * NULL. The author of the caller's configuration must have set each member there, because a model is bound by the
  * operator, and another address would receive data and credentials. A component that may send requests with secrets by
  * itself may set them. Fails with PERMISSION_DENIED.
  */
@@ -72,7 +72,7 @@ int32_t authority_check_settings(const struct authority *caller, const char *mod
 int32_t authority_check_node(const struct authority *document, const struct component_info *type, struct error *error);
 /* True if no document on the chain has a list of tools without this one. NULL allows every tool. */
 bool authority_allows_tool(const struct authority *authority, const char *name);
-/* True if the component may grant the approval of a use: whoever wrote its config has named the tool in a member
+/* True if the component may grant the approval of a use: the author of its config has named the tool in a member
  * annotated `x-tenon: approval`, or its manifest declares "calls.approved", which passes on what a user has approved.
  * The same must hold for the component that wrote the config, if one did. NULL may. */
 bool authority_grants_approval(const struct authority *caller, const char *tool);
@@ -84,7 +84,7 @@ const struct authority *authority_document(const struct authority *authority);
  */
 bool authority_is_named(const struct authority *caller, const char *kind, const char *name);
 /*
- * True if the component, and no author of a document, has chosen this tool, and nobody was asked for the component:
+ * True if the component, and no author of a document, has chosen this tool, and no user was asked for the component:
  * then a destructive tool is asked for. A pattern in a configuration chooses no tool. NULL is the user.
  */
 bool authority_chooses_tool(const struct authority *caller, const char *name);

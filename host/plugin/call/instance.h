@@ -53,7 +53,7 @@ struct instance_scope {
     const char *where; /* "node `judge`", for messages */
     /* The frame around the component: its document, or the component that calls it. NULL: the operator. */
     struct authority *authority;
-    const char *node;    /* the node's id, or NULL if the component is no node */
+    const char *node;    /* the node's id, or NULL if the component is not a node */
     tn_value given;      /* its config as the author wrote it, without defaults; NULL: the config of instance_new */
     bool checked_before; /* in a child process: the host checks what the component binds */
 };
@@ -74,7 +74,7 @@ int32_t instance_new_called(struct component *component, tn_value config, const 
 
 /* The state fields that the callable may read, each once: its cache key, and what a worker receives. Borrowed. */
 const uint32_t *instance_reads(const struct callable *callable, uint32_t *count);
-/* The frame of an instance, borrowed; NULL if the callable is none. */
+/* The frame of an instance, borrowed; NULL if the callable is not an instance. */
 struct authority *instance_authority(const struct callable *callable);
 /* What it has bound to call, in that order; borrowed. NULL after the last one, or if it is not an instance. */
 struct callable *instance_callee(const struct callable *callable, uint32_t index);

@@ -49,11 +49,12 @@ struct exercise {
     tn_value configs[EXERCISE_CONFIGS]; /* configurations that create has accepted */
     uint32_t config_count;
     tn_value reads[EXERCISE_FIELDS];
-    bool ignores_cancel;   /* a task of the component continued for EXERCISE_DEAF_MS after its end was requested */
-    bool leaks_explained;  /* a component's leak was reported, or a task did not end: what remains is no new finding */
+    bool ignores_cancel; /* a task of the component continued for EXERCISE_DEAF_MS after its end was requested */
+    bool
+        leaks_explained; /* a component's leak was reported, or a task did not end: what remains is not a new finding */
     bool no_isolated_host; /* it cannot be opened */
     bool refused;          /* it cannot be loaded */
-    bool remote;           /* the plugin runs in a process of its own: a program, or its manifest requests it */
+    bool remote;           /* the plugin runs in a separate process: a program, or its manifest requests it */
     bool unusable;         /* its process has ended, or it answers nonsense: reported, nothing more is tried */
     bool shape_reported;
     char step[512];   /* the last one */
@@ -105,7 +106,7 @@ void exercise_run_examples(struct exercise *it);
 void exercise_run_and_cancel(struct exercise *it);
 void exercise_fail_allocations(struct exercise *it);
 
-/* exercise_program.c: a plugin that runs in a process of its own */
+/* exercise_program.c: a plugin that runs in a separate process */
 /* Reports that the process has ended since the last call of this function, if so. Call it after each step. */
 void exercise_check_process(struct exercise *it);
 /* A line of the host's log: keeps the reason why the process has ended. */

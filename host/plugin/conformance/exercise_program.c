@@ -1,5 +1,5 @@
 /*
- * exercise_program.c - what is different about a plugin that runs in a process of its own: a program.
+ * exercise_program.c - what is different about a plugin that runs in a separate process: a program.
  *
  * It is used through the same components as a shared object, but check mode does not see its calls. Its process may
  * end and is started again, so each step asks how often it has ended, and resets that number, because otherwise each
@@ -162,7 +162,7 @@ static void exercise_round(struct exercise *it, bool run, tn_value input) {
     exercise_report_alive();
 }
 
-/* The first part of the rounds is not measured: what is allocated once is no leak. */
+/* The first part of the rounds is not measured: what is allocated once is not a leak. */
 static void exercise_measure_rounds(struct exercise *it, bool run, int rounds) {
     tn_value input = run ? exercise_make_input(it) : NULL;
     int64_t memory[GROWTH_PARTS + 1] = {0};
@@ -192,7 +192,7 @@ void exercise_report_program(struct exercise *it) {
     it->component = NULL;
     exercise_report(
         it, FINDING_PROGRAM,
-        "runs in a process of its own. Not checked, because this cannot be seen from outside: symbols, hidden "
+        "runs in a separate process. Not checked, because this cannot be seen from outside: symbols, hidden "
         "interfaces, failing allocations, values that it keeps (only the memory of the process was measured), "
         "and standard output (its lines go to the log). Not needed: configurations that its schema does not "
         "allow (the host does not send them), and a comparison with isolation");

@@ -101,7 +101,7 @@ struct remote_child {
     uint32_t deaths_before;   /* deaths of the plugin when it was started */
     struct remote_task *task; /* of the pool: what it runs, or NULL if it is idle */
     uint32_t open;            /* tasks in it */
-    int64_t used_ms;          /* when it became idle, or was told to stop; real time */
+    int64_t used_ms;          /* when it became idle, or was asked to stop; real time */
     struct remote_copy *copies;
     struct remote_exchange **exchanges; /* HTTP exchanges by number: TASK_BUCKETS lists; NULL before the first one */
     uint32_t exchange_count;

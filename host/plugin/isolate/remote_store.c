@@ -48,7 +48,7 @@ static bool is_store_code(const char *code) {
     return code && *code >= 'A' && *code <= 'Z' && strcmp(code, "ERROR") != 0 && strcmp(code, "PLUGIN_INVALID") != 0;
 }
 
-/* Moves `error` to *out, in the form of tenon/store.h. An error without a code of its own becomes STORE_ERROR. */
+/* Moves `error` to *out, in the form of tenon/store.h. An error without a code becomes STORE_ERROR. */
 static int32_t store_fail(struct error *error, tn_value *out) {
     tn_value object = error_to_value(error);
     if (!is_store_code(error->code)) object = value_set_take(object, "code", value_text("STORE_ERROR"));

@@ -96,7 +96,7 @@ int32_t registry_check_free(struct registry *registry, const char *source, const
                      source, kind, id, owner->id, *owner->path ? owner->path : owner->source);
 }
 
-/* Everything is checked before the plugin is added: a program must be told, and can try again. */
+/* Everything is checked before the plugin is added: a program gets the error, and can try again. */
 static int32_t linked_check(struct registry *registry, tn_value manifest, const char *source, struct error *error) {
     int32_t status = reserved_check(source, manifest, error);
     if (status != TN_OK) return status;
