@@ -1,9 +1,9 @@
 /*
  * conformance_store.c - see conformance_store.h.
  *
- * Each child has one job with a store, and reports lines on its pipe: "F" and a finding, "C" for each completed commit,
- * "E" at the end. The parent kills a child that takes too long. After the suite come the jobs that need several
- * processes:
+ * Each child has one job with a store, and reports lines on its pipe: "F" and a finding, "W" and a warning, "C" for
+ * each completed commit, "E" at the end. The parent kills a child that takes too long. After the suite come the jobs
+ * that need several processes, and the suite again with the plugin isolated:
  *
  *   write   commits batches of two records, each acknowledged with "C", until the parent kills it
  *   verify  finds both records of every batch that was acknowledged, and no half of a batch
@@ -41,7 +41,7 @@
 #define INCREMENTS   20  /* of each process of `count` */
 #define ATTEMPTS     500 /* of an increment, while the other process writes */
 #define FOLDER_BYTES 256
-#define KEPT         "kept" /* the folder of a store that several processes open */
+#define LOCATION     "own/store" /* an isolated store needs a folder for itself */
 #define COLLECTION   "check"
 #define EXIT_MS      2000 /* from the end of its pipe to the exit of a child */
 #define MEET_MS      5000 /* that a process of `count` waits for the other one */
@@ -65,7 +65,7 @@ struct store_job {
     tn_store *store;
     int pipe_end;
     int64_t number;
-    bool own_clock; /* a program has the system's clock, which the check cannot change */
+    bool isolated; /* the store runs in a process of its own, with the real clock */
 };
 
 static void job_write_line(const struct store_job *job, char kind, const char *text) {
@@ -107,10 +107,7 @@ static tn_value job_json(const char *format, ...) {
 
 /* Opens a location in a folder of its own, as a store that runs in a separate process needs it. */
 static bool job_open_store(struct store_job *job) {
-    tn_value folder = value_format("%s/" KEPT, job->check->folder), error = NULL;
-    tn_value path = value_format("%s/" KEPT "/store", job->check->folder);
-    (void)mkdir(value_chars(folder, NULL), 0700); /* if it fails for another reason than EEXIST, `open` reports it */
-    value_unref(folder);
+    tn_value path = value_format("%s/" LOCATION, job->check->folder), error = NULL;
     tn_value options = value_set_take(value_object(), "path", path);
     bool good = job->vtable->open(job->self, options, &job->store, &error) == TN_OK;
     if (!good) job_report_error(job, "opening the store again", error);
@@ -144,14 +141,17 @@ static void job_set_elapsed(void *user, int64_t ms) {
 }
 
 static void job_case_failed(void *user, const char *where, const char *message) {
-    job_report(user, "%s: %s", where, message);
+    const struct store_job *job = user;
+    char text[LINE_BYTES];
+    snprintf(text, sizeof text, "%s%s: %s", job->isolated ? "isolated: " : "", where, message);
+    job_write_line(job, strncmp(where, "wrong.txt", 9) == 0 ? 'W' : 'F', text);
 }
 
 static void job_suite(struct store_job *job) {
     struct store_cases cases = {.vtable = job->vtable,
                                 .self = job->self,
                                 .folder = job->check->folder,
-                                .set_elapsed = job->own_clock ? NULL : job_set_elapsed,
+                                .set_elapsed = job->isolated ? NULL : job_set_elapsed,
                                 .failed = job_case_failed,
                                 .user = job};
     for (size_t i = 0; i < store_cases_file_count; i++) store_cases_run(&cases, &store_cases_files[i]);
@@ -254,6 +254,21 @@ static _Noreturn void job_end(const struct store_job *job) {
     _exit(0);
 }
 
+/* The suite with the plugin isolated, at one location, because each process needs time to start. */
+static void job_suite_isolated(struct store_job *job) {
+    char folder[sizeof job->check->folder + 16];
+    snprintf(folder, sizeof folder, "%s/own", job->check->folder); /* the first suite has used the other one */
+    struct store_cases cases = {.vtable = job->vtable,
+                                .self = job->self,
+                                .folder = folder,
+                                .failed = job_case_failed,
+                                .user = job,
+                                .shares_store = true};
+    for (size_t i = 0; i < store_cases_file_count; i++)
+        if (strcmp(store_cases_files[i].name, "wrong.txt") != 0) store_cases_run(&cases, &store_cases_files[i]);
+    store_cases_finish(&cases);
+}
+
 static _Noreturn void job_run(const struct store_check *check, void (*perform)(struct store_job *), int64_t number,
                               int pipe_end) {
     struct error error = ERROR_INIT;
@@ -262,7 +277,8 @@ static _Noreturn void job_run(const struct store_check *check, void (*perform)(s
     conformance_child_reset_signals();
     int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nothing >= 0) dup2(nothing, STDERR_FILENO);
-    if (!check->options->open(check->path, NULL, check->options->allow_drafts, &host, &error)) {
+    const char *isolate = perform == job_suite_isolated ? check->id : NULL;
+    if (!check->options->open(check->path, isolate, check->options->allow_drafts, &host, &error)) {
         job_report(&job, "a host with this plugin cannot be opened: %s", error.message);
         job_end(&job);
     }
@@ -273,9 +289,9 @@ static _Noreturn void job_run(const struct store_check *check, void (*perform)(s
                    error.message ? error.message : "another plugin has its id");
         job_end(&job);
     }
+    job.isolated = plugin_isolated(plugin);
     job.vtable = plugin_interface(plugin, TN_STORE_DRAFT);
     job.self = plugin_self(plugin);
-    job.own_clock = plugin_isolated(plugin);
     if (!job.vtable || job.vtable->size != sizeof *job.vtable)
         job_report(&job, "the manifest provides " TN_STORE_DRAFT ", and `get` returns %s",
                    job.vtable ? "a struct of another size" : "NULL for it");
@@ -294,7 +310,7 @@ struct store_child {
     int pipe_end, output;
     struct buffer line;
     int64_t commits;
-    unsigned findings;
+    unsigned findings, warnings;
     bool ended, closed; /* it has reported its end, or closed its pipe */
     const char *what;   /* what it has to do */
 };
@@ -313,6 +329,8 @@ static void child_read_line(const struct store_check *check, struct store_child 
     if (*line == 'E') child->ended = true;
     if (*line == 'F' && child->findings++ < FINDINGS_MAX)
         conformance_add(check->conformance, FINDING_STORE, "%s: %s", check->path, line + 1);
+    if (*line == 'W' && child->warnings++ < FINDINGS_MAX)
+        conformance_add(check->conformance, FINDING_STORE_LENIENT, "%s: %s", check->path, line + 1);
 }
 
 /* Reads until the child has ended, has completed `commits` commits (0: any number), or the time is up. */
@@ -366,21 +384,20 @@ static void child_finish(const struct store_check *check, struct store_child *ch
     buffer_finish(&child->line);
 }
 
-/* Runs a job to its end. Returns true if it found nothing. */
+/* Runs a job to its end. Returns true if there is no error so far. */
 static bool run_job(const struct store_check *check, void (*perform)(struct store_job *), int64_t number,
                     const char *what) {
     struct store_child child;
-    size_t before = check->conformance->count;
     if (!child_start(check, perform, number, what, &child)) return false;
     child_read(check, &child, 0, clock_now_ms() + check->options->timeout_ms);
     child_finish(check, &child, what);
-    return check->conformance->count == before;
+    return conformance_worst(check->conformance) != CONFORMANCE_ERROR;
 }
 
 /* True if the store keeps something at its location. Otherwise it gets a note. */
 static bool has_location(const struct store_check *check) {
     char location[sizeof check->folder + 16];
-    snprintf(location, sizeof location, "%s/" KEPT "/store", check->folder);
+    snprintf(location, sizeof location, "%s/" LOCATION, check->folder);
     if (access(location, F_OK) == 0) return true;
     conformance_add(check->conformance, FINDING_STORE_WITHOUT_FILES,
                     "%s: the store keeps nothing at its path; what happens if its process is killed, or if several "
@@ -389,7 +406,8 @@ static bool has_location(const struct store_check *check) {
     return false;
 }
 
-static void check_processes(const struct store_check *check) {
+/* `program`: the plugin is one, which is always isolated. */
+static void check_processes(const struct store_check *check, bool program) {
     struct store_child writer, counters[2];
     int64_t end_ms = clock_now_ms() + check->options->timeout_ms, commits = 0;
     if (!child_start(check, job_write, 0, "commit until it is killed", &writer)) return;
@@ -397,7 +415,6 @@ static void check_processes(const struct store_check *check) {
     child_finish(check, &writer, NULL);
     if (!has_location(check) || writer.findings || !run_job(check, job_verify, writer.commits, "open a location"))
         return;
-    size_t before = check->conformance->count;
     static const char together[] = "commit while another process commits";
     bool started[2];
     for (int i = 0; i < 2; i++) started[i] = child_start(check, job_count, 0, together, &counters[i]);
@@ -407,7 +424,9 @@ static void check_processes(const struct store_check *check) {
         child_finish(check, &counters[i], together);
         commits += counters[i].commits;
     }
-    if (check->conformance->count == before) run_job(check, job_total, commits, "read what other processes wrote");
+    bool good = conformance_worst(check->conformance) != CONFORMANCE_ERROR &&
+                run_job(check, job_total, commits, "read what other processes wrote");
+    if (good && !program) run_job(check, job_suite_isolated, 0, "run the cases of the suite isolated");
 }
 
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {
@@ -428,6 +447,7 @@ void conformance_store(const char *path, const struct exercise_options *options,
     struct exercise_options own = *options;
     if (own.timeout_ms <= 0) own.timeout_ms = EXERCISE_TIMEOUT_MS;
     struct store_check check = {.path = path, .options = &own, .conformance = conformance};
+    char own_folder[FOLDER_BYTES + 8];
     const char *temporary = getenv("TMPDIR");
     snprintf(check.folder, sizeof check.folder, "%.200s/tenon-store-XXXXXX",
              temporary && *temporary ? temporary : "/tmp");
@@ -438,7 +458,10 @@ void conformance_store(const char *path, const struct exercise_options *options,
                         "%s: its store was not tried, because %s cannot be created: %s; set TMPDIR", path, check.folder,
                         strerror(errno));
     else if (provides_store(manifest.value)) {
-        if (run_job(&check, job_suite, 0, "run the cases of share/tenon/store/conformance")) check_processes(&check);
+        snprintf(own_folder, sizeof own_folder, "%s/own", check.folder);
+        (void)mkdir(own_folder, 0700); /* if it fails, opening the store reports it */
+        if (run_job(&check, job_suite, 0, "run the cases of share/tenon/store/conformance"))
+            check_processes(&check, manifest.program);
         (void)nftw(check.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     }
     manifest_finish(&manifest);

@@ -124,6 +124,9 @@ enum conformance_severity { CONFORMANCE_NOTE, CONFORMANCE_WARNING, CONFORMANCE_E
             "killed, "                                                                                                 \
             "or does not see the commits of another process. The message has the case. `<tenon/store/backend.h>` has " \
             "tested parts for stores.")                                                                                \
+    FINDING(STORE_LENIENT, WARNING,                                                                                    \
+            "A store accepts a request of `share/tenon/store/conformance/wrong.txt`, or refuses it with another code " \
+            "or detail. Tenon sends no such requests, but a mistake in a later one would not be noticed.")             \
     FINDING(STORE_WITHOUT_FILES, NOTE,                                                                                 \
             "A store keeps nothing at its path, so it was not killed while it writes, and not used by two processes.") \
     FINDING(PROGRAM, NOTE, "The plugin is a program. The message lists what could not be checked from outside.")
