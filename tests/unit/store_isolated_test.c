@@ -4,6 +4,7 @@
  * The hostile store is tests/isolate/hostile_store.py: a request says what to do. store_test.c runs the corpus with an
  * isolated store that works.
  */
+#include "tests/unit/sanitized.h"
 #include "tests/unit/store_fixture.h"
 
 #include <errno.h>
@@ -298,6 +299,7 @@ static tn_value big_put(char key, size_t size) {
 
 static void a_batch_has_a_limit(void **state) {
     (void)state;
+    if (SANITIZED) skip(); /* 64 MiB of JSON take a sanitizer many seconds */
     int64_t before = pid();
     tn_value batch = value_array();
     for (int i = 0; i < 4; i++) batch = value_push_take(batch, big_put('a', TN_STORE_VALUE_MAX));
@@ -310,6 +312,7 @@ static void a_batch_has_a_limit(void **state) {
 /* 4 values of 16 MiB need 85 MiB as base64. */
 static void a_page_ends_before_the_limit(void **state) {
     (void)state;
+    if (SANITIZED) skip();
     fixture_isolated = true;
     fixture_begin("memory");
     struct opened store = fixture_open("memory", "{}");
