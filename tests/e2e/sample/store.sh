@@ -17,7 +17,7 @@ version: "1.0"
 channels: [{name: x, type: last_value}, {name: y, type: last_value}]
 nodes:
   - {id: a, type: set, config: {values: {x: 1}}}
-  - {id: wait, type: delay, config: {ms: 700}}
+  - {id: wait, type: delay, config: {ms: 1500}}
   - {id: b, type: set, config: {values: {y: "state.x + 1"}}}
 edges: [{from: START, to: a}, {from: a, to: wait}, {from: wait, to: b}, {from: b, to: END}]
 EOF
