@@ -141,14 +141,15 @@ static int64_t process_memory(long pid) {
     return found;
 }
 
-/* Of all processes that this thread has started: those of the plugin. */
-static int64_t exercise_process_memory(void) {
+/* Of all processes that this thread has started, which are those of the plugin. */
+static int64_t exercise_process_memory(int *count) {
     char name[64];
     long pid;
     int64_t sum = 0;
+    *count = 0;
     snprintf(name, sizeof name, "/proc/self/task/%ld/children", (long)getpid());
     FILE *file = fopen(name, "re");
-    while (file && fscanf(file, "%ld", &pid) == 1) sum += process_memory(pid);
+    for (; file && fscanf(file, "%ld", &pid) == 1; ++*count) sum += process_memory(pid);
     if (file) fclose(file);
     return sum;
 }
@@ -166,14 +167,17 @@ static void exercise_round(struct exercise *it, bool run, tn_value input) {
 static void exercise_measure_rounds(struct exercise *it, bool run, int rounds) {
     tn_value input = run ? exercise_make_input(it) : NULL;
     int64_t memory[GROWTH_PARTS + 1] = {0};
+    int processes[GROWTH_PARTS + 1] = {0};
     bool grows = true;
     exercise_report_step(it, run ? "run `%s` %d times" : "create and destroy `%s` %d times", it->component->info->id,
                          rounds);
     for (int part = 0; part <= GROWTH_PARTS && grows; part++) {
         for (int i = 0; i < rounds / (GROWTH_PARTS + 1) && exercise_has_time(it) && !it->ignores_cancel; i++)
             exercise_round(it, run, input);
-        memory[part] = exercise_process_memory();
-        grows = memory[part] > 0 && (part == 0 || memory[part] > memory[part - 1]);
+        memory[part] = exercise_process_memory(&processes[part]);
+        /* A process that was started meanwhile has memory of its own. */
+        grows = memory[part] > 0 &&
+                (part == 0 || (memory[part] > memory[part - 1] && processes[part] == processes[part - 1]));
     }
     if (grows && exercise_has_time(it) && memory[GROWTH_PARTS] - memory[0] >= GROWTH_MIN_KIB)
         exercise_report(it, FINDING_GROWS,
