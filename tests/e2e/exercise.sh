@@ -191,6 +191,7 @@ source=store.c
 build STORE
 checks STORE.so --allow-drafts
 finds 4 "error[STORE]" "commit.txt"
+finds 4 "warning[STORE_LENIENT]" "wrong.txt"
 
 # Programs. The last sample is one, and the check says what does not apply.
 defective() { # DEFECT EXIT_CODE FINDING TEXT
