@@ -102,6 +102,7 @@ struct document_node {
     struct document_retry retry;
     int64_t timeout_total_ms, timeout_idle_ms; /* 0 means no limit */
     int64_t cache_ttl_ms;                      /* -1 if not cached */
+    bool cache_in_store;
     bool interrupt_before, interrupt_after, defer;
     int32_t on_error; /* node, DOCUMENT_END or DOCUMENT_NOWHERE */
     struct span span, id_span, type_span, config_span;

@@ -103,8 +103,11 @@ static void read_policies(struct reader *reader, const struct keys *slots, uint3
     struct keys inner;
     if (retry) read_retry(reader, retry->node, retry->key_span, &def->retry);
     if (timeout) read_timeout(reader, timeout->node, timeout->key_span, &def->timeout_total_ms, &def->timeout_idle_ms);
-    if (cache && keys_read(reader, KEYS_CACHE, cache->node, cache->key_span, &inner) && inner.items[KEY_CACHE_TTL])
+    if (cache && keys_read(reader, KEYS_CACHE, cache->node, cache->key_span, &inner) && inner.items[KEY_CACHE_TTL]) {
         def->cache_ttl_ms = read_duration(reader, inner.items[KEY_CACHE_TTL]->node);
+        if (inner.items[KEY_CACHE_STORE])
+            def->cache_in_store = value_to_bool(inner.items[KEY_CACHE_STORE]->node->value);
+    }
     if (on_error && keys_read(reader, KEYS_ON_ERROR, on_error->node, on_error->key_span, &inner) &&
         inner.items[KEY_ON_ERROR_TO])
         reader->notes[index].on_error = inner.items[KEY_ON_ERROR_TO]->node;

@@ -79,7 +79,7 @@ static const struct command_option run_options[] = {
     {"input", "JSON", .letter = 'i', .help = "the run's input: JSON, @FILE, or - for standard input"},
     {"set", "PATH=VALUE", .letter = 's', .help = "set a part of the input: user.name=Ada, tags=[1,2]; may be repeated"},
     {"run-config", "JSON",
-     .help = "an object with tags, metadata, configurable, recursion_limit, run_id, …: JSON or @FILE"},
+     .help = "an object with tags, metadata, configurable, recursion_limit, refresh_cache, …: JSON or @FILE"},
     {"stream", "MODES", .help = "show the events of these modes, no live view", .choices = STREAM_MODES},
     {"json",
      .help =

@@ -27,9 +27,12 @@
 FIXTURE_UNUSED static bool fixture_agents;
 
 FIXTURE_UNUSED static struct host *host_for_tests(void) {
-    const char *const paths[] = {TENON_TEST_NODES, TENON_CORE_PLUGIN,
+    const char *const paths[] = {TENON_TEST_NODES,
+                                 TENON_CORE_PLUGIN,
+                                 TENON_STORE_PLUGINS "/memory.so",
                                  fixture_agents ? TENON_STORE_PLUGINS "/agents.so" : NULL,
-                                 TENON_STORE_PLUGINS "/scripted.so", NULL};
+                                 TENON_STORE_PLUGINS "/scripted.so",
+                                 NULL};
     const char *const roots[] = {".", NULL}; /* for documents that are not files */
     struct error error = ERROR_INIT;
     struct host *host = host_new(
@@ -38,6 +41,10 @@ FIXTURE_UNUSED static struct host *host_for_tests(void) {
         &error);
     if (!host) fail_msg("%s", error.message);
     error_finish(&error);
+    /* A store for each host: what it has cached must not be found by another one. */
+    static unsigned count;
+    tn_value store = value_set_take(value_object(), "use", value_text("memory"));
+    host_set_store_options_take(host, value_set_take(store, "path", value_format("engine-%u", ++count)));
     return host;
 }
 

@@ -147,7 +147,7 @@ static int32_t try_memory_put(struct request *request, const char *key, int64_t 
     put = store_if_version(put, before ? value_to_int(value_get(before, "version")) : 0);
     if (text) put = value_set_take(put, "text", text);
     if (vector) put = value_set_take(put, "vector", value_ref(vector));
-    if (ttl_ms) put = value_set_take(put, "expires_at", value_int(request->now_ms + ttl_ms));
+    if (ttl_ms) put = store_expires_at(put, request->now_ms + ttl_ms);
     status = request_commit_take(request, put, NULL, error);
     if (status == TN_OK)
         *result = record;

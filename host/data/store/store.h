@@ -80,6 +80,8 @@ tn_value store_delete_range(const char *collection, const char *from, const char
 /* Add a condition to an operation. They take `operation` and return it. */
 tn_value store_if_version(tn_value operation, int64_t version);
 tn_value store_if_where(tn_value operation, tn_value where_take);
+/* The record of this `put` does not exist any more from then on, in ms since 1970. Takes `operation` and returns it. */
+tn_value store_expires_at(tn_value operation, int64_t at_ms);
 /* Queries. A bound that is NULL is open. */
 tn_value store_get(const char *collection, const char *key);
 tn_value store_list(const char *collection, const char *from, const char *to, int64_t limit);

@@ -43,6 +43,8 @@ tn_value store_if_version(tn_value made, int64_t version) {
 
 tn_value store_if_where(tn_value made, tn_value where_take) { return add_condition_take(made, "where", where_take); }
 
+tn_value store_expires_at(tn_value made, int64_t at_ms) { return value_set_take(made, "expires_at", value_int(at_ms)); }
+
 tn_value store_get(const char *collection, const char *key) {
     tn_value made = value_set_take(value_object_reserve(2), "collection", value_text(collection));
     made = value_set_take(made, "key", value_text(key));

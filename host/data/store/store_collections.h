@@ -25,7 +25,8 @@
     COLLECTION(BODIES, "bodies", "")     /* ARTIFACT/OFFSET: parts of bodies that do not fit into the record */        \
     COLLECTION(UPLOADS, "uploads", "")   /* ARTIFACT: unfinished uploads of bodies */                                  \
     COLLECTION(REQUESTS, "requests", "") /* OPERATION/KEY: the record that an idempotency key created */               \
-    COLLECTION(MEMORIES, "memories", "") /* NAMESPACE/…/KEY */
+    COLLECTION(MEMORIES, "memories", "") /* NAMESPACE/…/KEY */                                                       \
+    COLLECTION(CACHE, "cache", "")       /* NODE/SLOT: results of nodes with `cache: {store: true}` */
 
 #define STORE_NAME(name, text, indexes) static const char STORE_##name[] __attribute__((unused)) = text;
 STORE_COLLECTIONS(STORE_NAME)

@@ -52,6 +52,7 @@ enum option {
     OPTION_TIMEOUT_MS,
     OPTION_SEED,
     OPTION_STRATEGY,
+    OPTION_REFRESH_CACHE,
     OPTION_THREADS,
     OPTION_REPLACE = OPTION_THREADS,
     OPTION_FORCE,
@@ -73,6 +74,7 @@ static const struct {
                                [OPTION_TIMEOUT_MS] = {"timeout_ms", TN_INT},
                                [OPTION_SEED] = {"seed", TN_INT},
                                [OPTION_STRATEGY] = {"strategy", TN_STRING},
+                               [OPTION_REFRESH_CACHE] = {"refresh_cache", TN_BOOL},
                                [OPTION_REPLACE] = {"replace", TN_BOOL},
                                [OPTION_FORCE] = {"force", TN_BOOL},
                                [OPTION_ACCEPT_CHANGES] = {"accept_changes", TN_BOOL},
@@ -119,6 +121,7 @@ static int32_t option_read(int row, tn_value value, struct run_options *options,
         options->seed = (uint64_t)number;
         break;
     case OPTION_STRATEGY: status = option_read_strategy(value, options, error); break;
+    case OPTION_REFRESH_CACHE: options->refresh_cache = value_to_bool(value); break;
     case OPTION_REPLACE: request->mode = value_to_bool(value) ? THREAD_REPLACE : THREAD_INPUT; break;
     case OPTION_FORCE: request->force = value_to_bool(value); break;
     case OPTION_ACCEPT_CHANGES: request->accept_changes = value_to_bool(value); break;

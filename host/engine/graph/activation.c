@@ -1,12 +1,11 @@
 /*
- * activation.c - one activation of a step: its attempts, the calls that it makes, its cache, its end and its writes.
+ * activation.c - one activation of a step: its attempts, the calls that it makes, its end and its writes.
  *
  * Each attempt is a new call with the same `task_id`. The call is kept after its end, because it holds the writes,
  * until the step has been reported. A cancelled activation stays in its step until its call has ended.
  */
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
-#include "host/engine/graph/cache.h"
 #include "host/engine/graph/durable.h"
 #include "host/engine/graph/node_gate.h"
 #include "host/engine/graph/run_internal.h"
@@ -46,7 +45,7 @@ void activation_finish(struct activation *activation) {
     value_unref(activation->call_usage);
     value_unref(activation->unrepeatable_calls);
     value_unref(activation->known_outcome);
-    value_unref(activation->cache_key);
+    if (activation->cache_use) activation_clear_cache_use(activation);
     if (activation->tool_uses) activation_clear_tool_uses(activation);
     mem_free(activation->usage);
     mem_free(activation->usage_settled);
@@ -74,8 +73,7 @@ char *activation_id(struct activation *activation, char out[ACTIVATION_ID_SIZE])
 
 /* ---- What its call reads and emits ---- */
 
-/* A field of the state as the node sees it: a channel, or its item of a map edge. Borrowed; NULL if it is unset. */
-static tn_value activation_field(const struct activation *activation, uint32_t field) {
+tn_value activation_field(const struct activation *activation, uint32_t field) {
     const struct run *run = activation->run;
     if (field < run->channels.count) return run->channels.values[field];
     return field == activation->plan.as_field ? activation->plan.input : NULL;
@@ -243,27 +241,6 @@ const struct call_ops activation_call_ops = {.ended = activation_on_call_ended,
                                              .check_budget = activation_check_budget,
                                              .add_usage = activation_add_usage};
 
-/* ---- Cache ---- */
-
-/* Only pure nodes have a cache, so a cached outcome need not be in the journal. */
-
-/*
- * `configurable`, the input, and the fields that the node reads. Nothing else of the run is in the key, because a node
- * whose expressions or templates use more of `run` has no cache (graph.c).
- */
-static tn_value activation_cache_key(const struct activation *activation) {
-    const struct graph_node *node = activation_node(activation);
-    const struct run_options *options = &activation->run->options;
-    tn_value key = value_array_reserve(node->read_count + 2);
-    key = value_push_take(key, options->configurable ? value_ref(options->configurable) : value_null());
-    key = value_push_take(key, activation->plan.input ? value_ref(activation->plan.input) : value_null());
-    for (uint32_t i = 0; i < node->read_count; i++) {
-        tn_value read = activation_field(activation, node->reads[i]);
-        key = value_push_take(key, read ? value_ref(read) : value_null());
-    }
-    return key;
-}
-
 /* ---- Attempts ---- */
 
 /*
@@ -415,11 +392,7 @@ static void activation_end_attempt(struct activation *activation) {
     switch (call_outcome(activation->call)) {
     case CALL_COMPLETED:
         activation->state = ACTIVATION_DONE;
-        if (activation->cache_key) {
-            tn_value outcome = activation_outcome(activation);
-            cache_put(activation_node(activation)->cache, activation->cache_key, outcome, loop_now_ms(run->loop));
-            value_unref(outcome);
-        }
+        if (activation->cache_use) activation_fill_cache(activation);
         /* The conditions only save time: both functions check them. */
         if (run->durable) durable_save_outcome(activation);
         if (run_may_report(run)) emit_activation(activation, "end");
@@ -485,29 +458,19 @@ void activation_start(struct activation *activation) {
         activation_replay_outcome(activation, durable_recorded(activation));
         return;
     }
-    struct cache *cache = activation_node(activation)->cache;
-    value_unref(activation->cache_key);
-    activation->cache_key = NULL;
-    /* An outcome with an answer is not cached, whether the node itself or a call that it made has asked. */
-    if (cache && !activation->resumed && !activation->child_calls) {
-        tn_value key = activation_cache_key(activation);
-        tn_value known = cache_get(cache, key, loop_now_ms(activation->run->loop));
-        if (known) {
-            activation->known_outcome = value_ref(known);
-            activation->state = ACTIVATION_DONE;
-            value_unref(key);
-            emit_activation(activation, "cached");
-            return;
-        }
-        activation->cache_key = key;
-    }
-    activation_start_attempt(activation);
+    const struct graph_node *node = activation_node(activation);
+    bool cached = node->cache || node->cached_in_store;
+    if (!cached || activation_use_cache(activation) == ACTIVATION_NOT_CACHED) activation_start_attempt(activation);
 }
 
 static void activation_cancel(struct activation *activation) {
     struct run *run = activation->run;
     switch (activation->state) {
     case ACTIVATION_WAITING: activation->state = ACTIVATION_CANCELLED; break;
+    case ACTIVATION_LOOKING:
+        activation_cancel_lookup(activation);
+        activation->state = ACTIVATION_CANCELLED;
+        break;
     case ACTIVATION_OPEN: call_cancel(activation->call); break;
     case ACTIVATION_RETRYING:
         loop_timer_stop(run->loop, &activation->retry_timer);

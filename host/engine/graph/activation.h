@@ -21,11 +21,13 @@
 
 #define NO_INDEX UINT32_MAX
 
+struct cache_use;
 struct run;
 struct usage;
 
 enum activation_state {
     ACTIVATION_WAITING,  /* not started, or waiting for its next attempt to be started */
+    ACTIVATION_LOOKING,  /* its outcome is being looked up in the store */
     ACTIVATION_OPEN,     /* its call is open */
     ACTIVATION_RETRYING, /* its retry timer is running */
     ACTIVATION_DONE,
@@ -52,6 +54,7 @@ struct activation {
     uint32_t attempt; /* number of this attempt; the first is 1 */
     uint32_t round;   /* number of this round, from 0; a retry and the node's own interrupt begin a new one */
     enum activation_state state;
+    bool looked_up;               /* the store has no outcome: the next start makes an attempt */
     bool passed_interrupt_before; /* the run was resumed here: `interrupt: before` does not interrupt it again */
     bool agreed;                  /* a person has approved the node (node_gate.h) */
     bool resumed;                 /* the call starts with `answer` as its input */
@@ -61,7 +64,7 @@ struct activation {
     tn_value answer;              /* owned; {continuation, answer}, if `resumed` */
     tn_value restored_interrupt;  /* owned; the value of an interrupt that was restored from a checkpoint, or NULL */
     tn_value known_outcome; /* owned; {writes: [[channel, value]], output?} from the cache or the journal, or NULL */
-    tn_value cache_key;     /* owned; the key under which the outcome is cached, or NULL */
+    struct cache_use *cache_use; /* owned; NULL unless the outcome is to be cached (activation_cache.c) */
 
     /* The calls that it made. A new round forgets the calls before it: paths start again at "0". */
     tn_value child_calls; /* owned; {path: entry}, see call_ops.recall; or NULL */
@@ -129,6 +132,20 @@ static inline bool call_path_is_within(const char *path, const char *above) {
 tn_value activation_save(const struct activation *activation); /* a new reference */
 /* Returns INVALID_STATE if `entry` does not fit the graph. */
 int32_t activation_restore(struct activation *activation, tn_value entry, struct error *error);
+
+/* activation_cache.c: the outcome of the same node for equal input. */
+enum activation_cache_result {
+    ACTIVATION_NOT_CACHED, /* start an attempt */
+    ACTIVATION_CACHED,     /* it has ended with a cached outcome */
+    ACTIVATION_CACHE_ASKED /* the store is asked: ACTIVATION_LOOKING */
+};
+/* Looks into the cache; requires that the node has one. */
+enum activation_cache_result activation_use_cache(struct activation *activation);
+void activation_cancel_lookup(struct activation *activation); /* of ACTIVATION_LOOKING */
+void activation_fill_cache(struct activation *activation);    /* it is done: keeps its outcome */
+void activation_clear_cache_use(struct activation *activation);
+/* A field of the state as the node sees it: a channel, or its item of a map edge. Borrowed; NULL if it is unset. */
+tn_value activation_field(const struct activation *activation, uint32_t field);
 
 /* run_usage.c: what models used. The functions for calls are members of activation_call_ops. */
 int32_t activation_check_budget(struct call *call, struct error *error);

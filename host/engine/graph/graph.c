@@ -235,7 +235,10 @@ static int32_t graph_build_node(struct graph *graph, uint32_t index, struct erro
     node->may_retry = component_repeatable(component->info) && graph->callees_repeatable;
     graph->cacheable &= node->may_cache;
     graph->repeatable &= node->may_retry;
-    if (def->cache_ttl_ms >= 0 && node->may_cache) node->cache = cache_new(def->cache_ttl_ms);
+    if (def->cache_ttl_ms >= 0 && node->may_cache) {
+        node->cached_in_store = def->cache_in_store;
+        if (!def->cache_in_store) node->cache = cache_new(def->cache_ttl_ms);
+    }
     graph->has_deferred |= def->defer;
     graph->has_interrupts |= def->interrupt_before || def->interrupt_after;
     return TN_OK;
@@ -302,6 +305,7 @@ static void graph_free(struct callable *callable) {
     }
     for (uint32_t i = 0; graph->nodes && i < graph->document->node_count; i++) {
         cache_free(graph->nodes[i].cache);
+        mem_free(graph->nodes[i].identity);
         callable_unref(graph->nodes[i].gate);
         callable_unref(graph->nodes[i].callable);
     }

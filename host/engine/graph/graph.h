@@ -52,7 +52,9 @@ struct graph_node {
     const uint32_t *reads; /* fields; borrowed from the callable */
     uint32_t read_count;
     bool may_retry, may_cache; /* derived from the effects of its component and of the components that it calls */
-    struct cache *cache;       /* NULL without `cache` in the document, or if the node may not be cached */
+    struct cache *cache;       /* in memory; NULL without `cache` in the document, or if the node may not be cached */
+    bool cached_in_store;      /* it has `cache` in the store instead */
+    char *identity;            /* cache_identity; NULL until saved_cache.c needs it, "" if it is not known */
     struct graph_source source;
 };
 
@@ -75,6 +77,8 @@ struct graph {
     bool alone;                      /* see graph_origin */
     struct graph *newer;             /* owned; the same document, built after plugins were upgraded; or NULL */
     char identity[TN_SHA256_TEXT];   /* "" until graph_identity is called */
+    char code[TN_SHA256_TEXT];       /* hash of its description; "" until cache_identity.c needs it */
+    bool cache_failed;               /* a failure of the cache in the store was logged */
     uint64_t upgrades;               /* registry_upgrades when it was built */
     struct graph_node *nodes;
     struct graph_source start;

@@ -109,9 +109,14 @@ static struct component *called_component(const struct callable *callable) {
     return instance_component(((const struct node_gate *)callable)->node);
 }
 
+static struct callable *called_node(const struct callable *callable) {
+    return ((const struct node_gate *)callable)->node;
+}
+
 static const struct callable_ops called_ops = {.start = called_start,
                                                .free = gate_free,
                                                .component = called_component,
+                                               .wrapped = called_node,
                                                .saving = CALLABLE_SAVED,
                                                .is_wrapper = true};
 

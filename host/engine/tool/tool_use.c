@@ -377,17 +377,23 @@ static struct component *bound_component(const struct callable *callable) {
     return ((const struct bound_tool *)callable)->component;
 }
 
+static struct callable *bound_instance(const struct callable *callable) {
+    return ((const struct bound_tool *)callable)->instance;
+}
+
 /* The result of a guarded tool is always saved: a repeated use would need approval again and count twice. */
 static const struct callable_ops validating_tool_ops = {.start = bound_start,
                                                         .cancel = tool_use_cancel,
                                                         .free = bound_free,
                                                         .component = bound_component,
+                                                        .wrapped = bound_instance,
                                                         .is_wrapper = true};
 static const struct callable_ops guarded_tool_ops = {.start = bound_start,
                                                      .cancel = tool_use_cancel,
                                                      .free = bound_free,
                                                      .use = bound_use,
                                                      .component = bound_component,
+                                                     .wrapped = bound_instance,
                                                      .saving = CALLABLE_SAVED,
                                                      .is_wrapper = true};
 

@@ -82,6 +82,8 @@ struct callable_ops {
     struct component *(*component)(const struct callable *callable);
     /* A wrapper: it calls one other callable and returns its result. Only the result of the wrapper is saved. */
     bool is_wrapper;
+    /* Returns the callable that a wrapper calls, borrowed. NULL: it is not always the same. */
+    struct callable *(*wrapped)(const struct callable *callable);
     /* The host ends the tasks, but with data of others: secrets are removed from it, as from results of plugins. */
     bool from_outside;
     /* It ends calls at the time limit of their options itself (call_options_of): the host of an isolated plugin does.

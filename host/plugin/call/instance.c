@@ -209,6 +209,10 @@ struct authority *instance_authority(const struct callable *callable) {
     return instance_is(callable) ? ((const struct instance *)callable)->scope.authority : NULL;
 }
 
+tn_value instance_config(const struct callable *callable) {
+    return instance_is(callable) ? ((const struct instance *)callable)->config : NULL;
+}
+
 struct callable *instance_callee(const struct callable *callable, uint32_t index) {
     if (!instance_is(callable)) return NULL;
     const struct bindings *bindings = &((const struct instance *)callable)->bindings;

@@ -76,6 +76,8 @@ int32_t instance_new_called(struct component *component, tn_value config, const 
 const uint32_t *instance_reads(const struct callable *callable, uint32_t *count);
 /* The frame of an instance, borrowed; NULL if the callable is not an instance. */
 struct authority *instance_authority(const struct callable *callable);
+/* The config that it was created with, borrowed; NULL if the callable is not an instance. */
+tn_value instance_config(const struct callable *callable);
 /* What it has bound to call, in that order; borrowed. NULL after the last one, or if it is not an instance. */
 struct callable *instance_callee(const struct callable *callable, uint32_t index);
 /* The component that this callable is an instance of, or wraps an instance of; else NULL. */

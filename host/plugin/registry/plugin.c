@@ -7,8 +7,11 @@
 #include "adl/value/memory.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_internal.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 const struct registry_interface *plugin_interface_row(const struct plugin *plugin, const char *id) {
     const struct registry_options *options = &plugin->registry->options;
@@ -104,6 +107,28 @@ bool plugin_file_replaced(const struct plugin *plugin) {
     return stat(plugin->path, &found) != 0 || (uint64_t)found.st_dev != plugin->device ||
            (uint64_t)found.st_ino != plugin->inode;
 }
+
+const char *plugin_file_hash(struct plugin *plugin) {
+    char chunk[65536];
+    struct stat found;
+    struct tn_sha256 state;
+    ssize_t got;
+    if (plugin->file_hash[0]) return plugin->file_hash;
+    int file = *plugin->path ? open(plugin->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    if (file < 0) return NULL;
+    bool same = fstat(file, &found) == 0 && S_ISREG(found.st_mode) && (uint64_t)found.st_dev == plugin->device &&
+                (uint64_t)found.st_ino == plugin->inode;
+    tn_sha256_init(&state);
+    do {
+        got = same ? read(file, chunk, sizeof chunk) : -1;
+        if (got > 0) tn_sha256_update(&state, chunk, (uint64_t)got);
+    } while (got > 0 || (got < 0 && same && errno == EINTR));
+    (void)close(file);
+    if (got < 0) return NULL;
+    tn_sha256_finish_text(&state, plugin->file_hash);
+    return plugin->file_hash;
+}
+
 const char *plugin_source(const struct plugin *plugin) { return plugin->source; }
 bool plugin_bundled(const struct plugin *plugin) { return plugin->bundled; }
 bool plugin_may_use_drafts(const struct plugin *plugin) { return plugin->drafts; }

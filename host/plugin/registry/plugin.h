@@ -40,6 +40,11 @@ const char *plugin_title(const struct plugin *plugin);
 const char *plugin_path(const struct plugin *plugin); /* "" if it is part of the process */
 /* True if another file is at the path now, or none. */
 bool plugin_file_replaced(const struct plugin *plugin);
+/*
+ * [loop] The SHA-256 of its file, in hexadecimal; read once. NULL if it is part of the process, if the file cannot be
+ * read, or if another file is at the path now.
+ */
+const char *plugin_file_hash(struct plugin *plugin);
 const char *plugin_source(const struct plugin *plugin);          /* its origin: "--plugins", "TENON_PLUGIN_PATH", … */
 bool plugin_bundled(const struct plugin *plugin);                /* came with the host */
 bool plugin_may_use_drafts(const struct plugin *plugin);         /* draft interfaces */

@@ -12,6 +12,7 @@
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/plugin_search.h"
 #include "host/plugin/registry/registry.h"
+#include <tenon/util/sha256.h>
 
 struct plugin {
     tn_host host; /* passed to its entry; host.self is this plugin */
@@ -30,7 +31,8 @@ struct plugin {
     bool expects;         /* it has ever done so */
     tn_value manifest;    /* one reference; id, version and title point into it */
     const char *id, *version, *title;
-    uint64_t device, inode; /* if it has `entry`: UINT64_MAX and its address */
+    char file_hash[TN_SHA256_TEXT]; /* "" until plugin_file_hash is called */
+    uint64_t device, inode;         /* if it has `entry`: UINT64_MAX and its address */
     enum search_origin place;
     const struct plugin *shadowed_by; /* NULL unless shadowed */
     uint32_t number;

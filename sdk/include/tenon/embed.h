@@ -159,6 +159,7 @@ TN_EXPORT void tenon_release(tenon_runnable *runnable); /* NULL is allowed */
  *     timeout_ms       int      time limit of the run
  *     seed             int      for components that draw random numbers
  *     strategy         string   parallel, pick_first, pick_last or stop_at_nonlinear
+ *     refresh_cache    bool     nodes with `cache` run, and their results replace those in the cache
  *
  *     thread_id        string   the thread in which the run is saved (see *Threads*)
  *     replace          bool     discard what an unfinished thread was doing

@@ -1,0 +1,113 @@
+/*
+ * activation_cache.c - looks for the outcome of an activation in the cache of its node, and keeps it there.
+ *
+ * The key is `configurable`, the input, and the fields that the node reads. Nothing else of the run is in the key,
+ * because a node whose expressions or templates use more of `run` has no cache (graph.c). A cache in memory answers at
+ * once. The store answers later: the activation then counts as open, and run_advance is called after the answer.
+ */
+#include "adl/value/memory.h"
+#include "host/engine/graph/cache.h"
+#include "host/engine/graph/durable.h"
+#include "host/engine/graph/run_internal.h"
+#include "host/engine/graph/saved_cache.h"
+
+struct cache_use {
+    tn_value key;
+    struct saved_lookup *lookup; /* of ACTIVATION_LOOKING; otherwise NULL */
+};
+
+void activation_clear_cache_use(struct activation *activation) {
+    if (!activation->cache_use) return;
+    value_unref(activation->cache_use->key);
+    mem_free(activation->cache_use);
+    activation->cache_use = NULL;
+}
+
+static struct graph_node *cached_node(const struct activation *activation) {
+    return &activation->run->graph->nodes[activation->plan.node];
+}
+
+static tn_value activation_cache_key(const struct activation *activation) {
+    const struct graph_node *node = cached_node(activation);
+    const struct run_options *options = &activation->run->options;
+    tn_value key = value_array_reserve(node->read_count + 2);
+    key = value_push_take(key, options->configurable ? value_ref(options->configurable) : value_null());
+    key = value_push_take(key, activation->plan.input ? value_ref(activation->plan.input) : value_null());
+    for (uint32_t i = 0; i < node->read_count; i++) {
+        tn_value read = activation_field(activation, node->reads[i]);
+        key = value_push_take(key, read ? value_ref(read) : value_null());
+    }
+    return key;
+}
+
+/* Its outcome is in the journal like that of a call, unless the node is pure: a replay does not look into caches. */
+static void activation_end_cached(struct activation *activation, tn_value outcome) {
+    activation->known_outcome = value_ref(outcome);
+    activation->state = ACTIVATION_DONE;
+    if (activation->run->durable) durable_save_outcome(activation);
+    emit_activation(activation, "cached");
+}
+
+static void activation_on_found(void *user, tn_value outcome) {
+    struct activation *activation = user;
+    struct run *run = activation->run;
+    activation->cache_use->lookup = NULL;
+    run->open--;
+    if (outcome) {
+        activation_end_cached(activation, outcome);
+    } else {
+        /* As after the pause of a retry: run_advance decides when the attempt starts. */
+        activation->state = ACTIVATION_WAITING;
+        activation->looked_up = true;
+        if (activation->index < run->next_activation) run->next_activation = activation->index;
+    }
+    run_advance(run);
+}
+
+void activation_cancel_lookup(struct activation *activation) {
+    saved_lookup_cancel(activation->cache_use->lookup);
+    activation->cache_use->lookup = NULL;
+    activation->run->open--;
+}
+
+static enum activation_cache_result activation_ask_store(struct activation *activation) {
+    struct run *run = activation->run;
+    struct cache_use *use = activation->cache_use;
+    use->lookup = saved_cache_lookup(run->graph, activation->plan.node, use->key, activation_on_found, activation);
+    if (!use->lookup) return ACTIVATION_NOT_CACHED;
+    activation->state = ACTIVATION_LOOKING;
+    run->open++;
+    return ACTIVATION_CACHE_ASKED;
+}
+
+enum activation_cache_result activation_use_cache(struct activation *activation) {
+    const struct graph_node *node = cached_node(activation);
+    struct run *run = activation->run;
+    if (activation->looked_up) {
+        activation->looked_up = false; /* the next attempt looks again */
+        return ACTIVATION_NOT_CACHED;
+    }
+    activation_clear_cache_use(activation);
+    /* An outcome with an answer is not cached, whether the node itself or a call that it made has asked. */
+    if (activation->resumed || activation->child_calls) return ACTIVATION_NOT_CACHED;
+    if (node->cached_in_store && durable_replays(run)) return ACTIVATION_NOT_CACHED;
+    struct cache_use *use = activation->cache_use = mem_zalloc(sizeof *use);
+    use->key = activation_cache_key(activation);
+    if (run->options.refresh_cache) return ACTIVATION_NOT_CACHED;
+    if (node->cached_in_store) return activation_ask_store(activation);
+    tn_value known = cache_get(node->cache, use->key, loop_now_ms(run->loop));
+    if (!known) return ACTIVATION_NOT_CACHED;
+    activation_end_cached(activation, known);
+    return ACTIVATION_CACHED;
+}
+
+void activation_fill_cache(struct activation *activation) {
+    struct run *run = activation->run;
+    const struct graph_node *node = cached_node(activation);
+    tn_value outcome = activation_outcome(activation);
+    if (node->cached_in_store)
+        saved_cache_put(run->graph, activation->plan.node, activation->cache_use->key, outcome);
+    else
+        cache_put(node->cache, activation->cache_use->key, outcome, loop_now_ms(run->loop));
+    value_unref(outcome);
+}

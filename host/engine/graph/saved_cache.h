@@ -1,0 +1,38 @@
+/*
+ * saved_cache.h - the outcomes of a node in the store: `cache: {ttl: …, store: true}`.
+ *
+ * A record is named after what the outcome depends on (cache_identity.h) and a part of the hash of the input, so that a
+ * node has a limited number of records; it contains the complete hash. Channels are saved by name, because other
+ * documents with the same node have other channels. A failure of the store never fails a run: it is logged, once for
+ * each graph, and the node runs.
+ *
+ *     activation->lookup = saved_cache_lookup(graph, node, key, on_found, activation);   // NULL: not in the store
+ *     saved_cache_put(graph, node, key, outcome);
+ *
+ * Thread: loop.
+ */
+#ifndef TENON_HOST_ENGINE_GRAPH_SAVED_CACHE_H
+#define TENON_HOST_ENGINE_GRAPH_SAVED_CACHE_H
+
+#include "adl/value/value.h"
+#include <stdint.h>
+
+#define SAVED_CACHE_SLOTS 65536u /* records of a node */
+
+struct graph;
+struct saved_lookup;
+
+/* `outcome` is borrowed: {writes: [[channel, value]], output?}, or NULL if there is none. */
+typedef void saved_cache_found(void *user, tn_value outcome);
+
+/*
+ * Looks up the outcome for this key. `found` is called once, later, unless the lookup is cancelled before. Returns NULL
+ * if the node has no records, because its identity is not known or the store cannot be opened.
+ */
+struct saved_lookup *saved_cache_lookup(struct graph *graph, uint32_t node, tn_value key, saved_cache_found *found,
+                                        void *user);
+void saved_lookup_cancel(struct saved_lookup *lookup); /* NULL is allowed */
+/* Saves an outcome for the ttl of the node. Does not wait until it is written. */
+void saved_cache_put(struct graph *graph, uint32_t node, tn_value key, tn_value outcome);
+
+#endif
