@@ -38,6 +38,9 @@ struct json_limits {
 int32_t json_read(const char *text, size_t length, const struct json_limits *limits, tn_value *out,
                   struct error *error);
 
+/* The line and the column of an offset, as messages name them: from 1; columns count characters. */
+void json_locate(const char *text, size_t offset, size_t *line, size_t *column);
+
 /* Flags: JSON_SORTED orders keys by their bytes, for hashes. */
 enum json_style { JSON_COMPACT = 0, JSON_INDENTED = 1 /* two spaces */, JSON_SORTED = 2 };
 void json_write(struct buffer *out, tn_value value, enum json_style style);

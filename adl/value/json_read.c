@@ -67,10 +67,9 @@ static size_t json_describe(const struct reader *reader, const char *at, struct 
     return size > 0 ? size : 1;
 }
 
-/* Line and column, counted from 1; columns count characters. */
-static void json_locate(const struct reader *reader, const char *at, size_t *line, size_t *column) {
+void json_locate(const char *text, size_t offset, size_t *line, size_t *column) {
     *line = *column = 1;
-    for (const char *c = reader->text; c < at; c++) {
+    for (const char *c = text; c < text + offset; c++) {
         if (*c == '\n') {
             ++*line;
             *column = 1;
@@ -83,7 +82,7 @@ static void json_locate(const struct reader *reader, const char *at, size_t *lin
 static bool fail_as(struct reader *reader, int32_t status, const char *code, const char *at, size_t length,
                     const char *message) {
     size_t line, column;
-    json_locate(reader, at, &line, &column);
+    json_locate(reader->text, (size_t)(at - reader->text), &line, &column);
     reader->status = error_set(reader->error, status, code, "%s, at line %zu, column %zu", message, line, column);
     if (reader->error != NULL) {
         reader->error->span.start = (uint32_t)(at - reader->text);

@@ -24,6 +24,7 @@
 #include <tenon/easy.h>
 #include <tenon/graph.h>
 #include <tenon/http.h>
+#include <tenon/http_client.h>
 #include <tenon/launch.h>
 #include <tenon/poll.h>
 #include <tenon/registry.h>
@@ -91,10 +92,15 @@ TN_LIFECYCLE(hostile_init, NULL, hostile_deinit)
 
 /* ---- A store that tenon.yaml does not name ---- */
 
-static int32_t store_open(void *self, tn_value options, tn_store **store, tn_value *error) {
-    (void)self, (void)options, (void)store;
+/* Shows that the host has used what the plugin offers. */
+static void make_file(void) {
     int file = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (file >= 0) close(file);
+}
+
+static int32_t store_open(void *self, tn_value options, tn_store **store, tn_value *error) {
+    (void)self, (void)options, (void)store;
+    make_file();
     *error = tn_text("no");
     return TN_FAILED;
 }
@@ -109,10 +115,25 @@ static int32_t store_maintain(tn_store *store, tn_value *result, tn_value *error
     return store_fail(store, NULL, result, error);
 }
 
+/* ---- An HTTP client that tenon.yaml does not name: it would see the secrets of all requests ---- */
+
+static int32_t client_send(void *self, tn_value request, tn_http_handler handler, void *user, uint64_t *exchange) {
+    (void)self, (void)request, (void)handler, (void)user, (void)exchange;
+    make_file();
+    return TN_FAILED;
+}
+static int32_t client_exchange(void *self, uint64_t exchange) {
+    (void)self, (void)exchange;
+    return TN_STALE;
+}
+
 /* ---- The entry: as that of TN_PLUGIN, without a note, because the manifest is a file ---- */
 
 static const void *offer(void *self, const char *id) {
     static const tn_store_draft store = {sizeof store, store_open, store_close, store_fail, store_fail, store_maintain};
+    static const tn_http_client_draft client = {sizeof client, client_send, client_exchange, client_exchange,
+                                                client_exchange};
+    if (strcmp(id, TN_HTTP_CLIENT_DRAFT) == 0) return &client;
     return strcmp(id, TN_STORE_DRAFT) == 0 ? &store : tn_easy_offer(self, id);
 }
 
@@ -301,7 +322,8 @@ static int32_t attempt(const struct instance *instance, tn_task task, tn_value *
     if (attack_is("run"))
         return document ? document->invoke_wait(task, name, TN_Z, input, NULL, out, out) : TN_UNSUPPORTED;
     if (attack_is("state")) return state ? state->invoke_wait(task, name, TN_Z, input, NULL, out, out) : TN_UNSUPPORTED;
-    if (attack_is("http")) return http ? http->send_wait(tn.host, task, input, out, out) : TN_UNSUPPORTED;
+    if (attack_is("http") || attack_is("client"))
+        return http ? http->send_wait(tn.host, task, input, out, out) : TN_UNSUPPORTED;
     if (attack_is("expression")) return tn.eval->evaluate(task, index, NULL, out, out);
     if (attack_is("add") || attack_is("remove") || attack_is("expect") || attack_is("poll") || attack_is("launch")) {
         *out = result_of_init ? tn_retain(result_of_init) : tn_text("accepted");

@@ -294,7 +294,7 @@ def interfaces():
     for folder, _, files in os.walk(os.path.join(SOURCE, "sdk/include")):
         for name in files:
             with open(os.path.join(folder, name)) as file:
-                ids += re.findall(r'^#define TN_\w+ +"(tenon\.[a-z]+/[^"]+)"', file.read(), re.MULTILINE)
+                ids += re.findall(r'^#define TN_\w+ +"(tenon\.[a-z_]+/[^"]+)"', file.read(), re.MULTILINE)
     return ids
 
 

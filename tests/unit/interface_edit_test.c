@@ -207,6 +207,15 @@ static void test_the_position_of_a_mistake(void **state) {
     assert_int_equal(v->as_int(v->get(detail, "column", TN_Z), &number), TN_OK);
     assert_int_equal(number, 6);
     v->release(error);
+    /* A column counts characters, as the message does; the offset counts bytes. */
+    assert_int_equal(v->from_json(NULL, "[\"\u00e9\u65e5\", x]", TN_Z, &out, &error), TN_FAILED);
+    detail = v->get(error, "detail", TN_Z);
+    assert_int_equal(v->as_int(v->get(detail, "offset", TN_Z), &number), TN_OK);
+    assert_int_equal(number, 10);
+    assert_int_equal(v->as_int(v->get(detail, "column", TN_Z), &number), TN_OK);
+    assert_int_equal(number, 8);
+    assert_non_null(strstr(v->as_text(v->get(error, "message", TN_Z), NULL), "column 8"));
+    v->release(error);
     assert_int_equal(v->from_json(NULL, "[", 1, &out, NULL), TN_FAILED); /* without the reason */
     assert_int_equal(v->from_json(NULL, NULL, 1, &out, NULL), TN_INVALID);
 }

@@ -226,15 +226,11 @@ static int32_t plugin_value_slice(tn_value value, uint64_t index, uint64_t count
 
 /* Adds {offset, line, column} to an error with a position. */
 static void add_position(struct error *error, const char *json, size_t length) {
-    size_t offset = error->span.start < length ? error->span.start : length, line = 1, start = 0;
-    for (size_t i = 0; i < offset; i++) {
-        if (json[i] != '\n') continue;
-        line++;
-        start = i + 1;
-    }
+    size_t offset = error->span.start < length ? error->span.start : length, line, column;
+    json_locate(json, offset, &line, &column);
     tn_value detail = value_set_take(value_object_reserve(3), "offset", value_int((int64_t)offset));
     detail = value_set_take(detail, "line", value_int((int64_t)line));
-    detail = value_set_take(detail, "column", value_int((int64_t)(offset - start + 1)));
+    detail = value_set_take(detail, "column", value_int((int64_t)column));
     error->more = value_set_take(error->more ? error->more : value_object(), "detail", detail);
 }
 
