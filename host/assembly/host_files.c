@@ -137,7 +137,7 @@ struct files *host_files_new(struct host *host, const char *const *roots) {
     const char *config = config_file(host->config);
     const struct files_grants grants = {host_each_config_folder, host_grants_file, host};
     tn_value configured = config_file_roots(host->config);
-    char *packs = packs_folder(), *project = config ? files_folder_of(config) : NULL;
+    char *packs = config_packs_folder(), *project = config ? files_folder_of(config) : NULL;
     struct files *files = files_new(project, packs, &grants);
     files_set_verify(files, packs_verify_read);
     files_set_locate(files, host_locate, host);

@@ -139,7 +139,7 @@ int pack_download(const struct arguments *arguments, const char *reference, stru
     struct pack_incoming incoming = {.file = -1};
     int code = registry_open(arguments, reference, false, &registry);
     if (code != COMMAND_OK) return code;
-    char *folder = packs_folder();
+    char *folder = config_packs_folder();
     int32_t status = folder ? pack_incoming_open(folder, false, &incoming, &error)
                             : error_set(&error, TN_NOT_FOUND, "NOT_FOUND", "neither XDG_DATA_HOME nor HOME is set");
     if (status == TN_OK) status = registry_pull(&registry, incoming.file, pack, pinned, &error);

@@ -20,10 +20,10 @@
  *     tools: {approval: {"effect:destructive": ask, shell.run: deny}, audit: ./audit.jsonl}
  *     log: info
  *
- * There are two files. The project's tenon.yaml is searched from the working directory upwards. The user's file is
- * $XDG_CONFIG_HOME/tenon/tenon.yaml. A key in the project's file overrides the same key in the user's file. An unknown
- * key is an error. The configuration contains only where each secret is, not its text. The text is fetched when a
- * plugin is initialised or when an HTTP request needs it, and kept by base/secrets/secrets.h.
+ * There are two files. The project's tenon.yaml is searched from the working directory upwards, except in installed
+ * packs. The user's file is $XDG_CONFIG_HOME/tenon/tenon.yaml. A key in the project's file overrides the same key in
+ * the user's file. An unknown key is an error. The configuration contains only where each secret is, not its text. The
+ * text is fetched when a plugin is initialised or when an HTTP request needs it, and kept by base/secrets/secrets.h.
  *
  *     struct config *config;
  *     if (config_load(NULL, &config, &error) != TN_OK) return report(&error);
@@ -73,12 +73,14 @@ const struct config_key *config_key_at(size_t index);
 struct config *config_empty(void);
 /*
  * Reads `file` and the user's file. If `file` is NULL, searches the project's file from `directory` upwards; if that is
- * NULL, too, from the working directory. Without any file the configuration is empty. Fails with TN_NOT_FOUND if `file`
- * cannot be read, and with TN_INVALID (INVALID_CONFIG) if a file has errors: the message contains the first of them
- * with its position, and their number.
+ * NULL, too, from the working directory. The search ignores files of installed packs. Without any file the
+ * configuration is empty. Fails with TN_NOT_FOUND if `file` cannot be read, and with TN_INVALID (INVALID_CONFIG) if a
+ * file has errors: the message contains the first of them with its position, and their number.
  */
 int32_t config_load(const char *file, struct config **out, struct error *error);
 int32_t config_load_from(const char *file, const char *directory, struct config **out, struct error *error);
+/* The folder of installed packs, to be freed with mem_free; NULL if neither XDG_DATA_HOME nor HOME is set. */
+char *config_packs_folder(void);
 /* Reads `text` as a file called `name`. Adds a diagnostic for each wrong key, and keeps all others. Thread: any. */
 struct config *config_read(const char *name, const char *text, size_t length, struct diagnostics *diagnostics);
 void config_free(struct config *config); /* NULL is allowed */

@@ -140,9 +140,30 @@ static int32_t config_load_file(struct config *config, const char *path, bool ne
     return status;
 }
 
+char *config_packs_folder(void) {
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    struct buffer path;
+    buffer_init(&path, SIZE_MAX);
+    if (data && *data == '/') /* the XDG specification requires to ignore relative paths */
+        buffer_format(&path, "%s/tenon/packs", data);
+    else if (home && *home)
+        buffer_format(&path, "%s/.local/share/tenon/packs", home);
+    return path.length ? buffer_detach(&path, NULL) : NULL;
+}
+
+/* True if the canonical folder is that of the installed packs, or below it. */
+static bool config_is_in_packs(const char *folder) {
+    char *packs = config_packs_folder(), real[PATH_MAX];
+    bool known = packs && realpath(packs, real);
+    size_t length = known ? strlen(real) : 0;
+    mem_free(packs);
+    return known && strncmp(folder, real, length) == 0 && (!folder[length] || folder[length] == '/');
+}
+
 /*
  * Finds the nearest tenon.yaml from `directory` upwards (mem_free it). The file decides which code runs, so in a parent
- * folder, where other users may write, it must belong to this user or to root.
+ * folder, where other users may write, it must belong to this user or to root. A file of an installed pack is ignored:
+ * a pack could trust itself with it.
  */
 static int32_t config_find_project(const char *directory, char **out, struct error *error) {
     char folder[PATH_MAX];
@@ -153,7 +174,7 @@ static int32_t config_find_project(const char *directory, char **out, struct err
         struct stat status;
         buffer_init(&path, SIZE_MAX);
         buffer_format(&path, "%s/tenon.yaml", folder[1] ? folder : "");
-        bool there = stat(buffer_cstr(&path), &status) == 0 && S_ISREG(status.st_mode);
+        bool there = stat(buffer_cstr(&path), &status) == 0 && S_ISREG(status.st_mode) && !config_is_in_packs(folder);
         if (there && depth > 0 && status.st_uid != geteuid() && status.st_uid != 0) {
             int32_t result = error_set(
                 error, TN_INVALID, "PERMISSION_DENIED",

@@ -9,6 +9,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
+#include "host/base/config/config.h"
 #include "host/plugin/pack/pack_files.h"
 #include "host/plugin/pack/pack_installed.h"
 #include <errno.h>
@@ -75,7 +76,7 @@ static void packs_unlock(struct packs_lock *packs) {
 
 /* Opens and locks the folder. If it does not exist, creates it, or returns NOT_FOUND if `create` is false. */
 static int32_t packs_lock(struct packs_lock *packs, bool create, struct error *error) {
-    *packs = (struct packs_lock){.folder = packs_folder(), .descriptor = -1, .lock = -1};
+    *packs = (struct packs_lock){.folder = config_packs_folder(), .descriptor = -1, .lock = -1};
     if (!packs->folder)
         return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
                          "no folder for packs: neither XDG_DATA_HOME nor HOME is set");

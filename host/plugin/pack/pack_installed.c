@@ -20,17 +20,6 @@
 #include <string.h>
 #include <unistd.h>
 
-char *packs_folder(void) {
-    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-    struct buffer path;
-    buffer_init(&path, SIZE_MAX);
-    if (data && *data == '/') /* the XDG specification requires to ignore relative paths */
-        buffer_format(&path, "%s/tenon/packs", data);
-    else if (home && *home)
-        buffer_format(&path, "%s/.local/share/tenon/packs", home);
-    return buffer_detach(&path, NULL);
-}
-
 /* ---- One pack ---- */
 
 static int32_t pack_read_record(const char *folder, int descriptor, tn_value *out, struct error *error) {
@@ -211,7 +200,7 @@ static void pack_visit_versions(const struct config *config, const char *folder,
 }
 
 void packs_each(const struct config *config, void (*visit)(void *user, const struct installed_pack *pack), void *user) {
-    char *folder = packs_folder();
+    char *folder = config_packs_folder();
     struct pack_names names = {NULL, 0};
     if (folder) names = pack_read_names(folder, pack_name_valid, PACKS_MAX, pack_compare_names);
     for (size_t i = 0; i < names.count; i++) {
@@ -334,7 +323,7 @@ void packs_search(const struct config *config, struct search *search) {
  */
 static bool packs_locate(const char *file, char path[PATH_MAX], char **below) {
     char folder[PATH_MAX];
-    char *packs = packs_folder();
+    char *packs = config_packs_folder();
     bool both = packs && realpath(packs, folder) && realpath(file, path);
     mem_free(packs);
     size_t length = both ? strlen(folder) : 0;

@@ -47,8 +47,6 @@ struct installed_pack {
     struct error fault; /* PACK_ALTERED and others; its code is NULL if the pack is intact */
 };
 
-/* The folder of all packs, to be freed with mem_free; NULL if neither XDG_DATA_HOME nor HOME is set. */
-char *packs_folder(void);
 /* Visits all packs by name, the newest version first. `config` has the trusted keys and may be NULL. */
 void packs_each(const struct config *config, void (*visit)(void *user, const struct installed_pack *pack), void *user);
 /* Reads one folder, which may be anywhere. The caller calls installed_pack_finish. */

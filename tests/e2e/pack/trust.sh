@@ -26,6 +26,24 @@ inside
 printf 'packs: {trust: ["%s"]}\n' "$(cat acme.pub)" >tenon.yaml
 alone
 run tenon pack remove acme-text
+# A pack cannot trust itself: the search for tenon.yaml ignores files of installed packs.
+printf 'packs: {trust: ["%s"]}\nplugins: {isolation: {test.deaths: none}}\n' "$(cat acme.pub)" >src/tenon.yaml
+run tenon pack build src -o self.tenonpack
+run tenon pack sign self.tenonpack --key acme.key
+run tenon pack install self.tenonpack
+mv tenon.yaml kept.yaml
+cp end.yaml "$work/end.yaml"
+for folder in . plugins; do
+    cd "$packs/acme-text/1.10.0-rc.1/$folder"
+    run tenon run "$work/end.yaml"
+    expect_code 1 && expect_in err "PLUGIN_CRASHED"
+    run tenon pack list
+    expect_in out "not trusted, signed by"
+    cd "$work/here"
+done
+mv kept.yaml tenon.yaml
+rm src/tenon.yaml
+run tenon pack remove acme-text
 run tenon pack install deaths-signed.tenonpack
 expect_code 0 && expect_not_in err "warning"
 inside
