@@ -123,6 +123,12 @@ static const char *pack_check_text(const struct pack_check *check, const char *k
     return *status == TN_OK ? text : NULL;
 }
 
+static bool has_control_character(const char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f) return true;
+    return false;
+}
+
 static int32_t pack_check_names(const struct pack_check *check) {
     int32_t status = TN_OK;
     size_t at;
@@ -137,8 +143,12 @@ static int32_t pack_check_names(const struct pack_check *check) {
     if (version && !pack_version_valid(version))
         return PACK_WRONG(check, "`version`: found `%.80s`, expected three numbers as in 1.2.0, or 1.2.0-rc.1",
                           version);
-    for (const char *const *key = text_keys; status == TN_OK && *key; key++)
-        pack_check_text(check, *key, strcmp(*key, "title") == 0, &status);
+    for (const char *const *key = text_keys; status == TN_OK && *key; key++) {
+        bool title = strcmp(*key, "title") == 0;
+        const char *text = pack_check_text(check, *key, title, &status);
+        if (title && text && has_control_character(text)) /* it could imitate lines of `tenon pack list` */
+            return PACK_WRONG(check, "`%s`: it has a control character, expected one line of text", *key);
+    }
     const char *tenon = status == TN_OK ? pack_check_text(check, "tenon", false, &status) : NULL;
     if (tenon && constraint_holds(tenon, strlen(tenon), NULL, &at) < 0)
         return PACK_WRONG(check, "`tenon`: found `%.80s`, expected versions as in \">= 0.1, < 1\"", tenon);

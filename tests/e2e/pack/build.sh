@@ -36,6 +36,7 @@ broken 'mkfifo pipe' "is not a regular file"
 broken 'sed -i s/acme-text/Acme/ pack.json' '`name`: found `Acme`'
 broken 'sed -i s/1.0.0/1.0/ pack.json' '`version`: found `1.0`'
 broken 'sed -i s/documents/document/ pack.json' 'did you mean `documents`?'
+broken 'sed -i "s/A pack/A\\\\n pack/" pack.json' '`title`: it has a control character'
 broken 'sed -i s/title/titel/ pack.json' 'did you mean `title`?'
 broken 'sed -i s/licence/author/ pack.json' 'known keys are `name`, `version`, '
 broken 'sed -i s/one.yaml/two.yaml/ pack.json' '`two.yaml` is not in `files`'
