@@ -150,9 +150,14 @@ static bool definition_read_implementation(struct definition *definition, const 
 
 /* ---- Documents ---- */
 
+/* `pack:NAME/FILE` or `tenon:NAME`, which only the host can resolve. */
+static bool is_installed_name(const char *name) {
+    return strncmp(name, "pack:", 5) == 0 || strncmp(name, "tenon:", 6) == 0;
+}
+
 static tn_value document_path(tn_value document, const char *folder) {
     const char *name = tn_chars(document, NULL);
-    if (name[0] == '/' || folder == NULL) return tn_retain(document);
+    if (name[0] == '/' || folder == NULL || is_installed_name(name)) return tn_retain(document);
     struct tn_text_buffer path = {.limit = 4096};
     tn_text_append(&path, folder);
     tn_text_append(&path, "/");
@@ -164,10 +169,12 @@ struct document_parts { /* borrowed from `root`, which is owned */
     tn_value root, name, description, input, output;
 };
 
+/* The host resolves and verifies an installed name when the tool is called, so the document is not read here. */
 static bool definition_read_document(struct definition *definition, struct document_parts *document_parts,
                                      const char *folder) {
     definition->document = document_path(tn_get(definition->value, "document"), folder);
     if (definition->document == NULL) return false;
+    if (is_installed_name(tn_chars(definition->document, NULL))) return true;
     document_parts->root = yaml_read_file(tn_chars(definition->document, NULL));
     if (document_parts->root == NULL) return false;
     tn_value agent = tn_get(document_parts->root, "agent");

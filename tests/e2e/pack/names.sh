@@ -41,18 +41,21 @@ expect_code 0 && expect_out "$said"
 # The configuration of a plugin, and a file that it names
 if [ -e "$BINARY/lib/tenon/plugins/define.so" ]; then
     mkdir -p other/prompts
-    printf -- '- {name: my.filed, document: one.yaml, effects: [], result: said}\n' >src/tools.yaml
+    printf -- '- {name: my.%s, document: "%s", effects: [], result: said}\n' filed one.yaml named pack:acme-text/one.yaml >src/tools.yaml
     sed -i 's/"in.json"/&, "tools.yaml"/' src/pack.json
     run tenon pack remove acme-text
     run tenon pack build src -o tools.tenonpack
     run tenon pack install tools.tenonpack
     cat >tenon.yaml <<'YAML'
-plugins: {config: {tenon.define: {tools: [{name: my.greet, document: "pack:acme-text/one.yaml", effects: [], result: said}, "pack:acme-text/tools.yaml"]}}}
+plugins: {config: {tenon.define: {tools: [{name: my.greet, document: "pack:acme-text/one.yaml", effects: [], result: said}, "pack:acme-text/tools.yaml", more.yaml]}}}
 YAML
-    for tool in my.greet my.filed; do
+    printf -- '- {name: my.%s, document: "%s", effects: []}\n' hello tenon:hello gone pack:gone/one.yaml >more.yaml
+    for tool in my.greet my.filed my.named my.hello; do
         run tenon tool call $tool '{"name": "Eve"}'
         expect_code 0 && expect_in out "Hello, Eve!"
     done
+    run tenon tool call my.gone '{}'
+    expect_code 1 && expect_in err 'the pack `gone` is not installed'
     printf 'plugins: {config: {tenon.define: {tools: ["pack:acme-text/absent.yaml"]}}}\n' >tenon.yaml
     run tenon doctor
     expect_code 4 && expect_in out 'the pack acme-text 1.0.0 has no file `absent.yaml`'
