@@ -6,7 +6,7 @@
  * relative to the folder of its tenon.yaml, and the plugin gets permission to read the file. `x-tenon: effect` marks an
  * effect that the operator grants in addition to the manifest's. `x-tenon: program` marks a program that the plugin
  * will start; a check verifies that it exists. `x-tenon: separate` marks a list or mapping of independent items: an
- * item that is invalid, or whose secret is not available, is replaced by null.
+ * item that is invalid, or whose secret or file is not available, is replaced by null.
  */
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
@@ -21,7 +21,7 @@ struct section_files { /* files named in a section */
     struct plugin *plugin;
     const char *folder; /* NULL leaves names unchanged */
     tn_value pointers, paths;
-    struct error error; /* a name that cannot be resolved; its code is NULL if there is none */
+    tn_value failures; /* {pointer of a name that cannot be resolved: why} */
 };
 
 static void plugin_grant_take(struct plugin *plugin, tn_value effect) {
@@ -43,9 +43,8 @@ static void on_section_annotation(void *self, const char *pointer, bool on_key, 
     tn_value path;
     int32_t status = options->locate ? options->locate(options->user, name, &located, &error) : TN_NOT_FOUND;
     if (status != TN_OK && status != TN_NOT_FOUND) {
-        if (!files->error.code)
-            error_set(&files->error, TN_INVALID, "INVALID_CONFIG", "tenon.yaml: plugins.config.%s at %s: %s",
-                      files->plugin->id, pointer, error.message);
+        files->failures =
+            value_set_take(files->failures, pointer, value_string_lossy(error.message, strlen(error.message)));
         error_finish(&error);
         return;
     }
@@ -124,28 +123,6 @@ static tn_value pointer_replace(tn_value from, const char *pointer, tn_value by)
     return result;
 }
 
-static int32_t section_resolve_paths(struct plugin *plugin, const struct schema *schema, tn_value *section,
-                                     struct error *error) {
-    const struct registry_options *options = &plugin->registry->options;
-    struct section_files files = {.plugin = plugin, .pointers = value_array(), .paths = value_array()};
-    if (options->folder) files.folder = options->folder(options->user, plugin->id);
-    value_unref(plugin->grants);
-    plugin->grants = value_array();
-    schema_each_annotation(schema, *section, "x-tenon", on_section_annotation, &files);
-    for (size_t i = 0; i < value_count(files.pointers); i++) {
-        tn_value resolved =
-            pointer_replace(*section, value_chars(value_at(files.pointers, i), NULL), value_at(files.paths, i));
-        value_unref(*section);
-        *section = resolved;
-    }
-    value_unref(files.pointers);
-    value_unref(files.paths);
-    int32_t status = files.error.code ? TN_INVALID : TN_OK;
-    if (status != TN_OK) error_copy(error, &files.error);
-    error_finish(&files.error);
-    return status;
-}
-
 /* ---- Independent items (`x-tenon: separate`): an invalid one is omitted, the others stay ---- */
 
 struct section_omission {
@@ -215,6 +192,47 @@ static tn_value section_without(const struct section_omission *omission, tn_valu
     return left;
 }
 
+/* Omits the items with a name that cannot be resolved. Fails if no independent item contains one. */
+static int32_t section_omit_files(struct section_omission *omission, tn_value failures, struct error *error) {
+    for (size_t i = 0; i < value_count(failures); i++) {
+        const char *pointer = value_chars(value_key_at(failures, i), NULL);
+        const char *why = value_chars(value_value_at(failures, i), NULL);
+        if (!section_omit(omission, pointer, why))
+            return error_set(error, TN_INVALID, "INVALID_CONFIG", "tenon.yaml: plugins.config.%s at %s: %s",
+                             omission->plugin->id, pointer, why);
+    }
+    return TN_OK;
+}
+
+/* Replaces the names of files by their paths, and collects the plugin's grants. */
+static int32_t section_resolve_paths(struct plugin *plugin, const struct schema *schema,
+                                     struct section_omission *omission, tn_value *section, struct error *error) {
+    const struct registry_options *options = &plugin->registry->options;
+    struct section_files files = {
+        .plugin = plugin, .pointers = value_array(), .paths = value_array(), .failures = value_object()};
+    if (options->folder) files.folder = options->folder(options->user, plugin->id);
+    value_unref(plugin->grants);
+    plugin->grants = value_array();
+    schema_each_annotation(schema, *section, "x-tenon", on_section_annotation, &files);
+    bool omits = value_count(files.failures) > 0;
+    for (size_t i = 0; !omits && i < value_count(files.pointers); i++) {
+        tn_value resolved =
+            pointer_replace(*section, value_chars(value_at(files.pointers, i), NULL), value_at(files.paths, i));
+        value_unref(*section);
+        *section = resolved;
+    }
+    int32_t status = section_omit_files(omission, files.failures, error);
+    value_unref(files.pointers);
+    value_unref(files.paths);
+    value_unref(files.failures);
+    if (!omits || status != TN_OK) return status;
+    /* Again without these items, which then add no grants. No name is left that cannot be resolved. */
+    tn_value left = section_without(omission, *section);
+    value_unref(*section);
+    *section = left;
+    return section_resolve_paths(plugin, schema, omission, section, error);
+}
+
 /* ---- The section ---- */
 
 static void section_set_error(const struct plugin *plugin, const struct schema_errors *errors, int32_t status,
@@ -270,7 +288,7 @@ int32_t plugin_section(struct plugin *plugin, tn_value *out, struct error *error
         status = section_check(&omission, schema, filled, complete, error);
         if (status == TN_OK) {
             tn_value left = section_without(&omission, filled);
-            status = section_resolve_paths(plugin, schema, &left, error);
+            status = section_resolve_paths(plugin, schema, &omission, &left, error);
             if (status == TN_OK)
                 *out = left;
             else

@@ -59,6 +59,15 @@ YAML
     printf 'plugins: {config: {tenon.define: {tools: ["pack:acme-text/absent.yaml"]}}}\n' >tenon.yaml
     run tenon doctor
     expect_code 4 && expect_in out 'the pack acme-text 1.0.0 has no file `absent.yaml`'
+    # A name that cannot be resolved omits its item, and nothing else.
+    cat >tenon.yaml <<'YAML'
+plugins: {config: {tenon.define: {tools: ["pack:gone/tools.yaml", {name: my.lost, document: "pack:acme-text/lost.yaml", effects: []}, {name: my.say, command: [echo, said], effects: []}, more.yaml]}}}
+YAML
+    for tool in my.say my.hello; do
+        run tenon tool call $tool '{}'
+        expect_code 0 && expect_in err 'tenon.define at /tools/0: the pack `gone` is not installed' && expect_in err "; it is omitted"
+        expect_in err 'tenon.define at /tools/1/document: the pack acme-text 1.0.0 has no file `lost.yaml`'
+    done
 fi
 rm -f tenon.yaml
 # Mistakes
