@@ -195,7 +195,7 @@ void host_registry_options(struct host *host, struct registry_options *out) {
                                      .drafts = host_plugin_drafts,
                                      .config = host_plugin_config,
                                      .folder = host_plugin_folder,
-                                     .locate = host_locate_for_plugin,
+                                     .locate = host_locate_file,
                                      .isolation = &isolation,
                                      .wait = host_wait_for_expected,
                                      .forked = host_forked,

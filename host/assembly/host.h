@@ -66,6 +66,11 @@ struct registry *host_registry(const struct host *host);
 struct config *host_config(const struct host *host);
 struct engine *host_engine(const struct host *host);
 const struct catalog *host_catalog(const struct host *host);
+/*
+ * Resolves `pack:NAME/FILE` or `tenon:NAME`, and verifies the file: *path becomes its path, to be freed with mem_free.
+ * TN_NOT_FOUND if the name is an ordinary one. `host` is a struct host, as for registry_options.locate.
+ */
+int32_t host_locate_file(void *host, const char *name, char **path, struct error *error);
 struct http *host_http(const struct host *host);
 struct secrets *host_secrets(const struct host *host);
 const struct kernel_source *host_state(const struct host *host); /* for the state kernel */

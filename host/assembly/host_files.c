@@ -116,12 +116,12 @@ static int32_t host_locate(void *user, const char *name, struct catalog_file *fo
     return status;
 }
 
-int32_t host_locate_for_plugin(void *host, const char *name, char **path, struct error *error) {
+int32_t host_locate_file(void *host, const char *name, char **path, struct error *error) {
     struct catalog_file found = {NULL, NULL};
     struct installed_pack pack;
     if (!files_is_special_name(name)) return TN_NOT_FOUND;
     int32_t status = host_locate(host, name, &found, error);
-    if (status == TN_OK && pack_is_name(name)) { /* the plugin reads the file later, so check it now */
+    if (status == TN_OK && pack_is_name(name)) { /* the caller reads the file later, so check it now */
         status = pack_inspect(found.root, &pack, error);
         if (status == TN_OK) {
             status = pack_verify_part(&pack, found.path + strlen(found.root) + 1, error);

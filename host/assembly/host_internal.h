@@ -37,8 +37,6 @@ struct host {
 
 /* What documents of this host may read; `roots` are those of host_options. Needs the configuration; host_free frees it.
  */
-/* registry_options.locate */
-int32_t host_locate_for_plugin(void *host, const char *name, char **path, struct error *error);
 struct files *host_files_new(struct host *host, const char *const *roots);
 
 #endif

@@ -6,6 +6,7 @@
 #include "adl/source/source.h"
 #include "adl/value/memory.h"
 #include "adl/value/value.h"
+#include "host/base/files.h"
 #include "host/program/command.h"
 #include <dirent.h>
 #include <errno.h>
@@ -89,7 +90,9 @@ static bool walk_folder(struct folder_walk *walk, const char *folder, unsigned d
     const char *slash = length && folder[length - 1] == '/' ? "" : "/";
     for (struct dirent *entry; good && (entry = readdir(dir)) != NULL;) {
         if (entry->d_name[0] == '.') continue;
-        tn_value path = here ? value_text(entry->d_name) : value_format("%s%s%s", folder, slash, entry->d_name);
+        /* `./` makes a name like `pack:x.yaml` that of a file. */
+        bool plain = here && !files_is_special_name(entry->d_name);
+        tn_value path = plain ? value_text(entry->d_name) : value_format("%s%s%s", folder, slash, entry->d_name);
         if (path) good = walk_entry(walk, value_chars(path, NULL), entry->d_name, depth);
         value_unref(path);
     }

@@ -190,13 +190,19 @@ struct host *command_host(const struct arguments *arguments);
 /* The same, for a command about a plugin that need not be in the search path: tenon.yaml may have a section for it. */
 struct host *command_host_for_plugin(const struct arguments *arguments, const char *id);
 /* Reads JSON, "@file" or "-". Returns NULL and sets `error` on failure. `what` names the option in messages. */
-tn_value command_json(const char *text, const char *what, struct error *error);
+tn_value command_json(const struct arguments *arguments, const char *text, const char *what, struct error *error);
 /*
  * Reads a whole file, or standard input for "-", of at most COMMAND_FILE_MAX bytes. Returns false and sets `error` on
  * failure. Free *text with mem_free.
  */
 #define COMMAND_FILE_MAX (64u << 20)
 bool command_read_file(const char *path, char **text, size_t *length, struct error *error);
+/* The same for a file that the command line names as data, which may also be `pack:NAME/FILE` or `tenon:NAME`. */
+bool command_read_named(const struct arguments *arguments, const char *name, char **text, size_t *length,
+                        struct error *error);
+/* The path of such a file, whose bytes have been verified; any other name is copied. Free it with mem_free; NULL and
+ * `error` on failure. */
+char *command_locate(const struct arguments *arguments, const char *name, struct error *error);
 /* Sets `error` to a message of json_read about one line of a file, with the position in the file. */
 int32_t command_line_error(const char *path, size_t line, const char *message, struct error *error);
 /* Reads a document; "-" is standard input, read as YAML. Returns NULL and sets `error` on failure. */

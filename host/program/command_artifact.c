@@ -128,8 +128,17 @@ static int artifact_write_from(struct command_kernel *kernel, const char *path, 
 int command_artifact_write(const struct arguments *arguments) {
     const char *path = operand_at(arguments, 0);
     bool standard = strcmp(path, "-") == 0;
-    int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return command_report(COMMAND_USAGE, "cannot open %s: %s", path, strerror(errno));
+    struct error error = ERROR_INIT;
+    char *located = command_locate(arguments, path, &error);
+    int file = standard ? STDIN_FILENO : located ? open(located, O_RDONLY | O_CLOEXEC) : -1;
+    int failure = errno;
+    mem_free(located);
+    if (file < 0) {
+        int code = error.code ? command_report_error(COMMAND_USAGE, &error)
+                              : command_report(COMMAND_USAGE, "cannot open %s: %s", path, strerror(failure));
+        error_finish(&error);
+        return code;
+    }
     struct command_kernel kernel;
     tn_value result = NULL;
     int code = command_kernel_open(&kernel, arguments);

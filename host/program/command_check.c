@@ -12,6 +12,7 @@
 #include "host/base/config/config.h"
 #include "host/base/files.h"
 #include "host/engine/graph/graph.h"
+#include "host/plugin/pack/pack_installed.h"
 #include "host/program/check_files.h"
 #include "host/program/command.h"
 #include <errno.h>
@@ -162,7 +163,17 @@ static bool fmt_replace_file(const char *given, const char *text, size_t length,
 static int format_one(const struct arguments *arguments, const char *path, struct diagnostics *found) {
     struct error error = ERROR_INIT;
     if (files_is_special_name(path))
-        return command_report(COMMAND_USAGE, "%s is installed, and not a file of yours; it is not formatted", path);
+        return command_report(COMMAND_USAGE,
+                              "%s has the form of an installed file's name, and is not a file of yours; it is not "
+                              "formatted; a file whose name begins like that is named ./%s",
+                              path, path);
+    bool prints = strcmp(path, "-") == 0 || argument_given(arguments, "check") || argument_given(arguments, "stdout");
+    if (!prints && packs_contain(path))
+        return command_report(
+            COMMAND_USAGE,
+            "%s belongs to an installed pack, and is not a file of yours; it is not formatted, because "
+            "the pack could then not be used; --stdout prints the result",
+            path);
     struct source *source = command_source(path, &error);
     int code = COMMAND_OK;
     char *text = NULL;

@@ -89,11 +89,11 @@ static tn_value evaluate_line(const char *path, size_t number, const char *line,
     return answer;
 }
 
-static int evaluate_lines(const char *path) {
+static int evaluate_lines(const struct arguments *arguments, const char *path) {
     char *text;
     size_t length;
     struct error error = ERROR_INIT;
-    if (!command_read_file(path, &text, &length, &error)) {
+    if (!command_read_named(arguments, path, &text, &length, &error)) {
         int code = command_report_error(COMMAND_USAGE, &error);
         error_finish(&error);
         return code;
@@ -133,11 +133,11 @@ int command_eval(const struct arguments *arguments) {
                 COMMAND_USAGE,
                 "--%s cannot be used with --lines: each line has its own bindings, and its answer is JSON",
                 not_with_lines[i]);
-    if (lines) return evaluate_lines(operand_count(arguments) ? operand_at(arguments, 0) : "-");
+    if (lines) return evaluate_lines(arguments, operand_count(arguments) ? operand_at(arguments, 0) : "-");
     const char *text = operand_at(arguments, 0), *given = argument_text(arguments, "input");
     if (!text) return command_report(COMMAND_USAGE, "expected an expression, as in tenon eval '1 + 2'");
     struct error error = ERROR_INIT;
-    tn_value input = given ? command_json(given, "--input", &error) : value_object();
+    tn_value input = given ? command_json(arguments, given, "--input", &error) : value_object();
     int code = COMMAND_OK;
     if (!input) {
         code = command_report_error(COMMAND_USAGE, &error);

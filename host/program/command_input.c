@@ -128,7 +128,7 @@ tn_value command_apply_set(const struct arguments *arguments, tn_value base, con
 
 tn_value command_read_input(const struct arguments *arguments, struct error *error) {
     const char *text = argument_text(arguments, "input");
-    tn_value input = text ? command_json(text, "--input", error) : value_object();
+    tn_value input = text ? command_json(arguments, text, "--input", error) : value_object();
     tn_value whole = input ? command_apply_set(arguments, input, "--input", error) : NULL;
     value_unref(input);
     return whole;

@@ -66,7 +66,7 @@ bool command_kernel_set_json(const struct command_kernel *kernel, tn_value *give
     char what[64];
     if (!text) return true;
     snprintf(what, sizeof what, "--%s", option);
-    tn_value value = command_json(text, what, &error);
+    tn_value value = command_json(kernel->arguments, text, what, &error);
     if (value)
         *given = value_set_take(*given, member, value);
     else

@@ -17,11 +17,11 @@ static tn_value memory_operands(const struct arguments *arguments) {
 /* ---- put, get, delete ---- */
 
 /* Reads a value: JSON if it is valid JSON, "@file" or "-"; otherwise a text. */
-static tn_value memory_read_value(const char *text) {
+static tn_value memory_read_value(const struct arguments *arguments, const char *text) {
     struct error error = ERROR_INIT;
     tn_value value = NULL;
     if (text[0] == '@' || strcmp(text, "-") == 0) {
-        value = command_json(text, "VALUE", &error);
+        value = command_json(arguments, text, "VALUE", &error);
         if (!value) command_warn_error(&error);
     } else if (json_read(text, strlen(text), NULL, &value, NULL) != TN_OK) {
         value = value_string_lossy(text, strlen(text));
@@ -34,7 +34,7 @@ int command_memory_put(const struct arguments *arguments) {
     struct command_kernel kernel;
     tn_value given = memory_operands(arguments), result = NULL;
     int code = command_kernel_open(&kernel, arguments);
-    tn_value value = code ? NULL : memory_read_value(operand_at(arguments, 2));
+    tn_value value = code ? NULL : memory_read_value(arguments, operand_at(arguments, 2));
     if (value) given = value_set_take(given, "value", value);
     command_kernel_set_text(&given, "text", argument_text(arguments, "text"));
     if (!code && (!value || !command_kernel_set_number(&kernel, &given, "ttl_seconds", "ttl"))) code = COMMAND_USAGE;

@@ -5,6 +5,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
+#include "host/base/files.h"
 #include "host/base/loop.h"
 #include "host/data/store/store.h"
 #include "host/data/thread/thread_admin.h"
@@ -164,11 +165,14 @@ int command_replay(const struct arguments *arguments) {
 
 /* ---- Exported threads as tests ---- */
 
-/* Finds the document of an exported thread, in the current folder or beside the file. Returns false if it is in
- * neither. */
+/*
+ * Finds the document of an exported thread, in the current folder or beside the file. Returns false if it is in
+ * neither. `pack:NAME/FILE` and `tenon:NAME` are left to graph_open.
+ */
 static bool test_find_document(const char *file, const char *document, char out[PATH_MAX]) {
     const char *slash = strrchr(file, '/'), *name = strrchr(document, '/');
     snprintf(out, PATH_MAX, "%s", document);
+    if (files_is_special_name(document)) return true;
     if (access(out, R_OK) == 0) return true;
     snprintf(out, PATH_MAX, "%.*s%s", slash ? (int)(slash + 1 - file) : 0, file, name ? name + 1 : document);
     return access(out, R_OK) == 0;
@@ -180,7 +184,8 @@ static int test_file(const struct arguments *arguments, struct host *host, const
     size_t length = 0;
     tn_value exported = NULL;
     const char *given = argument_text(arguments, "document");
-    if (!command_read_file(file, &text, &length, &error) || json_read(text, length, NULL, &exported, &error) != TN_OK) {
+    if (!command_read_named(arguments, file, &text, &length, &error) ||
+        json_read(text, length, NULL, &exported, &error) != TN_OK) {
         mem_free(text);
         int code = command_report(COMMAND_USAGE, "%s: %s", file, error.message);
         error_finish(&error);

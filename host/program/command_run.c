@@ -154,10 +154,11 @@ static void batch_add_input(struct run_batch *batch, size_t line, tn_value value
 }
 
 /* Reads one input per line; blank lines are skipped. */
-static bool batch_read_lines(struct run_batch *batch, const char *path, struct error *error) {
+static bool batch_read_lines(const struct arguments *arguments, struct run_batch *batch, const char *path,
+                             struct error *error) {
     char *text;
     size_t length;
-    if (!command_read_file(path, &text, &length, error)) return false;
+    if (!command_read_named(arguments, path, &text, &length, error)) return false;
     if (strcmp(path, "-") == 0) path = "<stdin>";
     batch->inputs = value_array();
     size_t line = 1;
@@ -186,7 +187,7 @@ static int run_batch(const struct arguments *arguments, struct host *host, struc
     if (!argument_number(arguments, "concurrency", 1, 100000, BATCH_CONCURRENCY, &concurrency)) return COMMAND_USAGE;
     struct run_batch inputs = {.json = argument_given(arguments, "json"),
                                .progress = isatty(STDERR_FILENO) && !argument_given(arguments, "quiet")};
-    if (!batch_read_lines(&inputs, argument_text(arguments, "batch"), &error)) {
+    if (!batch_read_lines(arguments, &inputs, argument_text(arguments, "batch"), &error)) {
         int code = command_report_error(COMMAND_USAGE, &error);
         error_finish(&error);
         return code;
@@ -262,7 +263,7 @@ int command_run(const struct arguments *arguments) {
     if (!host) return COMMAND_PLUGIN_PROBLEM;
     int code = COMMAND_OK;
     const char *config = argument_text(arguments, "run-config");
-    tn_value given = config ? command_json(config, "--run-config", &error) : value_object();
+    tn_value given = config ? command_json(arguments, config, "--run-config", &error) : value_object();
     if (!given || run_options_read(&options, given, &error) != TN_OK)
         code = command_report_error(COMMAND_USAGE, &error);
     struct graph *graph = code ? NULL : command_open_graph(arguments, host, &code);

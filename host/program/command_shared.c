@@ -206,13 +206,33 @@ bool command_read_file(const char *path, char **text, size_t *length, struct err
     return true;
 }
 
-tn_value command_json(const char *text, const char *what, struct error *error) {
+char *command_locate(const struct arguments *arguments, const char *name, struct error *error) {
+    if (!files_is_special_name(name)) return mem_text(name);
+    struct host *host = command_open_quiet(arguments, error);
+    struct error why = ERROR_INIT;
+    char *path = NULL;
+    if (host && host_locate_file(host, name, &path, &why) != TN_OK)
+        error_set(error, TN_NOT_FOUND, why.code, "cannot open %s: %s", name, why.message);
+    error_finish(&why);
+    host_free(host);
+    return path;
+}
+
+bool command_read_named(const struct arguments *arguments, const char *name, char **text, size_t *length,
+                        struct error *error) {
+    char *path = command_locate(arguments, name, error);
+    bool read = path && command_read_file(path, text, length, error);
+    mem_free(path);
+    return read;
+}
+
+tn_value command_json(const struct arguments *arguments, const char *text, const char *what, struct error *error) {
     char *read = NULL;
     size_t length = strlen(text);
     const char *where = what;
     if (text[0] == '@' || strcmp(text, "-") == 0) {
         where = text[0] == '@' ? text + 1 : "standard input";
-        if (!command_read_file(text[0] == '@' ? text + 1 : "-", &read, &length, error)) return NULL;
+        if (!command_read_named(arguments, text[0] == '@' ? text + 1 : "-", &read, &length, error)) return NULL;
     }
     tn_value value = NULL;
     struct error inner = ERROR_INIT;

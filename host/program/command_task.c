@@ -104,7 +104,7 @@ static bool task_read_update(const struct command_kernel *kernel, tn_value *give
     struct error error = ERROR_INIT;
     task_read_id(kernel, given);
     command_kernel_set_text(given, "claim_token", argument_text(kernel->arguments, "token"));
-    tn_value patch = command_json(operand_at(kernel->arguments, 1), "PATCH", &error);
+    tn_value patch = command_json(kernel->arguments, operand_at(kernel->arguments, 1), "PATCH", &error);
     if (patch)
         *given = value_set_take(*given, "patch", patch);
     else

@@ -321,7 +321,7 @@ int command_thread_import(const struct arguments *arguments) {
     char *text = NULL;
     size_t length = 0;
     tn_value exported = NULL;
-    if (!command_read_file(operand_at(arguments, 0), &text, &length, &error) ||
+    if (!command_read_named(arguments, operand_at(arguments, 0), &text, &length, &error) ||
         json_read(text, length, NULL, &exported, &error) != TN_OK) {
         mem_free(text);
         int code = command_report_error(COMMAND_USAGE, &error);

@@ -67,8 +67,9 @@ static bool tool_call_is_done(void *user) { return tool_call_has_ended(user) || 
 /* Reads the operand, then applies --set. On failure, prints an error and returns NULL. */
 static tn_value tool_read_arguments(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
-    tn_value value =
-        operand_count(arguments) > 1 ? command_json(operand_at(arguments, 1), "the arguments", &error) : NULL;
+    tn_value value = operand_count(arguments) > 1
+                         ? command_json(arguments, operand_at(arguments, 1), "the arguments", &error)
+                         : NULL;
     if (!error.code) {
         tn_value whole = command_apply_set(arguments, value ? value : value_object(), "the arguments", &error);
         value_unref(value);

@@ -83,8 +83,56 @@ wrong tenon:absent "; available: tenon:chat, tenon:generator, tenon:hello"
 for escape in ../documents/hello.yaml ../template /etc/passwd ../../../bin/tenon .; do
     wrong "tenon:$escape" "is installed with Tenon"
 done
-run tenon fmt pack:acme-text/one.yaml
-expect_code 2 && expect_in err "not a file of yours"
+for name in pack:acme-text/one.yaml pack:absent/one.yaml; do
+    run tenon fmt $name
+    expect_code 2 && expect_in err "not a file of yours" && expect_in err "./$name"
+done
+one=$packs/acme-text/1.0.0/one.yaml
+run tenon fmt "$one"
+expect_code 2 && expect_in err "belongs to an installed pack" && once
+run tenon fmt --check "$one"
+expect_code 0
+run tenon pack list
+expect_code 0
+# A file whose name begins like that is found in its folder.
+mkdir folder
+cp src/one.yaml folder/pack:x.yaml
+sed -i 's#{file: prompts/hello.txt}#Hello#' folder/pack:x.yaml
+run bash -c "cd folder && '$TENON' check ."
+expect_code 0 && expect_in err "1 document: no problems found"
+# Data
+printf '{"name": "Lin"}\n' >src/lin.json
+printf '\377\0' >src/binary
+run tenon pack remove acme-text
+run tenon pack build src -o data.tenonpack
+run tenon pack install data.tenonpack
+run tenon run tenon:hello -i @pack:acme-text/lin.json --thread data
+expect_code 0 && expect_in out "Hello, Lin!"
+run tenon run tenon:hello -b pack:acme-text/lin.json
+expect_code 0 && expect_in out "Hello, Lin!"
+run tenon eval name -i @pack:acme-text/lin.json
+expect_code 0 && expect_out '"Lin"'
+run tenon eval name -i @pack:acme-text/li.json
+expect_code 2 && expect_in err 'cannot open pack:acme-text/li.json: the pack acme-text 1.0.0 has no file `li.json`; did you mean `lin.json`?' && once
+if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
+    run tenon artifact write pack:acme-text/binary
+    expect_code 0
+    run tenon artifact read "$(cat "$work/out")"
+    expect_code 0 && cmp "$work/out" src/binary || fails "the Artifact has other bytes"
+    # The document of an exported thread
+    run tenon thread export data
+    cp "$work/out" data.json
+    run tenon test data.json
+    expect_code 0 && expect_in err "1 of 1 passed"
+    run tenon test -d tenon:hello data.json
+    expect_code 0
+    run tenon test -d tenon:absent data.json
+    expect_code 3 && expect_in err "is installed with Tenon"
+fi
+printf 'x' >>"$packs/acme-text/1.0.0/lin.json"
+run tenon run tenon:hello -i @pack:acme-text/lin.json
+expect_code 2 && expect_in err "lin.json: it was altered" && once
+cp src/lin.json "$packs/acme-text/1.0.0/lin.json"
 # A document of a pack reads only in its pack, and files of Tenon.
 source_of other acme-other 1.0.0
 sed 's#prompts/hello.txt#"pack:acme-text/prompts/hello.txt"#' src/one.yaml >other/one.yaml
