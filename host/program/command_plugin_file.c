@@ -8,9 +8,12 @@
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/registry.h"
 #include "host/plugin/registry/reserved.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -110,6 +113,34 @@ void plugin_copies_finish(struct plugin_copies *copies) {
     }
     mem_free(copies->items);
     *copies = (struct plugin_copies){.count = 0};
+}
+
+/*
+ * Removes `NAME.tenon-new-PID` and `NAME.tenon-old-PID` if the process has ended. An old file whose NAME is missing is
+ * renamed back: the process was killed between two renames.
+ */
+static void leftover_remove(const char *folder, const char *name) {
+    static const char *const kinds[] = {".tenon-new-", ".tenon-old-"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const char *at = strstr(name, kinds[i]);
+        char *end = NULL;
+        long pid = at ? strtol(at + strlen(kinds[i]), &end, 10) : 0;
+        if (pid <= 0 || *end || kill((pid_t)pid, 0) == 0 || errno != ESRCH) continue;
+        tn_value path = value_format("%s/%s", folder, name);
+        tn_value place = value_format("%s/%.*s", folder, (int)(at - name), name);
+        bool surplus = path && place &&
+                       (i == 0 || link(value_chars(path, NULL), value_chars(place, NULL)) == 0 || errno == EEXIST);
+        if (surplus) unlink(value_chars(path, NULL));
+        value_unref(path);
+        value_unref(place);
+    }
+}
+
+void plugin_copies_remove_leftovers(const char *folder) {
+    DIR *dir = opendir(folder);
+    if (!dir) return;
+    for (struct dirent *item; (item = readdir(dir)) != NULL;) leftover_remove(folder, item->d_name);
+    closedir(dir);
 }
 
 bool plugin_file_copy(const char *from, const char *to, struct error *error) {

@@ -172,6 +172,75 @@ static bool installing_check(struct installing *one, const char *path, struct er
     return plugin_file_check(one->host, path, &one->manifest, error) && installing_check_place(one, error);
 }
 
+/* The first component that both manifests have; NULL if there is none. */
+static tn_value shared_component(tn_value mine, tn_value other) {
+    for (size_t i = 0; i < value_count(mine); i++)
+        for (size_t j = 0; j < value_count(other); j++) {
+            tn_value a = value_at(mine, i), b = value_at(other, j);
+            if (strcmp(manifest_text(a, "id"), manifest_text(b, "id")) == 0 &&
+                strcmp(manifest_text(a, "kind"), manifest_text(b, "kind")) == 0)
+                return a;
+        }
+    return NULL;
+}
+
+/* Two plugins of the user's folder must not claim the same component: then it could not be used. */
+static bool installing_check_rival(const struct installing *one, const char *path, tn_value rival,
+                                   const char *rival_path, struct error *error) {
+    const char *id = manifest_text(manifest_plugin(rival), "id");
+    tn_value shared = shared_component(manifest_components(one->manifest.value), manifest_components(rival));
+    if (shared)
+        error_set(error, TN_INVALID, "PLUGIN_DUPLICATE",
+                  "%s claims the %s `%s`, which the plugin `%s` (%s) also claims, so it could not be used; nothing was "
+                  "changed; rename the component, or remove the other plugin",
+                  path, manifest_text(shared, "kind"), manifest_text(shared, "id"), id, rival_path);
+    return !shared;
+}
+
+/* One of the files to install, and the plugins of the folder that it is compared with. */
+struct install_rivals {
+    const struct installing *all;
+    const struct install_list *list;
+    size_t index;
+    bool good;
+    struct error *error;
+};
+
+static void install_rivals_visit(void *user, const char *path, bool named) {
+    struct install_rivals *rivals = user;
+    struct manifest manifest;
+    (void)named;
+    if (!rivals->good || manifest_read(path, &manifest, NULL) != TN_OK) return;
+    const char *id = manifest_text(manifest_plugin(manifest.value), "id");
+    bool replaced = false;
+    for (size_t i = 0; i < rivals->list->count; i++) replaced |= strcmp(rivals->all[i].id, id) == 0;
+    if (!replaced)
+        rivals->good = installing_check_rival(&rivals->all[rivals->index], rivals->list->paths[rivals->index],
+                                              manifest.value, path, rivals->error);
+    manifest_finish(&manifest);
+}
+
+/* Compares a file with those before it, and with the plugins of the folder that stay. All manifests have been read. */
+static bool installing_check_rivals(const struct installing *all, const struct install_list *list, size_t index,
+                                    struct error *error) {
+    const char *path = list->paths[index];
+    for (size_t i = 0; i < index; i++) {
+        if (strcmp(all[i].id, all[index].id) == 0) {
+            error_set(error, TN_INVALID, "PLUGIN_DUPLICATE",
+                      "%s and %s are both the plugin `%s`; nothing was changed; remove one of them", list->paths[i],
+                      path, all[index].id);
+            return false;
+        }
+        if (!installing_check_rival(&all[index], path, all[i].manifest.value, list->paths[i], error)) return false;
+    }
+    char source[] = "user directory", *folder = mem_text(all[index].folder);
+    const struct search_entry entry = {folder, source, SEARCH_USER, ERROR_INIT};
+    struct install_rivals rivals = {all, list, index, true, error};
+    (void)search_files(&entry, install_rivals_visit, &rivals, NULL); /* the folder need not exist */
+    mem_free(folder);
+    return rivals.good;
+}
+
 /* The manifest is renamed before its plugin. */
 static bool installing_copy(const struct installing *one, const char *path, struct plugin_copies *copies,
                             struct error *error) {
@@ -225,7 +294,9 @@ static int install_all(const struct arguments *arguments, const struct install_l
         all[i] = (struct installing){.host = host, .folder = folder, .force = argument_given(arguments, "force")};
         good = installing_check(&all[i], list->paths[i], &error);
     }
+    for (size_t i = 0; good && i < list->count; i++) good = installing_check_rivals(all, list, i, &error);
     good = good && create_folders(folder, &error);
+    if (good) plugin_copies_remove_leftovers(folder);
     for (size_t i = 0; good && i < list->count; i++) good = installing_copy(&all[i], list->paths[i], &copies, &error);
     good = good && plugin_copies_publish(&copies, &error);
     for (size_t i = 0; good && i < list->count; i++) {

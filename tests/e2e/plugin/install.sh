@@ -27,6 +27,31 @@ expect_code 4 && expect_in err "NAME_RESERVED" && [ "$(ls "$folder")" = impostor
 claims acme.zz
 run tenon plugin install several
 expect_code 0 && [ "$(ls "$folder" | tr '\n' ' ')" = "impostor.so sidecar.so sidecar.tenon.json zz zz.tenon.json " ] || fails "unexpected files: $(ls "$folder")"
+# Two plugins of the folder cannot have the same id, or the same component.
+before=$(ls "$folder")
+mkdir twice
+cp several/zz twice/a
+cp several/zz.tenon.json twice/a.tenon.json
+cp several/zz twice/b
+sed 's/acme.zz/acme.yy/' several/zz.tenon.json >twice/b.tenon.json
+unchanged() { expect_code 4 && expect_in err PLUGIN_DUPLICATE && [ "$(ls "$folder")" = "$before" ] || fails "the folder was changed"; }
+run tenon plugin install twice/b
+unchanged && expect_in err 'twice/b claims the node `a.b`, which the plugin `acme.zz` ('"$folder/zz"') also claims'
+run tenon plugin remove acme.zz
+before=$(ls "$folder")
+run tenon plugin install twice
+unchanged && expect_in err 'twice/b claims the node `a.b`, which the plugin `acme.zz`'
+cp twice/a.tenon.json twice/b.tenon.json
+run tenon plugin install twice
+unchanged && expect_in err 'twice/b are both the plugin `acme.zz`'
+# What killed processes have left is removed.
+(exit 0) & gone=$!
+wait $gone
+for name in zz.tenon-new-$gone impostor.so.tenon-old-$gone zz.tenon-old-$gone zz.tenon-new-$$; do echo left >"$folder/$name"; done
+run tenon plugin install --force several
+expect_code 0
+[ "$(cd "$folder" && ls -d -- *-old-* *-new-* 2>/dev/null)" = "zz.tenon-new-$$" ] || fails "unexpected files: $(ls "$folder")"
+rm "$folder/zz.tenon-new-$$"
 mkdir empty
 run tenon plugin install empty
 expect_code 4 && expect_in err "found no plugin in this folder"
