@@ -6,6 +6,7 @@
  */
 #include "host/program/command_pack.h"
 #include "adl/value/memory.h"
+#include "host/assembly/host.h"
 #include "host/base/config/config.h"
 #include "host/net/oci/oci_reference.h"
 #include "host/plugin/pack/pack.h"
@@ -13,6 +14,7 @@
 #include "host/plugin/pack/pack_install.h"
 #include "host/plugin/pack/pack_installed.h"
 #include "host/plugin/pack/pack_sign.h"
+#include "host/plugin/registry/registry.h"
 #include "host/program/command.h"
 #include "host/program/command_pack_registry.h"
 #include <stdio.h>
@@ -136,6 +138,21 @@ static void warn_about_version(void *user, const struct installed_pack *pack) {
                      pack->version, pack->version_in_use);
 }
 
+/* Warns about plugins of the installed pack that claim what another plugin of the same place has: neither is used. */
+static void warn_about_rivals(const struct arguments *arguments, const struct pack_manifest *manifest) {
+    struct host *host = value_count(manifest->plugins) ? command_open_quiet(arguments, NULL) : NULL;
+    char *packs = config_packs_folder();
+    tn_value folder = value_format("%s/%s/%s/", packs ? packs : "", manifest->name, manifest->version);
+    for (size_t i = 0; host && i < registry_problems(host_registry(host)); i++) {
+        const struct problem *problem = registry_problem_at(host_registry(host), i);
+        if (strcmp(problem->code, "PLUGIN_DUPLICATE") == 0 && strstr(problem->message, value_chars(folder, NULL)))
+            command_warn("warning: %s [%s]", problem->message, problem->code);
+    }
+    value_unref(folder);
+    mem_free(packs);
+    host_free(host);
+}
+
 /* `from` is the pinned reference of a registry; NULL for a file. */
 static int install_pack(const struct arguments *arguments, struct pack *pack, const char *from) {
     const struct pack_manifest *manifest = pack_manifest(pack);
@@ -150,13 +167,15 @@ static int install_pack(const struct arguments *arguments, struct pack *pack, co
         return pack_command_fail(&error);
     }
     if (!signature.trusted)
-        command_warn("warning: %s %s is %s%s%s: its plugins run in separate processes%s", manifest->name,
-                     manifest->version, signature.is_signed ? "signed by " : "not signed", signature.key,
+        command_warn("warning: %s %s is %s%s%s%s%s", manifest->name, manifest->version,
+                     signature.is_signed ? "signed by " : "not signed", signature.key,
                      signature.is_signed ? ", which tenon.yaml does not trust" : "",
+                     value_count(manifest->plugins) ? ": its plugins run in separate processes" : "",
                      signature.is_signed ? "; to trust it, add the key to packs.trust" : "");
     command_printf(stderr, "%s %s %s\n", manifest->name, manifest->version,
                    outcome == PACK_NEW ? "installed" : "was already installed");
     packs_each(signature.config, warn_about_version, (void *)(uintptr_t)manifest);
+    warn_about_rivals(arguments, manifest);
     config_free(signature.config);
     return COMMAND_OK;
 }

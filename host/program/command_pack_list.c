@@ -13,6 +13,7 @@
 #include "host/base/config/config.h"
 #include "host/plugin/pack/pack_installed.h"
 #include "host/plugin/registry/loader.h"
+#include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
 #include "host/program/command_pack.h"
@@ -37,6 +38,30 @@ static void part_find_plugin(void *user, struct plugin *plugin) {
     if (strcmp(plugin_path(plugin), part->path) == 0) part->plugin = plugin;
 }
 
+/* Sets the error if documents cannot use a plugin because others have its components, or claim them, too. */
+static void part_check_components(const struct pack_list *listing, struct plugin *plugin, struct error *error) {
+    struct registry *registry = host_registry(listing->host);
+    tn_value components = manifest_components(plugin_manifest(plugin));
+    const struct component_info *other = NULL;
+    bool used = value_count(components) == 0;
+    for (size_t i = 0; i < registry_problems(registry); i++) {
+        const struct problem *problem = registry_problem_at(registry, i);
+        if (strcmp(problem->code, "PLUGIN_DUPLICATE") != 0 || !strstr(problem->message, plugin_path(plugin))) continue;
+        error_set(error, TN_INVALID, problem->code, "%s", problem->message);
+        return;
+    }
+    for (size_t i = 0; i < value_count(components) && !used; i++) {
+        tn_value component = value_at(components, i);
+        other = registry_known(registry, manifest_text(component, "kind"), manifest_text(component, "id"));
+        used = !other || strcmp(other->plugin_id, plugin_id(plugin)) == 0;
+    }
+    if (used) return;
+    const struct plugin *shadow = registry_plugin(registry, other->plugin_id);
+    error_set(error, TN_INVALID, "PLUGIN_SHADOWED", "shadowed by %s %s: %s (%s), which has the %s `%s`",
+              other->plugin_id, other->plugin_version, shadow ? plugin_path(shadow) : "",
+              shadow ? plugin_source(shadow) : "", other->kind, other->id);
+}
+
 /* Sets the error if this host cannot use the plugin. */
 static void part_check_plugin(const struct pack_list *listing, const char *path, struct error *error) {
     struct part_plugin part = {path, NULL};
@@ -55,8 +80,8 @@ static void part_check_plugin(const struct pack_list *listing, const char *path,
     else if (shadow)
         error_set(error, TN_INVALID, "PLUGIN_SHADOWED", "shadowed by %s %s: %s (%s)", plugin_id(shadow),
                   plugin_version(shadow), plugin_path(shadow), plugin_source(shadow));
-    else
-        loader_preflight(part.plugin, error);
+    else if (loader_preflight(part.plugin, error) == TN_OK)
+        part_check_components(listing, part.plugin, error);
 }
 
 /* Sets the error to the first mistake of the document. */

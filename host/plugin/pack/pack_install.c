@@ -202,11 +202,12 @@ static int32_t pack_check_host(const struct pack *pack, struct error *error) {
                      constraint, TENON_VERSION);
 }
 
-/* A pack of this name and version is installed: fails unless it is the same build, unchanged. */
+/* A pack of this name and version is installed: fails unless both are the same build, complete and unchanged. */
 static int32_t pack_compare_installed(struct pack *pack, const char *key, const char *place, struct error *error) {
     const struct pack_manifest *manifest = pack_manifest(pack);
     struct installed_pack installed;
-    int32_t status = pack_inspect(place, &installed, error);
+    int32_t status = pack_read_files(pack, NULL, error);
+    if (status == TN_OK) status = pack_inspect(place, &installed, error);
     if (status != TN_OK) return status;
     if (strcmp(installed.manifest.hash, manifest->hash) != 0)
         status =

@@ -29,6 +29,9 @@ run tenon pack list
 expect_code 0
 mv "$packs/acme-text/1.0.0/plugins/nodes.so" "$work/kept"
 run tenon plugin list
+head -c 5000 again.tenonpack >cut.tenonpack # the pack.json in it is the same
+run tenon pack install cut.tenonpack
+expect_code 4 && expect_in err "is truncated" && once
 expect_in err "plugins/nodes.so"
 ln -s "$work/kept" "$packs/acme-text/1.0.0/plugins/nodes.so"
 run tenon plugin list
