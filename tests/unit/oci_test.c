@@ -65,6 +65,9 @@ static void references_that_are_refused(void **state) {
         {"oci://ghcr.io:0/acme", "port"},
         {"oci://ghcr.io:port/acme", "port"},
         {"oci://jane@ghcr.io/acme", "user name"},
+        {"oci://jane:hunter2@ghcr.io/acme:1", "packs: {registries: "},
+        {"oci://jane:hunter2@ghcr.io", "user name"},
+        {"oci://jane:hun/hunter2@ghcr.io/acme", "user name"},
         {"oci://gh cr.io/acme", "host contains a character"},
         {"oci://ghcr.io/Acme", "lowercase"},
         {"oci://ghcr.io/acme//text", "lowercase"},
@@ -88,6 +91,7 @@ static void references_that_are_refused(void **state) {
         assert_int_equal(oci_reference_read(cases[i][0], &unused, &error), TN_INVALID);
         assert_string_equal(error.code, "INVALID_INPUT");
         if (!strstr(error.message, cases[i][1])) fail_msg("expected %s in: %s", cases[i][1], error.message);
+        assert_null(strstr(error.message, "hunter2"));
         error_finish(&error);
     }
     /* The longest name and tag, and one byte more. */

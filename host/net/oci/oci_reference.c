@@ -77,10 +77,21 @@ static int32_t reference_read_host(const char *text, const char *at, const char 
     return TN_OK;
 }
 
+/* True for USER:PASSWORD@HOST/NAME. The digest after another `@` has no slash. */
+static bool has_credentials(const char *host) {
+    const char *at = strchr(host, '@'), *slash = strchr(host, '/');
+    return at && (!slash || at < slash || strchr(at, '/'));
+}
+
 int32_t oci_reference_read(const char *text, struct oci_reference *reference, struct error *error) {
     struct oci_reference made = {.tag = ""};
     if (!oci_is_reference(text)) return reference_fail(error, text, "it does not begin with " OCI_SCHEME);
     const char *host = text + sizeof OCI_SCHEME - 1, *slash = strchr(host, '/');
+    if (has_credentials(host)) /* the message must not show them */
+        return error_set(
+            error, TN_INVALID, "INVALID_INPUT",
+            "oci://…@…: found a user name or password, expected oci://HOST[:PORT]/NAME[:TAG|@DIGEST]; tenon.yaml "
+            "names them: `packs: {registries: {HOST: {user: NAME, password: {secret: NAME}}}}`");
     if (!slash || !slash[1]) return reference_fail(error, text, "it has no name after the host");
     const char *name = slash + 1, *at = strchr(name, '@'), *end = at ? at : name + strlen(name);
     const char *colon = memchr(name, ':', (size_t)(end - name));
