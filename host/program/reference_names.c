@@ -216,8 +216,9 @@ static void print_found(const struct reference_search *search, struct host *host
 }
 
 static int print_unknown(struct host *host, const struct reference_search *search) {
-    command_warn("the reference has no topic, entry or code `%s`%s", search->name, nearest_hint(&search->nearest).text);
-    if (host && !registry_knows_all(host_registry(host), "tool"))
+    command_warn("the reference has no topic, entry or code `%s`%s%s", search->name,
+                 nearest_hint(&search->nearest).text, registry_altered(host_registry(host)));
+    if (!registry_knows_all(host_registry(host), "tool"))
         fputs("Tools that plugins add at run time are shown by `tenon tool show NAME`.\n", stderr);
     fputs("See `tenon reference`, which lists the topics.\n", stderr);
     return COMMAND_USAGE;

@@ -18,6 +18,8 @@ run tenon plugin list
 expect_in err "PACK_ALTERED" && expect_not_in out "(pack acme-text"
 run tenon doctor
 expect_code 4 && expect_in out "PACK_ALTERED"
+run tenon reference test.echo
+expect_code 2 && expect_in err "it may be in $packs/acme-text/1.0.0/plugins/nodes.so"
 restore plugins/nodes.so
 altered pack.json
 run tenon plugin list
@@ -27,11 +29,11 @@ altered one.yaml
 restore one.yaml
 run tenon pack list
 expect_code 0
-mv "$packs/acme-text/1.0.0/plugins/nodes.so" "$work/kept"
-run tenon plugin list
 head -c 5000 again.tenonpack >cut.tenonpack # the pack.json in it is the same
 run tenon pack install cut.tenonpack
 expect_code 4 && expect_in err "is truncated" && once
+mv "$packs/acme-text/1.0.0/plugins/nodes.so" "$work/kept"
+run tenon plugin list
 expect_in err "plugins/nodes.so"
 ln -s "$work/kept" "$packs/acme-text/1.0.0/plugins/nodes.so"
 run tenon plugin list
