@@ -304,6 +304,27 @@ static void a_task_refuses_arguments_that_are_null(void **state) {
     tenon_close(host);
 }
 
+/* Returns its input, and an error beside it. */
+static tn_value both(void *user, tenon_task *task, tn_value input, tn_value *error) {
+    (void)user, (void)task;
+    *error = value_set_take(value_object_reserve(2), "code", value_format("CODE_%d", 1));
+    return value_ref(input);
+}
+
+static void a_tool_without_input_receives_an_empty_object(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    register_component(host, "tool", "program.both", NULL, both, NULL);
+    register_component(host, "tool", "program.waits", "{\"style\": \"blocking\"}", both, NULL);
+    for (int i = 0; i < 2; i++) {
+        tenon_runnable *tool = tenon_component(host, "tool", i ? "program.waits" : "program.both", NULL);
+        expect_json(host, tool, NULL, "{}");
+        expect_json(host, tool, "null", "{}");
+        tenon_release(tool);
+    }
+    tenon_close(host);
+}
+
 /* ---- Refused registrations ---- */
 
 static void a_mistake_in_a_registration_is_reported(void **state) {
@@ -430,8 +451,12 @@ int main(void) {
                                        TEST(a_model_answers_and_streams),
                                        TEST(a_function_streams_more_than_the_queue_has_room_for),
                                        TEST(a_task_refuses_arguments_that_are_null),
+                                       TEST(a_tool_without_input_receives_an_empty_object),
                                        TEST(a_mistake_in_a_registration_is_reported),
                                        TEST(a_linked_plugin_belongs_to_one_host_at_a_time),
-                                       TEST(a_mistake_in_a_linked_plugin_is_reported)};
+                                       TEST(a_mistake_in_a_linked_plugin_is_reported),
+                                       TEST(a_task_that_does_not_end_keeps_its_linked_plugin)};
+    mem_free(payload_check("model#output", NULL)); /* compiles the shapes, which stay in memory */
+    mem_free(payload_check("model#chunk", NULL));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

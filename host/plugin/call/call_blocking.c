@@ -144,7 +144,7 @@ int32_t blocking_start(struct callable *callable, struct call *call, tn_value in
         error_finish(&error);
         return TN_OK;
     }
-    if (instance->input && !instance_accepts(instance, call, input)) return TN_OK;
+    if (instance->input && !instance_accepts(instance, call, &input)) return TN_OK;
     uint32_t reads = instance->bindings.read_count;
     struct task_job *job = mem_zalloc(sizeof *job + reads * sizeof job->reads[0]);
     job->job.run = task_job_run;

@@ -21,12 +21,12 @@ static struct instance *instance_of(struct callable *callable) { return (struct 
 
 /* ---- Async calls ---- */
 
-bool instance_accepts(const struct instance *instance, struct call *call, tn_value input) {
+bool instance_accepts(const struct instance *instance, struct call *call, tn_value *input) {
     struct schema_errors errors = SCHEMA_ERRORS_INIT;
     struct error error = ERROR_INIT;
     if (call_resumed(call)) return true; /* the input is {continuation, answer}; the answer has been validated */
-    tn_value arguments = input && !value_is(input, TN_NULL) ? input : value_object(); /* null means no arguments */
-    if (schema_validate(instance->input, arguments, &errors) == TN_OK) {
+    if (!*input || value_is(*input, TN_NULL)) *input = value_object(); /* null means no arguments */
+    if (schema_validate(instance->input, *input, &errors) == TN_OK) {
         schema_errors_finish(&errors);
         return true;
     }
@@ -43,7 +43,7 @@ bool instance_accepts(const struct instance *instance, struct call *call, tn_val
 static int32_t async_start(struct callable *callable, struct call *call, tn_value input) {
     struct instance *instance = instance_of(callable);
     plugin_task_begin(instance->component->plugin);
-    if (instance->input && !instance_accepts(instance, call, input)) return TN_OK;
+    if (instance->input && !instance_accepts(instance, call, &input)) return TN_OK;
     return instance->component->vtable->start(instance->self, slot_token(call), input);
 }
 

@@ -34,8 +34,11 @@ struct instance {
     struct task_job *queue, **queue_last;
 };
 
-/* Validates the arguments of a tool. Returns false after it has failed the call with INVALID_INPUT. */
-bool instance_accepts(const struct instance *instance, struct call *call, tn_value input);
+/*
+ * Validates the arguments of a tool. *input is borrowed; null, or no input, becomes an empty object. Returns false
+ * after it has failed the call with INVALID_INPUT.
+ */
+bool instance_accepts(const struct instance *instance, struct call *call, tn_value *input);
 
 /* A call of a blocking component. What it may read was copied when the call was started. */
 struct task_job {
