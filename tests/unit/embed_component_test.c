@@ -329,7 +329,10 @@ static void a_tool_without_input_receives_an_empty_object(void **state) {
 
 static void a_mistake_in_a_registration_is_reported(void **state) {
     (void)state;
-    static const struct {
+    char endless[5000] = "program.";
+    memset(endless + 8, 'a', sizeof(endless) - 9);
+    endless[sizeof(endless) - 1] = '\0';
+    const struct {
         const char *kind, *id, *description, *code, *part;
     } cases[] = {
         {"nod", "program.a", NULL, "INVALID_INPUT", "did you mean `node`"},
@@ -346,6 +349,8 @@ static void a_mistake_in_a_registration_is_reported(void **state) {
         {"tool", "program.a", "{\"id\": \"program.b\"}", "INVALID_INPUT", "has `id`"},
         {"tool", "program.a", "{\"effects\": \"none\"}", "MANIFEST_INVALID", "effects"},
         {"tool", "program.a", "{\"style\": \"slow\"}", "MANIFEST_INVALID", "style"},
+        {"tool", endless, NULL, "MANIFEST_INVALID", "component `program.aaaa"},
+        {"reducer", "program.a", "{\"style\": \"blocking\"}", "INVALID_INPUT", "a reducer cannot be `blocking`"},
         {"tool", "program.taken", NULL, "PLUGIN_DUPLICATE", "`program.taken` exists already"},
         {"node", "program.taken", NULL, "PLUGIN_DUPLICATE", "as another kind"},
         {"tool", "words.shout", NULL, "PLUGIN_DUPLICATE", "in the plugin `program.words`"},

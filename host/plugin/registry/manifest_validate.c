@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TITLE_ID_MAX 100u /* bytes of an id in a message */
+
 /* sdk/schema/manifest.schema.json, converted to C by the build. */
 extern const char manifest_schema_text[];
 extern const unsigned manifest_schema_length;
@@ -35,7 +37,7 @@ static void validation_report(struct manifest_validation *validation, const char
                               const char *message) {
     if (validation->count++ >= MANIFEST_PROBLEMS_MAX) return;
     struct buffer text;
-    buffer_init(&text, ERROR_MESSAGE_MAX);
+    buffer_init(&text, SIZE_MAX); /* names in a manifest may be long */
     buffer_format(&text, "%s: manifest: %s: ", validation->file, where);
     if (*pointer == '/') {
         buffer_char(&text, '`');
@@ -53,7 +55,12 @@ static void validation_report(struct manifest_validation *validation, const char
 }
 
 static tn_value component_title(tn_value component) {
-    return value_format("component `%s` (%s)", manifest_text(component, "id"), manifest_text(component, "kind"));
+    const char *id = manifest_text(component, "id");
+    size_t length = strlen(id), shown = length;
+    if (shown > TITLE_ID_MAX) shown = TITLE_ID_MAX;
+    while (shown < length && (id[shown] & 0xc0) == 0x80) shown--; /* not within a character */
+    return value_format("component `%.*s%s` (%s)", (int)shown, id, shown < length ? "…" : "",
+                        manifest_text(component, "kind"));
 }
 
 /* Splits "/components/3/config/type" into the component and "/config/type". */
