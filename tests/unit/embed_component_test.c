@@ -39,6 +39,12 @@ TN_NODE(length, "words.length", "The length of an expression's text", TN_PURE, (
     return tn_done_written(task, tn_write_int(task, config->to, (int64_t)bytes));
 }
 
+/* A mistake: it never ends. */
+TN_TOOL(forever, "words.forever", "Does not end.", TN_PURE, (TEXT_OR, text, "", "a text")) {
+    (void)task, (void)args;
+    return TN_OK;
+}
+
 /* ---- Functions ---- */
 
 static int destroyed;
@@ -443,6 +449,25 @@ static void a_mistake_in_a_linked_plugin_is_reported(void **state) {
     value_unref(manifest);
     assert_null(tenon_component(host, "tool", "my.tool", NULL));
     expect_error(host, "PLUGIN_REFUSED", "declined");
+    tenon_close(host);
+}
+
+/* The last test: afterwards this process cannot use the plugin. */
+static void a_task_that_does_not_end_keeps_its_linked_plugin(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    assert_int_equal(tenon_add_plugin(host, tn_plugin_entry_1, NULL), TN_OK);
+    tenon_runnable *tool = tenon_component(host, "tool", "words.forever", NULL);
+    if (!tool) fail_msg("%s", tenon_error(host));
+    tenon_run *run = tenon_start(tool, NULL, NULL);
+    assert_int_equal(tenon_run_wait(run, 10), TN_AGAIN);
+    tenon_run_release(run);
+    tenon_release(tool);
+    assert_int_equal(tenon_close(host), TN_OK);
+    host = open_host();
+    assert_int_equal(tenon_add_plugin(host, tn_plugin_entry_1, NULL), TN_OK);
+    assert_null(tenon_component(host, "tool", "words.forever", NULL));
+    expect_error(host, "PLUGIN_REFUSED", "a task of it had not ended when the host that used it was closed");
     tenon_close(host);
 }
 

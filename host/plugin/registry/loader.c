@@ -156,21 +156,27 @@ static struct {
     struct loaded_object *first;
 } loaded_objects = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-/* Takes the object for this plugin. Returns false if another plugin uses it. */
-static bool object_take(struct plugin *plugin) {
+enum object_use {
+    OBJECT_TAKEN,
+    OBJECT_IN_USE,  /* a plugin of another host uses it */
+    OBJECT_UNUSABLE /* a task of a plugin that has ended still uses it */
+};
+
+/* Takes the object for this plugin, unless it is used. */
+static enum object_use object_take(struct plugin *plugin) {
     struct loaded_object *object;
     pthread_mutex_lock(&loaded_objects.mutex);
     for (object = loaded_objects.first; object; object = object->next)
         if (object->device == plugin->device && object->inode == plugin->inode) break;
-    bool taken = object == NULL;
-    if (taken) {
+    enum object_use use = !object ? OBJECT_TAKEN : object->user ? OBJECT_IN_USE : OBJECT_UNUSABLE;
+    if (use == OBJECT_TAKEN) {
         object = mem_alloc(sizeof *object);
         *object = (struct loaded_object){plugin->device, plugin->inode, plugin, loaded_objects.first};
         loaded_objects.first = object;
         plugin->counted = true;
     }
     pthread_mutex_unlock(&loaded_objects.mutex);
-    return taken;
+    return use;
 }
 
 void loader_release_object(struct plugin *plugin) {
@@ -262,7 +268,7 @@ static int32_t loader_enter(struct plugin *plugin, const tn_plugin *TN_FN(entry)
 
 static int32_t loader_open_object(struct plugin *plugin, struct error *error) {
     void *handle;
-    if (!plugin->copied && object_take(plugin)) {
+    if (!plugin->copied && object_take(plugin) == OBJECT_TAKEN) {
         (void)dlerror();
         handle = dlopen(plugin->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         if (!handle)
@@ -283,12 +289,19 @@ static int32_t loader_open_object(struct plugin *plugin, struct error *error) {
 
 /* Its variables belong to one host at a time, as those of a file, but there is no second copy of it. */
 static int32_t loader_enter_linked(struct plugin *plugin, struct error *error) {
-    if (!object_take(plugin))
+    enum object_use use = object_take(plugin);
+    if (use == OBJECT_IN_USE)
         return error_set(
             error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
             "%s: plugin `%s` is a part of this program, and another host of the program uses it; close that "
             "host first",
             plugin_place(plugin), plugin->id);
+    if (use == OBJECT_UNUSABLE)
+        return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
+                         "%s: plugin `%s` is a part of this program, and a task of it had not ended when the host that "
+                         "used it was closed; the task may still use its variables, so this process cannot use the "
+                         "plugin again: end every task after it is cancelled",
+                         plugin_place(plugin), plugin->id);
     return loader_enter(plugin, plugin->entry, error);
 }
 

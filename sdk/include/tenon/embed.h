@@ -63,8 +63,10 @@ typedef struct tenon_builder tenon_builder;
 TN_EXPORT tenon *tenon_open(tn_value options, char **why);
 /*
  * Closes the host. NULL is allowed. Runs that have not ended are cancelled, and their callbacks are not called; it
- * waits until they have ended. Handles that are left stay valid only to be released: other calls with them fail with
- * CLOSED. Returns 0; or fails with NESTED inside a callback of this host, or with WRONG_THREAD.
+ * waits until they have ended. A task of a plugin that does not end after it was cancelled is left behind: it keeps the
+ * memory that it uses, and the process cannot use its linked plugin again (tenon_add_plugin). Handles that are left
+ * stay valid only to be released: other calls with them fail with CLOSED. Returns 0; or fails with NESTED inside a
+ * callback of this host, or with WRONG_THREAD.
  */
 TN_EXPORT int32_t tenon_close(tenon *host);
 TN_EXPORT const tn_value_1 *tenon_values(void); /* [any] needs no host */
@@ -395,7 +397,8 @@ TN_EXPORT int32_t tenon_task_cancelled(tenon_task *task);
  * NULL. It has the rights of a plugin in a file: calls, streams, expressions, its section of tenon.yaml. `manifest` is
  * the plugin's manifest; NULL: it is read from the notes in the program or library that contains the entry. The entry
  * is called when a component is used for the first time. Its variables exist once, so only one host at a time can use
- * it.
+ * it: for another one, using a component fails with PLUGIN_REFUSED. If a task has not ended when its host is closed,
+ * the process cannot use the plugin again.
  */
 typedef const tn_plugin *TN_FN(tenon_plugin_entry)(const tn_host *host);
 TN_EXPORT int32_t tenon_add_plugin(tenon *host, tenon_plugin_entry entry, tn_value manifest);
