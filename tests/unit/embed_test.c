@@ -365,7 +365,13 @@ static void configurations_are_checked(void **state) {
     static const char *const rows[][2] = {{"[]", "expected an object"},
                                           {"{\"tag\": []}", "did you mean `tags`"},
                                           {"{\"tags\": 1}", "`tags`"},
+                                          {"{\"tags\": [\"a\", 1]}", "item 1 of the configuration's `tags` is int"},
+                                          {"{\"run_id\": \"\"}", "`run_id` is empty"},
+                                          {"{\"run_id\": \"a\\u0000b\"}", "`run_id` contains a NUL"},
+                                          {"{\"runner_id\": \"\"}", "`runner_id` is empty"},
                                           {"{\"recursion_limit\": -1}", "`recursion_limit` is -1"},
+                                          {"{\"recursion_limit\": 0}", "`recursion_limit` is 0, expected 1 to"},
+                                          {"{\"concurrency\": 0}", "`concurrency` is 0, expected 1 to"},
                                           {"{\"concurrency\": \"x\"}", "an integer"},
                                           {"{\"strategy\": \"x\"}", "pick_first"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

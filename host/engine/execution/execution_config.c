@@ -12,13 +12,33 @@ static int32_t option_wrong_kind(struct error *error, const char *key, tn_value 
                      value_kind_name(value_kind(found)), expected);
 }
 
-static int32_t option_read_count(tn_value value, const char *key, int64_t max, int64_t *out, struct error *error) {
+static int32_t option_read_count(tn_value value, const char *key, int64_t min, int64_t max, int64_t *out,
+                                 struct error *error) {
     int64_t number;
     if (!value_as_int(value, &number)) return option_wrong_kind(error, key, value, "an integer");
-    if (number < 0 || number > max)
-        return error_set(error, TN_INVALID, "INVALID_INPUT", "the configuration's `%s` is %lld, expected 0 to %lld",
-                         key, (long long)number, (long long)max);
+    if (number < min || number > max)
+        return error_set(error, TN_INVALID, "INVALID_INPUT", "the configuration's `%s` is %lld, expected %lld to %lld",
+                         key, (long long)number, (long long)min, (long long)max);
     *out = number;
+    return TN_OK;
+}
+
+/* An id: a text that is not empty. Ids are C strings, so it must not contain a NUL. */
+static int32_t option_read_id(tn_value value, const char *key, const char **out, struct error *error) {
+    size_t length;
+    *out = value_chars(value, &length);
+    if (length && strlen(*out) == length) return TN_OK;
+    return error_set(error, TN_INVALID, "INVALID_INPUT", "the configuration's `%s` %s", key,
+                     length ? "contains a NUL" : "is empty");
+}
+
+static int32_t option_read_tags(tn_value value, tn_value *out, struct error *error) {
+    for (size_t i = 0, n = value_count(value); i < n; i++)
+        if (!value_is(value_at(value, i), TN_STRING))
+            return error_set(error, TN_TYPE, "INVALID_INPUT",
+                             "item %zu of the configuration's `tags` is %s, expected a string", i,
+                             value_kind_name(value_kind(value_at(value, i))));
+    *out = value;
     return TN_OK;
 }
 
@@ -101,23 +121,23 @@ static int32_t option_read(int row, tn_value value, struct run_options *options,
     int64_t number = 0;
     int32_t status = TN_OK;
     switch ((enum option)row) {
-    case OPTION_TAGS: options->tags = value; break;
+    case OPTION_TAGS: status = option_read_tags(value, &options->tags, error); break;
     case OPTION_METADATA: options->metadata = value; break;
     case OPTION_CONFIGURABLE: options->configurable = value; break;
-    case OPTION_RUN_ID: options->run_id = value_chars(value, NULL); break;
-    case OPTION_THREAD_ID: options->thread_id = value_chars(value, NULL); break;
-    case OPTION_RUNNER_ID: options->runner_id = value_chars(value, NULL); break;
+    case OPTION_RUN_ID: status = option_read_id(value, key, &options->run_id, error); break;
+    case OPTION_THREAD_ID: status = option_read_id(value, key, &options->thread_id, error); break;
+    case OPTION_RUNNER_ID: status = option_read_id(value, key, &options->runner_id, error); break;
     case OPTION_RECURSION_LIMIT:
-        status = option_read_count(value, key, UINT32_MAX - 1, &number, error);
+        status = option_read_count(value, key, 1, UINT32_MAX - 1, &number, error);
         options->recursion_limit = (uint32_t)number;
         break;
     case OPTION_CONCURRENCY:
-        status = option_read_count(value, key, UINT32_MAX - 1, &number, error);
+        status = option_read_count(value, key, 1, UINT32_MAX - 1, &number, error);
         options->concurrency = (uint32_t)number;
         break;
-    case OPTION_TIMEOUT_MS: status = option_read_count(value, key, INT64_MAX, &options->timeout_ms, error); break;
+    case OPTION_TIMEOUT_MS: status = option_read_count(value, key, 0, INT64_MAX, &options->timeout_ms, error); break;
     case OPTION_SEED:
-        status = option_read_count(value, key, INT64_MAX, &number, error);
+        status = option_read_count(value, key, 0, INT64_MAX, &number, error);
         options->seed = (uint64_t)number;
         break;
     case OPTION_STRATEGY: status = option_read_strategy(value, options, error); break;

@@ -154,10 +154,10 @@ TN_EXPORT void tenon_release(tenon_runnable *runnable); /* NULL is allowed */
  *     tags             array    of strings      | passed to models, tools and recordings
  *     metadata         object                   |
  *     configurable     object   values for `configurable` of components
- *     run_id           string   default: a random id
- *     runner_id        string   who runs it
- *     recursion_limit  int      super-steps; at most the configured limit
- *     concurrency      int      nodes that run at once
+ *     run_id           string   not empty; default: a random id
+ *     runner_id        string   who runs it; not empty
+ *     recursion_limit  int      super-steps, from 1; at most the configured limit
+ *     concurrency      int      nodes that run at once, from 1
  *     timeout_ms       int      time limit of the run
  *     seed             int      for components that draw random numbers
  *     strategy         string   parallel, pick_first, pick_last or stop_at_nonlinear
