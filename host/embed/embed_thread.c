@@ -3,15 +3,19 @@
  *
  * The functions call those of the command line. They wait for the store, and run the loop until it has answered.
  */
+#include "adl/expr/time.h"
 #include "adl/value/nearest.h"
 #include "host/assembly/host.h"
 #include "host/base/loop.h"
+#include "host/base/time_text.h"
 #include "host/data/thread/thread_admin.h"
 #include "host/data/thread/thread_log.h"
 #include "host/embed/embed_internal.h"
 #include "host/engine/execution/execution_thread.h"
 #include "host/engine/graph/graph.h"
+#include "host/engine/graph/run.h"
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #define LIST_DEFAULT 50
@@ -34,7 +38,45 @@ static struct store *embed_enter_thread_function(tenon *handle, const char *id, 
 
 /* ---- Reading ---- */
 
-static int32_t filter_read(tn_value given, struct threads_filter *filter, struct error *error) {
+/* A filter, and the texts of its times in the form of the records. */
+struct filter_texts {
+    struct threads_filter filter;
+    char before[TIME_TEXT], since[TIME_TEXT];
+};
+
+static int32_t filter_check_status(const char *status, struct error *error) {
+    struct nearest nearest;
+    nearest_init(&nearest, status, strlen(status));
+    for (int i = RUN_RUNNING; i <= RUN_STOPPED; i++) {
+        const char *name = run_status_name((enum run_status)i);
+        if (strcmp(name, status) == 0) return TN_OK;
+        nearest_add_candidate(&nearest, name, strlen(name));
+    }
+    return error_set(
+        error, TN_INVALID, "INVALID_INPUT",
+        "the filter's `status` is `%s`, expected running, interrupted, stopped, failed, cancelled or done%s", status,
+        nearest_hint(&nearest).text);
+}
+
+/* Replaces a time by the same time as records have it: in UTC, with milliseconds. A date is its first moment. */
+static int32_t filter_read_time(const char *name, const char **time, char text[TIME_TEXT], struct error *error) {
+    int64_t seconds;
+    uint32_t nanoseconds;
+    char whole[64];
+    if (!*time) return TN_OK;
+    bool date = strlen(*time) == sizeof "2026-01-01" - 1;
+    (void)snprintf(whole, sizeof whole, "%s%s", *time, date ? "T00:00:00Z" : "");
+    if (!timestamp_parse(whole, strlen(whole), &seconds, &nanoseconds))
+        return error_set(error, TN_INVALID, "INVALID_INPUT",
+                         "the filter's `%s` is `%s`, expected a date or a time in ISO 8601: 2026-01-31 or "
+                         "2026-01-31T12:00:00Z",
+                         name, *time);
+    time_text(seconds * 1000 + nanoseconds / 1000000, text);
+    *time = text;
+    return TN_OK;
+}
+
+static int32_t filter_read_members(tn_value given, struct threads_filter *filter, struct error *error) {
     const struct {
         const char *name, **text;
     } rows[] = {{"status", &filter->status}, {"agent", &filter->agent}, {"before", &filter->before},
@@ -65,14 +107,23 @@ static int32_t filter_read(tn_value given, struct threads_filter *filter, struct
     return TN_OK;
 }
 
+static int32_t filter_read(tn_value given, struct filter_texts *texts, struct error *error) {
+    struct threads_filter *filter = &texts->filter;
+    *filter = (struct threads_filter){.limit = LIST_DEFAULT};
+    if (!given || value_is(given, TN_NULL)) return TN_OK;
+    int32_t status = filter_read_members(given, filter, error);
+    if (status == TN_OK && filter->status) status = filter_check_status(filter->status, error);
+    if (status == TN_OK) status = filter_read_time("before", &filter->before, texts->before, error);
+    if (status == TN_OK) status = filter_read_time("since", &filter->since, texts->since, error);
+    return status == TN_OK && filter->after ? thread_check_id(filter->after, error) : status;
+}
+
 tn_value tenon_thread_list(tenon *handle, tn_value filter) {
-    struct threads_filter read = {.limit = LIST_DEFAULT};
+    struct filter_texts texts;
     tn_value page = NULL;
     struct store *store = embed_enter_store(handle);
-    if (!store) return NULL;
-    if (filter && !value_is(filter, TN_NULL) && filter_read(filter, &read, &handle->error) != TN_OK) return NULL;
-    if (read.after && thread_check_id(read.after, &handle->error) != TN_OK) return NULL;
-    return threads_list(store, &read, &page, &handle->error) == TN_OK ? page : NULL;
+    if (!store || filter_read(filter, &texts, &handle->error) != TN_OK) return NULL;
+    return threads_list(store, &texts.filter, &page, &handle->error) == TN_OK ? page : NULL;
 }
 
 tn_value tenon_thread_show(tenon *handle, const char *id) {
@@ -86,15 +137,26 @@ tn_value tenon_thread_history(tenon *handle, const char *id, int64_t limit) {
     tn_value lines = NULL;
     struct store *store = embed_enter_thread(handle, id);
     if (!store) return NULL;
-    if (limit <= 0 || limit > LIST_MAX) limit = LIST_MAX;
-    return thread_history(store, id, limit, &lines, &handle->error) == TN_OK ? lines : NULL;
+    if (limit < 0 || limit > LIST_MAX) {
+        error_set(&handle->error, TN_INVALID, "INVALID_INPUT",
+                  "the limit of the history is %lld, expected 1 to %d, or 0 for %d", (long long)limit, LIST_MAX,
+                  LIST_MAX);
+        return NULL;
+    }
+    return thread_history(store, id, limit ? limit : LIST_MAX, &lines, &handle->error) == TN_OK ? lines : NULL;
+}
+
+static bool embed_check_seq(tenon *handle, int64_t seq) {
+    if (seq >= 0 || seq == THREAD_HEAD) return true;
+    error_set(&handle->error, TN_INVALID, "INVALID_INPUT",
+              "the checkpoint is %lld, expected its number, or -1 for the newest", (long long)seq);
+    return false;
 }
 
 tn_value tenon_thread_state(tenon *handle, const char *id, int64_t seq) {
     tn_value state = NULL;
     struct store *store = embed_enter_thread(handle, id);
-    if (!store) return NULL;
-    if (seq < 0) seq = THREAD_HEAD;
+    if (!store || !embed_check_seq(handle, seq)) return NULL;
     return thread_state(store, id, seq, &state, &handle->error) == TN_OK ? state : NULL;
 }
 
@@ -103,8 +165,8 @@ tn_value tenon_thread_state(tenon *handle, const char *id, int64_t seq) {
 int32_t tenon_thread_fork(tenon *handle, const char *id, int64_t seq, const char *fork) {
     struct store *store = embed_enter_thread(handle, id);
     if (!store || !embed_check_not_null(handle, fork, "the id of the new thread")) return TN_INVALID;
-    if (thread_check_id(fork, &handle->error) != TN_OK) return TN_INVALID;
-    return thread_fork(store, id, seq < 0 ? THREAD_HEAD : seq, fork, &handle->error);
+    if (thread_check_id(fork, &handle->error) != TN_OK || !embed_check_seq(handle, seq)) return TN_INVALID;
+    return thread_fork(store, id, seq, fork, &handle->error);
 }
 
 int32_t tenon_thread_answer(tenon *handle, const char *id, tn_value answers) {

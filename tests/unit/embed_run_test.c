@@ -829,6 +829,14 @@ static void threads_have_a_history(void **state) {
     expect(value_ref(value_get(list, "more")), "true");
     value_unref(list);
     value_unref(filter);
+    static const char *const times[] = {"2000-01-01", "2000-01-01T02:00:00+02:00"};
+    for (size_t i = 0; i < 4; i++) {
+        filter = value_set_take(value_object(), i % 2 ? "before" : "since", value_text(times[i / 2]));
+        list = tenon_thread_list(host, filter);
+        assert_int_equal(value_count(value_get(list, "threads")), i % 2 ? 0 : 2);
+        value_unref(list);
+        value_unref(filter);
+    }
     value_unref(exported);
     value_unref(unknown);
     value_unref(changed);
@@ -865,14 +873,27 @@ static void threads_reject_invalid_arguments(void **state) {
     assert_int_not_equal(tenon_thread_update(NULL, "a", NULL, broken), TN_OK);
     assert_null(tenon_thread_list(host, broken));
     expect_error(host, "INVALID_INPUT", "no member `format`");
-    static const char *const filters[] = {"[]", "{\"limit\": 0}", "{\"limit\": 10001}", "{\"status\": 1}",
-                                          "{\"after\": \"\"}"};
-    for (size_t i = 0; i < 5; i++) {
-        tn_value filter = json(filters[i]);
+    static const char *const filters[][2] = {
+        {"[]", "expected an object"},
+        {"{\"limit\": 0}", "from 1 to 10000"},
+        {"{\"limit\": 10001}", "from 1 to 10000"},
+        {"{\"status\": 1}", "must be a string"},
+        {"{\"status\": \"don\"}", "cancelled or done; did you mean `done`"},
+        {"{\"since\": \"yesterday\"}", "`since` is `yesterday`, expected a date or a time in ISO 8601"},
+        {"{\"before\": \"2026-13-01\"}", "`before` is `2026-13-01`"},
+        {"{\"after\": \"\"}", "thread id"}};
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+        tn_value filter = json(filters[i][0]);
         assert_null(tenon_thread_list(host, filter));
-        expect_error(host, "INVALID_INPUT", "");
+        expect_error(host, "INVALID_INPUT", filters[i][1]);
         value_unref(filter);
     }
+    assert_null(tenon_thread_history(host, "a", -5));
+    expect_error(host, "INVALID_INPUT", "the limit of the history is -5");
+    assert_null(tenon_thread_state(host, "a", -2));
+    expect_error(host, "INVALID_INPUT", "the checkpoint is -2");
+    assert_int_not_equal(tenon_thread_fork(host, "a", -2, "b"), TN_OK);
+    expect_error(host, "INVALID_INPUT", "the checkpoint is -2");
     assert_null(tenon_resume(counting, NULL, NULL));
     expect_error(host, "INVALID_INPUT", "needs a `thread_id`");
     tn_value list = json("[]");
