@@ -2,10 +2,13 @@
  * embed_options.c - the options of tenon_open, from an object: a table with the kind of each one.
  */
 #include "host/embed/embed_options.h"
+#include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
+#include <limits.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 enum option_kind { OPTION_TEXT, OPTION_TEXTS, OPTION_BOOL, OPTION_OBJECT, OPTION_STORE };
 
@@ -64,6 +67,24 @@ static const char **text_list_new(tn_value list) {
     return texts;
 }
 
+/*
+ * {use, path, …} from a path, or from such an object. The path becomes absolute, because a store in a separate process
+ * needs that, and because the program may change its folder before the store is opened. A new reference.
+ */
+static tn_value store_options(tn_value value) {
+    tn_value options = value_is(value, TN_OBJECT) ? value_ref(value)
+                                                  : value_set_take(value_object_reserve(1), "path", value_ref(value));
+    tn_value path = value_get(options, "path");
+    char folder[PATH_MAX];
+    if (!path || *value_chars(path, NULL) == '/' || !getcwd(folder, sizeof folder)) return options;
+    struct buffer whole;
+    buffer_init(&whole, SIZE_MAX);
+    buffer_format(&whole, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, value_chars(path, NULL));
+    options = value_set_take(options, "path", value_string_lossy(buffer_cstr(&whole), whole.length));
+    buffer_finish(&whole);
+    return options;
+}
+
 static void option_store(const struct option_row *row, tn_value value, struct embed_options *out) {
     void *member = (void *)((char *)out + row->offset);
     switch (row->kind) {
@@ -71,12 +92,20 @@ static void option_store(const struct option_row *row, tn_value value, struct em
     case OPTION_TEXTS: *(const char *const **)member = text_list_new(value); break;
     case OPTION_BOOL: *(bool *)member = value_to_bool(value); break;
     case OPTION_OBJECT: *(tn_value *)member = value; break;
-    case OPTION_STORE:
-        *(tn_value *)member = value_is(value, TN_OBJECT)
-                                  ? value_ref(value)
-                                  : value_set_take(value_object_reserve(1), "path", value_ref(value));
-        break;
+    case OPTION_STORE: *(tn_value *)member = store_options(value); break;
     }
+}
+
+static int32_t option_refuse(const char *key, enum option_kind kind, tn_value value, struct error *error) {
+    for (size_t i = 0; kind == OPTION_TEXTS && value_is(value, TN_ARRAY) && i < value_count(value); i++) {
+        tn_value item = value_at(value, i);
+        if (is_text(item)) continue;
+        return error_set(error, TN_TYPE, "INVALID_INPUT", "item %zu of the host's option `%s` is %s, expected a string",
+                         i, key, value_is(item, TN_STRING) ? "a string with a NUL" : value_kind_name(value_kind(item)));
+    }
+    bool nul = value_is(value, TN_STRING) && (kind == OPTION_TEXT || kind == OPTION_STORE);
+    return error_set(error, TN_TYPE, "INVALID_INPUT", "the host's option `%s` is %s, expected %s", key,
+                     nul ? "a string with a NUL" : value_kind_name(value_kind(value)), kind_names[kind]);
 }
 
 static int32_t option_read(tn_value name, tn_value value, struct embed_options *out, struct error *error) {
@@ -89,9 +118,7 @@ static int32_t option_read(tn_value name, tn_value value, struct embed_options *
             nearest_add_candidate(&nearest, rows[i].name, strlen(rows[i].name));
             continue;
         }
-        if (!option_fits(rows[i].kind, value))
-            return error_set(error, TN_TYPE, "INVALID_INPUT", "the host's option `%s` is %s, expected %s", key,
-                             value_kind_name(value_kind(value)), kind_names[rows[i].kind]);
+        if (!option_fits(rows[i].kind, value)) return option_refuse(key, rows[i].kind, value, error);
         option_store(&rows[i], value, out);
         return TN_OK;
     }

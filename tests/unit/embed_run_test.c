@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <limits.h>
 #include <tenon/embed.h>
 
 #include "adl/value/json.h"
@@ -159,8 +160,9 @@ static void options_are_checked(void **state) {
         {"[]", "the options of a host are array, expected an object"},
         {"{\"plugin_path\": []}", "no option `plugin_path`; did you mean `plugin_paths`"},
         {"{\"plugin_paths\": \"x\"}", "`plugin_paths` is string, expected an array of strings"},
-        {"{\"plugin_paths\": [1]}", "expected an array of strings"},
-        {"{\"plugin_paths\": [\"a\\u0000b\"]}", "expected an array of strings"},
+        {"{\"plugin_paths\": [\"a\", 1]}", "item 1 of the host's option `plugin_paths` is int, expected a string"},
+        {"{\"plugin_paths\": [\"a\\u0000b\"]}", "`plugin_paths` is a string with a NUL, expected a string"},
+        {"{\"config\": \"a\\u0000b\"}", "`config` is a string with a NUL, expected a string"},
         {"{\"config\": 1}", "`config` is int, expected a string"},
         {"{\"no_config\": \"yes\"}", "`no_config` is string, expected a bool"},
         {"{\"store\": 1}", "`store` is int, expected a path"},
@@ -245,6 +247,16 @@ static void a_store_is_a_path(void **state) {
     host = tenon_open(options, NULL);
     expect(tenon_thread_state(host, "one", -1), "{\"n\":3}");
     tenon_close(host);
+    /* A relative path is below the folder in which the program is when it opens the host. */
+    char before[PATH_MAX];
+    tn_value relative = json("{\"no_config\": true, \"store\": {\"path\": \"threads.db\"}}");
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(folder), 0);
+    host = tenon_open(relative, NULL);
+    assert_int_equal(chdir(before), 0);
+    expect(tenon_thread_state(host, "one", -1), "{\"n\":3}");
+    tenon_close(host);
+    value_unref(relative);
     remove_store(file);
 #endif
     value_unref(options);

@@ -43,7 +43,7 @@ typedef struct tenon_builder tenon_builder;
  *     models           object   {role: "provider:model", an object with `provider`, or a list of these}, as --model
  *     isolate          array    ids of plugins that run in separate processes, as --isolate
  *     store            any      where threads are saved, instead of the configured store: the path of a file, or
- *                               {use, path, ...} as in the configuration
+ *                               {use, path, ...} as in the configuration; a relative path is below the current folder
  *     drafts           array    ids of plugins that may use draft interfaces, in addition to `plugins.drafts`
  *     allow_drafts     bool     all plugins may use them
  *     file_roots       array    added to `files.roots`: documents from texts read files only below these folders
