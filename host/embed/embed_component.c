@@ -90,6 +90,11 @@ static int32_t register_function(tenon *handle, const char *kind_name, const cha
         status = error_set(&handle->error, TN_TYPE, "INVALID_INPUT",
                            "tenon_register: the description of `%s` is %s, expected an object", id,
                            value_kind_name(value_kind(description)));
+    if (status == TN_OK && kind == FUNCTION_REDUCER && value_text_is(value_get(description, "style"), "blocking"))
+        status = error_set(&handle->error, TN_INVALID, "INVALID_INPUT",
+                           "tenon_register: the description of `%s` has the style `blocking`, but a reducer cannot be "
+                           "`blocking`: it is called between two super-steps, and must end at once",
+                           id);
     for (int i = 0; status == TN_OK && i < 2; i++)
         if (value_get(description, i ? "kind" : "id"))
             status = error_set(&handle->error, TN_INVALID, "INVALID_INPUT",

@@ -6,10 +6,12 @@
  * it runs.
  */
 #include "host/embed/embed_function.h"
+#include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "host/assembly/abi_table.h"
 #include "host/base/log.h"
 #include "host/plugin/call/call.h"
+#include "host/plugin/conformance/payload.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -35,6 +37,7 @@ struct tenon_task {
     tn_task task;
     tn_value config, input; /* borrowed */
     bool emitted;
+    char *wrong; /* a model has emitted this, which is not a delta; or NULL */
 };
 
 static const tn_task_1 *task_api(void) { return interface_find(TN_TASK_1); }
@@ -66,6 +69,13 @@ int32_t tenon_task_emit(tenon_task *task, tn_value chunk) {
     if (!task || !chunk) return TN_INVALID;
     tn_value made = task_chunk(task, chunk);
     int32_t status;
+    char *wrong = task->function->kind == FUNCTION_MODEL ? payload_check("model#chunk", made) : NULL;
+    if (wrong) {
+        if (!task->wrong) task->wrong = mem_text(wrong);
+        mem_free(wrong);
+        value_unref(made);
+        return TN_INVALID;
+    }
     if (task->function->blocking)
         status = task_api()->emit(task->task, made); /* waits while the queue is full */
     else
@@ -77,11 +87,15 @@ int32_t tenon_task_emit(tenon_task *task, tn_value chunk) {
 
 /* ---- Calling ---- */
 
-/* A new reference, or NULL with *failure. */
+/* A new reference, or NULL with *failure. An error that the function sets beside an output is dropped. */
 static tn_value function_call(tenon_task *task, tn_value argument, tn_value *failure) {
     struct log *log = log_current();
-    tn_value output = task->function->function(task->function->user, task, argument, failure);
+    tn_value error = NULL, output = task->function->function(task->function->user, task, argument, &error);
     log_enter(log); /* the function can have used another host */
+    if (output)
+        value_unref(error);
+    else
+        *failure = error;
     return output;
 }
 
@@ -97,10 +111,12 @@ static tn_value function_reduce(tenon_task *task, tn_value input, tn_value *fail
     return current;
 }
 
-static tn_value failure_of(const char *code, const char *message) {
+static tn_value failure_take(const char *code, tn_value message) {
     tn_value failure = value_set_take(value_object_reserve(2), "code", value_text(code));
-    return value_set_take(failure, "message", value_text(message));
+    return value_set_take(failure, "message", message);
 }
+
+static tn_value failure_of(const char *code, const char *message) { return failure_take(code, value_text(message)); }
 
 /* {message, finish_reason, …} from a text, a message, or that. Returns NULL with *failure for anything else. */
 static tn_value model_answer_take(tn_value output, tn_value *failure) {
@@ -120,7 +136,13 @@ static tn_value model_answer_take(tn_value output, tn_value *failure) {
     if (message && !value_get(answer, "finish_reason"))
         answer = value_set_take(answer, "finish_reason",
                                 value_text(value_count(value_get(message, "tool_calls")) ? "tool_calls" : "stop"));
-    return answer;
+    char *wrong = payload_check("model#output", answer);
+    if (!wrong) return answer;
+    *failure = failure_take("INVALID_RESPONSE",
+                            value_format("the function of a model returned an answer that is not valid: %s", wrong));
+    mem_free(wrong);
+    value_unref(answer);
+    return NULL;
 }
 
 /* Readers of the stream get the whole answer if the function has emitted no pieces of it; then its end. */
@@ -136,6 +158,53 @@ static void model_emit_end(tenon_task *task, tn_value answer) {
     value_unref(chunk);
 }
 
+/* ---- Routes ---- */
+
+static bool is_end(tn_value name) { return value_text_is(name, "END") || value_text_is(name, TENON_END); }
+
+static bool route_may_choose(tn_value targets, tn_value name) {
+    for (size_t i = 0, n = value_count(targets); i < n; i++)
+        if (value_equal(value_at(targets, i), name) || (is_end(name) && is_end(value_at(targets, i)))) return true;
+    return false;
+}
+
+static tn_value route_failure(tn_value targets, tn_value chosen) {
+    struct buffer message;
+    buffer_init(&message, ERROR_MESSAGE_MAX);
+    if (value_is(chosen, TN_STRING))
+        buffer_format(&message, "the route function returned `%.200s`", value_chars(chosen, NULL));
+    else
+        buffer_format(&message, "the route function returned a list with %s", value_kind_name(value_kind(chosen)));
+    buffer_text(&message, ", expected one of its targets: ");
+    for (size_t i = 0, n = value_count(targets); i < n; i++)
+        buffer_format(&message, "%s`%s`", i ? ", " : "", value_chars(value_at(targets, i), NULL));
+    tn_value failure =
+        failure_take("INVALID_OUTPUT", value_string_lossy(buffer_cstr(&message), strlen(buffer_cstr(&message))));
+    buffer_finish(&message);
+    return failure;
+}
+
+/* {goto} from a name or a list of names, which must be among the targets of the route. */
+static tn_value route_output_take(const tenon_task *task, tn_value output, tn_value *failure) {
+    tn_value targets = value_get(task->config, "targets");
+    bool list = value_is(output, TN_ARRAY);
+    if (!list && !value_is(output, TN_STRING)) {
+        value_unref(output);
+        *failure = failure_of("TYPE", "a route function must return the name of a node, or a list of names");
+        return NULL;
+    }
+    for (size_t i = 0, n = list ? value_count(output) : 1; i < n; i++) {
+        tn_value chosen = list ? value_at(output, i) : output;
+        if (route_may_choose(targets, chosen)) continue;
+        *failure = route_failure(targets, chosen);
+        value_unref(output);
+        return NULL;
+    }
+    return value_set_take(value_object_reserve(1), "goto", output);
+}
+
+/* ---- The end of a task ---- */
+
 /* What the task completes with, from what the function returned. Takes it; NULL with *failure. */
 static tn_value function_output_take(tenon_task *task, tn_value output, tn_value *failure) {
     switch (task->function->kind) {
@@ -145,12 +214,7 @@ static tn_value function_output_take(tenon_task *task, tn_value output, tn_value
         value_unref(output);
         *failure = failure_of("TYPE", "the function of a node must return an object {channel: value}, or null");
         return NULL;
-    case FUNCTION_ROUTE:
-        if (value_is(output, TN_STRING) || value_is(output, TN_ARRAY))
-            return value_set_take(value_object_reserve(1), "goto", output);
-        value_unref(output);
-        *failure = failure_of("TYPE", "a route function must return the name of a node, or a list of names");
-        return NULL;
+    case FUNCTION_ROUTE: return route_output_take(task, output, failure);
     case FUNCTION_MODEL: return model_answer_take(output, failure);
     case FUNCTION_TOOL:
     case FUNCTION_REDUCER: break;
@@ -160,7 +224,7 @@ static tn_value function_output_take(tenon_task *task, tn_value output, tn_value
 
 static void function_run(const struct function_instance *of, const struct embed_function *function, tn_task token,
                          tn_value input) {
-    struct tenon_task task = {function, token, of->config, input, false};
+    struct tenon_task task = {function, token, of->config, input, false, NULL};
     tn_value failure = NULL, output;
     if (function->kind == FUNCTION_REDUCER) {
         output = function_reduce(&task, input, &failure);
@@ -169,6 +233,13 @@ static void function_run(const struct function_instance *of, const struct embed_
         tn_value argument = node ? embed_state_read(&of->state, token) : value_ref(input ? input : value_null());
         output = function_call(&task, argument, &failure);
         value_unref(argument);
+    }
+    if (output && task.wrong) {
+        value_unref(output);
+        output = NULL;
+        failure =
+            failure_take("INVALID_RESPONSE",
+                         value_format("the function of a model emitted a chunk that is not a delta: %s", task.wrong));
     }
     if (output) output = function_output_take(&task, output, &failure);
     if (output) {
@@ -180,6 +251,7 @@ static void function_run(const struct function_instance *of, const struct embed_
     }
     value_unref(output);
     value_unref(failure);
+    mem_free(task.wrong);
 }
 
 static int32_t function_start(struct embed_instance *instance, tn_task task, tn_value input) {

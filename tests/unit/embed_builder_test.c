@@ -91,7 +91,10 @@ static void a_route_function_names_what_follows(void **state) {
     } cases[] = {{"\"left\"", "{\"choice\":\"left\",\"went\":[\"left\"]}", NULL},
                  {"[\"right\", \"left\"]", "{\"choice\":[\"right\",\"left\"],\"went\":[\"left\",\"right\"]}", NULL},
                  {"\"END\"", "{\"choice\":\"END\",\"went\":[]}", NULL},
-                 {"\"up\"", NULL, "up"},
+                 {"\"up\"", NULL, "returned `up`, expected one of its targets: `left`, `right`, `__end__`"},
+                 {"\"ask\"", NULL, "returned `ask`, expected one of its targets"},
+                 {"[\"left\", \"ask\"]", NULL, "returned `ask`, expected one of its targets"},
+                 {"[\"left\", 1]", NULL, "returned a list with int, expected one of its targets"},
                  {"7", NULL, "must return the name of a node"}};
     tenon *host = open_host();
     tenon_builder *builder = tenon_builder_new(host, "route");

@@ -17,6 +17,8 @@
 
 #include "embed_helper.h"
 
+#include "host/plugin/conformance/payload.h"
+
 #define TEXT_OF(text) ((void *)(uintptr_t)(text))
 #define WRONG_BY                                                                                                       \
     "version: \"1.0\"\nnodes: [{id: a, type: program.count, config: {by: x}}]\nedges: [{from: START, to: a}]\n"
@@ -208,6 +210,15 @@ static void a_reducer_merges_each_write(void **state) {
     tenon_close(host);
 }
 
+/* Emits what is no delta. */
+static tn_value answer_with_noise(void *user, tenon_task *task, tn_value input, tn_value *error) {
+    tn_value noise = json("{\"content\": 5}");
+    (void)user, (void)input, (void)error;
+    assert_int_equal(tenon_task_emit(task, noise), TN_INVALID);
+    value_unref(noise);
+    return value_text("answer");
+}
+
 /* Joins the deltas of the stream. */
 static int32_t on_model_event(void *user, tn_value event) {
     struct buffer *text = user;
@@ -225,15 +236,20 @@ static void a_model_answers_and_streams(void **state) {
     register_component(host, "model", "program.fixed", NULL, constant,
                        TEXT_OF("{\"message\": {\"type\": \"ai\", \"content\": \"fixed\"}}"));
     register_component(host, "model", "program.wrong", NULL, constant, TEXT_OF("[1]"));
+    register_component(host, "model", "program.human", NULL, constant,
+                       TEXT_OF("{\"type\": \"human\", \"content\": \"x\"}"));
+    register_component(host, "model", "program.noise", NULL, answer_with_noise, NULL);
     static const char document[] =
         "version: \"1.0\"\nmodels: {default: \"%s\"}\nchannels: [{name: text, type: last_value}]\n"
         "nodes: [{id: ask, type: llm, config: {prompt: Hello, system_prompt: Be short., output_key: text}}]\n"
         "edges: [{from: START, to: ask}]\n";
     static const struct {
-        const char *model, *output, *deltas;
-    } cases[] = {{"program.counter:small", "{\"text\":\"messages: 2\"}", "messages: 2."},
-                 {"program.fixed", "{\"text\":\"fixed\"}", "fixed."},
-                 {"program.wrong", NULL, ""}};
+        const char *model, *output, *deltas, *part;
+    } cases[] = {{"program.counter:small", "{\"text\":\"messages: 2\"}", "messages: 2.", NULL},
+                 {"program.fixed", "{\"text\":\"fixed\"}", "fixed.", NULL},
+                 {"program.wrong", NULL, "", "must return a text"},
+                 {"program.human", NULL, "", "an answer that is not valid: at `/message"},
+                 {"program.noise", NULL, "", "emitted a chunk that is not a delta: at `/content`"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char text[500];
         buffer_init(&deltas, 1000);
@@ -244,7 +260,7 @@ static void a_model_answers_and_streams(void **state) {
             if (!result) fail_msg("%s", tenon_error(host));
             expect(result, cases[i].output);
         } else {
-            expect_error(host, "INVALID_RESPONSE", "must return a text");
+            expect_error(host, "INVALID_RESPONSE", cases[i].part);
         }
         assert_string_equal(buffer_cstr(&deltas), cases[i].deltas);
         buffer_finish(&deltas);

@@ -361,8 +361,9 @@ typedef struct tenon_task tenon_task;
  *   "node"     `input` is the state {channel: value}; returns the writes {channel: value}, or null for none.
  *   "tool"     `input` has the arguments, validated; returns the result.
  *   "model"    `input` is {messages, tools?, options?, response_schema?}; returns a text, an `ai` message, or {message,
- *              usage?, finish_reason?} as in tenon/message.h. tenon_task_emit takes the deltas, or texts.
- *   "reducer"  `input` is {current, update}; returns the new value of the channel. It is called for each write.
+ *              usage?, finish_reason?} as in tenon/message.h. tenon_task_emit takes the deltas, or texts. An answer or
+ * a delta that has not this form fails with INVALID_RESPONSE. "reducer"  `input` is {current, update}; returns the new
+ * value of the channel. It is called for each write. An error beside a value is released and ignored.
  */
 typedef tn_value (*tenon_component_function)(void *user, tenon_task *task, tn_value input, tn_value *error);
 /*
@@ -374,7 +375,7 @@ typedef tn_value (*tenon_component_function)(void *user, tenon_task *task, tn_va
  *
  * With the style "async", the default, the function runs on the host's thread and must not wait. With "blocking" it
  * runs on a thread of the library and may wait; several tasks run at once only if the description has `reentrant:
- * true`.
+ * true`. A reducer cannot be "blocking".
  *
  * `destroy` (may be NULL) is called with `user` when the host is closed, and at once if this function fails. It is not
  * called if a blocking function has not returned by then.
@@ -387,7 +388,10 @@ TN_EXPORT tn_value tenon_task_config(tenon_task *task);
 TN_EXPORT tn_value tenon_task_item(tenon_task *task);
 /* {task_id, run_id, thread_id, node, step, attempt, now, seed, …}, as task_1.context of tenon.h. A new reference. */
 TN_EXPORT tn_value tenon_task_context(tenon_task *task);
-/* Streams a chunk. TN_CANCELLED or TN_STALE: the task is to end. */
+/*
+ * Streams a chunk. TN_CANCELLED or TN_STALE: the task is to end. TN_INVALID: a model has emitted what is not a delta;
+ * it is dropped, and the task fails.
+ */
 TN_EXPORT int32_t tenon_task_emit(tenon_task *task, tn_value chunk);
 /* 1 if the task should end soon, else 0. */
 TN_EXPORT int32_t tenon_task_cancelled(tenon_task *task);
@@ -456,7 +460,8 @@ TN_EXPORT int32_t tenon_add_conditional_edges(tenon_builder *builder, const char
                                               const char *const *targets, uint32_t count);
 /*
  * After `from`, the function chooses what follows: it receives the state and returns the name of a target, or a list of
- * names. `targets` are all names that it may return. A separate node, FROM.route, calls it, which takes a step.
+ * names. `targets` are all names that it may return: the run fails with INVALID_OUTPUT for any other. A separate node,
+ * FROM.route, calls it, which takes a step.
  */
 TN_EXPORT int32_t tenon_add_route(tenon_builder *builder, const char *from, tenon_function route, void *user,
                                   const char *const *targets, uint32_t count);
