@@ -99,7 +99,7 @@ static tenon_runnable *component_model(tenon *handle, const char *name, tn_value
     value_unref(named);
     if (!model) return NULL;
     struct callable *stages[] = {lambda_new(model_input, NULL), model};
-    tenon_runnable *runnable = embed_runnable_take(handle, pipe_new(host_loop(handle->host), stages, 2));
+    tenon_runnable *runnable = embed_runnable_take(handle, pipe_to_model_new(host_loop(handle->host), stages, 2));
     callable_unref(stages[0]);
     callable_unref(model);
     if (runnable) runnable->input = model_input_schema();

@@ -307,6 +307,16 @@ static tenon_runnable *pipe_of(tenon *host, tenon_runnable **stages, uint32_t co
     return pipe;
 }
 
+/* Joins the deltas; "|" is their end. */
+static int32_t on_delta(void *user, tn_value event) {
+    tn_value delta = value_get(event, "delta"), content = value_get(delta, "content");
+    assert_true(value_text_is(value_get(event, "type"), "messages"));
+    assert_true(value_text_is(value_get(event, "node"), "model"));
+    if (content) buffer_text(user, value_chars(content, NULL));
+    if (value_get(delta, "done")) buffer_text(user, "|");
+    return 1;
+}
+
 static void a_prompt_a_model_and_a_parser_are_a_pipe(void **state) {
     (void)state;
     tenon *host = open_host();
@@ -319,6 +329,28 @@ static void a_prompt_a_model_and_a_parser_are_a_pipe(void **state) {
     tenon_runnable *pipe = pipe_of(host, stages, 3);
     if (!pipe) fail_msg("%s", tenon_error(host));
     expect_json(host, pipe, "{\"who\": \"me\", \"topic\": \"ants\"}", "{\"answer\":\"Well: Tell me about ants.\"}");
+    tn_value input = json("{\"who\": \"me\", \"topic\": \"ants\"}");
+    struct buffer said;
+    buffer_init(&said, 1000);
+    value_unref(tenon_stream(pipe, input, NULL, "messages", on_delta, &said));
+    assert_string_equal(buffer_cstr(&said), "Well: Tell me about ants.|");
+    buffer_clear(&said);
+    value_unref(tenon_stream(pipe, input, NULL, "custom", on_delta, &said));
+    assert_string_equal(buffer_cstr(&said), "");
+    /* As a node, it streams in the events of its graph. */
+    tenon_builder *builder = tenon_builder_new(host, "tokens");
+    static const char *const channels[] = {"who", "topic", "answer"};
+    for (int i = 0; i < 3; i++) assert_int_equal(tenon_add_channel(builder, channels[i], "last_value", NULL), TN_OK);
+    assert_int_equal(tenon_add_node_runnable(builder, "model", pipe), TN_OK);
+    assert_int_equal(tenon_set_entry_point(builder, "model"), TN_OK);
+    tenon_runnable *graph = tenon_compile(builder);
+    if (!graph) fail_msg("%s", tenon_error(host));
+    tenon_builder_free(builder);
+    value_unref(tenon_stream(graph, input, NULL, "messages", on_delta, &said));
+    assert_string_equal(buffer_cstr(&said), "Well: Tell me about ants.|");
+    buffer_finish(&said);
+    value_unref(input);
+    tenon_release(graph);
     expect(tenon_output_schema(pipe),
            "{\"type\":\"object\",\"properties\":{\"answer\":{}},\"additionalProperties\":false}");
     tenon_release(pipe);

@@ -9,6 +9,7 @@
 #include "host/engine/execution/compose.h"
 #include "adl/value/memory.h"
 #include "host/base/log.h"
+#include "host/engine/graph/run.h"
 #include "host/plugin/call/call.h"
 #include <assert.h>
 
@@ -17,6 +18,7 @@ struct composed {
     struct loop *loop;
     tn_value *names; /* owned; parallel: `count` names, or NULL */
     uint32_t count;
+    bool ends_with_model;     /* pipe: chunks of its last stage are deltas */
     struct callable *parts[]; /* owned references */
 };
 
@@ -126,16 +128,34 @@ static void compose_on_ready(struct callable *callable, struct call *call) {
 
 static void pipe_on_stage_ended(struct call *part);
 
-/* Chunks of the stages before the last are not the pipe's output. */
+/* Chunks of the stages before the last are not the pipe's output, except for what models say meanwhile. */
+static bool pipe_forward_delta(struct call *part, tn_value chunk) {
+    return !chunk_delta(chunk) || compose_forward_chunk(part, chunk);
+}
+
+/* A model emits deltas. Outside they are {messages: delta}, as a node emits those of the models that it calls. */
+static bool pipe_wrap_delta(struct call *part, tn_value chunk) {
+    tn_value wrapped = value_set_take(value_object_reserve(1), "messages", value_ref(chunk));
+    bool more = compose_forward_chunk(part, wrapped);
+    value_unref(wrapped);
+    return more;
+}
+
+static const struct call_ops model_stage_ops = {.ended = pipe_on_stage_ended, .chunk = pipe_wrap_delta};
 static const struct call_ops last_stage_ops = {.ended = pipe_on_stage_ended, .chunk = compose_forward_chunk};
-static const struct call_ops stage_ops = {.ended = pipe_on_stage_ended};
+static const struct call_ops stage_ops = {.ended = pipe_on_stage_ended, .chunk = pipe_forward_delta};
+
+static const struct call_ops *pipe_stage_ops(const struct composed *pipe, uint32_t stage) {
+    if (stage + 1 < pipe->count) return &stage_ops;
+    return pipe->ends_with_model ? &model_stage_ops : &last_stage_ops;
+}
 
 /* Runs stages from `at` on, while each ends inside its start. */
 static void pipe_advance(struct compose_state *state, tn_value input) {
     struct composed *pipe = state->composed;
     tn_value value = value_ref(input);
     while (state->at < pipe->count) {
-        const struct call_ops *ops = state->at + 1 == pipe->count ? &last_stage_ops : &stage_ops;
+        const struct call_ops *ops = pipe_stage_ops(pipe, state->at);
         struct call *call = state->calls[state->at] = call_new(pipe->loop, pipe->parts[state->at], ops, state);
         bool ended = call_start(call, value);
         value_unref(value);
@@ -184,6 +204,12 @@ struct callable *pipe_new(struct loop *loop, struct callable *const *stages, uin
     static const struct callable_ops ops = {
         .start = pipe_start, .cancel = compose_on_cancel, .ready = compose_on_ready, .free = composed_free};
     return &composed_new(&ops, loop, stages, count)->callable;
+}
+
+struct callable *pipe_to_model_new(struct loop *loop, struct callable *const *stages, uint32_t count) {
+    struct callable *pipe = pipe_new(loop, stages, count);
+    ((struct composed *)pipe)->ends_with_model = true;
+    return pipe;
 }
 
 /* ---- Parallel ---- */

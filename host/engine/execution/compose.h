@@ -5,8 +5,8 @@
  *     struct callable *chain = pipe_new(loop, (struct callable *[]){both, sum}, 2);
  *
  * Each function takes its own references to the parts and returns a new reference. A pipe streams the output of its
- * last stage; the error of a stage is the error of the pipe. A parallel runs all branches at once; if branches fail,
- * the first one in order determines the error. All functions are [loop].
+ * last stage, and {messages: delta} of the others; the error of a stage is the error of the pipe. A parallel runs all
+ * branches at once; if branches fail, the first one in order determines the error. All functions are [loop].
  */
 #ifndef TENON_HOST_ENGINE_EXECUTION_COMPOSE_H
 #define TENON_HOST_ENGINE_EXECUTION_COMPOSE_H
@@ -18,6 +18,8 @@ struct callable;
 struct loop;
 
 struct callable *pipe_new(struct loop *loop, struct callable *const *stages, uint32_t count);
+/* The same; the last stage is a model, whose chunks, the deltas, become {messages: delta}. */
+struct callable *pipe_to_model_new(struct loop *loop, struct callable *const *stages, uint32_t count);
 /* The output is an array in order, or with `names` (which are copied) an object. */
 struct callable *parallel_new(struct loop *loop, struct callable *const *branches, const char *const *names,
                               uint32_t count);

@@ -37,9 +37,15 @@ static void execution_on_call_ended(struct call *call) {
 
 static bool execution_on_chunk(struct call *call, tn_value chunk) {
     struct execution *execution = call_owner(call);
-    if (!execution->options.event || !(execution->options.modes & RUN_MODE_CUSTOM)) return true;
-    tn_value event = value_set_take(value_object_reserve(2), "type", value_text("custom"));
-    event = value_set_take(event, "data", value_ref(chunk));
+    tn_value delta = chunk_delta(chunk);
+    unsigned mode = delta ? RUN_MODE_MESSAGES : RUN_MODE_CUSTOM;
+    if (!execution->options.event || !(execution->options.modes & mode)) return true;
+    tn_value event = value_set_take(value_object_reserve(4), "type", value_text(delta ? "messages" : "custom"));
+    if (delta) { /* events of this type have a step and a node */
+        event = value_set_take(event, "step", value_int(0));
+        event = value_set_take(event, "node", value_text("model"));
+    }
+    event = value_set_take(event, delta ? "delta" : "data", value_ref(delta ? delta : chunk));
     bool more = execution->options.event(execution->options.user, event);
     value_unref(event);
     return more;

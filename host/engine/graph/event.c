@@ -95,9 +95,12 @@ void emit_activation(struct activation *activation, const char *what) {
     run_emit_take(run, RUN_MODE_TASKS, event);
 }
 
-/* A chunk {"messages": delta} is a token of a model; any other chunk belongs to mode `custom`. */
+tn_value chunk_delta(tn_value chunk) {
+    return value_is(chunk, TN_OBJECT) && value_count(chunk) == 1 ? value_get(chunk, "messages") : NULL;
+}
+
 void emit_chunk(struct activation *activation, tn_value chunk) {
-    tn_value delta = value_is(chunk, TN_OBJECT) && value_count(chunk) == 1 ? value_get(chunk, "messages") : NULL;
+    tn_value delta = chunk_delta(chunk);
     enum run_mode mode = delta ? RUN_MODE_MESSAGES : RUN_MODE_CUSTOM;
     if (!run_has_subscriber(activation->run, mode)) return;
     tn_value event =

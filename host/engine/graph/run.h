@@ -53,6 +53,8 @@ enum run_mode {
     RUN_MODE_DEBUG = 1 << 6        /* {type, step, event, level?, node?, message?}: routing, joins */
 };
 #define RUN_MODE_ALL 0x7fu
+/* The delta of a model in a chunk {messages: delta}; NULL for any other chunk, which belongs to mode `custom`. */
+tn_value chunk_delta(tn_value chunk);
 /* Parses "values,updates" or "all". Returns 0 with an error that suggests the nearest name if one is unknown. */
 unsigned run_modes_parse(const char *text, struct error *error);
 

@@ -179,7 +179,9 @@ TN_EXPORT tn_value tenon_invoke(tenon_runnable *runnable, tn_value input, tn_val
 TN_EXPORT char *tenon_invoke_json(tenon_runnable *runnable, const char *input);
 /*
  * Runs and calls `event` for each event; `modes` as for `tenon run --stream` ("values,updates", "all"; NULL: "values").
- * Components that are not graphs report {type: "custom", data} for each chunk.
+ * A runnable that is not a graph reports {type: "custom", data} for each chunk. For each delta of a model it reports
+ * {type: "messages", step: 0, node: "model", delta}. A pipe passes on the deltas of all of its models, and the other
+ * chunks of its last stage; a graph inside a pipe or a parallel reports no events.
  * share/tenon/schema/component/1/event.schema.json has the shapes of events. `event` returns 0 to cancel the run: it is
  * not called again then. Returns the output.
  */
