@@ -103,17 +103,16 @@ void run_fail(struct run *run, struct error *error) {
 
 /* The run was cancelled, or has timed out, and no activation is open. */
 static void run_terminate_cancelled(struct run *run) {
+    const char *kept = run->durable ? "; what was committed is kept" : "";
     struct error error = ERROR_INIT;
     if (run->stop == RUN_STOP_TIMEOUT) {
         const struct document *document = run->graph->document;
         int64_t limit = run->options.timeout_ms ? run->options.timeout_ms : document->timeout_ms;
-        error_set(&error, TN_FAILED, "TIMEOUT", "the run took longer than its %lld ms; what was committed is kept",
-                  (long long)limit);
+        error_set(&error, TN_FAILED, "TIMEOUT", "the run took longer than its %lld ms%s", (long long)limit, kept);
         run_fail(run, &error);
         return;
     }
-    error_set(&run->error, TN_CANCELLED, "CANCELLED", "the run was cancelled in step %u; what was committed is kept",
-              run->step);
+    error_set(&run->error, TN_CANCELLED, "CANCELLED", "the run was cancelled in step %u%s", run->step, kept);
     run_terminate(run, RUN_CANCELLED, "end");
 }
 
