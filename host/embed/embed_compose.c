@@ -291,16 +291,32 @@ static tn_value parallel_output(tenon_runnable *const *branches, const char *con
     return value_set_take(output, "maxItems", value_int(count));
 }
 
+/* Sets the error and returns false if a name is missing, is not UTF-8, or is used twice. `names` may be NULL. */
+static bool parallel_check_names(tenon *handle, const char *const *names, uint32_t count) {
+    tn_value seen = value_object();
+    bool good = true;
+    for (uint32_t i = 0; names && good && i < count; i++) {
+        if (!names[i] || !utf8_valid(names[i], strlen(names[i]))) {
+            good = false;
+            error_set(&handle->error, TN_INVALID, "INVALID_INPUT", "the name of branch %u is NULL or not UTF-8", i);
+        } else if (value_get(seen, names[i])) {
+            good = false;
+            error_set(&handle->error, TN_INVALID, "INVALID_INPUT",
+                      "the name `%s` of branch %u is that of an earlier branch; each branch needs another name",
+                      names[i], i);
+        } else {
+            seen = value_set_take(seen, names[i], value_bool(true));
+        }
+    }
+    value_unref(seen);
+    return good;
+}
+
 tenon_runnable *tenon_parallel(tenon *handle, tenon_runnable *const *branches, const char *const *names,
                                uint32_t count) {
     struct callable **list = embed_callables(handle, branches, count);
-    if (!list) return NULL;
     tenon_runnable *parallel = NULL;
-    uint32_t i = 0;
-    while (names && i < count && names[i] && utf8_valid(names[i], strlen(names[i]))) i++;
-    if (names && i < count)
-        error_set(&handle->error, TN_INVALID, "INVALID_INPUT", "the name of branch %u is NULL or not UTF-8", i);
-    else
+    if (list && parallel_check_names(handle, names, count))
         parallel = embed_runnable_take(handle, parallel_new(host_loop(handle->host), list, names, count));
     mem_free((void *)list);
     if (!parallel) return NULL;

@@ -460,7 +460,9 @@ static void types_are_published_and_checked(void **state) {
     assert_null(tenon_output_schema(NULL));
     assert_int_not_equal(tenon_with_types(NULL, NULL, NULL), TN_OK);
     tenon_runnable *branches[] = {tool, function};
-    static const char *const names[] = {"sum", "same"};
+    static const char *const names[] = {"sum", "same"}, *const twice[] = {"sum", "sum"};
+    assert_null(tenon_parallel(host, branches, twice, 2));
+    expect_error(host, "INVALID_INPUT", "the name `sum` of branch 1 is that of an earlier branch");
     tenon_runnable *parallel = tenon_parallel(host, branches, names, 2);
     expect(tenon_output_schema(parallel),
            "{\"type\":\"object\",\"properties\":{\"sum\":true,\"same\":true},\"required\":["

@@ -136,7 +136,10 @@ TN_EXPORT tenon_runnable *tenon_pipe(tenon *host, tenon_runnable *const *stages,
 TN_EXPORT tn_value tenon_input_schema(tenon_runnable *runnable);
 TN_EXPORT tn_value tenon_output_schema(tenon_runnable *runnable);
 TN_EXPORT int32_t tenon_with_types(tenon_runnable *runnable, tn_value input, tn_value output);
-/* All receive the same input and run concurrently. The output is an array in their order, or an object by `names`. */
+/*
+ * All receive the same input and run concurrently. The output is an array in their order, or an object by `names`, each
+ * of which is used once.
+ */
 TN_EXPORT tenon_runnable *tenon_parallel(tenon *host, tenon_runnable *const *branches, const char *const *names,
                                          uint32_t count);
 /* A C function. It returns a new value, or NULL with *error an object {code, message} (or left NULL). [its thread] */
