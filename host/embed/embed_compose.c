@@ -3,6 +3,7 @@
  * known of their inputs and outputs.
  */
 #include "adl/document/catalog.h"
+#include "adl/document/reducers.h"
 #include "adl/schema/disjoint.h"
 #include "adl/schema/schema.h"
 #include "adl/value/json.h"
@@ -80,9 +81,22 @@ static tn_value model_message(tn_value given) {
     return value_set_take(message, "content", value_ref(given));
 }
 
+static tn_value model_input_error(tn_value input) {
+    tn_value error = value_set_take(value_object_reserve(2), "code", value_text("INVALID_INPUT"));
+    return value_set_take(
+        error, "message",
+        value_format("the input of a model is %s, expected {messages, …}, a text, a message or a list "
+                     "of messages",
+                     value_kind_name(value_kind(input))));
+}
+
 /* {messages} from a text, a message, or a list of them. */
 static tn_value model_input(void *user, tn_value input, tn_value *error) {
-    (void)user, (void)error;
+    (void)user;
+    if (!value_is(input, TN_OBJECT) && !value_is(input, TN_ARRAY) && !value_is(input, TN_STRING)) {
+        *error = model_input_error(input);
+        return NULL;
+    }
     bool list = value_is(input, TN_ARRAY), whole = value_get(input, "messages") || value_get(input, "embed");
     bool message = !whole && (value_get(input, "type") || value_get(input, "role"));
     if (!list && !message && !value_is(input, TN_STRING)) return value_ref(input);
@@ -124,6 +138,14 @@ static tenon_runnable *component_reducer(tenon *handle, const char *id, tn_value
     static const struct instance_scope nothing = {.where = "a reducer by itself"};
     struct component *component;
     struct callable *callable = NULL;
+    for (size_t i = 0; i < document_reducer_count(); i++) {
+        if (strcmp(document_reducer_at(i)->name, id) != 0) continue;
+        error_set(&handle->error, TN_NOT_FOUND, "NOT_FOUND",
+                  "the reducer `%s` is a part of the engine and cannot run by itself; only the reducers of plugins and "
+                  "of the program can",
+                  id);
+        return NULL;
+    }
     if (registry_resolve(host_registry(handle->host), "reducer", id, &component, &handle->error) == TN_OK)
         (void)instance_new_called(component, config, &nothing, &callable, &handle->error);
     return embed_runnable_take(handle, callable);

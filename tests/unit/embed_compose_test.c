@@ -268,6 +268,7 @@ static void mistakes_of_components_are_reported(void **state) {
                  {"model", "absent:x", NULL, "NOT_FOUND", "absent"},
                  {"model", "scripted", "{\"nothing\": 1}", "INVALID_CONFIG", "nothing"},
                  {"tool", "no.tool", NULL, "TOOL_NOT_FOUND", "no.tool"},
+                 {"reducer", "sum", NULL, "NOT_FOUND", "is a part of the engine"},
                  {"reducer", "no.reducer", NULL, "NOT_FOUND", "no.reducer"}};
     tenon *host = open_host();
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -293,6 +294,13 @@ static void a_model_runs_by_itself(void **state) {
         assert_true(value_text_is(value_get(value_get(output, "message"), "model"), "echo"));
         value_unref(output);
         value_unref(input);
+    }
+    static const char *const wrong[] = {"3", "null", "true"}, *const kinds[] = {"int", "null", "bool"};
+    for (size_t i = 0; i < 3; i++) {
+        char part[60];
+        (void)snprintf(part, sizeof(part), "the input of a model is %s, expected {messages", kinds[i]);
+        assert_null(tenon_invoke_json(model, wrong[i]));
+        expect_error(host, "INVALID_INPUT", part);
     }
     tenon_release(model);
     tenon_close(host);

@@ -121,7 +121,7 @@ TN_EXPORT tenon_runnable *tenon_graph_text(tenon *host, const char *name, const 
  *   "model"    A role of tenon.yaml, or provider:name. Its input is {messages, …}, or only the messages: a text, a
  *              message, or a list. Its output is {message, …}, as in tenon/message.h.
  *   "tool"     Its input are the arguments. The operator's policy for tools applies.
- *   "reducer"  Its input is {current, writes: […]}.
+ *   "reducer"  Its input is {current, writes: […]}. Reducers of the engine, such as `sum`, cannot run by themselves.
  */
 TN_EXPORT tenon_runnable *tenon_component(tenon *host, const char *kind, const char *id, tn_value config);
 /*
