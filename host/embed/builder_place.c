@@ -29,11 +29,19 @@ static void write_names(struct buffer *out, tn_value names) {
 }
 
 static void write_item(struct buffer *out, const char *section, tn_value item) {
-    bool edge = strcmp(section, "edges") == 0, node = strcmp(section, "nodes") == 0;
+    static const struct {
+        const char *section, *what, *key;
+    } lists[] = {{"edges", "the edge from ", "from"},
+                 {"nodes", "the node ", "id"},
+                 {"channels", "the channel ", "name"},
+                 {"tools", "the tool ", "name"}};
     tn_value to = value_get(item, "to");
-    buffer_text(out, edge ? "the edge from " : node ? "the node " : "the channel ");
-    write_names(out, value_get(item, edge ? "from" : node ? "id" : "name"));
-    if (!edge || !to) return;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        if (strcmp(lists[i].section, section) != 0) continue;
+        buffer_text(out, lists[i].what);
+        write_names(out, value_get(item, lists[i].key));
+    }
+    if (strcmp(section, "edges") != 0 || !to) return;
     buffer_text(out, " to ");
     write_names(out, to);
 }
@@ -56,6 +64,13 @@ static bool find_place(const char *text, size_t offset, char section[32], size_t
     return *section != '\0';
 }
 
+/* An object of a list, counted without the texts in it, as find_place counts; or NULL. */
+static tn_value nth_object(tn_value list, size_t index) {
+    for (size_t i = 0, n = value_is(list, TN_ARRAY) ? value_count(list) : 0; i < n; i++)
+        if (value_is(value_at(list, i), TN_OBJECT) && index-- == 0) return value_at(list, i);
+    return NULL;
+}
+
 void builder_explain(tenon_builder *builder, const char *name, const char *text, tn_value document) {
     struct error *error = &builder->host->error;
     const struct diagnostic *diagnostic = first_error(builder->host->diagnostics, name);
@@ -65,8 +80,8 @@ void builder_explain(tenon_builder *builder, const char *name, const char *text,
     tn_value list = value_get(document, section);
     struct buffer place;
     buffer_init(&place, 400);
-    if (value_is(list, TN_ARRAY) && item < value_count(list))
-        write_item(&place, section, value_at(list, item));
+    if (nth_object(list, item))
+        write_item(&place, section, nth_object(list, item));
     else
         buffer_format(&place, "the section `%s`", section);
     error_set(error, TN_INVALID, error->code, "%s; in %s", error->message, buffer_cstr(&place));

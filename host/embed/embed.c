@@ -82,8 +82,8 @@ int32_t tenon_close(tenon *handle) {
 }
 
 tn_value tenon_diagnostics(tenon *handle) {
-    bool may = handle && embed_check_thread(handle);
-    tn_value list = may && handle->diagnostics ? diagnostics_to_value(handle->diagnostics) : value_array();
+    if (handle && !embed_check_thread(handle)) return NULL;
+    tn_value list = handle && handle->diagnostics ? diagnostics_to_value(handle->diagnostics) : value_array();
     return value_set_take(value_object_reserve(1), "diagnostics", list);
 }
 

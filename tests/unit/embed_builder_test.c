@@ -346,11 +346,14 @@ static void mistakes_of_calls_name_their_subject(void **state) {
 static void mistakes_of_the_graph_name_the_node(void **state) {
     (void)state;
     tenon *host = open_host();
-    for (int mistake = 0; mistake < 5; mistake++) {
+    for (int mistake = 0; mistake < 6; mistake++) {
         static const char *const targets[] = {"nowhere"}, *const sources[] = {"a", "absent"};
         static const char *const parts[] = {"`nowhere` [ADL-E035]; in the node `b.route`",
-                                            "in the edge from `a`, `absent` to `b`", "in the node `b`",
-                                            "in the edge from `a` to `b`", "in the node `a`"};
+                                            "in the edge from `a`, `absent` to `b`",
+                                            "in the node `b`",
+                                            "in the edge from `a` to `b`",
+                                            "in the node `a`",
+                                            "in the tool `no.tool`"};
         tenon_builder *builder = tenon_builder_new(host, "mistake");
         add_node(host, builder, "a", mistake == 4 ? "set" : "passthrough",
                  mistake == 4 ? "{\"values\": {\"nochannel\": \"1\"}}" : NULL);
@@ -359,6 +362,7 @@ static void mistakes_of_the_graph_name_the_node(void **state) {
         (void)tenon_add_edge(builder, "a", "b");
         if (mistake == 0) assert_int_equal(tenon_add_route(builder, "b", choose, NULL, targets, 1), TN_OK);
         if (mistake == 1) assert_int_equal(tenon_add_join(builder, sources, 2, "b"), TN_OK);
+        if (mistake == 5) assert_int_equal(tenon_add_tool(builder, "no.tool", NULL), TN_OK);
         if (mistake == 2) set_node(host, builder, "b", "{\"retry\": 3}");
         if (mistake == 3) assert_int_equal(tenon_add_map_edge(builder, "a", "state.nolist", NULL, "b", NULL), TN_OK);
         assert_null(tenon_compile(builder));

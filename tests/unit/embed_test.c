@@ -440,7 +440,7 @@ static void *call_there(void *user) {
     expect_error(host, "WRONG_THREAD", "tenon_release");
     assert_int_not_equal(tenon_close(host), TN_OK);
     expect_error(host, "WRONG_THREAD", "tenon_close");
-    expect(tenon_diagnostics(host), "{\"diagnostics\":[]}");
+    assert_null(tenon_diagnostics(host));
     expect_error(host, "WRONG_THREAD", "tenon_diagnostics");
     assert_int_equal(tenon_reset_plugin(host, "tenon.core"), -1);
     expect_error(host, "WRONG_THREAD", "tenon_reset_plugin");

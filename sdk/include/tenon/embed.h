@@ -14,8 +14,9 @@
  *
  * OS threads: a host and everything made from it belong to the OS thread that opened it. A process can have several
  * hosts. Only functions marked [any] may be called from any OS thread; the others do nothing on a wrong one and fail
- * with WRONG_THREAD. Values are those of tenon.h, made and read through tenon_values(). Ownership is as in tenon.h: the
- * caller releases what a function returns.
+ * with WRONG_THREAD. Functions that return a status return TN_INVALID then, as for a wrong argument, NESTED and CLOSED:
+ * the code is in tenon_error_value. Values are those of tenon.h, made and read through tenon_values(). Ownership is as
+ * in tenon.h: the caller releases what a function returns.
  */
 #ifndef TENON_EMBED_H
 #define TENON_EMBED_H
@@ -265,7 +266,8 @@ TN_EXPORT int32_t tenon_run_resume(tenon_run *run, tn_value answers);
 TN_EXPORT int32_t tenon_run_answer(tenon_run *run, tn_value answer);
 /*
  * Waits until the run has ended. Returns 0; TN_AGAIN if that takes longer than `timeout_ms` (-1: no limit), which does
- * not end the run; TN_FAILED with STALLED if no event can occur any more. tenon_wait waits for all runs of the host.
+ * not end the run; TN_FAILED with STALLED if no event can occur any more. A component that never ends may still end, as
+ * far as the library knows: give its run a `timeout_ms`. tenon_wait waits for all runs of the host.
  */
 TN_EXPORT int32_t tenon_run_wait(tenon_run *run, int64_t timeout_ms);
 TN_EXPORT int32_t tenon_wait(tenon *host, int64_t timeout_ms);
@@ -417,8 +419,9 @@ TN_EXPORT int32_t tenon_add_plugin(tenon *host, tenon_plugin_entry entry, tn_val
 /*
  * The calls make a document, and tenon_compile checks it like a document from a file. So everything that a document can
  * say can be built: with the functions below, or as a value in the form of the language (share/doc/tenon/adl.md). The
- * functions fail for arguments that are NULL or not UTF-8, for a node or channel that does not exist, and for a second
- * one of the same name; mistakes that need the whole graph are found by tenon_compile. The message names the node.
+ * functions fail for arguments that are NULL or not UTF-8, and for a second node or channel of the same name;
+ * tenon_set_node also fails for a node that does not exist. tenon_compile reports all other mistakes, such as an edge
+ * from or to a node that does not exist, an unknown type or an unknown tool. The message names the node.
  */
 TN_EXPORT tenon_builder *tenon_builder_new(tenon *host, const char *name);
 TN_EXPORT void tenon_builder_free(tenon_builder *builder); /* NULL is allowed */
