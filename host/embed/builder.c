@@ -9,6 +9,7 @@
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "host/embed/embed_node.h"
+#include "host/engine/graph/graph.h"
 #include <string.h>
 
 tenon_builder *tenon_builder_new(tenon *host, const char *name) {
@@ -234,7 +235,8 @@ tenon_runnable *tenon_compile(tenon_builder *builder) {
     tn_value document = builder_document(builder);
     char *text = json_text(document, JSON_INDENTED);
     tn_value name = value_format("%s.json", value_chars(builder->name, NULL));
-    tenon_runnable *runnable = embed_graph(builder->host, value_chars(name, NULL), text, strlen(text), false);
+    tenon_runnable *runnable =
+        embed_graph(builder->host, value_chars(name, NULL), text, strlen(text), &(struct graph_origin){0});
     if (!runnable) builder_explain(builder, value_chars(name, NULL), text, document);
     value_unref(name);
     value_unref(document);

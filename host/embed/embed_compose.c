@@ -25,15 +25,6 @@
 
 /* ---- Components ---- */
 
-static tn_value schema_of_object(tn_value names) {
-    tn_value properties = value_object();
-    for (size_t i = 0, n = value_count(names); i < n; i++)
-        properties = value_set_key_take(properties, value_ref(value_at(names, i)), value_object());
-    tn_value schema = value_set_take(value_object_reserve(3), "type", value_text("object"));
-    schema = value_set_take(schema, "properties", properties);
-    return value_set_take(schema, "additionalProperties", value_bool(false));
-}
-
 /* A part of the shapes of models, as a separate schema. */
 static tn_value schema_of_model(const char *part) {
     tn_value shapes = payload_schema("model"), schema = value_object_reserve(2);
@@ -45,23 +36,20 @@ static tn_value schema_of_model(const char *part) {
 
 static tenon_runnable *component_node(tenon *handle, const char *id, tn_value config) {
     struct component *component;
-    tn_value writes = NULL;
     if (registry_resolve(host_registry(handle->host), "node", id, &component, &handle->error) != TN_OK) return NULL;
-    tenon_runnable *runnable = embed_alone(handle, component, config, &writes);
-    if (runnable && writes && value_count(writes)) runnable->output = schema_of_object(writes);
-    if (runnable && writes) runnable->transparent = value_count(writes) == 0;
-    if (runnable && !runnable->transparent) {
-        tn_value kinds = value_push_take(value_push_take(value_array(), value_text("object")), value_text("null"));
-        runnable->input = value_set_take(value_object_reserve(1), "type", kinds);
-    }
-    value_unref(writes);
-    return runnable;
+    return embed_alone(handle, component, config);
 }
 
-/* What a model accepts by itself: its input, or the messages of it: a text, a message, or a list of messages. */
+/*
+ * What a model accepts by itself: its input, or the messages of it: a text, a message, or a list of messages. An object
+ * with `messages` or `embed` is the input, as model_input decides.
+ */
 static tn_value model_input_schema(void) {
-    static const char text[] = "[{\"type\": [\"string\", \"array\"]}, {\"type\": \"object\", \"required\": [\"type\"]},"
-                               " {\"type\": \"object\", \"required\": [\"role\"]}]";
+#define NOT_INPUT "\"properties\": {\"messages\": false, \"embed\": false}"
+    static const char text[] = "[{\"type\": [\"string\", \"array\"]},"
+                               " {\"type\": \"object\", \"required\": [\"type\"], " NOT_INPUT "},"
+                               " {\"type\": \"object\", \"required\": [\"role\"], " NOT_INPUT "}]";
+#undef NOT_INPUT
     tn_value others = NULL, schema = schema_of_model("input"), all = value_array();
     (void)json_read(text, sizeof text - 1, NULL, &others, NULL);
     tn_value input = value_set_take(value_object_reserve(1), "$ref", value_ref(value_get(schema, "$ref")));

@@ -13,6 +13,7 @@
 struct callable;
 struct diagnostics;
 struct engine;
+struct graph_origin;
 struct host;
 
 /*
@@ -91,11 +92,9 @@ bool embed_check_runnable(tenon *handle, const tenon_runnable *runnable);
 tenon_runnable *embed_runnable_take(tenon *handle, struct callable *callable);
 /* tenon_close: releases what the runnables hold. They stay until the program releases them. */
 void embed_runnables_close(tenon *handle);
-/*
- * Checks and builds a document. Returns NULL with the error; the diagnostics stay in the handle. `alone`: see
- * graph_origin.
- */
-tenon_runnable *embed_graph(tenon *handle, const char *name, const char *text, size_t length, bool alone);
+/* Checks and builds a document. Returns NULL with the error; the diagnostics stay in the handle. */
+tenon_runnable *embed_graph(tenon *handle, const char *name, const char *text, size_t length,
+                            const struct graph_origin *origin);
 
 /* The error of the calling thread, for calls that have no host: embed_error.c. */
 int32_t embed_thread_error(int32_t status, const char *code, const char *format, ...)

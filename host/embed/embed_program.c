@@ -9,6 +9,7 @@
 #include "adl/value/memory.h"
 #include "host/assembly/abi_table.h"
 #include "host/assembly/host.h"
+#include "host/engine/graph/graph.h"
 #include "host/plugin/call/binder.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
@@ -154,7 +155,7 @@ int32_t embed_state_bind(struct embed_state *state, tn_binder *binder) {
 
 tn_value embed_state_read(const struct embed_state *state, tn_task task) {
     const tn_task_1 *api = interface_find(TN_TASK_1);
-    if (state->count == 1 && value_text_is(state->fields[0].name, EMBED_STATE_WHOLE)) {
+    if (state->count == 1 && value_text_is(state->fields[0].name, GRAPH_WHOLE_STATE)) {
         tn_value whole = NULL;
         (void)api->read(task, state->fields[0].index, &whole);
         return whole ? whole : value_object();

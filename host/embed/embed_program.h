@@ -53,9 +53,6 @@ char *embed_program_name(tenon *handle, const char *prefix);
 void embed_program_release(tenon *handle);
 void embed_program_free(tenon *handle);
 
-/* The name of a field that is the whole state: a node that runs by itself has only this field. */
-#define EMBED_STATE_WHOLE ""
-
 /* The fields of a graph that an instance reads, for a component that receives the whole state. */
 struct embed_state {
     uint32_t count;
@@ -66,7 +63,7 @@ struct embed_state {
 };
 /* In create: binds every channel of the graph, and every name of an item. */
 int32_t embed_state_bind(struct embed_state *state, tn_binder *binder);
-/* The state as an object; a new reference. [loop, worker] */
+/* The state as an object, in a graph with GRAPH_WHOLE_STATE too; a new reference. [loop, worker] */
 tn_value embed_state_read(const struct embed_state *state, tn_task task);
 void embed_state_finish(struct embed_state *state);
 

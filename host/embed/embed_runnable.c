@@ -67,8 +67,8 @@ static tn_value embed_channels_schema(const struct document *document, bool inpu
     return value_set_take(schema, "additionalProperties", value_bool(false));
 }
 
-/* Takes the source. `alone`: a graph of one node, whose channels are not those of a document. */
-static tenon_runnable *embed_graph_take(tenon *handle, struct source *source, bool alone) {
+/* Takes the source. The channels of a graph that is `alone` are not those of a document. */
+static tenon_runnable *embed_graph_take(tenon *handle, struct source *source, const struct graph_origin *origin) {
     struct host *host = handle->host;
     struct document *document = document_read(source, host_catalog(host), handle->diagnostics);
     diagnostics_sort(handle->diagnostics);
@@ -76,9 +76,9 @@ static tenon_runnable *embed_graph_take(tenon *handle, struct source *source, bo
     if (diagnostics_errors(handle->diagnostics))
         graph_refuse(&handle->error, source_name(source), handle->diagnostics);
     else
-        graph_build(host_engine(host), document, &(struct graph_origin){.alone = alone}, &graph, &handle->error);
+        graph_build(host_engine(host), document, origin, &graph, &handle->error);
     tenon_runnable *runnable = graph ? embed_runnable_take(handle, &graph->callable) : NULL;
-    if (runnable && !alone) {
+    if (runnable && !origin->alone) {
         runnable->name = value_format("the graph `%s`", source_name(source));
         runnable->input =
             document->input_value ? value_ref(document->input_value) : embed_channels_schema(document, true);
@@ -91,7 +91,8 @@ static tenon_runnable *embed_graph_take(tenon *handle, struct source *source, bo
 }
 
 /* The program has the text, perhaps from a network: it does not say in which folder the text may read. */
-tenon_runnable *embed_graph(tenon *handle, const char *name, const char *text, size_t length, bool alone) {
+tenon_runnable *embed_graph(tenon *handle, const char *name, const char *text, size_t length,
+                            const struct graph_origin *origin) {
     diagnostics_free(handle->diagnostics);
     handle->diagnostics = diagnostics_new();
     if (length > SOURCE_LENGTH_MAX) {
@@ -100,13 +101,13 @@ tenon_runnable *embed_graph(tenon *handle, const char *name, const char *text, s
     }
     struct source *source = source_new(name, text, length);
     source_set_origin(source, SOURCE_WITHOUT_FILE, NULL);
-    return embed_graph_take(handle, source, alone);
+    return embed_graph_take(handle, source, origin);
 }
 
 tenon_runnable *tenon_graph_text(tenon *handle, const char *name, const char *text, uint64_t length) {
     if (!embed_enter(handle)) return NULL;
     if (!embed_check_not_null(handle, text, "the document's text")) return NULL;
-    return embed_graph(handle, name ? name : "document.yaml", text, (size_t)length, false);
+    return embed_graph(handle, name ? name : "document.yaml", text, (size_t)length, &(struct graph_origin){0});
 }
 
 tenon_runnable *tenon_graph_file(tenon *handle, const char *path) {
@@ -125,7 +126,7 @@ tenon_runnable *tenon_graph_file(tenon *handle, const char *path) {
     value_unref(text);
     catalog_file_finish(&found);
     error_finish(&why);
-    return source ? embed_graph_take(handle, source, false) : NULL;
+    return source ? embed_graph_take(handle, source, &(struct graph_origin){0}) : NULL;
 }
 
 bool embed_check_utf8(tenon *handle, const char *text, const char *what) {

@@ -246,7 +246,7 @@ static void a_node_of_the_program_runs_by_itself(void **state) {
     }
     tn_value wrong = json("{\"name\": 1}");
     assert_null(tenon_component(host, "node", "program.async", wrong));
-    expect_error(host, "INVALID_CONFIG", "name");
+    expect_error(host, "INVALID_GRAPH", "name");
     value_unref(wrong);
     tenon_close(host);
 }
@@ -382,9 +382,14 @@ static tenon_runnable *typed(tenon *host, const char *input, const char *output)
 static void a_pipe_whose_stages_cannot_fit_is_refused(void **state) {
     (void)state;
     tenon *host = open_host_with_tool();
+    tn_value number = json("{\"input\": {\"type\": \"object\", \"required\": [\"q\"]}, \"output\": {\"type\": "
+                           "\"object\", \"required\": [\"messages\"], \"properties\": {\"messages\": {\"type\": "
+                           "\"integer\"}}}}");
+    assert_int_equal(tenon_register(host, "node", "program.number", number, wrap, NULL, NULL), TN_OK);
+    value_unref(number);
     static const char graph[] = "version: \"1.0\"\nchannels: [{name: a, type: last_value}]\n"
                                 "nodes: [{id: n, type: passthrough}]\nedges: [{from: START, to: n}]\n";
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 17; i++) {
         tenon_runnable *stages[3] = {NULL}, *inner;
         const char *part = NULL;
         uint32_t count = 2;
@@ -434,6 +439,46 @@ static void a_pipe_whose_stages_cannot_fit_is_refused(void **state) {
             stages[1] = typed(host, "{\"type\": \"array\", \"items\": {\"type\": \"integer\"}}", NULL);
             part = "item 0: found a string, expected an integer";
             break;
+        case 9: /* a node needs the channels that its configuration names */
+            stages[0] = component(host, "node", "prompt", "{\"template\": \"Hello\", \"output_key\": \"text\"}");
+            stages[1] = component(host, "node", "parse", "{\"input_key\": \"message\", \"output_key\": \"value\"}");
+            part = "`message` is required and never there";
+            break;
+        case 10: /* and those of its templates */
+            stages[0] = component(host, "node", "set", "{\"values\": {\"b\": \"1\"}}");
+            stages[1] = component(host, "node", "prompt", "{\"template\": \"{topic}\", \"output_key\": \"text\"}");
+            part = "`topic` is required and never there";
+            break;
+        case 11: /* but not those of its expressions, which may be null */
+            stages[0] = component(host, "node", "set", "{\"values\": {\"b\": \"1\"}}");
+            stages[1] = component(host, "node", "set", "{\"values\": {\"a\": \"state.topic\"}}");
+            break;
+        case 12: /* nor names that a template defines itself */
+            stages[0] = component(host, "node", "set", "{\"values\": {\"list\": \"[1]\"}}");
+            stages[1] = component(host, "node", "map_reduce",
+                                  "{\"over_key\": \"list\", \"map_prompt\": \"{item}\", \"reduce_prompt\": "
+                                  "\"{results}\", \"model\": \"scripted\", \"output_key\": \"all\"}");
+            break;
+        case 13: /* nor a channel that it reads and writes */
+            stages[0] = component(host, "node", "prompt", "{\"template\": \"Hello\", \"output_key\": \"text\"}");
+            stages[1] = component(host, "node", "llm",
+                                  "{\"model\": \"scripted\", \"prompt\": \"{text}\", \"messages_key\": \"talk\"}");
+            break;
+        case 14: /* a node of the program publishes its schemas */
+            stages[0] = component(host, "node", "program.number", NULL);
+            stages[1] = component(host, "model", "scripted", NULL);
+            part = "`messages`: found an integer, expected null or a string or a list";
+            break;
+        case 15:
+            stages[0] = component(host, "node", "prompt", "{\"template\": \"Hello\", \"output_key\": \"text\"}");
+            stages[1] = component(host, "node", "program.number", NULL);
+            part = "`q` is required and never there";
+            break;
+        case 16: /* a node that writes nothing may need something */
+            stages[0] = component(host, "node", "prompt", "{\"template\": \"Hello\", \"output_key\": \"text\"}");
+            stages[1] = component(host, "node", "fail", "{\"message\": \"It is {what}.\"}");
+            part = "`what` is required and never there";
+            break;
         case 7: /* a function without types accepts and returns anything */
             stages[0] = tenon_lambda(host, identity, NULL);
             stages[1] = component(host, "tool", "program.add", NULL);
@@ -476,6 +521,13 @@ static void types_are_published_and_checked(void **state) {
            "{\"type\":\"object\",\"properties\":{\"sum\":true,\"same\":true},\"required\":["
            "\"sum\",\"same\"],\"additionalProperties\":false}");
     expect(tenon_input_schema(parallel), "{\"allOf\":[{\"type\":\"object\",\"$id\":\"tenon:runnable/0\"}]}");
+    tenon_release(parallel);
+    parallel = component(host, "node", "prompt", "{\"template\": \"{a} {b}\", \"output_key\": \"c\"}");
+    expect(tenon_input_schema(parallel),
+           "{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"a\",\"b\"]}");
+    tenon_release(parallel);
+    parallel = component(host, "node", "set", "{\"values\": {\"a\": \"state.b\"}}");
+    expect(tenon_input_schema(parallel), "{\"type\":[\"object\",\"null\"],\"properties\":{\"b\":{}}}");
     tenon_release(parallel);
     tenon_release(tool);
     tenon_release(function);

@@ -293,6 +293,52 @@ static void configurations_are_checked(void **state) {
     tenon_close(host);
 }
 
+/* ---- A node of the program by itself ---- */
+
+/* Adds `by` of the state to `sum`. */
+static tn_value add_up(void *user, tenon_task *task, tn_value state, tn_value *error) {
+    int64_t sum = 0, by = 0;
+    tn_value context = tenon_task_context(task);
+    (void)user, (void)error;
+    (void)value_as_int(value_get(state, "sum"), &sum);
+    (void)value_as_int(value_get(state, "by"), &by);
+    assert_true(value_text_is(value_get(context, "node"), "program.add"));
+    assert_true(value_text_is(value_get(context, "thread_id"), "sum"));
+    value_unref(context);
+    return value_set_take(value_object_reserve(1), "sum", value_int(sum + by));
+}
+
+static int32_t on_any_event(void *user, tn_value event) {
+    struct buffer *types = user;
+    if (value_text_is(value_get(event, "type"), "updates")) {
+        char *writes = json_text(value_get(event, "writes"), JSON_COMPACT);
+        buffer_text(types, writes);
+        mem_free(writes);
+    }
+    return 1;
+}
+
+static void a_node_of_the_program_is_saved_in_a_thread(void **state) {
+    (void)state;
+    tenon *host = open_host();
+    struct buffer events;
+    tn_value two = json("{\"by\": 2}"), five = json("{\"by\": 5}"), config = config_of_thread("sum");
+    assert_int_equal(tenon_register(host, "node", "program.add", NULL, add_up, NULL, NULL), TN_OK);
+    tenon_runnable *node = tenon_component(host, "node", "program.add", NULL);
+    buffer_init(&events, 1000);
+    expect(tenon_stream(node, two, config, "all", on_any_event, &events), "{\"sum\":2}");
+    assert_string_equal(buffer_cstr(&events), "{\"state\":{\"sum\":2},\"output\":{\"sum\":2}}");
+    buffer_finish(&events);
+    expect(tenon_invoke(node, NULL, config), "{\"sum\":4}");
+    expect(tenon_invoke(node, five, config), "{\"sum\":9}");
+    expect(tenon_thread_state(host, "sum", -1), "{\"state\":{\"by\":5,\"sum\":9},\"output\":{\"sum\":9}}");
+    value_unref(two);
+    value_unref(five);
+    value_unref(config);
+    tenon_release(node);
+    tenon_close(host);
+}
+
 /* ---- Runs ---- */
 
 struct noted {
@@ -1280,6 +1326,7 @@ int main(void) {
                                        cmocka_unit_test(plugins_are_isolated),
                                        cmocka_unit_test(a_store_is_a_path),
                                        TEST(configurations_are_checked),
+                                       TEST(a_node_of_the_program_is_saved_in_a_thread),
                                        TEST(several_runs_advance_together),
                                        TEST(a_callback_may_release_the_run_that_is_waited_for),
                                        cmocka_unit_test(inputs_that_do_not_fit_are_errors_of_the_run),

@@ -517,6 +517,10 @@ static int32_t activation_each_named_write(struct activation *activation, tn_val
     if (!value_is(writes, TN_OBJECT))
         return error_set(error, TN_TYPE, "INVALID_OUTPUT", "`writes` is %s, expected an object of channels",
                          value_kind_name(value_kind(writes)));
+    if (activation->run->graph->whole) {
+        int32_t status = write(user, activation, GRAPH_WHOLE_CHANNEL_STATE, writes, error);
+        return status == TN_OK ? write(user, activation, GRAPH_WHOLE_CHANNEL_OUTPUT, writes, error) : status;
+    }
     for (size_t i = 0, n = value_count(writes); i < n; i++) {
         size_t length;
         const char *name = value_chars(value_key_at(writes, i), &length);

@@ -129,6 +129,7 @@ static void graph_add_callee_effects(struct graph *graph, struct callable *calle
 
 static int32_t scope_field(void *self, const char *name) {
     const struct graph *graph = self;
+    if (graph->whole) return strcmp(name, GRAPH_WHOLE_STATE) == 0 ? GRAPH_WHOLE_CHANNEL_STATE : -1;
     return document_find_field(graph->document, name, strlen(name));
 }
 
@@ -145,7 +146,12 @@ static bool scope_nullable(void *self, uint32_t field) {
 }
 
 static void scope_each_field(void *self, void (*offer)(void *user, const char *name), void *user) {
-    const struct document *document = ((const struct graph *)self)->document;
+    const struct graph *graph = self;
+    const struct document *document = graph->document;
+    if (graph->whole) {
+        offer(user, GRAPH_WHOLE_STATE);
+        return;
+    }
     for (uint32_t i = 0; i < document->channel_count; i++) offer(user, value_chars(document->channels[i].name, NULL));
     for (uint32_t i = 0; i < document->local_count; i++) offer(user, value_chars(document->locals[i], NULL));
 }
@@ -370,6 +376,7 @@ int32_t graph_build(struct engine *engine, struct document *document, const stru
     graph->diagnostics = origin->diagnostics;
     graph->checks = origin->check && origin->diagnostics;
     graph->alone = origin->alone;
+    graph->whole = origin->whole;
     engine->graphs->building = graph;
     graph->repeatable = true;
     graph->cacheable = !graph_edges_use_run(document);

@@ -74,7 +74,7 @@ struct graph {
     struct config_places *places;    /* during graph_build with `check`; NULL until a mistake is reported */
     uint32_t building_node;          /* during graph_build: the node whose component is created */
     bool checks;                     /* during graph_build: its `check` */
-    bool alone;                      /* see graph_origin */
+    bool alone, whole;               /* see graph_origin */
     struct graph *newer;             /* owned; the same document, built after plugins were upgraded; or NULL */
     char identity[TN_SHA256_TEXT];   /* "" until graph_identity is called */
     char code[TN_SHA256_TEXT];       /* hash of its description; "" until cache_identity.c needs it */
@@ -98,6 +98,14 @@ struct graphs *graphs_new(void);
 void graphs_free(struct graphs *graphs);
 
 /*
+ * A graph with `whole` has the first two channels `state`, which merges the inputs and what the node writes, and
+ * `output`, which has the writes of the last step. The input is an object of any names. The node reads one field, the
+ * whole state, under this name. The result is the value of `output`.
+ */
+#define GRAPH_WHOLE_STATE ""
+enum { GRAPH_WHOLE_CHANNEL_STATE, GRAPH_WHOLE_CHANNEL_OUTPUT };
+
+/*
  * Where a document comes from. All zero: a user named it. `depth` is the number of graphs around it. `diagnostics`
  * receives those of the documents that its nodes open; it may be NULL. `value` is the document as a component created
  * it, or NULL.
@@ -110,6 +118,7 @@ struct graph_origin {
     bool from_text; /* a component passed it as a text at run time */
     bool alone;     /* a node by itself: keys of the input that it does not use are ignored, and without `output` the
                        result is the input */
+    bool whole;     /* its node reads and writes any name: see GRAPH_WHOLE_STATE */
     bool check;     /* report every node that cannot be created into `diagnostics`, at its place in the document */
 };
 

@@ -82,7 +82,8 @@ struct graph *graph_current(struct graph *graph) {
     const struct graph_origin origin = {.depth = graph->depth,
                                         .outer = graph->authority->outer,
                                         .from_text = graph->authority->from_text,
-                                        .alone = graph->alone};
+                                        .alone = graph->alone,
+                                        .whole = graph->whole};
     int32_t status = diagnostics_errors(found) ? graph_refuse(&error, source_name(document->source), found)
                                                : graph_build(engine, document, &origin, &graph->newer, &error);
     assert(status != TN_OK || graph->newer);

@@ -259,6 +259,7 @@ tn_value run_state(const struct run *run) { return channels_object(&run->channel
 
 tn_value run_result(struct run *run) {
     const struct document *document = run->graph->document;
+    if (run->graph->whole) return value_ref(run->channels.values[GRAPH_WHOLE_CHANNEL_OUTPUT]);
     tn_value state = channels_object(&run->channels, false);
     tn_value properties = document->output_value ? value_get(document->output_value, "properties") : NULL;
     if (!properties && run->graph->alone && run->input) {

@@ -10,6 +10,12 @@
 /* Writes an object of channels and commits them. `input` may be NULL. */
 static int32_t write_channels(struct run *run, tn_value input, struct error *error) {
     const struct document *document = run->graph->document;
+    if (run->graph->whole) {
+        int32_t status = input ? channels_write(&run->channels, GRAPH_WHOLE_CHANNEL_STATE, input, CHANNELS_WRITER_INPUT,
+                                                0, NULL, error)
+                               : TN_OK;
+        return status == TN_OK ? channels_commit(&run->channels, error) : status;
+    }
     for (size_t i = 0, n = input ? value_count(input) : 0; i < n; i++) {
         size_t length;
         const char *name = value_chars(value_key_at(input, i), &length);

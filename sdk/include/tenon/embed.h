@@ -95,7 +95,10 @@ TN_EXPORT void tenon_free(void *memory); /* for char * results; NULL is allowed 
  */
 typedef void (*tenon_memory_handler)(void *user, uint64_t size);
 TN_EXPORT void tenon_set_memory_handler(tenon_memory_handler handler, void *user);
-/* All diagnostics of the last document, as {"diagnostics": […]}, in the form of `tenon check --json`. */
+/*
+ * All diagnostics of the last document, as {"diagnostics": […]}, in the form of `tenon check --json`. NULL on a wrong
+ * OS thread.
+ */
 TN_EXPORT tn_value tenon_diagnostics(tenon *host);
 
 /*
@@ -118,7 +121,9 @@ TN_EXPORT tenon_runnable *tenon_graph_text(tenon *host, const char *name, const 
  *   "node"     Its state is made for it: the input is an object of the channels that it reads, and others are ignored.
  *              The output is an object of the channels that it writes; a node that writes none returns its input. If it
  *              chooses what follows, as `router` does, the member `goto` is the name. It is a graph of one node, which
- *              streams, is interrupted and is saved in a thread like any graph.
+ *              streams, is interrupted and is saved in a thread like any graph. A node of tenon_register may read and
+ *              write any names: its graph has the channels `state`, the inputs and writes so far in one object, and
+ *              `output`, its last writes, which are also the output.
  *   "model"    A role of tenon.yaml, or provider:name. Its input is {messages, …}, or only the messages: a text, a
  *              message, or a list. Its output is {message, …}, as in tenon/message.h.
  *   "tool"     Its input are the arguments. The operator's policy for tools applies.
@@ -127,7 +132,10 @@ TN_EXPORT tenon_runnable *tenon_graph_text(tenon *host, const char *name, const 
 TN_EXPORT tenon_runnable *tenon_component(tenon *host, const char *kind, const char *id, tn_value config);
 /*
  * The output of each stage is the input of the next. Retains the stages. Fails with TYPE if a stage cannot accept
- * anything that the stage before it returns, as far as their schemas say. What no schema describes is accepted.
+ * anything that the stage before it returns, as far as their schemas say. What no schema describes is accepted. A node
+ * of tenon_register has the schemas `input` and `output` of its description. The schemas of other nodes have the
+ * channels that it reads and writes. Those are required that its templates need, and those that its configuration names
+ * and that it only reads; an expression may read a channel that has no value.
  */
 TN_EXPORT tenon_runnable *tenon_pipe(tenon *host, tenon_runnable *const *stages, uint32_t count);
 /*
@@ -330,7 +338,8 @@ TN_EXPORT tenon_run *tenon_resume(tenon_runnable *graph, tn_value answers, tn_va
 
 /*
  * {threads: [record], more}, the newest first. `filter` may be NULL: {status, agent, since, before (times in ISO 8601),
- * after (a thread id: the next page), limit (1 to 10000, default 50)}.
+ * after (a thread id: the next page), limit (1 to 10000, default 50)}. `since` and `before` may be dates. A status that
+ * does not exist, or a time that is not one, fails with INVALID_INPUT.
  */
 TN_EXPORT tn_value tenon_thread_list(tenon *host, tn_value filter);
 /* The record: {thread_id, status, step, head, updated_at, interrupts?, error?, ...}. */
