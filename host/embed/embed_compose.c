@@ -62,6 +62,16 @@ static tn_value model_input_schema(void) {
     return whole;
 }
 
+/* What a model returns by itself: the shape of an answer, with the name of the model, and nothing else. */
+static tn_value model_output_schema(void) {
+    tn_value schema = schema_of_model("output"), all = value_ref(value_get(schema, "$defs"));
+    tn_value output = value_ref(value_get(all, "output")), properties = value_ref(value_get(output, "properties"));
+    tn_value name = value_set_take(value_object_reserve(1), "type", value_text("string"));
+    output = value_set_take(output, "properties", value_set_take(properties, "model", name));
+    output = value_set_take(output, "additionalProperties", value_bool(false));
+    return value_set_take(schema, "$defs", value_set_take(all, "output", output));
+}
+
 /* A text is a message of the user. A new reference. */
 static tn_value model_message(tn_value given) {
     if (!value_is(given, TN_STRING)) return value_ref(given);
@@ -105,7 +115,7 @@ static tenon_runnable *component_model(tenon *handle, const char *name, tn_value
     callable_unref(stages[0]);
     callable_unref(model);
     if (runnable) runnable->input = model_input_schema();
-    if (runnable) runnable->output = schema_of_model("output");
+    if (runnable) runnable->output = model_output_schema();
     return runnable;
 }
 

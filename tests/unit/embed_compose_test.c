@@ -389,7 +389,7 @@ static void a_pipe_whose_stages_cannot_fit_is_refused(void **state) {
     value_unref(number);
     static const char graph[] = "version: \"1.0\"\nchannels: [{name: a, type: last_value}]\n"
                                 "nodes: [{id: n, type: passthrough}]\nedges: [{from: START, to: n}]\n";
-    for (int i = 0; i < 17; i++) {
+    for (int i = 0; i < 18; i++) {
         tenon_runnable *stages[3] = {NULL}, *inner;
         const char *part = NULL;
         uint32_t count = 2;
@@ -443,6 +443,11 @@ static void a_pipe_whose_stages_cannot_fit_is_refused(void **state) {
             stages[0] = component(host, "node", "prompt", "{\"template\": \"Hello\", \"output_key\": \"text\"}");
             stages[1] = component(host, "node", "parse", "{\"input_key\": \"message\", \"output_key\": \"value\"}");
             part = "`message` is required and never there";
+            break;
+        case 17:
+            stages[0] = component(host, "model", "scripted", NULL);
+            stages[1] = component(host, "node", "parse", "{\"input_key\": \"text\", \"output_key\": \"value\"}");
+            part = "stage 1, the model `scripted`, returns: `text` is required and never there";
             break;
         case 10: /* and those of its templates */
             stages[0] = component(host, "node", "set", "{\"values\": {\"b\": \"1\"}}");
