@@ -88,6 +88,8 @@ enum activation_cache_result activation_use_cache(struct activation *activation)
         return ACTIVATION_NOT_CACHED;
     }
     activation_clear_cache_use(activation);
+    /* A rule of the operator comes first: the gate asks, also if there is an outcome from before the rule. */
+    if (node->gate && !activation->agreed) return ACTIVATION_NOT_CACHED;
     /* An outcome with an answer is not cached, whether the node itself or a call that it made has asked. */
     if (activation->resumed || activation->child_calls) return ACTIVATION_NOT_CACHED;
     if (node->cached_in_store && durable_replays(run)) return ACTIVATION_NOT_CACHED;

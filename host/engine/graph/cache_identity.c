@@ -41,6 +41,8 @@ static tn_value describe_graph(struct graph *graph) {
     const struct document *document = graph->document;
     if (!graph->code[0]) {
         tn_value parts = value_push_take(value_array(), value_text(graph_identity(graph)));
+        parts = value_push_take(parts, document->input_value ? value_ref(document->input_value) : value_null());
+        parts = value_push_take(parts, document->output_value ? value_ref(document->output_value) : value_null());
         for (uint32_t i = 0; parts && i < document->node_count; i++)
             parts = describe_into_take(parts, graph->engine, graph->nodes[i].callable);
         for (uint32_t i = 0; parts && graph->reducers && i < document->channel_count; i++)
@@ -75,18 +77,39 @@ static tn_value describe_instance(struct engine *engine, struct callable *instan
     return value_set_take(described, "calls", calls);
 }
 
+/* A wrapper can refuse the call or ask for an approval, so a result from before a rule of the operator is another one.
+ */
+static tn_value describe_wrapper(struct engine *engine, struct callable *wrapper) {
+    tn_value kind = value_text(wrapper->ops->saving == CALLABLE_SAVED ? "guarded" : "checked");
+    return describe_into_take(value_push_take(value_array(), kind), engine, wrapper->ops->wrapped(wrapper));
+}
+
+/* The names of the fields that the node reads, in the order of the values in a cache's key. */
+static tn_value describe_reads(const struct graph *graph, uint32_t node) {
+    const struct document *document = graph->document;
+    tn_value names = value_array();
+    for (uint32_t i = 0; i < graph->nodes[node].read_count; i++) {
+        uint32_t field = graph->nodes[node].reads[i];
+        names = value_push_take(names, value_ref(field < document->channel_count
+                                                     ? document->channels[field].name
+                                                     : document->locals[field - document->channel_count]));
+    }
+    return names;
+}
+
 static tn_value describe_callable(struct engine *engine, struct callable *callable) {
     struct graph *graph = graph_of_callable(callable);
     if (graph) return describe_graph(graph);
     if (model_provider(callable, 0)) return describe_model(engine, callable);
-    if (callable->ops->wrapped) return describe_callable(engine, callable->ops->wrapped(callable));
+    if (callable->ops->wrapped) return describe_wrapper(engine, callable);
     return instance_config(callable) ? describe_instance(engine, callable, instance_component(callable)) : NULL;
 }
 
 bool cache_identity(const struct graph *graph, uint32_t node, char out[TN_SHA256_TEXT]) {
     tn_value described = describe_callable(graph->engine, graph->nodes[node].callable);
     if (!described) return false;
-    described = value_push_take(value_push_take(value_array_reserve(2), value_text(TENON_VERSION)), described);
+    described = value_push_take(value_push_take(value_array_reserve(3), value_text(TENON_VERSION)), described);
+    described = value_push_take(described, describe_reads(graph, node));
     description_hash_take(described, out);
     return true;
 }

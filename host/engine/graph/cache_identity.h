@@ -3,8 +3,9 @@
  * too.
  *
  * Included are the component of the node and its complete configuration, the hash of the plugin's file and the plugin's
- * section of tenon.yaml; the same for every component that it calls, with the models behind roles; and the documents
- * that it runs. Not included are the id of the node, its policies, and the rest of the document.
+ * section of tenon.yaml; the same for every component that it calls, with the models behind roles; the documents that
+ * it runs; the names of the channels that it reads; and whether rules of the operator guard what it calls. Not included
+ * are the id of the node, its policies, the rest of the document, and the texts of secrets.
  *
  *     char identity[TN_SHA256_TEXT];
  *     if (cache_identity(graph, node, identity)) look_up(identity);

@@ -56,6 +56,8 @@ int32_t plugin_read(struct registry *registry, const char *path, const char *sou
     plugin->device = manifest.device;
     plugin->inode = manifest.inode;
     plugin->program = manifest.program;
+    struct stat found;
+    if (stat(path, &found) == 0) plugin->changed = found.st_ctim;
     *out = plugin;
     return TN_OK;
 }
@@ -117,7 +119,8 @@ const char *plugin_file_hash(struct plugin *plugin) {
     int file = *plugin->path ? open(plugin->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     if (file < 0) return NULL;
     bool same = fstat(file, &found) == 0 && S_ISREG(found.st_mode) && (uint64_t)found.st_dev == plugin->device &&
-                (uint64_t)found.st_ino == plugin->inode;
+                (uint64_t)found.st_ino == plugin->inode && found.st_ctim.tv_sec == plugin->changed.tv_sec &&
+                found.st_ctim.tv_nsec == plugin->changed.tv_nsec;
     tn_sha256_init(&state);
     do {
         got = same ? read(file, chunk, sizeof chunk) : -1;

@@ -42,7 +42,7 @@ const char *plugin_path(const struct plugin *plugin); /* "" if it is part of the
 bool plugin_file_replaced(const struct plugin *plugin);
 /*
  * [loop] The SHA-256 of its file, in hexadecimal; read once. NULL if it is part of the process, if the file cannot be
- * read, or if another file is at the path now.
+ * read, or if the file was changed or replaced since the plugin was found.
  */
 const char *plugin_file_hash(struct plugin *plugin);
 const char *plugin_source(const struct plugin *plugin);          /* its origin: "--plugins", "TENON_PLUGIN_PATH", … */

@@ -13,6 +13,7 @@
 #include "host/plugin/registry/plugin_search.h"
 #include "host/plugin/registry/registry.h"
 #include <tenon/util/sha256.h>
+#include <time.h>
 
 struct plugin {
     tn_host host; /* passed to its entry; host.self is this plugin */
@@ -31,6 +32,7 @@ struct plugin {
     bool expects;         /* it has ever done so */
     tn_value manifest;    /* one reference; id, version and title point into it */
     const char *id, *version, *title;
+    struct timespec changed;        /* when the file, or its attributes, changed last */
     char file_hash[TN_SHA256_TEXT]; /* "" until plugin_file_hash is called */
     uint64_t device, inode;         /* if it has `entry`: UINT64_MAX and its address */
     enum search_origin place;

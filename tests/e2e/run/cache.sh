@@ -103,3 +103,31 @@ expect_code 0 && expect_out '{"list":[1,2,3],"c":[2,4,6]}'
 sed 's/store: true/store: yes please/' say.yaml >wrong.yaml
 run tenon check wrong.yaml
 expect_code 3 && expect_in err '`store` is text; expected `true` or `false`'
+
+# The names of the channels count if the node reads the whole state, and what a document inside returns.
+printf 'store: {use: sqlite, path: ./kept.db}\n' >tenon.yaml
+cat >whole.yaml <<'Y'
+version: "1.0"
+agent: {name: whole}
+channels: [{name: a, type: last_value, default: 1}, {name: t, type: last_value, default: ""}]
+nodes: [{id: keys, type: set, cache: {ttl: 10m, store: true}, config: {values: {t: 'json.format(state)'}}}]
+edges: [{from: START, to: keys}, {from: keys, to: END}]
+Y
+expect_run '{"a":1,"t":"{\"a\":1,\"t\":\"\"}"}' tenon run whole.yaml
+sed 's/name: a/name: b/' whole.yaml >renamed.yaml
+expect_run '{"b":1,"t":"{\"b\":1,\"t\":\"\"}"}' tenon run renamed.yaml
+document inner 'inner {x}'
+run tenon run outer.yaml && expect_code 0
+echo 'output: {type: object, properties: {t: {type: integer}}}' >>inner.yaml
+run tenon run outer.yaml
+expect_code 1 && expect_in err INVALID_OUTPUT
+
+# A rule of the operator comes before a result from the time before the rule.
+cat >>tenon.yaml <<'Y'
+tools: {approval: {"node:prompt": ask}}
+Y
+document asked 'asked {x}'
+run tenon run asked.yaml --thread asked && expect_code 5
+run tenon run asked.yaml --no-config && expect_code 0
+run tenon run asked.yaml --no-config && expect_code 0
+run tenon run asked.yaml --thread again && expect_code 5
