@@ -26,6 +26,20 @@ document nothing
 run tenon run wrong.yaml --plugins wrongs.so --check-plugins
 expect_code 0
 expect_not_in err check:
+# The error of a refused component, and the result of an operation, belong to the plugin.
+document refused
+run tenon run wrong.yaml --plugins wrongs.so --check-plugins
+expect_code 0
+expect_in err "test.wrongs: " && expect_not_in err check:
+cat >right.yaml <<YAML
+version: "1.0"
+agent: {name: right}
+nodes: [{id: right, type: test.right}]
+edges: [{from: START, to: right}, {from: right, to: END}]
+YAML
+run tenon run right.yaml --plugins wrongs.so --check-plugins --allow-drafts
+expect_code 0
+expect_not_in err check:
 wrong twice "ends a task with complete that has already ended"
 wrong thread "calls read from the wrong thread"
 wrong hold "blocks the loop in start"

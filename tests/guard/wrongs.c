@@ -3,7 +3,9 @@
  */
 #include <pthread.h>
 #include <string.h>
+#include <tenon/document.h>
 #include <tenon/easy.h>
+#include <tenon/registry.h>
 #include <time.h>
 
 TN_PLUGIN("test.wrongs", "1.0.0", "Violates the contract")
@@ -52,6 +54,27 @@ static void emit_json(tn_task task, const char *json) {
     tn_release(value);
 }
 
+/* ---- Correct uses of interfaces that return values ---- */
+
+static void release_error_of_add(void) {
+    const tn_registry_1 *registry = tn_easy_interface(tn.host, TN_REGISTRY_1, sizeof *registry);
+    tn_value component = read_json("{\"kind\": \"tool\"}"), error = NULL;
+    if (registry && registry->add(tn.host, component, &error) == TN_FAILED) tn_release(error);
+    tn_release(component);
+}
+
+TN_NODE_BLOCKING(right, "test.right", "Releases what tenon.document returns.", TN_PURE) {
+    const tn_document_draft *documents = tn_easy_interface(tn.host, TN_DOCUMENT_DRAFT, sizeof *documents);
+    tn_value arguments = read_json("{\"text\": \"version: '1.0'\"}"), result = NULL, error = NULL;
+    (void)config, (void)input;
+    if (!documents) return tn_fail(task, "UNSUPPORTED", "drafts are not allowed");
+    int32_t status = documents->invoke_wait(task, "document.check", TN_Z, arguments, NULL, &result, &error);
+    tn_release(arguments);
+    tn_release(result);
+    tn_release(error);
+    return status == TN_OK ? tn_done(task) : tn_fail(task, "FAILED", "document.check failed");
+}
+
 TN_NODE(wrong, "test.wrong", "Does something wrong.", TN_PURE, (TEXT, what, "what"), (READ, in, "a channel"),
         (WRITE, out, "a channel")) {
     if (strcmp(config->what, "twice") == 0) {
@@ -68,6 +91,7 @@ TN_NODE(wrong, "test.wrong", "Does something wrong.", TN_PURE, (TEXT, what, "wha
         tn_value text = tn_text_n("this is never released", 22);
         tn.task->write(task, config->out, text);
     }
+    if (strcmp(config->what, "refused") == 0) release_error_of_add();
     if (strcmp(config->what, "late") == 0) {
         if (kept) tn.value->count(kept); /* it was borrowed for the previous call */
         kept = input;

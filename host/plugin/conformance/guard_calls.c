@@ -1,5 +1,6 @@
 /*
- * guard_calls.c - wrapped interfaces with which a task calls something (tenon.state, tenon.tool), and callbacks.
+ * guard_calls.c - wrapped interfaces with which a task calls something (tenon.state, tenon.document, tenon.tool), and
+ * callbacks.
  */
 #include "adl/value/memory.h"
 #include "host/plugin/abi/abi.h"
@@ -64,6 +65,30 @@ static int32_t guard_state_invoke_wait(tn_task task, const char *operation, uint
 
 const tn_state_draft guard_state = {
     .size = sizeof(tn_state_draft), .invoke = guard_state_invoke, .invoke_wait = guard_state_invoke_wait};
+
+/* ---- tenon.document ---- */
+
+const tn_document_draft *guard_wrapped_document;
+
+static int32_t guard_document_invoke(tn_task task, const char *operation, uint64_t length, tn_value arguments,
+                                     tn_value options, tn_call_handler handler, void *user, tn_call *call) {
+    guard_check_value(arguments, "invoke");
+    void *callback = guard_callback_new(handler, user);
+    return guard_check_call(guard_wrapped_document->invoke(task, operation, length, arguments, options,
+                                                           guard_callback_handler(handler), callback, call),
+                            "invoke", callback);
+}
+
+static int32_t guard_document_invoke_wait(tn_task task, const char *operation, uint64_t length, tn_value arguments,
+                                          tn_value options, tn_value *out, tn_value *error) {
+    guard_check_value(arguments, "invoke_wait");
+    return guard_check_wait(
+        guard_wrapped_document->invoke_wait(task, operation, length, arguments, options, out, error), "invoke_wait",
+        out, error);
+}
+
+const tn_document_draft guard_document = {
+    .size = sizeof(tn_document_draft), .invoke = guard_document_invoke, .invoke_wait = guard_document_invoke_wait};
 
 /* ---- tenon.tool ---- */
 

@@ -1,9 +1,10 @@
 /*
  * guard_interfaces.c - the host's interfaces as a plugin in check mode gets them: values, memory, tasks, expressions,
- * HTTP.
+ * HTTP, dynamic components.
  *
  * Each wrapped function checks the values that are passed in, counts the references that are returned, and calls the
- * real function. guard_calls.c has tenon.state and tenon.tool.
+ * real function. An interface that neither takes nor returns values is not wrapped. guard_calls.c has tenon.state,
+ * tenon.document and tenon.tool.
  */
 #include "adl/value/memory.h"
 #include "adl/value/value.h"
@@ -26,6 +27,7 @@ static struct {
     tn_task_1 task;
     tn_eval_1 eval;
     tn_core_1 core;
+    tn_registry_1 registry;
     struct registry_interface rows[GUARD_INTERFACES_MAX];
 } guard_interfaces;
 
@@ -223,6 +225,13 @@ static int32_t guard_http_send(const tn_host *host, tn_value request, tn_http_ha
     return guard_check_wait(guard_interfaces.http->send(host, request, handler, user, exchange), "send", NULL, NULL);
 }
 
+/* ---- tenon.registry ---- */
+
+static int32_t guard_registry_add(const tn_host *host, tn_value component, tn_value *error) {
+    guard_check_value(component, "add");
+    return guard_take_result(interface_registry.add(host, component, error), NULL, error);
+}
+
 /* ---- The table ---- */
 
 const struct registry_interface *guard_table(const struct registry_interface *interfaces) {
@@ -256,6 +265,8 @@ const struct registry_interface *guard_table(const struct registry_interface *in
     core->alloc = guard_core_alloc, core->resize = guard_core_resize, core->refuse = guard_core_refuse;
     *eval = interface_eval;
     eval->evaluate = guard_eval_evaluate, eval->render = guard_eval_render, eval->validate = guard_eval_validate;
+    guard_interfaces.registry = interface_registry;
+    guard_interfaces.registry.add = guard_registry_add;
     size_t count = 0;
     for (const struct registry_interface *row = interfaces; row->id; row++, count++) {
         assert(count + 1 < GUARD_INTERFACES_MAX);
@@ -264,10 +275,15 @@ const struct registry_interface *guard_table(const struct registry_interface *in
         if (row->vtable == &interface_task) rows[count].vtable = task;
         if (row->vtable == &interface_core) rows[count].vtable = core;
         if (row->vtable == &interface_eval) rows[count].vtable = eval;
+        if (row->vtable == &interface_registry) rows[count].vtable = &guard_interfaces.registry;
         if (row->vtable == &interface_tool) rows[count].vtable = &guard_tool;
         if (strcmp(row->id, TN_STATE_DRAFT) == 0) {
             guard_wrapped_state = row->vtable;
             rows[count].vtable = &guard_state;
+        }
+        if (strcmp(row->id, TN_DOCUMENT_DRAFT) == 0) {
+            guard_wrapped_document = row->vtable;
+            rows[count].vtable = &guard_document;
         }
         if (strcmp(row->id, TN_HTTP_1) == 0) {
             tn_http_1 *http = &guard_interfaces.wrapped_http;

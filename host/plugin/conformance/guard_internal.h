@@ -13,6 +13,7 @@
 #define TENON_HOST_PLUGIN_CONFORMANCE_GUARD_INTERNAL_H
 
 #include "host/plugin/registry/registry.h"
+#include <tenon/document.h>
 #include <tenon/http_client.h>
 #include <tenon/state.h>
 #include <tenon/store.h>
@@ -80,6 +81,8 @@ int64_t guard_compared_us(void);
 
 extern const tn_state_draft *guard_wrapped_state; /* the interface that guard_state calls */
 extern const tn_state_draft guard_state;
+extern const tn_document_draft *guard_wrapped_document; /* the interface that guard_document calls */
+extern const tn_document_draft guard_document;
 extern const tn_tool_1 guard_tool;
 /*
  * A handler of the plugin, and the user pointer for it, so that the plugin is the current one during the callback.
