@@ -81,9 +81,9 @@ static bool host_wait_for(const struct host *host, int64_t ms, bool (*done)(void
 }
 
 /* Waits only if the loop is not running: a run could wait for this very document, and a nested wait would block it. */
-static bool host_wait_for_expected(void *host_user, bool (*done)(void *user), void *user) {
+static bool host_wait_for_expected(void *host_user, int64_t ms, bool (*done)(void *user), void *user) {
     const struct host *host = host_user;
-    return loop_running(host->loop) || host_wait_for(host, REGISTRY_EXPECT_MS, done, user);
+    return loop_running(host->loop) || host_wait_for(host, ms, done, user);
 }
 
 static void host_forked(void *user) { loop_forked(((const struct host *)user)->loop); }

@@ -247,10 +247,15 @@ static const tn_component_1 remote_components = {sizeof(tn_component_1), remote_
 
 /* ---- tenon.lifecycle/1 and the plugin ---- */
 
-/* Only the shared process: the others may still have to create instances that exist already. */
+/*
+ * Only the shared process: the others may still have to create instances that exist already. Until it has quiesced, the
+ * plugin needs more time (registry_take_leave): serve.c sends `expect` then. A program may ignore `quiesce`.
+ */
 static void remote_quiesce(void *self) {
     const struct remote *remote = self;
-    if (remote->shared) process_notify_take(remote->shared->process, "quiesce", value_object());
+    if (!remote->shared) return;
+    process_notify_take(remote->shared->process, "quiesce", value_object());
+    registry_expect(remote->plugin, !manifest_is_program(plugin_path(remote->plugin)));
 }
 
 static void remote_deinit(void *self) { remote_close(&((struct remote *)self)->plugin_entry); }

@@ -143,9 +143,14 @@ static int32_t serve_remove_component(const tn_host *host, const char *kind, uin
     return TN_OK;
 }
 
+static void serve_notify_expect(bool more) {
+    server.expecting = more;
+    serve_notify_take("expect", value_set_take(value_object_reserve(1), "more", value_bool(more)));
+}
+
 static int32_t serve_expect_components(const tn_host *host, int32_t more) {
     if (!plugin_of(host) || (more != 0 && more != 1)) return TN_INVALID;
-    serve_notify_take("expect", value_set_take(value_object_reserve(1), "more", value_bool(more == 1)));
+    serve_notify_expect(more == 1);
     return TN_OK;
 }
 
@@ -201,6 +206,14 @@ static void serve_initialize(tn_value id, tn_value params) {
     error_finish(&error);
 }
 
+/* The host waits for `expect` with `more: false`, which the plugin sends later if it needs time to quiesce. */
+static void serve_quiesce(void) {
+    if (!server.plugin) return;
+    server.expecting = false;
+    plugin_quiesce(server.plugin);
+    if (!server.expecting) serve_notify_expect(false);
+}
+
 static void serve_shut_down(tn_value id) {
     while (server.instances) served_instance_free(server.instances);
     registry_free(server.registry);
@@ -235,6 +248,8 @@ static void serve_handle_message(tn_value message) {
         serve_destroy(params);
     } else if (strcmp(method, "initialize") == 0) {
         serve_initialize(id, params);
+    } else if (strcmp(method, "quiesce") == 0) {
+        serve_quiesce();
     } else if (strcmp(method, "shutdown") == 0) {
         serve_shut_down(id);
     } else if (strcmp(method, "exit") == 0) {

@@ -83,6 +83,7 @@ struct server {
     struct registry *registry;
     struct registry_interface interfaces[SERVE_INTERFACES_MAX]; /* the host's table, with some rows replaced */
     struct plugin *plugin;
+    bool expecting; /* the last argument of tn_registry_1.expect */
     tn_value config;
     /* The connection to the host. */
     int socket;

@@ -35,7 +35,8 @@ struct secrets;
 #define REGISTRY_PLUGINS_MAX    1000u   /* plugins of one registry, including refused ones */
 #define REGISTRY_COMPONENTS_MAX 100000u /* components of one registry, including removed ones */
 #define REGISTRY_EXPECT_MS      60000 /* longest wait for components that a plugin has announced (registry_1.expect) */
-#define REGISTRY_PROBLEMS_MAX   200u  /* problems stored; further ones are only counted */
+#define REGISTRY_LEAVE_MS       2000 /* longest wait at the end of the host for plugins that have expected components */
+#define REGISTRY_PROBLEMS_MAX   200u /* problems stored; further ones are only counted */
 
 /* An interface that plugins may request. A table of them ends with a row whose id is NULL. */
 struct registry_interface {
@@ -91,10 +92,10 @@ struct registry_options {
     int32_t (*locate)(void *user, const char *name, char **path, struct error *error);
     const struct isolation *isolation; /* NULL if every plugin runs in this process */
     /*
-     * Runs the loop until done(of) is true, and returns true; or returns false after REGISTRY_EXPECT_MS. If it is NULL,
-     * the registry does not wait for announced components.
+     * Runs the loop until done(of) is true, and returns true; or returns false after `ms`. If it is NULL, the registry
+     * does not wait for announced components.
      */
-    bool (*wait)(void *user, bool (*done)(void *of), void *of);
+    bool (*wait)(void *user, int64_t ms, bool (*done)(void *of), void *of);
     /*
      * For `plugin check`, which runs plugins in a forked child; each may be NULL. The child calls `forked` first.
      * `settle` runs the loop until done(of) is true or a time limit has passed.
@@ -215,7 +216,10 @@ int32_t registry_add_component(struct plugin *plugin, tn_value component, struct
 int32_t registry_remove_component(struct plugin *plugin, const char *kind, const char *id, struct error *error);
 /* The plugin announces that it will add components soon (`more`), or that it has added all (registry_1.expect). */
 void registry_expect(struct plugin *plugin, bool more);
-/* Before the host ends: quiesces plugins that have used registry_1.expect, and waits until they need no more time. */
+/*
+ * Before the host ends: quiesces plugins that have used registry_1.expect, and waits until they need no more time, for
+ * at most REGISTRY_LEAVE_MS.
+ */
 void registry_take_leave(struct registry *registry);
 /* Increments whenever a component or plugin is added or removed: data derived from the catalog is then stale. */
 uint64_t registry_generation(const struct registry *registry);

@@ -5,7 +5,8 @@
  * that a reader of manifests knows that there may be more components. The plugin gets a status; the reason is logged.
  *
  * A name that no manifest has may belong to such a component. To find it, the plugins of its kind are loaded, and those
- * that have announced components (registry_1.expect) are waited for, at most REGISTRY_EXPECT_MS.
+ * that have announced components (registry_1.expect) are waited for, at most REGISTRY_EXPECT_MS. When the
+ * host ends, plugins that use `expect` are waited for, at most REGISTRY_LEAVE_MS.
  */
 #include "adl/document/effects.h"
 #include "adl/value/memory.h"
@@ -150,19 +151,20 @@ static bool registry_wait_is_done(void *of) {
     return !registry_expecting(wait->registry, wait->kind);
 }
 
-static void registry_await(const struct registry *registry, struct registry_wait wait) {
+/* `late` describes, in the log, a plugin for which the wait was too short. */
+static void registry_await(const struct registry *registry, struct registry_wait wait, int64_t ms, const char *late) {
     if (!registry->options.wait || registry_wait_is_done(&wait)) return;
-    if (registry->options.wait(registry->options.user, registry_wait_is_done, &wait)) return;
+    if (registry->options.wait(registry->options.user, ms, registry_wait_is_done, &wait)) return;
     for (size_t i = 0; i < registry->plugin_count; i++)
         if (plugin_is_expecting(registry->plugins[i], wait.kind))
-            log_write(LOG_WARN, registry->plugins[i]->id, "it announced components, but did not add them within %d s",
-                      REGISTRY_EXPECT_MS / 1000);
+            log_write(LOG_WARN, registry->plugins[i]->id, "%s within %d s", late, (int)(ms / 1000));
 }
 
 void registry_take_leave(struct registry *registry) {
     for (size_t i = 0; i < registry->plugin_count; i++)
         if (registry->plugins[i]->expects) plugin_quiesce(registry->plugins[i]);
-    registry_await(registry, (struct registry_wait){.registry = registry});
+    registry_await(registry, (struct registry_wait){.registry = registry}, REGISTRY_LEAVE_MS,
+                   "the host ends, but the plugin did not finish its work");
 }
 
 /*
@@ -181,7 +183,8 @@ static void registry_load_kind(struct registry *registry, const char *kind, cons
         if (plugin_load(plugin, &error) != TN_OK && only_safe) log_write(LOG_ERROR, NULL, "%s", error.message);
         error_finish(&error);
     }
-    registry_await(registry, (struct registry_wait){registry, kind, id, length});
+    registry_await(registry, (struct registry_wait){registry, kind, id, length}, REGISTRY_EXPECT_MS,
+                   "it announced components, but did not add them");
 }
 
 bool registry_knows_all(const struct registry *registry, const char *kind) {
