@@ -7,6 +7,7 @@
 #include "adl/value/memory.h"
 #include "host/base/config/config.h"
 #include "host/base/config/config_internal.h"
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -340,6 +341,33 @@ static void project_file_overrides_user_file(void **state) {
     config_free(config);
 }
 
+/* Paths in a file that is named by a relative path are absolute: an isolated store refuses others. */
+static void relative_file_has_absolute_paths(void **state) {
+    static const struct {
+        const char *file, *folder;
+    } names[] = {{"tenon.yaml", ""}, {"./tenon.yaml", ""}, {"../project/tenon.yaml", ""}, {"deep/tenon.yaml", "deep/"}};
+    (void)state;
+    char before[PATH_MAX], expected[PATH_MAX + 16];
+    assert_non_null(getcwd(before, sizeof before));
+    write_file("project/tenon.yaml", "store: {use: acme.folder, path: records}\nplugins: {config: {acme.x: {}}}\n");
+    write_file("project/deep/tenon.yaml",
+               "store: {use: acme.folder, path: records}\nplugins: {config: {acme.x: {}}}\n");
+    assert_int_equal(chdir(path_in_folder("project")), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct config *config = NULL;
+        assert_int_equal(config_load_from(names[i].file, NULL, &config, NULL), TN_OK);
+        assert_string_equal(config_file(config), names[i].file);
+        snprintf(expected, sizeof expected, "%s/%srecords", path_in_folder("project"), names[i].folder);
+        assert_true(value_text_is(value_get(config_store(config), "path"), expected));
+        snprintf(expected, sizeof expected, "%s/%s", path_in_folder("project"), names[i].folder);
+        expected[strlen(expected) - 1] = 0;
+        assert_string_equal(config_plugin_folder(config, "acme.x"), expected);
+        config_free(config);
+    }
+    assert_int_equal(chdir(before), 0);
+    assert_int_equal(unlink(path_in_folder("project/deep/tenon.yaml")), 0);
+}
+
 static void rejects_unreadable_and_oversized_files(void **state) {
     (void)state;
     struct config *config = NULL;
@@ -585,6 +613,7 @@ int main(void) {
         cmocka_unit_test(trusts_keys),
         cmocka_unit_test(reads_registries),
         cmocka_unit_test(project_file_overrides_user_file),
+        cmocka_unit_test(relative_file_has_absolute_paths),
         cmocka_unit_test(rejects_unreadable_and_oversized_files),
         cmocka_unit_test(rejects_files_of_other_users),
         cmocka_unit_test(search_stops_at_the_boundary),

@@ -18,6 +18,7 @@
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "host/base/config/config_internal.h"
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ struct config_reader {
     struct config *config;
     struct source *source;
     struct diagnostics *diagnostics;
-    char *folder; /* the folder of the file; "" if its name contains none */
+    char *folder; /* the folder of the file, absolute if it exists */
 };
 
 /* ---- Mistakes ---- */
@@ -190,8 +191,21 @@ static void config_read_keys(struct config_reader *reader, const struct tree_nod
 /* ---- Paths ---- */
 
 /*
+ * The folder of a file (mem_free it). It is absolute, because other processes and later readers of a path in the file
+ * may have another working folder. A folder that does not exist stays as in `name`.
+ */
+static char *config_folder_of(const char *name) {
+    char absolute[PATH_MAX];
+    const char *slash = strrchr(name, '/');
+    char *folder = !slash ? mem_text(".") : mem_text_n(name, slash == name ? 1 : (size_t)(slash - name));
+    if (*folder == '/' || !realpath(folder, absolute)) return folder;
+    mem_free(folder);
+    return mem_text(absolute);
+}
+
+/*
  * Returns the path with the folder that it starts at (mem_free it): "~/x" starts at the home folder, "x" at the folder
- * of the file. The result is relative if the name of the file is.
+ * of the file.
  */
 static char *config_resolve_path(const struct config_reader *reader, const char *path) {
     struct buffer text;
@@ -199,7 +213,7 @@ static char *config_resolve_path(const struct config_reader *reader, const char 
     buffer_init(&text, SIZE_MAX);
     if (path[0] == '~' && path[1] == '/' && home && *home)
         buffer_format(&text, "%s%s", home, path + 1);
-    else if (path[0] == '/' || !*reader->folder)
+    else if (path[0] == '/')
         buffer_text(&text, path);
     else
         buffer_format(&text, "%s/%s", reader->folder, path);
@@ -727,12 +741,8 @@ void config_free(struct config *config) {
 
 struct config *config_read(const char *name, const char *text, size_t length, struct diagnostics *diagnostics) {
     struct source *source = source_new(name, text, length);
-    const char *slash = strrchr(name, '/');
-    struct config_reader reader = {.config = config_empty(), .source = source, .diagnostics = diagnostics};
-    if (!slash)
-        reader.folder = mem_text("");
-    else
-        reader.folder = slash == name ? mem_text("/") : mem_text_n(name, (size_t)(slash - name));
+    struct config_reader reader = {
+        .config = config_empty(), .source = source, .diagnostics = diagnostics, .folder = config_folder_of(name)};
     struct tree *tree = tree_read(source, &(struct tree_limits){.size = CONFIG_FILE_MAX}, diagnostics);
     const struct tree_node *root = tree_root(tree);
     if (config_expect_mapping(&reader, root, name, "a mapping with the keys that `tenon reference config` lists"))

@@ -81,7 +81,10 @@ int32_t config_load(const char *file, struct config **out, struct error *error);
 int32_t config_load_from(const char *file, const char *directory, struct config **out, struct error *error);
 /* The folder of installed packs, to be freed with mem_free; NULL if neither XDG_DATA_HOME nor HOME is set. */
 char *config_packs_folder(void);
-/* Reads `text` as a file called `name`. Adds a diagnostic for each wrong key, and keeps all others. Thread: any. */
+/*
+ * Reads `text` as a file called `name`, in whose folder its relative paths start; they become absolute. Adds a
+ * diagnostic for each wrong key, and keeps all others. Thread: any.
+ */
 struct config *config_read(const char *name, const char *text, size_t length, struct diagnostics *diagnostics);
 void config_free(struct config *config); /* NULL is allowed */
 
