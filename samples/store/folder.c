@@ -49,6 +49,15 @@ static tn_value read_options(tn_store *store, tn_value options, struct tn_store_
     return why;
 }
 
+static tn_value make_first_line(struct tn_text_buffer *out) {
+    tn_value header = lines_make_header(), json = header != NULL ? tn_to_json(header) : NULL;
+    struct tn_store_text text = tn_store_text_of(json);
+    if (text.data != NULL) log_make_line(out, text.data, text.length);
+    tn_release(json);
+    tn_release(header);
+    return text.data != NULL && out->status == TN_OK ? NULL : tn_store_failure_memory();
+}
+
 /* ---- Requests: everything happens under the lock ---- */
 
 static tn_value apply_line(void *user, const char *json, uint64_t length) {
@@ -72,6 +81,7 @@ static int32_t TN_ABI folder_open(void *self, tn_value options, tn_store **out, 
     (void)self;
     if (store == NULL) return tn_store_fail_take(tn_store_failure_memory(), error);
     tn_value why = read_options(store, options, &path);
+    if (why == NULL) why = make_first_line(&store->log.first);
     if (why == NULL) why = log_open(&store->log, path.data, path.length);
     if (why == NULL) why = lock_and_read(store, LOCK_SH); /* reports a damaged log now */
     if (why == NULL) {
@@ -195,16 +205,12 @@ static void add_collection(struct tn_text_buffer *out, const struct tn_store_col
 
 static tn_value compact(tn_store *store) {
     struct tn_text_buffer lines = TN_TEXT_BUFFER(0);
-    tn_value made = lines_make_header(), header = tn_to_json(made);
-    struct tn_store_text text = tn_store_text_of(header);
-    log_make_line(&lines, text.data, text.length);
+    tn_text_append_n(&lines, store->log.first.bytes, store->log.first.length);
     for (const struct tn_store_collection *at = store->map.collections; at != NULL; at = at->next)
         add_collection(&lines, at);
     tn_value why = lines.status == TN_OK ? log_replace(&store->log, tn_text_chars(&lines), lines.length)
                                          : tn_store_failure_memory();
     tn_text_free(&lines);
-    tn_release(header);
-    tn_release(made);
     return why;
 }
 

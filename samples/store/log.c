@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <tenon/util/text.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -83,6 +82,7 @@ void log_close(struct log *log) {
     log->lock = log->file = -1;
     tn_store_free(log->folder);
     log->folder = NULL;
+    tn_text_free(&log->first);
 }
 
 /* ---- Locking ---- */
@@ -146,6 +146,14 @@ static tn_value log_read_rest(const struct log *log, char **out, uint64_t *lengt
     return NULL;
 }
 
+/*
+ * The last line, which is damaged, is torn: it was never acknowledged. At the start of the file, it must be a part of
+ * the first line; anything else was not written by this store.
+ */
+static bool line_can_be_torn(const struct log *log, const char *line, uint64_t length) {
+    return log->known > 0 || (length < log->first.length && memcmp(line, log->first.bytes, length) == 0);
+}
+
 tn_value log_read(struct log *log, log_line *line, void *user) {
     char *bytes = NULL;
     uint64_t length = 0, at = 0;
@@ -155,10 +163,16 @@ tn_value log_read(struct log *log, log_line *line, void *user) {
         const char *end = memchr(bytes + at, '\n', length - at);
         uint64_t next = end != NULL ? (uint64_t)(end - bytes) + 1 : length;
         if (end == NULL || !line_is_whole(bytes + at, next - 1 - at)) {
-            if (next < length)
+            if (next == length && line_can_be_torn(log, bytes + at, length - at)) break;
+            if (log->known == 0)
+                why = tn_store_failure("STORE_CORRUPT",
+                                       "%s/log does not begin as a log of this store; set another `path`, or restore a "
+                                       "backup",
+                                       log->folder);
+            else
                 why = tn_store_failure("STORE_CORRUPT", "%s/log: the line at byte %lld is damaged; restore a backup",
                                        log->folder, (long long)log->known);
-            break; /* the last line is torn: it was never acknowledged */
+            break;
         }
         why = line(user, bytes + at + CHECKSUM_DIGITS + 1, next - at - CHECKSUM_DIGITS - 2);
         if (why == NULL) log->known += (off_t)(next - at);

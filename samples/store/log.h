@@ -19,13 +19,15 @@
 #include <sys/file.h>
 #include <sys/types.h>
 #include <tenon/store/base.h>
+#include <tenon/util/text.h>
 
 struct log {
     char *folder;
-    int64_t busy_ms; /* how long to wait for the lock */
-    bool sync;       /* wait for the disk */
-    int lock, file;  /* descriptors; -1: closed */
-    dev_t device;    /* of the file that is open: another process may have replaced it */
+    struct tn_text_buffer first; /* the line that every log begins with; log_close frees it */
+    int64_t busy_ms;             /* how long to wait for the lock */
+    bool sync;                   /* wait for the disk */
+    int lock, file;              /* descriptors; -1: closed */
+    dev_t device;                /* of the file that is open: another process may have replaced it */
     ino_t inode;
     off_t known; /* bytes that were read or written; only whole lines */
 };
@@ -41,7 +43,10 @@ void log_close(struct log *log);
 tn_value log_lock(struct log *log, int mode);
 void log_unlock(struct log *log);
 
-/* Needs the lock. Calls `line` for every line since the last call. STORE_CORRUPT if a line is damaged. */
+/*
+ * Needs the lock. Calls `line` for every line since the last call. STORE_CORRUPT if a line is damaged, or if the file
+ * does not begin as a log: log_append would overwrite the file of another program.
+ */
 tn_value log_read(struct log *log, log_line *line, void *user);
 /* Needs the exclusive lock, and that the log has been read. STORE_FULL if there is no space. */
 tn_value log_append(struct log *log, const char *json, uint64_t length);
@@ -49,7 +54,6 @@ tn_value log_append(struct log *log, const char *json, uint64_t length);
 tn_value log_replace(struct log *log, const char *lines, uint64_t length);
 
 /* The line of this JSON: with its checksum and a line break. Appends it to `out`. */
-struct tn_text_buffer;
 void log_make_line(struct tn_text_buffer *out, const char *json, uint64_t length);
 
 #endif

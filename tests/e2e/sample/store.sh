@@ -1,4 +1,4 @@
-# samples/store: its README's commands; kill -9, a torn line, a full disk, several processes, damage.
+# samples/store: its README's commands; kill -9, a torn line, a full disk, several processes, damage, a foreign file.
 install_tenon
 cp -r "$SOURCE/samples/store" store
 cd store
@@ -59,6 +59,22 @@ cp records/log before
 run tenon thread list
 expect_code 4 && expect_in err "/records/log: the line at byte 46 is damaged" && expect_in err "[STORE_CORRUPT]"
 cmp records/log before || fails "a damaged log was changed"
+
+# The file of another program is not overwritten; a log whose first line is torn is one of this store.
+mkdir -p foreign
+sed 's|path: records/|path: foreign/|' tenon.yaml >foreign.yaml
+for text in 'my diary\n' 'my diary' '0badbad0 {"format":"other"}\n'; do
+    # shellcheck disable=SC2059
+    printf "$text" >foreign/log
+    cp foreign/log before
+    run tenon run tenon:hello --thread z --config foreign.yaml
+    expect_code 4 && expect_in err "/foreign/log does not begin as a log of this store" && expect_in err "[STORE_CORRUPT]"
+    cmp foreign/log before || fails "the file of another program was changed"
+done
+head -c 20 records/log >foreign/log
+run tenon run tenon:hello --thread z --config foreign.yaml
+expect_code 0
+cmp <(head -n 1 foreign/log) <(head -n 1 records/log) || fails "the torn first line was not written again"
 
 # Without the operator's permission the draft is not available.
 grep -v drafts tenon.yaml >none.yaml
