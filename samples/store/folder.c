@@ -58,6 +58,59 @@ static tn_value make_first_line(struct tn_text_buffer *out) {
     return text.data != NULL && out->status == TN_OK ? NULL : tn_store_failure_memory();
 }
 
+/* ---- A log of the records that exist ---- */
+
+/* Appends the changes that the builder has to the text, as a line. Frees the builder. */
+static void add_line(struct tn_text_buffer *out, tn_builder *builder) {
+    tn.value->end(builder);
+    tn_value changes = tn_finish(builder), json = changes != NULL ? tn_to_json(changes) : NULL;
+    struct tn_store_text text = tn_store_text_of(json);
+    if (text.data != NULL)
+        log_make_line(out, text.data, text.length);
+    else
+        out->status = TN_NO_MEMORY;
+    tn_release(json);
+    tn_release(changes);
+}
+
+static void add_collection(struct tn_text_buffer *out, const struct tn_store_collection *collection) {
+    for (uint64_t i = 0, bytes = 0; i < collection->count; bytes = 0) {
+        tn_builder *builder = tn_builder_new();
+        tn.value->begin(builder, TN_ARRAY);
+        for (; i < collection->count && bytes < LINE_BYTES; i++) {
+            lines_put_change(builder, collection->name, collection->entries[i]->key, collection->entries[i]);
+            bytes += collection->entries[i]->size;
+        }
+        add_line(out, builder);
+    }
+}
+
+static void add_all(struct tn_text_buffer *out, const tn_store *store) {
+    tn_text_append_n(out, store->log.first.bytes, store->log.first.length);
+    for (const struct tn_store_collection *at = store->map.collections; at != NULL; at = at->next)
+        add_collection(out, at);
+}
+
+static tn_value compact(tn_store *store) {
+    struct tn_text_buffer lines = TN_TEXT_BUFFER(0);
+    add_all(&lines, store);
+    tn_value why = lines.status == TN_OK ? log_replace(&store->log, tn_text_chars(&lines), lines.length)
+                                         : tn_store_failure_memory();
+    tn_text_free(&lines);
+    return why;
+}
+
+/* A commit has failed with `full`. Its changes are in the map: a shorter log of the map saves them too. */
+static tn_value compact_full_take(tn_store *store, tn_value full) {
+    struct tn_text_buffer lines = TN_TEXT_BUFFER(0);
+    add_all(&lines, store);
+    bool is_shorter = lines.status == TN_OK && lines.length < (uint64_t)store->log.known;
+    tn_value why = is_shorter ? log_replace(&store->log, tn_text_chars(&lines), lines.length) : tn_retain(full);
+    tn_text_free(&lines);
+    tn_release(why == NULL ? full : why);
+    return why == NULL ? NULL : full;
+}
+
 /* ---- Requests: everything happens under the lock ---- */
 
 static tn_value apply_line(void *user, const char *json, uint64_t length) {
@@ -122,6 +175,7 @@ static tn_value folder_commit_changes(tn_store *store) {
         tn.value->end(builder);
         why = append_value_take(&store->log, tn_finish(builder));
     }
+    if (why != NULL && strcmp(tn_get_text(why, "code", ""), "STORE_FULL") == 0) why = compact_full_take(store, why);
     if (why != NULL) return why; /* folder_rollback follows */
     tn_store_map_commit(&store->map);
     log_unlock(&store->log);
@@ -177,42 +231,6 @@ static int32_t TN_ABI folder_query(tn_store *store, tn_value query, tn_value *re
 }
 
 /* ---- Maintenance ---- */
-
-/* Appends the changes that the builder has to the text, as a line. Frees the builder. */
-static void add_line(struct tn_text_buffer *out, tn_builder *builder) {
-    tn.value->end(builder);
-    tn_value changes = tn_finish(builder), json = changes != NULL ? tn_to_json(changes) : NULL;
-    struct tn_store_text text = tn_store_text_of(json);
-    if (text.data != NULL)
-        log_make_line(out, text.data, text.length);
-    else
-        out->status = TN_NO_MEMORY;
-    tn_release(json);
-    tn_release(changes);
-}
-
-static void add_collection(struct tn_text_buffer *out, const struct tn_store_collection *collection) {
-    for (uint64_t i = 0, bytes = 0; i < collection->count; bytes = 0) {
-        tn_builder *builder = tn_builder_new();
-        tn.value->begin(builder, TN_ARRAY);
-        for (; i < collection->count && bytes < LINE_BYTES; i++) {
-            lines_put_change(builder, collection->name, collection->entries[i]->key, collection->entries[i]);
-            bytes += collection->entries[i]->size;
-        }
-        add_line(out, builder);
-    }
-}
-
-static tn_value compact(tn_store *store) {
-    struct tn_text_buffer lines = TN_TEXT_BUFFER(0);
-    tn_text_append_n(&lines, store->log.first.bytes, store->log.first.length);
-    for (const struct tn_store_collection *at = store->map.collections; at != NULL; at = at->next)
-        add_collection(&lines, at);
-    tn_value why = lines.status == TN_OK ? log_replace(&store->log, tn_text_chars(&lines), lines.length)
-                                         : tn_store_failure_memory();
-    tn_text_free(&lines);
-    return why;
-}
 
 static int32_t TN_ABI folder_maintain(tn_store *store, tn_value *result, tn_value *error) {
     int64_t removed = 0, bytes = 0;

@@ -237,6 +237,7 @@ tn_value log_replace(struct log *log, const char *lines, uint64_t length) {
         log->inode = status.st_ino;
         log->known = (off_t)length;
         number = log->sync ? sync_folder(log) : 0;
+        if (number != 0) log->inode = 0; /* read it again: the caller takes the lines for not written */
     } else if (file >= 0) {
         (void)close(file);
         (void)unlink(tn_text_chars(&from));

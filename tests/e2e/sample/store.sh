@@ -34,11 +34,20 @@ run tenon run slow.yaml --thread killed --resume
 expect_code 0 && expect_out '{"x":1,"y":2}'
 grep -q 0badbad0 records/log && fails "the torn line is still there"
 
-# A full disk: the run fails, and everything before it stays.
-run bash -c 'ulimit -f $(($(stat -c %s records/log) / 1024 + 1)); exec tenon run tenon:hello --thread big --set name='"$(head -c 3000 /dev/zero | tr '\0' x)"
+# A full disk: the run fails, and everything before it stays. When threads were deleted, the log becomes shorter.
+kib=$(($(stat -c %s records/log) / 1024 + 1))
+within() { run bash -c "ulimit -f $kib; exec \"\$@\"" within "$@"; }
+big=$(head -c 20000 /dev/zero | tr '\0' x)
+within tenon run tenon:hello --thread big --set "name=$big"
 expect_code 1 && expect_in err "[STORE_FULL]"
 run tenon replay killed
 expect_code 0
+for i in 1 2 3 4 5 6; do
+    within tenon run tenon:hello --thread "small$i" --set name=Ada
+    expect_code 0
+    within tenon thread delete "small$i"
+    expect_code 0
+done
 
 # Several processes write at the same time; one that holds the lock for too long is reported.
 pids=()
