@@ -7,6 +7,7 @@ saved completely or not at all; `maintain` writes the file again without what wa
 processes may use the file: a lock excludes them, and each reads what the others have added.
 """
 import contextlib
+import errno
 import fcntl
 import json
 import math
@@ -18,6 +19,7 @@ import time
 
 PROTOCOL = "tenon.component-protocol/1-draft.1"
 PAGE_BYTES = 40_000_000  # of the values in a list: an answer has at most 64 MiB
+BEGIN = b'[["'  # of each line
 OPTIONS = {"path", "use", "indexes"}  # all records are in memory: indexes are not needed
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")  # ideographs are words
 
@@ -26,6 +28,14 @@ class Failure(Exception):
     def __init__(self, code, message, **detail):
         super().__init__(message)
         self.error = {"code": code, "message": message, **({"detail": detail} if detail else {})}
+
+
+def file_failure(why, path):
+    """The failure for an OSError. Not every one names its file: then it is `path`."""
+    full = why.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    read_only = why.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
+    code = "STORE_FULL" if full else "STORE_READ_ONLY" if read_only else "STORE_ERROR"
+    return Failure(code, f"{why.filename or path}: {why.strerror}")
 
 
 # ---- Values ----
@@ -271,6 +281,8 @@ class Store:
             self.read()
             self.now = int(time.time() * 1000)
             yield
+        except OSError as why:
+            raise file_failure(why, self.path) from why
         finally:
             fcntl.flock(self.lock, fcntl.LOCK_UN)
 
@@ -280,6 +292,8 @@ class Store:
             self.inode, self.offset, self.collections = os.fstat(self.file.fileno()).st_ino, 0, {}
         self.file.seek(self.offset)
         for line in self.file:
+            if self.offset == 0 and not BEGIN.startswith(line[:len(BEGIN)]):
+                raise Failure("STORE_CORRUPT", f"{self.path} does not begin as a file of this store; set another `path`")
             if not line.endswith(b"\n"):  # the process that wrote it was killed: the batch was not committed
                 self.file.truncate(self.offset)
                 break
@@ -298,9 +312,14 @@ class Store:
 
     def append(self, changes):
         line = json.dumps(changes, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-        self.file.write(line)
-        self.file.flush()
-        os.fsync(self.file.fileno())
+        file, written = self.file.fileno(), 0
+        try:
+            while written < len(line):
+                written += os.write(file, line[written:])
+            os.fsync(file)
+        except OSError:
+            os.ftruncate(file, self.offset)  # a part of the line must not stay
+            raise
         self.offset += len(line)
 
     def get(self, collection, key):
@@ -496,7 +515,7 @@ def answer_or_error(method, params):
     except Failure as failure:
         error = failure.error
     except OSError as why:
-        error = {"code": "STORE_FULL" if why.errno == 28 else "STORE_ERROR", "message": str(why)}
+        error = file_failure(why, "the store").error
     except (AttributeError, KeyError, TypeError, ValueError) as why:  # not what tenon/store.h describes
         error = {"code": "INVALID", "message": f"the request cannot be understood: {why}"}
     return {"error": {"code": -32000, "message": error["message"], "data": error}}

@@ -41,6 +41,27 @@ expect_code 0 && expect_out "ada: 2 of 2 checkpoints are identical"
 run tenon plugin list
 expect_code 0 && expect_in out "in a separate process: it is a program"
 
+# Failures name the file. A commit that fails leaves nothing, and the file of another program is not changed.
+size=$(stat -c %s saved/threads.jsonl)
+run bash -c 'ulimit -f $(('"$size"' / 1024 + 1)); exec "$@"' limited "$TENON" run "$hello" --thread big --set "name=$(head -c 20000 /dev/zero | tr '\0' x)"
+expect_code 1 && expect_in err "/saved/threads.jsonl: File too large [STORE_FULL]"
+run tenon thread list
+expect_code 0 && expect_in out "ada " && expect_not_in out "big "
+[ "$(tail -c 1 saved/threads.jsonl | od -An -c | tr -d ' ')" = '\n' ] || fails "a part of a line stayed"
+mkdir other
+printf 'my diary' >other/threads.jsonl
+printf 'store: {use: sample.log, path: other/threads.jsonl}\nplugins: {drafts: sample.log}\n' >other.yaml
+run tenon run "$hello" --thread ada --config other.yaml
+expect_code 4 && expect_in err "/other/threads.jsonl does not begin as a file of this store; set another \`path\` [STORE_CORRUPT]"
+[ "$(cat other/threads.jsonl)" = "my diary" ] || fails "the file of another program was changed"
+if [ "$(id -u)" != 0 ]; then # root may write everywhere
+    rm other/*
+    chmod a-w other
+    run tenon run "$hello" --thread ada --config other.yaml
+    expect_code 1 && expect_in err "Permission denied [STORE_READ_ONLY]"
+    chmod u+w other
+fi
+
 # ---- It ends before or after it has saved a batch: the run fails, and the thread can be resumed ----
 python3 - program/store.py <<'PYTHON'
 import sys

@@ -9,6 +9,21 @@ kinds="node tool model store"
 languages="c cpp rust python"
 command -v cargo >/dev/null || { languages="c cpp python"; echo "not tested, because cargo is not installed: Rust"; }
 
+# A store names its file when the disk is full, and does not change the file of another program.
+check_store_failures() { # FOLDER
+    local plugin
+    plugin=$(find "$PWD/$1" -maxdepth 3 \( -name '*acme[_-]store.so' -o -name acme-store -type f \) ! -path '*/deps/*' | head -n 1)
+    rm -rf saved
+    mkdir saved
+    printf 'plugins: {path: "%s", drafts: acme.store}\nstore: {use: acme.store, path: saved/records}\n' "$plugin" >store.yaml
+    run bash -c 'ulimit -f 8; exec "$@"' limited "$TENON" run tenon:hello --thread a -c store.yaml --set "name=$(head -c 20000 /dev/zero | tr '\0' x)"
+    expect_code 1 && expect_in err "$PWD/saved/records: " && expect_in err "[STORE_FULL]"
+    printf 'my diary' >saved/records
+    run tenon run tenon:hello --thread a -c store.yaml
+    expect_code 4 && expect_in err "$PWD/saved/records does not " && expect_in err "[STORE_CORRUPT]"
+    [ "$(cat saved/records)" = "my diary" ] || fails "$1: the file of another program was changed"
+}
+
 for language in $languages; do
     for kind in $kinds; do
         run tenon plugin new "acme-$kind" --kind "$kind" --language "$language" --directory "$language-$kind"
@@ -21,5 +36,6 @@ for language in $languages; do
         ! grep -iE 'warning|[1-9][0-9]* errors?' "$work/log" || fails "$language, $kind: expected no warning"
         readme_commands "$language-$kind/README.md" sh >readme
         sed 1d steps | sed 's/^ *//; s/ --output-on-failure//' | cmp -s - readme || fails "$language, $kind: README.md has other commands"
+        [ $kind != store ] || check_store_failures "$language-store"
     done
 done

@@ -14,6 +14,7 @@ use std::os::raw::c_int;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::io::AsRawFd;
 
+const BEGIN: &[u8] = b"[[\""; // of each line
 const LIST_LIMIT: i64 = 100;
 const PAGE_BYTES: usize = 67_108_864; // of the values of a list
 
@@ -28,6 +29,7 @@ const LOCK_NONE: c_int = 8;
 pub enum Failure {
     Because { code: &'static str, message: String, detail: Option<Value> },
     Host(tenon::Error),
+    File(std::io::Error),
 }
 
 type Result<T> = std::result::Result<T, Failure>;
@@ -37,9 +39,23 @@ impl Failure {
         Failure::Because { code, message: message.into(), detail: None }
     }
 
+    /// Adds the name of the file, which errors of the system do not have.
+    fn of_file(self, path: &str) -> Failure {
+        let Failure::File(error) = self else {
+            return self;
+        };
+        let code = match error.raw_os_error() {
+            Some(27 | 28 | 122) => "STORE_FULL",    // EFBIG, ENOSPC, EDQUOT
+            Some(1 | 13 | 30) => "STORE_READ_ONLY", // EPERM, EACCES, EROFS
+            _ => "STORE_ERROR",
+        };
+        Failure::new(code, format!("{path}: {error}"))
+    }
+
     pub fn into_value(self) -> tenon::Result<Value> {
         match self {
             Failure::Host(error) => Err(error),
+            Failure::File(_) => self.of_file("the store").into_value(),
             Failure::Because { code, message, detail } => {
                 let mut error = Value::error(code, &message)?;
                 if let Some(detail) = detail {
@@ -59,12 +75,7 @@ impl From<tenon::Error> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
-        let code = match error.raw_os_error() {
-            Some(28) => "STORE_FULL",                // ENOSPC
-            Some(1 | 13 | 30) => "STORE_READ_ONLY", // EPERM, EACCES, EROFS
-            _ => "STORE_ERROR",
-        };
-        Failure::new(code, error.to_string())
+        Failure::File(error)
     }
 }
 
@@ -313,8 +324,9 @@ impl Store {
             return Err(Failure::new("INVALID", message));
         }
         let path = required(options, "path")?.to_owned();
-        let lock = open_file(&format!("{path}.lock"))?;
-        let file = open_file(&path)?;
+        let lock_path = format!("{path}.lock");
+        let lock = open_file(&lock_path).map_err(|error| Failure::File(error).of_file(&lock_path))?;
+        let file = open_file(&path).map_err(|error| Failure::File(error).of_file(&path))?;
         let mut store = Store { path, lock, file, inode: 0, offset: 0, now: 0, collections: Collections::new() };
         store.locked(|_| Ok(()))?;
         Ok(store)
@@ -329,7 +341,7 @@ impl Store {
         self.now = tenon::wall_ms();
         let result = self.read().and_then(|()| body(self));
         unsafe { flock(descriptor, LOCK_NONE) };
-        result
+        result.map_err(|failure| failure.of_file(&self.path))
     }
 
     fn read(&mut self) -> Result<()> {
@@ -343,6 +355,10 @@ impl Store {
         let mut lines = BufReader::new(self.file.try_clone()?);
         let mut line = Vec::new();
         while lines.read_until(b'\n', &mut line)? > 0 {
+            if self.offset == 0 && !BEGIN.starts_with(&line[..line.len().min(BEGIN.len())]) {
+                let message = format!("{} does not begin as a file of this store; set another `path`", self.path);
+                return Err(Failure::new("STORE_CORRUPT", message));
+            }
             if line.last() != Some(&b'\n') {
                 self.file.set_len(self.offset)?; // the process that wrote it was killed: it was not committed
                 break;
