@@ -168,7 +168,7 @@ static _Noreturn void exercise_run_child(const char *path, const struct exercise
     exercise_on_beat(&it.beat);
     here.catalog->each(here.catalog->self, NULL, exercise_count_component, &it);
     here.catalog->each(here.catalog->self, NULL, exercise_visit_component, &it);
-    if (it.remote) exercise_report_program(&it);
+    if (manifest_is_program(path)) exercise_report_program(&it);
     for (size_t i = 0; i < EXERCISE_FIELDS; i++) value_unref(it.reads[i]);
     exercise_report_step(&it, "be unloaded");
     loop_timer_stop(here.loop, &it.beat);

@@ -30,7 +30,7 @@ expect_code 4 && expect_in err "a commit must see the commits of other processes
 if command -v python3 >"$work/which"; then
     cp "$SOURCE/samples/python/store.py" "$SOURCE/samples/python/store.py.tenon.json" .
     run tenon plugin check store.py --allow-drafts
-    expect_code 0 && expect_in err "no problems found"
+    expect_code 0 && expect_in err "no problems found" && expect_in err "note[PROGRAM]"
 fi
 run tenon plugin check "$BINARY/lib/tenon/plugins/memory.so"
 expect_code 0 && expect_in err "note[STORE_WITHOUT_FILES]" && expect_in err "no problems found"
