@@ -10,6 +10,7 @@
 #include "adl/value/memory.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/program/command.h"
+#include "host/program/paste.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,8 @@
 #define TENON_DATADIR "share" /* relative to the prefix, as the build installs */
 #endif
 
-#define DEPTH_MAX 8 /* folders within folders of a template */
+#define DEPTH_MAX        8                           /* folders within folders of a template */
+#define PROJECT_NAME_MAX ((MANIFEST_ID_MAX - 1) / 2) /* bytes; a name of one word is twice in the id */
 
 struct project {
     char name[MANIFEST_ID_MAX + 1], id[MANIFEST_ID_MAX + 1], identifier[MANIFEST_ID_MAX + 1];
@@ -46,7 +48,7 @@ static const struct {
 /* Derives both names from "acme-text" or "acme.text". A single word is used as vendor and as name. */
 static bool plugin_new_read_name(const char *given, struct project *project) {
     size_t length = strlen(given);
-    if (!length || 2 * length + 1 > MANIFEST_ID_MAX || given[0] < 'a' || given[0] > 'z') return false;
+    if (!length || length > PROJECT_NAME_MAX || given[0] < 'a' || given[0] > 'z') return false;
     const char *last = given;
     for (const char *at = given; *at; at++) {
         bool mark = *at == '-' || *at == '.' || *at == '_';
@@ -209,13 +211,16 @@ static bool copy_project(const char *kind, const char *language, const char *tar
 }
 
 static void print_steps(const char *target, const char *language, const struct project *project) {
-    struct buffer steps;
+    struct buffer folder, steps;
     size_t i = 0;
+    buffer_init(&folder, SIZE_MAX);
+    paste_word(&folder, target);
     while (strcmp(languages[i].name, language) != 0) i++;
     buffer_init(&steps, SIZE_MAX);
     (void)substitute(&steps, languages[i].steps, project, NULL);
-    fprintf(stderr, "created %s, the plugin %s. Build and test it:\n\n  cd %s\n  %s\n", target, project->id, target,
-            buffer_cstr(&steps));
+    fprintf(stderr, "created %s, the plugin %s. Build and test it:\n\n  cd %s\n  %s\n", target, project->id,
+            buffer_cstr(&folder), buffer_cstr(&steps));
+    buffer_finish(&folder);
     buffer_finish(&steps);
 }
 
@@ -227,6 +232,9 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 int command_plugin_new(const struct arguments *arguments) {
     struct project project;
     const char *given = operand_at(arguments, 0), *target = argument_text(arguments, "directory");
+    if (strlen(given) > PROJECT_NAME_MAX)
+        return command_report(COMMAND_USAGE, "found a name of %zu bytes, expected at most %u", strlen(given),
+                              PROJECT_NAME_MAX);
     if (!plugin_new_read_name(given, &project))
         return command_report(COMMAND_USAGE,
                               "found the name `%s`, expected lower-case letters and digits, with - or . between words: "
@@ -238,6 +246,8 @@ int command_plugin_new(const struct arguments *arguments) {
                               "the plugins that are installed with Tenon; choose another vendor, as in acme-text",
                               given, project.id);
     if (!target) target = project.name;
+    if (!*target)
+        return command_report(COMMAND_USAGE, "--directory is empty; expected the name of a folder that does not exist");
     struct stat status;
     if (lstat(target, &status) == 0)
         return command_report(COMMAND_USAGE,

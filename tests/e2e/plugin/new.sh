@@ -26,7 +26,15 @@ for name in tenon tenon.text tenon-text; do
     run tenon plugin new --directory made -- "$name"
     expect_code 2 && once 'ids that begin with `tenon.` are reserved' && [ ! -e made ] || fails "the folder was created"
 done
-for name in '' A a..b a- -a .a ../a a/b 'a b' $'a\n' 'a"' 'a;b' 'ä' "$(printf 'a%.0s' {1..300})"; do
+run tenon plugin new --directory made "$(printf 'a%.0s' {1..100})"
+expect_code 2 && once "found a name of 100 bytes, expected at most 99" && [ ! -e made ] || fails "the folder was created"
+run tenon plugin new acme-text -d ''
+expect_code 2 && once "--directory is empty; expected the name of a folder that does not exist"
+run tenon plugin new acme-text -d "a folder; of \$HOME's"
+expect_code 0
+sed -n 's/^  \(cd .*\)/\1 \&\& test -e CMakeLists.txt/p' "$work/err" >enter
+sh -eu enter || fails "the printed \`cd\` does not work"
+for name in '' A a..b a- -a .a ../a a/b 'a b' $'a\n' 'a"' 'a;b' 'ä'; do
     run tenon plugin new --directory made -- "$name"
     expect_code 2 && once "found the name" && [ ! -e made ] || fails "the folder was created in spite of the invalid name"
 done
