@@ -181,6 +181,8 @@ void command_warn(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void command_warn_error(const struct error *error);
 /* Prints formatted text. Control characters except line ends are replaced, so the text cannot control the terminal. */
 void command_printf(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same on one line, and a line end: for rows of a list, whose texts come from plugins and services. */
+void command_print_line(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Opens a host with the global options. Returns NULL and sets `error` on failure. */
 struct host *command_open(const struct arguments *arguments, struct error *error);
 /* The same, but its log has only errors, as with --quiet. */

@@ -40,8 +40,8 @@ static void print_joined(tn_value texts) {
 
 static void node_print_row(const struct node_list *listing, tn_value row) {
     tn_value effects = value_get(row, "effects");
-    command_printf(stdout, "%-*s  %s (%s)\n", listing->width, command_text(row, "id", ""),
-                   command_text(row, "title", ""), command_text(row, "plugin", ""));
+    command_print_line(stdout, "%-*s  %s (%s)", listing->width, command_text(row, "id", ""),
+                       command_text(row, "title", ""), command_text(row, "plugin", ""));
     if (effects && !value_count(effects)) return;
     command_printf(stdout, "%-*s  ", listing->width, "");
     if (effects)
@@ -83,7 +83,7 @@ static void node_print_examples(tn_value examples) {
 static void node_print(tn_value row) {
     tn_value effects = value_get(row, "effects"), errors = value_get(row, "errors");
     const char *about = command_text(row, "documentation", "");
-    command_printf(stdout, "%s: %s\n", command_text(row, "id", ""), command_text(row, "title", ""));
+    command_print_line(stdout, "%s: %s", command_text(row, "id", ""), command_text(row, "title", ""));
     if (*about) command_printf(stdout, "\n%s\n", about);
     command_printf(stdout, "\nplugin: %s %s\neffects: ", command_text(row, "plugin", ""),
                    command_text(row, "plugin_version", ""));

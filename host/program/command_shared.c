@@ -52,18 +52,30 @@ int command_report(int code, const char *format, ...) {
     return code;
 }
 
-void command_printf(FILE *out, const char *format, ...) {
+static void command_vprintf(FILE *out, enum terminal_form form, const char *format, va_list args) {
     struct buffer text, safe;
-    va_list args;
     buffer_init(&text, COMMAND_FILE_MAX);
     buffer_init(&safe, SIZE_MAX);
-    va_start(args, format);
     buffer_vformat(&text, format, args);
-    va_end(args);
-    terminal_text(&safe, buffer_cstr(&text), text.length, TERMINAL_LINES);
+    terminal_text(&safe, buffer_cstr(&text), text.length, form);
     fputs(buffer_cstr(&safe), out);
     buffer_finish(&text);
     buffer_finish(&safe);
+}
+
+void command_printf(FILE *out, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    command_vprintf(out, TERMINAL_LINES, format, args);
+    va_end(args);
+}
+
+void command_print_line(FILE *out, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    command_vprintf(out, TERMINAL_LINE, format, args);
+    va_end(args);
+    fputc('\n', out);
 }
 
 void command_warn_error(const struct error *error) {

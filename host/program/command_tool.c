@@ -61,9 +61,9 @@ static void tool_print_row(const struct tool_list *listing, tn_value row) {
     struct buffer effects;
     buffer_init(&effects, SIZE_MAX);
     append_joined(&effects, value_get(row, "effects"));
-    command_printf(stdout, "%-*s  %-4s  %s (%s)\n", listing->width, row_text(row, "tool_name"),
-                   row_text(row, "approval"), row_text(row, "title"), row_text(row, "plugin"));
-    if (effects.length) command_printf(stdout, "%-*s        %s\n", listing->width, "", buffer_cstr(&effects));
+    command_print_line(stdout, "%-*s  %-4s  %s (%s)", listing->width, row_text(row, "tool_name"),
+                       row_text(row, "approval"), row_text(row, "title"), row_text(row, "plugin"));
+    if (effects.length) command_print_line(stdout, "%-*s        %s", listing->width, "", buffer_cstr(&effects));
     buffer_finish(&effects);
 }
 
@@ -119,7 +119,7 @@ static void tool_print(tn_value row) {
     struct buffer effects;
     buffer_init(&effects, SIZE_MAX);
     append_joined(&effects, value_get(row, "effects"));
-    command_printf(stdout, "%s: %s\n", row_text(row, "tool_name"), row_text(row, "title"));
+    command_print_line(stdout, "%s: %s", row_text(row, "tool_name"), row_text(row, "title"));
     if (strcmp(row_text(row, "description"), row_text(row, "title")) != 0)
         command_printf(stdout, "\n%s\n", row_text(row, "description"));
     command_printf(stdout, "\nplugin: %s\n", row_text(row, "plugin"));
