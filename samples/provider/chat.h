@@ -33,6 +33,7 @@ struct call {
     tn_task task;
     uint64_t exchange; /* 0: none is in progress */
     bool is_paused;
+    bool is_done;   /* the service has sent "[DONE]" */
     int64_t status; /* of the response; 0 before it starts */
     struct tn_tool_names names;
     struct tn_answer answer;

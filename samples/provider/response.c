@@ -2,7 +2,7 @@
  * response.c - the service's stream as pieces of the answer, and its errors.
  *
  * An event is {choices: [{delta: {content?, tool_calls?}, finish_reason?}], usage?}. The data of the last one is
- * "[DONE]". A stream that ends without a finish reason was cut, and its answer is not used.
+ * "[DONE]"; what follows is ignored. A stream that ends without a finish reason was cut, and its answer is not used.
  */
 #include "chat.h"
 
@@ -59,7 +59,8 @@ static void response_read_chunk(struct call *call, tn_value chunk) {
 void response_read_event(struct call *call, tn_value event) {
     uint64_t length = 0;
     const char *data = tn_chars(tn_get(event, "data"), &length);
-    if (data == NULL || length == 0 || strcmp(data, "[DONE]") == 0) return;
+    if (data != NULL && strcmp(data, "[DONE]") == 0) call->is_done = true;
+    if (data == NULL || length == 0 || call->is_done) return;
     tn_value chunk = tn_from_json(data, length);
     if (tn.value->kind(chunk) == TN_OBJECT)
         response_read_chunk(call, chunk);

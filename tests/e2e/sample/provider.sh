@@ -12,6 +12,9 @@ quietly sh -eu build.sh
 readme_commands README.md "sh service" | sed 's/--port 8089/--port 0 --port-file port/' >service.sh
 grep -q -- --port-file service.sh || fails "the README does not start the service"
 sed -i 's/^/exec /' service.sh
+# What a service sends after the end of its answer is not a part of it.
+sed -i 's/^\( *\)self.send_event("\[DONE\]")$/&\n\1self.send_event(json.dumps({**base, "choices": [{"delta": {"content": " LATE"}}]}))/' service.py
+grep -q LATE service.py || fails "service.py sends no [DONE]"
 sh service.sh >service.log &
 server_wait port
 sed -i "s/:8089/:$(cat port)/" tenon.yaml
