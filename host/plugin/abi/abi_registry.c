@@ -12,8 +12,8 @@ static int32_t abi_registry_add(const tn_host *host, tn_value component, tn_valu
     struct error why = ERROR_INIT;
     if (!plugin || !component) return TN_INVALID;
     if (registry_add_component(plugin, component, &why) == TN_OK) return TN_OK;
-    /* Also for the operator: a plugin may ignore the reason. */
-    if (why.message) interface_core.log(host, TN_LOG_ERROR, why.message, TN_Z);
+    /* A plugin that does not ask for the reason cannot report it. */
+    if (why.message && !error) interface_core.log(host, TN_LOG_ERROR, why.message, TN_Z);
     return abi_give_error(&why, error);
 }
 

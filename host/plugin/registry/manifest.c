@@ -6,6 +6,7 @@
  */
 #include "host/plugin/registry/manifest.h"
 #include "adl/document/version.h"
+#include "adl/value/buffer.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/plugin/registry/elf_note.h"
@@ -123,29 +124,29 @@ static bool member_is_malformed(tn_value found, enum member_type type, char why[
     return true;
 }
 
-static int32_t manifest_check_members(const char *file, const char *where, tn_value object,
+static int32_t manifest_check_members(const char *place, const char *where, tn_value object,
                                       const struct manifest_member *members, size_t count, struct error *error) {
     if (!value_is(object, TN_OBJECT))
-        return error_set(error, TN_INVALID, "MANIFEST_INVALID", "%s: manifest: %s: found %s, expected an object", file,
-                         where, value_kind_name(value_kind(object)));
+        return error_set(error, TN_INVALID, "MANIFEST_INVALID", "%s: %s: found %s, expected an object", place, where,
+                         value_kind_name(value_kind(object)));
     for (size_t i = 0; i < count; i++) {
         tn_value found = value_get(object, members[i].name);
         char why[160];
         if (!found && members[i].required)
-            return error_set(error, TN_INVALID, "MANIFEST_INVALID", "%s: manifest: %s: `%s` is missing; add it", file,
-                             where, members[i].name);
+            return error_set(error, TN_INVALID, "MANIFEST_INVALID", "%s: %s: `%s` is missing; add it", place, where,
+                             members[i].name);
         if (found && member_is_malformed(found, members[i].type, why))
-            return error_set(error, TN_INVALID, "MANIFEST_INVALID", "%s: manifest: %s: `%s`: %s", file, where,
-                             members[i].name, why);
+            return error_set(error, TN_INVALID, "MANIFEST_INVALID", "%s: %s: `%s`: %s", place, where, members[i].name,
+                             why);
     }
     return TN_OK;
 }
 
-int32_t manifest_check_component(const char *file, tn_value component, struct error *error) {
+int32_t manifest_check_component(const char *place, tn_value component, struct error *error) {
     const char *id = manifest_text(component, "id"), *kind = manifest_text(component, "kind");
     tn_value where = *id ? value_format("component `%.200s`%s%.200s%s", id, *kind ? " (" : "", kind, *kind ? ")" : "")
                          : value_text("a component without an id");
-    int32_t status = manifest_check_members(file, value_chars(where, NULL), component, component_members,
+    int32_t status = manifest_check_members(place, value_chars(where, NULL), component, component_members,
                                             sizeof component_members / sizeof *component_members, error);
     value_unref(where);
     return status;
@@ -156,17 +157,23 @@ int32_t manifest_check(const char *file, tn_value manifest, struct error *error)
     if (!plugin)
         return error_set(error, TN_INVALID, "MANIFEST_INVALID",
                          "%s: manifest: `plugin` is missing: no note has the plugin's id, version and title", file);
-    int32_t status = manifest_check_members(file, "plugin", plugin, plugin_members,
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    buffer_format(&text, "%s: manifest", file);
+    const char *place = buffer_cstr(&text);
+    int32_t status = manifest_check_members(place, "plugin", plugin, plugin_members,
                                             sizeof plugin_members / sizeof *plugin_members, error);
-    if (status != TN_OK) return status;
+    if (status != TN_OK) goto out;
     if (components && !value_is(components, TN_ARRAY))
-        return error_set(error, TN_INVALID, "MANIFEST_INVALID", "%s: manifest: `components`: found %s, expected a list",
-                         file, value_kind_name(value_kind(components)));
-    if (value_count(components) > MANIFEST_COMPONENTS_MAX)
-        return error_set(error, TN_LIMIT, "LIMIT", "%s: manifest: found %zu components, expected at most %u", file,
-                         value_count(components), MANIFEST_COMPONENTS_MAX);
+        status = error_set(error, TN_INVALID, "MANIFEST_INVALID", "%s: `components`: found %s, expected a list", place,
+                           value_kind_name(value_kind(components)));
+    else if (value_count(components) > MANIFEST_COMPONENTS_MAX)
+        status = error_set(error, TN_LIMIT, "LIMIT", "%s: found %zu components, expected at most %u", place,
+                           value_count(components), MANIFEST_COMPONENTS_MAX);
     for (size_t i = 0; status == TN_OK && i < value_count(components); i++)
-        status = manifest_check_component(file, value_at(components, i), error);
+        status = manifest_check_component(place, value_at(components, i), error);
+out:
+    buffer_finish(&text);
     return status;
 }
 

@@ -58,8 +58,8 @@ int32_t manifest_merge(const char *file, const struct manifest_note *notes, size
                        struct error *error);
 /* [any] Checks a manifest from another source like manifest_read. */
 int32_t manifest_check(const char *file, tn_value manifest, struct error *error);
-/* [any] The same for one component. */
-int32_t manifest_check_component(const char *file, tn_value component, struct error *error);
+/* [any] The same for one component. `place` is where it comes from, for messages: "acme.so: manifest". */
+int32_t manifest_check_component(const char *place, tn_value component, struct error *error);
 
 /* Reports every violation of the schema, and every error in its own schemas and examples. Returns their number. */
 size_t manifest_validate(const char *file, tn_value manifest, void (*report)(void *user, const char *message),

@@ -59,6 +59,7 @@ struct row {
     struct row *next;  /* next in the same bucket */
     struct row *rival; /* another plugin's row of the same kind and id: neither is usable; else NULL */
     struct schema *config, *input, *output;
+    bool at_run_time; /* the plugin added it; it is not in the manifest */
     bool compiled;
     struct error broken; /* the error of a schema that does not compile */
 };

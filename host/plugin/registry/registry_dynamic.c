@@ -15,6 +15,7 @@
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_internal.h"
 #include "host/plugin/registry/reserved.h"
+#include <stdio.h>
 #include <string.h>
 
 static const char *plugin_display_name(const struct plugin *plugin) {
@@ -65,7 +66,9 @@ static int32_t check_dynamic_rights(const struct plugin *plugin, tn_value compon
 }
 
 static int32_t registry_add_scrubbed(struct plugin *plugin, tn_value component, struct error *error) {
-    int32_t status = manifest_check_component(plugin_display_name(plugin), component, error);
+    char place[MANIFEST_ID_MAX + sizeof ": at run time"];
+    snprintf(place, sizeof place, "%s: at run time", plugin->id);
+    int32_t status = manifest_check_component(place, component, error);
     if (status != TN_OK) return status;
     const char *kind = manifest_text(component, "kind"), *id = manifest_text(component, "id");
     if (plugin->replaced || plugin->state == PLUGIN_QUIESCED || plugin->state == PLUGIN_UNLOADED)
@@ -93,7 +96,9 @@ static int32_t registry_add_scrubbed(struct plugin *plugin, tn_value component, 
     /* Compile its schemas now: no author has checked them, unlike those of a manifest. */
     struct row *row = NULL;
     status = row_add(plugin, component, &row, error);
-    if (status == TN_OK && (status = row_check(row, error)) != TN_OK) row_remove(plugin->registry, row);
+    if (status != TN_OK) return status;
+    row->at_run_time = true;
+    if ((status = row_check(row, error)) != TN_OK) row_remove(plugin->registry, row);
     return status;
 }
 

@@ -213,8 +213,9 @@ static struct schema *row_schema(struct row *row, const char *member) {
     struct error error = ERROR_INIT;
     if (!document) return NULL;
     if (schema_compile(document, NULL, &schema, &error) != TN_OK)
-        error_set(&row->broken, TN_INVALID, "MANIFEST_INVALID", "%s: manifest: component `%s` (%s): `%s`: %s",
-                  row->component.plugin->path, row->info.id, row->info.kind, member, error.message);
+        error_set(&row->broken, TN_INVALID, "MANIFEST_INVALID", "%s: %s: component `%s` (%s): `%s`: %s",
+                  row->at_run_time ? row->component.plugin->id : row->component.plugin->path,
+                  row->at_run_time ? "at run time" : "manifest", row->info.id, row->info.kind, member, error.message);
     error_finish(&error);
     return schema;
 }
