@@ -41,10 +41,12 @@ static void call_end(tn_task task, tn_value end) {
     uint64_t length = 0;
     const char *text = tn.value->as_bytes(tn_get(end, "body"), &length);
     tn_value body = text != NULL ? tn_from_json(text, length) : NULL;
-    if (status >= 200 && status <= 299 && body != NULL)
+    if (status < 200 || status > 299)
+        (void)call_fail(task, status, body);
+    else if (body != NULL)
         (void)tn_done_value(task, body);
     else
-        (void)call_fail(task, status, body);
+        (void)tn_fail(task, "INVALID_RESPONSE", "the service sent a result that is not JSON");
     tn_release(body);
 }
 

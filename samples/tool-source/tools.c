@@ -80,10 +80,12 @@ static void tool_add_take(tn_value component, tn_value name) {
 
 void tools_add(tn_value description) {
     tn_value name = tn_get(description, "name");
-    tn_value component = tn.value->kind(name) == TN_STRING ? tool_component(description, name) : NULL;
+    uint64_t length = 0;
+    bool is_named = tn_chars(name, &length) != NULL && length > 0;
+    tn_value component = is_named ? tool_component(description, name) : NULL;
     struct tool *known = tool_find(name);
     if (component == NULL) {
-        tn_log(TN_LOG_WARN, "a tool is left out: expected {name, description, input}");
+        tn_log(TN_LOG_WARN, "a tool without a name is left out: expected {name, description, input}");
         return;
     }
     if (known != NULL && tn.value->equal(known->component, component)) {

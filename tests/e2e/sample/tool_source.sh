@@ -101,12 +101,26 @@ expect_code 0 && expect_in err "status 401" && expect_not_in out shop.
 mkdir -p broken
 cat >broken/good.json <<<'{"description": "Still there.", "values": {"a": 1}}'
 cat >broken/Bad\ name.json <<<'{"description": "Its name is not one of a tool.", "values": {"a": 1}}'
+printf '%s' '{"description": "One\nshop.fake  auto  Two.", "values": {"a": 1}}' >broken/lines.json
 servers_stop
 rm -rf tables
 mv broken tables
+# The service also describes tools that no file can describe, and its result is not JSON.
+sed -i 's/self.answer(200, .*/self.answer_text("fine")/
+    s/^    def is_permitted/    def answer_text(self, text):\n        self.send_response(200)\n        self.send_header("content-length", str(len(text)))\n        self.end_headers()\n        self.wfile.write(text.encode())\n\n&/
+    s/^\( *\)if sent is None:$/\1self.send_event("add", describe("", {"description": "No name.", "values": {}}))\n&/' service.py
 serve "$(cat port)"
-run tenon tool list --plugins build
-expect_code 0 && expect_in out shop.good && expect_in err "a tool is left out" && expect_not_in out "Bad name"
+for isolate in "" "--isolate acme.tools"; do
+    # shellcheck disable=SC2086
+    run tenon tool list --plugins build $isolate
+    expect_code 0 && expect_in out shop.good && expect_not_in out "Bad name"
+    [ "$(grep -c "Bad name" "$work/err")" = 1 ] || fails "expected one message about the tool that is left out"
+    expect_in err "shop: a tool is left out: acme.tools: at run time: component \`shop.Bad name\` (tool): \`id\`: found"
+    expect_in err "a tool without a name is left out" && ! grep "^shop\.\( \|fake\)" "$work/out" || fails "expected no tool shop. or shop.fake"
+    # shellcheck disable=SC2086
+    run tenon tool call shop.good --set of=a --plugins build $isolate
+    expect_code 1 && expect_in err "the service sent a result that is not JSON [INVALID_RESPONSE]"
+done
 servers_stop
 run tenon tool list --plugins build
 expect_code 0 && expect_in err "acme.tools: shop: " && expect_not_in out shop.
