@@ -6,6 +6,27 @@ expect_out '{"text":"the more the merrier","counted":{"words":4,"distinct":3},"s
 
 [ ! -s "$work/err" ] || fails "expected nothing on standard error: the sandbox must allow what every Python program does"
 
+# The commands of its README, in a copy.
+cp -r "$SOURCE/samples/python" copy
+cd copy
+sed -n '/^```console$/,/^```$/{/^```/!p}' README.md >calls
+[ "$(grep -c '^\$ ' calls)" = 2 ] || fails "expected two commands in the README"
+while read -r line; do
+    case $line in
+    '$ '*) eval "run ${line#\$ }" ;;
+    *) expect_code 0 && expect_out "$line" ;;
+    esac
+done <calls
+sed -n '/^```sh store$/,/^```$/{/^```/!p}' README.md >store.sh
+. ./store.sh >"$work/out" 2>"$work/err"
+expect_in out "ada "
+for check in wordcount.py "store.py --allow-drafts"; do
+    # shellcheck disable=SC2086
+    run tenon plugin check $check
+    expect_code 0 && expect_in err "no problems found"
+done
+cd ..
+
 # In a container the host may be process 1; a parent process 1 does not mean that the host has ended.
 if unshare -r -p -f true 2>/dev/null; then
     run unshare -r -p -f --kill-child "$TENON" run "$SOURCE/samples/python/count.yaml" --plugins "$SOURCE/samples/python"
