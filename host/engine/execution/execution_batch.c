@@ -27,10 +27,13 @@ static tn_value batch_result(const struct execution *execution) {
     if (output) return value_set_take(value_object_reserve(1), "output", output);
     struct run *run = execution_run(execution);
     const struct error *error = execution_error(execution);
-    if (run && (run_status(run) == RUN_INTERRUPTED || run_status(run) == RUN_STOPPED)) {
+    if (run && run_status(run) == RUN_STOPPED) { /* by its strategy: not a failure */
+        tn_value stopped = value_set_take(value_object_reserve(2), "output", run_state(run));
+        return value_set_take(stopped, "next", run_next_nodes(run));
+    }
+    if (run && run_status(run) == RUN_INTERRUPTED) {
         struct error waits = ERROR_INIT;
-        error_set(&waits, TN_FAILED, "INTERRUPTED", "the run is %s; a batch does not wait for answers",
-                  run_status_name(run_status(run)));
+        error_set(&waits, TN_FAILED, "INTERRUPTED", "the run is interrupted; a batch does not wait for answers");
         tn_value result = value_set_take(value_object_reserve(1), "error", error_to_value(&waits));
         error_finish(&waits);
         return result;

@@ -16,3 +16,7 @@ expect_code 0 && expect_in out '"done":["plan","write","draw"]'
 grep -q '"next"' "$work/out" && fails "a run that is done has no next nodes"
 run tenon run stops.yaml --json
 expect_code 0 && expect_in out '"next":["write","draw"]'
+# A run of a batch that the strategy stops is a result, as a single one is.
+printf '{}\n{}\n' >two.jsonl
+run tenon run stops.yaml --batch two.jsonl
+expect_code 0 && expect_out "$(printf '%s\n' '{"output":{"done":["plan"]},"next":["write","draw"]}' '{"output":{"done":["plan"]},"next":["write","draw"]}')"
