@@ -6,7 +6,9 @@
 #include "adl/document/reader.h"
 #include "adl/tree/tree.h"
 #include "adl/value/memory.h"
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 void catalog_file_finish(struct catalog_file *file) {
     mem_free(file->path);
@@ -52,13 +54,68 @@ struct source *inner_file_source(const struct source *from, const struct catalog
     return source;
 }
 
+static bool has_keys_of_document(const struct tree_node *root) {
+    static const char *const beside_version[] = {"agent", "edges", "channels"};
+    if (root->kind != TN_OBJECT) return false;
+    if (tree_get(root, "nodes")) return true;
+    bool any = false;
+    for (size_t i = 0; i < sizeof beside_version / sizeof *beside_version; i++)
+        any |= tree_get(root, beside_version[i]) != NULL;
+    return any && tree_get(root, "version");
+}
+
 bool inner_file_is_document(struct source *source) {
     struct diagnostics *ignored = diagnostics_new();
     struct tree *tree = tree_read(source, NULL, ignored);
-    const struct tree_node *root = tree_root(tree);
-    bool is_document =
-        root->kind == TN_OBJECT && (tree_get(root, "nodes") || (tree_get(root, "version") && tree_get(root, "agent")));
+    bool is_document = has_keys_of_document(tree_root(tree));
     tree_free(tree);
     diagnostics_free(ignored);
     return is_document;
+}
+
+/* Keys of a document, and mistakes in them that occur; the first is `version`. */
+static const char *const meant[] = {"version", "agent", "channels", "channel", "nodes", "node", "edges", "edge"};
+#define MEANT (sizeof meant / sizeof *meant)
+
+static bool has_meant_keys(const struct tree_node *root) {
+    size_t found = 0, version = 0;
+    for (uint32_t i = 0; root->kind == TN_OBJECT && i < root->count; i++)
+        for (size_t k = 0; k < MEANT; k++) {
+            bool same = strcasecmp(value_chars(root->items[i].key, NULL), meant[k]) == 0;
+            found += same && k > 0;
+            version += same && k == 0;
+        }
+    return version + found >= 3 || (version && found);
+}
+
+static bool in_name(char letter) { return letter == '_' || letter == '-' || isalnum((unsigned char)letter); }
+
+/* True if the text contains the word as a key, as far as that shows without reading the text as YAML or JSON. */
+static bool text_has_key(const char *text, size_t length, const char *word) {
+    size_t size = strlen(word);
+    for (size_t at = 0; at + size < length; at++) {
+        if ((at && in_name(text[at - 1])) || strncasecmp(text + at, word, size) != 0) continue;
+        size_t end = at + size;
+        if (text[end] == '"' || text[end] == '\'') end++;
+        while (end < length && text[end] == ' ') end++;
+        if (end < length && text[end] == ':') return true;
+    }
+    return false;
+}
+
+static bool has_meant_words(const struct source *source) {
+    size_t found = 0;
+    for (size_t k = 0; k < MEANT; k++) found += text_has_key(source_text(source), source_length(source), meant[k]);
+    return found >= 3;
+}
+
+bool inner_file_resembles_document(struct source *source) {
+    struct diagnostics *found = diagnostics_new();
+    struct tree *tree = tree_read(source, NULL, found);
+    bool whole = diagnostics_errors(found) == 0;
+    bool resembles =
+        has_keys_of_document(tree_root(tree)) || (whole ? has_meant_keys(tree_root(tree)) : has_meant_words(source));
+    tree_free(tree);
+    diagnostics_free(found);
+    return resembles;
 }

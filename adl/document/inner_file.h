@@ -25,5 +25,10 @@ struct source *inner_file_source(const struct source *from, const struct catalog
  * of a file that a document names only then: a wrong name must not print a file that is not a document.
  */
 bool inner_file_is_document(struct source *source);
+/*
+ * The same for a file that the operator's folder contains, which may be shown: also true if the keys are mistyped, or
+ * if the text cannot be read as YAML or JSON. Such a document must be reported and not skipped.
+ */
+bool inner_file_resembles_document(struct source *source);
 
 #endif

@@ -46,7 +46,7 @@ static bool has_document_name(const char *name) {
 static bool is_document(const char *path) {
     struct error ignored = ERROR_INIT;
     struct source *source = command_source(path, &ignored);
-    bool is = !source || inner_file_is_document(source);
+    bool is = !source || inner_file_resembles_document(source);
     source_unref(source);
     error_finish(&ignored);
     return is;

@@ -43,3 +43,23 @@ run tenon check docs --strict
 expect_code 3
 run tenon check docs/empty
 expect_code 2 && expect_in err "no document is below docs/empty"
+
+# A document whose keys are mistyped, or that cannot be read, is reported and not skipped.
+mkdir -p wrong/keys wrong/texts
+rest='edges: [{from: START, to: a}, {from: a, to: END}]'
+printf 'version: "1.0"\nnode: [{id: a, type: passthrough}]\n%s\n' "$rest" >wrong/keys/node.yaml
+printf 'version: "1.0"\nNodes: [{id: a, type: passthrough}]\n%s\n' "$rest" >wrong/keys/upper.yaml
+printf 'version: "1.0"\nchannels: [{name: a, type: last_value}]\n' >wrong/keys/channels.yaml
+printf 'version: "1.0"\nagent: {name: caf\xe9}\nnodes: [{id: a, type: passthrough}]\n%s\n' "$rest" >wrong/texts/latin1.yaml
+printf 'version: "1.0"\nnodes:\n\t- {id: a, type: passthrough}\n%s\n' "$rest" >wrong/texts/tab.yaml
+echo "{'version': '1.0', 'nodes': [{'id': 'a', 'type': 'passthrough'}], 'edges': []}" >wrong/texts/quotes.json
+printf 'services:\n\tweb: {image: a}\nversion: 3\n' >wrong/other.yaml
+printf 'version: 3\nservices: {web: {image: a}}\n' >wrong/compose.yaml
+echo "{'name': 'a package', 'version': '1.0'}" >wrong/package.json
+run tenon check wrong
+expect_code 3 && expect_in err "6 documents: "
+for name in keys/node.yaml keys/upper.yaml keys/channels.yaml texts/latin1.yaml texts/tab.yaml texts/quotes.json; do
+    expect_in err "wrong/$name"
+done
+expect_not_in err other.yaml && expect_not_in err compose.yaml && expect_not_in err package.json
+expect_in err 'did you mean `nodes`'
