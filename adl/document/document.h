@@ -104,7 +104,8 @@ struct document_node {
     int64_t cache_ttl_ms;                      /* -1 if not cached */
     bool cache_in_store;
     bool interrupt_before, interrupt_after, defer;
-    int32_t on_error; /* node, DOCUMENT_END or DOCUMENT_NOWHERE */
+    int32_t on_error;       /* node, DOCUMENT_END or DOCUMENT_NOWHERE */
+    struct span retry_span; /* the node's own `retry`; empty without one */
     struct span span, id_span, type_span, config_span;
 };
 

@@ -102,6 +102,7 @@ static void read_policies(struct reader *reader, const struct keys *slots, uint3
     const struct tree_item *interrupt = slots->items[KEY_NODE_INTERRUPT], *defer = slots->items[KEY_NODE_DEFER];
     struct keys inner;
     if (retry) read_retry(reader, retry->node, retry->key_span, &def->retry);
+    if (retry) def->retry_span = retry->key_span;
     if (timeout) read_timeout(reader, timeout->node, timeout->key_span, &def->timeout_total_ms, &def->timeout_idle_ms);
     if (cache && keys_read(reader, KEYS_CACHE, cache->node, cache->key_span, &inner) && inner.items[KEY_CACHE_TTL]) {
         def->cache_ttl_ms = read_duration(reader, inner.items[KEY_CACHE_TTL]->node);

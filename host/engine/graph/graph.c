@@ -122,6 +122,7 @@ static void graph_add_callee_effects(struct graph *graph, struct callable *calle
     }
     const struct component *component = inner ? NULL : instance_component(callee);
     graph->callees_repeatable &= inner ? inner->repeatable : component && component_repeatable(component->info);
+    graph->nested_repeatable &= !inner || inner->repeatable;
     graph->callees_cacheable &= inner ? inner->cacheable : component && component_cacheable(component->info);
 }
 
@@ -223,7 +224,7 @@ static int32_t graph_build_node(struct graph *graph, uint32_t index, struct erro
     struct instance_scope scope = graph_scope(graph, value_chars(where, NULL));
     scope.node = value_chars(def->id, NULL);
     scope.given = def->config ? def->config : value_null();
-    graph->callees_repeatable = graph->callees_cacheable = true;
+    graph->callees_repeatable = graph->callees_cacheable = graph->nested_repeatable = true;
     status = instance_new(component, config, &scope, &node->callable, error);
     value_unref(config);
     value_unref(where);
@@ -239,6 +240,7 @@ static int32_t graph_build_node(struct graph *graph, uint32_t index, struct erro
     node->reads = instance_reads(node->callable, &node->read_count);
     node->may_cache = component_cacheable(component->info) && graph->callees_cacheable;
     node->may_retry = component_repeatable(component->info) && graph->callees_repeatable;
+    if (graph->diagnostics && !graph->nested_repeatable) graph_report_retry(graph, index);
     graph->cacheable &= node->may_cache;
     graph->repeatable &= node->may_retry;
     if (def->cache_ttl_ms >= 0 && node->may_cache) {

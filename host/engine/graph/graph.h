@@ -91,6 +91,7 @@ struct graph {
     bool has_deferred, has_interrupts, has_ephemeral;
     bool repeatable, cacheable;                 /* all nodes may be repeated, may be cached */
     bool callees_repeatable, callees_cacheable; /* during build_node: the same for what the node has bound */
+    bool nested_repeatable;                     /* during build_node: false if a nested graph must not be repeated */
 };
 
 /* The host creates one for its engine, and frees it when no graph is left. NULL is allowed. */

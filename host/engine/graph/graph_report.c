@@ -5,6 +5,8 @@
 #include "host/engine/graph/graph_report.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/config_places.h"
+#include "adl/document/effects.h"
+#include "adl/schema/schema.h"
 #include "adl/value/memory.h"
 #include "host/engine/graph/graph.h"
 #include <string.h>
@@ -51,6 +53,18 @@ void graph_report_node(struct graph *graph, uint32_t node, const struct error *e
     else if (!refused_member(error) || !config_places_at(graph_places(graph), node, refused_member(error), &span))
         (void)config_places_named(graph_places(graph), node, message, &span);
     diagnostics_add(graph->diagnostics, plugin ? ADL_E068 : ADL_E069, graph->document->source, span, "%s", message);
+}
+
+void graph_report_retry(struct graph *graph, uint32_t node) {
+    const struct document_node *def = &graph->document->nodes[node];
+    if (def->retry.max_attempts < 2 || def->retry_span.end == 0 || !component_repeatable(def->component)) return;
+    struct diagnostic *it =
+        diagnostics_add(graph->diagnostics, ADL_W111, graph->document->source, def->retry_span,
+                        "the node is not retried: `%s` runs a nested graph with effects that must not happen twice",
+                        value_chars(def->type, NULL));
+    bool own = value_get(value_get(schema_document(def->component->config), "properties"), "retry") != NULL;
+    diagnostic_suggest(it, own ? "remove it, or write `retry` in `config`, which retries the calls of the model"
+                               : "remove it, or write `retry` at the nodes of the nested graph");
 }
 
 void graph_report_made(struct graph *graph, struct source *made, const struct diagnostics *found) {
