@@ -4,6 +4,7 @@
  * The schema annotation `x-tenon` defines the meaning of a string (or a key) of the config: one row of the table below
  * each. The annotations are evaluated on the config with its defaults, because a default can name a channel, too.
  * Beside `template`, `x-tenon-variables` lists names that the component adds to its template (`true` allows any name).
+ * Beside `expression`, the list says whether the component passes an `item`.
  * `schema` is for any value, which must be a JSON Schema. References (config.h) are resolved first: a prompt in a file
  * is checked like one in the document.
  */
@@ -33,6 +34,7 @@ struct config_check {
     tn_value filled;        /* owned; the config with defaults and with the texts of files */
     char document[1024];    /* pointer of the string that names a document; "" without one */
     struct document *inner; /* borrowed; that document, or NULL */
+    char arguments[256];    /* pointer of the arguments of the tool that the node calls; "" without them */
 };
 
 /* ---- References ---- */
@@ -129,21 +131,26 @@ static struct expr_place annotated_locate(const struct annotated_string *string)
     return place;
 }
 
-static void check_annotated_expression(const struct annotated_string *string) {
-    struct expr_place place = annotated_locate(string);
-    check_config_expression(string->check->reader, string->check->node, &place);
-}
-
 static void keep_variables(void *self, tn_value subschema) {
     tn_value given = value_get(subschema, "x-tenon-variables");
     if (given) *(tn_value *)self = given;
 }
 
-static void check_annotated_template(const struct annotated_string *string) {
+static struct expr_place locate_with_variables(const struct annotated_string *string) {
     struct expr_place place = annotated_locate(string);
     const struct config_check *check = string->check;
     if (check->type->has_variables)
         schema_at(check->type->component->config, check->filled, string->pointer, keep_variables, &place.variables);
+    return place;
+}
+
+static void check_annotated_expression(const struct annotated_string *string) {
+    struct expr_place place = locate_with_variables(string);
+    check_config_expression(string->check->reader, string->check->node, &place);
+}
+
+static void check_annotated_template(const struct annotated_string *string) {
+    struct expr_place place = locate_with_variables(string);
     const struct reference *reference = reference_at(string->check, string->pointer);
     if (!reference || reference->source) check_config_template(string->check->reader, string->check->node, &place);
 }
@@ -194,6 +201,75 @@ static void record_channel_write(struct reader *reader, uint32_t channel, struct
     reader->writes[reader->write_count++] = (struct node_write){channel, span};
 }
 
+/* ---- Values that are known ---- */
+
+static tn_value member_at(tn_value value, const char *pointer) {
+    while (value && *pointer == '/') {
+        char token[DOCUMENT_NAME_MAX + 1];
+        size_t length = 0;
+        for (pointer++; *pointer && *pointer != '/'; pointer++) {
+            bool escape = *pointer == '~' && (pointer[1] == '0' || pointer[1] == '1');
+            if (length >= sizeof token - 1) return NULL;
+            token[length++] = escape ? (*++pointer == '0' ? '~' : '/') : *pointer;
+        }
+        token[length] = '\0';
+        value = value_is(value, TN_OBJECT) ? value_get(value, token) : NULL;
+    }
+    return value;
+}
+
+/* Describes the member at `pointer` for messages. `of` and `path` hold texts of the result. */
+static struct value_check describe_member(const struct config_check *check, const char *pointer, char of[160],
+                                          char path[320]) {
+    const struct tree_item *item = NULL;
+    const struct document_node *def = &check->reader->document->nodes[check->node];
+    struct value_check place = {.span = span_at(check, pointer, true), .path = path, .of = of};
+    place.node = check->tree ? find_pointer(check->tree, pointer, &item) : NULL;
+    snprintf(of, 160, "node `%.120s`", value_chars(def->id, NULL));
+    snprintf(path, 320, "config%.300s", pointer);
+    for (char *at = path; *at; at++)
+        if (*at == '/') *at = '.';
+    return place;
+}
+
+static void note_expression(void *self, tn_value subschema) {
+    *(bool *)self |= value_text_is(value_get(subschema, "x-tenon"), "expression");
+}
+
+/* The key names the channel, and the value is the expression or literal that is written to it. */
+static void check_written_literal(const struct annotated_string *string, const struct document_channel *channel) {
+    const struct config_check *check = string->check;
+    char of[160], path[320];
+    bool expression = false;
+    tn_value member = member_at(check->filled, string->pointer);
+    if (!member) return;
+    schema_at(check->type->component->config, check->filled, string->pointer, note_expression, &expression);
+    tn_value value = expression ? literal_value(member) : NULL;
+    if (!value) return;
+    struct value_check place = describe_member(check, string->pointer, of, path);
+    place.missing = place.unknown = place.wrong = ADL_E070;
+    char type[DOCUMENT_NAME_MAX + 16];
+    snprintf(type, sizeof type, "channel `%.256s`", value_chars(channel->name, NULL));
+    place.type = type;
+    check_channel_literal(check->reader, &place, channel, value);
+    value_unref(value);
+}
+
+static void check_arguments(const struct config_check *check) {
+    const struct component_info *tool = check->reader->notes[check->node].tool;
+    tn_value written = check->arguments[0] ? member_at(check->filled, check->arguments) : NULL;
+    if (!tool || !tool->input || !value_is(written, TN_OBJECT)) return;
+    char of[160], path[320], type[160];
+    struct value_check place = describe_member(check, check->arguments, of, path);
+    snprintf(type, sizeof type, "the tool `%.120s`", tool->id);
+    place.schema = tool->input;
+    place.type = type;
+    place.missing = ADL_E032;
+    place.unknown = ADL_E033;
+    place.wrong = ADL_E034;
+    check_tool_arguments(check->reader, &place, written);
+}
+
 static void check_annotated_write(const struct annotated_string *string) {
     struct reader *reader = string->check->reader;
     const struct document *document = reader->document;
@@ -208,6 +284,39 @@ static void check_annotated_write(const struct annotated_string *string) {
         return;
     }
     record_channel_write(reader, (uint32_t)field, string->span);
+    if (string->on_key) check_written_literal(string, &document->channels[field]);
+}
+
+/* Returns the channel that the string names, or NULL; an unknown one is reported as one that is written. */
+static const struct document_channel *annotated_channel(const struct annotated_string *string) {
+    const struct document *document = string->check->reader->document;
+    int32_t field = document_find_channel(document, string->text, string->length);
+    const struct document_channel *channel = field < 0 ? NULL : &document->channels[field];
+    return channel && !channel->type_unread && !channel->implicit ? channel : NULL;
+}
+
+static void check_annotated_append(const struct annotated_string *string) {
+    const struct document_channel *channel = annotated_channel(string);
+    if (!channel || channel->reducer == REDUCER_COMPONENT) return;
+    char where[256];
+    bool grows = channel_is_list(channel);
+    bool messages = !channel->schema || (schema_kinds(channel->schema) & (1 << TN_OBJECT));
+    if (grows && messages) return;
+    struct diagnostic *it = report(string->check->reader, ADL_E048, string->span, "%s appends messages to `%.*s`, %s",
+                                   annotated_describe(string, where), (int)string->length, string->text,
+                                   grows ? "whose schema does not accept a message" : "which keeps only one value");
+    diagnostic_suggest(it, "declare the channel as `{name: %.*s, type: reduce, reducer: messages}`",
+                       (int)string->length, string->text);
+}
+
+static void check_annotated_messages(const struct annotated_string *string) {
+    const struct document_channel *channel = annotated_channel(string);
+    if (!channel || channel->reducer == REDUCER_MESSAGES || channel->reducer == REDUCER_COMPONENT) return;
+    char where[256];
+    struct diagnostic *it = report(string->check->reader, ADL_E048, string->span,
+                                   "%s removes messages of `%.*s` by their ids, which needs the reducer `messages`",
+                                   annotated_describe(string, where), (int)string->length, string->text);
+    diagnostic_suggest(it, "write `type: reduce, reducer: messages` for the channel, or set `output_key`");
 }
 
 #define LINKS_COMPARED 256u /* bounds the search for the same link; more links of one node can be repeated */
@@ -313,6 +422,8 @@ static const struct {
     {"template", check_annotated_template, true},
     {"channel-read", check_annotated_read, false},
     {"channel-write", check_annotated_write, false},
+    {"channel-append", check_annotated_append, false},
+    {"channel-messages", check_annotated_messages, false},
     {"node", check_annotated_node, false},
     {"end", check_annotated_end, true},
     {"model", check_annotated_model, false},
@@ -336,6 +447,7 @@ static void check_annotated_schema(const struct config_check *check, const char 
 static void on_annotation(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
     struct config_check *check = self;
     if (!on_key && value_text_is(annotation, "schema")) check_annotated_schema(check, pointer, where);
+    if (value_text_is(annotation, "arguments")) snprintf(check->arguments, sizeof check->arguments, "%s", pointer);
     if (!value_is(where, TN_STRING) || !value_is(annotation, TN_STRING)) return;
     for (size_t i = 0; i < sizeof annotations / sizeof *annotations; i++) {
         if (!value_text_is(annotation, annotations[i].annotation)) continue;
@@ -439,6 +551,7 @@ static void check_annotations(struct config_check *check) {
         check->filled = filled;
     }
     schema_each_annotation(schema, check->filled, "x-tenon", on_annotation, check);
+    check_arguments(check);
     if (!check->inner) return;
     check_ports(check, schema, "input");
     check_ports(check, schema, "output");

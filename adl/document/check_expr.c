@@ -299,6 +299,19 @@ static void prepare_locals(struct reader *reader) {
     }
 }
 
+/* Notes which nodes a map edge starts. An edge that could not be read, or a node that names others, may start any. */
+static void prepare_items(struct reader *reader) {
+    const struct document *document = reader->document;
+    reader->items_known = reader->edges_whole && reader->nodes_whole && !reader->edge_unknown;
+    for (uint32_t i = 0; i < document->node_count; i++)
+        reader->items_known &= !may_lead_anywhere(document->nodes[i].component);
+    for (uint32_t i = 0; i < document->edge_count; i++) {
+        const struct document_edge *edge = &document->edges[i];
+        for (uint32_t t = 0; edge->kind == EDGE_MAP && t < edge->to_count; t++)
+            if (edge->to[t] >= 0) reader->notes[edge->to[t]].has_item = true;
+    }
+}
+
 void prepare_expressions(struct reader *reader) {
     const struct document *document = reader->document;
     uint32_t count = document->channel_count + document->local_count;
@@ -306,6 +319,7 @@ void prepare_expressions(struct reader *reader) {
     for (uint32_t i = 0; i < count; i++)
         reader->field_kinds[i] = i < document->channel_count ? channel_kinds(&document->channels[i]) : EXPR_ANY;
     if (document->local_count) prepare_locals(reader);
+    prepare_items(reader);
     reader->edge_fields = (struct expr_fields){reader, edge_field, channel_name, field_kinds, NULL};
     reader->config_fields = (struct expr_fields){reader, config_field, field_name, field_kinds, NULL};
 }
@@ -335,11 +349,42 @@ static void check_locals(struct mistakes *mistakes, uint32_t node, const struct 
     }
 }
 
+static bool lists_item(tn_value variables) {
+    for (size_t i = 0; value_is(variables, TN_ARRAY) && i < value_count(variables); i++)
+        if (value_text_is(value_at(variables, i), "item")) return true;
+    return false;
+}
+
+/*
+ * Checks that `item` is used only if a map edge leads to the node, or if the component passes it. A component can pass
+ * one to an expression unless it lists what it passes.
+ */
+static void check_item(struct mistakes *mistakes, uint32_t node, const struct expr *expr, uint32_t start) {
+    struct reader *reader = mistakes->reader;
+    tn_value passed = mistakes->place->variables;
+    if (!reader->items_known || reader->notes[node].has_item || lists_item(passed)) return;
+    if (mistakes->in == IN_CONFIG ? !value_is(passed, TN_ARRAY) : value_is(passed, TN_BOOL)) return;
+    for (size_t i = 0; i < expr_use_count(expr); i++) {
+        const struct expr_use *use = expr_use_at(expr, i);
+        if (use->variable != DOCUMENT_VARIABLE_ITEM || use->guarded) continue;
+        char where[256];
+        struct span part = {use->span.start + start, use->span.end + start};
+        struct diagnostic *it =
+            diagnostics_add(reader->found, ADL_E048, mistakes->place->source, mistake_span(mistakes, part),
+                            "%s: `item` is the item of a map edge, and no map edge leads to this node",
+                            describe_expr_place(reader, mistakes->place, where));
+        diagnostic_suggest(it, "name a channel, or let an edge `{type: map, over: …, to: %s}` lead here",
+                           value_chars(reader->document->nodes[node].id, NULL));
+        return;
+    }
+}
+
 void check_config_expression(struct reader *reader, uint32_t node, const struct expr_place *place) {
     struct expr *expr = compile(reader, IN_CONFIG, place);
     if (!expr) return;
     struct mistakes mistakes = {.reader = reader, .place = place, .in = IN_CONFIG};
     if (reader->document->local_count) check_locals(&mistakes, node, expr, 0);
+    check_item(&mistakes, node, expr, 0);
     reader->notes[node].uses_run |= document_uses_run(expr);
     expr_unref(expr);
 }
@@ -396,6 +441,7 @@ void check_config_template(struct reader *reader, uint32_t node, const struct ex
     for (size_t i = 0; i < template_hole_count(template); i++) {
         const struct template_hole *hole = template_hole_at(template, i);
         if (reader->document->local_count) check_locals(&mistakes, node, hole->expr, hole->start);
+        check_item(&mistakes, node, hole->expr, hole->start);
         reader->notes[node].uses_run |= document_uses_run(hole->expr);
     }
     template_unref(template);

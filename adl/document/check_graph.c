@@ -194,7 +194,7 @@ static void report_unreachable(struct check *check, uint32_t at) {
  * A node type whose published output has `goto` or `send` may continue at any node. So may one that is not known: its
  * config can name nodes, and what only follows from an unknown type is not reported.
  */
-static bool may_lead_anywhere(const struct component_info *component) {
+bool may_lead_anywhere(const struct component_info *component) {
     if (!component) return true;
     tn_value properties = component->output ? value_get(schema_document(component->output), "properties") : NULL;
     return properties && (value_get(properties, "goto") || value_get(properties, "send"));

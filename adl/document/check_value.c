@@ -202,3 +202,13 @@ tn_value check_value_take(struct reader *reader, const struct value_check *check
     schema_errors_finish(&errors);
     return value;
 }
+
+void check_value_certain(struct reader *reader, const struct value_check *check, tn_value value,
+                         bool (*certain)(void *user, const struct schema_error *error), void *user) {
+    struct schema_errors errors = SCHEMA_ERRORS_INIT;
+    if (schema_validate(check->schema, value, NULL) == TN_OK) return;
+    schema_validate(check->schema, value, &errors);
+    for (size_t i = 0; i < errors.count; i++)
+        if (certain(user, &errors.items[i])) report_error(reader, check, &errors, &errors.items[i], false);
+    schema_errors_finish(&errors);
+}

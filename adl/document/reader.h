@@ -8,7 +8,8 @@
  *     read_node.c     nodes: ids, types, policies
  *     read_edge.c     edges: their ends and the names of items
  *     check_expr.c    conditions and lists of edges, expressions and templates of configs
- *     check_config.c  each config against its component's schema, and the names in its x-tenon strings (check_name.c)
+ *     check_config.c  each config against its component's schema, and the names in its x-tenon strings (check_name.c);
+ *                     values that a channel or a tool refuses in every run (check_literal.c)
  *     check_graph.c   the whole graph
  *
  * Errors that only follow from another error are not reported. If a section could not be read completely, its names are
@@ -54,6 +55,7 @@ struct node_note {
     bool duplicate, nameless;          /* no edge can name it, which is not reported again */
     bool meant;                        /* a mistyped name probably means this node */
     bool uses_run;                     /* its config uses more of `run` than `run.configurable` */
+    bool has_item;                     /* a map edge leads to it */
     bool model_chooses;                /* its config lists tools, of which a model chooses */
     const struct component_info *tool; /* a tool that its config names and that it calls itself; or NULL */
 };
@@ -103,6 +105,7 @@ struct reader {
     bool channels_whole, nodes_whole, edges_whole, models_whole, tools_whole;
     bool plugin_missing; /* a required plugin is missing: its components are not reported as unknown */
     bool start_meant;    /* a mistyped name probably means START */
+    bool items_known;    /* only map edges start tasks with an item, and all of them are known */
     bool edge_unknown;   /* an end of an edge is unknown, without a near name */
 };
 
@@ -182,10 +185,27 @@ enum value_stand_in { STAND_IN_NONE, STAND_IN_FILE, STAND_IN_UNKNOWN };
  */
 tn_value check_value_take(struct reader *reader, const struct value_check *check, tn_value value,
                           enum value_stand_in (*stand_in)(void *user, const char *pointer), void *user);
+struct schema_error;
+/* Reports the mistakes of a value for which `certain` returns true. Plain scalars are not converted. */
+void check_value_certain(struct reader *reader, const struct value_check *check, tn_value value,
+                         bool (*certain)(void *user, const struct schema_error *error), void *user);
 /* Writes "`config.messages[2].content` of node `judge`"; returns `out`. */
 const char *where_in_config(const struct reader *reader, uint32_t node, const char *pointer, char out[256]);
 /* Returns the node at the exact pointer below `node`, or NULL. *item is the item that contains it, or NULL. */
 const struct tree_node *find_pointer(const struct tree_node *node, const char *pointer, const struct tree_item **item);
+
+/* ---- check_literal.c ---- */
+
+/*
+ * Returns the value that an expression or a literal of a config has in every run, as a new reference; NULL if it
+ * depends on the run, or fails.
+ */
+tn_value literal_value(tn_value written);
+/* `place` describes the value for messages; its schema is not used. Reports what the channel never accepts. */
+void check_channel_literal(struct reader *reader, const struct value_check *place,
+                           const struct document_channel *channel, tn_value value);
+/* Checks the names of arguments, and the values that are known, against the schema of `place`, the tool's. */
+void check_tool_arguments(struct reader *reader, const struct value_check *place, tn_value written);
 
 /* ---- check_name.c ---- */
 
@@ -219,7 +239,7 @@ struct expr_place {
     const char *where;   /* for messages: "the condition"; NULL to use the place in the config */
     const char *pointer; /* place in the config of `node` */
     uint32_t node;
-    tn_value variables; /* templates: additional names from the component, or true for any; may be NULL */
+    tn_value variables; /* names that the component passes: a list, or true for any; may be NULL */
 };
 
 /* Prepares the names for expressions, after channels and edges are read. */
@@ -246,6 +266,8 @@ void check_configs(struct reader *reader);
 struct document *subgraph_open(struct reader *reader, uint32_t node, const char *file, size_t length, struct span span);
 /* Checks the graph; and several writes to one channel in one step (check_writes.c). */
 void check_graph(struct reader *reader, const struct tree_item *edges);
+/* True if a node of this type, which may be NULL, can start any node. */
+bool may_lead_anywhere(const struct component_info *component);
 void check_edges(struct reader *reader, const struct tree_item *edges); /* check_edge.c */
 void check_writes(struct reader *reader);
 void check_effects(struct reader *reader); /* check_effects.c: retry and cache that effects do not allow */

@@ -45,7 +45,8 @@ static const struct {
      "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}"},
     {"node", "set", "Sets channels", "",
      "{\"type\":\"object\",\"properties\":{\"values\":{\"type\":\"object\","
-     "\"propertyNames\":{\"x-tenon\":\"channel-write\"},\"additionalProperties\":{\"x-tenon\":\"expression\"}}},"
+     "\"propertyNames\":{\"x-tenon\":\"channel-write\"},"
+     "\"additionalProperties\":{\"x-tenon\":\"expression\",\"x-tenon-variables\":[]}}},"
      "\"required\":[\"values\"],\"additionalProperties\":false}"},
     {"node", "transform", "Copies channels", "",
      "{\"type\":\"object\",\"properties\":{\"mapping\":{\"type\":\"object\","
@@ -77,7 +78,16 @@ static const struct {
     {"node", "claimed", "Provided by two plugins", "", "{}"},
     {"node", "command", "Goes anywhere", "", "{}"},
     {"node", "tool", "Calls a tool", "",
-     "{\"type\":\"object\",\"properties\":{\"tool\":{\"type\":\"string\",\"x-tenon\":\"tool\"}}}"},
+     "{\"type\":\"object\",\"properties\":{\"tool\":{\"type\":\"string\",\"x-tenon\":\"tool\"},"
+     "\"arguments\":{\"type\":\"object\",\"additionalProperties\":{\"x-tenon\":\"expression\",\"x-tenon-variables\":[]}"
+     ","
+     "\"x-tenon\":\"arguments\",\"default\":{}}}}"},
+    {"node", "converse", "Appends messages, or removes them", "",
+     "{\"type\":\"object\",\"properties\":{\"append_key\":{\"type\":\"string\",\"allOf\":[{\"x-tenon\":\"channel-"
+     "write\"},"
+     "{\"x-tenon\":\"channel-append\"}]},\"remove_key\":{\"type\":\"string\",\"allOf\":[{\"x-tenon\":\"channel-write\"}"
+     ","
+     "{\"x-tenon\":\"channel-messages\"}]}},\"additionalProperties\":false}"},
     {"reducer", "acme.longest", "Keeps the longest", "", "{}"},
     {"tool", "calc.add", "Adds", "", "{}"},
     {"tool", "files.read", "Reads a file", "", "{}"},
@@ -214,6 +224,11 @@ static inline void fake_catalog_init(struct fake_catalog *fake) {
             fake->components[i].manifest = value_set_take(value_object(), "idempotency_key", value_bool(false));
             fake->components[i].effects = value_push_take(value_array(), value_text("destructive"));
         }
+        if (strcmp(fake_components[i].id, "files.read") == 0)
+            fake->components[i].input = fake_schema(
+                "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"},\"limit\":{\"type\":\"integer\"},"
+                "\"form\":{\"enum\":[\"text\",\"lines\"]}},\"required\":[\"path\"],\"additionalProperties\":false,"
+                "\"not\":{\"properties\":{\"form\":{\"const\":\"text\"}},\"required\":[\"form\",\"limit\"]}}");
         if (strcmp(fake_components[i].id, "command") != 0) continue;
         fake->components[i].effects = value_push_take(value_array(), value_text("destructive"));
         fake->components[i].output =
@@ -224,11 +239,13 @@ static inline void fake_catalog_init(struct fake_catalog *fake) {
 static inline void fake_catalog_finish(struct fake_catalog *fake) {
     fake_catalog_clear_files(fake);
     for (size_t i = 0; i < FAKE_COMPONENTS; i++) {
-        struct schema *schemas[2]; /* memcpy removes the const */
+        struct schema *schemas[3]; /* memcpy removes the const */
         memcpy(&schemas[0], &fake->components[i].config, sizeof schemas[0]);
         memcpy(&schemas[1], &fake->components[i].output, sizeof schemas[1]);
+        memcpy(&schemas[2], &fake->components[i].input, sizeof schemas[2]);
         schema_unref(schemas[0]);
         schema_unref(schemas[1]);
+        schema_unref(schemas[2]);
         value_unref(fake->components[i].manifest);
         value_unref(fake->components[i].effects);
     }
