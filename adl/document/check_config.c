@@ -302,9 +302,10 @@ static void check_annotated_append(const struct annotated_string *string) {
     bool grows = channel_is_list(channel);
     bool messages = !channel->schema || (schema_kinds(channel->schema) & (1 << TN_OBJECT));
     if (grows && messages) return;
-    struct diagnostic *it = report(string->check->reader, ADL_E048, string->span, "%s appends messages to `%.*s`, %s",
-                                   annotated_describe(string, where), (int)string->length, string->text,
-                                   grows ? "whose schema does not accept a message" : "which keeps only one value");
+    struct diagnostic *it =
+        report(string->check->reader, grows ? ADL_E048 : ADL_W114, string->span, "%s appends messages to `%.*s`, %s",
+               annotated_describe(string, where), (int)string->length, string->text,
+               grows ? "whose schema does not accept a message" : "which keeps only one value");
     diagnostic_suggest(it, "declare the channel as `{name: %.*s, type: reduce, reducer: messages}`",
                        (int)string->length, string->text);
 }
@@ -313,7 +314,7 @@ static void check_annotated_messages(const struct annotated_string *string) {
     const struct document_channel *channel = annotated_channel(string);
     if (!channel || channel->reducer == REDUCER_MESSAGES || channel->reducer == REDUCER_COMPONENT) return;
     char where[256];
-    struct diagnostic *it = report(string->check->reader, ADL_E048, string->span,
+    struct diagnostic *it = report(string->check->reader, ADL_W114, string->span,
                                    "%s removes messages of `%.*s` by their ids, which needs the reducer `messages`",
                                    annotated_describe(string, where), (int)string->length, string->text);
     diagnostic_suggest(it, "write `type: reduce, reducer: messages` for the channel, or set `output_key`");

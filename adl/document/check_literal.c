@@ -1,9 +1,9 @@
 /*
  * check_literal.c - checks values that are known before the run: literals, and expressions that use no variable.
  *
- * A node such as `set` writes such a value to a channel, and `tool` passes it to its tool. A channel or a tool that does
- * not accept the value would refuse it in every run. All other values are known only during a run, and the rest of the
- * check ignores what depends on them.
+ * A node such as `set` writes such a value to a channel, and `tool` passes it to its tool. A channel or a tool that
+ * does not accept the value would refuse it in every run. All other values are known only during a run, and the rest of
+ * the check ignores what depends on them.
  */
 #include "adl/document/reader.h"
 #include "adl/schema/schema.h"

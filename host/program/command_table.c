@@ -414,9 +414,8 @@ const struct command commands[] = {
      "it is valid JSON, it is read as JSON, otherwise as text: n=3 is a number, n='\"3\"' is the text 3, name=Ada is\n"
      "the text Ada. --input is applied first, then each --set in order.\n"
      "\n"
-     "A batch prints {\"output\": …} or {\"error\": …} for each line; `next` beside the output lists the nodes that "
-     "are due after a "
-     "run that `stop_at_nonlinear` stopped. The command fails if a line failed.",
+     "A batch prints {\"output\": …} or {\"error\": …} for each line. After a run that `stop_at_nonlinear` stopped,\n"
+     "`next` beside the output lists the nodes that are due. The command fails if a line failed.",
      "$ tenon run samples/hello/hello.yaml --set name=Ada\n{\"name\":\"Ada\",\"greeting\":\"Hello, Ada!\"}\n",
      .options = run_options, .operands_min = 1, .operands_max = 1, .run = command_run},
     {"chat", "FILE", "chat with a document",

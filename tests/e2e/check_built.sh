@@ -66,9 +66,9 @@ edges:
   - {from: all, to: END}
 YAML
 run tenon check docs/refused.yaml
-expect_code 3 && expect_in err "5 errors, 0 warnings"
+expect_code 3 && expect_in err "3 errors, 2 warnings"
 expect_in err 'docs/refused.yaml:4:84: error[ADL-E034]: `config.arguments.what` of node `links`: found the string "linkz"'
-expect_in err 'docs/refused.yaml:5:52: error[ADL-E048]: `config.messages_key` of node `short` removes messages'
+expect_in err 'docs/refused.yaml:5:52: warning[ADL-W114]: `config.messages_key` of node `short` removes messages'
 expect_in err 'docs/refused.yaml:7:62: error[ADL-E048]: `config.prompt` of node `ask`: `item`'
-expect_in err 'docs/refused.yaml:7:84: error[ADL-E048]: `config.messages_key` of node `ask` appends messages'
+expect_in err 'docs/refused.yaml:7:84: warning[ADL-W114]: `config.messages_key` of node `ask` appends messages'
 expect_in err 'docs/refused.yaml:8:141: error[ADL-E048]: `config.system_prompt` of node `all`: `item`'
