@@ -164,12 +164,25 @@ static void write_other(const struct machine *machine, struct buffer *out, const
     buffer_text(out, expr_kind_name((int)cell->as.natural));
 }
 
+/* Reads the culprit again, because a cell has no room for the message. */
+static void write_json(const struct machine *machine, struct buffer *out, const struct cell *cell) {
+    (void)machine;
+    size_t length;
+    const char *chars = culprit_chars(cell, &length);
+    struct error error = ERROR_INIT;
+    tn_value value = NULL;
+    bool wrong = json_read(chars, length, NULL, &value, &error) != TN_OK && error.message;
+    buffer_text(out, wrong ? error.message : "the text is not JSON");
+    value_unref(value);
+    error_finish(&error);
+}
+
 static const struct {
     const char *name;
     void (*write)(const struct machine *machine, struct buffer *out, const struct cell *cell);
-} parts[] = {{"{text}", write_text},         {"{kind}", write_kind},      {"{other}", write_other},
-             {"{value}", fault_write_value}, {"{takes}", write_takes},    {"{limit}", write_limit},
-             {"{nearest}", write_nearest},   {"{convert}", write_convert}};
+} parts[] = {{"{text}", write_text},         {"{kind}", write_kind},       {"{other}", write_other},
+             {"{value}", fault_write_value}, {"{takes}", write_takes},     {"{limit}", write_limit},
+             {"{nearest}", write_nearest},   {"{convert}", write_convert}, {"{json}", write_json}};
 
 /* Writes the placeholder at `at`. Returns its length in the row's text, or 0 if it is not a placeholder. */
 static size_t write_part(const struct machine *machine, struct buffer *out, const struct cell *cell, const char *at) {

@@ -4,7 +4,7 @@
  * During evaluation an error is a cell like any other (|| and && may discard it). Its message is created at the end
  * from the row's text. Placeholders: {text} the text of the instruction's span, {kind} the culprit's kind, {value} the
  * culprit, {other} the second operand's kind, {takes} the kinds that the called function accepts, {limit} the exceeded
- * limit.
+ * limit, {json} the mistake of a text that was read as JSON.
  */
 #ifndef TENON_ADL_EXPR_FAULT_H
 #define TENON_ADL_EXPR_FAULT_H
@@ -39,7 +39,14 @@ struct cell;
     FAULT(NOT_STRING, PLAIN, "{text}() needs a list of strings, found {kind}; convert it with .map(x, string(x))")     \
     FAULT(NOT_NUMBER, PLAIN, "{text}() needs numbers, found {kind}")                                                   \
     FAULT(NOT_ENTRY, PLAIN, "`{text}` must return a map such as {key: value}; it returned {kind}")                     \
-    FAULT(NOT_JSON, PLAIN, "{text}(): the text is not JSON")                                                           \
+    FAULT(NOT_JSON, PLAIN, "{text}(): {json}")                                                                         \
+    FAULT(NOT_UTF8, PLAIN, "{text}(): the bytes are not UTF-8; base64.encode() writes any bytes as text")              \
+    FAULT(GROUPS, PLAIN, "{text}() takes a pattern with at most one group, found {value}; use regex.groups()")         \
+    FAULT(PATH, PLAIN, "{text}(): a path has 1 to 32 keys")                                                            \
+    FAULT(WHOLE_CLAUSE, PLAIN, "{text}(): a clause for whole numbers takes int or uint, found {kind} {value}")         \
+    FAULT(WHOLE_DOUBLE, PLAIN,                                                                                         \
+          "{text}(): a clause for whole numbers takes int or uint, found double {value}; write %f or int(…)")          \
+    FAULT(NUMBER_CLAUSE, PLAIN, "{text}(): a clause for numbers takes int, uint or double, found {kind} {value}")      \
     FAULT(CONVERSION, PLAIN, "{text}() cannot take {value}")                                                           \
     FAULT(OVERFLOW, PLAIN, "the result of `{text}` does not fit")                                                      \
     FAULT(ZERO, PLAIN, "`{text}`: division by zero")                                                                   \

@@ -186,7 +186,8 @@ HANDLER(string) {
     if (arguments->kind == TN_BYTES) {
         const char *bytes = cell_chars(arguments, &length);
         if (!charge_bytes(machine, length)) return stopped(machine);
-        return utf8_valid(bytes, length) ? build_text(machine, TN_STRING, bytes, length) : cannot(machine, arguments);
+        if (!utf8_valid(bytes, length)) return fault_cell(machine, FAULT_NOT_UTF8, arguments);
+        return build_text(machine, TN_STRING, bytes, length);
     }
     length = cell_scalar_text(arguments, text);
     return build_text(machine, TN_STRING, text, length);

@@ -185,11 +185,18 @@ static bool read_precision(const char *chars, size_t length, size_t *at, uint32_
     return *at > first && *precision <= PRECISION_MAX;
 }
 
-static struct cell format_failed(struct machine *machine, struct buffer *text, const struct cell *culprit) {
+static enum fault clause_fault(char letter, const struct cell *item) {
+    if (letter == 's') return item->kind == TN_BYTES ? FAULT_NOT_UTF8 : FAULT_CONVERSION;
+    if (letter == 'f' || letter == 'e') return FAULT_NUMBER_CLAUSE;
+    return item->kind == TN_DOUBLE ? FAULT_WHOLE_DOUBLE : FAULT_WHOLE_CLAUSE;
+}
+
+static struct cell format_failed(struct machine *machine, struct buffer *text, enum fault fault,
+                                 const struct cell *culprit) {
     bool overflow = text->overflow;
     buffer_finish(text);
     if (machine->stopped != FAULT_NONE) return stopped(machine);
-    return overflow ? machine_stop(machine, FAULT_STRING_LENGTH) : cannot(machine, culprit);
+    return overflow ? machine_stop(machine, FAULT_STRING_LENGTH) : fault_cell(machine, fault, culprit);
 }
 
 HANDLER(format) {
@@ -207,16 +214,17 @@ HANDLER(format) {
         }
         at++;
         if (!read_precision(chars, length, &at, &it.precision) || at >= length)
-            return format_failed(machine, &text, &arguments[0]);
+            return format_failed(machine, &text, FAULT_CONVERSION, &arguments[0]);
         char letter = chars[at++];
         struct cell wanted = cell_int((int64_t)next);
-        if (!strchr("sdboxXfe", letter) || !letter) return format_failed(machine, &text, &arguments[0]);
+        if (!strchr("sdboxXfe", letter) || !letter)
+            return format_failed(machine, &text, FAULT_CONVERSION, &arguments[0]);
         if (next >= cell_count(&arguments[1])) {
             buffer_finish(&text);
             return fault_cell(machine, FAULT_NO_ITEM, &wanted);
         }
         struct cell item = cell_item(&arguments[1], next++);
-        if (!format_item(&it, letter, &item)) return format_failed(machine, &text, &item);
+        if (!format_item(&it, letter, &item)) return format_failed(machine, &text, clause_fault(letter, &item), &item);
         machine->left--; /* each clause is an operation */
     }
     return text_cell(machine, &text);

@@ -248,49 +248,13 @@ HANDLER(sum) {
 
 /* ---- with ---- */
 
-/* One change: the keys that lead to it, and the new value, which is owned by the caller. */
+/* One change: the keys that lead to it, and the new value. */
 struct change {
     struct machine *machine;
     struct cell keys[PATH_MAX_KEYS];
     uint32_t count;
-    tn_value value;
-    struct cell fault; /* if it failed */
+    struct cell value;
 };
-
-static tn_value change_fails(struct change *change, enum fault fault, const struct cell *culprit) {
-    change->fault = fault_cell(change->machine, fault, culprit);
-    return NULL;
-}
-
-/* Returns a new reference to the changed value, or NULL. Recurses once for each key. */
-static tn_value change_apply(struct change *change, uint32_t depth, tn_value in) {
-    const struct cell *key = &change->keys[depth];
-    struct cell cell = cell_of(in);
-    bool last = depth + 1 == change->count, map = value_is(in, TN_OBJECT);
-    int64_t index = -1;
-    size_t length;
-    tn_value inner;
-    if (!map && !value_is(in, TN_ARRAY)) return change_fails(change, FAULT_NOT_INDEXED, &cell);
-    if (!charge_items(change->machine, value_count(in))) {
-        change->fault = stopped(change->machine);
-        return NULL;
-    }
-    if (map) {
-        if (key->kind != TN_STRING) return change_fails(change, FAULT_NOT_KEY, key);
-        const char *chars = cell_chars(key, &length);
-        inner = value_get_n(in, chars, length);
-        if (!inner && !last) return change_fails(change, FAULT_NO_KEY, key);
-    } else {
-        if (!cell_to_index(key, &index)) return change_fails(change, FAULT_NOT_INDEX, key);
-        if (index < 0 || (uint64_t)index >= value_count(in)) return change_fails(change, FAULT_NO_ITEM, key);
-        inner = value_at(in, (size_t)index);
-    }
-    tn_value changed = last ? value_ref(change->value) : change_apply(change, depth + 1, inner);
-    if (!changed) return NULL;
-    if (!map) return value_replace_take(value_ref(in), (size_t)index, changed);
-    const char *chars = cell_chars(key, &length);
-    return value_set_key_take(value_ref(in), value_string(chars, length), changed);
-}
 
 /* Converts a cell to a value, which is copied if an expression has built it. Returns NULL if it fails. */
 static tn_value convert(struct machine *machine, const struct cell *cell, struct cell *fault) {
@@ -305,22 +269,72 @@ static tn_value convert(struct machine *machine, const struct cell *cell, struct
     return value;
 }
 
+/* A value from outside is changed as a value, which shares what stays the same. */
+static struct cell change_value(struct machine *machine, tn_value in, const struct cell *key, int64_t index,
+                                const struct cell *changed) {
+    struct cell fault = {.kind = CELL_ERROR};
+    size_t length, bytes = 16 * (value_count(in) + 8);
+    tn_value value = convert(machine, changed, &fault);
+    if (!value) return fault;
+    if (value_is(in, TN_ARRAY))
+        return build_held_take(machine, value_replace_take(value_ref(in), (size_t)index, value), bytes);
+    const char *chars = cell_chars(key, &length);
+    return build_held_take(machine, value_set_key_take(value_ref(in), value_string(chars, length), value), bytes);
+}
+
+/* A list or map that an expression has built is copied: its keys and items need not be JSON. */
+static struct cell change_built(struct machine *machine, const struct cell *in, const struct cell *key, int64_t index,
+                                const struct cell *changed) {
+    size_t count = cell_count(in);
+    bool map = in->kind == TN_OBJECT, found = false;
+    struct cell result = map ? build_map(machine, count + 1) : build_list(machine, count);
+    for (size_t i = 0; i < count && result.kind != CELL_ERROR; i++) {
+        struct cell entry_key = map ? cell_key(in, i) : cell_int((int64_t)i);
+        bool here = map ? cell_equal(&entry_key, key) : (int64_t)i == index;
+        struct cell item = here ? *changed : map ? cell_entry_value(in, i) : cell_item(in, i);
+        found |= here;
+        if (map)
+            build_map_add(machine, &result, &entry_key, &item);
+        else
+            build_list_add(machine, &result, &item);
+    }
+    struct cell added = key->kind == TN_DOUBLE ? cell_int((int64_t)key->as.real) : *key;
+    if (map && !found && result.kind != CELL_ERROR) build_map_add(machine, &result, &added, changed);
+    return result;
+}
+
+/* Returns the changed list or map. Recurses once for each key. */
+static struct cell change_apply(struct change *change, uint32_t depth, const struct cell *in) {
+    struct machine *machine = change->machine;
+    const struct cell *key = &change->keys[depth];
+    bool last = depth + 1 == change->count, map = in->kind == TN_OBJECT;
+    int64_t index = -1;
+    struct cell inner;
+    if (!map && in->kind != TN_ARRAY) return fault_cell(machine, FAULT_NOT_INDEXED, in);
+    if (!charge_items(machine, cell_count(in))) return stopped(machine);
+    if (map) {
+        if (!cell_is_key(key)) return fault_cell(machine, FAULT_NOT_KEY, key);
+        inner = cell_lookup(in, key);
+        if (inner.kind == TN_NONE && !last) return fault_cell(machine, FAULT_NO_KEY, key);
+    } else {
+        if (!cell_to_index(key, &index)) return fault_cell(machine, FAULT_NOT_INDEX, key);
+        if (index < 0 || (uint64_t)index >= cell_count(in)) return fault_cell(machine, FAULT_NO_ITEM, key);
+        inner = cell_item(in, (size_t)index);
+    }
+    struct cell changed = last ? change->value : change_apply(change, depth + 1, &inner);
+    if (changed.kind == CELL_ERROR) return changed;
+    if (!in->built && (!map || key->kind == TN_STRING))
+        return change_value(machine, in->as.value, key, index, &changed);
+    return change_built(machine, in, key, index, &changed);
+}
+
 HANDLER(with) {
-    struct change change = {.machine = machine, .count = 1, .keys = {arguments[1]}};
+    struct change change = {.machine = machine, .count = 1, .keys = {arguments[1]}, .value = arguments[2]};
     if (arguments[1].kind == TN_ARRAY) {
         size_t keys = cell_count(&arguments[1]);
-        if (keys == 0 || keys > PATH_MAX_KEYS) return out_of_range(machine, &arguments[1]);
+        if (keys == 0 || keys > PATH_MAX_KEYS) return fault_cell(machine, FAULT_PATH, NULL);
         change.count = (uint32_t)keys;
         for (uint32_t i = 0; i < change.count; i++) change.keys[i] = cell_item(&arguments[1], i);
     }
-    tn_value in = convert(machine, &arguments[0], &change.fault);
-    if (!in) return change.fault;
-    change.value = convert(machine, &arguments[2], &change.fault);
-    tn_value changed = change.value ? change_apply(&change, 0, in) : NULL;
-    struct cell result = change.fault;
-    if (changed)
-        result = build_held_take(machine, changed, 16 * (size_t)(cell_count(&arguments[0]) + 8) * change.count);
-    value_unref(change.value);
-    value_unref(in);
-    return result;
+    return change_apply(&change, 0, &arguments[0]);
 }

@@ -29,14 +29,15 @@ HANDLER(base64_encode) {
 }
 
 HANDLER(base64_decode) {
-    size_t length;
+    size_t length, ends = 0; /* characters that end lines do not count for the padding */
     const char *chars = cell_chars(arguments, &length);
     struct buffer padded;
     if (!charge_bytes(machine, length)) return stopped(machine);
     buffer_init(&padded, SIZE_MAX);
     buffer_append(&padded, chars, length);
-    for (size_t i = length; i % 4; i++) buffer_char(&padded, '=');
-    tn_value bytes = base64_read(padded.length ? padded.data : "", padded.length);
+    for (size_t i = 0; i < length; i++) ends += chars[i] == '\r' || chars[i] == '\n';
+    for (size_t i = length - ends; i % 4; i++) buffer_char(&padded, '=');
+    tn_value bytes = base64_read_lines(buffer_cstr(&padded), padded.length);
     buffer_finish(&padded);
     return bytes ? build_held_take(machine, bytes, length) : cannot(machine, arguments);
 }
@@ -50,7 +51,7 @@ HANDLER(json_parse) {
     /* A short text such as [1,1,1] becomes eight times as many bytes. */
     if (length > machine->expr->limits.memory / 8) return machine_stop(machine, FAULT_MEMORY);
     if (!charge_bytes(machine, 8 * length)) return stopped(machine);
-    if (json_read(chars, length, NULL, &value, NULL) != TN_OK) return fault_cell(machine, FAULT_NOT_JSON, NULL);
+    if (json_read(chars, length, NULL, &value, NULL) != TN_OK) return fault_cell(machine, FAULT_NOT_JSON, arguments);
     return build_held_take(machine, value, 8 * length);
 }
 
@@ -134,9 +135,9 @@ static struct cell extracted(const struct search *search) {
     return group_cell(search, search->groups.count > 1 ? 1 : 0);
 }
 
-static bool search_has_groups(struct search *search) {
+static bool search_has_groups(struct search *search, const struct cell *pattern) {
     if (search->fault.kind == CELL_ERROR || regex_group_count(search->regex) <= 1) return false;
-    search->fault = no_overload(search->machine);
+    search->fault = fault_cell(search->machine, FAULT_GROUPS, pattern);
     return true;
 }
 
@@ -144,7 +145,7 @@ HANDLER(regex_extract) {
     struct search search;
     struct cell result = {.kind = TN_NULL};
     search_init(&search, machine, arguments);
-    if (!search_has_groups(&search) && search_next(&search)) result = extracted(&search);
+    if (!search_has_groups(&search, &arguments[1]) && search_next(&search)) result = extracted(&search);
     search_finish(&search);
     return search.fault.kind == CELL_ERROR ? search.fault : result;
 }
@@ -153,7 +154,7 @@ HANDLER(regex_extract_all) {
     struct search search;
     struct cell list = build_list(machine, 0);
     search_init(&search, machine, arguments);
-    if (!search_has_groups(&search)) {
+    if (!search_has_groups(&search, &arguments[1])) {
         while (list.kind != CELL_ERROR && search_next(&search)) {
             struct cell item = extracted(&search);
             if (item.kind != TN_NULL) build_list_add(machine, &list, &item);

@@ -86,7 +86,17 @@ static bool two_names_follow(const struct compiler *compiler) {
 static bool locals_take(struct compiler *compiler, enum variables variables, uint32_t slot) {
     if (variables == ONE || (variables == ONE_OR_TWO && !two_names_follow(compiler)))
         return local_take(compiler, slot, OP_SLOT);
-    return local_take(compiler, slot, OP_LOOP_KEY) && local_take(compiler, slot, OP_LOOP_VALUE);
+    struct token second;
+    if (!local_take(compiler, slot, OP_LOOP_KEY)) return false;
+    second = compiler->token;
+    if (!local_take(compiler, slot, OP_LOOP_VALUE)) return false;
+    const struct local *first = &compiler->locals[compiler->local_count - 2];
+    const char *text = compiler->lexer.text;
+    uint32_t length = first->to - first->from;
+    if (second.to - second.from != length || memcmp(text + second.from, text + first->from, length) != 0) return true;
+    expr_mistaken(compiler, EXPR_MISTAKE_SYNTAX, span_of(&second),
+                  "the two names of a macro must differ: items.all(i, item, i > 0 || item > 0)");
+    return false;
 }
 
 /* Emits KEEP for a condition: its result decides whether the turn continues. The jump out of the loop follows. */
@@ -144,7 +154,7 @@ bool macro_loop(struct compiler *compiler, const struct token *name, uint32_t on
     compiler->expr->code[next].b = compiler->expr->code_count;
     emit(compiler, OP_DONE, (uint32_t)macro, 0, span, -3);
     compiler->expr->code[loop].b = compiler->expr->code_count;
-    if (sorts) emit(compiler, OP_SORT, 0, 0, span, -1);
+    if (sorts) emit(compiler, OP_SORT, 0, (uint32_t)index, span, -1);
     expect(compiler, LEX_CLOSE, "`)`");
     *kinds = function->result;
     return true;

@@ -30,3 +30,15 @@ tn_value base64_read(const char *text, size_t length) {
     (void)tn_base64_take(text, length, bytes->chars, size);
     return &bytes->header;
 }
+
+tn_value base64_read_lines(const char *text, size_t length) {
+    struct buffer joined;
+    buffer_init(&joined, SIZE_MAX);
+    for (size_t at = 0, end; at < length; at = end + 1) {
+        for (end = at; end < length && text[end] != '\r' && text[end] != '\n';) end++;
+        buffer_append(&joined, text + at, end - at);
+    }
+    tn_value bytes = base64_read(buffer_cstr(&joined), joined.length);
+    buffer_finish(&joined);
+    return bytes;
+}

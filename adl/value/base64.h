@@ -13,5 +13,7 @@
 void base64_write(struct buffer *out, const void *bytes, size_t length);
 /* Returns a new bytes value, or NULL if writing the bytes again would produce a different text. */
 tn_value base64_read(const char *text, size_t length);
+/* The same for text that is broken into lines: CR and LF are ignored. */
+tn_value base64_read_lines(const char *text, size_t length);
 
 #endif

@@ -78,7 +78,7 @@ static int32_t artifact_unpack_part(struct request *request, tn_value *out, stru
     if (value_is(data, TN_BYTES)) bytes = value_ref(data);
     if (value_is(data, TN_STRING)) {
         const char *chars = value_chars(data, &length);
-        bytes = base64_read(chars, length);
+        bytes = base64_read_lines(chars, length);
     }
     if (!bytes) return request_invalid(request, error, "body", "the `data` of the part is not bytes or base64");
     *out = value_set_take(value_ref(request->arguments), "body", bytes);
