@@ -5,6 +5,25 @@
 
 #define TYPES "`system`, `developer`, `user`, `ai`, `tool` or `error`"
 
+/*
+ * Returns the index of the first part of the content that is not an object with a type, or -1. Providers ignore such a
+ * part, so the model would not receive it.
+ */
+static int64_t conversation_find_wrong_part(tn_value content) {
+    uint64_t count = tn.value->kind(content) == TN_ARRAY ? tn.value->count(content) : 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (tn_get_text(tn.value->at(content, i), "type", NULL) == NULL) return (int64_t)i;
+    return -1;
+}
+
+/* True if a provider would find nothing to send: `text` in the place of `content`, or texts in the place of parts. */
+static bool conversation_loses_content(tn_value message) {
+    tn_value content = tn_get(message, "content");
+    if (tn.value->kind(message) != TN_OBJECT) return false;
+    if (content == NULL) return tn_message_calls(message) == NULL;
+    return conversation_find_wrong_part(content) >= 0;
+}
+
 /* Describes why the value is not a message. */
 static void conversation_describe_invalid(tn_value message, char out[160]) {
     tn_value type = tn_get(message, "type");
@@ -17,6 +36,12 @@ static void conversation_describe_invalid(tn_value message, char out[160]) {
         (void)snprintf(out, 160, "found an object whose `type` is %s", tn_kind_name(type));
     } else if (tn_message_type(message) == NULL) {
         (void)snprintf(out, 160, "found the type `%.60s`", tn_chars(type, NULL));
+    } else if (tn_get(message, "content") == NULL) {
+        (void)snprintf(out, 160, "found an object without `content`");
+    } else if (conversation_find_wrong_part(tn_get(message, "content")) >= 0) {
+        int64_t part = conversation_find_wrong_part(tn_get(message, "content"));
+        (void)snprintf(out, 160, "found %s as `content[%lld]` instead of a part such as {type: text, text: \"...\"}",
+                       tn_kind_name(tn.value->at(tn_get(message, "content"), (uint64_t)part)), (long long)part);
     } else {
         (void)snprintf(out, 160, "found %s as its `content` instead of a text or a list of parts",
                        tn_kind_name(tn_get(message, "content")));
@@ -38,7 +63,7 @@ static uint64_t conversation_count_normal(tn_value list) {
     bool same = true;
     while (same && i < count) {
         tn_value message = tn.value->at(list, i), normal = tn_message_normal(message);
-        same = normal == message;
+        same = normal == message && !conversation_loses_content(message);
         i += same;
         tn_release(normal);
     }
@@ -56,7 +81,8 @@ tn_value conversation_normalise(tn_task task, tn_value value, const char *name) 
     for (uint64_t i = 0; i < count; i++) {
         tn_value item = list ? tn.value->at(value, i) : value;
         tn_value normal = i < same ? tn_retain(item) : tn_message_normal(item);
-        if (normal == NULL) {
+        if (normal == NULL || (i >= same && conversation_loses_content(item))) {
+            tn_release(normal);
             tn_release(tn_finish(builder));
             (void)conversation_fail_invalid(task, name, list ? (int64_t)i : -1, item);
             return NULL;
