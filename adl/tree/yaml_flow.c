@@ -44,14 +44,30 @@ static uint32_t flow_opener(const struct flow_line *line, uint32_t at) {
     return at;
 }
 
-/* The start of the text without quotes that contains or precedes the position. */
-static uint32_t flow_text_start(const struct flow_line *line, uint32_t at) {
+/* The start of the part without quotes that contains or precedes the position: what follows a comma or a colon. */
+static uint32_t flow_part_start(const struct flow_line *line, uint32_t at) {
     uint32_t start = at;
     while (start > line->start && !strchr("{[,", line->text[start - 1]) &&
            !(line->text[start - 1] == ' ' && start - 1 > line->start && line->text[start - 2] == ':'))
         start--;
     while (start < at && line->text[start] == ' ') start++;
     return start;
+}
+
+/* The start of the text without quotes: a comma inside `f(a, b)` does not end what was meant. */
+static uint32_t flow_text_start(const struct flow_line *line, uint32_t at) {
+    uint32_t start = flow_part_start(line, at);
+    for (;;) {
+        uint32_t comma = flow_skip_back(line, start);
+        if (comma == line->start || line->text[comma - 1] != ',') return start;
+        uint32_t before = flow_part_start(line, comma - 1), open = 0;
+        for (uint32_t i = before; i < comma; i++) {
+            open += line->text[i] == '(';
+            open -= open && line->text[i] == ')';
+        }
+        if (!open) return start;
+        start = before;
+    }
 }
 
 /* The end of the value: the next comma or closing bracket that nothing inside the value has opened. */
@@ -62,8 +78,10 @@ static uint32_t flow_text_end(const struct flow_line *line, uint32_t at) {
         if (c == '"' || c == '\'') {
             const char *quote = memchr(line->text + at + 1, c, line->end - at - 1);
             if (quote) at = (uint32_t)(quote - line->text);
-        } else if (closer_of(c)) {
+        } else if (closer_of(c) || c == '(') {
             depth++;
+        } else if (c == ')') {
+            depth -= depth > 0;
         } else if (depth == 0 && strchr(",]}", c)) {
             break;
         } else if (c == ']' || c == '}') {
@@ -96,6 +114,13 @@ static void suggest_flow_quotes(struct diagnostic *it, const char *text, size_t 
         diagnostic_suggest(it, "put the whole text in quotes");
 }
 
+/* Where `state['n'] > 3` and `f(a, 'x')` have the bracket or the comma that ends a text. */
+static uint32_t flow_sign_inside(const struct flow_line *line, uint32_t start, uint32_t opener, uint32_t at) {
+    if (line->text[opener] == '[' || line->text[opener] == '{') return opener;
+    uint32_t before = flow_skip_back(line, opener);
+    return before > start && line->text[before - 1] == ',' ? before - 1 : at;
+}
+
 bool yaml_flow_report(struct diagnostics *found, struct source *source, struct span range, uint32_t at) {
     if (at >= range.end) return false;
     struct flow_line line = flow_line_at(source, range, at);
@@ -107,11 +132,13 @@ bool yaml_flow_report(struct diagnostics *found, struct source *source, struct s
     if (after_bracket) {
         uint32_t opener = flow_opener(&line, before - 1);
         start = flow_text_start(&line, opener);
-        after_bracket = start == opener; /* else it is inside the text */
+        if (start < opener && !strchr(",]}:[{", here)) at = flow_sign_inside(&line, start, opener, at);
+        here = line.text[at];
+        after_bracket = start == opener;
     }
-    bool sign = here == '[' || here == '{' || here == ':';
-    if (strchr(",]}", here) || start >= at || (!sign && !after_bracket)) return false;
-    uint32_t end = flow_text_end(&line, at);
+    bool sign = here == '[' || here == '{' || here == ':' || here == ',';
+    if (strchr("]}", here) || start >= at || (!sign && !after_bracket)) return false;
+    uint32_t end = flow_text_end(&line, start < at ? start : at);
     if (end <= at) return false;
     struct span span = {at, at + 1};
     struct diagnostic *it;

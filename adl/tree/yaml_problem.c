@@ -140,7 +140,7 @@ void yaml_problem_report(struct diagnostics *found, struct source *source, struc
     struct span at = yaml_place_of(source, range, problem->at);
     const struct row *row = find_row(problem, problem->at >= range.end);
     if (strcmp(problem->problem, "found character that cannot start any token") == 0) {
-        report_start(found, source, at);
+        if (!yaml_flow_report(found, source, range, problem->at)) report_start(found, source, at);
         return;
     }
     if (strcmp(problem->problem, YAML_PROBLEM_DEPTH) == 0) {
