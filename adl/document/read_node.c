@@ -19,7 +19,7 @@ static void offer_node_type(struct reader *reader, const struct tree_node *node,
         if (catalog->find(catalog->self, others[i], text, length))
             diagnostic_suggest(it, "`%.*s` is a %s, not a node type", (int)length, text, others[i]);
     if (!it->suggestion)
-        diagnostic_suggest(it, "`tenon plugin list` lists the node types; a missing plugin can be named under "
+        diagnostic_suggest(it, "`tenon node list` lists the node types; a missing plugin can be named under "
                                "`requires`");
 }
 

@@ -6,6 +6,7 @@
  */
 #include "adl/value/nearest.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +52,12 @@ static unsigned nearest_distance(const char *a, size_t a_length, const char *b, 
     return above[b_length];
 }
 
+static bool differs_only_in_case(const char *a, const char *b, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if (nearest_fold(a[i]) != nearest_fold(b[i])) return false;
+    return true;
+}
+
 void nearest_init(struct nearest *nearest, const char *wanted, size_t length) {
     size_t edits = (length + 1) / LETTERS_A_EDIT;
     if (edits > EDITS_MAX) edits = EDITS_MAX;
@@ -62,6 +69,12 @@ void nearest_add_candidate(struct nearest *nearest, const char *candidate, size_
     size_t wanted = nearest->wanted_length;
     if (wanted == 0 || length == 0 || wanted > NEAREST_LENGTH_MAX || length > NEAREST_LENGTH_MAX) return;
     size_t gap = wanted > length ? wanted - length : length - wanted;
+    if (gap == 0 && nearest->distance > 1 && differs_only_in_case(nearest->wanted, candidate, length)) {
+        nearest->best = candidate;
+        nearest->best_length = length;
+        nearest->distance = 1;
+        return;
+    }
     if (gap * EDIT >= nearest->distance) return;
     unsigned found = nearest_distance(nearest->wanted, wanted, candidate, length, (unsigned)nearest->distance);
     if (found >= nearest->distance) return;

@@ -24,6 +24,7 @@ static const struct {
     {"ot", {"to"}, "to"},
     {"a", {"b"}, NULL}, /* one letter is not enough */
     {"A", {"a"}, "a"},
+    {"LLM", {"log", "llm"}, "llm"}, /* only the case differs */
     {"score", {"verdict", "topic"}, NULL},
     {"abcdef", {"abcxef", "abcdxf"}, "abcxef"}, /* equally near: the first */
     {"", {"a"}, NULL},
