@@ -75,15 +75,56 @@ static bool is_json(const struct splitter *splitter) {
     return lex(&lexer).kind == LEX_STRING;
 }
 
+/* How other languages of templates begin a mark, and what to write. */
+static const char *advice_for_mark(const char *text, size_t length) {
+    static const struct {
+        const char *begin, *advice;
+    } rows[] = {
+        {"%", "write `{if …}`, `{else}`, `{for x in list}` and `{end}`, without `%`"},
+        {"#if", "write `{if …}`"},
+        {"#each", "write `{for x in list}`"},
+        {"#for", "write `{for x in list}`"},
+        {"/", "write `{end}`"},
+        {"elif", "write `{else if …}`"},
+        {"elsif", "write `{else if …}`"},
+        {"elseif", "write `{else if …}`"},
+        {"endif", "write `{end}`"},
+        {"endfor", "write `{end}`"},
+        {"each", "write `{for x in list}`"},
+    };
+    while (length > 0 && *text == ' ') text++, length--;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t size = strlen(rows[i].begin);
+        bool whole =
+            length > size && strchr("%/ }\t", rows[i].begin[0] == '%' || rows[i].begin[0] == '/' ? ' ' : text[size]);
+        if (whole && memcmp(text, rows[i].begin, size) == 0) return rows[i].advice;
+    }
+    return NULL;
+}
+
+/* What to write instead of a hole that is a mark, or that has a format, in another language; or NULL. */
+static const char *advice_for_hole(const struct splitter *splitter, const struct expr_problem *problem) {
+    const char *text = splitter->text + splitter->offset;
+    size_t length = splitter->length - splitter->offset;
+    bool format = problem->mistake == EXPR_MISTAKE_SYNTAX && problem->span.start < length &&
+                  text[problem->span.start] == ':' && problem->span.start > 0;
+    if (format) return "write a format as in `{\"%.2f\".format([number])}`";
+    if (problem->mistake != EXPR_MISTAKE_SYNTAX && problem->mistake != EXPR_MISTAKE_NAME) return NULL;
+    return advice_for_mark(text, length);
+}
+
 static void hole_problem(void *self, const struct expr_problem *problem) {
     struct splitter *splitter = self;
     struct expr_problem shifted = *problem;
     char message[MESSAGE_MAX];
     shifted.span = template_span(problem->span, splitter->offset);
-    if (problem->mistake == EXPR_MISTAKE_SYNTAX && is_json(splitter)) {
-        snprintf(message, sizeof message, "%.*s; write literal braces as `{{` and `}}`",
-                 template_shown_length(problem->message), problem->message);
+    bool json = problem->mistake == EXPR_MISTAKE_SYNTAX && is_json(splitter);
+    const char *advice = json ? "write literal braces as `{{` and `}}`" : advice_for_hole(splitter, problem);
+    if (advice) {
+        snprintf(message, sizeof message, "%.*s; %s", template_shown_length(problem->message), problem->message,
+                 advice);
         shifted.message = message;
+        shifted.nearest = NULL;
     }
     if (problem->mistake == EXPR_MISTAKE_NAME && problem->span.start + 3 == problem->span.end &&
         memcmp(splitter->text + shifted.span.start, "end", 3) == 0)
