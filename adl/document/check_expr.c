@@ -60,7 +60,7 @@ static const char *const names_in[] = {
     [IN_EDGE] = "available are `state`, whose fields are the channels, `input` and `run`",
     [IN_CONFIG] = "available are `state`, whose fields are the channels, `input`, `item`, `config` and `run`",
     [IN_TEMPLATE] =
-        "available are the channels, and `state`, `input`, `item`, `config` and `run`; write a literal brace as twice",
+        "available are the channels, and `state`, `input`, `item`, `config` and `run`; write a literal brace twice",
 };
 
 /* Indexed by enum document_variable. A variable that does not exist here gets a name that cannot be written. */
@@ -185,6 +185,40 @@ static void suggest_names(const struct mistakes *mistakes, struct diagnostic *it
         diagnostic_suggest(it, "%s", names_in[mistakes->in]);
 }
 
+static void report_conditional(struct mistakes *mistakes, const struct hint_conditional *parts) {
+    const struct expr_place *place = mistakes->place;
+    struct reader *reader = mistakes->reader;
+    char where[256];
+    const struct span span = mistake_span(mistakes, (struct span){0, (uint32_t)place->length});
+    struct diagnostic *it = diagnostics_add(reader->found, ADL_E040, place->source, span,
+                                            "%s: found `a if b else c`, which is not an expression of CEL",
+                                            describe_expr_place(reader, place, where));
+    const size_t *then = parts->then, *condition = parts->condition, *otherwise = parts->otherwise;
+    if (place->length <= QUOTED_MAX)
+        diagnostic_suggest(it, "write `%.*s ? %.*s : %.*s`", (int)(condition[1] - condition[0]),
+                           place->text + condition[0], (int)(then[1] - then[0]), place->text + then[0],
+                           (int)(otherwise[1] - otherwise[0]), place->text + otherwise[0]);
+    else
+        diagnostic_suggest(it, "write `b ? a : c`");
+    mistakes->whole = true;
+}
+
+/* True if the unknown name is compared: then it is probably a text, unless it is a variable of other places. */
+static bool is_compared(const struct mistakes *mistakes, struct span name) {
+    static const char *const variables[] = {"item", "config"};
+    const char *text = mistakes->place->text;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (strlen(variables[i]) == name.end - name.start &&
+            memcmp(text + name.start, variables[i], name.end - name.start) == 0)
+            return false;
+    size_t length = mistakes->place->length, before = name.start, after = name.end;
+    while (before > 0 && text[before - 1] == ' ') before--;
+    while (after < length && text[after] == ' ') after++;
+    bool follows = before >= 2 && text[before - 1] == '=' && (text[before - 2] == '=' || text[before - 2] == '!');
+    bool precedes = after + 1 < length && text[after + 1] == '=' && (text[after] == '=' || text[after] == '!');
+    return follows || precedes;
+}
+
 /* Reports the commonest mistakes once, for the whole expression. Returns false if it is another one. */
 static bool report_whole(struct mistakes *mistakes, const struct expr_problem *problem) {
     const struct expr_place *place = mistakes->place;
@@ -196,6 +230,12 @@ static bool report_whole(struct mistakes *mistakes, const struct expr_problem *p
     bool text = mistakes->in == IN_CONFIG &&
                 (problem->mistake == EXPR_MISTAKE_NAME || problem->mistake == EXPR_MISTAKE_SYNTAX) &&
                 hint_text_form(place->text, place->length, is_known_name, mistakes) == HINT_TEXT_WORDS;
+    struct hint_conditional parts;
+    bool conditional = problem->mistake == EXPR_MISTAKE_SYNTAX && hint_conditional(place->text, place->length, &parts);
+    if (conditional) {
+        report_conditional(mistakes, &parts);
+        return true;
+    }
     if (!inside && !otherwise && !text) return false;
     const struct span span = mistake_span(mistakes, (struct span){0, (uint32_t)place->length});
     struct diagnostic *it = diagnostics_add(reader->found, ADL_E040, place->source, span,
@@ -204,7 +244,8 @@ static bool report_whole(struct mistakes *mistakes, const struct expr_problem *p
                                                         : "%s: found a text without quotes, expected an expression",
                                             describe_expr_place(reader, place, where));
     if (inside && length <= QUOTED_MAX)
-        diagnostic_suggest(it, "an expression has no braces around it: write `%.*s`", (int)length, inside);
+        diagnostic_suggest(it, "an expression has no braces around it: write `%s%.*s`",
+                           is_known_name(mistakes, inside, length) ? "state." : "", (int)length, inside);
     else if (inside)
         diagnostic_suggest(it, "an expression has no braces around it");
     else if (otherwise)
@@ -231,7 +272,12 @@ static void on_problem(void *self, const struct expr_problem *problem) {
                         span, "%s: %.*s", describe_expr_place(reader, mistakes->place, where),
                         shown ? message_length(message, problem->nearest) : (int)strlen(message), message);
     const char *meant = unknown && !template && bare_field(mistakes, problem, field) ? field : problem->nearest;
-    if (unknown && !meant) suggest_names(mistakes, it, shown);
+    int name_length = (int)(problem->span.end - problem->span.start);
+    if (unknown && !meant && shown && name_length < (int)QUOTED_MAX && is_compared(mistakes, problem->span))
+        diagnostic_suggest(it, "if it is a text, write it in quotes: '%.*s'", name_length,
+                           mistakes->place->text + problem->span.start);
+    else if (unknown && !meant)
+        suggest_names(mistakes, it, shown);
     if (!meant) return;
     /* A part can be replaced only if the source contains the expression unchanged. */
     const char *source = source_text(mistakes->place->source);

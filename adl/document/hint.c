@@ -28,18 +28,33 @@ static bool is_foreign_letter(const char *text, const struct token *token) {
     return token->kind == LEX_INVALID && ((unsigned char)text[token->start] & 0x80) != 0;
 }
 
+/* True for `high-priority` and `N/A`, unless one of the words is known. */
+static bool joins_words(const char *text, size_t length, bool (*known)(void *, const char *, size_t), void *self) {
+    struct lexer lexer = {.text = text, .length = length};
+    for (size_t count = 1;; count++) {
+        struct token word = lex(&lexer), sign = lex(&lexer);
+        if (word.kind != LEX_NAME || known(self, text + word.from, word.to - word.from)) return false;
+        if (sign.kind == LEX_END) return count > 1;
+        if (sign.kind != LEX_SUB && sign.kind != LEX_DIV) return false;
+        if (sign.start > word.end || sign.end >= length || text[sign.end] == ' ') return false;
+    }
+}
+
 enum hint_text hint_text_form(const char *text, size_t length, bool (*known)(void *, const char *, size_t),
                               void *self) {
     struct lexer lexer = {.text = text, .length = length};
     struct token first = lex(&lexer);
     if (is_foreign_letter(text, &first)) return HINT_TEXT_WORDS;
     struct token second = lex(&lexer);
+    if (first.kind == LEX_INT && second.kind == LEX_MOD && lex(&lexer).kind == LEX_END) return HINT_TEXT_WORDS;
     if (first.kind == LEX_INT && second.kind == LEX_NAME && !is_word_of_expressions(text, &second))
         return HINT_TEXT_WORDS;
     if (first.kind != LEX_NAME || is_word_of_expressions(text, &first)) return HINT_TEXT_NOT;
     if (second.kind == LEX_END)
         return known(self, text + first.from, first.to - first.from) ? HINT_TEXT_NOT : HINT_TEXT_WORD;
+    if (joins_words(text, length, known, self)) return HINT_TEXT_WORDS;
     switch (second.kind) {
+    case LEX_OPEN_MAP: /* a template */ return HINT_TEXT_WORDS;
     case LEX_NAME: return is_word_of_expressions(text, &second) ? HINT_TEXT_NOT : HINT_TEXT_WORDS;
     case LEX_INT:
     case LEX_DOUBLE:
@@ -54,10 +69,23 @@ enum hint_text hint_text_form(const char *text, size_t length, bool (*known)(voi
     }
 }
 
+static bool is_name_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+}
+
+/* `{name}` is no map: only a name inside single braces counts. */
+static bool is_path(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if (!is_name_character(text[i])) return false;
+    return length > 0;
+}
+
 const char *hint_inside_braces(const char *text, size_t *length) {
     static const struct {
         const char *open, *close;
-    } braces[] = {{"${{", "}}"}, {"{{", "}}"}, {"${", "}"}, {"{%", "%}"}, {"<%=", "%>"}};
+        bool name; /* only if a name is inside */
+    } braces[] = {{"${{", "}}", false}, {"{{", "}}", false},  {"${", "}", false},
+                  {"{%", "%}", false},  {"<%=", "%>", false}, {"{", "}", true}};
     size_t size = *length;
     while (size > 0 && text[size - 1] == ' ') size--;
     while (size > 0 && *text == ' ') text++, size--;
@@ -70,14 +98,11 @@ const char *hint_inside_braces(const char *text, size_t *length) {
         size -= open + close;
         while (size > 0 && text[size - 1] == ' ') size--;
         while (size > 0 && *text == ' ') text++, size--;
+        if (braces[i].name && !is_path(text, size)) return NULL;
         *length = size;
         return size ? text : NULL;
     }
     return NULL;
-}
-
-static bool is_name_character(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
 }
 
 bool hint_next_braces(const char *text, size_t length, struct hint_braces *braces) {
@@ -94,6 +119,28 @@ bool hint_next_braces(const char *text, size_t length, struct hint_braces *brace
         at++;
     }
     return false;
+}
+
+bool hint_conditional(const char *text, size_t length, struct hint_conditional *out) {
+    struct lexer lexer = {.text = text, .length = length};
+    size_t depth = 0, words = 0, at[2][2] = {{0}};
+    static const char *const word[] = {"if", "else"};
+    for (struct token token = lex(&lexer); token.kind != LEX_END && token.kind != LEX_INVALID; token = lex(&lexer)) {
+        depth += token.kind == LEX_OPEN || token.kind == LEX_OPEN_LIST || token.kind == LEX_OPEN_MAP;
+        depth -= depth && (token.kind == LEX_CLOSE || token.kind == LEX_CLOSE_LIST || token.kind == LEX_CLOSE_MAP);
+        if (depth || words == 2 || token.kind != LEX_NAME || !token_is_word(text, &token, &word[words], 1)) continue;
+        at[words][0] = token.start;
+        at[words++][1] = token.end;
+    }
+    if (words < 2 || at[0][0] == 0 || at[1][1] >= length) return false;
+    *out = (struct hint_conditional){{0, at[0][0]}, {at[0][1], at[1][0]}, {at[1][1], length}};
+    size_t *parts[] = {out->then, out->condition, out->otherwise};
+    for (size_t i = 0; i < 3; i++) {
+        while (parts[i][0] < parts[i][1] && text[parts[i][0]] == ' ') parts[i][0]++;
+        while (parts[i][0] < parts[i][1] && text[parts[i][1] - 1] == ' ') parts[i][1]--;
+        if (parts[i][0] == parts[i][1]) return false;
+    }
+    return true;
 }
 
 bool hint_is_default(const char *text, size_t length) {

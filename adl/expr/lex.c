@@ -206,6 +206,10 @@ static struct token lex_sign(struct lexer *lexer, struct token token) {
     lexer->at += length ? length : 1;
     if (c == '&') return lex_invalid(lexer, token, "`&`; use `&&` for and");
     if (c == '|') return lex_invalid(lexer, token, "`|`; use `||` for or");
+    if (c == '=' && lex_peek(lexer, 0) == '<') return lex_invalid(lexer, token, "`=<`; write `<=`");
+    if (c == '=' && lex_peek(lexer, 0) == '>') return lex_invalid(lexer, token, "`=>`; write `>=`");
+    if (c == '=' && lex_peek(lexer, 0) == '~')
+        return lex_invalid(lexer, token, "`=~`; write `text.matches(\"pattern\")`");
     if (c == '=') return lex_invalid(lexer, token, "`=`; use `==` for equality");
     return lex_invalid(lexer, token, "a character that has no meaning here");
 }
