@@ -162,6 +162,17 @@ static bool annotated_is_default(const struct annotated_string *string) {
     return !reference_at(check, string->pointer) && !(check->tree && find_pointer(check->tree, string->pointer, &item));
 }
 
+/* `state.answer` is an expression; the name of the channel is meant. */
+static void suggest_channel_of_state(struct reader *reader, struct diagnostic *it,
+                                     const struct annotated_string *string) {
+    static const char prefix[] = "state.";
+    const size_t skip = sizeof prefix - 1;
+    if (string->length <= skip || memcmp(string->text, prefix, skip) != 0) return;
+    if (document_find_field(reader->document, string->text + skip, string->length - skip) < 0) return;
+    const struct nearest meant = {.best = string->text + skip, .best_length = string->length - skip};
+    suggest_nearest(reader, it, string->span, &meant);
+}
+
 /* Returns the field that the string names; reports an unknown one and returns -1. `locals`: map items are allowed. */
 static int32_t annotated_resolve_channel(const struct annotated_string *string, bool locals) {
     struct reader *reader = string->check->reader;
@@ -178,6 +189,7 @@ static int32_t annotated_resolve_channel(const struct annotated_string *string, 
                annotated_describe(string, where), annotated_is_default(string) ? "is missing and defaults to" : "names",
                length, string->text);
     suggest_nearest(reader, it, string->span, &nearest);
+    suggest_channel_of_state(reader, it, string);
     bool messages = string->length == strlen("messages") && memcmp(string->text, "messages", string->length) == 0;
     if (!it->suggestion)
         diagnostic_suggest(it, "add `{name: %.*s, type: %s}` to `channels`%s", length, string->text,
@@ -350,9 +362,16 @@ static void check_annotated_node(const struct annotated_string *string) {
                      : find_node_or_end(reader->document, string->text, string->length);
     if (!node && to == DOCUMENT_NOWHERE) {
         char where[256];
-        if (reader->nodes_whole)
-            report(reader, ADL_E035, string->span, "%s names the node `%.*s`, which does not exist",
-                   annotated_describe(string, where), string->length > 80 ? 80 : (int)string->length, string->text);
+        struct nearest nearest;
+        nearest_init(&nearest, string->text, string->length);
+        names_nearest(&reader->whole->nodes, &nearest);
+        nearest_add_candidate(&nearest, "END", strlen("END"));
+        if (reader->nodes_whole) {
+            struct diagnostic *it =
+                report(reader, ADL_E035, string->span, "%s names the node `%.*s`, which does not exist",
+                       annotated_describe(string, where), string->length > 80 ? 80 : (int)string->length, string->text);
+            suggest_nearest(reader, it, string->span, &nearest);
+        }
     }
     record_link(reader, string->check->node, to);
 }

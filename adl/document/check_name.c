@@ -68,6 +68,21 @@ bool provider_known(struct reader *reader, const char *text, size_t length) {
     return !catalog || catalog->find(catalog->self, "model", text, provider_length(text, length)) != NULL;
 }
 
+/* `openai/gpt-4o` is the form of other programs. */
+static void suggest_colon(struct reader *reader, struct diagnostic *it, const char *text, size_t length,
+                          struct span span) {
+    const char *slash = memchr(text, '/', length);
+    const struct catalog *catalog = reader->catalog;
+    size_t provider = slash ? (size_t)(slash - text) : 0;
+    if (it->suggestion || !provider || provider + 1 == length || !catalog) return;
+    if (memchr(text, ':', length) || !catalog->find(catalog->self, "model", text, provider)) return;
+    tn_value meant = value_format("%.*s:%.*s", (int)provider, text, (int)(length - provider - 1), slash + 1);
+    struct nearest nearest = {.wanted = text, .wanted_length = length};
+    nearest.best = value_chars(meant, &nearest.best_length);
+    suggest_nearest(reader, it, span, &nearest);
+    value_unref(meant);
+}
+
 bool check_provider(struct reader *reader, const char *text, size_t length, struct span span, bool fallback) {
     size_t provider = provider_length(text, length);
     if (provider_known(reader, text, length)) return true;
@@ -81,6 +96,7 @@ bool check_provider(struct reader *reader, const char *text, size_t length, stru
     struct span name = inside_quotes(reader->source, span);
     if (name.end - name.start == length) name.end = name.start + (uint32_t)provider;
     suggest_nearest(reader, it, name, &nearest);
+    suggest_colon(reader, it, text, length, span);
     if (!it->suggestion && provider == length && memchr(text, '-', length))
         diagnostic_suggest(it, "write the provider before the name of the model, as in `openai:%.*s`", (int)length,
                            text);
@@ -112,6 +128,7 @@ void check_model_name(struct reader *reader, const char *text, size_t length, st
         reader, ADL_E054, span, "%s names the model `%.*s`, which is not a role under `models`%s",
         where_in_config(reader, node, pointer, where), length > 80 ? 80 : (int)length, text, missing_text(reader));
     suggest_nearest(reader, it, span, &nearest);
+    suggest_colon(reader, it, text, length, span);
     if (!it->suggestion) diagnostic_suggest(it, "declare it: `models: {%.*s: provider:model}`", (int)length, text);
 }
 

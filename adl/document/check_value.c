@@ -151,6 +151,51 @@ static void suggest_text_in_quotes(const struct reader *reader, struct diagnosti
         diagnostic_suggest(it, "if it is a text, put it in quotes");
 }
 
+/* `{openai: gpt-4o}` and `{provider: openai, name: gpt-4o}` in the place of `openai:gpt-4o`. */
+static void suggest_joined_text(struct reader *reader, struct diagnostic *it, const struct tree_node *node) {
+    if (node->kind != TN_OBJECT || it->suggestion) return;
+    const struct tree_node *first = tree_get(node, "provider"), *second = tree_get(node, "name");
+    if (!second) second = tree_get(node, "model");
+    size_t first_length = 0, second_length = 0;
+    const char *one = first ? tree_text(reader->tree, first, &first_length) : NULL;
+    const char *two = second ? tree_text(reader->tree, second, &second_length) : NULL;
+    if (node->count == 1) { /* only a provider is followed by a colon */
+        one = value_chars(node->items[0].key, &first_length);
+        two = tree_text(reader->tree, node->items[0].node, &second_length);
+        if (!provider_known(reader, one, first_length)) return;
+    }
+    if (!one || !two || !second_length || first_length + second_length > FLOW_SHOWN_MAX) return;
+    if (node->count == 1)
+        diagnostic_suggest(it, "if it is a text, write it without a space after the colon: %.*s:%.*s",
+                           (int)first_length, one, (int)second_length, two);
+    else
+        diagnostic_suggest(it, "write it as one text: %.*s:%.*s", (int)first_length, one, (int)second_length, two);
+}
+
+/* A part that could not be read was reported, and is not in the value. */
+static bool has_broken_item(const struct tree_node *node) {
+    for (uint32_t i = 0; (node->kind == TN_OBJECT || node->kind == TN_ARRAY) && i < node->count; i++)
+        if (node->items[i].node->kind == TREE_BROKEN) return true;
+    return false;
+}
+
+/* An unknown property may belong one level deeper, such as `temperature` in `options`. */
+static void suggest_inner_property(struct diagnostic *it, const struct value_check *check,
+                                   const struct schema_error *error) {
+    const char *name = error->pointer + 1;
+    if (it->suggestion || *error->pointer != '/' || strchr(name, '/')) return;
+    tn_value properties = value_get(schema_document(check->schema), "properties");
+    if (strcmp(name, "name") == 0 && value_get(properties, "model")) diagnostic_suggest(it, "did you mean `model`?");
+    if (it->suggestion) return;
+    for (size_t i = 0; value_is(properties, TN_OBJECT) && i < value_count(properties); i++) {
+        tn_value inner = value_get(value_value_at(properties, i), "properties");
+        if (!value_is(inner, TN_OBJECT) || !value_get(inner, name)) continue;
+        const char *outer = value_chars(value_key_at(properties, i), NULL);
+        diagnostic_suggest(it, "it belongs in `%s`: `%s: {%.60s: …}`", outer, outer, name);
+        return;
+    }
+}
+
 static void report_error(struct reader *reader, const struct value_check *check, const struct schema_errors *errors,
                          const struct schema_error *error, bool is_file) {
     const struct tree_item *item = NULL;
@@ -158,7 +203,7 @@ static void report_error(struct reader *reader, const struct value_check *check,
     const struct tree_node *near = node          ? node
                                    : check->node ? tree_at_pointer(check->node, error->pointer, &item)
                                                  : NULL;
-    if (near && (near->kind == TREE_BROKEN || near->incomplete) && !error->on_key) return;
+    if (near && (near->kind == TREE_BROKEN || near->incomplete || has_broken_item(near)) && !error->on_key) return;
     struct span span = !near || near->span.start == near->span.end ? check->span : near->span;
     bool required = strcmp(error->keyword, "required") == 0;
     if (required) {
@@ -176,8 +221,14 @@ static void report_error(struct reader *reader, const struct value_check *check,
     }
     struct diagnostic *it = report(reader, error->on_key ? check->unknown : check->wrong, span, "%s: %.*s", where,
                                    message_length(error->message, error->suggestion), error->message);
-    if (!error->suggestion && near && !error->on_key && wants_text(error)) suggest_text_in_quotes(reader, it, near);
-    if (!error->suggestion) return;
+    if (!error->suggestion && near && !error->on_key && wants_text(error)) {
+        suggest_text_in_quotes(reader, it, near);
+        suggest_joined_text(reader, it, near);
+    }
+    if (!error->suggestion) {
+        if (error->on_key) suggest_inner_property(it, check, error);
+        return;
+    }
     const struct nearest nearest = {.best = error->suggestion, .best_length = strlen(error->suggestion)};
     if (near && (error->on_key || near->kind == TN_STRING))
         suggest_nearest(reader, it, span, &nearest);

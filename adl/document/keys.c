@@ -109,8 +109,8 @@ static void expected_text(uint32_t forms, struct buffer *out) {
     }
 }
 
-static void report_form(struct reader *reader, const char *what, uint32_t forms, const struct document_key *key,
-                        const struct tree_node *node, struct span span) {
+static struct diagnostic *report_form(struct reader *reader, const char *what, uint32_t forms,
+                                      const struct document_key *key, const struct tree_node *node, struct span span) {
     struct buffer expected;
     char found[64];
     buffer_init(&expected, 1024);
@@ -119,6 +119,7 @@ static void report_form(struct reader *reader, const char *what, uint32_t forms,
         report(reader, ADL_E020, span, "%s is %s; expected %s", what, found_text(node, found), buffer_cstr(&expected));
     if (key) diagnostic_suggest(it, "for example `%s: %s`", key->name, key->example);
     buffer_finish(&expected);
+    return it;
 }
 
 /* ---- One value ---- */
@@ -260,6 +261,11 @@ static void report_unknown(struct reader *reader, const struct document_mapping 
         suggest_nearest(reader, it, item->key_span, &nearest);
         return;
     }
+    const char *advice = key_advised((enum keys_mapping)(mapping - mappings), text, length);
+    if (advice) {
+        diagnostic_suggest(it, "%s", advice);
+        return;
+    }
     struct buffer all;
     buffer_init(&all, 1024);
     for (uint32_t i = 0; i < mapping->key_count; i++)
@@ -303,8 +309,9 @@ bool keys_read(struct reader *reader, enum keys_mapping in, const struct tree_no
     slots->whole = node->kind == TN_OBJECT && !node->incomplete;
     if (node->kind == TREE_BROKEN) return false;
     if (node->kind != TN_OBJECT) {
-        report_form(reader, mapping->name, KEY_MAPPING, NULL, node,
-                    node->span.start == node->span.end ? span : node->span);
+        struct diagnostic *it = report_form(reader, mapping->name, KEY_MAPPING, NULL, node,
+                                            node->span.start == node->span.end ? span : node->span);
+        if (mapping_example(in)) diagnostic_suggest(it, "for example `%s`", mapping_example(in));
         return false;
     }
     bool unknown = false;

@@ -40,7 +40,10 @@ static int32_t unknown_node(struct reader *reader, enum end_side side, const str
         struct diagnostic *it =
             report(reader, ADL_E035, node->span, "there is no node `%.*s`", length > 80 ? 80 : (int)length, text);
         suggest_nearest(reader, it, node->span, &nearest);
-        if (!meant) diagnostic_suggest(it, "nodes are named by their `id`");
+        if (!meant && memchr(text, ',', length) && length <= 80)
+            diagnostic_suggest(it, "write several nodes as a list: [%.*s]", (int)length, text);
+        else if (!meant)
+            diagnostic_suggest(it, "nodes are named by their `id`");
     }
     int32_t near = meant ? document_find_node(reader->document, meant, nearest.best_length) : -1;
     if (near >= 0) reader->notes[near].meant = true;

@@ -2,6 +2,7 @@
 #include "adl/document/config.h"
 #include "adl/document/reader.h"
 #include "adl/document/reducers.h"
+#include "adl/document/synonyms.h"
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
 #include <stdio.h>
@@ -32,7 +33,11 @@ static void report_reducer(struct reader *reader, struct span span, const char *
                                    "unknown reducer `%.*s`; expected `sum`, `max`, `min`, `merge`, `union`, "
                                    "`messages`, or one that a plugin registers%s",
                                    length > 80 ? 80 : (int)length, text, missing_text(reader));
+    const char *help = NULL;
+    const char *meant = nearest_result(&nearest) ? NULL : word_synonym(KEY_CHANNEL_REDUCER, text, length, &help);
+    if (meant) nearest = (struct nearest){.best = meant, .best_length = strlen(meant)};
     suggest_nearest(reader, it, span, &nearest);
+    if (help) diagnostic_suggest(it, "%s", help);
 }
 
 static void read_reducer(struct reader *reader, const struct tree_item *item, struct document_channel *channel) {
@@ -271,6 +276,14 @@ static void check_options(struct reader *reader, const struct tree_node *node, c
     value_unref(type);
 }
 
+/* True for `{openai:gpt-4o}`, which YAML reads as a key without a value. */
+static bool is_text_in_braces(const struct tree_node *node) {
+    if (node->kind != TN_OBJECT || node->count != 1 || node->items[0].node->kind != TN_NULL) return false;
+    size_t length;
+    const char *key = value_chars(node->items[0].key, &length);
+    return memchr(key, ':', length) != NULL;
+}
+
 /* Reads one binding: a string or a mapping. `fallback`: it is one of several. */
 static void read_binding(struct reader *reader, const struct tree_node *node, const char *role, bool fallback) {
     size_t length;
@@ -280,6 +293,16 @@ static void read_binding(struct reader *reader, const struct tree_node *node, co
         return;
     }
     struct keys slots;
+    if (is_text_in_braces(node)) {
+        text = value_chars(node->items[0].key, &length);
+        struct diagnostic *it =
+            report(reader, ADL_E055, node->span,
+                   "model `%s` is bound to a mapping without `provider`; expected `provider:model`, a "
+                   "mapping with `provider`, or a list of those",
+                   role);
+        diagnostic_suggest(it, "write it without braces: %s: %.*s", role, length > 80 ? 80 : (int)length, text);
+        return;
+    }
     if (node->kind == TN_OBJECT) {
         if (!keys_read(reader, KEYS_MODEL, node, node->span, &slots) || !slots.items[KEY_MODEL_PROVIDER]) return;
         const struct tree_node *provider = slots.items[KEY_MODEL_PROVIDER]->node;

@@ -8,6 +8,8 @@ static const struct {
     enum key key;
     const char *words[8];
 } key_synonyms[] = {
+    {KEY_CHANNELS, {"state", "variables", "vars"}},
+    {KEY_RETRY_MAX_ATTEMPTS, {"count", "attempts", "retries", "times", "limit", "max_retries"}},
     {KEY_CHANNEL_NAME, {"id", "key", "channel"}},
     {KEY_CHANNEL_TYPE, {"kind"}},
     {KEY_CHANNEL_DEFAULT, {"value", "initial", "init"}},
@@ -21,12 +23,50 @@ static const struct {
     {KEY_CONDITION_TO, {"goto", "target", "then", "next", "node"}},
 };
 
+/* Keys that have no counterpart in the mapping. */
+static const struct {
+    enum keys_mapping in;
+    const char *help;
+    const char *words[6];
+} key_advice[] = {
+    {KEYS_ROOT,
+     "write the entry as an edge: `edges: [{from: START, to: first}, …]`",
+     {"entry_point", "entry", "start", "start_at", "entrypoint"}},
+    {KEYS_ROOT, "write the end as an edge: `edges: [{from: last, to: END}, …]`", {"finish_point", "end", "exit"}},
+    {KEYS_ROOT,
+     "write `interrupt: before` or `interrupt: after` in the node",
+     {"interrupt_before", "interrupt_after", "interrupt"}},
+    {KEYS_NODE, "write `interrupt: before`", {"interrupt_before", "breakpoint"}},
+    {KEYS_NODE, "write `interrupt: after`", {"interrupt_after"}},
+    {KEYS_NODE,
+     "conditions belong to edges: `{from: a, type: conditional, conditions: [{expression: …, to: b}]}`",
+     {"if", "when", "condition", "conditions"}},
+    {KEYS_NODE, "write an edge: `edges: [{from: a, to: b}]`", {"next", "then", "goto", "to", "edges"}},
+};
+
+/* An item of a list of these mappings. */
+static const struct {
+    enum keys_mapping in;
+    const char *example;
+} examples[] = {
+    {KEYS_CHANNEL, "{name: answer, type: last_value}"},
+    {KEYS_NODE, "{id: judge, type: llm}"},
+    {KEYS_EDGE, "{from: START, to: judge}"},
+};
+
 static const struct {
     enum key key;
     const char *word; /* what is meant; NULL if `help` says what to write */
     const char *help;
     const char *words[10];
 } word_synonyms[] = {
+    {KEY_CHANNEL_REDUCER, "sum", NULL, {"add", "plus", "count", "operator.add"}},
+    {KEY_CHANNEL_REDUCER, "messages", NULL, {"add_messages", "chat"}},
+    {KEY_CHANNEL_REDUCER, NULL, "write `type: append`, without a reducer", {"append", "concat", "list", "extend"}},
+    {KEY_CHANNEL_REDUCER,
+     NULL,
+     "write `type: last_value`, without a reducer",
+     {"replace", "last", "last_value", "overwrite"}},
     {KEY_CHANNEL_TYPE, NULL, "write `type: reduce` and `reducer: messages`", {"messages", "message", "chat"}},
     {KEY_CHANNEL_TYPE, NULL, "write `type: reduce` and `reducer: sum`", {"sum", "counter", "add"}},
     {KEY_CHANNEL_TYPE, "append", NULL, {"list", "array", "topic_list", "log"}},
@@ -55,5 +95,17 @@ const char *word_synonym(enum key key, const char *text, size_t length, const ch
         *help = word_synonyms[i].help;
         return word_synonyms[i].word;
     }
+    return NULL;
+}
+
+const char *key_advised(enum keys_mapping in, const char *text, size_t length) {
+    for (size_t i = 0; i < sizeof key_advice / sizeof *key_advice; i++)
+        if (key_advice[i].in == in && is_among(key_advice[i].words, 6, text, length)) return key_advice[i].help;
+    return NULL;
+}
+
+const char *mapping_example(enum keys_mapping in) {
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+        if (examples[i].in == in) return examples[i].example;
     return NULL;
 }

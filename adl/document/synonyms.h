@@ -10,6 +10,10 @@
 
 /* True if the text is another word for the key. */
 bool key_has_synonym(enum key key, const char *text, size_t length);
+/* What to write instead of a key that the mapping does not have; NULL if not known. */
+const char *key_advised(enum keys_mapping in, const char *text, size_t length);
+/* An example of the mapping as an item of a list; NULL if it is not one. */
+const char *mapping_example(enum keys_mapping in);
 /* What to write instead of a word that the key does not have: a word, or a suggestion in *help. NULL if not known. */
 const char *word_synonym(enum key key, const char *text, size_t length, const char **help);
 

@@ -239,6 +239,19 @@ CHECK_FUNCTION(check_one_of) {
                 second + 1);
 }
 
+/* Writes "`a` and `b`" if the schema only requires properties, which the instance therefore has; else returns false. */
+static bool describe_required_only(struct buffer *out, tn_value schema) {
+    tn_value names = value_is(schema, TN_OBJECT) && value_count(schema) == 1 ? value_get(schema, "required") : NULL;
+    size_t count = value_is(names, TN_ARRAY) ? value_count(names) : 0;
+    for (size_t i = 0; i < count; i++)
+        buffer_format(out, "%s`%s`",
+                      i == 0          ? ""
+                      : i + 1 < count ? ", "
+                                      : " and ",
+                      value_chars(value_at(names, i), NULL));
+    return count > 1;
+}
+
 CHECK_FUNCTION(check_not) {
     (void)marks;
     if (!holds(run, check->as.node, instance, place, NULL)) return run->status == TN_OK;
@@ -246,10 +259,15 @@ CHECK_FUNCTION(check_not) {
     struct buffer found, what;
     buffer_init(&found, SCHEMA_MESSAGE_MAX);
     buffer_init(&what, SCHEMA_MESSAGE_MAX);
-    describe(&found, instance);
-    describe_short(&what, check->value);
-    fail(run, node, check, instance, place, "found %s, expected anything but what matches %s", buffer_cstr(&found),
-         buffer_cstr(&what));
+    if (describe_required_only(&what, check->value)) {
+        fail(run, node, check, instance, place, "found %s together, expected only one of them", buffer_cstr(&what));
+    } else {
+        buffer_clear(&what);
+        describe(&found, instance);
+        describe_short(&what, check->value);
+        fail(run, node, check, instance, place, "found %s, expected anything but what matches %s", buffer_cstr(&found),
+             buffer_cstr(&what));
+    }
     buffer_finish(&found);
     buffer_finish(&what);
     return false;
