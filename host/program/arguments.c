@@ -148,6 +148,10 @@ static int parse_letters(struct arguments *arguments, const char *word, char **a
         if (!option && !(*word >= 'a' && *word <= 'z') && !(*word >= 'A' && *word <= 'Z'))
             return usage_error(
                 command, "found `-%s`, expected an option; write -- before an operand that begins with a dash", word);
+        if (!option && strpbrk(word, "./"))
+            return usage_error(
+                command, "unknown option `-%s`; write -- before an operand that begins with a dash, as in `-- -%s`",
+                letter, word);
         if (!option) return usage_error(command, "unknown option `-%s`", letter);
         if (!option->argument) {
             add_given_option(arguments, option, NULL);

@@ -75,6 +75,7 @@ mistaken "run x.yaml --json=yes" 'option `--json` takes no value'
 mistaken "run x.yaml --input" 'option `--input` needs a value'
 mistaken "run x.yaml -i" 'option `-i` needs a value'
 mistaken "run x.yaml -qx" 'unknown option `-x`'
+mistaken "check -x.yaml" 'unknown option `-x`; write -- before an operand that begins with a dash, as in `-- -x.yaml`'
 mistaken run "expected FILE"
 mistaken check "expected FILE"
 mistaken "run a b" 'too many operands: unexpected `b`'
