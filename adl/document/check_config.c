@@ -615,6 +615,7 @@ static void check_config(struct reader *reader, uint32_t index) {
         .tree = note->config ? note->config->node : NULL,
         .span = note->config ? note->config->key_span : def->type_span,
     };
+    check_placeholders(reader, check.tree);
     check.filled = config_resolve_take(type->component->config, value_ref(def->config), read_reference, &check);
     if (schema_validate(type->component->config, check.filled, NULL) != TN_OK) report_misfits(&check);
     if (check.reference_count == 0) {

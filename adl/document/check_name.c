@@ -7,6 +7,7 @@
 #include "adl/document/effects.h"
 #include "adl/document/reader.h"
 #include "adl/value/wildcard.h"
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -130,6 +131,38 @@ void check_model_name(struct reader *reader, const char *text, size_t length, st
     suggest_nearest(reader, it, span, &nearest);
     suggest_colon(reader, it, text, length, span);
     if (!it->suggestion) diagnostic_suggest(it, "declare it: `models: {%.*s: provider:model}`", (int)length, text);
+}
+
+/* ---- Secrets ---- */
+
+/* The name in `$NAME`, `${NAME}` or `${{ secrets.NAME }}`; its length is 0 if there is none. */
+static const char *name_in_placeholder(const char *text, size_t length, size_t *name) {
+    size_t end = length, start;
+    while (end > 0 && (text[end - 1] == '}' || text[end - 1] == ' ')) end--;
+    for (start = end; start > 0 && (isalnum((unsigned char)text[start - 1]) || text[start - 1] == '_');) start--;
+    *name = end - start;
+    return text + start;
+}
+
+void check_placeholders(struct reader *reader, const struct tree_node *mapping) {
+    static const char *const words[] = {"key", "token", "secret", "password"};
+    for (uint32_t i = 0; mapping && mapping->kind == TN_OBJECT && i < mapping->count; i++) {
+        const struct tree_item *item = &mapping->items[i];
+        size_t length, key_length, name;
+        const char *text = tree_text(reader->tree, item->node, &length), *key = value_chars(item->key, &key_length);
+        bool secret = false;
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+            size_t size = strlen(words[k]);
+            bool whole = key_length == size || (key_length > size && key[key_length - size - 1] == '_');
+            secret |= whole && memcmp(key + key_length - size, words[k], size) == 0;
+        }
+        if (!secret || !text || length < 2 || text[0] != '$') continue;
+        const char *meant = name_in_placeholder(text, length, &name);
+        struct diagnostic *it =
+            report(reader, ADL_W115, item->node->span, "`%s` is a placeholder, which documents do not replace", key);
+        diagnostic_suggest(it, "name the secret: %s: {secret: %.*s}", key, name && name <= 80 ? (int)name : 4,
+                           name && name <= 80 ? meant : "NAME");
+    }
 }
 
 /* ---- Tools ---- */

@@ -304,6 +304,7 @@ static void read_binding(struct reader *reader, const struct tree_node *node, co
         return;
     }
     if (node->kind == TN_OBJECT) {
+        check_placeholders(reader, node);
         if (!keys_read(reader, KEYS_MODEL, node, node->span, &slots) || !slots.items[KEY_MODEL_PROVIDER]) return;
         const struct tree_node *provider = slots.items[KEY_MODEL_PROVIDER]->node;
         text = tree_text(reader->tree, provider, &length);
