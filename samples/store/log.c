@@ -62,6 +62,14 @@ static int open_in(const struct log *log, const char *name, int flags) {
     return file;
 }
 
+/* A file that was created or renamed is durable when its folder is. Returns 0 or the error. */
+static int sync_folder(const struct log *log, const char *name) {
+    int folder = open_in(log, name, O_RDONLY | O_DIRECTORY);
+    int number = folder < 0 || fsync(folder) != 0 ? errno : 0;
+    if (folder >= 0) (void)close(folder);
+    return number;
+}
+
 tn_value log_open(struct log *log, const char *folder, uint64_t length) {
     struct stat status;
     log->lock = log->file = -1;
@@ -69,7 +77,10 @@ tn_value log_open(struct log *log, const char *folder, uint64_t length) {
     if (log->folder == NULL) return tn_store_failure_memory();
     while (length > 1 && folder[length - 1] == '/') length--;
     memcpy(log->folder, folder, length);
-    if (mkdir(log->folder, 0700) != 0 && errno != EEXIST) return log_failure(log, "create the folder", errno);
+    bool created = mkdir(log->folder, 0700) == 0;
+    if (!created && errno != EEXIST) return log_failure(log, "create the folder", errno);
+    int number = created && log->sync ? sync_folder(log, "/..") : 0;
+    if (number != 0) return log_failure(log, "create the folder", number);
     if (stat(log->folder, &status) == 0 && !S_ISDIR(status.st_mode))
         return tn_store_failure("INVALID", "%s is a file; `path` must be a folder, or not exist", log->folder);
     log->lock = open_in(log, "/lock", O_RDWR | O_CREAT);
@@ -205,20 +216,13 @@ tn_value log_append(struct log *log, const char *json, uint64_t length) {
     /* A torn line of a process that died is after the known bytes; the new line must not join it. */
     if (ftruncate(log->file, log->known) != 0) number = errno;
     if (number == 0) number = write_all(log->file, line.bytes, line.length, log->known, log->sync);
+    if (number == 0 && log->known == 0 && log->sync) number = sync_folder(log, "");
     if (number == 0)
         log->known += (off_t)line.length;
-    else
-        (void)ftruncate(log->file, log->known); /* if this fails as well, the line is torn */
+    else if (ftruncate(log->file, log->known) != 0) /* a whole line would count as committed: damage its checksum */
+        (void)!pwrite(log->file, "-", 1, log->known);
     tn_text_free(&line);
     return number == 0 ? NULL : log_failure(log, "write `log`", number);
-}
-
-/* A rename is durable when its folder is. */
-static int sync_folder(const struct log *log) {
-    int folder = open_in(log, "", O_RDONLY | O_DIRECTORY);
-    int number = folder < 0 || fsync(folder) != 0 ? errno : 0;
-    if (folder >= 0) (void)close(folder);
-    return number;
 }
 
 tn_value log_replace(struct log *log, const char *lines, uint64_t length) {
@@ -236,7 +240,7 @@ tn_value log_replace(struct log *log, const char *lines, uint64_t length) {
         log->device = status.st_dev;
         log->inode = status.st_ino;
         log->known = (off_t)length;
-        number = log->sync ? sync_folder(log) : 0;
+        number = log->sync ? sync_folder(log, "") : 0;
         if (number != 0) log->inode = 0; /* read it again: the caller takes the lines for not written */
     } else if (file >= 0) {
         (void)close(file);

@@ -1,7 +1,7 @@
 /*
  * log.h - the folder of a store: its lock, and the log of what was committed.
  *
- * The folder has two files. `lock` is empty; who reads the log holds a shared lock on it, who writes holds it alone.
+ * The folder has two files. `lock` is empty; a reader of the log holds a shared lock on it, a writer an exclusive one.
  * `log` has one line for each commit: a checksum, a blank, and JSON without line breaks. A commit is one write, which
  * is durable before it is acknowledged. If the process or the machine dies in it, the last line is torn: readers ignore
  * it, and the next writer removes it. A log that has grown too long is replaced with rename.
