@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool is_plugin_error(const struct error *error) {
@@ -84,9 +85,19 @@ struct run_batch {
     bool json; /* print results as events with the line number */
     struct bad_line *bad;
     size_t bad_count, bad_printed, failed;
-    bool progress;       /* show the progress, which is one line on standard error */
+    bool progress;       /* show the progress, which is one line on standard error; see batch_shows_progress */
     size_t ended, total; /* what the progress line shows; total is 0 before the first progress */
 };
+
+/*
+ * The reader of a pipe can write the results to the same terminal at any time, where they would share a line with the
+ * progress. So there is no progress if standard output is a pipe.
+ */
+static bool batch_shows_progress(const struct arguments *arguments) {
+    struct stat output;
+    bool piped = fstat(STDOUT_FILENO, &output) == 0 && (S_ISFIFO(output.st_mode) || S_ISSOCK(output.st_mode));
+    return isatty(STDERR_FILENO) && !piped && !argument_given(arguments, "quiet");
+}
 
 /*
  * A result is a whole line of the same terminal, so the progress line is removed before it and drawn again after it.
@@ -185,8 +196,7 @@ static int run_batch(const struct arguments *arguments, struct host *host, struc
     struct error error = ERROR_INIT;
     int64_t concurrency;
     if (!argument_number(arguments, "concurrency", 1, 100000, BATCH_CONCURRENCY, &concurrency)) return COMMAND_USAGE;
-    struct run_batch inputs = {.json = argument_given(arguments, "json"),
-                               .progress = isatty(STDERR_FILENO) && !argument_given(arguments, "quiet")};
+    struct run_batch inputs = {.json = argument_given(arguments, "json"), .progress = batch_shows_progress(arguments)};
     if (!batch_read_lines(arguments, &inputs, argument_text(arguments, "batch"), &error)) {
         int code = command_report_error(COMMAND_USAGE, &error);
         error_finish(&error);

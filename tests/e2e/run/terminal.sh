@@ -21,6 +21,9 @@ expect_in out "500 of 500"
 run env TERM=xterm timeout 60 script -qec "'$TENON' run '$hello' --batch many.jsonl" /dev/null
 sed 's/.*\r\x1b\[K//; s/\r//g' "$work/out" | grep '^{"output"' | cmp -s - many.expected || fails "a result shares its line with the progress"
 grep '"output"' "$work/out" | grep -qv "$(printf '\r\033\[K')" && fails "a result follows the progress on its line"
+# If the reader of a pipe writes to the same terminal, there is no progress.
+on_terminal "'$TENON' run '$hello' --batch many.jsonl | cat"
+expect_code 0 && cmp -s "$work/out" many.expected || fails "found something beside the results"
 on_terminal "'$TENON' run '$hello' --batch many.jsonl --quiet"
 expect_not_in out "of 500"
 # The events of --stream are shown instead of the live view. Warnings are shown with every mode.
