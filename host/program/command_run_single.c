@@ -220,8 +220,12 @@ static void single_print_questions(const struct single_run *single) {
     tn_value questions = run_interrupts(execution_run(single->execution));
     bool asks = false;
     for (size_t i = 0; i < value_count(questions); i++) asks |= value_get(value_at(questions, i), "payload") != NULL;
-    command_warn(asks ? "the run waits for answers:" : "the run is paused:");
-    if (!single->json) questions_print(stderr, questions, NULL, single->thread ? "--answer " : NULL);
+    if (isatty(STDERR_FILENO)) {
+        command_warn(asks ? "the run waits for answers:" : "the run is paused:");
+        questions_print(stderr, questions, NULL, single->thread ? "--answer " : NULL);
+    } else {
+        questions_warn(questions);
+    }
     if (single->thread)
         single_print_resume(single, "continue with", questions, "");
     else

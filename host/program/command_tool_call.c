@@ -114,7 +114,9 @@ static int tool_check_call(const struct arguments *arguments, struct tool_call *
         tn_value answer = tool_request_approval(calling, info, &policy, *given),
                  changed = value_get(answer, "arguments");
         *approved = value_get(answer, "approved") == value_bool(true);
-        if (!answer)
+        if (!answer && tool_stop_requested())
+            code = command_report(COMMAND_CANCELLED, "`%s` was not called: its approval was cancelled", info->id);
+        else if (!answer)
             code = command_report(COMMAND_WAITING, "`%s` needs approval (%s); approve it with --yes or at a terminal",
                                   info->id, value_chars(policy.why, NULL));
         else if (!*approved)

@@ -133,8 +133,9 @@ void questions_print(FILE *out, tn_value interrupts, tn_value answers, const cha
 void question_line(struct buffer *out, tn_value interrupt) {
     tn_value payload = value_get(interrupt, "payload"), arguments = value_get(payload, "arguments");
     bool approval = value_text_is(value_get(payload, "kind"), "approval");
-    const char *id = command_text(interrupt, "id", NULL);
-    buffer_text(out, approval ? "waiting for an approval: " : payload ? "waiting for an answer: " : "paused: ");
+    const char *id = command_text(interrupt, "id", NULL), *why = command_text(payload, "why", "");
+    buffer_text(out, approval ? "waiting for an approval: " : payload ? "waiting for an answer: " : "paused ");
+    if (!payload) buffer_format(out, "%s ", command_text(interrupt, "when", "before"));
     question_node(out, interrupt);
     if (approval && value_get(payload, "node"))
         buffer_format(out, ": may it run (%s)?", command_text(payload, "type", "a node"));
@@ -148,5 +149,16 @@ void question_line(struct buffer *out, tn_value interrupt) {
     } else if (!approval && payload) {
         question_value(out, payload, LINE_MAX_SHOWN);
     }
+    if (approval && *why) buffer_format(out, " %s", why);
     if (id) buffer_format(out, " (id %s)", id);
+}
+
+void questions_warn(tn_value interrupts) {
+    for (size_t i = 0; i < value_count(interrupts); i++) {
+        struct buffer line;
+        buffer_init(&line, SIZE_MAX);
+        question_line(&line, value_at(interrupts, i));
+        command_warn("%s", buffer_cstr(&line));
+        buffer_finish(&line);
+    }
 }

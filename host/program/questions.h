@@ -1,6 +1,6 @@
 /*
- * questions.h - prints the interrupts that a run or a thread waits for: one block per question, with its id and with
- * the option that answers it.
+ * questions.h - prints the interrupts that a run or a thread waits for: on a terminal one block per question, with its
+ * id and with the option that answers it; in a pipe one line per question.
  *
  *     questions_print(stderr, interrupts, answers, "--answer ");
  *
@@ -21,9 +21,12 @@
  */
 void questions_print(FILE *out, tn_value interrupts, tn_value answers, const char *how);
 /*
- * Appends one interrupt as one line for people, without a line end:
- *     waiting for an approval: node agent/tools: may shop.order be called with {"item":"tea"}? (id 1f0c…)
+ * Appends one interrupt as one line for people, without a line end; wrapped here:
+ *     waiting for an approval: node agent/tools: may shop.order be called with {"item":"tea"}? the
+ *     document sets `ask` for `shop.order` (id 1f0c…)
  */
 void question_line(struct buffer *out, tn_value interrupt);
+/* Prints question_line of each interrupt as a warning of the command. */
+void questions_warn(tn_value interrupts);
 
 #endif

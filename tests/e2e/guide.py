@@ -33,7 +33,7 @@ class Guide:
         if done.returncode and not may_fail:
             sys.exit(f"{command}: exit code {done.returncode}, prints:\n{done.stdout}")
         self.folder = open(where).read().rstrip("\n")
-        self.id = (re.findall(r"^ +([0-9a-f]{16})  ", done.stdout, re.M) or [self.id])[-1]
+        self.id = (re.findall(r"\(id ([0-9a-f]{16})\)", done.stdout) or [self.id])[-1]
         self.commands += 1
         return done
 

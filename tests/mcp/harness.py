@@ -87,7 +87,7 @@ def call(*calls, options=()):
 
 def first_question(thread, result):
     """Returns the first interrupt of the thread, whose last run returned `result`."""
-    check("waits for answers:" in result.err, "expected a question", result.err, result.out)
+    check("tenon: waiting for an " in result.err, "expected a question", result.err, result.out)
     return json.loads(tenon("thread", "show", thread, "--json").out)["interrupts"][0]
 
 

@@ -41,10 +41,10 @@ node hostile.node '{}'
 hostile=(--plugins plugin/hostile.py --allow-drafts)
 settings '"*": ask' "hostile.plugin: {attack: call, name: note, input: '{\"x\": \"all\"}'}"
 asks swapped "${hostile[@]}"
-expect_in err 'may note be called?'
+expect_in err 'may note be called with '
 settings '"*": ask' "hostile.plugin: {attack: call, name: wipe, input: '{}'}"
 run tenon run graph.yaml --thread swapped "${hostile[@]}" --resume --answer "$id=yes"
-expect_code 5 && expect_in err 'may wipe be called?' && expect_files ''
+expect_code 5 && expect_in err 'may wipe be called with ' && expect_files ''
 # A late answer to the first question, for example from a screen that still shows it, does not answer the second.
 run tenon run graph.yaml --thread swapped "${hostile[@]}" --resume --answer "$id=yes"
 expect_in err "$id" && expect_files ''

@@ -26,7 +26,9 @@ expect_code 3 && expect_in err 'the node type `delay` of plugin `tenon.core` is 
 rule ask
 answered() { # THREAD ANSWER
     run tenon run graph.yaml --thread "$1" "${hostile[@]}"
-    expect_code 5 && expect_in err 'tenon.yaml sets `ask` for `node:delay`' && expect_in err 'hostile.node `n` of document `graph.yaml`'
+    expect_code 5 && expect_in err 'tenon.yaml sets `ask` for `node:delay`'
+    run tenon thread show "$1" "${hostile[@]}"
+    expect_in out 'hostile.node `n` of document `graph.yaml`'
     id=$(tenon thread show "$1" --json "${hostile[@]}" | grep -o '"id":"[0-9a-f]*"' | head -1 | cut -d'"' -f4)
     run tenon run graph.yaml --thread "$1" "${hostile[@]}" --resume --answer "$id=$2"
 }

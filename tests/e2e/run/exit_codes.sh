@@ -3,7 +3,7 @@ run tenon run boom.yaml
 expect_code 1 && expect_out "" && once 'node `only`: nothing left [SOLD_OUT]'
 graph waits test.ask '{out: a}'
 run tenon run waits.yaml --plugins "$TEST_NODES"
-expect_code 5 && expect_out '{"a":null,"b":null}' && expect_in err "waits for answers" && expect_in err "may I?"
+expect_code 5 && expect_out '{"a":null,"b":null}' && expect_in err "waiting for an answer: node only asks: may I? (id "
 expect_in err 'a run without a thread is not saved and cannot be continued later' # thread/paste.sh runs what it suggests
 run tenon run
 expect_code 2

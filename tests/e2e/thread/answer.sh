@@ -9,8 +9,8 @@ expect_in err 'the thread `ask` is not done: it is interrupted; use --resume to 
 tenon thread show ask --json >before.json
 run tenon run ask.yaml --thread ask $nodes --resume
 expect_code 5
-expect_in err "  $first  node a asks:" && expect_in err "--answer $first=VALUE"
-expect_in err "  $second  node b asks:" && expect_in err "--answer $second=true, or =false" && expect_not_in err '{"'
+expect_in err "node a asks: may I? (id $first)" && expect_in err "--answer $first=VALUE"
+expect_in err "node b asks: may I? (id $second)" && expect_in err "--answer $second=VALUE" && expect_not_in err '{"'
 run tenon thread show ask
 expect_in out "answer    tenon thread answer ask $second=true, or =false" && expect_not_in out '"schema"'
 run tenon run ask.yaml --thread ask $nodes --resume --json

@@ -34,7 +34,7 @@ nodes: [{id: a, type: set, interrupt: before, config: {values: {n: 1}}}, {id: b,
 edges: [{from: START, to: a}, {from: a, to: b}, {from: b, to: END}]
 YAML
 run tenon run pause.yaml --thread p
-expect_code 5 && expect_in err "the run is paused:" && expect_in err "node a: paused before this node; no answer is needed"
+expect_code 5 && expect_in err "tenon: paused before node a"
 expect_in err "tenon: continue with: tenon run pause.yaml --thread p --resume" && expect_not_in err "--answer"
 
 # ---- Another version of the document: --accept-changes is named, until the thread has accepted it ----
@@ -42,7 +42,7 @@ sed -i 's/n: 1/n: 2/' pause.yaml
 paste
 expect_code 1 && expect_in err "continue with the changed document: tenon run pause.yaml --thread p --resume --accept-changes"
 paste
-expect_code 5 && expect_in err "node b: paused after this node" && expect_not_in err "--accept-changes"
+expect_code 5 && expect_in err "paused after node b" && expect_not_in err "--accept-changes"
 run tenon run pause.yaml --thread p --set n=7
 expect_code 1 && expect_in err "continue it with: tenon run pause.yaml --thread p --resume"
 paste

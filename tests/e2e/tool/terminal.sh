@@ -32,6 +32,11 @@ run python3 terminal.py 'y' "$TENON" tool call t.delete --set path=z "${plugin[@
 expect_code 0 && expect_in out 'approve the call of t.delete? it declares the effect `destructive`' && expect_in out "deleted z"
 run python3 terminal.py 'n|' "$TENON" tool call t.delete --set path=z "${plugin[@]}"
 expect_code 1 && expect_not_in out "deleted z"
+# Ctrl-C at the question.
+printf 'wait [e]dit?\nkey C-c\nend\n' >keys
+last="Ctrl-C at an approval" code=0
+python3 "$SOURCE/tests/e2e/terminal.py" "$TENON" tool call t.delete --set path=z "${plugin[@]}" <keys >"$work/out" || code=$?
+expect_code 130 && expect_in out "its approval was cancelled" && expect_not_in out "deleted z"
 run python3 terminal.py 'e|{"path": 3}|{"path": "w"}' "$TENON" tool call t.delete --set path=z "${plugin[@]}"
 expect_code 0 && expect_in out "deleted w" && expect_in out "at /arguments/path"
 run python3 terminal.py 'y|the red one' "$TENON" tool call t.ask --json "${plugin[@]}"
@@ -67,9 +72,17 @@ run tenon run ask.yaml --thread waits "${plugin[@]}"
 expect_code 5
 run tenon run ask.yaml --thread waits --resume "${plugin[@]}"
 id=$(tenon thread show waits --json | grep -o '"id":"[0-9a-f]*"' | head -1 | cut -d'"' -f4)
-expect_code 5 && expect_in err "  $id  node a: may t.delete be called? tenon.yaml sets" && expect_in err '      arguments {"path":"x"}'
-expect_in err "      answer    --answer $id=yes, or =no, or =" && expect_not_in err schema
-[ "$(sed -n '/waits for answers/,$p' "$work/err" | wc -l)" = 12 ] || fails "expected two blocks of five lines between two lines"
+expect_code 5 && expect_in err "tenon: waiting for an approval: node a: may t.delete be called with {\"path\":\"x\"}? tenon.yaml sets \`ask\` for \`t.delete\` (id $id)"
+expect_in err "tenon: answer with: tenon run ask.yaml" && expect_in err "--answer $id=yes" && expect_not_in err schema
+[ "$(grep -c ^tenon: "$work/err")" = 3 ] || fails "expected a line for each question, and the command that answers them"
+run tenon run ask.yaml --thread waits --resume --json "${plugin[@]}"
+expect_code 5 && expect_in err "may t.delete be called with" && expect_not_in err "answers:"
+# On a terminal without an answer, each question is a block.
+printf 'wait [e]dit?\nkey C-d\nend\n' >keys
+last="Ctrl-D at an approval" code=0
+python3 "$SOURCE/tests/e2e/terminal.py" "$TENON" run ask.yaml --thread waits --resume "${plugin[@]}" <keys >"$work/out" || code=$?
+expect_code 5 && expect_in out "  $id  node a: may t.delete be called? tenon.yaml sets" && expect_in out '      arguments {"path":"x"}'
+expect_in out "      answer    --answer $id=yes, or =no, or ="
 run python3 terminal.py 'y|y' "$TENON" run ask.yaml --thread waits --resume "${plugin[@]}"
 expect_code 0 && expect_in out "approve the call of t.delete?" && expect_in out "deleted x" && expect_in out "deleted y"
 # After SIGTERM, no question is answered from an earlier `always`, so the run does not continue. `stop` sends the signal.
