@@ -43,6 +43,7 @@ static char *approver_read_line(const struct approver *approver, const char *pro
     while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r')) length--;
     char *own = length >= 0 && !command_got_sigint() ? mem_text_n(line, (size_t)length) : NULL;
     if (!own) fputc('\n', stderr);
+    clearerr(approver->from); /* Ctrl-D ends this line, not the terminal */
     free(line);
     return own;
 }

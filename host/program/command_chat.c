@@ -3,9 +3,9 @@
  *
  * A user message is written to the document's channel of messages; the messages that the run adds there are the answer.
  * Between two turns the state is kept in memory or, with --thread, in the store. Ctrl-C cancels an answer, and the
- * conversation continues; a second Ctrl-C ends it. A turn that was cancelled or has failed is not part of the
- * conversation: the next turn removes its messages. Standard output contains only answers, so that it can be piped.
- * Every line of a pipe is answered; the exit code is that of the first one that failed.
+ * conversation continues; a second Ctrl-C, or one at a prompt or question, ends it. A turn that was cancelled or has
+ * failed is not part of the conversation: the next turn removes its messages. Standard output contains only answers, so
+ * that it can be piped. Every line of a pipe is answered; the exit code is that of the first one that failed.
  */
 #include "adl/document/document.h"
 #include "adl/value/json.h"
@@ -22,6 +22,7 @@
 #include "host/program/command_chat_show.h"
 #include "host/program/command_input.h"
 #include "host/program/command_run.h"
+#include "host/program/paste.h"
 #include "host/program/questions.h"
 #include <stdio.h>
 #include <string.h>
@@ -143,18 +144,37 @@ static void print_turn(struct run *run, tn_value messages, size_t before) {
     value_unref(event);
 }
 
-static int report_waiting(const struct chat *chat) {
-    const char *document = operand_at(chat->arguments, 0);
-    for (size_t i = 0; i < value_count(chat->waits); i++) {
-        struct buffer line;
-        buffer_init(&line, SIZE_MAX);
-        question_line(&line, value_at(chat->waits, i));
-        command_warn("%s", buffer_cstr(&line));
-        buffer_finish(&line);
+/* Prints the commands that answer the open questions and continue the conversation. A pause needs no answer. */
+static void print_answer_commands(const struct chat *chat) {
+    struct buffer line;
+    buffer_init(&line, SIZE_MAX);
+    bool asked = paste_thread_answer(&line, chat->arguments, chat->thread, chat->waits) > 0;
+    if (!asked) {
+        buffer_clear(&line);
+        paste_run(&line, chat->arguments, chat->thread, false);
+        paste_resume(&line, NULL);
     }
+    buffer_text(&line, " && ");
+    paste_chat(&line, chat->arguments, chat->thread);
+    command_warn("%s with: %s", asked ? "answer" : "continue", buffer_cstr(&line));
+    buffer_finish(&line);
+}
+
+/* Prints the error of a turn that could not start and, if the document has changed, the command that accepts that. */
+static void report_turn_error(const struct chat *chat, const struct error *error) {
+    struct buffer line;
+    command_warn_error(error);
+    if (!error->code || strcmp(error->code, "GRAPH_CHANGED") != 0) return;
+    buffer_init(&line, SIZE_MAX);
+    paste_chat(&line, chat->arguments, chat->thread);
+    command_warn("continue with the changed document: %s --accept-changes", buffer_cstr(&line));
+    buffer_finish(&line);
+}
+
+static int report_waiting(const struct chat *chat) {
+    questions_warn(chat->waits);
     if (chat->thread)
-        command_warn("answer with: tenon thread answer %s ID=VALUE, then tenon chat %s --thread %s", chat->thread,
-                     document, chat->thread);
+        print_answer_commands(chat);
     else
         command_warn("run the chat on a terminal to answer it, or with --thread to answer it later");
     return command_got_sigint() ? COMMAND_CANCELLED : COMMAND_WAITING;
@@ -182,8 +202,10 @@ static int end_turn(struct chat *chat, struct run *run) {
     case RUN_CANCELLED: return cancel_turn(chat);
     case RUN_INTERRUPTED:
         /* The user did not answer. Without a thread, the question cannot be answered later. */
-        if (chat->thread || !chat->approver.from) return COMMAND_WAITING;
-        return cancel_turn(chat);
+        if (chat->thread || !chat->terminal) return COMMAND_WAITING;
+        if (!command_got_sigint()) return cancel_turn(chat);
+        return command_report(COMMAND_CANCELLED,
+                              "the chat was cancelled: it waited for an answer, and without --thread it is not saved");
     default: return COMMAND_OK;
     }
 }
@@ -220,7 +242,10 @@ static int run_turn(struct chat *chat, struct thread_request *request, tn_value 
 
 /* Runs a turn of a thread. While the thread waits for answers after a turn, asks for them and resumes it. */
 static int run_thread_turns(struct chat *chat, enum thread_mode mode, tn_value input, struct error *error) {
-    struct thread_request request = {.id = chat->thread, .mode = mode, .document = operand_at(chat->arguments, 0)};
+    struct thread_request request = {.id = chat->thread,
+                                     .mode = mode,
+                                     .accept_changes = argument_given(chat->arguments, "accept-changes"),
+                                     .document = operand_at(chat->arguments, 0)};
     int code = chat->waits ? COMMAND_WAITING : run_turn(chat, &request, input, error);
     while (code == COMMAND_WAITING && chat->terminal) {
         tn_value answers = approver_prompt(&chat->approver, chat->waits);
@@ -274,7 +299,7 @@ static int send_message(struct chat *chat, const char *text, size_t length) {
     enum thread_mode mode = chat->unfinished ? THREAD_REPLACE : THREAD_INPUT;
     int code = chat->thread ? run_thread_turns(chat, mode, input, &error) : run_turn(chat, NULL, input, &error);
     if (error.code) {
-        command_warn_error(&error);
+        report_turn_error(chat, &error);
         if (chat->terminal) code = COMMAND_OK;
     }
     error_finish(&error);
@@ -348,7 +373,9 @@ static int converse(struct chat *chat) {
     while (code == COMMAND_OK && !exits && chat_input_read(chat->typed, &message)) {
         const char *line = buffer_cstr(&message);
         if (message.overflow)
-            code = command_report(COMMAND_USAGE, "the message is longer than %u bytes", MESSAGE_MAX);
+            code = continue_after(chat,
+                                  command_report(chat->terminal ? COMMAND_OK : COMMAND_USAGE,
+                                                 "the message is longer than %u bytes; it was not sent", MESSAGE_MAX));
         else if (!is_blank_line(line) && !run_chat_command(chat, line, &exits))
             code = continue_after(chat, send_message(chat, line, message.length));
         if (chat->terminal && chat->cancelled && code == COMMAND_OK) command_reset_sigint();
@@ -419,7 +446,7 @@ static int continue_thread(struct chat *chat) {
         if (interrupted && !chat->json) chat_show_waiting(&chat->show, value_get(record, "interrupts"));
         chat->waits = waits ? value_ref(waits) : NULL;
         code = run_thread_turns(chat, THREAD_RESUME, NULL, &why);
-        if (why.code) command_warn_error(&why);
+        if (why.code) report_turn_error(chat, &why);
         code = code == COMMAND_WAITING ? report_waiting(chat) : why.code ? code : continue_after(chat, code);
         error_finish(&why);
     }
@@ -462,6 +489,8 @@ static int run_chat(struct chat *chat) {
 }
 
 int command_chat(const struct arguments *arguments) {
+    if (argument_given(arguments, "accept-changes") && !argument_given(arguments, "thread"))
+        return command_report(COMMAND_USAGE, "--accept-changes needs --thread ID");
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
     const char *channel = argument_text(arguments, "channel");

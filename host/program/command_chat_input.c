@@ -1,6 +1,6 @@
 /*
  * command_chat_input.c - reads messages from standard input, with its own buffer, so that a signal ends the wait for a
- * line.
+ * line. The rest of a message that is longer than the buffer is skipped, so that the next line can be read.
  */
 #include "host/program/command_chat_input.h"
 #include "adl/value/memory.h"
@@ -15,6 +15,7 @@ struct chat_input {
     bool terminal;
     struct line_editor *editor; /* or NULL */
     bool stopped;               /* do not wait for more standard input */
+    bool skips;                 /* the last message was too long, and its rest has not been read */
     size_t at, end;             /* bytes that have been read and not yet consumed */
     char bytes[4096];
 };
@@ -56,6 +57,13 @@ static bool chat_input_line(struct chat_input *input, struct buffer *message) {
     return any;
 }
 
+/* Skips the rest of a message that did not fit into the buffer: up to a line end without a backslash before it. */
+static void chat_input_skip(struct chat_input *input) {
+    int c, last = 0;
+    while ((c = chat_input_byte(input)) != EOF && (c != '\n' || last == '\\'))
+        if (c != '\r') last = c;
+}
+
 static bool chat_input_prompt_line(struct chat_input *input, const char *prompt, struct buffer *message) {
     if (input->editor) {
         char *line = line_editor_read(input->editor, prompt);
@@ -70,6 +78,7 @@ static bool chat_input_prompt_line(struct chat_input *input, const char *prompt,
 bool chat_input_read(struct chat_input *input, struct buffer *message) {
     bool more = true, any = false;
     buffer_clear(message);
+    if (input->skips) chat_input_skip(input);
     while (more && !message->overflow) {
         size_t before = message->length;
         if (!chat_input_prompt_line(input, any ? "... " : "> ", message)) break;
@@ -77,5 +86,6 @@ bool chat_input_read(struct chat_input *input, struct buffer *message) {
         more = message->length > before && message->data[message->length - 1] == '\\';
         if (more) message->data[message->length - 1] = '\n';
     }
+    input->skips = message->overflow && !input->editor;
     return any && !command_got_sigint();
 }

@@ -19,7 +19,7 @@ struct chat_input;
 /* `terminal`: standard input is a terminal, on which prompts are shown. */
 struct chat_input *chat_input_new(bool terminal);
 void chat_input_free(struct chat_input *input);
-/* Reads a message. Returns false at the end of input, and after Ctrl-C. */
+/* Reads a message, after the rest of one that was too long. Returns false at the end of input, and after Ctrl-C. */
 bool chat_input_read(struct chat_input *input, struct buffer *message);
 /* From now on, only what is available is read: the input of a pipe ends where reading would have to wait. */
 void chat_input_stop(struct chat_input *input);

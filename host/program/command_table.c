@@ -103,6 +103,7 @@ static const struct command_option run_options[] = {
 
 static const struct command_option chat_options[] = {
     {"thread", "ID", .letter = 't', .help = "save the conversation in this thread; continue it if it exists"},
+    {"accept-changes", .help = "continue even if the document has changed since the thread started"},
     {"channel", "NAME", .help = "the channel of the messages (default: messages)"},
     {"input", "JSON", .letter = 'i', .help = "the values of other channels before the first message: JSON or @FILE"},
     {"set", "PATH=VALUE", .letter = 's', .help = "set a part of that input, as for `tenon run`; may be repeated"},
@@ -421,8 +422,10 @@ const struct command commands[] = {
     {"chat", "FILE", "chat with a document",
      "Each line is a user message in the channel `messages` and starts one run. The answer is printed as it\n"
      "arrives; tool calls are shown on standard error. Approvals are requested at the terminal. Ctrl-C cancels the\n"
-     "answer; a turn that was cancelled or has failed is not part of the conversation. Lines from a pipe are answered\n"
-     "in order. If one of them fails, the others are still answered, and the exit code is that of the first failure.",
+     "answer; at a question it ends the chat. A turn that was cancelled or has failed is not part of the "
+     "conversation.\n"
+     "Lines from a pipe are answered in order. If one of them fails, the others are still answered, and the exit code\n"
+     "is that of the first failure.",
      "$ tenon chat assistant.yaml --thread ada\n", .options = chat_options, .operands_min = 1, .operands_max = 1,
      .run = command_chat},
     {"replay", "THREAD", "run a thread again from its journal, and compare",

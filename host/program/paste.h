@@ -25,5 +25,13 @@ void paste_word(struct buffer *out, const char *word);
 void paste_run(struct buffer *out, const struct arguments *arguments, const char *thread, bool input);
 /* Appends ` --resume`, and ` --answer ID=VALUE` for each interrupt that asks for an answer. Returns their number. */
 size_t paste_resume(struct buffer *out, tn_value interrupts);
+/* Appends `tenon chat FILE --thread THREAD` in the same way; `arguments` is of `tenon chat`. */
+void paste_chat(struct buffer *out, const struct arguments *arguments, const char *thread);
+/*
+ * Appends `tenon thread answer THREAD`, ` ID=VALUE` for each interrupt that asks for an answer, and the options of
+ * every command. Returns the number of answers.
+ */
+size_t paste_thread_answer(struct buffer *out, const struct arguments *arguments, const char *thread,
+                           tn_value interrupts);
 
 #endif

@@ -19,10 +19,26 @@ sed 's/tools: \[extract\]$/tools: [{name: extract, approval: ask}]/' same.yaml >
   echo "send y"; echo "wait ← extract"; done; echo "wait so"; echo "wait > "; echo "send /exit"; echo end; } >script
 terminal "$TENON" chat asked.yaml <script
 expect_code 0
-# Ctrl-C at the question discards the turn; the conversation continues from before it.
-for key in "key C-c" "send n
+# Ctrl-C at the question ends the chat.
+for thread in "" "--thread asked"; do
+    for key in "key C-c" "send n
 wait reason (
 key C-c"; do
+        rm -rf "$XDG_STATE_HOME" "$XDG_DATA_HOME"
+        terminal "$TENON" chat agent.yaml $thread <<T
+wait > 
+send which link?
+wait [e]dit?
+$key
+end
+T
+        expect_code 130
+    done
+done
+# Ctrl-D at the question discards the turn; the conversation continues from before it.
+for key in "key C-d" "send n
+wait reason (
+key C-d"; do
     terminal "$TENON" chat agent.yaml <<T
 wait > 
 send which link?
@@ -39,6 +55,11 @@ send /exit
 end
 T
     expect_code 0
+done
+# The questions of a pipe are not asked, although there is a terminal: the run waits.
+for options in "" --json; do
+    terminal sh -c 'printf "which link?\nnext\n" | "$0" chat agent.yaml $1' "$TENON" "$options" <<<end
+    expect_code 5 && expect_in out "waiting for an approval: node agent/tools" && expect_in out "1 more line was not sent"
 done
 # A waiting run has not failed. A call that is too long to be shown is reported as such.
 sed "s|see https://a.example/x|$(printf 'x%.0s' {1..3000})|" agent.yaml >long.yaml

@@ -11,11 +11,12 @@ if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
     expect_in out '"content":"a"' && expect_in out '"you said b, calm"'
     said='which?\n'
     run talk agent.yaml --thread bob
-    expect_code 5 && expect_in err "tenon thread answer bob ID=VALUE" && expect_not_in err "not sent"
+    expect_code 5 && expect_not_in err "not sent"
     said='which, then?\n'
     run talk agent.yaml --thread bob
-    expect_code 5 && expect_in err "tenon thread answer bob ID=VALUE" && expect_in err "1 more line was not sent"
     id=$("$TENON" thread show bob --json | sed -n 's/.*"interrupts":\[{"id":"\([0-9a-f]*\)".*/\1/p')
+    expect_code 5 && expect_in err "1 more line was not sent"
+    expect_in err "answer with: tenon thread answer bob $id=yes && tenon chat agent.yaml --thread bob"
     # Arguments that the tool would reject are an error for the user, not for the model.
     run tenon thread answer bob "$id={\"approved\": true, \"arguments\": {\"from\": \"x\", \"what\": \"linkz\"}}"
     expect_code 1 && expect_in err "at /arguments/what" && expect_in err "INVALID_INPUT"
@@ -43,4 +44,22 @@ if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ]; then
     expect_code 1 && expect_in out n1 && expect_not_in err UNFINISHED
     run tenon thread state adam
     expect_not_in out '"bad"'
+    # The commands that messages suggest can be pasted.
+    pasted() { sed -n 's/^tenon: [^:]* with[^:]*: \(tenon .*\)$/\1/p' "$work/err" | tail -n 1; }
+    paste() { run bash -c 'tenon() { "$TENON" "$@"; }; '"$(pasted)"; }
+    mkdir 'my plugins'
+    said='which?\n'
+    run talk agent.yaml --thread pat --plugins 'my plugins'
+    expect_code 5 && expect_in err "=yes --plugins 'my plugins' && tenon chat agent.yaml --plugins 'my plugins' --thread pat"
+    paste
+    expect_code 0 && expect_out "One link."
+    sed 's/^nodes: \[/&{id: first, type: passthrough}, /; s/to: agent/to: first}, {from: first, to: agent/' auto.yaml >changed.yaml
+    said='thanks\n'
+    run talk changed.yaml --thread pat
+    expect_code 1 && expect_in err GRAPH_CHANGED
+    expect_in err "continue with the changed document: tenon chat changed.yaml --thread pat --accept-changes"
+    run talk changed.yaml --thread pat --accept-changes
+    expect_code 0 && expect_not_in err GRAPH_CHANGED
+    run talk changed.yaml --accept-changes
+    expect_code 2 && expect_in err "--accept-changes needs --thread ID"
 fi
