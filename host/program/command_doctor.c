@@ -149,7 +149,7 @@ static void doctor_on_log_line(void *user, int32_t level, const char *who, const
     if (level >= LOG_WARN) doctor_problem(user, who ? who : "plugins", line, NULL);
 }
 
-/* The section of a plugin names a program that does not exist. */
+/* The section of a plugin names a program or folder that cannot be used. */
 static void doctor_on_missing_program(void *user, const char *message) {
     struct doctor_report *report = user;
     doctor_problem(report, report->plugin, message, "NOT_FOUND");
@@ -196,6 +196,10 @@ static void report_unknown_model(void *user, const char *message) {
     doctor_problem(user, "models", message, "INVALID_CONFIG");
 }
 
+static void report_missing_secret(void *user, const char *message) {
+    doctor_problem(user, "secrets", message, "SECRET_NOT_FOUND");
+}
+
 static void report_file_root(void *user, const char *message) {
     doctor_problem(user, "files", message, "INVALID_CONFIG");
 }
@@ -208,6 +212,7 @@ static void doctor_check_sections(struct doctor_report *report, struct host *hos
     config_lint_providers(host, report_unknown_model, report);
     config_lint_tools(host, report_unknown_tool, report);
     config_lint_files(host, report_file_root, report);
+    config_check_secrets(host_config(host), report_missing_secret, report);
 }
 
 static void doctor_check_plugin(void *user, struct plugin *plugin) {

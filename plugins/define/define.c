@@ -39,7 +39,7 @@ static void add_description(tn_value value, const char *where, const char *folde
 static void add_description_file(const char *path) {
     const char *slash = strrchr(path, '/');
     struct tn_text_buffer folder = {.limit = 4096};
-    tn_value root = yaml_read_file(path);
+    tn_value root = yaml_read_file(path, path);
     if (slash != NULL) tn_text_append_n(&folder, path, (uint64_t)(slash > path ? slash - path : 1));
     const char *from = slash != NULL ? tn_text_chars(&folder) : NULL;
     if (root != NULL && tn.value->kind(root) != TN_ARRAY) add_description(root, path, from, false);

@@ -171,11 +171,17 @@ struct document_parts { /* borrowed from `root`, which is owned */
 
 /* The host resolves and verifies an installed name when the tool is called, so the document is not read here. */
 static bool definition_read_document(struct definition *definition, struct document_parts *document_parts,
-                                     const char *folder) {
+                                     const char *where, const char *folder) {
     definition->document = document_path(tn_get(definition->value, "document"), folder);
-    if (definition->document == NULL) return false;
-    if (is_installed_name(tn_chars(definition->document, NULL))) return true;
-    document_parts->root = yaml_read_file(tn_chars(definition->document, NULL));
+    if (definition->document == NULL) return log_description_error(where, "`document`: out of memory");
+    const char *path = tn_chars(definition->document, NULL);
+    if (is_installed_name(path)) return true;
+    struct tn_text_buffer name = {.limit = 8192};
+    tn_text_append(&name, where);
+    tn_text_append(&name, ": `document`: ");
+    tn_text_append(&name, path);
+    document_parts->root = yaml_read_file(path, tn_text_chars(&name));
+    tn_text_free(&name);
     if (document_parts->root == NULL) return false;
     tn_value agent = tn_get(document_parts->root, "agent");
     document_parts->name = tn_get(agent, "name");
@@ -280,9 +286,9 @@ static bool definition_read_members(struct definition *definition, struct docume
     if (!description_check_members(tn_get(definition->value, "http"), http_members, where, "http.")) return false;
     if (!definition_read_implementation(definition, where)) return false;
     if (!definition_read_command(definition, where, in_config)) return false;
-    if (definition->implementation == BY_DOCUMENT && !definition_read_document(definition, document_parts, folder))
-        return log_description_error(
-            where, "the document of the tool cannot be used (see the previous line); the tool is left out");
+    if (definition->implementation == BY_DOCUMENT &&
+        !definition_read_document(definition, document_parts, where, folder))
+        return false; /* logged */
     tn_value name = tn_get(definition->value, "name");
     if (!is_string(name)) name = document_parts->name;
     if (!is_string(name)) return log_description_error(where, "`name` is missing; expected the name of the tool");

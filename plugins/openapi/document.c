@@ -36,7 +36,7 @@ static const struct document *document_open(struct documents *documents, const c
         tn.core->release(tn.host, document);
         return NULL;
     }
-    document->root = yaml_read_file(path);
+    document->root = yaml_read_file(path, path);
     documents->first = document;
     documents->count++;
     return document;

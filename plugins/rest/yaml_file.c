@@ -132,13 +132,13 @@ static tn_value parse_yaml(const char *path, const char *text, size_t length) {
     return value;
 }
 
-tn_value yaml_read_file(const char *path) {
+tn_value yaml_read_file(const char *path, const char *name) {
     struct tn_text_buffer text = {.limit = YAML_BYTES_MAX};
     char chunk[65536];
     size_t got;
     FILE *file = fopen(path, "re");
     if (file == NULL) {
-        log_yaml_error(path, strerror(errno), 0);
+        log_yaml_error(name, strerror(errno), 0);
         return NULL;
     }
     while ((got = fread(chunk, 1, sizeof(chunk), file)) > 0 && text.status == TN_OK)
@@ -147,11 +147,11 @@ tn_value yaml_read_file(const char *path) {
     (void)fclose(file);
     tn_value value = NULL;
     if (broken)
-        log_yaml_error(path, "the file cannot be read", 0);
+        log_yaml_error(name, "the file cannot be read", 0);
     else if (text.status != TN_OK)
-        log_yaml_error(path, "the file is longer than 16 MiB", 0);
+        log_yaml_error(name, "the file is longer than 16 MiB", 0);
     else
-        value = parse_yaml(path, tn_text_chars(&text), text.length);
+        value = parse_yaml(name, tn_text_chars(&text), text.length);
     tn_text_free(&text);
     return value;
 }

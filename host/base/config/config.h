@@ -157,6 +157,11 @@ int32_t config_secret(const struct config *config, const char *name, int stop, t
 bool config_secret_waits(const struct config *config, const char *name); /* true if fetching can block */
 /* True if the secret is not listed in tenon.yaml and no environment variable has its name. For optional secrets. */
 bool config_secret_absent(const struct config *config, const char *name);
+/*
+ * Fetches the secrets that `secrets`, `models` and `packs.registries` name, and reports each one that is not available.
+ * Those that a section of a plugin also names are left out: plugin_check_section reports them.
+ */
+void config_check_secrets(const struct config *config, void (*report)(void *user, const char *message), void *user);
 /* The environment variable that the secret is read from; borrowed; NULL if it comes from a file or a command. */
 const char *config_secret_variable(const struct config *config, const char *name);
 /* Calls `each` for the variable of each secret that the configuration lists or uses. A variable can occur again. */

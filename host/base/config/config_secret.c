@@ -245,6 +245,47 @@ void config_each_secret_variable(const struct config *config, void (*each)(const
     config_each_reference(config, config->registries, each);
 }
 
+/* ---- The check of secrets ---- */
+
+/* Adds {name: where} for each {secret: NAME} in `value` that is not among them yet. */
+static tn_value collect_secrets_take(tn_value names, tn_value value, const char *where) {
+    bool object = value_is(value, TN_OBJECT);
+    if (!object && !value_is(value, TN_ARRAY)) return names;
+    tn_value name = object && value_count(value) == 1 ? value_get(value, "secret") : NULL;
+    if (value_is(name, TN_STRING) && !value_get_key(names, name))
+        return value_set_key_take(names, value_ref(name), value_text(where));
+    for (size_t i = 0; i < value_count(value); i++)
+        names = collect_secrets_take(names, object ? value_value_at(value, i) : value_at(value, i), where);
+    return names;
+}
+
+void config_check_secrets(const struct config *config, void (*report)(void *user, const char *message), void *user) {
+    if (!config) return;
+    tn_value in_plugins = collect_secrets_take(value_object(), config->plugins, "plugins.config");
+    tn_value names = value_object();
+    names = collect_secrets_take(names, config->models, "models");
+    names = collect_secrets_take(names, config->registries, "packs.registries");
+    for (size_t i = 0; i < value_count(config->secrets); i++) {
+        tn_value name = value_key_at(config->secrets, i);
+        if (!value_get_key(names, name)) names = value_set_key_take(names, value_ref(name), value_text("secrets"));
+    }
+    for (size_t i = 0; i < value_count(names); i++) {
+        struct error error = ERROR_INIT;
+        tn_value name = value_key_at(names, i), secret = NULL;
+        if (value_get_key(in_plugins, name)) continue;
+        if (config_secret(config, value_chars(name, NULL), -1, &secret, &error) != TN_OK) {
+            tn_value message =
+                value_format("tenon.yaml: %s: %s", value_chars(value_value_at(names, i), NULL), error.message);
+            report(user, value_chars(message, NULL));
+            value_unref(message);
+        }
+        value_unref(secret);
+        error_finish(&error);
+    }
+    value_unref(names);
+    value_unref(in_plugins);
+}
+
 /* ---- Configuration with texts of secrets ---- */
 
 /* A secret that is not available stays a reference; *error describes the first. */

@@ -73,9 +73,9 @@ struct plugin *plugin_of(const tn_host *host);
 /* [loop] Loads and initialises the code; does nothing if it is loaded. A failure refuses the plugin for good. */
 int32_t plugin_load(struct plugin *plugin, struct error *error);
 /*
- * [loop] Validates its section of the configuration like plugin_load, and calls `missing` for each program that it
- * names and that does not exist. Secrets are fetched, but no code of the plugin runs. Returns TN_OK, or the first
- * error.
+ * [loop] Validates its section of the configuration like plugin_load, and calls `missing` for each program and
+ * folder that it, or a file of descriptions, names and that cannot be used. Secrets are fetched, but no code of the
+ * plugin runs. Returns TN_OK, or the first error.
  */
 typedef void plugin_missing_fn(void *user, const char *message);
 int32_t plugin_check_section(struct plugin *plugin, plugin_missing_fn *missing, void *user, struct error *error);

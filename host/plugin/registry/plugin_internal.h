@@ -105,6 +105,8 @@ int32_t registry_add_plugin_take(struct registry *registry, struct plugin *plugi
  * object, a new reference.
  */
 int32_t plugin_section(struct plugin *plugin, tn_value *out, struct error *error);
+/* `from` with the value at the JSON Pointer `pointer` replaced; a new reference. */
+tn_value section_replace(tn_value from, const char *pointer, tn_value by);
 
 /* loader.c: the plugin no longer uses its shared object. */
 void loader_release_object(struct plugin *plugin);

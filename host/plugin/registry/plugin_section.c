@@ -5,8 +5,8 @@
  * Annotations in the plugin's config schema control this. `x-tenon: file` marks a file name: it becomes absolute,
  * relative to the folder of its tenon.yaml, and the plugin gets permission to read the file. `x-tenon: effect` marks an
  * effect that the operator grants in addition to the manifest's. `x-tenon: program` marks a program that the plugin
- * will start; a check verifies that it exists. `x-tenon: separate` marks a list or mapping of independent items: an
- * item that is invalid, or whose secret or file is not available, is replaced by null.
+ * will start (section_check.c). `x-tenon: folder` is like `file`. `x-tenon: separate` marks a list or mapping of
+ * independent items: an item that is invalid, or whose secret or file is not available, is replaced by null.
  */
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
@@ -35,7 +35,7 @@ static void on_section_annotation(void *self, const char *pointer, bool on_key, 
     struct section_files *files = self;
     if (on_key || !value_is(where, TN_STRING)) return;
     if (value_text_is(annotation, "effect")) plugin_grant_take(files->plugin, value_ref(where));
-    if (!value_text_is(annotation, "file")) return;
+    if (!value_text_is(annotation, "file") && !value_text_is(annotation, "folder")) return;
     const char *name = value_chars(where, NULL), *home = getenv("HOME");
     const struct registry_options *options = &files->plugin->registry->options;
     struct error error = ERROR_INIT;
@@ -58,40 +58,11 @@ static void on_section_annotation(void *self, const char *pointer, bool on_key, 
         path = value_format("%s/%s", files->folder, name);
     mem_free(located);
     error_finish(&error);
-    plugin_grant_take(files->plugin, value_format("fs.read:%s", value_chars(path, NULL)));
+    /* A missing file cannot be granted; the plugin reports it when it opens it. */
+    if (access(value_chars(path, NULL), F_OK) == 0)
+        plugin_grant_take(files->plugin, value_format("fs.read:%s", value_chars(path, NULL)));
     files->pointers = value_push_take(files->pointers, value_text(pointer));
     files->paths = value_push_take(files->paths, path);
-}
-
-struct program_check {
-    const struct plugin *plugin;
-    plugin_missing_fn *missing;
-    void *user;
-};
-
-static bool program_exists(const char *name) {
-    const char *path = getenv("PATH");
-    bool found = strchr(name, '/') && access(name, X_OK) == 0;
-    for (const char *at = path ? path : "/usr/bin:/bin"; !found && *at && !strchr(name, '/');) {
-        size_t length = strcspn(at, ":");
-        tn_value file = value_format("%.*s/%s", length ? (int)length : 1, length ? at : ".", name);
-        found = access(value_chars(file, NULL), X_OK) == 0;
-        value_unref(file);
-        at += length + (at[length] == ':');
-    }
-    return found;
-}
-
-/* A name with {…} is known only when the tool is called. */
-static void on_program_annotation(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
-    const struct program_check *check = self;
-    if (on_key || !value_text_is(annotation, "program") || !value_is(where, TN_STRING)) return;
-    const char *name = value_chars(where, NULL);
-    if (strchr(name, '{') || program_exists(name)) return;
-    tn_value message = value_format("tenon.yaml: plugins.config.%s at %s: cannot find the program `%s`",
-                                    check->plugin->id, pointer, name);
-    check->missing(check->user, value_chars(message, NULL));
-    value_unref(message);
 }
 
 /* Decodes one step of a JSON Pointer, up to `end`. Free it with mem_free. */
@@ -105,8 +76,7 @@ static char *pointer_key(const char *step, const char *end) {
     return key;
 }
 
-/* `from` with the value at `pointer` replaced; a new reference. */
-static tn_value pointer_replace(tn_value from, const char *pointer, tn_value by) {
+tn_value section_replace(tn_value from, const char *pointer, tn_value by) {
     if (!*pointer) return value_ref(by);
     const char *step = pointer + 1, *rest = step + strcspn(step, "/");
     char *key = pointer_key(step, rest);
@@ -116,9 +86,9 @@ static tn_value pointer_replace(tn_value from, const char *pointer, tn_value by)
     if (!member)
         result = value_ref(from);
     else if (list)
-        result = value_replace_take(value_ref(from), index, pointer_replace(member, rest, by));
+        result = value_replace_take(value_ref(from), index, section_replace(member, rest, by));
     else
-        result = value_set_take(value_ref(from), key, pointer_replace(member, rest, by));
+        result = value_set_take(value_ref(from), key, section_replace(member, rest, by));
     mem_free(key);
     return result;
 }
@@ -185,7 +155,7 @@ static bool section_omit_secrets(struct section_omission *omission, tn_value par
 static tn_value section_without(const struct section_omission *omission, tn_value section) {
     tn_value left = value_ref(section), nothing = value_null();
     for (size_t i = 0; i < value_count(omission->dropped); i++) {
-        tn_value next = pointer_replace(left, value_chars(value_key_at(omission->dropped, i), NULL), nothing);
+        tn_value next = section_replace(left, value_chars(value_key_at(omission->dropped, i), NULL), nothing);
         value_unref(left);
         left = next;
     }
@@ -217,7 +187,7 @@ static int32_t section_resolve_paths(struct plugin *plugin, const struct schema 
     bool omits = value_count(files.failures) > 0;
     for (size_t i = 0; !omits && i < value_count(files.pointers); i++) {
         tn_value resolved =
-            pointer_replace(*section, value_chars(value_at(files.pointers, i), NULL), value_at(files.paths, i));
+            section_replace(*section, value_chars(value_at(files.pointers, i), NULL), value_at(files.paths, i));
         value_unref(*section);
         *section = resolved;
     }
@@ -301,17 +271,5 @@ int32_t plugin_section(struct plugin *plugin, tn_value *out, struct error *error
     error_finish(&inner);
     schema_unref(schema);
     value_unref(section);
-    return status;
-}
-
-int32_t plugin_check_section(struct plugin *plugin, plugin_missing_fn *missing, void *user, struct error *error) {
-    tn_value document = value_get(manifest_plugin(plugin->manifest), "config"), section = NULL;
-    struct program_check check = {plugin, missing, user};
-    struct schema *schema = NULL;
-    int32_t status = plugin_section(plugin, &section, error);
-    if (status == TN_OK && document && schema_compile(document, NULL, &schema, NULL) == TN_OK)
-        schema_each_annotation(schema, section, "x-tenon", on_program_annotation, &check);
-    value_unref(section);
-    schema_unref(schema);
     return status;
 }

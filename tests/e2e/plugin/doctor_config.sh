@@ -10,6 +10,27 @@ counts 'plugins: {config: {tenon.define: {tools: [{name: a, title: 3, command: [
 counts 'plugins: {config: {tenon.define: {tools: [{name: a, command: [no-such]}, {name: b, command: ["{x}"]}]}}}' '1 problem'
 counts 'plugins: {config: {tenon.mcp: {servers: {a: {command: [no-such]}, b: {command: [nor-this]}}}}}' '2 problems'
 counts 'plugins: {config: {tenon.mpc: {}}}' '1 problem'
+counts 'plugins: {config: {tenon.define: {tools: [{name: a, description: d, document: absent.yaml}]}}}' '1 problem'
+[ ! -e "$BINARY/lib/tenon/plugins/ffi.so" ] || counts 'plugins: {config: {tenon.ffi: {libraries: [absent.yaml]}}}' '1 problem'
+# Programs that cannot be started, also of descriptions in files.
+commands() { doctors "plugins: {config: {tenon.define: {tools: [{name: a, command: [$1]}]}}}" "$2"; }
+printf '#!/bin/sh\n' >plain.sh
+printf '#!/no/such/shell -e\n' >orphan.sh
+printf '#! /usr/bin/env no-such-language\n' >env.sh
+chmod +x orphan.sh env.sh
+commands ./plain.sh 'the program `./plain.sh` is not executable; use chmod +x'
+commands /tmp 'found the folder or device `/tmp`, expected a program'
+commands ./orphan.sh 'cannot find the program `/no/such/shell`, the interpreter of the script `./orphan.sh`'
+commands ./env.sh 'cannot find the program `no-such-language`, the interpreter of the script `./env.sh`'
+printf '[{name: a, command: [echo]}, {name: b, command: [no-such-program]}]\n' >more.yaml
+doctors 'plugins: {config: {tenon.define: {tools: [more.yaml]}}}' 'more.yaml: [1]/command/0: cannot find the program `no-such-program`'
+counts 'plugins: {config: {tenon.define: {tools: [more.yaml, {name: c, command: [echo]}]}}}' '1 problem'
+doctors 'plugins: {config: {tenon.mcp: {servers: {shop: {command: [echo], cwd: absent}}}}}' 'at /servers/shop/cwd: cannot find the folder `'
+# Every secret that tenon.yaml names is fetched.
+[ ! -e "$BINARY/lib/tenon/plugins/openai.so" ] ||
+    doctors 'models: {default: {provider: openai, model: x, api_key: {secret: NO_SUCH}}}' 'tenon.yaml: models: the secret `NO_SUCH` is not available'
+counts 'secrets: {A: {env: NO_SUCH}, B: {file: /no/such}, C: {command: [echo, c]}}' '2 problems'
+doctors 'packs: {registries: {ghcr.io: {user: jane, password: {secret: NO_SUCH}}}}' 'tenon.yaml: packs.registries: the secret `NO_SUCH`'
 doctors 'plugins: {config: {tenon.mcp: {servers: {shop: {url: "https://x.example", headers: {a: {secret: NO_SUCH}}}}}}}' 'the secret `NO_SUCH` is not available'
 doctors 'plugins: {config: {tenon.mpc: {}}}' 'unknown plugin `tenon.mpc`; did you mean `tenon.mcp`?'
 [ ! -e "$BINARY/lib/tenon/plugins/openapi.so" ] || [ ! -e "$BINARY/lib/tenon/plugins/http.so" ] ||
