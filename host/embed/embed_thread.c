@@ -179,7 +179,7 @@ int32_t tenon_thread_answer(tenon *handle, const char *id, tn_value answers) {
 
 int32_t tenon_thread_delete(tenon *handle, const char *id) {
     struct store *store = embed_enter_thread(handle, id);
-    return store ? thread_delete(store, id, &handle->error) : TN_INVALID;
+    return store ? thread_delete(store, id, true, &handle->error) : TN_INVALID;
 }
 
 int32_t tenon_thread_update(tenon_runnable *runnable, const char *id, const char *node, tn_value channels) {
@@ -190,7 +190,7 @@ int32_t tenon_thread_update(tenon_runnable *runnable, const char *id, const char
         return error_set(&handle->error, TN_INVALID, "INVALID_INPUT", "only a thread of a graph can be changed");
     if (!channels || !value_is(channels, TN_OBJECT))
         return error_set(&handle->error, TN_TYPE, "INVALID_INPUT", "the channels must be an object by name");
-    struct thread_request request = {.id = id, .mode = THREAD_UPDATE, .as = node};
+    struct thread_request request = {.id = id, .mode = THREAD_UPDATE, .as = node, .force = true};
     return thread_update_wait(handle->engine, graph, &request, channels, &handle->error);
 }
 

@@ -157,6 +157,12 @@ static const struct command_option thread_update_options[] = {
     {"set", "PATH=VALUE", .letter = 's', .help = "set a channel, as for `tenon run`; may be repeated"},
     {"as", "NODE", .help = "continue as if this node had written the values"},
     {"accept-changes", .help = "update even if the document has changed since the thread started"},
+    {"force", .help = "update even if a process runs the thread; that run then ends with FENCED"},
+    OPTIONS_END,
+};
+
+static const struct command_option thread_delete_options[] = {
+    {"force", .help = "delete even if a process runs the thread; that run then ends with FENCED"},
     OPTIONS_END,
 };
 
@@ -470,8 +476,8 @@ const struct command commands[] = {
      "next; without it, the next nodes do not change. Results of nodes in the unfinished step are discarded.",
      "$ tenon thread update support-42 support.yaml --set approved=true --as review\n",
      .options = thread_update_options, .operands_min = 2, .operands_max = 2, .run = command_thread_update},
-    {"thread delete", "THREAD…", "delete threads", "", "$ tenon thread delete support-42\n", .operands_min = 1,
-     .operands_max = NO_MAXIMUM, .run = command_thread_delete},
+    {"thread delete", "THREAD…", "delete threads", "", "$ tenon thread delete support-42\n",
+     .options = thread_delete_options, .operands_min = 1, .operands_max = NO_MAXIMUM, .run = command_thread_delete},
     {"thread export", "THREAD", "print a whole thread as one JSON object",
      "Includes its checkpoints and its journal. `tenon test` runs it as a test; `tenon thread import` copies it into\n"
      "another store.",

@@ -267,6 +267,7 @@ static int thread_update_run(const struct arguments *arguments, struct host *hos
                                      .mode = THREAD_UPDATE,
                                      .as = argument_text(arguments, "as"),
                                      .accept_changes = argument_given(arguments, "accept-changes"),
+                                     .force = argument_given(arguments, "force"),
                                      .document = document};
     int32_t status = graph_open(host_engine(host), NULL, document, &(struct graph_origin){0}, &graph, &error);
     int code = status == TN_OK ? COMMAND_OK : command_report_error(COMMAND_INVALID, &error);
@@ -300,7 +301,8 @@ int command_thread_delete(const struct arguments *arguments) {
     if (code != COMMAND_OK) return code;
     int32_t status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < operand_count(arguments); i++)
-        status = thread_delete(command.store, operand_at(arguments, i), &command.error);
+        status =
+            thread_delete(command.store, operand_at(arguments, i), argument_given(arguments, "force"), &command.error);
     return thread_command_end(&command, status);
 }
 

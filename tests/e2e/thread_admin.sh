@@ -190,7 +190,9 @@ background run slow.yaml --thread taken $nodes
 reaches taken 2
 ok tenon thread fork taken copy
 is copy stopped '{"n":1}'
-ok tenon thread update taken slow.yaml $nodes --set n=100
+run tenon thread update taken slow.yaml $nodes --set n=100
+expect_code 1 && expect_in err "[OWNED]"
+ok tenon thread update taken slow.yaml $nodes --set n=100 --force
 touch go
 first_code && expect_code 1
 grep -qF '[FENCED]' "$work/first.err" || fails "expected FENCED: the previous owner must not commit"
@@ -203,6 +205,13 @@ for how in --resume "--replace --set n=7" "--set n=7"; do
     run tenon run slow.yaml $nodes --thread owned $how
     expect_code 1 && expect_in err "[OWNED]" && expect_in err "being run by process $first:" && expect_in err "--force"
 done
+run tenon thread delete owned
+expect_code 1 && expect_in err "[OWNED]" && expect_in err "being run by process $first:" && expect_in err "--force"
+# The owner is also known if the file of locks was deleted.
+owners=$(find "$work" -name '*-owners')
+rm "$owners"
+run tenon run slow.yaml $nodes --thread owned --resume
+expect_code 1 && expect_in err "[OWNED]" && expect_in err "being run by process $first:"
 run tenon run slow.yaml $nodes --thread owned --force
 expect_code 2 && expect_in err "--force needs --resume or --replace"
 is owned running '{"n":1}'
@@ -220,7 +229,7 @@ rm go
 # Removed and created again by another process: the old run does not write into it.
 background run slow.yaml --thread anew $nodes
 reaches anew 2
-ok tenon thread delete anew
+ok tenon thread delete anew --force
 waits tenon run two.yaml $nodes --thread anew
 touch go
 first_code && expect_code 1

@@ -8,6 +8,7 @@
 #include "host/data/thread/thread_interrupts.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_log.h"
+#include "host/data/thread/thread_owner.h"
 #include "host/data/thread/thread_records.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@ struct thread_admin_args {
     const char *id;
     int64_t seq, limit;
     tn_value value;
+    const struct store *store;
+    bool force;
 };
 
 /* ---- Reading ---- */
@@ -185,11 +188,13 @@ static int32_t thread_run_delete(struct session *session, void *user, tn_value *
     tn_value found = NULL;
     (void)result;
     int32_t status = thread_records_require(session, args->id, &found, error);
+    if (status == TN_OK && !args->force)
+        status = thread_owner_check(args->store, args->id, value_get(found, "value"), error);
     value_unref(found);
     return status == TN_OK ? thread_remove_records(session, args->id, error) : status;
 }
 
-int32_t thread_delete(struct store *store, const char *id, struct error *error) {
-    struct thread_admin_args args = {.id = id};
+int32_t thread_delete(struct store *store, const char *id, bool force, struct error *error) {
+    struct thread_admin_args args = {.id = id, .store = store, .force = force};
     return store_perform_wait(store, thread_run_delete, &args, NULL, error);
 }

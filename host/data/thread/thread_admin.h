@@ -47,8 +47,8 @@ int32_t thread_fork(struct store *store, const char *id, int64_t seq, const char
  * not match the schema of the interrupt.
  */
 int32_t thread_answer(struct store *store, const char *id, tn_value answers, struct error *error);
-/* Deletes all records of the thread in one batch. */
-int32_t thread_delete(struct store *store, const char *id, struct error *error);
+/* Deletes all records of the thread in one batch. OWNED if a living process runs it, unless `force`. */
+int32_t thread_delete(struct store *store, const char *id, bool force, struct error *error);
 
 /*
  * *out is {format, record, graph?, checkpoints, journal, pending, nested}; a new reference. Snapshots are left out,

@@ -7,9 +7,12 @@
 #include "host/data/thread/thread_owner.h"
 #include "adl/value/buffer.h"
 #include "host/data/store/store.h"
+#include "host/data/thread/thread_keys.h"
+#include "host/data/thread/thread_records.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -66,7 +69,21 @@ int thread_owner_lock(const struct store *store, const char *key, int64_t fence,
     return -1;
 }
 
+/* True if the file of locks is missing, although the store has a file. */
+static bool owner_file_is_missing(const struct store *store) {
+    if (access(store_path(store), F_OK) != 0) return false;
+    int descriptor = owner_open(store, 0);
+    if (descriptor < 0) return errno == ENOENT;
+    close(descriptor);
+    return false;
+}
+
 #else
+
+static bool owner_file_is_missing(const struct store *store) {
+    (void)store;
+    return false;
+}
 
 bool thread_owner_lives(const struct store *store, const char *key, int64_t fence) {
     (void)store, (void)key, (void)fence;
@@ -85,7 +102,20 @@ void thread_owner_unlock(int lock) {
     if (lock >= 0) close(lock);
 }
 
-/* ---- For messages ---- */
+/* ---- The process of the writer ---- */
+
+/* When the process started, in clock ticks since the start of the machine; -1 if it does not run. */
+static int64_t process_start(int64_t pid) {
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    FILE *file = fopen(path, "re");
+    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file) fclose(file);
+    text[length] = 0;
+    const char *at = strrchr(text, ')'); /* the end of the name, which can contain spaces */
+    for (int field = 2; at && field < 22; field++) at = strchr(at + 1, ' ');
+    return at ? strtoll(at, NULL, 10) : -1;
+}
 
 static void owner_host(char out[HOST_TEXT]) {
     if (gethostname(out, HOST_TEXT) != 0) out[0] = '\0';
@@ -95,7 +125,8 @@ static void owner_host(char out[HOST_TEXT]) {
 tn_value thread_owner_describe(void) {
     char host[HOST_TEXT];
     owner_host(host);
-    tn_value owner = value_set_take(value_object_reserve(2), "pid", value_int(getpid()));
+    tn_value owner = value_set_take(value_object_reserve(3), "pid", value_int(getpid()));
+    owner = value_set_take(owner, "start", value_int(process_start(getpid())));
     return value_set_take(owner, "host", value_string_lossy(host, strlen(host)));
 }
 
@@ -110,4 +141,33 @@ void thread_owner_text(tn_value owner, char out[THREAD_OWNER_TEXT]) {
         snprintf(out, THREAD_OWNER_TEXT, "process %lld on %s", (long long)number, value_chars(host, NULL));
     else
         snprintf(out, THREAD_OWNER_TEXT, "process %lld", (long long)number);
+}
+
+/* True if the process that `owner` describes runs on this machine. */
+static bool owner_process_runs(tn_value owner) {
+    char here[HOST_TEXT];
+    int64_t pid, start;
+    owner_host(here);
+    return value_as_int(value_get(owner, "pid"), &pid) && value_as_int(value_get(owner, "start"), &start) &&
+           value_text_is(value_get(owner, "host"), here) && start >= 0 && process_start(pid) == start;
+}
+
+int32_t thread_owner_error(const char *id, tn_value owner, struct error *error) {
+    char who[THREAD_OWNER_TEXT];
+    thread_owner_text(owner, who);
+    return error_set(error, TN_INVALID, "OWNED",
+                     "the thread `%s` is being run by %s: wait until that run has ended, or stop it; --force takes the "
+                     "thread over",
+                     id, who);
+}
+
+int32_t thread_owner_check(const struct store *store, const char *id, tn_value record, struct error *error) {
+    char key[THREAD_KEY_MAX];
+    tn_value owner = value_get(record, "owner");
+    thread_key(key, id);
+    if (!value_text_is(value_get(record, "status"), "running")) return TN_OK;
+    if (!thread_owner_lives(store, key, thread_record_int(record, "fence", 0)) &&
+        !(owner_file_is_missing(store) && owner_process_runs(owner)))
+        return TN_OK;
+    return thread_owner_error(id, owner, error);
 }

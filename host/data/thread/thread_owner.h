@@ -10,11 +10,14 @@
  *     int lock = thread_owner_lock(store, key, fence + 1, &taken);
  *     thread_owner_unlock(lock);
  *
- * A store without a file has no locks, nor has a file system that does not support them: no writer is found then.
+ * A store without a file has no locks, nor has a file system that does not support them: no writer is found then. If
+ * the file of locks was deleted, the record says which process of this machine is the writer, and since when it runs.
+ * This fails if another run has created the file again in the meantime.
  */
 #ifndef TENON_HOST_DATA_THREAD_THREAD_OWNER_H
 #define TENON_HOST_DATA_THREAD_THREAD_OWNER_H
 
+#include "adl/value/error.h"
 #include "adl/value/value.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,7 +30,13 @@ bool thread_owner_lives(const struct store *store, const char *key, int64_t fenc
 int thread_owner_lock(const struct store *store, const char *key, int64_t fence, bool *taken);
 void thread_owner_unlock(int lock); /* -1 is allowed */
 
-/* {pid, host}, the member `owner` of a record: which process this is, for messages; a new reference. */
+/* Returns OWNED if the thread with this record (NULL is allowed) is running and its writer lives. */
+int32_t thread_owner_check(const struct store *store, const char *id, tn_value record, struct error *error);
+
+/* Sets the error OWNED; `owner` is the member of the record, or NULL if the writer is not known. Returns its status. */
+int32_t thread_owner_error(const char *id, tn_value owner, struct error *error);
+
+/* {pid, start, host}, the member `owner` of a record: which process this is; a new reference. */
 tn_value thread_owner_describe(void);
 /* "process 1234", "process 1234 on host7" if that is another machine, or "another process". */
 #define THREAD_OWNER_TEXT 128

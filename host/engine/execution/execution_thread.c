@@ -71,24 +71,10 @@ static int32_t thread_check_status(const struct thread_request *request, tn_valu
         request->id, status, strcmp(status, "running") == 0 ? ", or its process was killed" : "");
 }
 
-static int32_t error_set_owned(const struct thread_request *request, tn_value owner, struct error *error) {
-    char who[THREAD_OWNER_TEXT];
-    thread_owner_text(owner, who);
-    return error_set(error, TN_INVALID, "OWNED",
-                     "the thread `%s` is being run by %s: wait until that run has ended, or stop it; `tenon run` with "
-                     "--force takes the thread over",
-                     request->id, who);
-}
-
 /* A thread that a living process runs is left to it, unless the request takes it over. */
 static int32_t thread_check_owner(const struct store *store, const struct thread_request *request, tn_value record,
                                   struct error *error) {
-    char key[THREAD_KEY_MAX];
-    thread_key(key, request->id);
-    bool runs = strcmp(record_text(record, "status"), "running") == 0;
-    if (!runs || request->force || request->mode == THREAD_UPDATE) return TN_OK;
-    if (!thread_owner_lives(store, key, thread_record_int(record, "fence", 0))) return TN_OK;
-    return error_set_owned(request, value_get(record, "owner"), error);
+    return request->force ? TN_OK : thread_owner_check(store, request->id, record, error);
 }
 
 static int32_t error_set_differences(const struct thread_request *request, tn_value lines, struct error *error) {
@@ -208,7 +194,7 @@ static int32_t thread_admit_take(const struct thread_opening *opening, tn_value 
         record = value_get(loaded, "record");
         log = thread_log_new(store, request->id, loaded);
         bool force = request->force || request->mode == THREAD_UPDATE;
-        if (!thread_log_own(log, force)) status = error_set_owned(request, NULL, error);
+        if (!thread_log_own(log, force)) status = thread_owner_error(request->id, NULL, error);
     }
     if (status != TN_OK) {
         thread_log_free(log);
