@@ -737,7 +737,8 @@ const struct command commands[] = {
      "$ tenon doctor\n", .options = json_options, .run = command_doctor},
     {"reference", "[TOPIC|NAME]", "print the reference, as Markdown",
      "Topics: commands, diagnostics, adl, expressions, nodes, tools, models, reducers, plugins, events, annotations,\n"
-     "errors, config. Or the name of one entry: a node type, tool, provider, reducer, plugin, event, annotation, "
+     "errors, findings, config. Or the name of one entry: a node type, tool, provider, reducer, plugin, event, "
+     "annotation, "
      "function,\n"
      "key, command or code. If several entries have the name, they are listed; KIND:NAME selects one of them. The\n"
      "reference is generated from the tables that the program uses and the manifests of the plugins that are found.",

@@ -2,7 +2,7 @@
  * reference_names.c - finds the entries of the reference that have a name.
  *
  * A name is NAME, or KIND:NAME if several entries have it. Functions, keys and commands often have the names of other
- * entries. If one other entry has the name, it is printed, and they are listed after it.
+ * entries. If one other entry has the name, it is printed, and they are listed after it. So is a topic.
  */
 #include "host/program/reference_names.h"
 #include "adl/diagnostic/diagnostic.h"
@@ -208,7 +208,7 @@ static void print_choices(const struct reference_search *search, size_t first) {
 }
 
 static void print_found(const struct reference_search *search, struct host *host) {
-    bool one = search->count == 1 || search->strong == 1;
+    bool one = search->count == 1 || search->strong == 1 || strcmp(search->matches[0].kind, "topic") == 0;
     if (one) search->matches[0].print(&search->matches[0], host);
     if (one && search->count > 1) command_printf(stdout, "\nOther entries with this name:\n\n");
     if (!one) command_printf(stdout, "Several entries are called `%s`:\n\n", search->name);
@@ -256,6 +256,7 @@ static bool print_plain(const char *name) {
     static const char *const plain[] = {"commands",    "diagnostics", "adl",      "expressions", "events",
                                         "annotations", "errors",      "findings", "config"};
     const struct reference_topic *topic;
+    if (strcmp(name, "x-tenon") == 0) name = "annotations"; /* the key of a schema whose values they are */
     const struct diagnostic_info *info = diagnostic_info_find(name);
     const struct error_code *code = error_code_find(name);
     if (info) reference_diagnostic(info);

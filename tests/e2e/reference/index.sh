@@ -6,7 +6,10 @@ topics=(commands diagnostics adl expressions nodes tools models reducers plugins
 for topic in "${topics[@]}"; do
     grep -qF -- "- \`tenon reference $topic\`: " index || fails "the index lacks the topic $topic"
     topic "topic:$topic"
+    [ -s "$BINARY/share/doc/tenon/$topic.md" ] || fails "the topic $topic is not printed into the documentation"
 done
+"$TENON" reference --help | tr '\n' ' ' | grep -qF "Topics: $(printf '%s, ' "${topics[@]}" | sed 's/, $/./')" ||
+    fails "the help of the command does not list the topics"
 [ "$(grep -c '^- ' index)" = "${#topics[@]}" ] || fails "expected only these topics in the index: ${topics[*]}"
 
 # Mistakes.

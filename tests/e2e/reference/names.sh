@@ -13,11 +13,12 @@ shows tenon.mcp 'plugins: {config: {tenon.mcp: {…}}}'
 shows existsOne "A function of expressions."
 shows on_error "A key of documents."
 shows drafts "A key of tenon.yaml."
+shows x-tenon "## channel-read"
 shows "thread fork" "## tenon thread fork"
 
 # Several entries.
-shows tools "Several entries are called \`tools\`:"
-for choice in topic node key config; do expect_in out "- \`tenon reference $choice:tools\`: "; done
+shows tools "# Tools"
+for choice in node key config; do expect_in out "- \`tenon reference $choice:tools\`: "; done
 shows node:tools "A node type of the plugin"
 shows sum "# sum"
 expect_in out '- `tenon reference function:sum`: '
