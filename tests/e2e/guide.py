@@ -63,7 +63,9 @@ class Guide:
 
     def follow(self, text, written):
         self.written = written
-        for name, language, block in re.findall(r"(?:^[^\n]*`([\w/-]+\.\w+)`[^\n]*:\n\n)?^```(\S*)\n(.*?)^```$", text, re.M | re.S):
+        for name, language, more, block in re.findall(r"(?:^[^\n]*`([\w/-]+\.\w+)`[^\n]*:\n\n)?^```(\S*)([^\n]*)\n(.*?)^```$", text, re.M | re.S):
+            if more:
+                continue
             if name and language not in ("console", "sh"):
                 self.listing(name, block)
             elif language == "console":

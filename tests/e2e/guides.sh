@@ -12,6 +12,18 @@ follow() {
 }
 follow "$documentation/samples/first-agent/README.md" "$documentation/samples/first-agent"
 follow "$documentation/samples/from-langgraph/README.md" "$documentation/samples/from-langgraph"
+follow "$documentation/samples/chat/README.md" "$documentation/samples/chat"
+[ ! -e "$BINARY/lib/tenon/plugins/gemini.so" ] ||
+    follow "$documentation/samples/generator/README.md" "$documentation/samples/generator"
+# Samples that are built: a copy of the folder needs only the installation.
+PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name tenon-sdk.pc)")
+export PKG_CONFIG_PATH
+if [ -z "$SANITIZE" ]; then
+    follow "$documentation/samples/agent/README.md" "$documentation/samples/agent"
+    follow "$documentation/samples/triage/README.md" "$documentation/samples/triage"
+fi
+[ -f "$documentation/samples/languages/rust/src/tenon.rs" ] && [ ! -L "$documentation/samples/languages/rust/src/tenon.rs" ] ||
+    fails "the sample in Rust cannot be copied alone"
 # What a sanitized tenon prints besides is another test's.
 if [ -z "$SANITIZE" ]; then
     follow "$documentation/sdk/guide/first-plugin.md" "" src/plugin.c

@@ -157,6 +157,14 @@ language() {
 language cpp c++ EXCEPTION range here isolated
 language rust cargo PANIC 'src/lib.rs:[0-9]+: index out of bounds' here isolated
 language go go PANIC 'index out of range' declared isolated # its manifest requests isolation
+# The document of the sample, with the commands of its README.
+if [[ $built = *" cpp"* ]]; then
+    cp "$SOURCE/samples/languages/count.yaml" .
+    sed -n '/^```sh run$/,/^```$/{/^```/d;p}' README.md | sed 's/^tenon /"$TENON" /' >run.sh
+    [ -s run.sh ] || fails "README.md has no commands that run the document"
+    run bash -eu run.sh
+    expect_code 0 && expect_in out '"counted":{"words":5,"distinct":3}'
+fi
 [ -z "$skipped" ] || echo "not installed:$skipped"
 [ -n "$built" ] || skips "no toolchain of another language is installed"
 echo "built and run:$built"

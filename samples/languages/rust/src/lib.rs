@@ -5,7 +5,6 @@
 //! failed task or a refused configuration. To demonstrate this, the word `panic!` in the input triggers a deliberate
 //! error.
 
-#[path = "../../../../sdk/template/rust/common/src/tenon.rs"]
 mod tenon;
 
 use std::collections::HashSet;

@@ -1,0 +1,1 @@
+../../../../sdk/template/rust/common/src/tenon.rs
