@@ -33,6 +33,15 @@ if [ -z "$SANITIZE" ]; then
     follow "$documentation/sdk/guide/pack.md" packed
 fi
 
+# The other guides have no steps. What they contain is checked: settings, components, commands.
+guides=()
+for guide in authority idempotency isolation pack promise protocol store; do guides+=("$documentation/sdk/guide/$guide.md"); done
+[ "$(ls "$documentation"/sdk/guide/*.md | wc -l)" = $((${#guides[@]} + 2)) ] || fails "a guide is not checked"
+if [ -z "$SANITIZE" ]; then
+    mkdir parts
+    (cd parts && python3 "$SOURCE/tests/e2e/guide_parts.py" "${guides[@]}" >"$work/out") || fails "a guide is wrong"
+fi
+
 # Links between the installed files lead somewhere.
 cd "$documentation"
 mapfile -t files < <(find . -name '*.md' | sed 's|^\./||')
