@@ -488,7 +488,9 @@ const struct command commands[] = {
      .operands_max = 2, .run = command_thread_import},
     {"thread gc", "", "delete old threads, and records that nothing refers to",
      "Deletes threads that are done, or that have the given --status, if both --older-than and --keep allow it. Also\n"
-     "deletes threads that have waited for an answer longer than `limits.interrupt_hours` of tenon.yaml.",
+     "deletes threads that have waited for an answer longer than `limits.interrupt_hours` of tenon.yaml. A thread "
+     "that\n"
+     "a process runs is kept.",
      "$ tenon thread gc --older-than 30\n", .options = thread_gc_options, .run = command_thread_gc},
 
     /* ---- Documents ---- */

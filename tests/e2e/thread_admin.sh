@@ -207,6 +207,8 @@ for how in --resume "--replace --set n=7" "--set n=7"; do
 done
 run tenon thread delete owned
 expect_code 1 && expect_in err "[OWNED]" && expect_in err "being run by process $first:" && expect_in err "--force"
+run tenon thread gc --status running --keep 0
+expect_code 0 && expect_in out "removed 0 threads"
 # The owner is also known if the file of locks was deleted.
 owners=$(find "$work" -name '*-owners')
 rm "$owners"

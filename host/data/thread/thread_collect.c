@@ -8,6 +8,7 @@
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
 #include "host/data/thread/thread_admin.h"
+#include "host/data/thread/thread_owner.h"
 #include "host/data/thread/thread_records.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,11 @@
 /* One thread; the strings are owned. */
 struct candidate {
     char *key, *id, *agent, *status, *updated_at;
-    bool expired, matches; /* matches: it has the status of the policy */
+    bool expired, matches; /* matches: it has the status of the policy, and no living process runs it */
 };
 
 struct collecting {
+    const struct store *store;
     struct session *session;
     const struct threads_policy *policy;
     struct candidate *items;
@@ -38,14 +40,15 @@ static int32_t collect_candidate(void *user, const char *key, tn_value record, s
     bool expired = is_expired(record, it->policy->expired_before);
     (void)error;
     MEM_GROW(it->items, it->count, it->capacity);
-    const char *status = thread_record_text(record, "status");
+    const char *status = thread_record_text(record, "status"), *id = thread_record_text(record, "thread_id");
     it->items[it->count++] = (struct candidate){.key = mem_text(key),
-                                                .id = mem_text(thread_record_text(record, "thread_id")),
+                                                .id = mem_text(id),
                                                 .agent = mem_text(thread_record_text(record, "agent")),
                                                 .status = mem_text(status),
                                                 .updated_at = mem_text(thread_record_text(record, "updated_at")),
                                                 .expired = expired,
-                                                .matches = strcmp(status, it->policy->status) == 0};
+                                                .matches = strcmp(status, it->policy->status) == 0 &&
+                                                           thread_owner_check(it->store, id, record, NULL) == TN_OK};
     return TN_OK;
 }
 
@@ -137,13 +140,15 @@ static int32_t remove_graphs(struct collecting *it, int64_t *count, struct error
 }
 
 struct thread_collect_args {
+    const struct store *store;
     const struct threads_policy *policy;
     struct threads_removed *removed;
 };
 
 static int32_t thread_run_collect(struct session *session, void *user, tn_value *result, struct error *error) {
     const struct thread_collect_args *args = user;
-    struct collecting it = {.session = session,
+    struct collecting it = {.store = args->store,
+                            .session = session,
                             .policy = args->policy,
                             .removed = value_object(),
                             .pinned = value_object(),
@@ -171,6 +176,6 @@ static int32_t thread_run_collect(struct session *session, void *user, tn_value 
 
 int32_t threads_collect(struct store *store, const struct threads_policy *policy, struct threads_removed *removed,
                         struct error *error) {
-    struct thread_collect_args args = {policy, removed};
+    struct thread_collect_args args = {store, policy, removed};
     return store_perform_wait(store, thread_run_collect, &args, NULL, error);
 }
