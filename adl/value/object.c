@@ -27,6 +27,19 @@ void object_index(struct slots *slots, uint32_t from, uint32_t to) {
     }
 }
 
+/*
+ * Removes the newest entries, `from` to `to`, from the index. Each is the last one of its chain, because later entries
+ * were removed before, so no other entry is behind it.
+ */
+static void object_unindex(struct slots *slots, uint32_t from, uint32_t to) {
+    _Atomic uint32_t *index = slots_index(slots);
+    for (uint32_t entry = to; entry-- > from;) {
+        uint32_t at = string_hash_of(string_of(slots->items[2 * (size_t)entry])) & slots->index_mask;
+        while (atomic_load_explicit(&index[at], memory_order_relaxed) != entry + 1) at = (at + 1) & slots->index_mask;
+        atomic_store_explicit(&index[at], 0, memory_order_relaxed);
+    }
+}
+
 static inline bool key_equals_chars(const struct string *key, const char *chars, size_t length) {
     return key->length == length && (key->chars == chars || memcmp(key->chars, chars, length) == 0);
 }
@@ -157,11 +170,13 @@ tn_value value_remove_take(tn_value object, tn_value key) {
         /* Entries beyond the list's own belonged to a newer handle that is freed: release them too. */
         uint32_t used = atomic_load_explicit(&slots->used, memory_order_relaxed);
         tn_value gone[2] = {items[2 * entry], items[2 * entry + 1]};
+        bool last = entry + 1 == (int64_t)list->length;
+        if (last && slots->index_mask != 0) object_unindex(slots, list->length - 1, used);
         for (uint32_t i = 2 * list->length; i < 2 * used; i++) value_unref(items[i]);
         memmove(items + 2 * entry, items + 2 * entry + 2, (list->length - (size_t)entry - 1) * 2 * sizeof *items);
         list->length--;
         atomic_store_explicit(&slots->used, list->length, memory_order_relaxed);
-        if (slots->index_mask != 0) object_index(slots, 0, list->length);
+        if (!last && slots->index_mask != 0) object_index(slots, 0, list->length);
         value_unref(gone[0]);
         value_unref(gone[1]);
         object = &list->header;

@@ -163,8 +163,13 @@ typedef struct tn_value_1 {
      */
     /* A replaced key keeps its place. */
     int32_t TN_FN(set)(tn_value *object, const char *key, uint64_t length, tn_value item);
-    int32_t TN_FN(remove)(tn_value *object, const char *key, uint64_t length); /* TN_NOT_FOUND: no such key */
-    int32_t TN_FN(append)(tn_value *array, tn_value item);                     /* constant time */
+    /* TN_NOT_FOUND: no such key. Constant time for the newest key; else it grows with the keys. */
+    int32_t TN_FN(remove)(tn_value *object, const char *key, uint64_t length);
+    /*
+     * Takes constant time: the items are shared with the array before. The exception is a second append to one array
+     * that has another reference, which copies the items.
+     */
+    int32_t TN_FN(append)(tn_value *array, tn_value item);
     /* Replaces `count` items from `index` on by those of the array `items`, or NULL. TN_NOT_FOUND: past the end. */
     int32_t TN_FN(splice)(tn_value *array, uint64_t index, uint64_t count, tn_value items);
     int32_t TN_FN(concat)(tn_value *value, tn_value more); /* two arrays, strings or bytes */

@@ -5,6 +5,7 @@
 #include "tests/unit/corpus.h"
 
 #include <math.h>
+#include <time.h>
 
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
@@ -416,6 +417,38 @@ static void many_keys(void **state) {
     value_unref(object);
 }
 
+/* Removing the newest key takes constant time: with a time in proportion to the keys, this would take minutes. */
+static void newest_keys_are_removed_fast(void **state) {
+    (void)state;
+    enum { COUNT = 200000 };
+    char name[16];
+    tn_value object = value_object();
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof name, "k%d", i);
+        object = value_set_take(object, name, value_int(i));
+        if (i % 1000 == 999) value_unref(value_set_take(value_ref(object), "newer", value_null()));
+    }
+    clock_t start = clock();
+    for (int i = COUNT - 1; i >= 100; i--) {
+        snprintf(name, sizeof name, "k%d", i);
+        object = value_remove_take(object, value_text(name));
+        if (i % 5000 != 0) continue;
+        assert_null(value_get(object, name));
+        assert_null(value_get(object, "newer"));
+        snprintf(name, sizeof name, "k%d", i - 1);
+        assert_int_equal(value_to_int(value_get(object, name)), i - 1);
+        object = value_set_take(object, "again", value_int(i));
+        object = value_remove_take(object, value_text("again"));
+        for (int other = 0; other < i; other += 97) {
+            snprintf(name, sizeof name, "k%d", other);
+            assert_int_equal(value_to_int(value_get(object, name)), other);
+        }
+    }
+    assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 20);
+    assert_int_equal(value_count(object), 100);
+    value_unref(object);
+}
+
 static void keys_may_hold_nul(void **state) {
     (void)state;
     tn_value key = value_string("a\0b", 3), object = value_set_key_take(value_object(), value_ref(key), value_int(1));
@@ -605,6 +638,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(sliding_window_has_constant_cost, setup, teardown),
         cmocka_unit_test_setup_teardown(object_changes, setup, teardown),
         cmocka_unit_test_setup_teardown(many_keys, setup, teardown),
+        cmocka_unit_test_setup_teardown(newest_keys_are_removed_fast, setup, teardown),
         cmocka_unit_test_setup_teardown(keys_may_hold_nul, setup, teardown),
         cmocka_unit_test_setup_teardown(merge_patches, setup, teardown),
         cmocka_unit_test_setup_teardown(comparing, setup, teardown),
