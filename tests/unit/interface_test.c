@@ -370,6 +370,31 @@ static void test_posting(void **state) {
     assert_false(loop_run(fixture_host.loop, NULL, NULL));
 }
 
+static void join_a_post_from_a_thread(void *letter) {
+    pthread_t thread;
+    uint64_t id = 0;
+    note(letter);
+    assert_int_not_equal(post(0, (char *)(uintptr_t) "2"), 0);
+    pthread_create(&thread, NULL, post_from_thread, &id);
+    pthread_join(thread, NULL);
+    assert_int_not_equal(post(0, (char *)(uintptr_t) "3"), 0);
+}
+
+/* Also if other threads post, and if posted functions do. */
+static void test_posts_run_in_the_order_of_posting(void **state) {
+    (void)state;
+    static char first[] = "1", last[] = "4";
+    order[0] = '\0';
+    assert_int_equal(core_1->post(fixture_plugin_host, 0, join_a_post_from_a_thread, NULL, first, NULL), TN_OK);
+    pthread_t thread;
+    uint64_t id = 0;
+    pthread_create(&thread, NULL, post_from_thread, &id);
+    pthread_join(thread, NULL);
+    assert_int_not_equal(post(0, last), 0);
+    fixture_run_turns();
+    assert_string_equal(order, "1T42T3");
+}
+
 static void test_posts_are_dropped_with_their_plugin(void **state) {
     (void)state;
     static char a[] = "a", b[] = "b", c[] = "c";
@@ -670,6 +695,7 @@ int main(void) {
         TEST(test_memory_is_accounted),
         TEST(test_clocks),
         TEST(test_posting),
+        TEST(test_posts_run_in_the_order_of_posting),
         TEST(test_posts_are_dropped_with_their_plugin),
         TEST(test_refusing),
         TEST(test_binding_reports_errors),

@@ -213,11 +213,8 @@ static int32_t core_post(const tn_host *host, uint64_t delay_ms, void TN_FN(func
                                                  .argument = argument});
     if (!post) return TN_LIMIT;
     if (id) *id = post->id;
-    loop_hold(loop); /* the loop must not end, and a fake clock must not jump, before the post arrives */
-    if (loop_here(loop))
-        loop_defer(loop, &post->work);
-    else
-        loop_post(loop, &post->work);
+    loop_hold(loop);              /* the loop must not end, and a fake clock must not jump, before the post arrives */
+    loop_post(loop, &post->work); /* on every thread: one queue keeps the order of posting */
     return TN_OK;
 }
 
