@@ -143,8 +143,10 @@ def start(message):
         return say("fail", task=task, error=[1, 2])
     if how == "again-other":
         return say("complete", task=task, writes=[["said", "fine"]])
-    writes = [1, [], ["counted"], ["counted", 1, 2], [7, 1], ["nobody", 1]] if how == "writes" else []
-    say("complete", task=task, writes=writes + [counted])
+    wrong = {"writes-number": 1, "writes-empty": [], "writes-short": ["counted"], "writes-long": ["counted", 1, 2],
+             "writes-key": [7, 1], "writes-undeclared": ["text", 1]}
+    writes = 5 if how == "writes-kind" else [counted] + ([wrong[how]] if how in wrong else [])
+    say("complete", task=task, writes=writes)
     if how == "twice":
         say("complete", task=task, writes=[counted])
         say("fail", task=task, error={})
@@ -182,7 +184,7 @@ fine() { with "$1" 0 && expect_in out '"said":"1 of 1"'; }
 ends() { with "$1" 1 && expect_in out '"code":"PLUGIN_CRASHED"' && expect_in out "$2"; }
 refused() { with "$1" "$2" && expect_in err "$3"; }
 
-for how in fine call-ends call-answers call-many ids tasks twice calls shapes writes after shutdown-garbage shutdown-dies shutdown-error shutdown-removes; do
+for how in fine call-ends call-answers call-many ids tasks twice calls shapes after shutdown-garbage shutdown-dies shutdown-error shutdown-removes; do
     fine "$how"
 done
 for how in deep deep-object no-object surrogate not-utf8 huge-length negative-length wrapped-length endless-header no-length; do
@@ -195,6 +197,11 @@ ends exit-late "exited with status 7"
 ends call-dies "exited with status 7"
 with call-fails 1 && expect_in out "the task failed without an error message"
 ends say-bytes "its last line of output was: said"
+for how in writes-number writes-empty writes-short writes-long writes-key; do
+    with "$how" 1 && expect_in out '"code":"PLUGIN_INVALID"' && expect_in out "an item of \`writes\` that is not [channel, value]"
+done
+with writes-kind 1 && expect_in out '"code":"PLUGIN_INVALID"' && expect_in out "with \`writes\` that is not an array"
+with writes-undeclared 1 && expect_in out '"code":"CHANNEL"' && expect_in out "writes \`text\`, which is not in \`writes\` of its answer to \`create\`"
 with nul 1 && expect_in out '"code":"A"'
 with fails 1 && expect_in out "the task failed without an error message"
 with deep-output 1 && expect_in out INVALID_OUTPUT

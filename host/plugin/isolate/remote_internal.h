@@ -80,6 +80,7 @@ struct remote_task {
     uint32_t uncredited;                 /* chunks that were consumed and not yet credited to the child */
     uint32_t nested;                     /* its open calls that may need a process of the same pool */
     uint32_t failed_starts;              /* processes that did not start while it waited for one */
+    bool was_cancelled;                  /* the task that had this entry before: it was asked to end it */
     bool reader_full;                    /* the caller accepts no more chunks: send no credit until it is ready */
     struct loop_timer deadline;          /* after a cancel: kills the child if the task does not end */
 };
@@ -168,6 +169,8 @@ void store_deaths_free(struct remote_store_deaths *deaths);
 struct remote_task *remote_task_at(const struct remote *remote, uint32_t index);
 int64_t remote_task_number(const struct remote_task *task);
 struct remote_task *remote_task_lookup(const struct remote *remote, int64_t number); /* only open ones */
+/* True if it was the last task of its entry, and the process has ended it without a cancel, which may have crossed. */
+bool remote_task_was_ended(const struct remote *remote, int64_t number);
 struct remote_task *remote_task_lookup_by_token(const struct remote *remote, tn_task token);
 struct remote_task *remote_task_acquire(struct remote *remote); /* NULL if the table is full */
 void remote_task_leave_child(struct remote_task *task);

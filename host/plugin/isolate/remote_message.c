@@ -19,21 +19,46 @@
 
 /* ---- Messages about tasks ---- */
 
-static void remote_task_write_channels(const struct remote_task *task, tn_value writes) {
-    tn_value names = value_get(task->instance->bound, "writes");
-    for (size_t i = 0; i < value_count(writes); i++) {
-        tn_value pair = value_at(writes, i);
-        if (!value_is(pair, TN_ARRAY) || value_count(pair) != 2) continue;
-        for (uint32_t index = 0; index < value_count(names); index++)
-            if (value_equal(value_at(names, index), value_at(pair, 0)))
-                interface_task.write(task->token, index, value_at(pair, 1));
-    }
+static int32_t remote_task_write_pair(const struct remote_task *task, tn_value pair, struct error *error) {
+    const struct remote_instance *instance = task->instance;
+    tn_value names = value_get(instance->bound, "writes"), name;
+    const char *plugin = plugin_id(instance->remote->plugin);
+    bool is_pair = value_is(pair, TN_ARRAY) && value_count(pair) == 2 && value_is(value_at(pair, 0), TN_STRING);
+    if (!is_pair)
+        return error_set(error, TN_INVALID, "PLUGIN_INVALID",
+                         "plugin `%s`: `%s` sent `complete` with an item of `writes` that is not [channel, value]",
+                         plugin, instance->component);
+    name = value_at(pair, 0);
+    for (uint32_t index = 0; index < value_count(names); index++)
+        if (value_equal(value_at(names, index), name))
+            return interface_task.write(task->token, index, value_at(pair, 1)) == TN_LIMIT
+                       ? error_set(error, TN_LIMIT, "LIMIT", "plugin `%s`: `%s` writes too often", plugin,
+                                   instance->component)
+                       : TN_OK;
+    return error_set(error, TN_NOT_FOUND, "CHANNEL",
+                     "plugin `%s`: `%s` writes `%.100s`, which is not in `writes` of its answer to `create`", plugin,
+                     instance->component, value_chars(name, NULL));
+}
+
+static int32_t remote_task_write_channels(const struct remote_task *task, tn_value writes, struct error *error) {
+    int32_t status = TN_OK;
+    if (!value_is(writes, TN_ARRAY))
+        return error_set(error, TN_INVALID, "PLUGIN_INVALID",
+                         "plugin `%s`: `%s` sent `complete` with `writes` that is not an array",
+                         plugin_id(task->instance->remote->plugin), task->instance->component);
+    for (size_t i = 0; status == TN_OK && i < value_count(writes); i++)
+        status = remote_task_write_pair(task, value_at(writes, i), error);
+    return status;
 }
 
 static void remote_task_on_complete(const struct remote_task *task, tn_value params) {
+    struct error error = ERROR_INIT;
     tn_value writes = value_get(params, "writes");
-    if (value_is(writes, TN_ARRAY)) remote_task_write_channels(task, writes);
-    interface_task.complete(task->token, value_get(params, "output"));
+    if (writes && !value_is(writes, TN_NULL) && remote_task_write_channels(task, writes, &error) != TN_OK)
+        call_fail(task->token, &error);
+    else
+        interface_task.complete(task->token, value_get(params, "output"));
+    error_finish(&error);
 }
 
 /* `pruned`: the details were nested too deep, and parts of them are missing. Code and message never are. */
@@ -166,7 +191,8 @@ static void remote_on_task_message(struct remote_child *child, const char *metho
     struct remote_task *task = remote_task_lookup(remote, number);
     bool ends = true;
     if (!task || task->child != child) {
-        log_write(LOG_WARN, plugin_id(remote->plugin), "it sent `%s` for a task that has ended", method);
+        log_write(LOG_WARN, plugin_id(remote->plugin), "it sent `%s` for a task that %s", method,
+                  remote_task_was_ended(remote, number) ? "it has already ended" : "has ended");
         return;
     }
     if (frame_is_pruned(message) && remote_task_on_pruned(remote, task, method, params)) return;

@@ -24,11 +24,20 @@ int64_t remote_task_number(const struct remote_task *task) {
     return (int64_t)task->generation << INDEX_BITS | task->index;
 }
 
-struct remote_task *remote_task_lookup(const struct remote *remote, int64_t number) {
+/* The entry of the number, which may have another task now; NULL if there is none. */
+static struct remote_task *remote_task_of_number(const struct remote *remote, int64_t number) {
     uint32_t index = (uint32_t)(number & ((1 << INDEX_BITS) - 1));
-    if (number < 0 || index >= remote->task_count) return NULL;
-    struct remote_task *task = remote_task_at(remote, index);
-    return task->state == TASK_OPEN && task->generation == number >> INDEX_BITS ? task : NULL;
+    return number < 0 || index >= remote->task_count ? NULL : remote_task_at(remote, index);
+}
+
+struct remote_task *remote_task_lookup(const struct remote *remote, int64_t number) {
+    struct remote_task *task = remote_task_of_number(remote, number);
+    return task && task->state == TASK_OPEN && task->generation == number >> INDEX_BITS ? task : NULL;
+}
+
+bool remote_task_was_ended(const struct remote *remote, int64_t number) {
+    const struct remote_task *task = remote_task_of_number(remote, number);
+    return task && !task->was_cancelled && task->generation == (number >> INDEX_BITS) + 1;
 }
 
 /* A linear search, because cancels are rare. */
@@ -83,6 +92,7 @@ void remote_task_leave_child(struct remote_task *task) {
 }
 
 void remote_task_release(struct remote *remote, struct remote_task *task) {
+    task->was_cancelled = loop_timer_is_running(&task->deadline);
     loop_timer_stop(remote->host->loop, &task->deadline);
     if (task->queue) remote_queue_remove(task);
     if (task->child) remote_task_leave_child(task);
