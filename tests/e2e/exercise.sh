@@ -68,6 +68,11 @@ expect_in err "no problems found"
 expect_finding LEAKS_VALUES 4 "error[LEAK]" 'component `test.defect` (node): 20 runs leave 20 values'
 define=
 
+build FILLS_CACHE
+checks FILLS_CACHE.so --seed 1
+expect_code 0
+expect_in err "no problems found"
+
 expect_finding CRASHES 4 "error[CRASHED]" 'it had to create `test.defect` from {"what":'
 expect_finding CRASHES_ON_INVALID 4 "error[CRASHED]" 'it had to create'
 expect_finding EXITS 4 "error[CRASHED]" 'ended the process with status 3'
@@ -79,6 +84,10 @@ expect_finding LEAKS_VALUES 4 "error[LEAK]" 'component `test.defect` (node): 20 
 expect_finding LEAKS_MEMORY 4 "error[LEAK]" 'instances leaves'
 expect_finding LEAKS_IN_INSTANCE 4 "error[LEAK]" 'instances leaves 1 values behind'
 expect_finding LEAKS_ON_FAILURE 4 "error[LEAK]" 'each time that an allocation fails'
+[ -n "$SANITIZE" ] || expect_finding LEAKS_HEAP 4 "error[LEAK]" 'component `test.defect` (node): the heap grows by 1'
+[ -n "$SANITIZE" ] || expect_finding LEAKS_MEGABYTES 4 "error[LEAK]" 'component `test.defect` (node): the heap grows by 105'
+expect_finding LEAKS_ON_CANCEL 4 "error[LEAK]" 'component `test.defect` (node): 20 cancelled runs leave '
+expect_finding LEAKS_IN_INIT 4 "error[LEAK]" 'plugin `test.defects` has not released 1 values'
 expect_finding IMPURE 4 "error[IMPURE]" 'returns two outputs for one input'
 expect_finding NOT_THREAD_SAFE 4 "error[NOT_THREAD_SAFE]" 'while other tasks of it run'
 expect_finding DIFFERS 4 "error[DIFFERS]" 'it returned {"outcome":"completed","output":{"writes":{"out":1}}'
@@ -89,6 +98,8 @@ finds 4 "error[MANIFEST_INVALID]" 'manifest: component `test.defect` (node): `ex
 expect_finding REFUSED_EXAMPLE 4 "error[EXAMPLE_REFUSED]" 'create refuses the configuration of example `one`'
 expect_finding WRONG_EXAMPLE 4 "error[EXAMPLE_FAILED]" 'example `one` documents the output {"writes":{"out":4}}'
 expect_finding WRONG_SHAPE 4 "error[SHAPE]" 'node `test.defect` completes with an invalid output: at `/wrote`'
+expect_finding WRONG_OUTPUT 4 "error[SHAPE]" 'completes with {"writes":{"out":'
+expect_in err "which \`output\` of its manifest does not allow: missing property \`goto\`"
 build BAD_SHAPE_EXAMPLE
 checks BAD_SHAPE_EXAMPLE.so
 finds 4 "error[SHAPE]" 'component `test.defect` (node): `examples.0.output` is not valid: at `/write`: '
@@ -215,7 +226,13 @@ defective dies 4 "error[CRASHED]" "was killed by signal 9 (Killed); it had to ru
 defective answers 4 "error[CONTRACT]" "with a result that is not {reads, writes, calls}"
 defective version 4 "error[LOAD_REFUSED]" "the manifest had version 1.0.0"
 defective shape 4 "error[SHAPE]" "completes with an invalid output: at \`/wrote\`"
+defective error 4 "error[SHAPE]" "fails with an invalid error: found no \`message\`"
+defective code 4 "error[SHAPE]" 'fails with an invalid error: at `/code`: found the string "lower case"'
+defective declared 4 "error[SHAPE]" "completes with {}, which \`output\` of its manifest does not allow"
+defective twice 4 "error[CONTRACT]" "it sent \`complete\` for a task that it has already ended; a task ends once"
+defective writes 4 "error[CONTRACT]" "writes \`nowhere\`, which is not in \`writes\` of its answer to \`create\`"
 defective impure 4 "error[IMPURE]" "returns two outputs for one input"
+defective floods 0 "warning[GROWS]" "tasks made the memory of its process grow by"
 defective grows 0 "warning[GROWS]" "800 instances made the memory of its process grow by"
 
 # What was started above.

@@ -35,11 +35,18 @@
 #define BAD_SHAPE_EXAMPLE  23 /* an example with such an output */
 #define SLOW               24 /* each run takes long */
 #define REQUESTS_DRAFT     25 /* create requests a draft that the manifest does not declare */
+#define WRONG_OUTPUT       26 /* an output that its manifest does not allow */
+#define LEAKS_HEAP         27 /* each run leaks memory of malloc */
+#define LEAKS_MEGABYTES    28 /* the same, much */
+#define LEAKS_ON_CANCEL    29 /* each cancelled run leaks a value */
+#define LEAKS_IN_INIT      30 /* the plugin leaks one value */
+#define FILLS_CACHE        31 /* not a defect: keeps the results of its first runs */
 
 TN_PLUGIN("test.defects", "1.0.0", "Has one defect")
 TN_NOTE("{\"plugin\": {\"licence\": \"MIT\"}}")
 
-#if DEFECT == NOT_THREAD_SAFE || DEFECT == IGNORES_CANCEL || DEFECT == SLOW || defined(BLOCKING)
+#if DEFECT == NOT_THREAD_SAFE || DEFECT == IGNORES_CANCEL || DEFECT == SLOW || DEFECT == LEAKS_ON_CANCEL ||            \
+    defined(BLOCKING)
 #define STYLE "blocking"
 #else
 #define STYLE "async"
@@ -51,10 +58,17 @@ TN_NOTE("{\"plugin\": {\"licence\": \"MIT\"}}")
 #else
 #define EFFECTS "[]"
 #endif
+#if DEFECT == WRONG_OUTPUT
+#define OUTPUT ", \"required\": [\"goto\"]"
+#else
+#define OUTPUT ""
+#endif
 #if DEFECT == BAD_EXAMPLE
 #define EXAMPLE "{\"title\": \"one\", \"config\": {\"what\": 7}}"
 #elif DEFECT == REFUSED_EXAMPLE
 #define EXAMPLE "{\"title\": \"one\", \"config\": {\"what\": \"refuse me\"}}"
+#elif DEFECT == WRONG_OUTPUT
+#define EXAMPLE "{\"title\": \"one\", \"config\": {\"what\": \"abc\"}}"
 #elif DEFECT == WRONG_EXAMPLE
 #define EXAMPLE "{\"title\": \"one\", \"config\": {\"what\": \"abc\"}, \"output\": {\"writes\": {\"out\": 4}}}"
 #elif DEFECT == BAD_SHAPE_EXAMPLE
@@ -66,7 +80,8 @@ TN_NOTE("{\"plugin\": {\"licence\": \"MIT\"}}")
 #endif
 
 TN_NOTE("{\"component\": {\"kind\": \"node\", \"id\": \"test.defect\", \"title\": \"Has one defect.\","
-        " \"documentation\": \"Counts bytes.\", \"style\": \"" STYLE "\", \"effects\": " EFFECTS ","
+        " \"documentation\": \"Counts bytes.\", \"output\": {\"type\": \"object\"" OUTPUT "}, \"style\": \"" STYLE
+        "\", \"effects\": " EFFECTS ","
         " \"config\": {\"type\": \"object\", \"required\": [\"what\"], \"additionalProperties\": false,"
         "  \"properties\": {\"what\": {\"type\": \"string\", \"description\": \"Counted.\"},"
         "   \"more\": {\"$ref\": \"#/$defs/more\"}},"
@@ -145,13 +160,33 @@ static void wait_ms(long ms) {
     nanosleep(&time, NULL);
 }
 
+/* Memory that nothing frees. */
+static void keep(size_t size) {
+    char *volatile memory = malloc(size);
+    if (memory) memset(memory, 1, size);
+}
+
 static int32_t start(void *self, tn_task task, tn_value input) {
     static int shared;
     struct counter *counter = self;
-    (void)input, (void)shared, (void)wait_ms;
+    (void)input, (void)shared, (void)wait_ms, (void)keep;
     counter->runs++;
 #if DEFECT == LEAKS_VALUES
     (void)tn_text("never released");
+#elif DEFECT == LEAKS_HEAP
+    keep(100);
+#elif DEFECT == LEAKS_MEGABYTES
+    keep(1 << 20);
+#elif DEFECT == FILLS_CACHE
+    static int filled;
+    if (filled++ < 200) keep(1000);
+#elif DEFECT == LEAKS_ON_CANCEL
+    tn_value held = tn_text("held while it runs");
+    for (int i = 0; i < 5; i++) {
+        wait_ms(2);
+        if (tn.task->cancelled(task) != 0) return TN_CANCELLED;
+    }
+    tn_release(held);
 #elif DEFECT == IGNORES_CANCEL
     wait_ms(3000);
 #elif DEFECT == SLOW
@@ -195,5 +230,14 @@ static void destroy(void *self) {
 #endif
     counter_free(self);
 }
+
+#if DEFECT == LEAKS_IN_INIT
+static int32_t TN_ABI init(void *self, tn_value config) {
+    (void)self, (void)config;
+    (void)tn_text("never released");
+    return TN_OK;
+}
+TN_LIFECYCLE(init, NULL, NULL)
+#endif
 
 TN_COMPONENT(defect, "test.defect", create, start, cancel, NULL, destroy)

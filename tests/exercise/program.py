@@ -48,10 +48,22 @@ def start(task, instance, **_):
     if DEFECT == "dies":
         os.kill(os.getpid(), 9)
     output = {"writes": {"out": runs if DEFECT == "impure" else len(instances[instance])}}
+    if DEFECT == "floods":
+        kept.append(bytearray(b"x") * (1 << 20))
+    errors = {"error": 5, "code": {"code": "lower case", "message": "-"}}
+    if DEFECT in errors:
+        send({"method": "fail", "params": {"task": task, "error": errors[DEFECT]}})
+        return
+    if DEFECT == "writes":
+        send({"method": "complete", "params": {"task": task, "writes": [["nowhere", 1]]}})
+        return
+    if DEFECT == "declared":
+        output = {}
     if DEFECT == "shape":
         output = {"wrote": output["writes"]}
     print("a line for the log")
-    send({"method": "complete", "params": {"task": task, "output": output}})
+    for _ in range(2 if DEFECT == "twice" else 1):
+        send({"method": "complete", "params": {"task": task, "output": output}})
 
 
 while message := receive():

@@ -75,18 +75,23 @@ void exercise_on_requested(const struct plugin *plugin, const char *interface_id
 /* Reports the findings of check mode, which arrive as log lines. */
 static void exercise_on_log(void *user, int32_t level, const char *who, const char *line) {
     (void)user, (void)level;
-    exercise_note_log(who, line);
-    if (strncmp(line, "check: ", 7) != 0 || !exercise_child.current) return;
-    if (exercise_child.current->leaks_explained && strstr(line, "has not released")) return;
-    exercise_report(exercise_child.current, strstr(line, GUARD_SHAPE_REPORT) ? FINDING_SHAPE : FINDING_CONTRACT, "%s",
-                    line + 7);
+    if (!exercise_child.current) return;
+    exercise_note_log(exercise_child.current, who, line);
+    if (strncmp(line, "check: ", 7) != 0) return;
+    bool leak = strstr(line, GUARD_LEAK_REPORT);
+    if (leak && exercise_child.current->leaks_explained) return;
+    exercise_report(exercise_child.current,
+                    leak                               ? FINDING_LEAK
+                    : strstr(line, GUARD_SHAPE_REPORT) ? FINDING_SHAPE
+                                                       : FINDING_CONTRACT,
+                    "%s", line + 7);
 }
 
 /* The process of a program is not asked what this process is asked: whether it survives failing allocations, and so on.
  */
 static void exercise_component(struct exercise *it) {
     it->config_count = 0;
-    it->ignores_cancel = it->unusable = it->shape_reported = false;
+    it->ignores_cancel = it->unusable = it->shape_reported = it->end_reported = it->leak_reported = false;
     exercise_try_configs(it);
     if (it->config_count) {
         if (!it->remote) exercise_try_lifetimes(it);
@@ -152,6 +157,7 @@ static bool exercise_visit_component(void *user, const struct component_info *in
 static _Noreturn void exercise_run_child(const char *path, const struct exercise_options *options, int timeout_ms) {
     struct error error = ERROR_INIT;
     conformance_child_reset_signals();
+    exercise_prepare_heap();
     int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nothing >= 0) dup2(nothing, STDERR_FILENO);
     struct exercise it = {.path = path, .deadline_ms = clock_now_ms() + timeout_ms / 2, .seed = options->seed};

@@ -1,7 +1,7 @@
 /*
  * exercise_internal.h - the state of an exercise, shared by exercise.c (the process), exercise_create.c (instances),
- * exercise_run.c (tasks), exercise_compare.c (the same run in other circumstances) and exercise_program.c (programs).
- * All of it is in the child.
+ * exercise_run.c (tasks), exercise_outcome.c (what they end with), exercise_compare.c (the same run in other
+ * circumstances) and exercise_program.c (programs). All of it is in the child.
  */
 #ifndef TENON_HOST_PLUGIN_CONFORMANCE_EXERCISE_INTERNAL_H
 #define TENON_HOST_PLUGIN_CONFORMANCE_EXERCISE_INTERNAL_H
@@ -15,18 +15,22 @@
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
 
-#define EXERCISE_ROUNDS      1000 /* instances that are created and destroyed */
-#define EXERCISE_CONFIGS     8    /* configurations for each component, and as many mutants */
-#define EXERCISE_TRIES       64   /* attempts to generate a value that fits the schema */
-#define EXERCISE_FIELDS      16u  /* different values in the channels */
-#define EXERCISE_RUNS        5    /* runs that are not cancelled */
-#define EXERCISE_REPEATS     40   /* repetitions of one run, to measure leaks */
-#define EXERCISE_CANCELS     20   /* runs that are cancelled after a random number of loop turns */
-#define EXERCISE_COMPARED    8    /* runs that are compared */
-#define EXERCISE_TOGETHER    12   /* runs at the same time */
-#define EXERCISE_ALLOCATIONS 64   /* allocations of one run that fail, one after another */
-#define EXERCISE_RUN_MS      100  /* time for one run to end */
-#define EXERCISE_COMPARE_MS  2000 /* the same, if its outcome is compared */
+#define EXERCISE_ROUNDS      1000               /* instances that are created and destroyed */
+#define EXERCISE_CONFIGS     8                  /* configurations for each component, and as many mutants */
+#define EXERCISE_TRIES       64                 /* attempts to generate a value that fits the schema */
+#define EXERCISE_FIELDS      16u                /* different values in the channels */
+#define EXERCISE_RUNS        5                  /* runs that are not cancelled */
+#define EXERCISE_REPEATS     40                 /* repetitions of one run, to measure leaks */
+#define EXERCISE_HEAP_PARTS  24                 /* the heap must grow in each of these parts of further repetitions, */
+#define EXERCISE_HEAP_RUNS   20                 /* which have so many runs; */
+#define EXERCISE_HEAP_MAX    (int64_t)(1 << 28) /* bytes; so much in a quarter of the parts is enough */
+#define EXERCISE_CANCELS     20                 /* runs that are cancelled after a random number of loop turns */
+#define EXERCISE_COMPARED    8                  /* runs that are compared */
+#define EXERCISE_TOGETHER    12                 /* runs at the same time */
+#define EXERCISE_ALLOCATIONS 64                 /* allocations of one run that fail, one after another */
+#define EXERCISE_TURN_MS     2                  /* the longest turn, while a cancel is due */
+#define EXERCISE_RUN_MS      100                /* time for one run to end */
+#define EXERCISE_COMPARE_MS  2000               /* the same, if its outcome is compared */
 #define EXERCISE_DEAF_MS     1000 /* time for a task to end after it was cancelled, in EXERCISE_DEAF_PARTS */
 #define EXERCISE_SILENT_MS   5000 /* a function that has not returned after this time hangs */
 #define EXERCISE_BEAT_MS     250  /* how often the child reports that it is alive, while its loop runs */
@@ -52,13 +56,15 @@ struct exercise {
     bool ignores_cancel; /* a task of the component continued for EXERCISE_DEAF_MS after its end was requested */
     bool
         leaks_explained; /* a component's leak was reported, or a task did not end: what remains is not a new finding */
+    bool leak_reported;  /* of the component: what other measurements find is not a new finding */
     bool no_isolated_host; /* it cannot be opened */
     bool refused;          /* it cannot be loaded */
     bool remote;           /* the plugin runs in a separate process: a program, or its manifest requests it */
     bool unusable;         /* its process has ended, or it answers nonsense: reported, nothing more is tried */
     bool shape_reported;
-    char step[512];   /* the last one */
-    uint64_t reports; /* findings so far */
+    bool end_reported; /* a program has ended a task twice */
+    char step[512];    /* the last one */
+    uint64_t reports;  /* findings so far */
     struct loop_timer beat;
 };
 
@@ -84,9 +90,11 @@ void exercise_try_lifetimes(struct exercise *it);
 struct exercise_usage {
     int64_t memory;     /* bytes of tn_core_1.alloc */
     int64_t references; /* number of references to values */
-    int64_t heap;       /* bytes of malloc in the whole process; 0 if unknown */
+    int64_t heap;       /* bytes of malloc in the whole process; 0 if unknown; see exercise_prepare_heap */
 };
 struct exercise_usage exercise_measure(const struct exercise *it);
+/* Before other threads start: from now on, the heap that is measured is that of all threads. */
+void exercise_prepare_heap(void);
 
 /* exercise_run.c */
 bool exercise_may_run(const struct exercise *it);  /* declares no effects except `clock` and `random` */
@@ -106,14 +114,17 @@ void exercise_run_examples(struct exercise *it);
 void exercise_run_and_cancel(struct exercise *it);
 void exercise_fail_allocations(struct exercise *it);
 
+/* exercise_outcome.c */
+struct call;
+/* Reports an output that the manifest does not allow; and what a program sends that its kind does not allow. */
+void exercise_check_outcome(struct exercise *it, const struct call *call, tn_value chunks);
+
 /* exercise_program.c: a plugin that runs in a separate process */
 /* Reports that the process has ended since the last call of this function, if so. Call it after each step. */
 void exercise_check_process(struct exercise *it);
-/* A line of the host's log: keeps the reason why the process has ended. */
-void exercise_note_log(const char *who, const char *line);
-/* Reports an output or an error that does not have the shape of its kind; check mode does so in this process. */
-void exercise_check_shapes(struct exercise *it, tn_value record);
-/* The same for the result of `create`. */
+/* A line of the host's log: keeps the reason why the process has ended, and reports a task that it has ended twice. */
+void exercise_note_log(struct exercise *it, const char *who, const char *line);
+/* Reports a result of `create` that does not have the form of the protocol. */
 void exercise_check_answer(struct exercise *it, const struct error *error);
 /* Measures the memory of the process while instances are created, and tasks run. */
 void exercise_measure_growth(struct exercise *it);

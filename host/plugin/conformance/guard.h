@@ -28,6 +28,8 @@
 
 /* Every finding about the shape of a payload contains this text. */
 #define GUARD_SHAPE_REPORT "violates the shape of a payload: "
+/* Every finding about values that are left when the plugin is unloaded contains this text. */
+#define GUARD_LEAK_REPORT "has not released "
 
 /*
  * Returns `interfaces` with wrapped vtables; ends with a row whose id is NULL. Each call in a process returns the same

@@ -144,7 +144,7 @@ static void guarded_lifecycle_deinit(void *self) {
         guarded->inner_lifecycle->deinit(guarded->inner->self);
     guard_leave(before);
     int64_t left = guarded->references;
-    if (left > 0) guard_report(guarded, "has not released %lld values that it has taken", (long long)left);
+    if (left > 0) guard_report(guarded, GUARD_LEAK_REPORT "%lld values that it has taken", (long long)left);
     if (left < 0) guard_report(guarded, "has released %lld values more than it has taken", (long long)-left);
 }
 
