@@ -62,6 +62,40 @@ for compiler in gcc clang; do
         try "$compiler" $standard "$cxx" "$work/fields.cc" "the macros of easy.h"
     done
 done
+# What a manifest cannot hold is rejected with a message, also where libc has a macro _Static_assert.
+cat >"$work/wrong.c" <<'C'
+#include <tenon/easy.h>
+TN_PLUGIN("test.wrong", "1.0.0", TITLE)
+TN_TOOL(wrong, ID, "One", EFFECT, (INT_OR, count, COUNT, "d"), (NUM_OR, ratio, RATIO, "d")) { return tn_done(task); }
+C
+cp "$work/wrong.c" "$work/wrong.cc"
+rejects() { # message, definitions: every compiler rejects it; without a message, none does
+    local message=$1 compiler file
+    shift
+    for compiler in "gcc -std=c99" "gcc -std=c11" "clang -std=c99" "clang -std=c17" "g++ -std=c++11" "clang++ -std=c++20"; do
+        command -v ${compiler%% *} >/dev/null || continue
+        file=wrong.c
+        case $compiler in *++*) file=wrong.cc ;; esac
+        tried=$((tried + 1))
+        if $compiler -fsyntax-only -I"$SOURCE/sdk/include" '-DTITLE="T"' '-DID="test.one"' -DEFFECT=TN_PURE -DCOUNT=1 \
+            -DRATIO=0.5 "$@" "$work/$file" 2>"$work/errors"; then
+            [ -z "$message" ] || { echo "$compiler accepts: $*"; status=1; }
+        else
+            grep -qF "${message:-no error}" "$work/errors" || { echo "$compiler $*:"; cat "$work/errors"; status=1; }
+        fi
+    done
+}
+rejects "" -UCOUNT -DCOUNT=9223372036854775807 -URATIO -DRATIO=1.7e308 -UEFFECT '-DEFFECT=TN_EFFECTS("clock", "fs.read:/a b")'
+rejects "" -UCOUNT -DCOUNT=-9223372036854775807 -URATIO -DRATIO=-5
+for number in 9223372036854775808 -9223372036854775808 9999999999999999999 12345678901234567890; do
+    rejects "the default of an INT is from -9223372036854775807" -UCOUNT -DCOUNT=$number
+done
+rejects "write the default of an INT as a decimal number" -UCOUNT -DCOUNT=0x10
+rejects "the default of a NUM is at most" -URATIO -DRATIO=1e999
+rejects "a title has no U+0000" -UTITLE '-DTITLE="a\0b"'
+rejects "an id has no U+0000" -UID '-DID="a.b\0c"'
+rejects "an effect has no U+0000" -UEFFECT '-DEFFECT=TN_EFFECTS("a\0b")'
+
 [ $tried -gt 0 ] || { echo "no compiler was found"; exit 1; }
 echo "$tried compilations"
 exit $status

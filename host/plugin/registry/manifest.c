@@ -73,12 +73,12 @@ static const struct manifest_member component_members[] = {
 /* True if a member is wrong; writes "found …, expected …" to `why`. */
 static bool member_is_malformed(tn_value found, enum member_type type, char why[160]) {
     static const char *const expected[] = {
-        [MEMBER_TEXT] = "a string",
+        [MEMBER_TEXT] = "a string that is not empty and has no U+0000",
         [MEMBER_ID] = "letters, digits, '.', '_' and '-', starting with a letter, at most 200 bytes",
         [MEMBER_VERSION] = "a version such as \"1.2.0\"",
         [MEMBER_CONSTRAINT] = "a constraint such as \">=0.1\"",
         [MEMBER_BOOL] = "true or false",
-        [MEMBER_TEXTS] = "a list of strings",
+        [MEMBER_TEXTS] = "a list of strings that are not empty and have no U+0000",
         [MEMBER_SCHEMA] = "a JSON Schema: an object with at least one keyword",
         [MEMBER_STYLE] = "\"async\" or \"blocking\"",
         [MEMBER_ISOLATION] = "\"process\"",

@@ -55,6 +55,9 @@
 #define TN_EASY_ASSERT(condition, message) static_assert(condition, message)
 extern "C" {
 #else
+#ifdef _Static_assert /* glibc's macro for C99 drops the message; both compilers have the keyword */
+#undef _Static_assert
+#endif
 #define TN_EASY_FROM(type, pointer)        ((type)(pointer))
 #define TN_EASY_ASSERT(condition, message) __extension__ _Static_assert(condition, message)
 #endif
@@ -596,6 +599,7 @@ static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
 
 /* Once per shared object: its id, version and title. For other members of the manifest use TN_NOTE or a JSON file. */
 #define TN_PLUGIN(id, version, title)                                                                                  \
+    TN_EASY_CHECK_NAMES(id version, title)                                                                             \
     TN_NOTE_AS(plugin, "{\"plugin\":{\"id\":" TN_NOTE_RAW(id) ",\"version\":" TN_NOTE_RAW(                             \
                            version) ",\"title\":" TN_NOTE_RAW(title) ",\"requires\":[\"" TN_CORE_1 "\",\"" TN_VALUE_1  \
                                                                      "\",\"" TN_TASK_1 "\",\"" TN_EVAL_1 "\"]}}");     \
@@ -687,6 +691,8 @@ static inline const tn_plugin *tn_easy_entry(const tn_host *host) {
         tn_value tn_all;                                                                                               \
         TN_EASY_EACH(TN_EASY_MEMBER, TN_EASY_KEEP, "", __VA_ARGS__)                                                    \
     };                                                                                                                 \
+    TN_EASY_CHECK_NAMES(id, title)                                                                                     \
+    TN_EASY_CHECK_NUL(TN_EASY_FIRST(__VA_ARGS__, 0), "an effect")                                                      \
     TN_EASY_EACH(TN_EASY_CHECK, TN_EASY_KEEP, "", __VA_ARGS__)                                                         \
     static const tn_easy_field fn##_tn_fields[] = {                                                                    \
         TN_EASY_EACH(TN_EASY_FIELD, TN_EASY_KEEP, struct fn##_##what, __VA_ARGS__)                                     \

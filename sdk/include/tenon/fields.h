@@ -137,15 +137,36 @@
 #define TN_EASY_CHECK_OF(type, need, n, v, d)                                                                          \
     TN_EASY_ASSERT(__builtin_strlen(d) + 1 == sizeof(d), "a description has no U+0000");                               \
     TN_EASY_CHECK_##need(type, v)
+/* Id and title. */
+#define TN_EASY_CHECK_NAMES(id, title)                                                                                 \
+    TN_EASY_CHECK_LINE(id, "an id")                                                                                    \
+    TN_EASY_CHECK_LINE(title, "a title")
+#define TN_EASY_CHECK_NUL(text, what)                                                                                  \
+    TN_EASY_ASSERT(__builtin_strlen(text) + 1 == sizeof(text), what " has no U+0000");
+/* A line has no control characters. clang cannot look for them at compile time; `tenon plugin check` does. */
+#if defined(__clang__)
+#define TN_EASY_CHECK_LINE(text, what) TN_EASY_CHECK_NUL(text, what)
+#else
+#define TN_EASY_CHECK_LINE(text, what)                                                                                 \
+    TN_EASY_CHECK_NUL(text, what)                                                                                      \
+    TN_EASY_ASSERT(__builtin_strcspn(text, TN_EASY_CONTROLS) == __builtin_strlen(text),                                \
+                   what " has no line ends and no other control characters");
+#define TN_EASY_CONTROLS                                                                                               \
+    "\001\002\003\004\005\006\007\010\011\012\013\014\015\016\017\020\021\022\023\024\025\026\027\030\031\032\033"      \
+    "\034\035\036\037\177"
+#endif
 #define TN_EASY_CHECK_REQ(type, v)
 #define TN_EASY_CHECK_OPT(type, v)
 #define TN_EASY_CHECK_OR(type, v) TN_EASY_CHECK_##type(v)
 #define TN_EASY_CHECK_INT(v)                                                                                           \
     TN_EASY_ASSERT(TN_EASY_IS_INT(TN_EASY_TEXT(v)),                                                                    \
-                   "write the default of an INT as a decimal number of at most 19 digits, or a macro that is one");
+                   "write the default of an INT as a decimal number of at most 19 digits, or a macro that is one");    \
+    TN_EASY_ASSERT(TN_EASY_FITS(TN_EASY_TEXT(v), TN_EASY_IS(TN_EASY_TEXT(v), 0, "-") ? 1 : 0),                         \
+                   "the default of an INT is from -9223372036854775807 to 9223372036854775807");
 #define TN_EASY_CHECK_NUM(v)                                                                                           \
     TN_EASY_ASSERT(TN_EASY_IS_NUM(TN_EASY_TEXT(v)),                                                                    \
-                   "write the default of a NUM as JSON does: 0.5, not .5; 1.0, not 1. or 1.0f; 16, not 0x10");
+                   "write the default of a NUM as JSON does: 0.5, not .5; 1.0, not 1. or 1.0f; 16, not 0x10");         \
+    TN_EASY_ASSERT(__builtin_isfinite((v) + 0.0), "the default of a NUM is at most 1.7976931348623157e308");
 #define TN_EASY_CHECK_BOOL(v)
 #define TN_EASY_CHECK_TEXT(v)     TN_EASY_ASSERT(__builtin_strlen(v) + 1 == sizeof(v), "a default has no U+0000");
 #define TN_EASY_CHECK_FILE(v)     TN_EASY_CHECK_TEXT(v)
@@ -180,6 +201,10 @@
      at(t, 10) && at(t, 11) && at(t, 12) && at(t, 13) && at(t, 14) && at(t, 15) && at(t, 16) && at(t, 17) &&           \
      at(t, 18) && at(t, 19))
 #define TN_EASY_IS_INT(t) (TN_EASY_STARTS(t) && __builtin_strlen(t) <= 20 && TN_EASY_ALL(TN_EASY_INT_AT, t))
+/* The number after the sign, which begins at i, is at most INT64_MAX. */
+#define TN_EASY_FITS(t, i)                                                                                             \
+    (__builtin_strlen(t) < 19u + (i) || (__builtin_strlen(t) == 19u + (i) &&                                           \
+                                         __builtin_memcmp(&TN_EASY_PAD(t)[i], "9223372036854775807", 19) <= 0))
 #define TN_EASY_IS_NUM(t) (TN_EASY_STARTS(t) && __builtin_strlen(t) <= 20 && TN_EASY_ALL(TN_EASY_NUM_AT, t))
 
 /* Tools get arguments, not names of the graph. */
