@@ -14,6 +14,13 @@ TN_NODE(words, "test.words", "Counts blanks.", TN_PURE, (READ, from, "text"), (W
     return tn_done_written(task, tn_write_int(task, config->to, count));
 }
 
+TN_TOOL(refuses, "test.refuses", "Refuses in a task, where it has no effect.", TN_PURE) {
+    tn_value reason = tn_build("{s:s,s:s}", "code", "LATE", "message", "late");
+    int32_t status = tn.core->refuse(tn.host, reason);
+    tn_release(reason);
+    return tn_done_int(task, status);
+}
+
 #include <tenon/testkit.h>
 
 /* What is read is written again in this form; NULL: it is not JSON. */
@@ -72,6 +79,10 @@ static void test_json(void) {
     memset(deep + TN_TEST_DEPTH + 1, ']', TN_TEST_DEPTH + 1);
     deep[2 * TN_TEST_DEPTH + 2] = '\0';
     expect_json(deep, NULL);
+    tn_value made = NULL, error = NULL;
+    TN_TEST_ASSERT(tn_test_from_json(NULL, deep, TN_Z, &made, &error) == TN_FAILED);
+    TN_TEST_ASSERT(strcmp(tn_test_member(error, "code"), "LIMIT") == 0);
+    tn_test_release(error);
 }
 
 static void test_values(void) {
@@ -86,7 +97,7 @@ static void test_values(void) {
     TN_TEST_ASSERT(tn_test_equal(one, two) && !tn_test_equal(one, value) && !tn_test_equal(one, NULL));
     int64_t integer = 7;
     TN_TEST_ASSERT(tn_test_as_int(tn_test_get(two, "b", TN_Z), &integer) == TN_OK && integer == 2);
-    TN_TEST_ASSERT(tn_test_as_int(two, &integer) == TN_TYPE && tn_test_as_int(NULL, &integer) == TN_TYPE);
+    TN_TEST_ASSERT(tn_test_as_int(two, &integer) == TN_TYPE && tn_test_as_int(NULL, &integer) == TN_INVALID);
     TN_TEST_ASSERT(tn_test_make_double(NULL, DBL_MAX * 2, &one) == TN_INVALID);
     TN_TEST_ASSERT(tn_test_make_text(NULL, "\xFF", 1, &one) == TN_INVALID);
     tn_value all[] = {value, patch, merged, one, two};
@@ -174,6 +185,18 @@ static void test_posts(void) {
     TN_TEST_ASSERT(tn.core->unpost(tn.host, id) == TN_NOT_FOUND && strcmp(order, "abcd") == 0);
 }
 
+/* What the host refuses is not a crash here. */
+static void test_mistakes_are_statuses(void) {
+    tn_value number = tn_int(1);
+    TN_TEST_ASSERT(tn.value->as_int(number, NULL) == TN_INVALID && tn.value->as_double(number, NULL) == TN_INVALID);
+    TN_TEST_ASSERT(tn.value->as_bool(number, NULL) == TN_INVALID && tn.value->as_int(NULL, NULL) == TN_INVALID);
+    TN_TEST_ASSERT(tn.value->finish(NULL, &number, NULL) == TN_INVALID);
+    tn_release(number);
+    struct tn_test_task *task = tn_test_run("test.refuses", "{}", "{}");
+    TN_TEST_ASSERT(tn_test_is(task->output, "-11")); /* TN_UNSUPPORTED */
+    tn_test_finish();
+}
+
 static void test_node(void) {
     tn_test_set_channel("in", "\"a b c\"");
     tn_test_set_channel("out", "0");
@@ -231,6 +254,7 @@ int main(void) {
     test_options_and_reasons();
     test_builder_mistakes();
     test_posts();
+    test_mistakes_are_statuses();
     test_node();
     test_calls();
     return 0;

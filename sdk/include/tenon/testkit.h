@@ -71,7 +71,9 @@ static inline struct tn_test_task *tn_test_start(const char *input) {
     TN_TEST_ASSERT(tn_test.task_count < TN_TEST_MAX && tn_test.components->start != NULL);
     tn_test.task_count++;
     task->state = TN_TEST_OPEN;
+    tn_test.in_start = true;
     status = tn_test.components->start(tn_test.instance, tn_test.task_count, value);
+    tn_test.in_start = false;
     if (status != TN_OK) {
         char code[16];
         (void)snprintf(code, sizeof(code), "%d", TN_UTIL_CAST(int, status));

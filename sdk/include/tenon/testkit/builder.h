@@ -124,6 +124,7 @@ static inline void tn_test_builder_end(tn_builder *builder) {
 static inline int32_t tn_test_builder_finish(tn_builder *builder, tn_value *out, tn_value *error) {
     struct tn_test_builder *state = tn_test_state_of(builder);
     bool good;
+    if (builder == NULL) return TN_INVALID;
     if (state->depth > 0) tn_test_mistake(state, "an array or object has not ended");
     if (state->root == NULL) tn_test_mistake(state, "there is no value");
     good = state->mistake == NULL;

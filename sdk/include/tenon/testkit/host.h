@@ -73,6 +73,7 @@ static struct tn_test_host {
     tn_value emitted;                        /* an array */
     uint32_t room;                           /* chunks that emit still takes */
     uint64_t deny;                           /* the allocation that fails: 1 is the next; 0: none */
+    bool in_start;                           /* a task is being started: refuse is not allowed */
     char refusal[512];                       /* CODE: message, of the last refuse or failed bind */
     char refused_at[256];                    /* its detail.at, the member of the configuration; "" without one */
     char logged[512];                        /* LEVEL: message, of the last log line */
@@ -200,6 +201,8 @@ static inline int32_t TN_ABI tn_test_unpost(const tn_host *host, uint64_t id) {
 static inline int32_t TN_ABI tn_test_refuse(const tn_host *host, tn_value error) {
     const char *at;
     (void)host;
+    if (error == NULL) return TN_INVALID;
+    if (tn_test.in_start) return TN_UNSUPPORTED;
     TN_TEST_ASSERT(tn_test_is_error(error));
     at = tn_test_member(TN_TEST_VALUES->get(error, "detail", TN_Z), "at");
     (void)snprintf(tn_test.refusal, sizeof(tn_test.refusal), "%.63s: %.400s", tn_test_member(error, "code"),

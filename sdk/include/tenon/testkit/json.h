@@ -15,6 +15,7 @@ extern "C" {
 struct tn_test_reader {
     const char *at, *end;
     uint32_t depth;
+    bool deep; /* it was nested deeper than TN_TEST_DEPTH */
 };
 
 static inline void tn_test_skip_blanks(struct tn_test_reader *reader) {
@@ -109,6 +110,7 @@ static inline struct tn_test_value *tn_test_read_container(struct tn_test_reader
     struct tn_test_value *made = tn_test_new(kind), *key = NULL, *item;
     const char *close = kind == TN_ARRAY ? "]" : "}";
     bool good = ++reader->depth <= TN_TEST_DEPTH;
+    if (!good) reader->deep = true;
     tn_test_skip_blanks(reader);
     while (good && !tn_test_skip(reader, close)) {
         if (made->length > 0) good = tn_test_skip(reader, ",");
@@ -184,7 +186,8 @@ static inline tn_value tn_test_json_reason(const char *json, const struct tn_tes
         tn_test_push(detail, tn_test_new_text(TN_STRING, names[i], strlen(names[i])));
         tn_test_push(detail, tn_test_block(tn_test_make_int(NULL, numbers[i])));
     }
-    return tn_test_reason("PARSE", "the text is not JSON", detail);
+    return reader->deep ? tn_test_reason("LIMIT", "arrays and objects are nested too deep", detail)
+                        : tn_test_reason("PARSE", "the text is not JSON", detail);
 }
 
 static inline int32_t tn_test_from_json(const tn_host *host, const char *json, uint64_t length, tn_value *out,
@@ -196,6 +199,7 @@ static inline int32_t tn_test_from_json(const tn_host *host, const char *json, u
     reader.at = json;
     reader.end = json + tn_test_length(json, length);
     reader.depth = 0;
+    reader.deep = false;
     value = tn_test_read_value(&reader);
     if (value == NULL || reader.at != reader.end) {
         tn_test_release(tn_test_value_of(value));

@@ -79,6 +79,7 @@ static inline void tn_test_push(struct tn_test_value *block, struct tn_test_valu
 static inline int32_t tn_test_kind(tn_value value) { return value != NULL ? tn_test_block(value)->kind : TN_NONE; }
 
 static inline int32_t tn_test_as_bool(tn_value value, int32_t *out) {
+    if (value == NULL || out == NULL) return TN_INVALID;
     if (tn_test_kind(value) != TN_BOOL) return TN_TYPE;
     *out = tn_test_block(value)->integer != 0;
     return TN_OK;
@@ -86,6 +87,7 @@ static inline int32_t tn_test_as_bool(tn_value value, int32_t *out) {
 
 static inline int32_t tn_test_as_int(tn_value value, int64_t *out) {
     double number = tn_test_kind(value) == TN_DOUBLE ? tn_test_block(value)->number : 0.5;
+    if (value == NULL || out == NULL) return TN_INVALID;
     if (tn_test_kind(value) == TN_INT) {
         *out = tn_test_block(value)->integer;
         return TN_OK;
@@ -100,6 +102,7 @@ static inline int32_t tn_test_as_int(tn_value value, int64_t *out) {
 
 static inline int32_t tn_test_as_double(tn_value value, double *out) {
     int32_t kind = tn_test_kind(value);
+    if (value == NULL || out == NULL) return TN_INVALID;
     if (kind != TN_INT && kind != TN_DOUBLE) return TN_TYPE;
     *out = kind == TN_DOUBLE ? tn_test_block(value)->number : TN_UTIL_CAST(double, tn_test_block(value)->integer);
     return TN_OK;
