@@ -147,6 +147,8 @@ static void reports_mistakes_with_position(void **state) {
         {"plugins: {isolation: {a.b: proces}}",
          "`plugins.isolation.a.b`: found `proces`, expected `process` or `none`"},
         {"plugins: {drafts: {a.b: true}}", "`plugins.drafts`: found object, expected the id of a plugin"},
+        {"plugins: {drafts: [\"*\"]}",
+         "`plugins.drafts`: found `*`, expected the id of a plugin; `--allow-drafts` allows"},
         {"plugins: {drafts: [a.b, 3]}", "1:25 `plugins.drafts`: found int, expected the id of a plugin"},
         {"plugins: {processes: {a.b: 0}}", "`plugins.processes.a.b`: found 0, expected a number from 1 to 256"},
         {"plugins: {processes: {a.b: 257}}", "`plugins.processes.a.b`: found 257, expected a number from 1 to 256"},

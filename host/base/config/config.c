@@ -317,7 +317,10 @@ static void config_read_processes(struct config_reader *reader, const struct tre
 }
 
 static void config_read_one_draft(struct config_reader *reader, const struct tree_node *node) {
-    if (node->kind == TN_STRING)
+    if (node->kind == TN_STRING && value_text_is(node->value, "*"))
+        config_report_value(reader, node, "plugins.drafts",
+                            "the id of a plugin; `--allow-drafts` allows drafts for all plugins");
+    else if (node->kind == TN_STRING)
         reader->config->drafts = value_set_key_take(reader->config->drafts, value_ref(node->value), value_bool(true));
     else
         config_report_kind(reader, node, "plugins.drafts", "the id of a plugin, or a list of ids");
