@@ -248,6 +248,17 @@ static const char *listen_end(struct listener *listener) {
     return listener->refusal.message ? listener->refusal.message : listener->line;
 }
 
+struct listened_code {
+    char text[80];
+};
+
+/* The code of the plugin's own error, as the end of a message: " (NO_KEY)"; "" if it has reported none. */
+static struct listened_code listen_code(const struct listener *listener) {
+    struct listened_code code = {""};
+    if (listener->refusal.code) (void)snprintf(code.text, sizeof code.text, " (%.70s)", listener->refusal.code);
+    return code;
+}
+
 /* Calls the entry, which returns the plugin's code or declines. */
 static int32_t loader_enter(struct plugin *plugin, const tn_plugin *TN_FN(entry)(const tn_host *),
                             struct error *error) {
@@ -256,9 +267,9 @@ static int32_t loader_enter(struct plugin *plugin, const tn_plugin *TN_FN(entry)
     plugin->plugin = entry(&plugin->host);
     const char *reason = listen_end(&listener);
     if (!plugin->plugin)
-        error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED", "%s: plugin `%s` %s declined to be loaded%s%s",
+        error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED", "%s: plugin `%s` %s declined to be loaded%s%s%s",
                   plugin_place(plugin), plugin->id, plugin->version, *reason ? ": " : ", and reported no reason",
-                  reason);
+                  reason, listen_code(&listener).text);
     error_finish(&listener.refusal);
     if (!plugin->plugin) return TN_UNSUPPORTED;
     plugin->entered = plugin->plugin;
@@ -385,9 +396,10 @@ static int32_t loader_initialise(struct plugin *plugin, struct error *error) {
         status = plugin->lifecycle->init(plugin->plugin->self, section);
         const char *reason = listen_end(&listener);
         if (status != TN_OK)
-            error_set(error, status, "PLUGIN_REFUSED", "%s: plugin `%s` %s could not initialise itself (status %d)%s%s",
-                      plugin_place(plugin), plugin->id, plugin->version, status,
-                      *reason ? ": " : ", and reported no reason", reason);
+            error_set(error, status, "PLUGIN_REFUSED",
+                      "%s: plugin `%s` %s could not initialise itself (status %d)%s%s%s", plugin_place(plugin),
+                      plugin->id, plugin->version, status, *reason ? ": " : ", and reported no reason", reason,
+                      listen_code(&listener).text);
         error_finish(&listener.refusal);
     }
     value_unref(section);
