@@ -87,6 +87,7 @@ expect_finding LEAKS_ON_FAILURE 4 "error[LEAK]" 'each time that an allocation fa
 [ -n "$SANITIZE" ] || expect_finding LEAKS_HEAP 4 "error[LEAK]" 'component `test.defect` (node): the heap grows by 1'
 [ -n "$SANITIZE" ] || expect_finding LEAKS_MEGABYTES 4 "error[LEAK]" 'component `test.defect` (node): the heap grows by 105'
 expect_finding LEAKS_ON_CANCEL 4 "error[LEAK]" 'component `test.defect` (node): 20 cancelled runs leave '
+expect_finding LEAKS_IN_REFUSAL 4 "error[LEAK]" '200 configurations that create refused leave'
 expect_finding LEAKS_IN_INIT 4 "error[LEAK]" 'plugin `test.defects` has not released 1 values'
 expect_finding IMPURE 4 "error[IMPURE]" 'returns two outputs for one input'
 expect_finding NOT_THREAD_SAFE 4 "error[NOT_THREAD_SAFE]" 'while other tasks of it run'
@@ -112,6 +113,15 @@ expect_not_in err "[IMPURE]"
 expect_finding LEAKS_VALUES 4 "error[LEAK]" 'component `test.defect` (node): 20 runs leave 20 values'
 define=
 build IMPURE
+
+expect_finding MISSING_COMPONENT 4 "error[COMPONENT_MISSING]" 'component `test.missing` (tool): is in the manifest, but'
+build REFUSES_IN_INIT
+checks REFUSES_IN_INIT.so
+finds 4 "error[LOAD_REFUSED]" "could not initialise itself (status -12): found no key (NO_KEY)"
+build UNDECLARED
+checks UNDECLARED.so
+finds 4 "warning[INTERFACE_UNDECLARED]" 'requests the interface `tenon.tool/1`, which its manifest does not list'
+finds 4 "error[CRASHED]" '(with `tenon.tool/1` hidden)'
 
 build UNKNOWN_EFFECT
 checks UNKNOWN_EFFECT.so
@@ -200,6 +210,10 @@ checks "$BINARY/lib/tenon/plugins/memory.so"
 finds 0 "note[STORE_WITHOUT_FILES]" "was not tried"
 source=store.c
 build STORE
+checks STORE.so
+finds 4 "error[LOAD_REFUSED]" "(a draft: allow it with"
+checks "$SOURCE/samples/python/store.py"
+finds 4 "error[DRAFT]" "so that a host refuses the plugin, and its store was not tried; allow it with"
 checks STORE.so --allow-drafts
 finds 4 "error[STORE]" "commit.txt"
 finds 4 "warning[STORE_LENIENT]" "wrong.txt"

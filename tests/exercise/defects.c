@@ -7,6 +7,7 @@
 #include <string.h>
 #include <tenon/easy.h>
 #include <tenon/state.h>
+#include <tenon/tool.h>
 #include <time.h>
 
 #define NONE               0
@@ -41,6 +42,10 @@
 #define LEAKS_ON_CANCEL    29 /* each cancelled run leaks a value */
 #define LEAKS_IN_INIT      30 /* the plugin leaks one value */
 #define FILLS_CACHE        31 /* not a defect: keeps the results of its first runs */
+#define MISSING_COMPONENT  32 /* the manifest has a component that the code does not have */
+#define UNDECLARED         33 /* uses an interface that its manifest does not list, and crashes without it */
+#define LEAKS_IN_REFUSAL   34 /* create leaks a value when it refuses a configuration that the schema allows */
+#define REFUSES_IN_INIT    35 /* init refuses, with a code */
 
 TN_PLUGIN("test.defects", "1.0.0", "Has one defect")
 TN_NOTE("{\"plugin\": {\"licence\": \"MIT\"}}")
@@ -90,6 +95,12 @@ TN_NOTE("{\"component\": {\"kind\": \"node\", \"id\": \"test.defect\", \"title\"
         "   \"oneOf\": [{\"properties\": {\"n\": {\"type\": \"integer\", \"minimum\": 5}}}]}}},"
         " \"examples\": [" EXAMPLE "]}}")
 
+#if DEFECT == MISSING_COMPONENT
+TN_NOTE("{\"component\": {\"kind\": \"tool\", \"id\": \"test.missing\", \"title\": \"Not in the code.\", \"input\": "
+        "{\"type\": \"object\"},"
+        " \"documentation\": \"Nothing.\", \"style\": \"async\", \"effects\": []}}")
+#endif
+
 struct counter {
     char *memory;
     size_t length;
@@ -115,6 +126,11 @@ static int32_t create(tn_value config, tn_binder *binder, void **self) {
     return tn_refuse("INVALID", "no");
 #elif DEFECT == REFUSED_EXAMPLE
     if (strcmp(what, "refuse me") == 0) return tn_refuse("INVALID", "no");
+#elif DEFECT == LEAKS_IN_REFUSAL
+    if (strchr(what, ' ')) {
+        (void)tn_text("kept");
+        return tn_refuse("INVALID", "found a blank");
+    }
 #elif DEFECT == LEAKS_IN_INSTANCE
     (void)tn_text("kept");
 #elif DEFECT == REQUESTS_DRAFT
@@ -231,7 +247,19 @@ static void destroy(void *self) {
     counter_free(self);
 }
 
-#if DEFECT == LEAKS_IN_INIT
+#if DEFECT == UNDECLARED
+static int32_t TN_ABI init(void *self, tn_value config) {
+    (void)self, (void)config;
+    return *(const uint64_t *)tn.host->get(tn.host->self, TN_TOOL_1) ? TN_OK : TN_ERROR;
+}
+TN_LIFECYCLE(init, NULL, NULL)
+#elif DEFECT == REFUSES_IN_INIT
+static int32_t TN_ABI init(void *self, tn_value config) {
+    (void)self, (void)config;
+    return tn_refuse("NO_KEY", "found no key");
+}
+TN_LIFECYCLE(init, NULL, NULL)
+#elif DEFECT == LEAKS_IN_INIT
 static int32_t TN_ABI init(void *self, tn_value config) {
     (void)self, (void)config;
     (void)tn_text("never released");

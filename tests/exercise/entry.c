@@ -50,9 +50,9 @@ __asm__(".data\n.globl shared_by_all\n.type shared_by_all, %gnu_unique_object\n.
 #if DEFECT == OPTIONAL_DRAFT
 MANIFEST("test.entry", "1.0.0", ",\"licence\":\"MIT\",\"optional\":[\"" TN_STATE_DRAFT "\"]")
 #elif DEFECT == RESERVED
-MANIFEST("tenon.entry", "1.0.0", ",\"licence\":\"MIT\"")
+MANIFEST("tenon.entry", "1.0.0", ",\"licence\":\"MIT\",\"requires\":[\"" TN_TASK_1 "\"]")
 #else
-MANIFEST("test.entry", "1.0.0", ",\"licence\":\"MIT\"")
+MANIFEST("test.entry", "1.0.0", ",\"licence\":\"MIT\",\"requires\":[\"" TN_TASK_1 "\"]")
 #endif
 #if DEFECT != NOTHING
 COMPONENT(node, "test.entry")

@@ -29,6 +29,12 @@ bool conformance_check_manifest(const char *path, const struct registry_options 
 /* Reports a draft interface that the plugin `id` uses: as a note if it is allowed. Each interface is reported once. */
 void conformance_add_draft(struct conformance *conformance, const char *path, const char *id, const char *interface_id,
                            bool allowed);
+/*
+ * The plugin with this manifest requests an interface: reports a draft, and a released one that the manifest does not
+ * list. Each interface is reported once. Returns true if it has reported a released one.
+ */
+bool conformance_add_request(struct conformance *conformance, const char *path, tn_value manifest,
+                             const struct registry_options *options, const char *interface_id);
 /* True if the interface is a draft. */
 bool conformance_is_draft(const struct registry_options *options, const char *interface_id);
 bool conformance_allows_drafts(const struct registry_options *options, const char *id);

@@ -135,15 +135,21 @@ bool conformance_allows_drafts(const struct registry_options *options, const cha
     return options->allow_drafts || (options->drafts && options->drafts(options->user, id));
 }
 
+/* True if a finding of this code quotes the interface. */
+static bool conformance_has_interface(const struct conformance *conformance, enum finding finding, const char *quoted) {
+    for (size_t i = 0; i < conformance->count; i++)
+        if (strcmp(conformance->items[i].code, finding_info(finding)->code) == 0 &&
+            strstr(conformance->items[i].message, quoted))
+            return true;
+    return false;
+}
+
 void conformance_add_draft(struct conformance *conformance, const char *path, const char *id, const char *interface_id,
                            bool allowed) {
     char quoted[256];
     if (search_is_installed(path)) return; /* bundled plugins may use drafts everywhere */
     snprintf(quoted, sizeof quoted, "`%.200s`", interface_id);
-    for (size_t i = 0; i < conformance->count; i++)
-        if (strcmp(conformance->items[i].code, finding_info(FINDING_DRAFT)->code) == 0 &&
-            strstr(conformance->items[i].message, quoted))
-            return;
+    if (conformance_has_interface(conformance, FINDING_DRAFT, quoted)) return;
     if (allowed)
         conformance_add_as(conformance, CONFORMANCE_NOTE, FINDING_DRAFT,
                            "%s: uses the draft interface %s, which is allowed here; every other user must allow it "
@@ -170,6 +176,41 @@ static void conformance_check_drafts(const struct manifest_check *to, tn_value p
                 conformance_add_draft(to->conformance, to->path, id, interface_id, allowed);
         }
     }
+}
+
+/* ---- Requested interfaces ---- */
+
+static bool manifest_lists(tn_value manifest, const char *interface_id) {
+    static const char *const members[] = {"requires", "optional"};
+    for (size_t m = 0; m < sizeof members / sizeof *members; m++) {
+        tn_value list = value_get(manifest_plugin(manifest), members[m]);
+        for (size_t i = 0; value_is(list, TN_ARRAY) && i < value_count(list); i++)
+            if (value_text_is(value_at(list, i), interface_id)) return true;
+    }
+    return false;
+}
+
+bool conformance_add_request(struct conformance *conformance, const char *path, tn_value manifest,
+                             const struct registry_options *options, const char *interface_id) {
+    const char *id = manifest_text(manifest_plugin(manifest), "id");
+    char quoted[256];
+    bool offered = false;
+    if (conformance_is_draft(options, interface_id)) {
+        conformance_add_draft(conformance, path, id, interface_id, conformance_allows_drafts(options, id));
+        return false;
+    }
+    for (const struct registry_interface *row = options->interfaces; row && row->id; row++)
+        offered |= strcmp(row->id, interface_id) == 0;
+    snprintf(quoted, sizeof quoted, "`%.200s`", interface_id);
+    /* One that this host does not have may be a guess at a later version: the plugin gets NULL. */
+    if (!offered || manifest_lists(manifest, interface_id) ||
+        conformance_has_interface(conformance, FINDING_INTERFACE_UNDECLARED, quoted))
+        return false;
+    conformance_add(conformance, FINDING_INTERFACE_UNDECLARED,
+                    "%s: requests the interface %s, which its manifest does not list; add it to `requires`, or to "
+                    "`optional` if the plugin works without it",
+                    path, quoted);
+    return true;
 }
 
 /* ---- The manifest ---- */

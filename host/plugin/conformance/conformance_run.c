@@ -96,7 +96,9 @@ static _Noreturn void conformance_run_child(const char *path, tn_value manifest,
 struct run_results {
     struct conformance *conformance;
     const struct registry_options *options;
-    const char *path, *id, *with; /* with: " (with `x` hidden)", or "" */
+    const char *path, *with; /* with: " (with `x` hidden)", or "" */
+    tn_value manifest;
+    tn_value undeclared; /* interfaces that it has requested and does not list */
 };
 
 /* A fault of the manifest was already found when it was read. */
@@ -107,11 +109,10 @@ static bool conformance_has(const struct conformance *conformance, const char *m
 }
 
 static void run_read_line(void *user, char *line) {
-    const struct run_results *results = user;
+    struct run_results *results = user;
     if (line[0] == 'I') {
-        if (conformance_is_draft(results->options, line + 1))
-            conformance_add_draft(results->conformance, results->path, results->id, line + 1,
-                                  conformance_allows_drafts(results->options, results->id));
+        if (conformance_add_request(results->conformance, results->path, results->manifest, results->options, line + 1))
+            results->undeclared = value_push_take(results->undeclared, value_text(line + 1));
         return;
     }
     unsigned severity = (unsigned)(line[0] - '0'), finding = line[0] ? (unsigned)(line[1] - 'A') : FINDING_COUNT;
@@ -120,15 +121,16 @@ static void run_read_line(void *user, char *line) {
                            line + 2, results->with);
 }
 
-static void conformance_run_once(const char *path, tn_value manifest, const struct registry_options *options,
-                                 const char *hidden, int timeout_ms, struct conformance *conformance) {
+/* Returns the interfaces that it requests and does not list; a new reference. */
+static tn_value conformance_run_once(const char *path, tn_value manifest, const struct registry_options *options,
+                                     const char *hidden, int timeout_ms, struct conformance *conformance) {
     char with[256] = "";
     if (hidden) snprintf(with, sizeof with, " (with `%.200s` hidden)", hidden);
-    struct run_results results = {conformance, options, path, manifest_text(manifest_plugin(manifest), "id"), with};
+    struct run_results results = {conformance, options, path, with, manifest, value_array()};
     struct conformance_child child = {.path = path, .line = run_read_line, .user = &results, .limit_ms = timeout_ms};
     snprintf(child.step, sizeof child.step, "be loaded, initialised and unloaded%s", with);
     pid_t pid = conformance_fork(conformance, path, &child.pipe_end, &child.output);
-    if (pid < 0) return;
+    if (pid < 0) return results.undeclared;
     if (pid == 0) {
         run_pipe_end = child.pipe_end;
         conformance_run_child(path, manifest, options, hidden);
@@ -151,19 +153,29 @@ static void conformance_run_once(const char *path, tn_value manifest, const stru
                         "%s: wrote %lld bytes to standard output when it was loaded, which is for results; use "
                         "tn_core_1.log",
                         path, child.printed);
+    return results.undeclared;
+}
+
+static void conformance_run_hidden(const char *path, tn_value manifest, const struct registry_options *options,
+                                   tn_value interfaces, int timeout_ms, struct conformance *conformance) {
+    for (size_t i = 0; i < value_count(interfaces); i++) {
+        const char *id = value_chars(value_at(interfaces, i), NULL);
+        for (const struct registry_interface *row = options->interfaces; row && row->id; row++)
+            if (strcmp(row->id, id) == 0)
+                value_unref(conformance_run_once(path, manifest, options, id, timeout_ms, conformance));
+    }
 }
 
 void conformance_run(const char *path, tn_value manifest, const struct registry_options *options, int timeout_ms,
                      struct conformance *conformance) {
     tn_value optional = value_get(manifest_plugin(manifest), "optional");
     size_t before = conformance->count;
-    conformance_run_once(path, manifest, options, NULL, timeout_ms, conformance);
-    for (size_t i = before; i < conformance->count; i++)
-        if (conformance->items[i].severity == CONFORMANCE_ERROR)
-            return; /* the next check would fail for the same reason */
-    for (size_t i = 0; i < value_count(optional); i++) {
-        const char *id = value_chars(value_at(optional, i), NULL);
-        for (const struct registry_interface *row = options->interfaces; row && row->id; row++)
-            if (strcmp(row->id, id) == 0) conformance_run_once(path, manifest, options, id, timeout_ms, conformance);
+    tn_value undeclared = conformance_run_once(path, manifest, options, NULL, timeout_ms, conformance);
+    bool failed = false; /* then the next check would fail for the same reason */
+    for (size_t i = before; i < conformance->count; i++) failed |= conformance->items[i].severity == CONFORMANCE_ERROR;
+    if (!failed) {
+        conformance_run_hidden(path, manifest, options, optional, timeout_ms, conformance);
+        conformance_run_hidden(path, manifest, options, undeclared, timeout_ms, conformance);
     }
+    value_unref(undeclared);
 }

@@ -453,7 +453,14 @@ void conformance_store(const char *path, const struct exercise_options *options,
              temporary && *temporary ? temporary : "/tmp");
     if (manifest_read(path, &manifest, NULL) != TN_OK) return; /* conformance_check has reported it */
     check.id = manifest_text(manifest_plugin(manifest.value), "id");
-    if (provides_store(manifest.value) && !mkdtemp(check.folder))
+    if (provides_store(manifest.value) && !own.allow_drafts)
+        /* For a shared object, this is already the reason why it was not loaded. */
+        conformance_add_as(conformance, CONFORMANCE_ERROR, FINDING_DRAFT,
+                           "%s: provides the draft interface `" TN_STORE_DRAFT
+                           "`, which is not allowed here, so that a host refuses the plugin, and its store was not "
+                           "tried; allow it with `plugins: {drafts: [%s]}` in tenon.yaml, or with --allow-drafts",
+                           path, check.id);
+    else if (provides_store(manifest.value) && !mkdtemp(check.folder))
         conformance_add(conformance, FINDING_CHECK,
                         "%s: its store was not tried, because %s cannot be created: %s; set TMPDIR", path, check.folder,
                         strerror(errno));

@@ -2,7 +2,7 @@
  * exercise.c - the child process, which uses the plugin, and the parent, which reads its report and its exit status.
  *
  * The report (conformance_child) has lines: "D" and the current step, used if the child dies or hangs; "W", the same if
- * a process of the plugin has to answer; "B", the child is alive; "I", a plugin and an interface that it requests; "F",
+ * a process of the plugin has to answer; "B", the child is alive; "I", an interface that it requests; "F",
  * a code of the table as a letter, and a message. A plugin that finds the pipe and writes to it can report wrong
  * results about itself, but cannot harm the parent.
  */
@@ -69,7 +69,7 @@ void exercise_on_requested(const struct plugin *plugin, const char *interface_id
     const struct exercise *it = exercise_child.current;
     (void)offered;
     if (it && strcmp(plugin_path(plugin), it->path) == 0)
-        conformance_child_print(exercise_child.pipe_end, "I%s\t%.200s", plugin_id(plugin), interface_id);
+        conformance_child_print(exercise_child.pipe_end, "I%.200s", interface_id);
 }
 
 /* Reports the findings of check mode, which arrive as log lines. */
@@ -90,9 +90,10 @@ static void exercise_on_log(void *user, int32_t level, const char *who, const ch
 /* The process of a program is not asked what this process is asked: whether it survives failing allocations, and so on.
  */
 static void exercise_component(struct exercise *it) {
-    it->config_count = 0;
+    it->config_count = it->refusal_count = 0;
     it->ignores_cancel = it->unusable = it->shape_reported = it->end_reported = it->leak_reported = false;
     exercise_try_configs(it);
+    if (!it->remote) exercise_try_refusals(it);
     if (it->config_count) {
         if (!it->remote) exercise_try_lifetimes(it);
         if (exercise_may_run(it)) {
@@ -109,6 +110,7 @@ static void exercise_component(struct exercise *it) {
         exercise_report(it, FINDING_NOT_TRIED,
                         "needs too much time, so that not everything was tried; use a longer --timeout");
     for (uint32_t i = 0; i < it->config_count; i++) value_unref(it->configs[i]);
+    for (uint32_t i = 0; i < it->refusal_count; i++) value_unref(it->refusals[i]);
 }
 
 static bool exercise_includes(const struct exercise *it, const struct component_info *info) {
@@ -189,6 +191,7 @@ static _Noreturn void exercise_run_child(const char *path, const struct exercise
 struct exercise_results {
     struct conformance *conformance;
     const struct registry_options *registry;
+    struct manifest manifest; /* its value is NULL if it cannot be read */
     struct conformance_child child;
     uint64_t seed;
 };
@@ -197,14 +200,11 @@ static void exercise_add_finding(const struct exercise_results *results, enum fi
     conformance_add(results->conformance, finding, "%s (seed %llu)", text, (unsigned long long)results->seed);
 }
 
-/* `line`: the plugin's id, a tab, and the id of an interface that it has requested. */
-static void exercise_read_request(const struct exercise_results *results, char *line) {
-    const struct registry_options *registry = results->registry;
-    char *tab = strchr(line, '\t');
-    if (!tab || !registry || !conformance_is_draft(registry, tab + 1)) return;
-    *tab = 0;
-    conformance_add_draft(results->conformance, results->child.path, line, tab + 1,
-                          conformance_allows_drafts(registry, line));
+/* `line`: the id of an interface that the plugin has requested. */
+static void exercise_read_request(const struct exercise_results *results, const char *line) {
+    if (results->registry && results->manifest.value)
+        (void)conformance_add_request(results->conformance, results->child.path, results->manifest.value,
+                                      results->registry, line);
 }
 
 static void exercise_read_line(void *user, char *line) {
@@ -248,6 +248,7 @@ void exercise(const char *path, const struct exercise_options *options, struct c
     results->conformance = conformance;
     results->registry = options->registry;
     results->seed = options->seed;
+    (void)manifest_read(path, &results->manifest, NULL);
     *child = (struct conformance_child){.path = path,
                                         .line = exercise_read_line,
                                         .user = results,
@@ -263,5 +264,6 @@ void exercise(const char *path, const struct exercise_options *options, struct c
         conformance_child_wait(conformance, child, pid);
         exercise_add_end(results);
     }
+    if (results->manifest.value) manifest_finish(&results->manifest);
     mem_free(results);
 }

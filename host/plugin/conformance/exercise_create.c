@@ -18,7 +18,11 @@
 #include <malloc.h>
 #include <string.h>
 
-#define WARM_UP 10 /* instances before the first measurement: memory that is allocated once is not a leak */
+/* The refusal of <tenon/easy.h>. Its code, NOT_FOUND, may be that of a component that looks for something. */
+#define COMPONENT_MISSING_MESSAGE "the plugin's code has no component of this id"
+
+#define HEAP_PARTS 10 /* of the instances, in each of which the heap must grow */
+#define WARM_UP    10 /* instances before the first measurement: memory that is allocated once is not a leak */
 
 /* ---- The scope ---- */
 
@@ -105,7 +109,7 @@ tn_value exercise_add_defaults(const struct schema *schema, tn_value value) {
     return whole;
 }
 
-/* Calls create; stores the configuration if create accepts it. */
+/* Calls create; stores the configuration, as accepted or as refused. */
 static bool exercise_try_config(struct exercise *it, tn_value config, struct error *error) {
     char *text = json_text(config, JSON_COMPACT);
     exercise_report_step(it, "create `%s` from %.1500s", it->component->info->id, text);
@@ -113,6 +117,7 @@ static bool exercise_try_config(struct exercise *it, tn_value config, struct err
     struct callable *callable = exercise_create_instance(it->component, config, error);
     callable_unref(callable);
     if (it->remote) exercise_check_answer(it, callable ? NULL : error);
+    if (!callable && it->refusal_count < EXERCISE_CONFIGS) it->refusals[it->refusal_count++] = value_ref(config);
     if (!callable) return false;
     if (it->config_count < EXERCISE_CONFIGS) it->configs[it->config_count++] = value_ref(config);
     return true;
@@ -164,7 +169,10 @@ void exercise_try_configs(struct exercise *it) {
     tn_value refused = NULL;
     int valid = 0;
     exercise_try_examples(it);
-    for (int i = 0; i < EXERCISE_TRIES && it->config_count < EXERCISE_CONFIGS && !it->unusable; i++) {
+    /* More than are needed: also those that create refuses are of interest. */
+    for (int i = 0; i < EXERCISE_TRIES && !it->unusable &&
+                    (it->config_count < EXERCISE_CONFIGS || (!it->remote && exercise_has_time(it)));
+         i++) {
         tn_value config = exercise_generate_config(it, i == 0);
         if (schema_validate(info->config, config, NULL) == TN_OK) {
             valid++;
@@ -177,6 +185,9 @@ void exercise_try_configs(struct exercise *it) {
     }
     if (it->unusable) {
         /* reported */
+    } else if (it->config_count == 0 && refused && strcmp(error.message, COMPONENT_MISSING_MESSAGE) == 0) {
+        exercise_report(it, FINDING_COMPONENT_MISSING,
+                        "is in the manifest, but the plugin's code has no component of this id");
     } else if (it->config_count == 0 && refused) {
         char *text = json_text(refused, JSON_COMPACT);
         exercise_report(it, FINDING_CONFIG_REFUSED,
@@ -214,19 +225,62 @@ struct exercise_usage exercise_measure(const struct exercise *it) {
     return now;
 }
 
+void exercise_try_refusals(struct exercise *it) {
+    struct exercise_usage before = {0, 0, 0}, after;
+    if (it->refusal_count == 0 || !exercise_has_time(it)) return;
+    exercise_report_step(it, "refuse %d configurations of `%s`", EXERCISE_REFUSALS, it->component->info->id);
+    for (int i = 0; i < WARM_UP + EXERCISE_REFUSALS; i++) {
+        if (i == WARM_UP) before = exercise_measure(it);
+        const uint32_t which = (uint32_t)i % it->refusal_count;
+        callable_unref(exercise_create_instance(it->component, it->refusals[which], NULL));
+        exercise_report_alive();
+    }
+    after = exercise_measure(it);
+    /* Every eighth configuration may leak. */
+    int64_t memory = after.memory - before.memory, references = after.references - before.references;
+    if (memory < EXERCISE_REFUSALS / EXERCISE_CONFIGS && references < EXERCISE_REFUSALS / EXERCISE_CONFIGS) return;
+    exercise_report(it, FINDING_LEAK,
+                    "%d configurations that create refused leave %lld values and %lld bytes of tn_core_1.alloc "
+                    "behind; release before create fails what it has retained, made or received",
+                    EXERCISE_REFUSALS, (long long)references, (long long)memory);
+    it->leaks_explained = true;
+}
+
+/*
+ * The heap is measured in parts: a leak makes it grow in each of them. Something that the plugin or the host allocates
+ * once, however much, does not.
+ */
+struct heap_parts {
+    int64_t last, least; /* least: bytes of one instance, in the part where it grew least */
+    int rounds, count;
+};
+
+static void heap_parts_add(struct heap_parts *parts, int64_t heap, int rounds) {
+    int64_t each = (heap - parts->last) / (rounds > parts->rounds ? rounds - parts->rounds : 1);
+    if (parts->count == 0 || each < parts->least) parts->least = each;
+    *parts = (struct heap_parts){heap, parts->least, rounds, parts->count + 1};
+}
+
 void exercise_try_lifetimes(struct exercise *it) {
     const char *id = it->component->info->id;
     struct exercise_usage before = {0, 0, 0}, after;
+    struct heap_parts parts = {0};
     int rounds = 0;
     exercise_report_step(it, "create and destroy `%s` %d times", id, EXERCISE_ROUNDS);
     for (; rounds < EXERCISE_ROUNDS && (rounds <= WARM_UP || exercise_has_time(it)); rounds++) {
-        if (rounds == WARM_UP) before = exercise_measure(it);
+        if (rounds == WARM_UP) {
+            before = exercise_measure(it);
+            parts = (struct heap_parts){.last = before.heap, .rounds = WARM_UP};
+        } else if (rounds > WARM_UP && rounds % (EXERCISE_ROUNDS / HEAP_PARTS) == 0) {
+            heap_parts_add(&parts, exercise_measure(it).heap, rounds);
+        }
         callable_unref(exercise_create_instance(it->component, it->configs[(uint32_t)rounds % it->config_count], NULL));
         exercise_report_alive();
     }
     after = exercise_measure(it);
+    if (rounds > parts.rounds) heap_parts_add(&parts, after.heap, rounds);
     int64_t counted = rounds - WARM_UP, memory = (after.memory - before.memory) / counted,
-            heap = (after.heap - before.heap) / counted;
+            heap = parts.count > 1 ? parts.least : 0;
     double references = (double)(after.references - before.references) / (double)counted;
     /* Half a byte for each instance: a leak that only some configurations cause counts, a rare permanent allocation
      * does not. */

@@ -17,6 +17,7 @@
 
 #define EXERCISE_ROUNDS      1000               /* instances that are created and destroyed */
 #define EXERCISE_CONFIGS     8                  /* configurations for each component, and as many mutants */
+#define EXERCISE_REFUSALS    200                /* repetitions of what create refuses */
 #define EXERCISE_TRIES       64                 /* attempts to generate a value that fits the schema */
 #define EXERCISE_FIELDS      16u                /* different values in the channels */
 #define EXERCISE_RUNS        5                  /* runs that are not cancelled */
@@ -52,6 +53,8 @@ struct exercise {
     struct component *component;
     tn_value configs[EXERCISE_CONFIGS]; /* configurations that create has accepted */
     uint32_t config_count;
+    tn_value refusals[EXERCISE_CONFIGS]; /* configurations that create has refused */
+    uint32_t refusal_count;
     tn_value reads[EXERCISE_FIELDS];
     bool ignores_cancel; /* a task of the component continued for EXERCISE_DEAF_MS after its end was requested */
     bool
@@ -87,6 +90,7 @@ tn_value exercise_add_defaults(const struct schema *schema,
                                tn_value value); /* takes `value`; returns a new reference */
 void exercise_try_configs(struct exercise *it);
 void exercise_try_lifetimes(struct exercise *it);
+void exercise_try_refusals(struct exercise *it);
 struct exercise_usage {
     int64_t memory;     /* bytes of tn_core_1.alloc */
     int64_t references; /* number of references to values */

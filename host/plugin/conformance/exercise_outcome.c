@@ -35,11 +35,12 @@ static void exercise_check_declared(struct exercise *it, tn_value output) {
         char *text = json_text(whole, JSON_COMPACT);
         (void)schema_validate(schema, whole, &errors);
         const char *pointer = errors.count ? errors.items[0].pointer : "";
-        exercise_report(
-            it, FINDING_SHAPE,
-            "completes with %.300s, which `output` of its manifest does not allow: %s%.100s%s%.300s; correct the one or "
-            "the other",
-            text, *pointer ? "at `" : "", pointer, *pointer ? "`: " : "", errors.count ? errors.items[0].message : "");
+        exercise_report(it, FINDING_SHAPE,
+                        "completes with %.300s, which `output` of its manifest does not allow: %s%.100s%s%.300s; "
+                        "correct the one or "
+                        "the other",
+                        text, *pointer ? "at `" : "", pointer, *pointer ? "`: " : "",
+                        errors.count ? errors.items[0].message : "");
         mem_free(text);
     }
     schema_errors_finish(&errors);

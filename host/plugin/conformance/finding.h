@@ -60,11 +60,20 @@ enum conformance_severity { CONFORMANCE_NOTE, CONFORMANCE_WARNING, CONFORMANCE_E
     FINDING(DRAFT, WARNING,                                                                                            \
             "The plugin uses a draft interface that is not allowed here, so it gets NULL at run time. Allow it with "  \
             "`plugins: {drafts: [PLUGIN_ID]}` in tenon.yaml, tell users to do so, or use a released interface. A "     \
-            "note with this code names a draft that is allowed here, but not necessarily by other users.")             \
+            "note with this code names a draft that is allowed here, but not necessarily by other users. As an "       \
+            "error: the plugin provides the draft, so hosts refuse it until it is allowed.")                           \
+    FINDING(                                                                                                           \
+        INTERFACE_UNDECLARED, WARNING,                                                                                 \
+        "The plugin requests an interface that is neither in `requires` nor in `optional` of its manifest. A host "    \
+        "without it then loads the plugin instead of refusing it. Add it to `requires`, or to `optional` if the "      \
+        "plugin works without it.")                                                                                    \
     /* Loading */                                                                                                      \
     FINDING(LOAD_REFUSED, ERROR,                                                                                       \
             "The host refuses to load the plugin or a component, or the plugin refused. The message has the reason. "  \
             "As a note: the plugin refused because an optional interface was hidden, which it may.")                   \
+    FINDING(COMPONENT_MISSING, ERROR,                                                                                  \
+            "The manifest declares a component that the code does not have. Declare only what the code has, with the " \
+            "same id: `TN_COMPONENT` of `<tenon/easy.h>` needs a `TN_NOTE` of the same id.")                           \
     FINDING(OFFERS_ANYTHING, ERROR,                                                                                    \
             "`get` of the plugin returns an interface for an id that does not exist. Return NULL for every id that "   \
             "it does not know.")                                                                                       \
@@ -92,14 +101,16 @@ enum conformance_severity { CONFORMANCE_NOTE, CONFORMANCE_WARNING, CONFORMANCE_E
     FINDING(EXAMPLE_FAILED, ERROR,                                                                                     \
             "The output of an example of the manifest is not the documented one. Correct the one or the other.")       \
     FINDING(CONTRACT, ERROR,                                                                                           \
-            "The plugin broke a rule of the contract, for example it ended a task twice. The message names the call "  \
-            "and the rule; `tenon.h` has the rules.")                                                                  \
+            "The plugin broke a rule of the contract, for example it ended a task twice, or `start`, `cancel` or "     \
+            "`ready` of an async component used more than 5 ms of CPU time or waited for more than 50 ms. The "        \
+            "message names the call and the rule; `tenon.h` has the rules.")                                           \
     FINDING(SHAPE, ERROR,                                                                                              \
-            "An output, a chunk or an error of a component does not have the shape of its kind. `tenon schema node` "  \
-            "(or the other kind) prints the shape.")                                                                   \
+            "An output, a chunk or an error of a component does not have the shape of its kind, or the manifest's "    \
+            "`output` does not allow the output. `tenon schema node` (or the other kind) prints the shape.")           \
     FINDING(LEAK, ERROR,                                                                                               \
-            "Memory or values remain after each instance, each task or each failed allocation. Release in `destroy` "  \
-            "what `create` took, and before the end of a task what `start` took.")                                     \
+            "Memory or values remain after each instance, each task, each cancelled task or each failed allocation, "  \
+            "or after `deinit`. Release in `destroy` what `create` took, before the end of a task what `start` took, " \
+            "and in `deinit` what `init` took.")                                                                       \
     FINDING(GROWS, WARNING,                                                                                            \
             "The memory of a program grows with each instance or task. It was measured from outside, so it may be a "  \
             "garbage collector that has not run yet.")                                                                 \
