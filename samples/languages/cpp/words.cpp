@@ -17,7 +17,8 @@
 #include <vector>
 
 TN_NOTE(R"({
-  "plugin": {"id": "sample.cpp", "version": "1.0.0", "title": "Words, counted by C++", "licence": "MIT"},
+  "plugin": {"id": "sample.cpp", "version": "1.0.0", "title": "Words, counted by C++", "licence": "MIT",
+             "requires": ["tenon.core/1", "tenon.task/1", "tenon.value/1"]},
   "components": [
     {
       "kind": "node", "id": "cpp.count", "title": "Counts words", "style": "blocking", "effects": [],

@@ -135,6 +135,9 @@ static VALUES: AtomicPtr<ValueTable> = AtomicPtr::new(std::ptr::null_mut());
 static TASKS: AtomicPtr<TaskTable> = AtomicPtr::new(std::ptr::null_mut());
 static CORE: AtomicPtr<CoreTable> = AtomicPtr::new(std::ptr::null_mut());
 
+/// The interfaces that `connect` looks up, as a second note of the manifest.
+pub const REQUIRES: &[u8] = br#"{"plugin": {"requires": ["tenon.core/1", "tenon.task/1", "tenon.value/1"]}}"#;
+
 /// Looks up the interfaces that this plugin needs; false if the host lacks one.
 unsafe fn connect(host: *const Host) -> bool {
     let get = |id: &[u8]| ((*host).get)((*host).this, id.as_ptr().cast()) as *mut c_void;
@@ -572,6 +575,10 @@ macro_rules! plugin {
         #[used]
         #[link_section = ".note.tenon"]
         static NOTE: $crate::tenon::Note<{ (MANIFEST.len() + 3) & !3 }> = $crate::tenon::Note::new(MANIFEST);
+        #[used]
+        #[link_section = ".note.tenon"]
+        static REQUIRES: $crate::tenon::Note<{ ($crate::tenon::REQUIRES.len() + 3) & !3 }> =
+            $crate::tenon::Note::new($crate::tenon::REQUIRES);
 
         fn make(
             id: &[u8],
