@@ -188,8 +188,7 @@ typedef struct tn_value_1 {
     void TN_FN(add_text)(tn_builder *builder, const char *utf8, uint64_t length);
     void TN_FN(end)(tn_builder *builder);
     int32_t TN_FN(finish)(tn_builder *builder, tn_value *out, tn_value *error);
-    /* TN_FAILED: the error is PARSE or LIMIT, and its detail {offset in bytes, line and column from 1, in characters}.
-     */
+    /* TN_FAILED: the error is PARSE or LIMIT, and its detail {offset in bytes, line, column in characters}. */
     int32_t TN_FN(from_json)(const tn_host *host, const char *json, uint64_t length, tn_value *out, tn_value *error);
     /* A string. `options`: NULL for compact text, or {pretty: bool, sorted: bool (keys by their bytes)} and no others.
      */
