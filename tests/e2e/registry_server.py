@@ -131,6 +131,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """Answers requests without the credentials that NAME needs."""
         realm = {
             "token-plain": "http://other.invalid/token",
+            "token-elsewhere": "https://other.invalid/token",
             "token-nowhere": "ftp://127.0.0.1/token",
             "token-empty": "",
         }.get(name, "http://127.0.0.1:%d/token" % ports[0])

@@ -5,7 +5,8 @@
  * The user and the name of the secret come from packs.registries in tenon.yaml, or both from `docker login`
  * (oci_docker.h). Without them, a token is requested anonymously, which public repositories allow. A password is sent
  * only with encryption, unless the registry is this machine or tenon.yaml allows it for this registry; and only to the
- * secret's `hosts`, if it has such a list.
+ * secret's `hosts`, if it has such a list. The challenge must have come with encryption, too: otherwise any machine on
+ * the network could name its own token service.
  */
 #include "host/net/oci/oci_client_auth.h"
 #include "adl/value/base64.h"
@@ -22,6 +23,11 @@
 
 static bool may_send_plainly(const struct oci_client *client, tn_value configured) {
     return oci_reference_is_loopback(&client->reference) || value_get(configured, "plain_http") == value_bool(true);
+}
+
+/* True if the registry's challenge and the password, which is sent to `to`, are both encrypted. */
+static bool is_encrypted(const struct oci_client *client, const struct url *to) {
+    return client->base.secure && to->secure;
 }
 
 static bool secret_allows(const struct oci_client *client, const char *name, const struct url *to) {
@@ -56,7 +62,7 @@ static int32_t saved_header(const struct oci_client *client, const struct url *t
     int32_t status = oci_docker_password(host, &pair, error);
     if (status != TN_OK || !pair) return status;
     const char *text = value_data(pair, &length), *colon = memchr(text, ':', length);
-    if (to->secure || oci_reference_is_loopback(&client->reference)) {
+    if (is_encrypted(client, to) || oci_reference_is_loopback(&client->reference)) {
         secrets_learn_sent(client->options.secrets, colon + 1, length - (size_t)(colon + 1 - text));
         *out = basic_text(text, length);
     } else {
@@ -79,7 +85,7 @@ static int32_t basic_header(const struct oci_client *client, const struct url *t
                          "the registry %s needs the secret `%s` at %s, but tenon.yaml allows only other hosts; add the "
                          "host to `secrets.%s.hosts` to allow it",
                          host, name, to->host, name);
-    if (!to->secure && !may_send_plainly(client, configured))
+    if (!is_encrypted(client, to) && !may_send_plainly(client, configured))
         return refuse_plain(host, "; `plain_http: true` in `packs.registries` of tenon.yaml allows it", error);
     int32_t status = secrets_get(client->options.secrets, name, loop_now_ms(client->options.loop), &password, error);
     if (status != TN_OK) return status;

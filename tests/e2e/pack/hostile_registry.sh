@@ -104,6 +104,18 @@ expect_code 0
 run tenon pack remove acme-text
 refused echo AUTH "not you: {redacted}"
 expect_not_in err open-sesame && expect_not_in err amFuZTpv
+# A challenge without encryption can come from any machine of the network, so its token service gets no password, even if
+# that service is encrypted. 0.0.0.0 reaches this machine, but is not known as this machine.
+plainly=0.0.0.0:$port
+printf '{"auths": {"%s": {"auth": "%s"}}}' "$plainly" "$(printf jane:open-sesame-42 | base64)" >docker/config.json
+run tenon pack install "oci://$plainly/token-elsewhere:1" --plain-http
+expect_code 1 && expect_in err "the password for the registry $plainly is not sent without encryption" && once
+expect_not_in err other.invalid
+cp tenon.yaml without.yaml
+printf 'packs: {registries: {"%s": {user: jane, password: {secret: REGISTRY}}}}\n' "$plainly" >tenon.yaml
+run tenon pack install "oci://$plainly/token-elsewhere:1" --plain-http
+expect_code 1 && expect_in err "is not sent without encryption; \`plain_http: true\` in \`packs.registries\`" && once
+mv without.yaml tenon.yaml
 printf '{"auths": {"https://%s/v1/": {"auth": "hush-hush"}}}' "$at" >docker/config.json
 refused basic INVALID_CONFIG "the entry of the registry is not USER:PASSWORD in base64"
 printf 'hush-hush' >docker/config.json
