@@ -338,6 +338,12 @@ static bool has_status_and_headers(tn_value value) {
     return true;
 }
 
+/* Its body is bytes, or is missing. Clients rely on this. */
+static bool has_valid_body(tn_value end) {
+    tn_value body = value_get(end, "body");
+    return !body || value_is(body, TN_BYTES);
+}
+
 static bool is_valid_data(const struct http_request *request, tn_value value) {
     static const int kinds[] = {[RECEIVE_WHOLE] = TN_NONE, /* no data event is valid: the body arrives with END */
                                 [RECEIVE_BYTES] = TN_BYTES,
@@ -432,6 +438,10 @@ static void exchange_on_end(struct http_exchange *exchange, tn_value value) {
     if (!exchange->status || !has_status_and_headers(value)) {
         exchange_fail_violation(exchange, exchange->status ? "sent an end that is not {status, headers, …}"
                                                            : "sent an end without a head");
+        return;
+    }
+    if (!has_valid_body(value)) {
+        exchange_fail_violation(exchange, "sent an end whose body is not bytes");
         return;
     }
     leg_end(exchange->leg);

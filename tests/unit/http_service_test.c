@@ -518,6 +518,9 @@ static void rejects_protocol_violations(void **state) {
         {{TN_HTTP_HEAD}, {"{\"status\":200,\"headers\":{\"a\":1}}"}, "sent a head that is not"},
         {{TN_HTTP_HEAD, TN_HTTP_DATA}, {OK_HEAD, "{}"}, "sent data of another kind"},
         {{TN_HTTP_HEAD, TN_HTTP_END}, {OK_HEAD, "[]"}, "sent an end that is not"},
+        {{TN_HTTP_HEAD, TN_HTTP_END},
+         {OK_HEAD, "{\"status\":200,\"headers\":{},\"body\":\"text\"}"},
+         "sent an end whose body is not bytes"},
         {{TN_HTTP_FAILED}, {"{}"}, "reported a failure without a code and a message"},
         {{17}, {"{}"}, "sent an unknown event"},
     };
