@@ -69,6 +69,8 @@ static void references_that_are_refused(void **state) {
         {"oci://jane:hunter2@ghcr.io", "user name"},
         {"oci://jane:hun/hunter2@ghcr.io/acme", "user name"},
         {"oci://gh cr.io/acme", "host contains a character"},
+        {"oci://ghcr.io?x/acme", "its host contains `?` or `#`"},
+        {"oci://ghcr.io#x/acme", "its host contains `?` or `#`"},
         {"oci://ghcr.io/Acme", "lowercase"},
         {"oci://ghcr.io/acme//text", "lowercase"},
         {"oci://ghcr.io/acme/../text", "lowercase"},

@@ -68,6 +68,8 @@ static int32_t reference_read_host(const char *text, const char *at, const char 
     char origin[sizeof "https:///" + OCI_NAME_MAX];
     struct url url;
     size_t length = (size_t)(end - at);
+    if (memchr(at, '?', length) || memchr(at, '#', length))
+        return reference_fail(error, text, "its host contains `?` or `#`");
     for (size_t i = 0; i < length; i++) out->host[i] = at[i] >= 'A' && at[i] <= 'Z' ? (char)(at[i] + 32) : at[i];
     out->host[length] = 0;
     int size = snprintf(origin, sizeof origin, "https://%s/", out->host);
