@@ -275,9 +275,10 @@ int32_t oci_response_fail(const struct oci_client *client, const struct oci_resp
     const char *code = "HTTP_STATUS", *hint = "";
     if (response->status == 404) code = "NOT_FOUND", hint = "; it does not exist, or may not be seen";
     if (response->status == 401 || response->status == 403)
-        code = "AUTH", hint = client->authorization ? "; the registry refuses the user and the password of "
-                                                      "`packs.registries`, or they do not allow this"
-                                                    : "; the registry refuses access";
+        code = "AUTH", hint = client->has_password
+                                  ? "; the registry refuses the user and the password that `packs.registries` in "
+                                    "tenon.yaml, or `docker login`, has set, or they do not allow this"
+                                  : "; the registry refuses access without a user and a password";
     if (response->status == 429) code = "RATE_LIMITED", hint = "; try again later";
     if (!url_same_origin(&response->url, &client->base))
         error_set(error, TN_ERROR, code, "%s: %s: %s, to which the registry redirects, answered with the status %d%s",

@@ -122,6 +122,7 @@ static int32_t answer_basic(struct oci_client *client, struct error *error) {
     if (!header) return password_missing(client, error);
     value_unref(client->authorization);
     client->authorization = header;
+    client->has_password = true;
     return TN_OK;
 }
 
@@ -200,6 +201,7 @@ static int32_t token_take(struct oci_client *client, const struct url *url, bool
     if (token) {
         value_unref(client->authorization);
         client->authorization = value_format("Bearer %s", token);
+        client->has_password = !anonymous;
     } else {
         status = error_set(error, TN_ERROR, "INVALID_RESPONSE",
                            "%s: the registry's token service %s answered without a token of at most %u KiB",

@@ -12,6 +12,7 @@ struct oci_client {
     struct url base;        /* https://HOST/v2/NAME/ */
     tn_value where;         /* "HOST/NAME" */
     tn_value authorization; /* the header, after a challenge; NULL before */
+    bool has_password;      /* `authorization` is a password, or a token that was issued for one */
 };
 
 /* Sends one request and waits. `request` has the receiver of the body; *end is a new reference. */

@@ -51,7 +51,7 @@ expect_code 1 && expect_in err "the registry sent a manifest with the digest sha
 refused silent AUTH "does not say how to authenticate"
 refused negotiate AUTH "does not say how to authenticate"
 refused basic AUTH "requires a user and a password"
-refused token-loop AUTH "the status 401"
+refused token-loop AUTH "the status 401; the registry refuses access without a user and a password"
 refused token-plain PERMISSION_DENIED "other.invalid is not used, because it is not encrypted"
 refused token-nowhere PROTOCOL "token service is invalid"
 refused token-empty AUTH "does not say how to authenticate"
