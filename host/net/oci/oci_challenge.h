@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#define OCI_CHALLENGE_MAX 8192u /* bytes of the header; of a longer one nothing is read */
+#define OCI_CHALLENGE_MAX 8192u /* bytes of the header; a longer one is ignored */
 
 enum oci_scheme { OCI_NO_CHALLENGE, OCI_BASIC, OCI_BEARER };
 

@@ -177,7 +177,7 @@ static int32_t follow_redirect(const struct oci_client *client, struct oci_respo
     return TN_OK;
 }
 
-/* Copies a URL by writing and reading it. */
+/* The copy owns its target. */
 static void url_copy(struct url *out, const struct url *url) {
     *out = *url;
     out->target = mem_text(url->target);
@@ -273,7 +273,7 @@ int32_t oci_response_fail(const struct oci_client *client, const struct oci_resp
     tn_value reason_text = response_reason(response);
     const char *reason = value_chars(reason_text, NULL);
     const char *code = "HTTP_STATUS", *hint = "";
-    if (response->status == 404) code = "NOT_FOUND", hint = "; it does not exist, or may not be seen";
+    if (response->status == 404) code = "NOT_FOUND", hint = "; it does not exist, or you have no access to it";
     if (response->status == 401 || response->status == 403)
         code = "AUTH", hint = client->has_password
                                   ? "; the registry refuses the user and the password that `packs.registries` in "

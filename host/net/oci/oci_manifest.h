@@ -2,13 +2,13 @@
  * oci_manifest.h - the manifest of an artifact that is one file: an OCI image manifest (image-spec 1.1) with an
  * artifactType, the empty configuration and one layer.
  *
- *     static const struct oci_kind kind = {"a pack", "application/vnd.tenon.pack.v1",
- * "application/vnd.tenon.pack.v1.tar"}; tn_value text = oci_manifest_write(&kind, &artifact);             // the same
- * artifact has the same bytes status = oci_manifest_read(&kind, "registry.example/acme", type, bytes, length,
- * &artifact, &error); oci_artifact_finish(&artifact);
+ *     static const struct oci_kind kind = {"a pack", "application/vnd.acme.pack", "application/vnd.acme.tar"};
+ *     tn_value text = oci_manifest_write(&kind, &artifact);     // equal artifacts have equal bytes
+ *     status = oci_manifest_read(&kind, "registry.example/acme", type, bytes, length, &artifact, &error);
+ *     oci_artifact_finish(&artifact);
  *
- * A manifest comes from a registry, which may be hostile: a reader believes nothing in it. It decides only which bytes
- * are downloaded next, how many of them, and their hash. Thread: any.
+ * A manifest comes from a registry, which may be hostile, so all of its members are checked. It decides only which
+ * bytes are downloaded next, how many of them, and their hash. Thread: any.
  */
 #ifndef TENON_HOST_NET_OCI_OCI_MANIFEST_H
 #define TENON_HOST_NET_OCI_OCI_MANIFEST_H
