@@ -142,13 +142,16 @@ static void warn_about_version(void *user, const struct installed_pack *pack) {
 static void warn_about_rivals(const struct arguments *arguments, const struct pack_manifest *manifest) {
     struct host *host = value_count(manifest->plugins) ? command_open_quiet(arguments, NULL) : NULL;
     char *packs = config_packs_folder();
-    tn_value folder = value_format("%s/%s/%s/", packs ? packs : "", manifest->name, manifest->version);
+    tn_value prefix = value_format("%s/%s/%s/", packs ? packs : "", manifest->name, manifest->version);
+    size_t length;
+    const char *folder = value_chars(prefix, &length);
     for (size_t i = 0; host && i < registry_problems(host_registry(host)); i++) {
         const struct problem *problem = registry_problem_at(host_registry(host), i);
-        if (strcmp(problem->code, "PLUGIN_DUPLICATE") == 0 && strstr(problem->message, value_chars(folder, NULL)))
+        if (!problem->rival) continue;
+        if (strncmp(problem->path, folder, length) == 0 || strncmp(problem->rival, folder, length) == 0)
             command_warn("warning: %s [%s]", problem->message, problem->code);
     }
-    value_unref(folder);
+    value_unref(prefix);
     mem_free(packs);
     host_free(host);
 }

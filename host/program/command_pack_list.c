@@ -46,7 +46,9 @@ static void part_check_components(const struct pack_list *listing, struct plugin
     bool used = value_count(components) == 0;
     for (size_t i = 0; i < registry_problems(registry); i++) {
         const struct problem *problem = registry_problem_at(registry, i);
-        if (strcmp(problem->code, "PLUGIN_DUPLICATE") != 0 || !strstr(problem->message, plugin_path(plugin))) continue;
+        if (!problem->rival) continue;
+        if (strcmp(problem->path, plugin_path(plugin)) != 0 && strcmp(problem->rival, plugin_path(plugin)) != 0)
+            continue;
         error_set(error, TN_INVALID, problem->code, "%s", problem->message);
         return;
     }

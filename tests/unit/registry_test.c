@@ -318,6 +318,8 @@ static void refuses_duplicate_components(void **state) {
                AT("good/good.so"), AT("duplicate/duplicate.so"), NULL);
     assert_int_equal(registry_problems(registry), 1);
     assert_string_equal(registry_problem_at(registry, 0)->message, error.message);
+    assert_string_equal(registry_problem_at(registry, 0)->path, AT("duplicate/duplicate.so"));
+    assert_string_equal(registry_problem_at(registry, 0)->rival, AT("good/good.so"));
     /* The other components of both can be used. After one plugin is unloaded, the duplicate component can be used too.
      */
     assert_int_equal(registry_resolve(registry, "node", "test.own", &component, NULL), TN_OK);
@@ -422,6 +424,7 @@ static void scans_in_order(void **state) {
     assert_false(plugin_bundled(registry_plugin(registry, "test.sidecar")));
     assert_int_equal(registry_problems(registry), 2);
     assert_string_equal(registry_problem_at(registry, 0)->path, "/nonexistent/p");
+    assert_null(registry_problem_at(registry, 0)->rival);
     assert_string_equal(registry_problem_at(registry, 1)->code, "MANIFEST_INVALID");
     search_finish(&search);
     registry_free(registry);

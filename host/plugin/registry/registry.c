@@ -39,6 +39,7 @@ void registry_free(struct registry *registry) {
         mem_free((void *)(uintptr_t)registry->problems[i].path);
         mem_free((void *)(uintptr_t)registry->problems[i].code);
         mem_free((void *)(uintptr_t)registry->problems[i].message);
+        mem_free((void *)(uintptr_t)registry->problems[i].rival);
     }
     mem_free(registry->problems);
     mem_free(registry->altered);
@@ -68,7 +69,9 @@ const struct problem *registry_problem_at(const struct registry *registry, size_
     return &registry->problems[index];
 }
 
-static void registry_add_problem(struct registry *registry, const char *path, const struct error *error) {
+/* `rival` is the plugin that claims the same, or NULL. */
+static void registry_add_problem(struct registry *registry, const char *path, const struct plugin *rival,
+                                 const struct error *error) {
     mem_free(registry->altered);
     registry->altered = NULL;
     if (registry->problem_count == REGISTRY_PROBLEMS_MAX) {
@@ -76,8 +79,8 @@ static void registry_add_problem(struct registry *registry, const char *path, co
         return;
     }
     MEM_EXTEND(registry->problems, registry->problem_count);
-    registry->problems[registry->problem_count++] =
-        (struct problem){mem_text(path), mem_text(error->code), mem_text(error->message)};
+    registry->problems[registry->problem_count++] = (struct problem){
+        mem_text(path), mem_text(error->code), mem_text(error->message), rival ? mem_text(rival->path) : NULL};
 }
 
 const char *registry_altered(struct registry *registry) {
@@ -210,7 +213,7 @@ static int32_t plugin_add_components(struct plugin *plugin, struct error *error)
             if (status == TN_OK && row) status = row_conflict(row, fresh, &why);
         }
         if (status != TN_OK) {
-            registry_add_problem(plugin->registry, plugin->path, &why);
+            registry_add_problem(plugin->registry, plugin->path, status == TN_LIMIT ? NULL : owner, &why);
             if (result == TN_OK) error_copy(error, &why);
             if (result == TN_OK) result = status;
         }
@@ -227,7 +230,7 @@ int32_t registry_add_plugin_take(struct registry *registry, struct plugin *plugi
     if (registry->plugin_count == REGISTRY_PLUGINS_MAX) {
         status = error_set(&why, TN_LIMIT, "LIMIT", "%s: a host knows at most %u plugins", plugin->path,
                            REGISTRY_PLUGINS_MAX);
-        registry_add_problem(registry, plugin->path, &why);
+        registry_add_problem(registry, plugin->path, NULL, &why);
         plugin_free(plugin);
     } else if (there && there->state != PLUGIN_UNLOADED && !there->aside) {
         bool same = !there->native && !plugin->native &&
@@ -240,7 +243,7 @@ int32_t registry_add_plugin_take(struct registry *registry, struct plugin *plugi
             plugin_shadow(there, plugin);
         } else {
             status = plugin_refuse_both(there, plugin, &why);
-            registry_add_problem(registry, plugin->path, &why);
+            registry_add_problem(registry, plugin->path, there, &why);
             registry_add_plugin(registry, plugin);
         }
     } else {
@@ -254,7 +257,7 @@ int32_t registry_add_plugin_take(struct registry *registry, struct plugin *plugi
 
 /* Takes the plugin: it is listed as refused, and affects no other plugin. */
 static void registry_set_aside_take(struct registry *registry, struct plugin *plugin, struct error *why) {
-    registry_add_problem(registry, plugin->path, why);
+    registry_add_problem(registry, plugin->path, NULL, why);
     plugin->aside = true;
     plugin_refuse(plugin, TN_INVALID, why);
     if (registry->plugin_count < REGISTRY_PLUGINS_MAX)
@@ -298,7 +301,7 @@ static int32_t registry_add_path(struct registry *registry, const char *path, co
     } else if (!named && strcmp(why.code, "MANIFEST_MISSING") == 0) {
         status = TN_OK; /* a library in the same folder as the plugins */
     } else {
-        registry_add_problem(registry, path, &why);
+        registry_add_problem(registry, path, NULL, &why);
     }
     if (status != TN_OK) error_copy(error, &why);
     error_finish(&why);
@@ -362,7 +365,7 @@ int32_t registry_scan(struct registry *registry, const struct search *search, st
         /* The default directories need not exist. */
         bool expected = scan.entry->origin != SEARCH_USER && scan.entry->origin != SEARCH_INSTALLED;
         if (status != TN_OK && (expected || status != TN_NOT_FOUND))
-            registry_add_problem(registry, scan.entry->path, &why);
+            registry_add_problem(registry, scan.entry->path, NULL, &why);
         if (status != TN_OK && scan.entry->origin == SEARCH_FLAG && scan.status == TN_OK) {
             scan.status = status;
             error_copy(error, &why);

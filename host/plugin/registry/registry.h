@@ -167,6 +167,7 @@ struct problem {
     const char *path; /* "" if the problem is not in a file */
     const char *code; /* "PLUGIN_INVALID", "MANIFEST_INVALID", "PLUGIN_DUPLICATE", … */
     const char *message;
+    const char *rival; /* PLUGIN_DUPLICATE: the file of the other plugin; otherwise NULL */
 };
 /* Problems of plugins, in the order found. Borrowed. */
 size_t registry_problems(const struct registry *registry);

@@ -22,6 +22,21 @@ expect_code 0 && expect_in err 'warning: two files claim the plugin `acme.first`
 run tenon pack list
 expect_code 4 && [ "$(grep -c 'cannot be used: two files claim' "$work/out")" = 2 ] || fails "expected both plugins"
 run tenon pack remove same-id
+# A plugin is not reported because its file's name is the beginning of another one's.
+cp -r same-id longer
+mv longer/plugins/claim longer/plugins/claim-again
+mv longer/plugins/claim.tenon.json longer/plugins/claim-again.tenon.json
+sed 's/acme\.first/acme.third/; s/acme\.other/acme.third_node/' same-id/plugins/claim.tenon.json >longer/plugins/claim.tenon.json
+printf '#!/bin/sh\n# third\nexit 1\n' >longer/plugins/claim
+chmod +x longer/plugins/claim
+sed 's/"same-id"/"longer"/; s/\["plugins.claim"\]/["plugins\/claim", "plugins\/claim-again"]/' same-id/pack.json >longer/pack.json
+run tenon pack build longer -o longer.tenonpack
+expect_code 0
+run tenon pack install longer.tenonpack
+expect_code 0
+run tenon pack list
+expect_code 4 && [ "$(grep -c 'cannot be used: two files claim' "$work/out")" = 2 ] || fails "expected two plugins of three"
+run tenon pack remove longer
 run tenon pack install same-node.tenonpack
 expect_code 0 && expect_in err 'warning: two plugins claim the node `acme.node`'
 run tenon pack list
