@@ -28,11 +28,16 @@ int pack_command_fail(struct error *error) {
     return code;
 }
 
+static int32_t pack_read_config(const struct arguments *arguments, struct config **out, struct error *error) {
+    if (!argument_given(arguments, "no-config")) return config_load(argument_text(arguments, "config"), out, error);
+    *out = config_empty();
+    return TN_OK;
+}
+
 struct config *pack_load_config(const struct arguments *arguments) {
     struct config *config = NULL;
     struct error error = ERROR_INIT;
-    if (argument_given(arguments, "no-config")) return config_empty();
-    if (config_load(argument_text(arguments, "config"), &config, &error) != TN_OK) pack_command_fail(&error);
+    if (pack_read_config(arguments, &config, &error) != TN_OK) pack_command_fail(&error);
     return config;
 }
 
@@ -102,8 +107,8 @@ static int32_t check_signature(const struct arguments *arguments, const struct p
         out->trusted = out->is_signed && strcmp(out->key, key) == 0;
         return TN_OK;
     }
-    out->config = pack_load_config(arguments);
-    if (!out->config) return error_set(error, TN_INVALID, "INVALID_CONFIG", "the configuration cannot be used");
+    status = pack_read_config(arguments, &out->config, error);
+    if (status != TN_OK) return status;
     pack_warn_about_trust(out->config);
     out->trusted = out->is_signed && config_trusts(out->config, out->key, NULL);
     return TN_OK;

@@ -37,3 +37,11 @@ run tenon plugin list
 expect_in out "(pack acme-text 1.0.0)"
 run tenon pack remove acme-tex
 expect_code 4 && expect_in err 'did you mean `acme-text`?' && once
+
+# A configuration that cannot be used is reported once.
+printf 'packs: [' >tenon.yaml
+for command in install verify; do
+    run tenon pack $command again.tenonpack
+    expect_code 4 && expect_in err "tenon.yaml:1:" && once
+done
+rm tenon.yaml
