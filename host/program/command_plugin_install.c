@@ -8,6 +8,7 @@
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "host/assembly/host.h"
+#include "host/base/folder.h"
 #include "host/plugin/pack/pack_installed.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin.h"
@@ -20,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- The user's folder ---- */
@@ -74,22 +74,6 @@ static void user_plugin_find(const char *folder, const char *id, struct user_plu
     *found = (struct user_plugin){.id = id, .ids = value_array()};
     (void)search_files(&entry, user_plugin_visit, found, NULL);
     mem_free(path);
-}
-
-static bool create_folders(const char *folder, struct error *error) {
-    char *path = mem_text(folder);
-    bool made = true;
-    for (char *at = path + 1; made; at++) {
-        char end = *at;
-        if (end && end != '/') continue;
-        *at = 0;
-        made = mkdir(path, 0777) == 0 || errno == EEXIST;
-        if (!made) error_set(error, TN_ERROR, "IO", "cannot create %s: %s", path, strerror(errno));
-        *at = end;
-        if (!end) break;
-    }
-    mem_free(path);
-    return made;
 }
 
 /* ---- install ---- */
@@ -295,7 +279,7 @@ static int install_all(const struct arguments *arguments, const struct install_l
         good = installing_check(&all[i], list->paths[i], &error);
     }
     for (size_t i = 0; good && i < list->count; i++) good = installing_check_rivals(all, list, i, &error);
-    good = good && create_folders(folder, &error);
+    good = good && folder_create(folder, &error) == TN_OK;
     if (good) plugin_copies_remove_leftovers(folder);
     for (size_t i = 0; good && i < list->count; i++) good = installing_copy(&all[i], list->paths[i], &copies, &error);
     good = good && plugin_copies_publish(&copies, &error);

@@ -5,6 +5,7 @@
 #include "adl/value/memory.h"
 #include "host/base/file_open.h"
 #include "host/base/files.h"
+#include "host/base/folder.h"
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -347,6 +348,24 @@ static void a_pipe_made_meanwhile_does_not_block(void **state) {
     race("project/a/x", NULL, "a/x", "project a/x");
 }
 
+static void folders_are_created(void **state) {
+    (void)state;
+    struct error error = ERROR_INIT;
+    struct stat status;
+    static const char *const names[] = {"new", "new/one//two/", "new/one"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(folder_create(at(names[i]), &error), TN_OK);
+        assert_true(stat(at(names[i]), &status) == 0 && S_ISDIR(status.st_mode));
+    }
+    assert_int_equal(folder_create(".", &error), TN_OK);
+    assert_int_equal(folder_create("/", &error), TN_OK);
+    write_text("new/file", "");
+    assert_int_equal(folder_create(at("new/file/three/four"), &error), TN_ERROR);
+    assert_string_equal(error.code, "IO");
+    assert_non_null(strstr(error.message, "new/file/three: Not a directory"));
+    error_finish(&error);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_relative_to_the_document),   cmocka_unit_test(roots_confine),
@@ -356,7 +375,7 @@ int main(void) {
         cmocka_unit_test(only_regular_files_are_read),          cmocka_unit_test(sizes_are_bounded),
         cmocka_unit_test(the_operator_names_any_file),          cmocka_unit_test(the_opening_follows_no_link),
         cmocka_unit_test(files_are_opened_without_proc),        cmocka_unit_test(a_link_made_meanwhile_leads_nowhere),
-        cmocka_unit_test(a_pipe_made_meanwhile_does_not_block),
+        cmocka_unit_test(a_pipe_made_meanwhile_does_not_block), cmocka_unit_test(folders_are_created),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -4,35 +4,20 @@
 #include "host/plugin/pack/pack_incoming.h"
 #include "adl/value/memory.h"
 #include "adl/value/value.h"
+#include "host/base/folder.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static int32_t incoming_fail(struct error *error, const char *what, const char *path) {
     return error_set(error, TN_ERROR, "IO", "cannot %s %s: %s", what, path, strerror(errno));
 }
 
-static int32_t create_folders(const char *folder, struct error *error) {
-    char *path = mem_text(folder);
-    int32_t status = TN_OK;
-    for (char *at = path + 1; status == TN_OK; at++) {
-        char end = *at;
-        if (end && end != '/') continue;
-        *at = 0;
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) status = incoming_fail(error, "create", path);
-        *at = end;
-        if (!end) break;
-    }
-    mem_free(path);
-    return status;
-}
-
 int32_t pack_incoming_open(const char *folder, bool publish, struct pack_incoming *out, struct error *error) {
-    int32_t status = create_folders(folder, error);
+    int32_t status = folder_create(folder, error);
     if (status != TN_OK) return status;
     *out = (struct pack_incoming){.file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666)};
     if (out->file >= 0) return TN_OK;

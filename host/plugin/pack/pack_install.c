@@ -10,6 +10,7 @@
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "host/base/config/config.h"
+#include "host/base/folder.h"
 #include "host/plugin/pack/pack_files.h"
 #include "host/plugin/pack/pack_installed.h"
 #include <errno.h>
@@ -35,18 +36,6 @@ struct packs_lock {
 
 static int32_t packs_io_error(struct error *error, const char *what, const char *path) {
     return error_set(error, TN_ERROR, "IO", "cannot %s %s: %s", what, path, strerror(errno));
-}
-
-static int32_t packs_create_folders(char *path, struct error *error) {
-    for (char *at = path + 1;; at++) {
-        char end = *at;
-        if (end && end != '/') continue;
-        *at = 0;
-        bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
-        int32_t status = made ? TN_OK : packs_io_error(error, "create", path);
-        *at = end;
-        if (!made || !end) return status;
-    }
 }
 
 static int packs_remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk) {
@@ -80,7 +69,7 @@ static int32_t packs_lock(struct packs_lock *packs, bool create, struct error *e
     if (!packs->folder)
         return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
                          "no folder for packs: neither XDG_DATA_HOME nor HOME is set");
-    int32_t status = create ? packs_create_folders(packs->folder, error) : TN_OK;
+    int32_t status = create ? folder_create(packs->folder, error) : TN_OK;
     if (status != TN_OK) return status;
     packs->descriptor = open(packs->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (packs->descriptor < 0) {
