@@ -1,8 +1,8 @@
 /*
  * pack_install.c - installs and removes packs.
  *
- * All checks come before the rename, which is the last step that can fail. The contents are flushed to the disk before
- * the rename, so that an installed pack is complete even after a power failure.
+ * All checks come before the rename. The contents are flushed to the disk before the rename, so that an installed pack
+ * is complete even after a power failure. If the rename itself cannot be flushed, it is undone.
  */
 #include "host/plugin/pack/pack_install.h"
 #include "adl/document/version.h"
@@ -73,8 +73,9 @@ static int32_t packs_lock(struct packs_lock *packs, bool create, struct error *e
     if (status != TN_OK) return status;
     packs->descriptor = open(packs->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (packs->descriptor < 0) {
+        bool missing = errno == ENOENT;
         status = packs_io_error(error, "open", packs->folder);
-        return errno == ENOENT ? TN_NOT_FOUND : status;
+        return missing ? TN_NOT_FOUND : status;
     }
     packs->lock = openat(packs->descriptor, ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     int locked = -1;
@@ -216,6 +217,17 @@ static int32_t pack_compare_installed(struct pack *pack, const char *key, const 
     return status;
 }
 
+/* Flushes the folder of a pack's versions, and its name. On failure errno says why. */
+static bool packs_sync_name(const struct packs_lock *packs, const char *name) {
+    int folder = openat(packs->descriptor, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return false;
+    bool synced = fsync(folder) == 0;
+    int failure = errno;
+    close(folder);
+    errno = failure;
+    return synced && fsync(packs->descriptor) == 0;
+}
+
 /* The last step: makes the pack visible. */
 static int32_t pack_publish(const struct packs_lock *packs, const char *name, const char *from, const char *place,
                             struct error *error) {
@@ -225,10 +237,12 @@ static int32_t pack_publish(const struct packs_lock *packs, const char *name, co
         unlinkat(packs->descriptor, name, AT_REMOVEDIR); /* fails if it is not empty */
         return status;
     }
-    int parent = openat(packs->descriptor, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (parent >= 0) fsync(parent);
-    if (parent >= 0) close(parent);
-    fsync(packs->descriptor);
+    if (!packs_sync_name(packs, name)) {
+        int32_t status = packs_io_error(error, "install", place);
+        (void)rename(place, from); /* the caller removes it */
+        unlinkat(packs->descriptor, name, AT_REMOVEDIR);
+        return status;
+    }
     return TN_OK;
 }
 
