@@ -223,7 +223,7 @@ static int install_one(const struct arguments *arguments, const char *given) {
 
 /* A pack that may have been installed from a reference. */
 struct pack_origin {
-    const char *reference;
+    const char *reference; /* as it is recorded */
     bool found;
 };
 
@@ -232,6 +232,16 @@ static void find_origin(void *user, const struct installed_pack *pack) {
     if (!pack->from || strcmp(pack->from, origin->reference) != 0 || pack_verify_all(pack, NULL) != TN_OK) return;
     origin->found = true;
     command_printf(stderr, "%s %s was already installed\n", pack->name, pack->version);
+}
+
+/* The reference in the form in which it is recorded; a new text. An invalid one stays as it is. */
+static char *recorded_reference(const char *given) {
+    struct oci_reference reference;
+    struct buffer text;
+    if (oci_reference_read(given, &reference, NULL) != TN_OK) return mem_text(given);
+    buffer_init(&text, SIZE_MAX);
+    oci_reference_write(&text, &reference);
+    return buffer_detach(&text, NULL);
 }
 
 /* Installs what packs.install lists. What is installed and unchanged needs no request. */
@@ -243,9 +253,12 @@ static int install_listed(const struct arguments *arguments) {
         code = command_report(COMMAND_USAGE, "name a pack: its file, or oci://HOST/NAME:TAG; tenon.yaml has no "
                                              "`packs.install`");
     for (size_t i = 0; code == COMMAND_OK && i < value_count(list); i++) {
-        struct pack_origin origin = {value_chars(value_at(list, i), NULL), false};
+        const char *given = value_chars(value_at(list, i), NULL);
+        char *reference = recorded_reference(given);
+        struct pack_origin origin = {reference, false};
         packs_each(config, find_origin, &origin);
-        if (!origin.found) code = install_one(arguments, origin.reference);
+        mem_free(reference);
+        if (!origin.found) code = install_one(arguments, given);
     }
     config_free(config);
     return code;

@@ -138,13 +138,14 @@ static int32_t unpack_text(struct unpacking *to, const char *path, const char *t
     return status;
 }
 
-static int32_t unpack_record(struct unpacking *to, const struct pack *pack, const char *key, const char *from,
-                             struct error *error) {
+/* Writes the record of an installation to the file `path`. */
+static int32_t unpack_record(struct unpacking *to, const char *path, const struct pack *pack, const char *key,
+                             const char *from, struct error *error) {
     tn_value record = value_set_take(value_object(), "manifest", value_text(pack_manifest(pack)->hash));
     if (key) record = value_set_take(record, "key", value_text(key));
     if (from) record = value_set_take(record, "from", value_text(from));
     char *text = json_text(record, JSON_COMPACT);
-    int32_t status = unpack_text(to, PACK_RECORD, text, strlen(text), error);
+    int32_t status = unpack_text(to, path, text, strlen(text), error);
     mem_free(text);
     value_unref(record);
     return status;
@@ -170,7 +171,7 @@ static int32_t unpack_pack(struct pack *pack, const char *key, const char *from,
     int32_t status = unpack_text(&to, PACK_MANIFEST, text, length, error);
     if (status == TN_OK && signature) status = unpack_text(&to, PACK_SIGNATURE, signature, signature_length, error);
     if (status == TN_OK) status = pack_read_files(pack, &sink, error);
-    if (status == TN_OK) status = unpack_record(&to, pack, key, from, error);
+    if (status == TN_OK) status = unpack_record(&to, PACK_RECORD, pack, key, from, error);
     /* Also flush the folders, which contain the names of the files. */
     if (status == TN_OK && nftw(folder, packs_sync_folder, WALK_DESCRIPTORS, FTW_PHYS) != 0)
         status = packs_io_error(error, "write", folder);
@@ -192,8 +193,12 @@ static int32_t pack_check_host(const struct pack *pack, struct error *error) {
                      constraint, TENON_VERSION);
 }
 
-/* A pack of this name and version is installed: fails unless both are the same build, complete and unchanged. */
-static int32_t pack_compare_installed(struct pack *pack, const char *key, const char *place, struct error *error) {
+/*
+ * A pack of this name and version is installed: fails unless both are the same build, complete and unchanged. Sets
+ * *moved if its record names another reference than `from`, or none.
+ */
+static int32_t pack_compare_installed(struct pack *pack, const char *key, const char *from, const char *place,
+                                      bool *moved, struct error *error) {
     const struct pack_manifest *manifest = pack_manifest(pack);
     struct installed_pack installed;
     int32_t status = pack_read_files(pack, NULL, error);
@@ -213,8 +218,32 @@ static int32_t pack_compare_installed(struct pack *pack, const char *key, const 
                       manifest->name, manifest->version);
     else
         status = pack_verify_all(&installed, error);
+    *moved = from && (!installed.from || strcmp(from, installed.from) != 0);
     installed_pack_finish(&installed);
     return status;
+}
+
+/* Replaces the record of an installed pack, so that `pack install` finds it by the reference `from`. */
+static int32_t pack_replace_record(const struct packs_lock *packs, const struct pack *pack, const char *key,
+                                   const char *from, const char *place, struct error *error) {
+    struct unpacking to = {.folder = packs->folder, .descriptor = packs->descriptor, .file = -1};
+    tn_value incoming = value_format("%s/" INCOMING, packs->folder);
+    tn_value record = value_format("%s/" PACK_RECORD, place);
+    int32_t status = unpack_record(&to, INCOMING, pack, key, from, error);
+    if (status == TN_OK && rename(value_chars(incoming, NULL), value_chars(record, NULL)) != 0)
+        status = packs_io_error(error, "replace", value_chars(record, NULL));
+    if (to.file >= 0) close(to.file);
+    if (status != TN_OK) packs_remove_tree(value_chars(incoming, NULL));
+    value_unref(incoming);
+    value_unref(record);
+    return status;
+}
+
+static int32_t pack_install_again(const struct packs_lock *packs, struct pack *pack, const char *key, const char *from,
+                                  const char *place, struct error *error) {
+    bool moved = false;
+    int32_t status = pack_compare_installed(pack, key, from, place, &moved, error);
+    return status == TN_OK && moved ? pack_replace_record(packs, pack, key, from, place, error) : status;
 }
 
 /* Flushes the folder of a pack's versions, and its name. On failure errno says why. */
@@ -272,7 +301,7 @@ int32_t packs_install(struct pack *pack, const char *key, const char *from, enum
         const char *path = value_chars(place, NULL);
         *outcome = lstat(path, &installed) == 0 ? PACK_ALREADY_INSTALLED : PACK_NEW;
         status = *outcome == PACK_NEW ? pack_install_new(&packs, pack, key, from, path, error)
-                                      : pack_compare_installed(pack, key, path, error);
+                                      : pack_install_again(&packs, pack, key, from, path, error);
         value_unref(place);
     }
     packs_unlock(&packs);

@@ -20,10 +20,10 @@ enum pack_installed { PACK_NEW, PACK_ALREADY_INSTALLED };
 
 /*
  * Installs a pack, and reads its files. `key` and `from` are recorded: the key whose signature was verified, and the
- * pinned reference of the registry that it comes from; or NULL. PACK_REFUSED
- * if the pack requires another Tenon, or if another build of this version is installed. PACK_ALTERED if this build is
- * installed and its files were changed. NAME_RESERVED if a plugin of it claims a name of the bundled plugins. Thread:
- * any.
+ * pinned reference of the registry that it comes from; or NULL. If the pack was installed already, only `from` is
+ * recorded, unless it is NULL. PACK_REFUSED if the pack requires another Tenon, or if another build of this version is
+ * installed. PACK_ALTERED if this build is installed and its files were changed. NAME_RESERVED if a plugin of it claims
+ * a name of the bundled plugins. Thread: any.
  */
 int32_t packs_install(struct pack *pack, const char *key, const char *from, enum pack_installed *outcome,
                       struct error *error);

@@ -94,6 +94,20 @@ run tenon pack install
 expect_code 0 && expect_out "$moved" && expect_in err "acme-text 1.0.0 installed"
 REGISTRY=wrong-sesame run tenon pack install
 expect_code 0 && expect_out "" && expect_in err "acme-text 1.0.0 was already installed"
+# The same reference can be written in other ways, and a pack that was installed from a file is downloaded only once.
+sed -i "s|/acme/text@|/acme/text:stable@|" tenon.yaml
+REGISTRY=wrong-sesame run tenon pack install
+expect_code 0 && expect_out "" && expect_in err "acme-text 1.0.0 was already installed"
+sed -i "s|:stable@|@|" tenon.yaml
+run tenon pack remove acme-text
+run tenon pack install signed.tenonpack
+run tenon pack install
+expect_code 0 && expect_out "$moved" && expect_in err "acme-text 1.0.0 was already installed"
+REGISTRY=wrong-sesame run tenon pack install
+expect_code 0 && expect_out "" && expect_in err "acme-text 1.0.0 was already installed"
+run tenon pack list
+expect_code 0 && expect_in out "    from $moved" && expect_in out "    trusted"
+[ ! -e "$packs/.new" ] || fails "the new record was left"
 sed -i "s|@sha256:[0-9a-f]*|:stable|" tenon.yaml
 run tenon pack install
 expect_code 4 && expect_in err "expected a reference with a digest"
