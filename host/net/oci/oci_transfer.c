@@ -59,15 +59,20 @@ int32_t oci_get_manifest(struct oci_client *client, const char *name, struct oci
     return status;
 }
 
+const char *oci_other_digest(const struct oci_response *response, const char *digest) {
+    const char *sent = oci_response_header(response, "docker-content-digest");
+    return sent && strncmp(sent, "sha256:", 7) == 0 && strcmp(sent, digest) != 0 ? sent : NULL;
+}
+
 /* Compares the digest of the bytes with the expected one, and with the one that the registry has sent. */
 static int32_t check_manifest_digest(const struct oci_client *client, const struct oci_reference *reference,
                                      const struct oci_response *response, const char *digest, struct error *error) {
-    const char *sent = oci_response_header(response, "docker-content-digest");
+    const char *sent = oci_other_digest(response, digest);
     if (*reference->digest && strcmp(reference->digest, digest) != 0)
         return error_set(error, TN_INVALID, "INVALID_RESPONSE",
                          "%s: the registry sent a manifest with the digest %s instead of %s; nothing was used",
                          oci_client_where(client), digest, reference->digest);
-    if (sent && strncmp(sent, "sha256:", 7) == 0 && strcmp(sent, digest) != 0)
+    if (sent)
         return error_set(error, TN_INVALID, "INVALID_RESPONSE",
                          "%s: the manifest has the digest %s, but the registry announced %.80s; nothing was used",
                          oci_client_where(client), digest, sent);

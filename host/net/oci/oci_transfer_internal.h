@@ -9,5 +9,7 @@
 /* Requests the manifest that a tag or a digest names. */
 int32_t oci_get_manifest(struct oci_client *client, const char *name, struct oci_response *response,
                          struct error *error);
+/* The digest in the response's docker-content-digest if it differs from `digest`; otherwise NULL. */
+const char *oci_other_digest(const struct oci_response *response, const char *digest);
 
 #endif

@@ -216,8 +216,8 @@ static int32_t push_manifest(struct oci_client *client, const char *tag, tn_valu
     int32_t status = upload_send(&upload, &request, 201, &response, error);
     value_unref(path);
     if (status != TN_OK) return status;
-    const char *sent = oci_response_header(&response, "docker-content-digest");
-    if (sent && strncmp(sent, "sha256:", 7) == 0 && strcmp(sent, digest) != 0)
+    const char *sent = oci_other_digest(&response, digest);
+    if (sent)
         status = error_set(error, TN_INVALID, "INVALID_RESPONSE",
                            "%s: the registry stored a manifest with the digest %.80s instead of %s",
                            oci_client_where(client), sent, digest);
