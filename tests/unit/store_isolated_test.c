@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "host/base/clock.h"
+#include "host/base/loop.h"
 #include "host/data/store/store.h"
 #include "host/plugin/isolate/remote_deaths.h"
 #include "host/plugin/isolate/remote_internal.h"
@@ -198,6 +200,9 @@ static void the_next_request_starts_it_again(void **state) {
     char folder[128];
     location(folder, "deaths");
     fixture_services.state_folder = folder;
+    /* The store's thread does not use the loop, so its clock does not matter. */
+    int64_t start_ms = clock_wall_ms();
+    loop_fake_clock(fixture_services.loop);
     int64_t first = pid();
     expect_lost(fixture_commit(&hostile, "[{\"op\": \"put\", \"collection\": \"die\", \"key\": \"\", \"value\": 1}]"),
                 "exited with status 7; whether the batch was applied is not known", false);
@@ -213,6 +218,7 @@ static void the_next_request_starts_it_again(void **state) {
     tn_value record = deaths_read(folder, HOSTILE);
     assert_int_equal(value_to_int(value_get(record, "deaths")), 3);
     assert_int_equal(value_to_int(value_get(record, "in_a_row")), 1);
+    assert_true(value_to_int(value_get(record, "last_ms")) >= start_ms);
     value_unref(record);
 }
 

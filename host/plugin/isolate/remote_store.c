@@ -110,7 +110,7 @@ static int64_t store_add_death(const struct remote *remote, const char *message)
                                 .file = plugin_path(remote->plugin),
                                 .message = message,
                                 .in_a_row = deaths->in_a_row,
-                                .now_ms = loop_wall_ms(remote->host->loop),
+                                .now_ms = clock_wall_ms(),
                                 .pause_ms = pause_ms};
     int64_t record = remote->host->state_folder ? deaths_add(remote->host->state_folder, &death) : 0;
     if (record) deaths->record = record;
