@@ -77,8 +77,8 @@ void store_deaths_free(struct remote_store_deaths *deaths) {
     mem_free(deaths);
 }
 
-/* An answer ends the row. */
-static void store_end_row(const tn_store *store) {
+/* The process has answered. */
+static void store_reset_deaths_in_a_row(const tn_store *store) {
     struct remote_store_deaths *deaths = store->remote->store_deaths;
     pthread_mutex_lock(&deaths->lock);
     deaths->in_a_row = 0;
@@ -252,7 +252,8 @@ struct store_request {
     tn_value (*check)(tn_value argument, tn_value result);
 };
 
-static int32_t store_set_lie(const tn_store *store, const char *method, tn_value why_take, struct error *error) {
+static int32_t store_fail_wrong_answer(const tn_store *store, const char *method, tn_value why_take,
+                                       struct error *error) {
     error_set(error, TN_FAILED, "STORE_ERROR", "plugin `%s`: its answer to `%s` is wrong: %s",
               plugin_id(store->remote->plugin), method, value_chars(why_take, NULL));
     value_unref(why_take);
@@ -274,9 +275,9 @@ static int32_t store_request(tn_store *store, const struct store_request *reques
     else
         value_unref(params);
     if (status == TN_OK) {
-        store_end_row(store);
+        store_reset_deaths_in_a_row(store);
         tn_value why = request->check(argument, found);
-        if (why) status = store_set_lie(store, request->method, why, &error);
+        if (why) status = store_fail_wrong_answer(store, request->method, why, &error);
     }
     if (status == TN_OK) {
         *result = found;
