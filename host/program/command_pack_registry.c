@@ -240,11 +240,12 @@ static int32_t push_describe(const char *path, struct pack *pack, int file, stru
     return status;
 }
 
-static int push_pack(const struct arguments *arguments, struct pack *pack, int file) {
+static int push_pack(const struct arguments *arguments, struct pack *pack) {
     struct error error = ERROR_INIT;
     struct pack_registry registry;
     struct oci_artifact artifact = {.layer_size = 0};
     char digest[OCI_DIGEST_MAX + 1];
+    int file = pack_descriptor(pack); /* not the path, which can name another file now */
     bool existed;
     int code = registry_open(arguments, operand_at(arguments, 1), true, &registry);
     if (code != COMMAND_OK) return code;
@@ -271,10 +272,7 @@ int command_pack_push(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
     struct pack *pack;
     if (pack_open(path, &pack, &error) != TN_OK) return pack_command_fail(&error);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    int code = file >= 0 ? push_pack(arguments, pack, file)
-                         : command_report(COMMAND_USAGE, "cannot open %s: %s", path, strerror(errno));
-    if (file >= 0) close(file);
+    int code = push_pack(arguments, pack);
     pack_close(pack);
     return code;
 }

@@ -200,7 +200,7 @@ static void digests(void **state) {
     oci_digest_of(OCI_EMPTY, 2, digest);
     assert_string_equal(digest, OCI_EMPTY_DIGEST);
     int file = mkstemp(path);
-    assert_true(file >= 0 && write(file, OCI_EMPTY, 2) == 2 && lseek(file, 0, SEEK_SET) == 0);
+    assert_true(file >= 0 && write(file, OCI_EMPTY, 2) == 2); /* the offset is at the end */
     assert_int_equal(oci_digest_of_file(file, digest, &length, NULL), TN_OK);
     assert_string_equal(digest, OCI_EMPTY_DIGEST);
     assert_int_equal(length, 2);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -587,6 +588,27 @@ static void test_sources(void **state) {
     error_finish(&error);
 }
 
+/* The descriptor is that of the opened file, also after another file has its path. */
+static void test_descriptor(void **state) {
+    (void)state;
+    struct archive archive;
+    struct pack *pack;
+    char path[] = "/tmp/tenon-pack-XXXXXX", bytes[ARCHIVE_BLOCK];
+    archive_make(&archive, plain, 3, plain, 3);
+    assert_int_equal(pack_open_memory("x", archive.bytes, archive.length, &pack, NULL), TN_OK);
+    assert_int_equal(pack_descriptor(pack), -1);
+    pack_close(pack);
+    int file = mkstemp(path);
+    assert_true(file >= 0 && write(file, archive.bytes, archive.length) == (ssize_t)archive.length);
+    close(file);
+    assert_int_equal(pack_open(path, &pack, NULL), TN_OK);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(pread(pack_descriptor(pack), bytes, sizeof bytes, 0), sizeof bytes);
+    assert_memory_equal(bytes, archive.bytes, sizeof bytes);
+    pack_close(pack);
+    free(archive.bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads_what_was_written),
@@ -603,6 +625,7 @@ int main(void) {
         cmocka_unit_test(test_manifests),
         cmocka_unit_test(test_manifest_bounds),
         cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_descriptor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,15 +34,17 @@ void oci_digest_of(const void *bytes, size_t length, char digest[OCI_DIGEST_MAX 
 int32_t oci_digest_of_file(int file, char digest[OCI_DIGEST_MAX + 1], int64_t *length, struct error *error) {
     char chunk[65536];
     struct tn_sha256 state;
+    int64_t done = 0;
     tn_sha256_init(&state);
     for (;;) {
-        ssize_t got = read(file, chunk, sizeof chunk);
+        ssize_t got = pread(file, chunk, sizeof chunk, (off_t)done);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return error_set(error, TN_ERROR, "IO", "cannot read the file: %s", strerror(errno));
         if (got == 0) break;
         tn_sha256_update(&state, chunk, (size_t)got);
-        *length += got;
+        done += got;
     }
+    *length = done;
     digest_finish(&state, digest);
     return TN_OK;
 }

@@ -21,7 +21,7 @@
 
 /* "sha256:…" of bytes. */
 void oci_digest_of(const void *bytes, size_t length, char digest[OCI_DIGEST_MAX + 1]);
-/* Of the rest of a file, whose length is added to *length. Fails with IO. */
+/* Of a whole file, whose length is set; does not use the offset of the descriptor. Fails with IO. */
 int32_t oci_digest_of_file(int file, char digest[OCI_DIGEST_MAX + 1], int64_t *length, struct error *error);
 
 /*

@@ -27,6 +27,7 @@ struct pack {
 };
 
 const char *pack_file(const struct pack *pack) { return pack->name; }
+int pack_descriptor(const struct pack *pack) { return fileno(pack->file); }
 const struct pack_manifest *pack_manifest(const struct pack *pack) { return &pack->manifest; }
 const char *pack_manifest_text(const struct pack *pack, size_t *length) {
     *length = pack->text_length;

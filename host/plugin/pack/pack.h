@@ -97,6 +97,8 @@ const char *pack_file(const struct pack *pack); /* the path or name that was ope
 const struct pack_manifest *pack_manifest(const struct pack *pack);
 const char *pack_manifest_text(const struct pack *pack, size_t *length);  /* its exact bytes */
 const char *pack_signature_text(const struct pack *pack, size_t *length); /* NULL if it is not signed */
+/* The open file, whose offset is undefined; -1 for a pack in memory. Belongs to the pack. */
+int pack_descriptor(const struct pack *pack);
 
 /* Receives the files. A status other than TN_OK stops the reading and is returned. */
 struct pack_sink {
