@@ -134,6 +134,7 @@ void question_line(struct buffer *out, tn_value interrupt) {
     tn_value payload = value_get(interrupt, "payload"), arguments = value_get(payload, "arguments");
     bool approval = value_text_is(value_get(payload, "kind"), "approval");
     const char *id = command_text(interrupt, "id", NULL), *why = command_text(payload, "why", "");
+    const char *caller = command_text(payload, "caller", "");
     buffer_text(out, approval ? "waiting for an approval: " : payload ? "waiting for an answer: " : "paused ");
     if (!payload) buffer_format(out, "%s ", command_text(interrupt, "when", "before"));
     question_node(out, interrupt);
@@ -150,6 +151,7 @@ void question_line(struct buffer *out, tn_value interrupt) {
         question_value(out, payload, LINE_MAX_SHOWN);
     }
     if (approval && *why) buffer_format(out, " %s", why);
+    if (approval && *caller) buffer_format(out, "; for %s", caller);
     if (id) buffer_format(out, " (id %s)", id);
 }
 

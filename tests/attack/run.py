@@ -184,7 +184,7 @@ class Attempt:
             return "control characters in the output"
         if code == 5:
             # The question shows who asks: the chain that ends with the document, or the server.
-            shown = re.search(r"^ +for +.*document `|\"server\":\"evil\"", err, re.MULTILINE)
+            shown = re.search(r"; for .*document `|\"server\":\"evil\"", err)
             return "ASKED" if shown else "ASKED without the chain"
         if "--batch" in self.command:
             lines = [json.loads(line) for line in out.splitlines()]

@@ -142,7 +142,7 @@ for tool in one two three; do
     expect_code 0 && expect_out "$tool"
 done
 expect_in err 'tenon.define: tenon.yaml: plugins.config.tenon.define at /tools/1/http/headers/a: the secret `NO_SUCH` is not available'
-expect_in err 'at /tools/2/name: ' && expect_in err 'tenon.define.tools[3]: `document`: gone.yaml: ' && expect_in err 'tenon.define.tools[4]: `bad.hole`'
+expect_in err 'at /tools/2/name: ' && expect_in err 'tenon.define.tools[3]: `document`: ' && expect_in err '/gone.yaml: No such file' && expect_in err 'tenon.define.tools[4]: `bad.hole`'
 expect_in err 'list.yaml: [0]: found none of' && expect_not_in err fine.one
 [ "$(grep -c 'NO_SUCH` is not available' "$work/err")" = 1 ] || fails "expected one warning about NO_SUCH"
 run tenon doctor -c some.yaml

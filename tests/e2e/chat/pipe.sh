@@ -48,7 +48,7 @@ expect_code 5 && expect_in err "1 more line was not sent"
 # An approval is one line that people can read.
 said='hi\n'
 run talk agent.yaml
-[ "$(grep -c 'waiting for an approval: node agent/tools: may extract be called with {"from":"see https://a.example/x","what":"links"}? the document sets `ask` for `extract` (id ' "$work/err")" = 1 ] ||
+[ "$(grep -c 'waiting for an approval: node agent/tools: may extract be called with {"from":"see https://a.example/x","what":"links"}? the document sets `ask` for `extract`; for tools `tools` of document `agent.yaml#react.json`, for agent `agent` of document `agent.yaml` (id ' "$work/err")" = 1 ] ||
     fails "expected the approval as one line"
 expect_not_in err schema
 # A line that fails does not end the conversation; the exit code is that of the first one.

@@ -72,7 +72,7 @@ run tenon run ask.yaml --thread waits "${plugin[@]}"
 expect_code 5
 run tenon run ask.yaml --thread waits --resume "${plugin[@]}"
 id=$(tenon thread show waits --json | grep -o '"id":"[0-9a-f]*"' | head -1 | cut -d'"' -f4)
-expect_code 5 && expect_in err "tenon: waiting for an approval: node a: may t.delete be called with {\"path\":\"x\"}? tenon.yaml sets \`ask\` for \`t.delete\` (id $id)"
+expect_code 5 && expect_in err "tenon: waiting for an approval: node a: may t.delete be called with {\"path\":\"x\"}? tenon.yaml sets \`ask\` for \`t.delete\`; for test.calls \`a\` of document \`ask.yaml\` (id $id)"
 expect_in err "tenon: answer with: tenon run ask.yaml" && expect_in err "--answer $id=yes" && expect_not_in err schema
 [ "$(grep -c ^tenon: "$work/err")" = 3 ] || fails "expected a line for each question, and the command that answers them"
 run tenon run ask.yaml --thread waits --resume --json "${plugin[@]}"
