@@ -25,6 +25,7 @@
 #include "adl/value/error.h"
 #include "adl/value/value.h"
 #include <stdbool.h>
+#include <tenon/util/sha256.h>
 
 #define JSON_DEPTH_MAX  256                          /* the default bound on nesting */
 #define JSON_LENGTH_MAX ((uint64_t)64 * 1024 * 1024) /* the default bound on the text, in bytes */
@@ -46,7 +47,9 @@ enum json_style { JSON_COMPACT = 0, JSON_INDENTED = 1 /* two spaces */, JSON_SOR
 void json_write(struct buffer *out, tn_value value, enum json_style style);
 /* The same; returns false, with the beginning of the text in `out`, if `value` is nested deeper than `depth`. */
 bool json_write_bounded(struct buffer *out, tn_value value, enum json_style style, size_t depth);
-char *json_text(tn_value value, enum json_style style);                      /* free it with mem_free */
+char *json_text(tn_value value, enum json_style style); /* free it with mem_free */
+/* The SHA-256 of the text, in hexadecimal. */
+void json_hash(tn_value value, enum json_style style, char out[TN_SHA256_TEXT]);
 void json_write_string(struct buffer *out, const char *text, size_t length); /* quoted and escaped */
 /* Writes the shortest text that reads back as the same double. Returns its length, which is at most 32. */
 size_t json_double_text(double number, char out[32]);

@@ -182,3 +182,14 @@ char *json_text(tn_value value, enum json_style style) {
     json_write(&out, value, style);
     return buffer_detach(&out, NULL);
 }
+
+void json_hash(tn_value value, enum json_style style, char out[TN_SHA256_TEXT]) {
+    struct buffer text;
+    struct tn_sha256 hash;
+    buffer_init(&text, SIZE_MAX);
+    json_write(&text, value, style);
+    tn_sha256_init(&hash);
+    tn_sha256_update(&hash, buffer_cstr(&text), text.length);
+    tn_sha256_finish_text(&hash, out);
+    buffer_finish(&text);
+}

@@ -7,7 +7,6 @@
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/diagnostic/print.h"
 #include "adl/document/document.h"
-#include "adl/document/hash.h"
 #include "adl/source/source.h"
 #include "tests/unit/fake_catalog.h"
 
@@ -40,9 +39,6 @@ static void check_document(const struct document *document, const struct catalog
         if (!config) abort();
         value_unref(config);
     }
-    tn_value hash = document_hash(document, catalog, NULL);
-    if (!hash) abort();
-    value_unref(hash);
 }
 
 static void read_as(const struct fake_catalog *fake, const char *name, const uint8_t *data, size_t size) {

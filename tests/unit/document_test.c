@@ -10,7 +10,6 @@
 #include "adl/diagnostic/print.h"
 #include "adl/document/document.h"
 #include "adl/document/graph_schema.h"
-#include "adl/document/hash.h"
 #include "adl/document/keys.h"
 #include "adl/schema/schema.h"
 #include "adl/source/source.h"
@@ -461,66 +460,8 @@ static void configs_are_completed(void **state) {
     assert_null(document_node_config(checked.document, 0, &fake.catalog, &error));
     assert_string_equal(error.code, "INVALID_GRAPH");
     assert_non_null(strstr(error.message, "p.md"));
-    assert_null(document_hash(checked.document, &fake.catalog, NULL));
     error_finish(&error);
     checked_finish(&checked);
-}
-
-/* ---- Identity ---- */
-
-static tn_value hash_of(const char *text) {
-    struct checked checked = check("hash.yaml", text);
-    if (diagnostics_errors(checked.found)) fail_msg("%s", printed(checked.found));
-    tn_value hash = document_hash(checked.document, &fake.catalog, NULL);
-    assert_non_null(hash);
-    checked_finish(&checked);
-    return hash;
-}
-
-static void expect_hash(const char *a, const char *b, bool equal) {
-    tn_value left = hash_of(a), right = hash_of(b);
-    assert_int_equal(value_count(left), 0);
-    assert_int_equal(strlen(value_chars(left, NULL)), 64);
-    if (value_equal(left, right) != equal) fail_msg("%s\n%s\nare%s the same graph", a, b, equal ? " not" : "");
-    value_unref(left);
-    value_unref(right);
-}
-
-#define EDGES "edges: [{from: START, to: a}, {from: a, to: END}]\n"
-
-static void identity_is_of_what_runs(void **state) {
-    (void)state;
-    static const char base[] = "version: \"1.0\"\nmodels: {m: scripted}\nchannels: [{name: x, type: append}]\n"
-                               "nodes: [{id: a, type: llm, config: {model: m, output_key: x}}]\n" EDGES;
-    expect_hash(base,
-                "# the same, otherwise written\nversion: 1.0\nagent: {description: it}\nx-note: 1\n" EDGES
-                "models:\n  m: {provider: openai, model: o3}\ntools: [calc.add]\nchannels:\n- type: topic\n  name: x\n"
-                "nodes:\n- config: {\"output_key\": 'x', model: m}\n  type: llm\n  id: a\n",
-                true);
-    static const char *const others[] = {
-        "version: \"1.0\"\nmodels: {m: scripted}\nchannels: [{name: x, type: append}]\n"
-        "nodes: [{id: a, type: llm, config: {model: m, output_key: x, temperature: 1}}]\n" EDGES,
-        "version: \"1.0\"\nmodels: {m: scripted}\nchannels: [{name: x, type: last_value}]\n"
-        "nodes: [{id: a, type: llm, config: {model: m, output_key: x}}]\n" EDGES,
-        "version: \"1.0\"\nmodels: {m: scripted}\nchannels: [{name: x, type: append}]\n"
-        "nodes: [{id: a, type: llm, config: {model: m, output_key: x}, timeout: 3s}]\n" EDGES,
-        "version: \"1.0\"\nmodels: {m: scripted}\nchannels: [{name: x, type: append}]\n"
-        "nodes: [{id: a, type: llm, config: {model: m, output_key: x}}]\nedges: [{from: START, to: a}, {from: a, type: "
-        "conditional, conditions: [{expression: default, to: END}]}]\n",
-    };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) expect_hash(base, others[i], false);
-
-    static const char prompt[] = "version: \"1.0\"\nchannels: [{name: x, type: append}]\nnodes: [{id: a, type: llm, "
-                                 "config: {system_prompt: {file: p.md}, output_key: x}}]\n" EDGES;
-    fake_catalog_file(&fake, "p.md", "one");
-    tn_value one = hash_of(prompt);
-    fake_catalog_clear_files(&fake);
-    fake_catalog_file(&fake, "p.md", "two");
-    tn_value two = hash_of(prompt);
-    fake_catalog_clear_files(&fake);
-    assert_false(value_equal(one, two));
-    value_unref(one);
-    value_unref(two);
 }
 
 /* ---- Documentation ---- */
@@ -654,7 +595,6 @@ int main(void) {
         cmocka_unit_test(without_a_catalog_paths_are_not_checked),
         cmocka_unit_test(configs_name_successors),
         cmocka_unit_test(configs_are_completed),
-        cmocka_unit_test(identity_is_of_what_runs),
         cmocka_unit_test(keys_are_documented),
         cmocka_unit_test(the_schema_refuses_mistakes),
         cmocka_unit_test(large_documents_are_checked_whole),

@@ -1,7 +1,7 @@
 /*
  * config_load.c - finds the project's and the user's file, reads them and merges them.
  *
- * config.c reads the keys of one file. Each key of the project's file overrides the same key of the user's file.
+ * config_read.c reads the keys of one file. Each key of the project's file overrides the same key of the user's file.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/source/source.h"

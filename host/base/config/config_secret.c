@@ -153,7 +153,7 @@ static int secret_command_spawn(pid_t *child, char **arguments, int output) {
 static int32_t secret_from_command(const char *name, tn_value command, struct secret_wait *wait, tn_value *out,
                                    struct error *error) {
     size_t count = value_count(command);
-    assert(count > 0); /* config.c checks that */
+    assert(count > 0); /* config_read.c checks that */
     char **arguments = mem_array(NULL, count + 1, sizeof *arguments);
     for (size_t i = 0; i < count; i++) arguments[i] = mem_text(value_chars(value_at(command, i), NULL));
     arguments[count] = NULL;

@@ -6,7 +6,6 @@
  */
 #include "host/engine/graph/cache_identity.h"
 #include "adl/value/json.h"
-#include "adl/value/memory.h"
 #include "host/base/config/config.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/graph.h"
@@ -15,17 +14,11 @@
 #include "host/plugin/call/instance.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
-#include <string.h>
 
 static tn_value describe_callable(struct engine *engine, struct callable *callable);
 
 static void description_hash_take(tn_value description, char out[TN_SHA256_TEXT]) {
-    struct tn_sha256 hash;
-    char *text = json_text(description, JSON_SORTED);
-    tn_sha256_init(&hash);
-    tn_sha256_update(&hash, text, strlen(text));
-    tn_sha256_finish_text(&hash, out);
-    mem_free(text);
+    json_hash(description, JSON_SORTED, out);
     value_unref(description);
 }
 

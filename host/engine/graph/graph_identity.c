@@ -3,12 +3,9 @@
  */
 #include "host/engine/graph/graph_identity.h"
 #include "adl/value/json.h"
-#include "adl/value/memory.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/graph.h"
 #include <stdlib.h>
-#include <string.h>
-#include <tenon/util/sha256.h>
 
 static tn_value target_name(const struct graph *graph, int32_t target) {
     if (target == DOCUMENT_NOWHERE) return value_null();
@@ -111,12 +108,7 @@ tn_value graph_description(struct graph *graph) { return graph_describe_document
 const char *graph_identity(struct graph *graph) {
     if (graph->identity[0]) return graph->identity;
     tn_value description = graph_description(graph);
-    char *text = json_text(description, JSON_COMPACT);
-    struct tn_sha256 hash;
-    tn_sha256_init(&hash);
-    tn_sha256_update(&hash, text, strlen(text));
-    tn_sha256_finish_text(&hash, graph->identity);
-    mem_free(text);
+    json_hash(description, JSON_COMPACT, graph->identity);
     value_unref(description);
     return graph->identity;
 }

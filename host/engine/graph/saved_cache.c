@@ -11,7 +11,6 @@
 #include "host/engine/graph/cache_identity.h"
 #include "host/engine/graph/graph.h"
 #include <stdio.h>
-#include <string.h>
 
 #define SLOT_DIGITS 4u /* of the input's hash: SAVED_CACHE_SLOTS values */
 _Static_assert(SAVED_CACHE_SLOTS == 1u << (4 * SLOT_DIGITS), "a record is named after the first digits of a hash");
@@ -66,12 +65,7 @@ static const char *node_identity(struct graph *graph, uint32_t index) {
 static bool record_name(struct graph *graph, uint32_t node, tn_value key, struct record_name *name) {
     const char *identity = node_identity(graph, node);
     if (!identity) return false;
-    char *text = json_text(key, JSON_SORTED);
-    struct tn_sha256 hash;
-    tn_sha256_init(&hash);
-    tn_sha256_update(&hash, text, strlen(text));
-    tn_sha256_finish_text(&hash, name->input);
-    mem_free(text);
+    json_hash(key, JSON_SORTED, name->input);
     snprintf(name->key, sizeof name->key, "%s/%.*s", identity, (int)SLOT_DIGITS, name->input);
     return true;
 }
