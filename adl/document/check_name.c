@@ -135,7 +135,7 @@ void check_model_name(struct reader *reader, const char *text, size_t length, st
 
 /* ---- Secrets ---- */
 
-/* The name in `$NAME`, `${NAME}` or `${{ secrets.NAME }}`; its length is 0 if there is none. */
+/* The name in `$NAME`, `${NAME}` or `${{ secrets.NAME }}`. The length is 0 if the text has another form. */
 static const char *name_in_placeholder(const char *text, size_t length, size_t *name) {
     size_t end = length, start;
     while (end > 0 && (text[end - 1] == '}' || text[end - 1] == ' ')) end--;

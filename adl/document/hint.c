@@ -73,7 +73,7 @@ static bool is_name_character(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
 }
 
-/* `{name}` is no map: only a name inside single braces counts. */
+/* `{name}` is not a map here: only a name inside single braces counts. */
 static bool is_path(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++)
         if (!is_name_character(text[i])) return false;

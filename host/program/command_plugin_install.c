@@ -156,7 +156,7 @@ static bool installing_check(struct installing *one, const char *path, struct er
     return plugin_file_check(one->host, path, &one->manifest, error) && installing_check_place(one, error);
 }
 
-/* The first component that both manifests have; NULL if there is none. */
+/* The first component that both manifests have, or NULL. */
 static tn_value shared_component(tn_value mine, tn_value other) {
     for (size_t i = 0; i < value_count(mine); i++)
         for (size_t j = 0; j < value_count(other); j++) {

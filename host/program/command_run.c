@@ -91,7 +91,7 @@ struct run_batch {
 
 /*
  * The reader of a pipe can write the results to the same terminal at any time, where they would share a line with the
- * progress. So there is no progress if standard output is a pipe.
+ * progress. Therefore it is not shown if standard output is a pipe.
  */
 static bool batch_shows_progress(const struct arguments *arguments) {
     struct stat output;

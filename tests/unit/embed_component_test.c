@@ -210,7 +210,7 @@ static void a_reducer_merges_each_write(void **state) {
     tenon_close(host);
 }
 
-/* Emits what is no delta. */
+/* Emits chunks that are not deltas. */
 static tn_value answer_with_noise(void *user, tenon_task *task, tn_value input, tn_value *error) {
     tn_value noise = json("{\"content\": 5}");
     (void)user, (void)input, (void)error;

@@ -22,7 +22,7 @@
 struct graph;
 struct saved_lookup;
 
-/* `outcome` is borrowed: {writes: [[channel, value]], output?}, or NULL if there is none. */
+/* `outcome` is borrowed: {writes: [[channel, value]], output?}; NULL if the store has none. */
 typedef void saved_cache_found(void *user, tn_value outcome);
 
 /*

@@ -159,7 +159,7 @@ static void exercise_round(struct exercise *it, bool run, tn_value input) {
 
 /*
  * By how many KiB the memory has grown, 0 if it has not grown in each part. The first part of the rounds is not
- * measured: what is allocated once is no leak. *parts: those that were measured; fewer than GROWTH_PARTS if the time
+ * measured: a single allocation is not a leak. *parts: those that were measured; fewer than GROWTH_PARTS if the time
  * was up or the memory has grown by GROWTH_MAX_KIB. -1 if the time was up before the growth was sure.
  */
 static int64_t exercise_growth(struct exercise *it, bool run, int rounds, tn_value input, int *parts) {

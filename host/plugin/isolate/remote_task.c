@@ -24,7 +24,7 @@ int64_t remote_task_number(const struct remote_task *task) {
     return (int64_t)task->generation << INDEX_BITS | task->index;
 }
 
-/* The entry of the number, which may have another task now; NULL if there is none. */
+/* The entry of the number, which may have another task now, or NULL. */
 static struct remote_task *remote_task_of_number(const struct remote *remote, int64_t number) {
     uint32_t index = (uint32_t)(number & ((1 << INDEX_BITS) - 1));
     return number < 0 || index >= remote->task_count ? NULL : remote_task_at(remote, index);
