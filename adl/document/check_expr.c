@@ -403,13 +403,13 @@ static bool lists_item(tn_value variables) {
 
 /*
  * Checks that `item` is used only if a map edge leads to the node, or if the component passes it. A component can pass
- * one to an expression unless it lists what it passes.
+ * one unless it lists what it passes (`x-tenon-variables`).
  */
 static void check_item(struct mistakes *mistakes, uint32_t node, const struct expr *expr, uint32_t start) {
     struct reader *reader = mistakes->reader;
     tn_value passed = mistakes->place->variables;
     if (!reader->items_known || reader->notes[node].has_item || lists_item(passed)) return;
-    if (mistakes->in == IN_CONFIG ? !value_is(passed, TN_ARRAY) : value_is(passed, TN_BOOL)) return;
+    if (!value_is(passed, TN_ARRAY)) return;
     for (size_t i = 0; i < expr_use_count(expr); i++) {
         const struct expr_use *use = expr_use_at(expr, i);
         if (use->variable != DOCUMENT_VARIABLE_ITEM || use->guarded) continue;

@@ -135,13 +135,20 @@ void check_model_name(struct reader *reader, const char *text, size_t length, st
 
 /* ---- Secrets ---- */
 
-/* The name in `$NAME`, `${NAME}` or `${{ secrets.NAME }}`. The length is 0 if the text has another form. */
+/*
+ * The name in `$NAME`, `${NAME}` or `${{ secrets.NAME }}`, in capitals as those of variables; NULL if the text has
+ * another form, such as the path `$.name`.
+ */
 static const char *name_in_placeholder(const char *text, size_t length, size_t *name) {
-    size_t end = length, start;
-    while (end > 0 && (text[end - 1] == '}' || text[end - 1] == ' ')) end--;
-    for (start = end; start > 0 && (isalnum((unsigned char)text[start - 1]) || text[start - 1] == '_');) start--;
+    size_t end = length, start, braces = 0;
+    if (length < 2 || text[0] != '$') return NULL;
+    while (end > 0 && (text[end - 1] == '}' || text[end - 1] == ' ')) braces += text[--end] == '}';
+    for (start = end;
+         isupper((unsigned char)text[start - 1]) || isdigit((unsigned char)text[start - 1]) || text[start - 1] == '_';)
+        start--;
     *name = end - start;
-    return text + start;
+    bool expression = braces == 2 && strncmp(text, "${{", 3) == 0;
+    return *name && (expression || (start == 1 + braces && braces <= 1)) ? text + start : NULL;
 }
 
 void check_placeholders(struct reader *reader, const struct tree_node *mapping) {
@@ -156,12 +163,12 @@ void check_placeholders(struct reader *reader, const struct tree_node *mapping) 
             bool whole = key_length == size || (key_length > size && key[key_length - size - 1] == '_');
             secret |= whole && memcmp(key + key_length - size, words[k], size) == 0;
         }
-        if (!secret || !text || length < 2 || text[0] != '$') continue;
-        const char *meant = name_in_placeholder(text, length, &name);
+        const char *meant = secret && text ? name_in_placeholder(text, length, &name) : NULL;
+        if (!meant) continue;
         struct diagnostic *it =
             report(reader, ADL_W115, item->node->span, "`%s` is a placeholder, which documents do not replace", key);
-        diagnostic_suggest(it, "name the secret: %s: {secret: %.*s}", key, name && name <= 80 ? (int)name : 4,
-                           name && name <= 80 ? meant : "NAME");
+        diagnostic_suggest(it, "name the secret: %s: {secret: %.*s}", key, name <= 80 ? (int)name : 4,
+                           name <= 80 ? meant : "NAME");
     }
 }
 

@@ -58,10 +58,10 @@ static bool has_keys_of_document(const struct tree_node *root) {
     static const char *const beside_version[] = {"agent", "edges", "channels"};
     if (root->kind != TN_OBJECT) return false;
     if (tree_get(root, "nodes")) return true;
-    bool any = false;
+    size_t found = 0;
     for (size_t i = 0; i < sizeof beside_version / sizeof *beside_version; i++)
-        any |= tree_get(root, beside_version[i]) != NULL;
-    return any && tree_get(root, "version");
+        found += tree_get(root, beside_version[i]) != NULL;
+    return found >= 2 && tree_get(root, "version");
 }
 
 bool inner_file_is_document(struct source *source) {
@@ -85,16 +85,25 @@ static bool has_meant_keys(const struct tree_node *root) {
             found += same && k > 0;
             version += same && k == 0;
         }
-    return version + found >= 3 || (version && found);
+    return version + found >= 3;
 }
 
 static bool in_name(char letter) { return letter == '_' || letter == '-' || isalnum((unsigned char)letter); }
 
+/* True if a key can begin here: at the start of a line, or anywhere in a text that begins with a brace. */
+static bool key_can_begin(const char *text, size_t at, bool braces) {
+    if (braces) return !at || !in_name(text[at - 1]);
+    if (at && (text[at - 1] == '"' || text[at - 1] == '\'')) at--;
+    return !at || text[at - 1] == '\n';
+}
+
 /* True if the text contains the word as a key, as far as that shows without reading the text as YAML or JSON. */
 static bool text_has_key(const char *text, size_t length, const char *word) {
-    size_t size = strlen(word);
+    size_t size = strlen(word), start = 0;
+    while (start < length && isspace((unsigned char)text[start])) start++;
+    bool braces = start < length && text[start] == '{';
     for (size_t at = 0; at + size < length; at++) {
-        if ((at && in_name(text[at - 1])) || strncasecmp(text + at, word, size) != 0) continue;
+        if (!key_can_begin(text, at, braces) || strncasecmp(text + at, word, size) != 0) continue;
         size_t end = at + size;
         if (text[end] == '"' || text[end] == '\'') end++;
         while (end < length && text[end] == ' ') end++;

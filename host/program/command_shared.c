@@ -52,6 +52,9 @@ int command_report(int code, const char *format, ...) {
     return code;
 }
 
+static void command_vprintf(FILE *out, enum terminal_form form, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
 static void command_vprintf(FILE *out, enum terminal_form form, const char *format, va_list args) {
     struct buffer text, safe;
     buffer_init(&text, COMMAND_FILE_MAX);

@@ -49,12 +49,14 @@ mkdir -p wrong/keys wrong/texts
 rest='edges: [{from: START, to: a}, {from: a, to: END}]'
 printf 'version: "1.0"\nnode: [{id: a, type: passthrough}]\n%s\n' "$rest" >wrong/keys/node.yaml
 printf 'version: "1.0"\nNodes: [{id: a, type: passthrough}]\n%s\n' "$rest" >wrong/keys/upper.yaml
-printf 'version: "1.0"\nchannels: [{name: a, type: last_value}]\n' >wrong/keys/channels.yaml
+printf 'version: "1.0"\nagent: {name: c}\nchannels: [{name: a, type: last_value}]\n' >wrong/keys/channels.yaml
 printf 'version: "1.0"\nagent: {name: caf\xe9}\nnodes: [{id: a, type: passthrough}]\n%s\n' "$rest" >wrong/texts/latin1.yaml
 printf 'version: "1.0"\nnodes:\n\t- {id: a, type: passthrough}\n%s\n' "$rest" >wrong/texts/tab.yaml
 echo "{'version': '1.0', 'nodes': [{'id': 'a', 'type': 'passthrough'}], 'edges': []}" >wrong/texts/quotes.json
 printf 'services:\n\tweb: {image: a}\nversion: 3\n' >wrong/other.yaml
 printf 'version: 3\nservices: {web: {image: a}}\n' >wrong/compose.yaml
+printf '{"version": "1.2", "channel": "stable"}\n' >wrong/update.json
+printf 'graph:\n\tnodes: []\n  edges: []\n  version: 2\n' >wrong/graph.yaml
 echo "{'name': 'a package', 'version': '1.0'}" >wrong/package.json
 run tenon check wrong
 expect_code 3 && expect_in err "6 documents: "

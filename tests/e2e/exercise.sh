@@ -242,6 +242,8 @@ defective version 4 "error[LOAD_REFUSED]" "the manifest had version 1.0.0"
 defective shape 4 "error[SHAPE]" "completes with an invalid output: at \`/wrote\`"
 defective error 4 "error[SHAPE]" "fails with an invalid error: found no \`message\`"
 defective code 4 "error[SHAPE]" 'fails with an invalid error: at `/code`: found the string "lower case"'
+defective own 0 "note[PROGRAM]" "own: " # it fails with a code that the host uses as well
+expect_in err "no problems found"
 defective declared 4 "error[SHAPE]" "completes with {}, which \`output\` of its manifest does not allow"
 defective twice 4 "error[CONTRACT]" "it sent \`complete\` for a task that it has already ended; a task ends once"
 defective writes 4 "error[CONTRACT]" "writes \`nowhere\`, which is not in \`writes\` of its answer to \`create\`"

@@ -50,7 +50,7 @@ def start(task, instance, **_):
     output = {"writes": {"out": runs if DEFECT == "impure" else len(instances[instance])}}
     if DEFECT == "floods":
         kept.append(bytearray(b"x") * (1 << 20))
-    errors = {"error": 5, "code": {"code": "lower case", "message": "-"}}
+    errors = {"error": 5, "code": {"code": "lower case", "message": "-"}, "own": {"code": "CHANNEL", "message": "no such channel"}}
     if DEFECT in errors:
         send({"method": "fail", "params": {"task": task, "error": errors[DEFECT]}})
         return

@@ -33,7 +33,7 @@ static const struct {
     {"node", "llm", "Asks a model", "Sends `input_key` to a model and writes its answer to `output_key`.",
      "{\"type\":\"object\",\"properties\":{"
      "\"model\":{\"type\":\"string\",\"description\":\"A role, or provider:model.\",\"x-tenon\":\"model\"},"
-     "\"system_prompt\":{\"type\":\"string\",\"x-tenon\":\"template\"},"
+     "\"system_prompt\":{\"type\":\"string\",\"x-tenon\":\"template\",\"x-tenon-variables\":[]},"
      "\"input_key\":{\"type\":\"string\",\"x-tenon\":\"channel-read\"},"
      "\"output_key\":{\"type\":\"string\",\"x-tenon\":\"channel-write\"},"
      "\"output_schema\":{\"type\":[\"object\",\"boolean\"],\"x-tenon\":\"schema\"},"

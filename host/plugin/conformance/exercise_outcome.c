@@ -47,13 +47,22 @@ static void exercise_check_declared(struct exercise *it, tn_value output) {
 }
 
 /* What the host makes of a message that the program must not send (isolate/remote_message.c). */
+/* The host itself has failed the task, because a message violates the protocol: the error names the plugin. */
+static bool is_protocol_error(const struct exercise *it, const struct error *error) {
+    char start[256];
+    if (!error->code || (strcmp(error->code, "PLUGIN_INVALID") != 0 && strcmp(error->code, "CHANNEL") != 0))
+        return false;
+    snprintf(start, sizeof start, "plugin `%s`: ", plugin_id(it->component->plugin));
+    return error->message && strncmp(error->message, start, strlen(start)) == 0;
+}
+
 static void exercise_check_failure(struct exercise *it, const struct error *error) {
-    const char *code = error->code ? error->code : "", *message = error->message ? error->message : "";
+    const char *message = error->message ? error->message : "";
     if (strcmp(message, "the task failed without an error message") == 0) {
         exercise_report(it, FINDING_SHAPE,
                         "fails with an invalid error: found no `message`, expected {code, message}; see `tenon schema "
                         "error`");
-    } else if (strcmp(code, "PLUGIN_INVALID") == 0 || strcmp(code, "CHANNEL") == 0) {
+    } else if (is_protocol_error(it, error)) {
         exercise_report(it, FINDING_CONTRACT, "%s; protocol.md in the documentation of the SDK has the form", message);
     } else {
         tn_value value = error_to_value(error);
