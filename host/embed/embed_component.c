@@ -78,7 +78,7 @@ static int32_t register_check_name(tenon *handle, const char *kind, const char *
 
 static int32_t register_function(tenon *handle, const char *kind_name, const char *id, tn_value description,
                                  tenon_component_function function, void *user, void (**destroy)(void *user)) {
-    enum embed_function_kind kind;
+    enum embed_function_kind kind = FUNCTION_NODE;
     int32_t status = register_find_kind(kind_name, &kind, &handle->error);
     tn_value name = id ? value_string(id, strlen(id)) : NULL;
     if (status == TN_OK && !name)

@@ -57,7 +57,7 @@ static void part_check_components(const struct pack_list *listing, struct plugin
         other = registry_known(registry, manifest_text(component, "kind"), manifest_text(component, "id"));
         used = !other || strcmp(other->plugin_id, plugin_id(plugin)) == 0;
     }
-    if (used) return;
+    if (used || !other) return;
     const struct plugin *shadow = registry_plugin(registry, other->plugin_id);
     error_set(error, TN_INVALID, "PLUGIN_SHADOWED", "shadowed by %s %s: %s (%s), which has the %s `%s`",
               other->plugin_id, other->plugin_version, shadow ? plugin_path(shadow) : "",
