@@ -137,13 +137,14 @@ tn_value tenon_thread_history(tenon *handle, const char *id, int64_t limit) {
     tn_value lines = NULL;
     struct store *store = embed_enter_thread(handle, id);
     if (!store) return NULL;
-    if (limit < 0 || limit > LIST_MAX) {
+    if (limit < 0) {
         error_set(&handle->error, TN_INVALID, "INVALID_INPUT",
-                  "the limit of the history is %lld, expected 1 to %d, or 0 for %d", (long long)limit, LIST_MAX,
-                  LIST_MAX);
+                  "the limit of the history is %lld, expected at least 1, or 0 for %d", (long long)limit, LIST_MAX);
         return NULL;
     }
-    return thread_history(store, id, limit ? limit : LIST_MAX, &lines, &handle->error) == TN_OK ? lines : NULL;
+    return thread_history(store, id, limit > 0 && limit < LIST_MAX ? limit : LIST_MAX, &lines, &handle->error) == TN_OK
+               ? lines
+               : NULL;
 }
 
 static bool embed_check_seq(tenon *handle, int64_t seq) {

@@ -849,7 +849,10 @@ static void threads_have_a_history(void **state) {
     expect_end(run, TENON_RUN_DONE);
     tenon_run_release(run);
     tn_value history = tenon_thread_history(host, "h", 0), newest = tenon_thread_history(host, "h", 1);
+    tn_value most = tenon_thread_history(host, "h", INT64_MAX);
     assert_int_equal(value_count(history), 4);
+    assert_true(value_equal(most, history));
+    value_unref(most);
     assert_int_equal(value_count(newest), 1);
     assert_int_equal(value_to_int(value_get(value_at(newest, 0), "seq")), 3);
     value_unref(history);

@@ -344,7 +344,10 @@ TN_EXPORT tenon_run *tenon_resume(tenon_runnable *graph, tn_value answers, tn_va
 TN_EXPORT tn_value tenon_thread_list(tenon *host, tn_value filter);
 /* The record: {thread_id, status, step, head, updated_at, interrupts?, error?, ...}. */
 TN_EXPORT tn_value tenon_thread_show(tenon *host, const char *id);
-/* The checkpoints [{seq, step, source, now, ran?, next}], the newest first, at most `limit` (1 to 10000; 0: 10000). */
+/*
+ * The checkpoints [{seq, step, source, now, ran?, next}], the newest first: at most `limit`, and never more than 10000.
+ * A limit of 0 is 10000.
+ */
 TN_EXPORT tn_value tenon_thread_history(tenon *host, const char *id, int64_t limit);
 /* The state after checkpoint `seq`; -1 is the newest. */
 TN_EXPORT tn_value tenon_thread_state(tenon *host, const char *id, int64_t seq);
