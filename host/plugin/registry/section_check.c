@@ -3,7 +3,7 @@
  *
  * Annotations in the plugin's config schema mark them (`x-tenon: program`, `x-tenon: folder`). An item of a list that
  * is the name of a file (`x-tenon: file`) stands for the descriptions in that file. They have the form of the other
- * items, so they are checked in its place. The plugin itself reports a file that it cannot read.
+ * items, so they are checked as the items of that list. The plugin itself reports a file that it cannot read.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/schema/schema.h"
@@ -27,8 +27,7 @@ struct section_check {
     plugin_missing_fn *missing;
     void *user;
     const char *file; /* while its descriptions are checked; else NULL */
-    size_t entry;     /* the index of the description in the file */
-    char *below;      /* the pointer of the item that the description stands for */
+    char *list;       /* the pointer of the list whose items the descriptions are */
     tn_value files;   /* {pointer: path}: items that are names of files */
 };
 
@@ -96,10 +95,11 @@ static tn_value program_problem(const char *name) {
 /* ---- Annotations ---- */
 
 static void section_report(const struct section_check *check, const char *pointer, tn_value why) {
-    tn_value message = check->file ? value_format("%s: [%zu]%s: %s", check->file, check->entry,
-                                                  pointer + strlen(check->below), value_chars(why, NULL))
-                                   : value_format("tenon.yaml: plugins.config.%s at %s: %s", check->plugin->id, pointer,
-                                                  value_chars(why, NULL));
+    const char *text = value_chars(why, NULL), *index = check->file ? pointer + strlen(check->list) + 1 : "";
+    int digits = (int)strcspn(index, "/");
+    tn_value message = check->file
+                           ? value_format("%s: [%.*s]%s: %s", check->file, digits, index, index + digits, text)
+                           : value_format("tenon.yaml: plugins.config.%s at %s: %s", check->plugin->id, pointer, text);
     check->missing(check->user, value_chars(message, NULL));
     value_unref(message);
 }
@@ -111,7 +111,7 @@ static bool is_below(const char *pointer, const char *item) {
 
 static void on_checked_annotation(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
     struct section_check *check = self;
-    if (on_key || !value_is(where, TN_STRING) || (check->file && !is_below(pointer, check->below))) return;
+    if (on_key || !value_is(where, TN_STRING) || (check->file && !is_below(pointer, check->list))) return;
     const char *name = value_chars(where, NULL);
     struct stat status;
     tn_value why = NULL;
@@ -155,23 +155,21 @@ static bool is_list_item(const char *pointer) {
     return last && last[1] && last[1 + strspn(last + 1, "0123456789")] == 0;
 }
 
-/* Checks each description of a file as if it were the item that names the file. */
+/* Checks the descriptions of a file as if they were the list that has the name of the file as an item. */
 static void section_check_file(struct section_check *check, const struct schema *schema, tn_value section,
                                const char *pointer, const char *path) {
     tn_value root = is_list_item(pointer) ? description_file_read(path) : NULL;
     if (!root) return;
-    bool list = value_is(root, TN_ARRAY);
+    tn_value items = value_is(root, TN_ARRAY) ? root : value_push_take(value_array(), root);
     check->file = path;
-    check->below = mem_text(pointer);
-    for (size_t i = 0; i < (list ? value_count(root) : 1); i++) {
-        tn_value inlined = section_replace(section, pointer, list ? value_at(root, i) : root);
-        check->entry = i;
-        schema_each_annotation(schema, inlined, "x-tenon", on_checked_annotation, check);
-        value_unref(inlined);
-    }
-    mem_free(check->below);
+    check->list = mem_text_n(pointer, (size_t)(strrchr(pointer, '/') - pointer));
+    /* One walk for the whole file: a file can have many descriptions, and the section many other items. */
+    tn_value inlined = section_replace(section, check->list, items);
+    schema_each_annotation(schema, inlined, "x-tenon", on_checked_annotation, check);
+    value_unref(inlined);
+    mem_free(check->list);
     check->file = NULL;
-    value_unref(root);
+    value_unref(items);
 }
 
 int32_t plugin_check_section(struct plugin *plugin, plugin_missing_fn *missing, void *user, struct error *error) {
