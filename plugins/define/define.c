@@ -24,15 +24,15 @@ TN_EASY_HIDDEN tn_easy_component *tn_easy_components;
 
 static const tn_registry_1 *registry;
 static struct definition *definitions;
+static struct definition **definitions_end = &definitions; /* where the next one is added */
 
 /* ---- Reading ---- */
 
 /* An invalid description is logged and left out. */
 static void add_description(tn_value value, const char *where, const char *folder, bool in_config) {
     struct definition *definition = definition_read(value, where, folder, in_config);
-    struct definition **last = &definitions;
-    while (*last != NULL) last = &(*last)->next;
-    *last = definition;
+    *definitions_end = definition;
+    if (definition != NULL) definitions_end = &definition->next;
 }
 
 /* One description, or a list of them. */
@@ -61,6 +61,7 @@ static void register_components(void) {
             continue;
         }
         *at = definition->next; /* the registry has logged the reason */
+        if (*at == NULL) definitions_end = at;
         definition_free(definition);
     }
 }
@@ -71,6 +72,7 @@ static void free_definitions(void) {
         definitions = definition->next;
         definition_free(definition);
     }
+    definitions_end = &definitions;
 }
 
 static int32_t define_init(void *self, tn_value config) {
