@@ -116,9 +116,15 @@ void plugin_copies_finish(struct plugin_copies *copies) {
 }
 
 /*
- * Removes `NAME.tenon-new-PID` and `NAME.tenon-old-PID` if the process has ended. An old file whose NAME is missing is
- * renamed back: the process was killed between two renames.
+ * Gives the old file its name NAME again if NAME is missing: the process was killed between two renames. Returns false
+ * if NAME is still missing. Unlike rename, link never replaces a NAME that another process creates. But NAME is missing
+ * only if copy_publish used rename, and then the file system probably has no links.
  */
+static bool leftover_restore(const char *old, const char *name) {
+    return link(old, name) == 0 || errno == EEXIST || access(name, F_OK) == 0 || rename(old, name) == 0;
+}
+
+/* Removes `NAME.tenon-new-PID`, and removes or restores `NAME.tenon-old-PID`, if the process has ended. */
 static void leftover_remove(const char *folder, const char *name) {
     static const char *const kinds[] = {".tenon-new-", ".tenon-old-"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -128,8 +134,7 @@ static void leftover_remove(const char *folder, const char *name) {
         if (pid <= 0 || *end || kill((pid_t)pid, 0) == 0 || errno != ESRCH) continue;
         tn_value path = value_format("%s/%s", folder, name);
         tn_value place = value_format("%s/%.*s", folder, (int)(at - name), name);
-        bool surplus = path && place &&
-                       (i == 0 || link(value_chars(path, NULL), value_chars(place, NULL)) == 0 || errno == EEXIST);
+        bool surplus = path && place && (i == 0 || leftover_restore(value_chars(path, NULL), value_chars(place, NULL)));
         if (surplus) unlink(value_chars(path, NULL));
         value_unref(path);
         value_unref(place);

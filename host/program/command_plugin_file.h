@@ -36,7 +36,7 @@ bool plugin_copies_add(struct plugin_copies *copies, const char *from, const cha
 bool plugin_copies_publish(struct plugin_copies *copies, struct error *error);
 /* Removes what was not renamed. */
 void plugin_copies_finish(struct plugin_copies *copies);
-/* Removes the copies that killed processes have left in a folder. */
+/* Removes the copies that killed processes have left in a folder, and restores the files that they have renamed. */
 void plugin_copies_remove_leftovers(const char *folder);
 /* Copies one file in this way. */
 bool plugin_file_copy(const char *from, const char *to, struct error *error);

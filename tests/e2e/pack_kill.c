@@ -2,7 +2,8 @@
  * pack_kill.c - a preloaded library for tests/e2e/pack/killed.sh and tests/e2e/plugin/install_failure.sh: kills the
  * process, or fails one call, at the Nth step.
  *
- * NO_TMPFILE=1 makes the file system one without files that have no name, like NFS.
+ * NO_TMPFILE=1 makes the file system one without files that have no name, like NFS; NO_LINKS=1 one without links, like
+ * FAT.
  *
  * A step is a call that changes the disk. KILL_AT=N kills the process before the Nth step; FAIL_AT=N makes it fail with
  * ENOSPC. STEPS names a file that is created when the step is reached.
@@ -46,9 +47,19 @@ static int step(void) {
 WRAP(mkdir, (const char *path, mode_t mode), (path, mode))
 WRAP(mkdirat, (int folder, const char *path, mode_t mode), (folder, path, mode))
 WRAP(rename, (const char *from, const char *to), (from, to))
-WRAP(link, (const char *from, const char *to), (from, to))
 WRAP(fsync, (int file), (file))
 WRAP(remove, (const char *path), (path))
+
+int link(const char *from, const char *to) {
+    int (*next)(const char *, const char *) = (int (*)(const char *, const char *))(size_t)dlsym(RTLD_NEXT, "link");
+    struct stat status;
+    if (step()) return -1;
+    if (getenv("NO_LINKS") && lstat(to, &status) != 0) {
+        errno = EPERM;
+        return -1;
+    }
+    return next(from, to);
+}
 
 int open(const char *path, int flags, ...) {
     int (*next)(const char *, int, ...) = (int (*)(const char *, int, ...))(size_t)dlsym(RTLD_NEXT, "open");
