@@ -47,14 +47,23 @@ static int chat_input_byte(struct chat_input *input) {
     return (unsigned char)input->bytes[input->at++];
 }
 
-/* Appends a line without its end, up to the buffer's limit. Returns false at the end of input. */
+/*
+ * Appends a line without its end, up to the buffer's limit. Returns false at the end of input. On overflow, the byte
+ * that did not fit is the next byte of the input.
+ */
 static bool chat_input_line(struct chat_input *input, struct buffer *message) {
-    size_t before = message->length;
-    int c;
-    while ((c = chat_input_byte(input)) != EOF && c != '\n' && !message->overflow) buffer_char(message, (char)c);
-    bool any = c != EOF || message->length > before;
-    while (message->length > before && message->data[message->length - 1] == '\r') message->data[--message->length] = 0;
-    return any;
+    size_t before = message->length, returns = 0; /* carriage returns that can belong to the end of the line */
+    int c = 0;
+    while (!message->overflow && (c = chat_input_byte(input)) != EOF && c != '\n') {
+        if (c == '\r') {
+            returns++;
+            continue;
+        }
+        for (; returns > 0; returns--) buffer_char(message, '\r');
+        buffer_char(message, (char)c);
+    }
+    if (message->overflow) input->at--; /* it can be a backslash, which chat_input_skip must see */
+    return c != EOF || message->length > before;
 }
 
 /* Skips the rest of a message that did not fit into the buffer: up to a line end without a backslash before it. */
