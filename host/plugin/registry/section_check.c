@@ -138,7 +138,7 @@ static tn_value description_file_read(const char *path) {
         const char *chars = value_chars(text, &length);
         struct diagnostics *found = diagnostics_new();
         struct source *source = source_new(path, chars, length);
-        struct tree *tree = tree_read(source, NULL, found);
+        struct tree *tree = tree_read(source, &(struct tree_limits){.size = DESCRIPTIONS_MAX}, found);
         if (!diagnostics_errors(found)) value = tree_to_value(tree_root(tree));
         tree_free(tree);
         source_unref(source);
