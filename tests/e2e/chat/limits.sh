@@ -12,7 +12,9 @@ expect_code 2 && expect_out "you said next, calm"
 # At the limit of 16777216 bytes, which the end of the line is not part of, the next line is always answered. A blank
 # line is not sent.
 spaces() { head -c "$1" /dev/zero | tr '\0' ' '; }
-for ends in '\n' '\r\n' '\r\r\n'; do
+all_ends=('\n' '\r\n' '\r\r\n')
+[ -z "${SANITIZE:-}" ] || all_ends=('\r\n') # a sanitizer makes lines of this length slow
+for ends in "${all_ends[@]}"; do
     for length in 16777215 16777216 16777217 16777218; do
         { spaces $length && printf "${ends}next\nlast$ends"; } >lines
         code=0 last="chat with a line of $length bytes and '$ends'"
