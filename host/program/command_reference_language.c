@@ -165,20 +165,40 @@ void reference_adl(struct host *host) {
     print_limits(limits, sizeof limits / sizeof *limits);
 }
 
+#define INNER_MAX 8u /* mappings that keys of one name contain */
+
 struct key_search {
     const char *name;
-    const struct document_mapping *last;
+    const struct document_mapping *last;             /* whose heading was printed */
+    const struct document_mapping *inner[INNER_MAX]; /* what the keys of this name contain */
+    size_t inner_count;
 };
+
+static bool is_inner(const struct key_search *search, const struct document_mapping *mapping) {
+    for (size_t i = 0; i < search->inner_count; i++)
+        if (search->inner[i] == mapping) return true;
+    return false;
+}
 
 static void print_key_called(void *user, const struct document_mapping *mapping, const struct document_key *key) {
     struct key_search *search = user;
-    if (strcmp(key->name, search->name) == 0) print_key(&search->last, mapping, key);
+    if (strcmp(key->name, search->name) != 0) return;
+    print_key(&search->last, mapping, key);
+    const struct document_mapping *inner = key->forms & KEY_MAPPING && key->of ? document_mapping(key->of) : NULL;
+    if (inner && !is_inner(search, inner) && search->inner_count < INNER_MAX)
+        search->inner[search->inner_count++] = inner;
+}
+
+static void print_inner_key(void *user, const struct document_mapping *mapping, const struct document_key *key) {
+    struct key_search *search = user;
+    if (is_inner(search, mapping)) print_key(&search->last, mapping, key);
 }
 
 void reference_key(const char *name) {
-    struct key_search search = {name, NULL};
+    struct key_search search = {.name = name};
     printf("# %s\n\nA key of documents.\n", name);
     document_each_key(print_key_called, &search);
+    document_each_key(print_inner_key, &search);
 }
 
 /* ---- Expressions ---- */

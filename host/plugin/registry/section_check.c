@@ -73,7 +73,7 @@ static char *script_interpreter(const char *path) {
 /* Why the program cannot be started, a new reference; NULL if it can. */
 static tn_value program_problem(const char *name) {
     tn_value file = program_file(name), why = NULL;
-    const char *path = value_chars(file, NULL);
+    const char *path = file ? value_chars(file, NULL) : "";
     char *interpreter = NULL;
     if (!file)
         why = value_format("cannot find the program `%s`", name);

@@ -381,8 +381,9 @@ typedef struct tenon_task tenon_task;
  *   "tool"     `input` has the arguments, validated; returns the result.
  *   "model"    `input` is {messages, tools?, options?, response_schema?}; returns a text, an `ai` message, or {message,
  *              usage?, finish_reason?} as in tenon/message.h. tenon_task_emit takes the deltas, or texts. An answer or
- * a delta that has not this form fails with INVALID_RESPONSE. "reducer"  `input` is {current, update}; returns the new
- * value of the channel. It is called for each write. An error beside a value is released and ignored.
+ *              a delta of another form fails with INVALID_RESPONSE.
+ *   "reducer"  `input` is {current, update}; returns the new value of the channel. It is called for each write.
+ * An error beside a value is released and ignored.
  */
 typedef tn_value (*tenon_component_function)(void *user, tenon_task *task, tn_value input, tn_value *error);
 /*

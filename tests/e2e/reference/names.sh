@@ -13,6 +13,7 @@ shows tenon.mcp 'plugins: {config: {tenon.mcp: {…}}}'
 shows existsOne "A function of expressions."
 shows on_error "A key of documents."
 shows drafts "A key of tenon.yaml."
+shows cache "### ttl" && expect_in out "### store" # a mapping is shown with its keys
 shows x-tenon "## channel-read"
 shows "thread fork" "## tenon thread fork"
 
