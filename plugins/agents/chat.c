@@ -254,8 +254,8 @@ static tn_value chat_build_mismatch_take(tn_value violations, tn_value answer) {
 
 static tn_value chat_build_no_json_violations(void) {
     static const char text[] =
-        "[{\"pointer\": \"\", \"keyword\": \"json\", \"message\": \"found a text without JSON, expected "
-        "only a JSON value\"}]";
+        "[{\"pointer\": \"\", \"keyword\": \"json\", \"message\": \"found no JSON in it, expected "
+        "nothing but a JSON value\"}]";
     return tn_from_json(text, sizeof(text) - 1);
 }
 
