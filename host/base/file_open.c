@@ -14,6 +14,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+int file_hash(int descriptor, char hash[TN_SHA256_TEXT], int64_t *length) {
+    char chunk[65536];
+    struct tn_sha256 state;
+    int64_t done = 0;
+    ssize_t got;
+    tn_sha256_init(&state);
+    while ((got = pread(descriptor, chunk, sizeof chunk, (off_t)done)) != 0) {
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return errno;
+        tn_sha256_update(&state, chunk, (uint64_t)got);
+        done += got;
+    }
+    if (length) *length = done;
+    tn_sha256_finish_text(&state, hash);
+    return 0;
+}
+
 void file_open_failed(int failure, struct error *error) {
     bool missing = failure == ENOENT || failure == ENOTDIR;
     const char *why = missing             ? "no such file"

@@ -12,7 +12,8 @@
 #include "host/engine/graph/saved_cache.h"
 
 struct cache_use {
-    tn_value key;
+    tn_value key;                /* of a cache in memory; NULL for one in the store */
+    struct saved_name name;      /* of a record in the store */
     struct saved_lookup *lookup; /* of ACTIVATION_LOOKING; otherwise NULL */
 };
 
@@ -38,6 +39,21 @@ static tn_value activation_cache_key(const struct activation *activation) {
         key = value_push_take(key, read ? value_ref(read) : value_null());
     }
     return key;
+}
+
+/* NULL if results of the node cannot be kept in the store. */
+static struct cache_use *cache_use_new(const struct activation *activation) {
+    struct cache_use *use = mem_zalloc(sizeof *use);
+    tn_value key = activation_cache_key(activation);
+    if (!cached_node(activation)->cached_in_store) {
+        use->key = key;
+        return use;
+    }
+    bool named = saved_cache_name(activation->run->graph, activation->plan.node, key, &use->name);
+    value_unref(key);
+    if (named) return use;
+    mem_free(use);
+    return NULL;
 }
 
 /* Its outcome is in the journal like that of a call, unless the node is pure: a replay does not look into caches. */
@@ -73,7 +89,7 @@ void activation_cancel_lookup(struct activation *activation) {
 static enum activation_cache_result activation_ask_store(struct activation *activation) {
     struct run *run = activation->run;
     struct cache_use *use = activation->cache_use;
-    use->lookup = saved_cache_lookup(run->graph, activation->plan.node, use->key, activation_on_found, activation);
+    use->lookup = saved_cache_lookup(run->graph, &use->name, activation_on_found, activation);
     if (!use->lookup) return ACTIVATION_NOT_CACHED;
     activation->state = ACTIVATION_LOOKING;
     run->open++;
@@ -93,8 +109,8 @@ enum activation_cache_result activation_use_cache(struct activation *activation)
     /* An outcome with an answer is not cached, whether the node itself or a call that it made has asked. */
     if (activation->resumed || activation->child_calls) return ACTIVATION_NOT_CACHED;
     if (node->cached_in_store && durable_replays(run)) return ACTIVATION_NOT_CACHED;
-    struct cache_use *use = activation->cache_use = mem_zalloc(sizeof *use);
-    use->key = activation_cache_key(activation);
+    struct cache_use *use = activation->cache_use = cache_use_new(activation);
+    if (!use) return ACTIVATION_NOT_CACHED;
     if (run->options.refresh_cache) return ACTIVATION_NOT_CACHED;
     if (node->cached_in_store) return activation_ask_store(activation);
     tn_value known = cache_get(node->cache, use->key, loop_now_ms(run->loop));
@@ -108,7 +124,7 @@ void activation_fill_cache(struct activation *activation) {
     const struct graph_node *node = cached_node(activation);
     tn_value outcome = activation_outcome(activation);
     if (node->cached_in_store)
-        saved_cache_put(run->graph, activation->plan.node, activation->cache_use->key, outcome);
+        saved_cache_put(run->graph, activation->plan.node, &activation->cache_use->name, outcome);
     else
         cache_put(node->cache, activation->cache_use->key, outcome, loop_now_ms(run->loop));
     value_unref(outcome);

@@ -12,17 +12,11 @@
 #include "host/engine/graph/graph.h"
 #include <stdio.h>
 
-#define SLOT_DIGITS 4u /* of the input's hash: SAVED_CACHE_SLOTS values */
-_Static_assert(SAVED_CACHE_SLOTS == 1u << (4 * SLOT_DIGITS), "a record is named after the first digits of a hash");
-
-struct record_name {
-    char key[TN_SHA256_TEXT + 1 + SLOT_DIGITS]; /* IDENTITY/SLOT */
-    char input[TN_SHA256_TEXT];
-};
+_Static_assert(SAVED_CACHE_SLOTS == 1u << (4 * SAVED_CACHE_DIGITS), "a record is named after the digits of a hash");
 
 struct saved_lookup {
     struct graph *graph;
-    struct record_name name;
+    struct saved_name name;
     saved_cache_found *found; /* NULL if the lookup was cancelled */
     void *user;
 };
@@ -62,11 +56,11 @@ static const char *node_identity(struct graph *graph, uint32_t index) {
     return *node->identity ? node->identity : NULL;
 }
 
-static bool record_name(struct graph *graph, uint32_t node, tn_value key, struct record_name *name) {
+bool saved_cache_name(struct graph *graph, uint32_t node, tn_value key, struct saved_name *name) {
     const char *identity = node_identity(graph, node);
     if (!identity) return false;
     json_hash(key, JSON_SORTED, name->input);
-    snprintf(name->key, sizeof name->key, "%s/%.*s", identity, (int)SLOT_DIGITS, name->input);
+    snprintf(name->key, sizeof name->key, "%s/%.*s", identity, (int)SAVED_CACHE_DIGITS, name->input);
     return true;
 }
 
@@ -109,15 +103,13 @@ static void on_found(void *user, int32_t status, tn_value result, const struct e
     graph_unref(graph);
 }
 
-struct saved_lookup *saved_cache_lookup(struct graph *graph, uint32_t node, tn_value key, saved_cache_found *found,
+struct saved_lookup *saved_cache_lookup(struct graph *graph, const struct saved_name *name, saved_cache_found *found,
                                         void *user) {
-    struct record_name name;
-    if (!record_name(graph, node, key, &name)) return NULL;
     struct store *store = saved_cache_store(graph);
     if (!store) return NULL;
     struct saved_lookup *lookup = mem_zalloc(sizeof *lookup);
-    *lookup = (struct saved_lookup){graph_ref(graph), name, found, user};
-    store_query_take(store, store_get(STORE_CACHE, name.key), on_found, lookup);
+    *lookup = (struct saved_lookup){graph_ref(graph), *name, found, user};
+    store_query_take(store, store_get(STORE_CACHE, name->key), on_found, lookup);
     return lookup;
 }
 
@@ -135,9 +127,8 @@ static void on_written(void *user, int32_t status, tn_value result, const struct
         saved_cache_failed_take(user, "written", error);
 }
 
-void saved_cache_put(struct graph *graph, uint32_t node, tn_value key, tn_value outcome) {
-    struct record_name name;
-    struct store *store = record_name(graph, node, key, &name) ? saved_cache_store(graph) : NULL;
+void saved_cache_put(struct graph *graph, uint32_t node, const struct saved_name *name, tn_value outcome) {
+    struct store *store = saved_cache_store(graph);
     if (!store) return;
     tn_value writes = value_get(outcome, "writes"), output = value_get(outcome, "output"), named = value_array();
     for (size_t i = 0; i < value_count(writes); i++) {
@@ -148,10 +139,10 @@ void saved_cache_put(struct graph *graph, uint32_t node, tn_value key, tn_value 
     }
     tn_value saved = value_set_take(value_object_reserve(2), "writes", named);
     if (output) saved = value_set_take(saved, "output", value_ref(output));
-    tn_value record = value_set_take(value_object_reserve(2), "input", value_text(name.input));
+    tn_value record = value_set_take(value_object_reserve(2), "input", value_text(name->input));
     record = value_set_take(record, "outcome", saved);
     int64_t ttl_ms = graph->document->nodes[node].cache_ttl_ms, now_ms = store_wall_ms(store);
-    tn_value put = store_put(STORE_CACHE, name.key, record);
+    tn_value put = store_put(STORE_CACHE, name->key, record);
     put = store_expires_at(put, ttl_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + ttl_ms);
     store_commit_take(store, value_push_take(value_array_reserve(1), put), on_written, graph_ref(graph));
 }

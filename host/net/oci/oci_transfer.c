@@ -2,6 +2,7 @@
  * oci_transfer.c - downloads manifests and layers.
  */
 #include "adl/value/memory.h"
+#include "host/base/file_open.h"
 #include "host/net/oci/oci_transfer_internal.h"
 #include <errno.h>
 #include <stdio.h>
@@ -18,10 +19,14 @@
 
 /* ---- Digests ---- */
 
+static void digest_of_hex(const char *hex, char digest[OCI_DIGEST_MAX + 1]) {
+    snprintf(digest, OCI_DIGEST_MAX + 1, "sha256:%s", hex);
+}
+
 static void digest_finish(struct tn_sha256 *state, char digest[OCI_DIGEST_MAX + 1]) {
     char hex[TN_SHA256_TEXT];
     tn_sha256_finish_text(state, hex);
-    snprintf(digest, OCI_DIGEST_MAX + 1, "sha256:%s", hex);
+    digest_of_hex(hex, digest);
 }
 
 void oci_digest_of(const void *bytes, size_t length, char digest[OCI_DIGEST_MAX + 1]) {
@@ -32,20 +37,10 @@ void oci_digest_of(const void *bytes, size_t length, char digest[OCI_DIGEST_MAX 
 }
 
 int32_t oci_digest_of_file(int file, char digest[OCI_DIGEST_MAX + 1], int64_t *length, struct error *error) {
-    char chunk[65536];
-    struct tn_sha256 state;
-    int64_t done = 0;
-    tn_sha256_init(&state);
-    for (;;) {
-        ssize_t got = pread(file, chunk, sizeof chunk, (off_t)done);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return error_set(error, TN_ERROR, "IO", "cannot read the file: %s", strerror(errno));
-        if (got == 0) break;
-        tn_sha256_update(&state, chunk, (size_t)got);
-        done += got;
-    }
-    *length = done;
-    digest_finish(&state, digest);
+    char hex[TN_SHA256_TEXT];
+    int failure = file_hash(file, hex, length);
+    if (failure) return error_set(error, TN_ERROR, "IO", "cannot read the file: %s", strerror(failure));
+    digest_of_hex(hex, digest);
     return TN_OK;
 }
 

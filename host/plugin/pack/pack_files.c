@@ -3,6 +3,7 @@
  */
 #include "host/plugin/pack/pack_files.h"
 #include "adl/value/memory.h"
+#include "host/base/file_open.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/reserved.h"
 #include <errno.h>
@@ -42,18 +43,12 @@ static ssize_t pack_read_retry(int file, void *bytes, size_t size) {
 
 int32_t pack_file_hash(const char *folder, int descriptor, const char *path, char hash[TN_SHA256_TEXT],
                        struct error *error) {
-    char chunk[65536];
-    struct tn_sha256 state;
     uint64_t length;
-    ssize_t got;
     int file = pack_file_open(folder, descriptor, path, &length, error);
     if (file < 0) return TN_ERROR;
-    tn_sha256_init(&state);
-    while ((got = pack_read_retry(file, chunk, sizeof chunk)) > 0) tn_sha256_update(&state, chunk, (size_t)got);
-    int failure = errno;
+    int failure = file_hash(file, hash, NULL);
     close(file);
-    if (got < 0) return error_set(error, TN_ERROR, "IO", "%s/%s: %s", folder, path, strerror(failure));
-    tn_sha256_finish_text(&state, hash);
+    if (failure) return error_set(error, TN_ERROR, "IO", "%s/%s: %s", folder, path, strerror(failure));
     return TN_OK;
 }
 

@@ -5,9 +5,9 @@
  * change, so any thread may call it. loader.c loads the code.
  */
 #include "adl/value/memory.h"
+#include "host/base/file_open.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_internal.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -111,25 +111,16 @@ bool plugin_file_replaced(const struct plugin *plugin) {
 }
 
 const char *plugin_file_hash(struct plugin *plugin) {
-    char chunk[65536];
     struct stat found;
-    struct tn_sha256 state;
-    ssize_t got;
     if (plugin->file_hash[0]) return plugin->file_hash;
     int file = *plugin->path ? open(plugin->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     if (file < 0) return NULL;
     bool same = fstat(file, &found) == 0 && S_ISREG(found.st_mode) && (uint64_t)found.st_dev == plugin->device &&
                 (uint64_t)found.st_ino == plugin->inode && found.st_ctim.tv_sec == plugin->changed.tv_sec &&
                 found.st_ctim.tv_nsec == plugin->changed.tv_nsec;
-    tn_sha256_init(&state);
-    do {
-        got = same ? read(file, chunk, sizeof chunk) : -1;
-        if (got > 0) tn_sha256_update(&state, chunk, (uint64_t)got);
-    } while (got > 0 || (got < 0 && same && errno == EINTR));
+    bool hashed = same && file_hash(file, plugin->file_hash, NULL) == 0;
     (void)close(file);
-    if (got < 0) return NULL;
-    tn_sha256_finish_text(&state, plugin->file_hash);
-    return plugin->file_hash;
+    return hashed ? plugin->file_hash : NULL;
 }
 
 const char *plugin_source(const struct plugin *plugin) { return plugin->source; }
