@@ -7,6 +7,7 @@
  *
  * Words and numbers that other code defines are macros below, each with the file and the name of the definition.
  */
+#include "adl/draw/draw.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/program/command.h"
 
@@ -21,7 +22,6 @@
 #define THREAD_STATUSES "running|interrupted|stopped|failed|cancelled|done"          /* run.h: enum run_status */
 #define STREAM_MODES    "values,updates,messages,custom,tasks,checkpoints,debug,all" /* event.c: run_modes_parse */
 #define TASK_STATES     "queued|running|done|failed"                                 /* kernel_task.c: states */
-#define GRAPH_FORMATS   "mermaid|dot|json|text"                                      /* command_draw.c: draw */
 #define SHELLS          "bash|zsh|fish" /* completion.c: completion_print */
 
 /* ---- Defaults of options that other code defines ---- */
@@ -189,7 +189,7 @@ static const struct command_option check_options[] = {
 };
 
 static const struct command_option graph_options[] = {
-    {"format", "FORMAT", .letter = 'f', .help = "output format (default: text)", .choices = GRAPH_FORMATS},
+    {"format", "FORMAT", .letter = 'f', .help = "output format (default: text)", .choices = DRAW_FORMATS},
     {"inside", .letter = 'i', .help = "also draw subgraphs and agents inside nodes; this loads their plugins"},
     OPTIONS_END,
 };

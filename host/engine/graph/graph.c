@@ -10,6 +10,7 @@
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/config_places.h"
 #include "adl/document/effects.h"
+#include "adl/draw/draw.h"
 #include "adl/source/source.h"
 #include "adl/value/memory.h"
 #include "host/base/config/config.h"
@@ -421,6 +422,18 @@ struct graph *graph_inside(const struct graph *graph, uint32_t node, uint32_t in
         if (inside && index-- == 0) return inside;
     }
     return NULL;
+}
+
+static const struct document *draw_graph_inside(const struct draw_inside *self, uint32_t node, uint32_t index,
+                                                struct draw_inside *inner) {
+    const struct graph *inside = graph_inside(self->user, node, index);
+    if (!inside) return NULL;
+    graph_draw_inside(inside, inner);
+    return inside->document;
+}
+
+void graph_draw_inside(const struct graph *graph, struct draw_inside *out) {
+    *out = (struct draw_inside){draw_graph_inside, graph};
 }
 
 const char *graph_node_name(const struct graph *graph, int32_t node) {

@@ -23,6 +23,7 @@ struct authority;
 struct cache;
 struct config_places;
 struct diagnostics;
+struct draw_inside;
 struct engine;
 struct graphs;
 
@@ -158,6 +159,8 @@ void graph_unref(struct graph *graph);
 struct graph *graph_of_callable(struct callable *callable);
 /* The graphs that a node may call, in the order in which it bound them; borrowed. NULL after the last one. */
 struct graph *graph_inside(const struct graph *graph, uint32_t node, uint32_t index);
+/* Sets `out` so that a drawing of the graph's document (adl/draw/draw.h) has the graphs inside its nodes. */
+void graph_draw_inside(const struct graph *graph, struct draw_inside *out);
 
 /* The id of the node, "START" or "END", for messages. Borrowed from the document, or static. */
 const char *graph_node_name(const struct graph *graph, int32_t node);
