@@ -12,6 +12,7 @@
 #include "host/base/config/config.h"
 #include "host/base/files.h"
 #include "host/engine/graph/graph.h"
+#include "host/engine/graph/graph_check.h"
 #include "host/plugin/pack/pack_installed.h"
 #include "host/program/check_files.h"
 #include "host/program/command.h"
@@ -29,19 +30,6 @@ static void warn(void *user, const char *message) {
     ++*(size_t *)user;
 }
 
-/* Builds the graph of a document without errors, as a run does: its components find the rest of the mistakes. */
-static void check_graph_builds(struct host *host, struct document *document, struct diagnostics *found) {
-    struct error error = ERROR_INIT;
-    struct graph *graph = NULL;
-    size_t errors = diagnostics_errors(found);
-    const struct graph_origin origin = {.diagnostics = found, .check = true};
-    if (graph_build(host_engine(host), document, &origin, &graph, &error) != TN_OK &&
-        diagnostics_errors(found) == errors)
-        diagnostics_add(found, ADL_E069, document->source, (struct span){0, 0}, "%s", error.message);
-    graph_unref(graph);
-    error_finish(&error);
-}
-
 struct check {
     const struct arguments *arguments;
     struct host *host;
@@ -56,9 +44,7 @@ static void check_file(struct check *check, const char *path, bool last) {
     struct host *host = check->host;
     struct source *source = command_document(check->arguments, host, path, &error);
     if (source) {
-        size_t before = diagnostics_errors(check->found);
-        struct document *document = document_read(source, host_catalog(host), check->found);
-        if (diagnostics_errors(check->found) == before) check_graph_builds(host, document, check->found);
+        struct document *document = graph_check(host_engine(host), source, &(struct graph_origin){0}, check->found);
         if (value_get(document->budget, "cost") && !value_count(config_prices(host_config(host))))
             warn(&check->warnings,
                  "budget.cost has no effect: tenon.yaml has no `prices`, from which costs are computed");
