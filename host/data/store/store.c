@@ -25,6 +25,7 @@ struct store_request {
     tn_value argument;
     store_perform_fn *perform;
     void *perform_user;
+    void (*release)(void *); /* frees perform_user; or NULL */
     store_done *done;
     void *user;
     int32_t status;
@@ -170,6 +171,7 @@ static void *store_thread_main(void *user) {
 static void store_report(struct store *store, struct store_request *request) {
     struct error error = ERROR_INIT;
     if (request->status != TN_OK) store_provider_error(&error, request->status, request->error);
+    if (request->release) request->release(request->perform_user);
     if (request->done) request->done(request->user, request->status, request->result, &error);
     error_finish(&error);
     value_unref(request->argument);
@@ -224,11 +226,17 @@ void store_maintain(struct store *store, store_done *done, void *user) {
     store_submit(store, store_request_new(STORE_REQUEST_MAINTAIN, NULL, done, user));
 }
 
-void store_perform(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done, void *user) {
+void store_perform_take(struct store *store, store_perform_fn *perform, void *arguments, void (*release)(void *),
+                        store_done *done, void *user) {
     struct store_request *request = store_request_new(STORE_REQUEST_PERFORM, NULL, done, user);
     request->perform = perform;
-    request->perform_user = perform_user;
+    request->perform_user = arguments;
+    request->release = release;
     store_submit(store, request);
+}
+
+void store_perform(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done, void *user) {
+    store_perform_take(store, perform, perform_user, NULL, done, user);
 }
 
 struct store *store_open(const struct store_from *from, tn_value options, struct error *error) {
@@ -272,51 +280,10 @@ void store_close(struct store *store) {
     mem_free(store);
 }
 
+struct loop *store_loop(const struct store *store) {
+    return store->loop;
+}
+
 int64_t store_wall_ms(const struct store *store) { return loop_wall_ms(store->loop); }
 
 const char *store_path(const struct store *store) { return store->path; }
-
-/* ---- Waiting ---- */
-
-struct store_wait {
-    bool done;
-    int32_t status;
-    tn_value result;
-    struct error *error;
-};
-
-static void on_store_wait_done(void *user, int32_t status, tn_value result, const struct error *error) {
-    struct store_wait *wait = user;
-    wait->done = true;
-    wait->status = status;
-    wait->result = result ? value_ref(result) : NULL;
-    if (status != TN_OK) error_copy(wait->error, error);
-}
-
-static bool store_wait_is_done(void *user) { return ((struct store_wait *)user)->done; }
-
-/* Sets the callback of `request`, submits it and runs the loop until it has ended. */
-static int32_t store_wait_for(struct store *store, struct store_request *request, tn_value *out, struct error *error) {
-    struct store_wait wait = {.error = error};
-    request->done = on_store_wait_done;
-    request->user = &wait;
-    store_submit(store, request);
-    loop_run(store->loop, store_wait_is_done, &wait);
-    if (wait.status == TN_OK && out)
-        *out = wait.result;
-    else
-        value_unref(wait.result);
-    return wait.status;
-}
-
-int32_t store_query_wait(struct store *store, tn_value query, tn_value *out, struct error *error) {
-    return store_wait_for(store, store_request_new(STORE_REQUEST_QUERY, query, NULL, NULL), out, error);
-}
-
-int32_t store_perform_wait(struct store *store, store_perform_fn *perform, void *perform_user, tn_value *out,
-                           struct error *error) {
-    struct store_request *request = store_request_new(STORE_REQUEST_PERFORM, NULL, NULL, NULL);
-    request->perform = perform;
-    request->perform_user = perform_user;
-    return store_wait_for(store, request, out, error);
-}

@@ -39,6 +39,7 @@ typedef void store_done(void *user, int32_t status, tn_value result, const struc
 struct store *store_open(const struct store_from *from, tn_value options, struct error *error);
 /* Runs and reports all pending requests first; blocks until then. NULL is allowed. */
 void store_close(struct store *store);
+struct loop *store_loop(const struct store *store);
 int64_t store_wall_ms(const struct store *store);  /* loop_wall_ms of its loop, for records */
 const char *store_path(const struct store *store); /* path of the store's file; borrowed */
 
@@ -55,6 +56,12 @@ void store_maintain(struct store *store, store_done *done, void *user);
 struct session;
 typedef int32_t store_perform_fn(struct session *session, void *user, tn_value *result, struct error *error);
 void store_perform(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done, void *user);
+/*
+ * The same for a caller that does not keep `arguments`: release(arguments) is called from the loop before `done`, also
+ * if the store cannot be opened and `perform` is not called.
+ */
+void store_perform_take(struct store *store, store_perform_fn *perform, void *arguments, void (*release)(void *),
+                        store_done *done, void *user);
 int32_t session_query_take(struct session *session, tn_value query, tn_value *result, struct error *error);
 int32_t session_commit_take(struct session *session, tn_value batch, tn_value *result, struct error *error);
 
@@ -70,6 +77,25 @@ int32_t session_each(struct session *session, const char *collection, const char
 int32_t store_query_wait(struct store *store, tn_value query, tn_value *out, struct error *error);
 int32_t store_perform_wait(struct store *store, store_perform_fn *perform, void *perform_user, tn_value *out,
                            struct error *error);
+
+/*
+ * The blocking form of any function that calls a store_done once, later, from the loop:
+ *
+ *     struct store_wait wait = {.done = false};
+ *     thread_show(store, id, store_wait_done, &wait);
+ *     return store_wait_end(&wait, store_loop(store), out, error);
+ *
+ * store_wait_end runs the loop until then, and returns what `done` received; `out` may be NULL. After loop_stop it
+ * still waits, because the operation may use memory of its caller; then it stops the loop again for the caller.
+ */
+struct store_wait {
+    bool done;
+    int32_t status;
+    tn_value result; /* owned; NULL without a result */
+    struct error error;
+};
+store_done store_wait_done; /* `user` is the wait */
+int32_t store_wait_end(struct store_wait *wait, struct loop *loop, tn_value *out, struct error *error);
 
 /* ---- Parts of batches and queries. Each function returns a new value and takes the references marked _take ---- */
 
