@@ -123,14 +123,14 @@ tn_value tenon_thread_list(tenon *handle, tn_value filter) {
     tn_value page = NULL;
     struct store *store = embed_enter_store(handle);
     if (!store || filter_read(filter, &texts, &handle->error) != TN_OK) return NULL;
-    return threads_list(store, &texts.filter, &page, &handle->error) == TN_OK ? page : NULL;
+    return threads_list_wait(store, &texts.filter, &page, &handle->error) == TN_OK ? page : NULL;
 }
 
 tn_value tenon_thread_show(tenon *handle, const char *id) {
     tn_value record = NULL;
     struct store *store = embed_enter_thread(handle, id);
     if (!store) return NULL;
-    return thread_show(store, id, &record, &handle->error) == TN_OK ? record : NULL;
+    return thread_show_wait(store, id, &record, &handle->error) == TN_OK ? record : NULL;
 }
 
 tn_value tenon_thread_history(tenon *handle, const char *id, int64_t limit) {
@@ -142,7 +142,8 @@ tn_value tenon_thread_history(tenon *handle, const char *id, int64_t limit) {
                   "the limit of the history is %lld, expected at least 1, or 0 for %d", (long long)limit, LIST_MAX);
         return NULL;
     }
-    return thread_history(store, id, limit > 0 && limit < LIST_MAX ? limit : LIST_MAX, &lines, &handle->error) == TN_OK
+    return thread_history_wait(store, id, limit > 0 && limit < LIST_MAX ? limit : LIST_MAX, &lines, &handle->error) ==
+                   TN_OK
                ? lines
                : NULL;
 }
@@ -158,7 +159,7 @@ tn_value tenon_thread_state(tenon *handle, const char *id, int64_t seq) {
     tn_value state = NULL;
     struct store *store = embed_enter_thread(handle, id);
     if (!store || !embed_check_seq(handle, seq)) return NULL;
-    return thread_state(store, id, seq, &state, &handle->error) == TN_OK ? state : NULL;
+    return thread_state_wait(store, id, seq, &state, &handle->error) == TN_OK ? state : NULL;
 }
 
 /* ---- Changing ---- */
@@ -167,7 +168,7 @@ int32_t tenon_thread_fork(tenon *handle, const char *id, int64_t seq, const char
     struct store *store = embed_enter_thread(handle, id);
     if (!store || !embed_check_not_null(handle, fork, "the id of the new thread")) return TN_INVALID;
     if (thread_check_id(fork, &handle->error) != TN_OK || !embed_check_seq(handle, seq)) return TN_INVALID;
-    return thread_fork(store, id, seq, fork, &handle->error);
+    return thread_fork_wait(store, id, seq, fork, &handle->error);
 }
 
 int32_t tenon_thread_answer(tenon *handle, const char *id, tn_value answers) {
@@ -180,7 +181,7 @@ int32_t tenon_thread_answer(tenon *handle, const char *id, tn_value answers) {
 
 int32_t tenon_thread_delete(tenon *handle, const char *id) {
     struct store *store = embed_enter_thread(handle, id);
-    return store ? thread_delete(store, id, true, &handle->error) : TN_INVALID;
+    return store ? thread_delete_wait(store, id, true, &handle->error) : TN_INVALID;
 }
 
 int32_t tenon_thread_update(tenon_runnable *runnable, const char *id, const char *node, tn_value channels) {
@@ -201,11 +202,11 @@ tn_value tenon_thread_export(tenon *handle, const char *id) {
     tn_value exported = NULL;
     struct store *store = embed_enter_thread(handle, id);
     if (!store) return NULL;
-    return thread_export(store, id, &exported, &handle->error) == TN_OK ? exported : NULL;
+    return thread_export_wait(store, id, &exported, &handle->error) == TN_OK ? exported : NULL;
 }
 
 int32_t tenon_thread_import(tenon *handle, const char *id, tn_value exported, int32_t replace) {
     struct store *store = embed_enter_thread(handle, id);
     if (!store || !embed_check_not_null(handle, exported, "the exported thread")) return TN_INVALID;
-    return thread_import(store, id, exported, replace != 0, &handle->error);
+    return thread_import_wait(store, id, exported, replace != 0, &handle->error);
 }

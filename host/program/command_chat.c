@@ -422,8 +422,8 @@ static int continue_thread(struct chat *chat) {
     struct error error = ERROR_INIT;
     struct store *store = host_store(chat->host, &error);
     tn_value record = NULL, state = NULL;
-    bool there = store && thread_show(store, chat->thread, &record, &error) == TN_OK &&
-                 thread_state(store, chat->thread, THREAD_HEAD, &state, &error) == TN_OK;
+    bool there = store && thread_show_wait(store, chat->thread, &record, &error) == TN_OK &&
+                 thread_state_wait(store, chat->thread, THREAD_HEAD, &state, &error) == TN_OK;
     tn_value messages = there ? value_get(state, chat->channel) : NULL;
     bool interrupted = there && value_text_is(value_get(record, "status"), "interrupted");
     /* If the interrupts have been answered by now, the run is resumed; otherwise the questions are asked first. */

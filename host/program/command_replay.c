@@ -118,7 +118,7 @@ static int replay_from(struct host *host, const char *id, int64_t seq, const cha
     int code;
     if (graph_open(host_engine(host), NULL, path, &(struct graph_origin){0}, &graph, &error) != TN_OK)
         code = command_report_error(COMMAND_INVALID, &error);
-    else if (thread_fork(host_store(host, NULL), id, seq, fork, &error) != TN_OK)
+    else if (thread_fork_wait(host_store(host, NULL), id, seq, fork, &error) != TN_OK)
         code = command_report_error(COMMAND_RUN_FAILED, &error);
     else
         code = run_fork(host, graph, fork, path);

@@ -108,7 +108,7 @@ int command_thread_list(const struct arguments *arguments) {
         !read_days(arguments, command.host, "newer-than", -1, since, &filter.since))
         return thread_command_finish(&command, COMMAND_USAGE);
     tn_value page = NULL;
-    int32_t status = threads_list(command.store, &filter, &page, &command.error);
+    int32_t status = threads_list_wait(command.store, &filter, &page, &command.error);
     tn_value threads = value_get(page, "threads"), more = value_get(page, "more");
     for (size_t i = 0; i < value_count(threads); i++) {
         tn_value record = value_at(threads, i);
@@ -161,7 +161,7 @@ int command_thread_show(const struct arguments *arguments) {
     int code = thread_command_open(&command, arguments);
     if (code != COMMAND_OK) return code;
     tn_value record = NULL;
-    int32_t status = thread_show(command.store, operand_at(arguments, 0), &record, &command.error);
+    int32_t status = thread_show_wait(command.store, operand_at(arguments, 0), &record, &command.error);
     if (status == TN_OK && argument_given(arguments, "json"))
         run_print_line(record);
     else if (status == TN_OK)
@@ -177,7 +177,7 @@ int command_thread_history(const struct arguments *arguments) {
     int code = thread_command_open(&command, arguments);
     if (code != COMMAND_OK) return code;
     tn_value lines = NULL;
-    int32_t status = thread_history(command.store, operand_at(arguments, 0), limit, &lines, &command.error);
+    int32_t status = thread_history_wait(command.store, operand_at(arguments, 0), limit, &lines, &command.error);
     for (size_t i = 0; i < value_count(lines); i++) {
         tn_value line = value_at(lines, i);
         if (argument_given(arguments, "json")) {
@@ -204,7 +204,7 @@ int command_thread_state(const struct arguments *arguments) {
     int code = thread_command_open(&command, arguments);
     if (code != COMMAND_OK) return code;
     tn_value state = NULL;
-    int32_t status = thread_state(command.store, operand_at(arguments, 0), seq, &state, &command.error);
+    int32_t status = thread_state_wait(command.store, operand_at(arguments, 0), seq, &state, &command.error);
     if (status == TN_OK) command_print(state);
     value_unref(state);
     return thread_command_end(&command, status);
@@ -219,7 +219,7 @@ int command_thread_fork(const struct arguments *arguments) {
     int code = thread_command_open(&command, arguments);
     if (code != COMMAND_OK) return code;
     int32_t status =
-        thread_fork(command.store, operand_at(arguments, 0), seq, operand_at(arguments, 1), &command.error);
+        thread_fork_wait(command.store, operand_at(arguments, 0), seq, operand_at(arguments, 1), &command.error);
     return thread_command_end(&command, status);
 }
 
@@ -250,7 +250,7 @@ int command_thread_answer(const struct arguments *arguments) {
         return code;
     }
     tn_value record = NULL;
-    int32_t status = thread_show(command.store, operand_at(arguments, 0), &record, &command.error);
+    int32_t status = thread_show_wait(command.store, operand_at(arguments, 0), &record, &command.error);
     if (status == TN_OK)
         status = thread_answer_wait(host_engine(command.host), operand_at(arguments, 0), answers, &command.error);
     if (status == TN_OK) report_replaced_answers(record, answers);
@@ -301,8 +301,8 @@ int command_thread_delete(const struct arguments *arguments) {
     if (code != COMMAND_OK) return code;
     int32_t status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < operand_count(arguments); i++)
-        status =
-            thread_delete(command.store, operand_at(arguments, i), argument_given(arguments, "force"), &command.error);
+        status = thread_delete_wait(command.store, operand_at(arguments, i), argument_given(arguments, "force"),
+                                    &command.error);
     return thread_command_end(&command, status);
 }
 
@@ -311,7 +311,7 @@ int command_thread_export(const struct arguments *arguments) {
     int code = thread_command_open(&command, arguments);
     if (code != COMMAND_OK) return code;
     tn_value exported = NULL;
-    int32_t status = thread_export(command.store, operand_at(arguments, 0), &exported, &command.error);
+    int32_t status = thread_export_wait(command.store, operand_at(arguments, 0), &exported, &command.error);
     if (status == TN_OK) command_print(exported);
     value_unref(exported);
     return thread_command_end(&command, status);
@@ -338,7 +338,8 @@ int command_thread_import(const struct arguments *arguments) {
         value_unref(exported);
         return code;
     }
-    int32_t status = thread_import(command.store, id, exported, argument_given(arguments, "replace"), &command.error);
+    int32_t status =
+        thread_import_wait(command.store, id, exported, argument_given(arguments, "replace"), &command.error);
     value_unref(exported);
     return thread_command_end(&command, status);
 }
@@ -346,7 +347,6 @@ int command_thread_import(const struct arguments *arguments) {
 int command_thread_gc(const struct arguments *arguments) {
     struct thread_command command;
     char before[TIME_TEXT], expired[TIME_TEXT];
-    struct threads_removed removed = {0, 0};
     const char *status_given = argument_text(arguments, "status");
     struct threads_policy policy = {.status = status_given ? status_given : "done",
                                     .dry_run = argument_given(arguments, "dry-run")};
@@ -362,12 +362,15 @@ int command_thread_gc(const struct arguments *arguments) {
                      "threads are old");
         return thread_command_finish(&command, COMMAND_USAGE);
     }
-    int32_t status = threads_collect(command.store, &policy, &removed, &command.error);
+    tn_value removed = NULL;
+    int32_t status = threads_collect_wait(command.store, &policy, &removed, &command.error);
+    long long threads = number_of(removed, "threads"), graphs = number_of(removed, "graphs");
+    value_unref(removed);
     if (status == TN_OK && !policy.dry_run)
         kernel_maintain(&(struct kernel){host_loop(command.host), command.store}, NULL, NULL);
     if (status == TN_OK)
         command_printf(stdout, "%s %lld thread%s and %lld saved graph description%s\n",
-                       policy.dry_run ? "would remove" : "removed", (long long)removed.threads,
-                       removed.threads == 1 ? "" : "s", (long long)removed.graphs, removed.graphs == 1 ? "" : "s");
+                       policy.dry_run ? "would remove" : "removed", threads, threads == 1 ? "" : "s", graphs,
+                       graphs == 1 ? "" : "s");
     return thread_command_end(&command, status);
 }

@@ -307,7 +307,7 @@ static void test_created_again(void **state) {
     struct thread_log *first = thread_log_new(host_store(host, NULL), "again", loaded);
     assert_int_equal(commit(host, first, 0, NULL, one).status, TN_OK);
     tn_value before = load(host, "again", THREAD_HEAD);
-    assert_int_equal(thread_delete(host_store(host, NULL), "again", false, &error), TN_OK);
+    assert_int_equal(thread_delete_wait(host_store(host, NULL), "again", false, &error), TN_OK);
     struct thread_log *other = thread_log_new(host_store(host, NULL), "again", loaded);
     assert_int_equal(commit(host, other, 0, NULL, one).status, TN_OK);
     struct thread_log *late = thread_log_new(host_store(host, NULL), "again", before);

@@ -1,11 +1,11 @@
 /*
- * thread_admin.c - the operations of thread_admin.h. Functions named thread_run_… run on the store's thread.
+ * thread_admin.c - lists, reads and deletes threads. Functions named thread_run_… run on the store's thread.
  */
 #include "host/data/thread/thread_admin.h"
 #include "adl/value/memory.h"
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
-#include "host/data/thread/thread_interrupts.h"
+#include "host/data/thread/thread_job.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_log.h"
 #include "host/data/thread/thread_owner.h"
@@ -14,19 +14,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The arguments of a function on the store's thread. */
-struct thread_admin_args {
-    const char *id;
-    int64_t seq, limit;
-    tn_value value;
-    const struct store *store;
-    bool force;
-};
-
 /* ---- Reading ---- */
 
-int32_t threads_list(struct store *store, const struct threads_filter *filter, tn_value *out, struct error *error) {
-    tn_value where = value_object(), page = NULL;
+static int32_t thread_run_list(struct session *session, void *user, tn_value *result, struct error *error) {
+    const struct thread_job *job = user;
+    char key[THREAD_KEY_MAX];
+    tn_value page = NULL;
+    int32_t status = job->id ? thread_check_id(job->id, error) : TN_OK;
+    if (status != TN_OK) return status;
+    tn_value query = value_ref(job->value);
+    if (job->id) {
+        thread_key(key, job->id);
+        tn_value list = value_set_take(value_ref(value_get(query, "list")), "after", value_text(key));
+        query = value_set_take(query, "list", list);
+    }
+    status = session_query_take(session, query, &page, error);
+    if (status != TN_OK) return status;
+    tn_value records = value_get(page, "records"), threads = value_array();
+    for (size_t i = 0; i < value_count(records); i++)
+        threads = value_push_take(threads, value_ref(value_get(value_at(records, i), "value")));
+    *result = value_set_take(value_object_reserve(2), "threads", threads);
+    *result = value_set_take(*result, "more", value_ref(value_get(page, "more")));
+    value_unref(page);
+    return TN_OK;
+}
+
+void threads_list(struct store *store, const struct threads_filter *filter, store_done *done, void *user) {
+    tn_value where = value_object();
     if (filter->status) where = value_set_take(where, "status", value_text(filter->status));
     if (filter->agent) where = value_set_take(where, "agent", value_text(filter->agent));
     tn_value bounds = value_object();
@@ -37,33 +51,22 @@ int32_t threads_list(struct store *store, const struct threads_filter *filter, t
     list = value_set_take(list, "where", where);
     list = value_set_take(list, "order", value_push_take(value_array(), value_text("updated_at")));
     list = value_set_take(list, "reverse", value_bool(true));
-    if (filter->after) {
-        char key[THREAD_KEY_MAX];
-        thread_key(key, filter->after);
-        list = value_set_take(list, "after", value_text(key));
-    }
-    int32_t status = store_query_wait(store, value_set_take(query, "list", list), &page, error);
-    if (status != TN_OK) return status;
-    tn_value records = value_get(page, "records"), threads = value_array();
-    for (size_t i = 0; i < value_count(records); i++)
-        threads = value_push_take(threads, value_ref(value_get(value_at(records, i), "value")));
-    *out = value_set_take(value_object_reserve(2), "threads", threads);
-    *out = value_set_take(*out, "more", value_ref(value_get(page, "more")));
-    value_unref(page);
-    return TN_OK;
+    query = value_set_take(query, "list", list);
+    thread_job_start(store, thread_run_list, &(const struct thread_job){.id = filter->after, .value = query}, done,
+                     user);
+    value_unref(query);
 }
 
 static int32_t thread_run_show(struct session *session, void *user, tn_value *result, struct error *error) {
     tn_value found = NULL;
-    int32_t status = thread_records_require(session, ((struct thread_admin_args *)user)->id, &found, error);
+    int32_t status = thread_records_require(session, ((const struct thread_job *)user)->id, &found, error);
     if (status == TN_OK) *result = value_ref(value_get(found, "value"));
     value_unref(found);
     return status;
 }
 
-int32_t thread_show(struct store *store, const char *id, tn_value *out, struct error *error) {
-    struct thread_admin_args args = {.id = id};
-    return store_perform_wait(store, thread_run_show, &args, out, error);
+void thread_show(struct store *store, const char *id, store_done *done, void *user) {
+    thread_job_start(store, thread_run_show, &(const struct thread_job){.id = id}, done, user);
 }
 
 /* The nodes of a plan, in order. */
@@ -89,15 +92,15 @@ static tn_value checkpoint_summary(const char *key, tn_value checkpoint) {
 }
 
 static int32_t thread_run_history(struct session *session, void *user, tn_value *result, struct error *error) {
-    const struct thread_admin_args *args = user;
+    const struct thread_job *job = user;
     char key[THREAD_KEY_MAX], from[THREAD_KEY_MAX], to[THREAD_KEY_MAX];
     tn_value found = NULL, page = NULL;
-    int32_t status = thread_records_require(session, args->id, &found, error);
+    int32_t status = thread_records_require(session, job->id, &found, error);
     value_unref(found);
     if (status != TN_OK) return status;
-    thread_key(key, args->id);
+    thread_key(key, job->id);
     thread_key_range(from, to, key, (const char *const[]){NULL});
-    tn_value query = store_list(STORE_CHECKPOINTS, from, to, args->limit), list = value_ref(value_get(query, "list"));
+    tn_value query = store_list(STORE_CHECKPOINTS, from, to, job->limit), list = value_ref(value_get(query, "list"));
     list = value_set_take(list, "reverse", value_bool(true));
     status = session_query_take(session, value_set_take(query, "list", list), &page, error);
     if (status != TN_OK) return status;
@@ -112,17 +115,16 @@ static int32_t thread_run_history(struct session *session, void *user, tn_value 
     return TN_OK;
 }
 
-int32_t thread_history(struct store *store, const char *id, int64_t limit, tn_value *out, struct error *error) {
-    struct thread_admin_args args = {.id = id, .limit = limit};
-    return store_perform_wait(store, thread_run_history, &args, out, error);
+void thread_history(struct store *store, const char *id, int64_t limit, store_done *done, void *user) {
+    thread_job_start(store, thread_run_history, &(const struct thread_job){.id = id, .limit = limit}, done, user);
 }
 
 static int32_t thread_run_state(struct session *session, void *user, tn_value *result, struct error *error) {
-    const struct thread_admin_args *args = user;
+    const struct thread_job *job = user;
     tn_value found = NULL, loaded = NULL;
-    int32_t status = thread_records_require(session, args->id, &found, error);
+    int32_t status = thread_records_require(session, job->id, &found, error);
     value_unref(found);
-    if (status == TN_OK) status = thread_read(session, args->id, args->seq, &loaded, error);
+    if (status == TN_OK) status = thread_read(session, job->id, job->seq, &loaded, error);
     if (status != TN_OK) return status;
     tn_value state = value_get(value_get(loaded, "saved"), "state");
     *result = state ? value_ref(state) : value_object();
@@ -130,47 +132,8 @@ static int32_t thread_run_state(struct session *session, void *user, tn_value *r
     return status;
 }
 
-int32_t thread_state(struct store *store, const char *id, int64_t seq, tn_value *out, struct error *error) {
-    struct thread_admin_args args = {.id = id, .seq = seq};
-    return store_perform_wait(store, thread_run_state, &args, out, error);
-}
-
-/* ---- Answers ---- */
-
-/* The record is put as a whole, because a patch would lose null values in answers. */
-static tn_value add_answers(tn_value record, tn_value answers) {
-    tn_value saved = value_get(record, "answers"), all = value_is(saved, TN_OBJECT) ? value_ref(saved) : value_object();
-    for (size_t i = 0; i < value_count(answers); i++)
-        all = value_set_key_take(all, value_ref(value_key_at(answers, i)), value_ref(value_value_at(answers, i)));
-    return value_set_take(value_ref(record), "answers", all);
-}
-
-static int32_t thread_run_answer(struct session *session, void *user, tn_value *result, struct error *error) {
-    const struct thread_admin_args *args = user;
-    char key[THREAD_KEY_MAX];
-    tn_value found = NULL;
-    (void)result;
-    int32_t status = thread_records_require(session, args->id, &found, error);
-    if (status != TN_OK) return status;
-    tn_value record = value_get(found, "value"), interrupts = value_get(record, "interrupts");
-    if (!value_text_is(value_get(record, "status"), "interrupted") || !value_is(interrupts, TN_ARRAY))
-        status =
-            error_set(error, TN_INVALID, "INVALID_INPUT", "the thread `%s` has no open interrupt; its status is %s",
-                      args->id, thread_record_text(record, "status"));
-    if (status == TN_OK) status = thread_interrupts_check(interrupts, args->value, error);
-    if (status == TN_OK) {
-        thread_key(key, args->id);
-        tn_value put = store_put(STORE_THREADS, key, add_answers(record, args->value));
-        put = store_if_version(put, thread_record_int(found, "version", 0));
-        status = session_commit_take(session, value_push_take(value_array(), put), NULL, error);
-    }
-    value_unref(found);
-    return status;
-}
-
-int32_t thread_answer(struct store *store, const char *id, tn_value answers, struct error *error) {
-    struct thread_admin_args args = {.id = id, .value = answers};
-    return store_perform_wait(store, thread_run_answer, &args, NULL, error);
+void thread_state(struct store *store, const char *id, int64_t seq, store_done *done, void *user) {
+    thread_job_start(store, thread_run_state, &(const struct thread_job){.id = id, .seq = seq}, done, user);
 }
 
 /* ---- Removing ---- */
@@ -184,17 +147,16 @@ static int32_t thread_remove_records(struct session *session, const char *id, st
 }
 
 static int32_t thread_run_delete(struct session *session, void *user, tn_value *result, struct error *error) {
-    const struct thread_admin_args *args = user;
+    const struct thread_job *job = user;
     tn_value found = NULL;
     (void)result;
-    int32_t status = thread_records_require(session, args->id, &found, error);
-    if (status == TN_OK && !args->force)
-        status = thread_owner_check(args->store, args->id, value_get(found, "value"), error);
+    int32_t status = thread_records_require(session, job->id, &found, error);
+    if (status == TN_OK && !job->force)
+        status = thread_owner_check(job->store, job->id, value_get(found, "value"), error);
     value_unref(found);
-    return status == TN_OK ? thread_remove_records(session, args->id, error) : status;
+    return status == TN_OK ? thread_remove_records(session, job->id, error) : status;
 }
 
-int32_t thread_delete(struct store *store, const char *id, bool force, struct error *error) {
-    struct thread_admin_args args = {.id = id, .store = store, .force = force};
-    return store_perform_wait(store, thread_run_delete, &args, NULL, error);
+void thread_delete(struct store *store, const char *id, bool force, store_done *done, void *user) {
+    thread_job_start(store, thread_run_delete, &(const struct thread_job){.id = id, .force = force}, done, user);
 }

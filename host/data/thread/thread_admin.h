@@ -1,22 +1,27 @@
 /*
- * thread_admin.h - operations on saved threads from outside a run: list, read, fork, answer, delete, export, import.
+ * thread_admin.h - operations on saved threads from outside a run: list, read, fork, delete, export, import, collect.
  *
- * Each function runs one job on the store's thread, and runs the loop until the job has ended. If another process
- * changes the thread at the same time, the version of the record shows it, and the function fails with CONFLICT.
+ * Each function submits one job to the store's thread and returns. The arguments are copied, and values are retained,
+ * so the caller need not keep them. `done` is called once, later: from the loop, or from store_close; never from inside
+ * the function, also if the store cannot be opened or the arguments are wrong. Jobs run in the order of submission. The
+ * function with the same name and `_wait` takes the same arguments and runs the loop until the job has ended; *out is a
+ * new reference. A callback of the loop should not call it, because it would run the loop again.
  *
- *     status = threads_list(store, &(struct threads_filter){.limit = 100}, &list, &error);
- *     status = thread_fork(store, "support-42", 7, "support-42-again", &error);
+ *     thread_show(store, "support-42", on_shown, me);
+ *     static void on_shown(void *user, int32_t status, tn_value record, const struct error *error) { ... }
+ *
+ *     status = thread_show_wait(store, "support-42", &record, &error);
+ *
+ * If another process changes the thread at the same time, the version of the record shows it, and the operation fails
+ * with CONFLICT. Every operation on one thread fails with INVALID_INPUT if the id is not valid (thread_check_id).
+ * Answers and changes of the state need the engine: execution_thread.h.
  *
  * Thread: loop.
  */
 #ifndef TENON_HOST_DATA_THREAD_THREAD_ADMIN_H
 #define TENON_HOST_DATA_THREAD_THREAD_ADMIN_H
 
-#include "adl/value/error.h"
-#include "adl/value/value.h"
-#include <stdbool.h>
-
-struct store;
+#include "host/data/store/store.h"
 
 #define THREAD_FORMAT "tenon.thread/1" /* the `format` of exported threads */
 
@@ -26,40 +31,47 @@ struct threads_filter {
     const char *after;          /* list the threads after this thread id; NULL starts at the first */
     int64_t limit;
 };
-/* *out is {threads: [record], more}, the newest first; a new reference. */
-int32_t threads_list(struct store *store, const struct threads_filter *filter, tn_value *out, struct error *error);
+/* The result is {threads: [record], more}, the newest first. */
+void threads_list(struct store *store, const struct threads_filter *filter, store_done *done, void *user);
+int32_t threads_list_wait(struct store *store, const struct threads_filter *filter, tn_value *out, struct error *error);
 
-/* *out is the record. NOT_FOUND. */
-int32_t thread_show(struct store *store, const char *id, tn_value *out, struct error *error);
-/* *out is [{seq, step, source, now, ran?, next}], the newest first, at most `limit`. */
-int32_t thread_history(struct store *store, const char *id, int64_t limit, tn_value *out, struct error *error);
-/* *out is the state after checkpoint `seq`, or after the newest one for THREAD_HEAD. */
-int32_t thread_state(struct store *store, const char *id, int64_t seq, tn_value *out, struct error *error);
+/* The result is the record. NOT_FOUND. */
+void thread_show(struct store *store, const char *id, store_done *done, void *user);
+int32_t thread_show_wait(struct store *store, const char *id, tn_value *out, struct error *error);
+
+/* The result is [{seq, step, source, now, ran?, next}], the newest first, at most `limit`. NOT_FOUND. */
+void thread_history(struct store *store, const char *id, int64_t limit, store_done *done, void *user);
+int32_t thread_history_wait(struct store *store, const char *id, int64_t limit, tn_value *out, struct error *error);
+
+/* The result is the state after checkpoint `seq`, or after the newest one for THREAD_HEAD. NOT_FOUND. */
+void thread_state(struct store *store, const char *id, int64_t seq, store_done *done, void *user);
+int32_t thread_state_wait(struct store *store, const char *id, int64_t seq, tn_value *out, struct error *error);
 
 /*
  * Creates the thread `fork` with the state of `id` after checkpoint `seq`, in one batch. If `seq` is the newest
- * checkpoint, results of completed tasks of the unfinished step and pending interrupts are copied too. EXISTS if the
- * thread `fork` already exists.
+ * checkpoint, results of completed tasks of the unfinished step and pending interrupts are copied too. No result.
+ * NOT_FOUND; EXISTS if the thread `fork` already exists.
  */
-int32_t thread_fork(struct store *store, const char *id, int64_t seq, const char *fork, struct error *error);
-/*
- * Saves answers, by interrupt id, until the thread is resumed. INVALID_INPUT for unknown ids and for answers that do
- * not match the schema of the interrupt.
- */
-int32_t thread_answer(struct store *store, const char *id, tn_value answers, struct error *error);
-/* Deletes all records of the thread in one batch. OWNED if a living process runs it, unless `force`. */
-int32_t thread_delete(struct store *store, const char *id, bool force, struct error *error);
+void thread_fork(struct store *store, const char *id, int64_t seq, const char *fork, store_done *done, void *user);
+int32_t thread_fork_wait(struct store *store, const char *id, int64_t seq, const char *fork, struct error *error);
+
+/* Deletes all records of the thread in one batch. No result. OWNED if a living process runs it, unless `force`. */
+void thread_delete(struct store *store, const char *id, bool force, store_done *done, void *user);
+int32_t thread_delete_wait(struct store *store, const char *id, bool force, struct error *error);
 
 /*
- * *out is {format, record, graph?, checkpoints, journal, pending, nested}; a new reference. Snapshots are left out,
- * because they can be computed. CONFLICT if the thread changes during each of several attempts.
+ * The result is {format, record, graph?, checkpoints, journal, pending, nested}. Snapshots are left out, because they
+ * can be computed. NOT_FOUND; CONFLICT if the thread changes during each of several attempts.
  */
-int32_t thread_export(struct store *store, const char *id, tn_value *out, struct error *error);
+void thread_export(struct store *store, const char *id, store_done *done, void *user);
+int32_t thread_export_wait(struct store *store, const char *id, tn_value *out, struct error *error);
+
 /*
- * Writes `exported` as the thread `id` (thread_put in thread_records.h). EXISTS if the thread exists and `replace` is
- * false. INVALID_INPUT if `exported` is malformed: it is validated completely before the first write.
+ * Writes `exported` as the thread `id` (thread_put in thread_records.h). No result. EXISTS if the thread exists and
+ * `replace` is false. INVALID_INPUT if `exported` is malformed: it is validated completely before the first write.
  */
-int32_t thread_import(struct store *store, const char *id, tn_value exported, bool replace, struct error *error);
+void thread_import(struct store *store, const char *id, tn_value exported, bool replace, store_done *done, void *user);
+int32_t thread_import_wait(struct store *store, const char *id, tn_value exported, bool replace, struct error *error);
 
 struct threads_policy {
     const char *before;         /* remove threads updated before this time, ISO 8601; NULL means no limit */
@@ -68,14 +80,13 @@ struct threads_policy {
     const char *expired_before; /* also remove threads that wait for an answer since before this time; may be NULL */
     bool dry_run;               /* count, but remove nothing */
 };
-struct threads_removed {
-    int64_t threads, graphs;
-};
 /*
  * Removes threads that both `before` and `keep` allow to remove (nothing if neither is set), and graphs that no thread
- * is pinned to. A thread that is resumed at the same time is kept.
+ * is pinned to. A thread that is resumed at the same time is kept. The result is {threads, graphs}: how many were
+ * removed.
  */
-int32_t threads_collect(struct store *store, const struct threads_policy *policy, struct threads_removed *removed,
-                        struct error *error);
+void threads_collect(struct store *store, const struct threads_policy *policy, store_done *done, void *user);
+int32_t threads_collect_wait(struct store *store, const struct threads_policy *policy, tn_value *out,
+                             struct error *error);
 
 #endif

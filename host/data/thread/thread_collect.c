@@ -139,43 +139,63 @@ static int32_t remove_graphs(struct collecting *it, int64_t *count, struct error
     return status;
 }
 
+/* ---- The operation ---- */
+
+/* The strings of the policy are owned. */
 struct thread_collect_args {
     const struct store *store;
-    const struct threads_policy *policy;
-    struct threads_removed *removed;
+    struct threads_policy policy;
 };
+
+static void thread_collect_args_free(void *user) {
+    struct thread_collect_args *args = user;
+    mem_free((void *)(uintptr_t)args->policy.before);
+    mem_free((void *)(uintptr_t)args->policy.status);
+    mem_free((void *)(uintptr_t)args->policy.expired_before);
+    mem_free(args);
+}
+
+static void collecting_finish(struct collecting *it) {
+    for (size_t i = 0; i < it->count; i++) {
+        mem_free(it->items[i].key);
+        mem_free(it->items[i].id);
+        mem_free(it->items[i].agent);
+        mem_free(it->items[i].status);
+        mem_free(it->items[i].updated_at);
+    }
+    mem_free(it->items);
+    value_unref(it->removed);
+    value_unref(it->pinned);
+    value_unref(it->graphs);
+}
 
 static int32_t thread_run_collect(struct session *session, void *user, tn_value *result, struct error *error) {
     const struct thread_collect_args *args = user;
     struct collecting it = {.store = args->store,
                             .session = session,
-                            .policy = args->policy,
+                            .policy = &args->policy,
                             .removed = value_object(),
                             .pinned = value_object(),
                             .graphs = value_array()};
-    (void)result;
+    int64_t graphs = 0;
     int32_t status = session_each(session, STORE_THREADS, NULL, NULL, collect_candidate, &it, error);
     if (status == TN_OK) status = session_each(session, STORE_GRAPHS, NULL, NULL, add_graph_hash, &it, error);
     if (status == TN_OK && it.count) qsort(it.items, it.count, sizeof *it.items, compare_candidates);
     if (status == TN_OK) status = remove_threads(&it, error);
-    if (status == TN_OK) status = remove_graphs(&it, &args->removed->graphs, error);
-    args->removed->threads = (int64_t)value_count(it.removed);
-    for (size_t i = 0; i < it.count; i++) {
-        mem_free(it.items[i].key);
-        mem_free(it.items[i].id);
-        mem_free(it.items[i].agent);
-        mem_free(it.items[i].status);
-        mem_free(it.items[i].updated_at);
+    if (status == TN_OK) status = remove_graphs(&it, &graphs, error);
+    if (status == TN_OK) {
+        *result = value_set_take(value_object_reserve(2), "threads", value_int((int64_t)value_count(it.removed)));
+        *result = value_set_take(*result, "graphs", value_int(graphs));
     }
-    mem_free(it.items);
-    value_unref(it.removed);
-    value_unref(it.pinned);
-    value_unref(it.graphs);
+    collecting_finish(&it);
     return status;
 }
 
-int32_t threads_collect(struct store *store, const struct threads_policy *policy, struct threads_removed *removed,
-                        struct error *error) {
-    struct thread_collect_args args = {store, policy, removed};
-    return store_perform_wait(store, thread_run_collect, &args, NULL, error);
+void threads_collect(struct store *store, const struct threads_policy *policy, store_done *done, void *user) {
+    struct thread_collect_args *args = mem_alloc(sizeof *args);
+    *args = (struct thread_collect_args){.store = store, .policy = *policy};
+    args->policy.before = policy->before ? mem_text(policy->before) : NULL;
+    args->policy.status = mem_text(policy->status);
+    args->policy.expired_before = policy->expired_before ? mem_text(policy->expired_before) : NULL;
+    store_perform_take(store, thread_run_collect, args, thread_collect_args_free, done, user);
 }

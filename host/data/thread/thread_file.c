@@ -11,6 +11,7 @@
 #include "host/data/store/store_collections.h"
 #include "host/data/thread/thread_admin.h"
 #include "host/data/thread/thread_delta.h"
+#include "host/data/thread/thread_job.h"
 #include "host/data/thread/thread_log.h"
 #include "host/data/thread/thread_records.h"
 #include <stdio.h>
@@ -82,11 +83,12 @@ static int32_t read_file(struct session *session, tn_value found, const void *us
 }
 
 static int32_t thread_run_export(struct session *session, void *user, tn_value *result, struct error *error) {
-    return thread_records_read_one_state(session, user, read_file, user, result, error);
+    const struct thread_job *job = user;
+    return thread_records_read_one_state(session, job->id, read_file, job->id, result, error);
 }
 
-int32_t thread_export(struct store *store, const char *id, tn_value *out, struct error *error) {
-    return store_perform_wait(store, thread_run_export, (void *)(uintptr_t)id, out, error);
+void thread_export(struct store *store, const char *id, store_done *done, void *user) {
+    thread_job_start(store, thread_run_export, &(const struct thread_job){.id = id}, done, user);
 }
 
 /* ---- Import: validation ---- */
@@ -241,20 +243,13 @@ static tn_value import_operations(tn_value file, const char *id, tn_value state,
     return value_push_take(operations, store_put(STORE_SNAPSHOTS, key, whole));
 }
 
-struct thread_import {
-    const char *id;
-    tn_value file;
-    bool replace;
-};
-
-static int32_t write_import(struct session *session, const struct thread_import *import, tn_value state, int64_t weight,
+static int32_t write_import(struct session *session, const struct thread_job *job, tn_value state, int64_t weight,
                             struct error *error) {
-    tn_value existing = NULL, record = value_ref(value_get(import->file, "record"));
-    int32_t status = thread_records_find(session, import->id, &existing, error);
-    if (status == TN_OK && existing && !import->replace)
-        status =
-            error_set(error, TN_INVALID, "EXISTS",
-                      "the thread `%s` exists already; choose another id, or replace it with --replace", import->id);
+    tn_value existing = NULL, record = value_ref(value_get(job->value, "record"));
+    int32_t status = thread_records_find(session, job->id, &existing, error);
+    if (status == TN_OK && existing && !job->replace)
+        status = error_set(error, TN_INVALID, "EXISTS",
+                           "the thread `%s` exists already; choose another id, or replace it with --replace", job->id);
     if (status == TN_OK) {
         /* The run of an exported thread is in another process or has ended. */
         if (strcmp(thread_record_text(record, "status"), "running") == 0)
@@ -262,8 +257,8 @@ static int32_t write_import(struct session *session, const struct thread_import 
         char incarnation[THREAD_INCARNATION_TEXT];
         thread_incarnation_make(incarnation);
         record = value_set_take(record, "incarnation", value_text(incarnation));
-        tn_value operations = import_operations(import->file, import->id, state, weight, &record);
-        struct thread_put put = {.id = import->id,
+        tn_value operations = import_operations(job->value, job->id, state, weight, &record);
+        struct thread_put put = {.id = job->id,
                                  .record = record,
                                  .operations = operations,
                                  .version = thread_record_int(existing, "version", 0),
@@ -277,22 +272,22 @@ static int32_t write_import(struct session *session, const struct thread_import 
 }
 
 static int32_t thread_run_import(struct session *session, void *user, tn_value *result, struct error *error) {
-    const struct thread_import *import = user;
+    const struct thread_job *job = user;
     tn_value state = NULL;
     int64_t weight = 0;
     (void)result;
-    int32_t status = check_record(import->file, error);
-    if (status == TN_OK) status = check_graph_hash(import->file, error);
+    int32_t status = thread_check_id(job->id, error);
+    if (status == TN_OK) status = check_record(job->value, error);
+    if (status == TN_OK) status = check_graph_hash(job->value, error);
     for (size_t i = 0; status == TN_OK && i < PART_COUNT; i++)
-        status = check_keys(value_get(import->file, parts[i].member), parts[i].member, error);
-    if (status == TN_OK) status = check_checkpoints(value_get(import->file, "checkpoints"), &state, &weight, error);
-    if (status == TN_OK) status = write_import(session, import, state, weight, error);
+        status = check_keys(value_get(job->value, parts[i].member), parts[i].member, error);
+    if (status == TN_OK) status = check_checkpoints(value_get(job->value, "checkpoints"), &state, &weight, error);
+    if (status == TN_OK) status = write_import(session, job, state, weight, error);
     value_unref(state);
     return status;
 }
 
-int32_t thread_import(struct store *store, const char *id, tn_value exported, bool replace, struct error *error) {
-    struct thread_import importing = {id, exported, replace};
-    int32_t status = thread_check_id(id, error);
-    return status == TN_OK ? store_perform_wait(store, thread_run_import, &importing, NULL, error) : status;
+void thread_import(struct store *store, const char *id, tn_value exported, bool replace, store_done *done, void *user) {
+    thread_job_start(store, thread_run_import,
+                     &(const struct thread_job){.id = id, .value = exported, .replace = replace}, done, user);
 }

@@ -11,6 +11,7 @@
 #include "host/data/store/store_collections.h"
 #include "host/data/thread/thread_admin.h"
 #include "host/data/thread/thread_delta.h"
+#include "host/data/thread/thread_job.h"
 #include "host/data/thread/thread_log.h"
 #include "host/data/thread/thread_records.h"
 #include <stdio.h>
@@ -211,19 +212,15 @@ static int32_t try_fork(struct thread_fork *it, struct error *error) {
     return status;
 }
 
-struct thread_fork_args {
-    const char *id, *fork;
-    int64_t seq, now_ms;
-};
-
 static int32_t thread_run_fork(struct session *session, void *user, tn_value *result, struct error *error) {
-    const struct thread_fork_args *args = user;
+    const struct thread_job *job = user;
     struct error why = ERROR_INIT;
-    int32_t status = TN_OK;
     (void)result;
+    int32_t status = thread_check_id(job->fork, error);
+    if (status != TN_OK) return status;
     for (int i = 0; i < FORK_TRIES; i++) {
         struct thread_fork it = {
-            .session = session, .id = args->id, .fork = args->fork, .seq = args->seq, .now_ms = args->now_ms};
+            .session = session, .id = job->id, .fork = job->fork, .seq = job->seq, .now_ms = job->now_ms};
         error_finish(&why);
         status = try_fork(&it, &why);
         value_unref(it.found);
@@ -236,8 +233,7 @@ static int32_t thread_run_fork(struct session *session, void *user, tn_value *re
     return status;
 }
 
-int32_t thread_fork(struct store *store, const char *id, int64_t seq, const char *fork, struct error *error) {
-    struct thread_fork_args args = {id, fork, seq, store_wall_ms(store)};
-    int32_t status = thread_check_id(fork, error);
-    return status == TN_OK ? store_perform_wait(store, thread_run_fork, &args, NULL, error) : status;
+void thread_fork(struct store *store, const char *id, int64_t seq, const char *fork, store_done *done, void *user) {
+    struct thread_job job = {.id = id, .fork = fork, .seq = seq, .now_ms = store_wall_ms(store)};
+    thread_job_start(store, thread_run_fork, &job, done, user);
 }

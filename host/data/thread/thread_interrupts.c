@@ -1,8 +1,11 @@
 /*
- * thread_interrupts.c - validates answers to saved interrupts.
+ * thread_interrupts.c - validates answers to saved interrupts, and saves the answers.
  */
 #include "host/data/thread/thread_interrupts.h"
 #include "adl/schema/schema.h"
+#include "host/data/store/store.h"
+#include "host/data/store/store_collections.h"
+#include "host/data/thread/thread_records.h"
 
 static tn_value find_interrupt(tn_value interrupts, tn_value id) {
     for (size_t i = 0; i < value_count(interrupts); i++) {
@@ -55,4 +58,27 @@ int32_t thread_interrupts_check(tn_value interrupts, tn_value answers, struct er
     if (!unanswered || count) return TN_OK;
     return error_set(error, TN_INVALID, "INVALID_INPUT", "the interrupt `%s` of node `%s` has no answer",
                      value_chars(value_get(unanswered, "id"), NULL), value_chars(value_get(unanswered, "node"), NULL));
+}
+
+/* The record is put as a whole, because a patch would lose null values in answers. */
+static tn_value add_answers(tn_value record, tn_value answers) {
+    tn_value saved = value_get(record, "answers"), all = value_is(saved, TN_OBJECT) ? value_ref(saved) : value_object();
+    for (size_t i = 0; i < value_count(answers); i++)
+        all = value_set_key_take(all, value_ref(value_key_at(answers, i)), value_ref(value_value_at(answers, i)));
+    return value_set_take(value_ref(record), "answers", all);
+}
+
+int32_t thread_interrupts_answer(struct session *session, const char *id, tn_value found, tn_value answers,
+                                 struct error *error) {
+    char key[THREAD_KEY_MAX];
+    tn_value record = value_get(found, "value"), interrupts = value_get(record, "interrupts");
+    if (!value_text_is(value_get(record, "status"), "interrupted") || !value_is(interrupts, TN_ARRAY))
+        return error_set(error, TN_INVALID, "INVALID_INPUT", "the thread `%s` has no open interrupt; its status is %s",
+                         id, thread_record_text(record, "status"));
+    int32_t status = thread_interrupts_check(interrupts, answers, error);
+    if (status != TN_OK) return status;
+    thread_key(key, id);
+    tn_value put = store_put(STORE_THREADS, key, add_answers(record, answers));
+    put = store_if_version(put, thread_record_int(found, "version", 0));
+    return session_commit_take(session, value_push_take(value_array(), put), NULL, error);
 }

@@ -14,8 +14,10 @@
 int32_t thread_records_find(struct session *session, const char *thread_id, tn_value *found, struct error *error) {
     char key[THREAD_KEY_MAX];
     tn_value result = NULL;
+    int32_t status = thread_check_id(thread_id, error);
+    if (status != TN_OK) return status;
     thread_key(key, thread_id);
-    int32_t status = session_query_take(session, store_get(STORE_THREADS, key), &result, error);
+    status = session_query_take(session, store_get(STORE_THREADS, key), &result, error);
     if (status != TN_OK) return status;
     *found = value_is(value_get(result, "value"), TN_OBJECT) ? result : NULL;
     if (!*found) value_unref(result);

@@ -15,7 +15,9 @@
 
 struct session;
 
-/* Reads the record of a thread as {value, version}. *found is NULL if the thread does not exist. Thread: the store's.
+/*
+ * Reads the record of a thread as {value, version}. *found is NULL if the thread does not exist. INVALID_INPUT if
+ * `thread_id` is not a valid thread id. Thread: the store's.
  */
 int32_t thread_records_find(struct session *session, const char *thread_id, tn_value *found, struct error *error);
 /* As thread_records_find, but fails with NOT_FOUND if the thread does not exist. */

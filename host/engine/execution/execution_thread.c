@@ -9,7 +9,6 @@
 #include "host/base/loop.h"
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
-#include "host/data/thread/thread_admin.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_log.h"
 #include "host/data/thread/thread_owner.h"
@@ -293,47 +292,4 @@ bool thread_lacks_answers(const struct run *run, const struct thread_request *re
     /* {record: {answers}, …}: the answers that `tenon thread answer` saved */
     tn_value saved = value_get(value_get(run_loaded(run), "record"), "answers");
     return value_count(request->answers) == 0 && value_count(saved) == 0;
-}
-
-int32_t thread_answer_wait(struct engine *engine, const char *id, tn_value answers, struct error *error) {
-    struct store *store = engine->store(engine->store_user, error);
-    tn_value record = NULL;
-    if (!store) return TN_NOT_FOUND;
-    int32_t status = thread_show(store, id, &record, error);
-    if (status == TN_OK) status = thread_check_expiry(engine, record, error);
-    if (status == TN_OK) status = thread_answer(store, id, answers, error);
-    value_unref(record);
-    return status;
-}
-
-/* ---- Changes from outside ---- */
-
-static void thread_update_on_ended(struct run *run, void *user) {
-    (void)run;
-    *(bool *)user = true;
-}
-
-static bool thread_update_has_ended(void *user) { return *(const bool *)user; }
-
-int32_t thread_update_wait(struct engine *engine, struct graph *graph, const struct thread_request *request,
-                           tn_value channels, struct error *error) {
-    struct run_options options = RUN_OPTIONS_INIT;
-    bool ended = false;
-    int32_t status = thread_prepare_wait(engine, graph, request, &options, error);
-    if (status != TN_OK) return status;
-    options.ended = thread_update_on_ended;
-    options.user = &ended;
-    struct run *run = run_new(graph, &options);
-    status = thread_begin(run, request, channels, &ended, error);
-    if (status == TN_OK) loop_run(engine->loop, thread_update_has_ended, &ended);
-    run_cancel_wait(run); /* the loop may have stopped before the end; the run borrows its log and `ended` */
-    bool failed = run_status(run) == RUN_FAILED || run_status(run) == RUN_CANCELLED;
-    if (status == TN_OK && failed) {
-        error_copy(error, run_error(run));
-        status = TN_FAILED;
-    }
-    run_free(run);
-    thread_log_free(options.log);
-    value_unref(options.loaded);
-    return status;
 }

@@ -11,12 +11,13 @@
  *     value_unref(options.loaded);
  *
  * Nothing is written before the first commit of the run, so a refused request changes nothing. All functions are
- * [loop].
+ * [loop], except those marked [any].
  */
 #ifndef TENON_HOST_ENGINE_EXECUTION_EXECUTION_THREAD_H
 #define TENON_HOST_ENGINE_EXECUTION_EXECUTION_THREAD_H
 
 #include "host/base/time_text.h"
+#include "host/data/store/store.h"
 #include "host/engine/graph/run.h"
 
 struct graph;
@@ -55,9 +56,10 @@ int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const st
 typedef void thread_prepared_fn(void *user, int32_t status, struct error *error);
 void thread_prepare(struct engine *engine, struct graph *graph, const struct thread_request *request,
                     struct run_options *options, thread_prepared_fn *done, void *user);
-/* Returns EXPIRED if the thread has waited for an answer longer than limits.interrupt_hours allows. */
+/* [any] Returns EXPIRED if the thread has waited for an answer longer than limits.interrupt_hours allows. */
 int32_t thread_check_expiry(const struct engine *engine, tn_value record, struct error *error);
-/* Returns `out` with the time since when a thread may wait; longer waits are expired. NULL if there is no limit. */
+/* [any] Returns `out` with the time since when a thread may wait; longer waits are expired. NULL if there is no limit.
+ */
 const char *thread_expiry_limit(const struct engine *engine, char out[TIME_TEXT]);
 /*
  * Restores the run, then calls run_try_start, run_resume or run_update, and returns what that returns. THREAD_RESUME
@@ -70,13 +72,29 @@ int32_t thread_begin(struct run *run, const struct thread_request *request, tn_v
  * none. The run can be treated as if it had just been interrupted.
  */
 bool thread_lacks_answers(const struct run *run, const struct thread_request *request);
+
 /*
- * Changes a thread from outside, as `request` (THREAD_UPDATE) says: writes `channels`. Returns the error of
- * thread_prepare_wait, thread_begin or the run. Runs the loop.
+ * Changes a thread from outside, as `request` (THREAD_UPDATE) says: writes `channels`. The error is that of
+ * thread_prepare_wait, thread_begin or the run. No result.
+ *
+ * `done` is called once, later, from the loop, also if the store cannot be opened; it may be NULL. The arguments are
+ * copied, and `graph` and values are retained. The log, and so the lock of the thread, is released before `done` is
+ * called. Updates of one thread that overlap do not wait for each other: one of them fails with FENCED. The host must
+ * not be freed before `done` is called.
  */
+void thread_update(struct engine *engine, struct graph *graph, const struct thread_request *request, tn_value channels,
+                   store_done *done, void *user);
+/* The same, but runs the loop until the update has ended. */
 int32_t thread_update_wait(struct engine *engine, struct graph *graph, const struct thread_request *request,
                            tn_value channels, struct error *error);
-/* Saves answers as thread_answer does, unless the thread has waited for too long. */
+/*
+ * Saves answers, by interrupt id, until the thread is resumed. No result. NOT_FOUND; EXPIRED as thread_check_expiry;
+ * INVALID_INPUT for unknown ids, for answers that do not match the schema of the interrupt, and if the thread does not
+ * wait for answers. `done` and the arguments as for thread_update; it is one job of the store, so other operations that
+ * are submitted later find the answers.
+ */
+void thread_answer(struct engine *engine, const char *id, tn_value answers, store_done *done, void *user);
+/* The same, but runs the loop until the answers have been saved. */
 int32_t thread_answer_wait(struct engine *engine, const char *id, tn_value answers, struct error *error);
 
 #endif
