@@ -86,6 +86,13 @@ void execution_cancel(struct execution *execution) {
         call_cancel(execution->call);
 }
 
+void execution_continue(struct execution *execution) {
+    if (execution->run)
+        run_continue(execution->run);
+    else
+        call_resume(execution->call);
+}
+
 void execution_free(struct execution *execution) {
     if (!execution) return;
     run_free(execution->run);

@@ -30,6 +30,8 @@ struct execution *execution_new(struct engine *engine, struct callable *callable
                                 execution_ended_fn *ended, void *user);
 bool execution_start(struct execution *execution, tn_value input); /* true if it has already ended */
 void execution_cancel(struct execution *execution);
+/* The subscriber has room again, after event() returned false. */
+void execution_continue(struct execution *execution);
 void execution_free(struct execution *execution);             /* not while running; NULL is allowed */
 struct run *execution_run(const struct execution *execution); /* NULL if the callable is not a graph */
 /* After the end: the output, a new reference; NULL if it failed, was cancelled or is interrupted. */
