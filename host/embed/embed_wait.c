@@ -34,7 +34,7 @@ static void embed_wait_on_timer(struct loop_timer *timer) {
 }
 
 static bool embed_wait_has_ended(const struct embed_wait *wait) {
-    return wait->run ? !wait->run->active : !wait->handle->active;
+    return wait->run ? !embed_run_is_active(wait->run) : !wait->handle->active;
 }
 
 static bool embed_wait_is_over(void *user) {
@@ -71,12 +71,12 @@ void embed_runs_close(tenon *handle) {
         run->ended = NULL;
     }
     while (handle->active) {
-        for (tenon_run *run = handle->runs; run; run = run->next) embed_run_cancel(run);
+        for (tenon_run *run = handle->runs; run; run = run->next) invocation_cancel(run->invocation);
         if (embed_wait_for(handle, NULL, -1) != TN_OK) break;
     }
     loop_run_posted(handle->loop); /* requests to cancel runs */
     for (tenon_run *run = handle->runs; run; run = run->next)
-        if (!run->active) embed_run_empty(run);
+        if (!embed_run_is_active(run)) embed_run_empty(run);
 }
 
 /* ---- Runs that the caller waits for ---- */
@@ -84,8 +84,9 @@ void embed_runs_close(tenon *handle) {
 /* Sets the error of the host for a run without an output. */
 static void embed_set_run_error(tenon_run *run) {
     struct error *error = &run->host->error;
-    if (run->error.code)
-        error_copy(error, &run->error);
+    const struct error *failure = invocation_error(run->invocation);
+    if (failure->code)
+        error_copy(error, failure);
     else
         error_set(error, TN_FAILED, "INTERRUPTED",
                   "the run is %s; start it with tenon_start to continue it, or with a `thread_id` to save it",
@@ -98,12 +99,11 @@ static tn_value embed_run_to_end(tenon_runnable *runnable, tn_value input, tn_va
     tenon *handle = runnable->host;
     tenon_run *run = tenon_start(runnable, input, config);
     if (!run) return NULL;
-    run->modes = event ? modes : 0;
-    run->event = event;
-    run->event_user = user;
+    embed_run_set_event(run, modes, event, user);
     int32_t status = embed_wait_for(handle, run, -1);
     if (status == TN_OK) error_finish(&handle->error); /* of calls in callbacks */
-    tn_value output = run->output ? value_ref(run->output) : NULL;
+    tn_value output = invocation_output(run->invocation);
+    if (output) value_ref(output);
     if (status == TN_OK && !output) embed_set_run_error(run);
     tenon_run_release(run);
     return output;
@@ -175,13 +175,13 @@ static void embed_on_cancel(struct loop_work *work) {
     atomic_store(&handle->cancel_posted, false);
     uint64_t before = atomic_load(&handle->cancel_before);
     for (tenon_run *run = handle->runs; run; run = run->next)
-        if (run->number < before) embed_run_cancel(run);
+        if (run->number < before) invocation_cancel(run->invocation);
 }
 
 void tenon_cancel(tenon *handle) {
     if (!handle || !handle->host) return;
     if (handle->thread == loop_this_thread())
-        for (tenon_run *run = handle->runs; run; run = run->next) run->cancelled |= run->active;
+        for (tenon_run *run = handle->runs; run; run = run->next) embed_run_cancel_start(run);
     atomic_store(&handle->cancel, true);
     atomic_store(&handle->cancel_before, atomic_load(&handle->run_count));
     if (!atomic_exchange(&handle->cancel_posted, true)) {
