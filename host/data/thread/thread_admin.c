@@ -2,7 +2,6 @@
  * thread_admin.c - lists, reads and deletes threads. Functions named thread_run_… run on the store's thread.
  */
 #include "host/data/thread/thread_admin.h"
-#include "adl/value/memory.h"
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
 #include "host/data/thread/thread_job.h"
@@ -10,7 +9,6 @@
 #include "host/data/thread/thread_log.h"
 #include "host/data/thread/thread_owner.h"
 #include "host/data/thread/thread_records.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
