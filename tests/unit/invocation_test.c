@@ -343,7 +343,7 @@ static void a_run_is_cancelled_before_it_starts(void **state) {
         assert_int_equal(invocation_resume(client.invocation, NULL, &error), TN_INVALID);
         expect_error(&error, "INVALID_INPUT", "the run is cancelled: there is nothing to continue");
     }
-    assert_int_not_equal(thread_show(host_store(client.host, NULL), "t", &record, &error), TN_OK);
+    assert_int_not_equal(thread_show_wait(host_store(client.host, NULL), "t", &record, &error), TN_OK);
     expect_error(&error, "NOT_FOUND", "`t`");
     client_close(&client);
 }
@@ -513,7 +513,7 @@ static void a_commit_that_fails_is_the_error_of_the_end(void **state) {
     struct error error = ERROR_INIT;
     client_start(&client, configs[1]);
     assert_true(loop_run(host_loop(client.host), client_is_running, &client));
-    assert_int_equal(thread_delete(host_store(client.host, NULL), "t", true, &error), TN_OK);
+    assert_int_equal(thread_delete_wait(host_store(client.host, NULL), "t", true, &error), TN_OK);
     client_wait(&client, RUN_FAILED, 1);
     expect_failure(&client, "FENCED");
     client_close(&client);
