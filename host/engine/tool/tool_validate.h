@@ -12,8 +12,6 @@
 
 struct schema;
 
-#define TOOL_VIOLATIONS_SHOWN 8u /* violations in the message; the detail has up to SCHEMA_ERRORS_MAX */
-
 enum tool_side { TOOL_ARGUMENTS, TOOL_RESULT };
 
 /*
