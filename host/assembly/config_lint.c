@@ -60,6 +60,7 @@ void config_lint_plugins(struct host *host, const char *known, config_lint_fn *r
     lint_plugin_ids(&lint, "plugins.isolation", config_isolation(host_config(host)));
     lint_plugin_ids(&lint, "plugins.processes", config_processes(host_config(host)));
     lint_plugin_ids(&lint, "plugins.drafts", config_drafts(host_config(host)));
+    lint_plugin_ids(&lint, "plugins.admin", config_admins(host_config(host)));
     lint_plugin_ids(&lint, "plugins.config", config_plugin_sections(host_config(host)));
 }
 

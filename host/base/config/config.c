@@ -9,8 +9,9 @@
 struct config *config_empty(void) {
     struct config *config = mem_zalloc(sizeof *config);
     /* One value for all, without value_ref: the empty object is an immediate value, which has no reference count. */
-    config->plugins = config->folders = config->isolation = config->processes = config->drafts = config->models =
-        config->prices = config->secrets = config->tools = config->limits = config->registries = value_object();
+    config->plugins = config->folders = config->isolation = config->processes = config->drafts = config->admins =
+        config->models = config->prices = config->secrets = config->tools = config->limits = config->registries =
+            value_object();
     config->trust = value_array();
     config->roots = value_array();
     config->installs = value_array();
@@ -28,6 +29,7 @@ void config_free(struct config *config) {
     value_unref(config->isolation);
     value_unref(config->processes);
     value_unref(config->drafts);
+    value_unref(config->admins);
     value_unref(config->models);
     value_unref(config->prices);
     value_unref(config->secrets);
@@ -84,6 +86,12 @@ tn_value config_drafts(const struct config *config) { return config ? config->dr
 
 bool config_allows_drafts(const struct config *config, const char *plugin_id) {
     return config && value_get(config->drafts, plugin_id);
+}
+
+tn_value config_admins(const struct config *config) { return config ? config->admins : NULL; }
+
+bool config_allows_admin(const struct config *config, const char *plugin_id) {
+    return config && value_get(config->admins, plugin_id);
 }
 
 bool config_allows_in_process(const struct config *config, const char *plugin_id) {

@@ -7,6 +7,7 @@
  *       config: {acme.search: {endpoint: "https://…", key: {secret: ACME_KEY}}}
  *       isolation: {acme.search: process}     # in a separate process; "*" means all except the bundled
  *       drafts: [acme.search]                 # plugins that may use draft interfaces
+ *       admin: [acme.installer]               # plugins that may call methods that change the host
  *       processes: {acme.search: 4}           # at most so many for its blocking components; "*" means all others
  *     packs:
  *       trust: [~/keys/acme.pub]              # packs with these signatures are trusted; or a public key
@@ -61,7 +62,7 @@ const struct config_key *config_key_at(size_t index);
 #define CONFIG_FILE_MAX        (1u << 20)  /* bytes of a tenon.yaml */
 #define CONFIG_SECRET_MAX      (64u << 10) /* bytes of a secret's text */
 #define CONFIG_SECRET_MS       60000       /* time limit for a command or a pipe that delivers a secret */
-#define CONFIG_PATHS_MAX       100u        /* entries of plugins.path, and of plugins.drafts */
+#define CONFIG_PATHS_MAX       100u        /* entries of plugins.path, plugins.drafts and plugins.admin */
 #define CONFIG_ROOTS_MAX       100u        /* entries of files.roots */
 #define CONFIG_PROCESSES_MAX   256         /* the largest number in plugins.processes */
 #define CONFIG_PARENTS_MAX     64u         /* folders searched upwards */
@@ -117,6 +118,9 @@ uint32_t config_plugin_processes(const struct config *config, const char *plugin
 tn_value config_drafts(const struct config *config); /* {id: true}; may be NULL */
 /* True if plugins.drafts has this id: the plugin may use draft interfaces. */
 bool config_allows_drafts(const struct config *config, const char *plugin_id);
+tn_value config_admins(const struct config *config); /* {id: true}; may be NULL */
+/* True if plugins.admin has this id: the plugin may call methods that change the host. */
+bool config_allows_admin(const struct config *config, const char *plugin_id);
 /* {use, path, …}, the path relative only if the name of the tenon.yaml was; or NULL. */
 tn_value config_store(const struct config *config);
 tn_value config_http(const struct config *config);                    /* {use}; or NULL */

@@ -25,6 +25,7 @@ struct config {
     tn_value limits;     /* name -> integer */
     tn_value isolation;  /* id or "*" -> "process" | "none" */
     tn_value drafts;     /* id -> true */
+    tn_value admins;     /* id -> true */
     tn_value processes;  /* id or "*" -> number */
     tn_value store;      /* {use, path, …}; NULL if not configured */
     tn_value http;       /* {use}; NULL if not configured */

@@ -232,7 +232,7 @@ static tn_value config_resolve_node(const struct config_reader *reader, const st
 
 static void config_read_plugins(struct config_reader *reader, const struct tree_node *node) {
     if (config_expect_mapping(reader, node, "plugins",
-                              "a mapping with `path`, `config`, `isolation`, `processes` and `drafts`"))
+                              "a mapping with `path`, `config`, `isolation`, `processes`, `drafts` and `admin`"))
         config_read_keys(reader, node, "plugins");
 }
 
@@ -316,18 +316,33 @@ static void config_read_processes(struct config_reader *reader, const struct tre
     }
 }
 
-static void config_read_one_draft(struct config_reader *reader, const struct tree_node *node) {
+/* Adds an id to a set of plugins. `every` says what to do instead of "*". */
+static void config_read_plugin_id(struct config_reader *reader, const struct tree_node *node, const char *key,
+                                  const char *every, tn_value *set) {
     if (node->kind == TN_STRING && value_text_is(node->value, "*"))
-        config_report_value(reader, node, "plugins.drafts",
-                            "the id of a plugin; `--allow-drafts` allows drafts for all plugins");
+        config_report_value(reader, node, key, every);
     else if (node->kind == TN_STRING)
-        reader->config->drafts = value_set_key_take(reader->config->drafts, value_ref(node->value), value_bool(true));
+        *set = value_set_key_take(*set, value_ref(node->value), value_bool(true));
     else
-        config_report_kind(reader, node, "plugins.drafts", "the id of a plugin, or a list of ids");
+        config_report_kind(reader, node, key, "the id of a plugin, or a list of ids");
+}
+
+static void config_read_one_draft(struct config_reader *reader, const struct tree_node *node) {
+    config_read_plugin_id(reader, node, "plugins.drafts",
+                          "the id of a plugin; `--allow-drafts` allows drafts for all plugins",
+                          &reader->config->drafts);
+}
+
+static void config_read_one_admin(struct config_reader *reader, const struct tree_node *node) {
+    config_read_plugin_id(reader, node, "plugins.admin", "the id of a plugin", &reader->config->admins);
 }
 
 static void config_read_drafts(struct config_reader *reader, const struct tree_node *node) {
     config_read_list(reader, node, "plugins.drafts", CONFIG_PATHS_MAX, "ids", config_read_one_draft);
+}
+
+static void config_read_admins(struct config_reader *reader, const struct tree_node *node) {
+    config_read_list(reader, node, "plugins.admin", CONFIG_PATHS_MAX, "ids", config_read_one_admin);
 }
 
 /* ---- files ---- */
