@@ -79,8 +79,13 @@ struct registry {
     char *altered;                     /* what registry_altered returned, or NULL */
     struct schema *nothing, *anything; /* schemas that accept only {}, and anything; compiled on first use */
     uint64_t generation, upgrades;
+    void (*changed)(void *user); /* registry_on_change; may be NULL */
+    void *changed_user;
     uint32_t loads;
 };
+
+/* Counts a change of the components or plugins (registry_generation), and reports it. */
+void registry_note_change(struct registry *registry);
 
 /* plugin.c. Takes the manifest; copies the other arguments. */
 struct plugin *plugin_new_take(struct registry *registry, tn_value manifest, const char *path, const char *source);

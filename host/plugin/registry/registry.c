@@ -60,6 +60,16 @@ void *registry_owner(const struct registry *registry, const char *id) {
 
 const struct registry_watch *registry_watch(const struct registry *registry) { return registry->options.watch; }
 
+void registry_note_change(struct registry *registry) {
+    registry->generation++;
+    if (registry->changed) registry->changed(registry->changed_user);
+}
+
+void registry_on_change(struct registry *registry, void (*changed)(void *user), void *user) {
+    registry->changed = changed;
+    registry->changed_user = user;
+}
+
 uint64_t registry_generation(const struct registry *registry) { return registry->generation; }
 
 /* ---- Problems ---- */
@@ -149,7 +159,7 @@ void registry_add_plugin(struct registry *registry, struct plugin *plugin) {
         plugin->program || (isolation && !plugin->native && isolation->wanted(registry->options.user, plugin));
     MEM_EXTEND(registry->plugins, registry->plugin_count);
     registry->plugins[registry->plugin_count++] = plugin;
-    registry->generation++;
+    registry_note_change(registry);
 }
 
 /*
@@ -389,7 +399,7 @@ int32_t registry_reset_plugin(struct registry *registry, const char *plugin_id, 
     if (isolated && plugin->state == PLUGIN_REFUSED && plugin->start_failed) {
         error_finish(&plugin->refusal);
         plugin->state = PLUGIN_KNOWN;
-        registry->generation++;
+        registry_note_change(registry);
     }
     return TN_OK;
 }
@@ -422,6 +432,6 @@ int32_t registry_unload(struct registry *registry, const char *plugin_id,
         if (registry->rows[i]->component.plugin == plugin) row_remove(registry, registry->rows[i]);
     plugin_end(plugin);
     plugin->state = PLUGIN_UNLOADED; /* so that a refused plugin can be replaced too */
-    registry->generation++;
+    registry_note_change(registry);
     return TN_OK;
 }

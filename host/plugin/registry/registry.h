@@ -217,6 +217,8 @@ int32_t registry_add_component(struct plugin *plugin, tn_value component, struct
 int32_t registry_remove_component(struct plugin *plugin, const char *kind, const char *id, struct error *error);
 /* The plugin announces that it will add components soon (`more`), or that it has added all (registry_1.expect). */
 void registry_expect(struct plugin *plugin, bool more);
+/* True while a plugin has announced components that it has not added yet. */
+bool registry_is_expecting(const struct registry *registry);
 /*
  * Before the host ends: quiesces plugins that have used registry_1.expect, and waits until they need no more time, for
  * at most REGISTRY_LEAVE_MS.
@@ -224,6 +226,8 @@ void registry_expect(struct plugin *plugin, bool more);
 void registry_take_leave(struct registry *registry);
 /* Increments whenever a component or plugin is added or removed: data derived from the catalog is then stale. */
 uint64_t registry_generation(const struct registry *registry);
+/* Calls `changed` for each such change, while it is made: the function must only note it. NULL removes it. */
+void registry_on_change(struct registry *registry, void (*changed)(void *user), void *user);
 
 /*
  * Replaces the plugin of the same id by the build at `path`: new instances are created by the new build, and existing

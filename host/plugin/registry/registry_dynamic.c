@@ -142,6 +142,8 @@ static bool registry_expecting(const struct registry *registry, const char *kind
     return false;
 }
 
+bool registry_is_expecting(const struct registry *registry) { return registry_expecting(registry, NULL); }
+
 /* Wait condition of registry_await. */
 struct registry_wait {
     const struct registry *registry;

@@ -120,7 +120,7 @@ int32_t row_add(struct plugin *plugin, tn_value component, struct row **out, str
     } else {
         row_insert(registry, row);
     }
-    registry->generation++;
+    registry_note_change(registry);
     if (out) *out = row;
     return TN_OK;
 }
@@ -148,7 +148,7 @@ void row_remove(struct registry *registry, struct row *row) {
     row->component.removed = true;
     row->rival = NULL;
     registry->removed++;
-    registry->generation++;
+    registry_note_change(registry);
     struct row **at = row_bucket(registry, row->info.kind, row->info.id, strlen(row->info.id));
     while (*at && *at != row) at = &(*at)->next;
     if (*at) { /* a row with rivals may not be in the table */
@@ -162,7 +162,7 @@ void row_restore(struct registry *registry, struct row *row) {
     assert(row->component.removed && registry->removed > 0);
     row->component.removed = false;
     registry->removed--;
-    registry->generation++;
+    registry_note_change(registry);
     row_insert(registry, row);
 }
 
