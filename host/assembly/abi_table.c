@@ -6,6 +6,7 @@
 #include "host/engine/graph/graph_abi.h"
 #include "host/net/http_abi.h"
 #include "host/plugin/abi/abi.h"
+#include "host/plugin/abi/abi_host.h"
 #include "host/plugin/isolate/launch_program.h"
 #include <string.h>
 
@@ -14,6 +15,7 @@ const struct registry_interface interface_table[] = {
     {TN_VALUE_1, &interface_value, false, NULL},
     {TN_TASK_1, &interface_task, false, NULL},
     {TN_EVAL_1, &interface_eval, false, NULL},
+    {TN_HOST_1, &interface_host, false, interface_host_ended},
     {TN_HTTP_1, &interface_http, false, interface_http_ended},
     {TN_POLL_1, &interface_poll, false, interface_poll_ended},
     {TN_REGISTRY_1, &interface_registry, false, NULL},

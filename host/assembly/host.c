@@ -28,6 +28,7 @@
 #include "host/net/http_abi.h"
 #include "host/net/http_recording.h"
 #include "host/plugin/abi/abi.h"
+#include "host/plugin/abi/abi_host.h"
 #include "host/plugin/call/worker.h"
 #include "host/plugin/conformance/guard.h"
 #include "host/plugin/isolate/launch_program.h"
@@ -183,6 +184,7 @@ static void *host_interface_owner(void *user, const char *interface_id) {
     if (strcmp(interface_id, TN_HTTP_1) == 0) return host->http;
     if (strcmp(interface_id, TN_STATE_DRAFT) == 0) return &host->state;
     if (strcmp(interface_id, TN_LAUNCH_DRAFT) == 0) return &host->remote;
+    if (strcmp(interface_id, TN_HOST_1) == 0) return host->methods;
     return strcmp(interface_id, TN_DOCUMENT_DRAFT) == 0 ? host->engine : NULL;
 }
 
@@ -360,6 +362,10 @@ void host_allow_drafts(struct host *host) { host->allow_drafts = true; }
 bool host_allows_drafts(const struct host *host, const char *plugin_id) {
     return host->allow_drafts || value_get(host->drafts, plugin_id) || config_allows_drafts(host->config, plugin_id);
 }
+bool host_allows_admin(const struct host *host, const char *plugin_id) {
+    return config_allows_admin(host->config, plugin_id);
+}
+void host_set_methods(struct host *host, struct method_source *methods) { host->methods = methods; }
 tn_value host_unbound_roles(const struct host *host) { return host->unbound_roles; }
 
 /* ---- Creating and freeing ---- */
@@ -480,6 +486,7 @@ void host_free(struct host *host) {
     struct engine *engine = host->engine;
     struct log *before = log_ref(log_current());
     log_enter(host->log);
+    if (host->methods) host->methods->free(host->methods->user);
     store_close(host->store);
     tools_free(engine->tools);
     engine->tools = NULL;

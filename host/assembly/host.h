@@ -74,6 +74,12 @@ int32_t host_locate_file(void *host, const char *name, char **path, struct error
 struct http *host_http(const struct host *host);
 struct secrets *host_secrets(const struct host *host);
 const struct kernel_source *host_state(const struct host *host); /* for the state kernel */
+struct method_source;
+/*
+ * What tenon.host works on (plugin/abi/abi_host.h): a server sets it (server/server.h), and host_free calls its `free`.
+ * NULL removes it. Without it, plugins get UNSUPPORTED.
+ */
+void host_set_methods(struct host *host, struct method_source *methods);
 /*
  * The store that tenon.yaml configures. The default is SQLite in .tenon/ beside tenon.yaml or, without that file, in
  * the user's data folder. It is opened by the first call and closed by host_free. NULL with the error if it cannot be
@@ -86,6 +92,8 @@ void host_set_store_options_take(struct host *host, tn_value options); /* {use, 
 void host_allow_drafts(struct host *host); /* for registries that are created afterwards with host_registry_options */
 /* True if this plugin may use drafts, although it is not bundled. */
 bool host_allows_drafts(const struct host *host, const char *plugin_id);
+/* True if the operator lets this plugin call methods that change the host (plugins.admin). */
+bool host_allows_admin(const struct host *host, const char *plugin_id);
 /* {role: binding}: the bindings of --model that no document has used yet. */
 tn_value host_unbound_roles(const struct host *host);
 

@@ -27,6 +27,7 @@ struct host {
     struct kernel_source state;
     struct remote_services remote;
     struct engine *engine;
+    struct method_source *methods; /* of its server; NULL if it has none */
     bool allow_drafts, check_plugins;
     void (*requested)(const struct plugin *plugin, const char *interface_id, bool offered);
     char *state_folder;     /* of the records of deaths; NULL if there are none */

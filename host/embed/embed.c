@@ -13,6 +13,7 @@
 #include "host/embed/embed_program.h"
 #include "host/plugin/call/worker.h"
 #include "host/plugin/registry/registry.h"
+#include "host/server/server.h"
 
 const char *tenon_version(void) { return TENON_VERSION; }
 
@@ -31,6 +32,7 @@ tenon *tenon_open(tn_value options, char **why) {
     if (embed_options_read(options, &read, &error) == TN_OK) {
         if (read.protect_secrets) environment_protect();
         host = host_new(&read.host, &error);
+        if (host) server_new(host);
     }
     if (host && read.store) host_set_store_options_take(host, value_ref(read.store));
     embed_options_finish(&read);

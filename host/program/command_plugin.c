@@ -18,6 +18,7 @@
 #include "host/program/command.h"
 #include "host/program/command_plugin_reset.h"
 #include "host/program/command_schema.h"
+#include "host/server/plugin_listing.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -30,13 +31,6 @@
 static void plugin_print_component(tn_value component, const char *note) {
     command_printf(stdout, "    %-8s %-28s %s%s\n", manifest_text(component, "kind"), manifest_text(component, "id"),
                    manifest_text(component, "title"), note);
-}
-
-/* The id of the plugin whose component of the same kind and name is used instead, or NULL. */
-static const char *component_shadowed_by(const struct plugin *plugin, tn_value component) {
-    const struct component_info *used =
-        registry_known(plugin_registry(plugin), manifest_text(component, "kind"), manifest_text(component, "id"));
-    return used && strcmp(used->plugin_id, plugin_id(plugin)) != 0 ? used->plugin_id : NULL;
 }
 
 struct plugin_list {
@@ -75,72 +69,18 @@ static void plugin_list_print(void *user, struct plugin *plugin) {
     }
     for (size_t i = 0; components && i < value_count(components); i++) {
         tn_value component = value_at(components, i);
-        const char *other = shadow || refusal ? NULL : component_shadowed_by(plugin, component);
+        const char *other = shadow || refusal ? NULL : plugin_component_shadow(plugin, component);
         char note[MANIFEST_ID_MAX + 32] = "";
         if (other) snprintf(note, sizeof note, "  (shadowed by `%s`)", other);
         plugin_print_component(component, shadow ? "  (shadowed)" : refusal ? "  (refused)" : note);
     }
 }
 
-struct json_listing {
-    const struct host *host;
-    tn_value list;
-};
-
-/*
- * {id, version, title, file, source, state, isolated?, deaths?, components: [{kind, id, title, shadowed_by?}],
- * shadowed_by?, error?}, appended;
- * `deaths` is as of deaths_read.
- */
-static void plugin_list_json(void *user, struct plugin *plugin) {
-    struct json_listing *listing = user;
-    tn_value components = manifest_components(plugin_manifest(plugin)), rows = value_array();
-    for (size_t i = 0; components && i < value_count(components); i++) {
-        tn_value component = value_at(components, i), row = value_object_reserve(3);
-        row = value_set_take(row, "kind", value_text(manifest_text(component, "kind")));
-        row = value_set_take(row, "id", value_text(manifest_text(component, "id")));
-        row = value_set_take(row, "title", value_text(manifest_text(component, "title")));
-        const char *other = plugin_state(plugin) == PLUGIN_KNOWN ? component_shadowed_by(plugin, component) : NULL;
-        if (other) row = value_set_take(row, "shadowed_by", value_text(other));
-        rows = value_push_take(rows, row);
-    }
-    tn_value row = value_set_take(value_object_reserve(9), "id", value_text(plugin_id(plugin)));
-    row = value_set_take(row, "version", value_text(plugin_version(plugin)));
-    row = value_set_take(row, "title", value_text(plugin_title(plugin)));
-    row = value_set_take(row, "file", value_text(plugin_path(plugin)));
-    row = value_set_take(row, "source", value_text(plugin_source(plugin)));
-    row = value_set_take(row, "state", value_text(plugin_state_name(plugin_state(plugin))));
-    if (plugin_isolated(plugin))
-        row = value_set_take(row, "isolated", value_text(host_isolation_reason(listing->host, plugin)));
-    tn_value deaths = host_plugin_deaths(listing->host, plugin_id(plugin));
-    if (deaths) row = value_set_take(row, "deaths", deaths);
-    row = value_set_take(row, "components", rows);
-    if (plugin_shadowed_by(plugin))
-        row = value_set_take(row, "shadowed_by", value_text(plugin_path(plugin_shadowed_by(plugin))));
-    if (plugin_refusal(plugin)) row = value_set_take(row, "error", error_to_value(plugin_refusal(plugin)));
-    listing->list = value_push_take(listing->list, row);
-}
-
-static tn_value problems_value(const struct registry *registry) {
-    tn_value problems = value_array();
-    for (size_t i = 0; i < registry_problems(registry); i++) {
-        const struct problem *problem = registry_problem_at(registry, i);
-        tn_value row = value_set_take(value_object_reserve(3), "file", value_text(problem->path));
-        row = value_set_take(row, "code", value_text(problem->code));
-        row = value_set_take(row, "message", value_text(problem->message));
-        problems = value_push_take(problems, row);
-    }
-    return problems;
-}
-
 int command_plugin_list(const struct arguments *arguments) {
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
     if (argument_given(arguments, "json")) {
-        struct json_listing listing = {host, value_array()};
-        registry_each_found_plugin(host_registry(host), plugin_list_json, &listing);
-        tn_value all = value_set_take(value_object_reserve(2), "plugins", listing.list);
-        all = value_set_take(all, "problems", problems_value(host_registry(host)));
+        tn_value all = plugin_listing(host);
         command_print(all);
         value_unref(all);
     } else {

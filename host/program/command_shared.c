@@ -14,6 +14,7 @@
 #include "host/plugin/pack/pack_installed.h"
 #include "host/program/command.h"
 #include "host/program/line_wait.h"
+#include "host/server/server.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -123,6 +124,7 @@ static struct host *open_host(const struct arguments *arguments, bool quiet, con
                                    .record_dir = argument_text(arguments, "record"),
                                    .replay_dir = argument_text(arguments, "replay")};
     struct host *host = host_new(&options, error);
+    if (host) server_new(host);
     mem_free((void *)paths);
     mem_free((void *)isolate);
     mem_free((void *)models);

@@ -1,0 +1,40 @@
+/*
+ * abi_host.h - tenon.host: the method table for plugins. What implements it is a table of functions, because the room
+ * `server` is above this one.
+ *
+ *     host_set_methods(host, &(struct method_source){.user = server, .make = make_call, …});
+ *
+ * Thread: [loop].
+ */
+#ifndef TENON_HOST_PLUGIN_ABI_ABI_HOST_H
+#define TENON_HOST_PLUGIN_ABI_ABI_HOST_H
+
+#include "adl/value/error.h"
+#include <stdbool.h>
+#include <tenon/host.h>
+
+struct callable;
+struct component;
+struct plugin;
+
+/* The owner of tenon.host (registry_owner). */
+struct method_source {
+    void *user;
+    /* The callable of one call by a task of `component`; a new reference. TN_NOT_FOUND: no such method. */
+    int32_t (*make)(void *user, const struct component *component, const char *method, struct callable **out);
+    /* As the functions of tn_host_1. */
+    int32_t (*request)(void *user, struct plugin *plugin, const char *method, tn_value params, tn_host_done done,
+                       void *done_user, uint64_t *request);
+    int32_t (*cancel)(void *user, struct plugin *plugin, uint64_t request);
+    int32_t (*subscribe)(void *user, struct plugin *plugin, tn_value params, tn_host_event handler, void *handler_user,
+                         uint64_t *subscription, struct error *error);
+    int32_t (*pause)(void *user, struct plugin *plugin, uint64_t subscription, bool paused);
+    int32_t (*unsubscribe)(void *user, struct plugin *plugin, uint64_t subscription);
+    void (*ended)(void *user, struct plugin *plugin); /* no function of the plugin may be called any more */
+    void (*free)(void *user);                         /* the host ends */
+};
+
+extern const tn_host_1 interface_host;
+void interface_host_ended(struct plugin *plugin);
+
+#endif

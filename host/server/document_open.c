@@ -1,0 +1,100 @@
+/*
+ * document_open.c - reads and builds the document that the parameters of a method name.
+ */
+#include "host/server/document_open.h"
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/diagnostic/print.h"
+#include "adl/document/document.h"
+#include "adl/document/inner_file.h"
+#include "adl/source/source.h"
+#include "adl/value/memory.h"
+#include "host/assembly/host.h"
+#include "host/base/files.h"
+#include "host/engine/engine.h"
+#include "host/engine/graph/graph.h"
+#include "host/server/client.h"
+#include "host/server/method_call.h"
+#include "host/server/server.h"
+#include <string.h>
+
+static int32_t check_name(const struct method_call *call, const char *name, struct error *error) {
+    if (client_names_files(call->client) || files_is_special_name(name)) return TN_OK;
+    return error_set(error, TN_FAILED, "PERMISSION_DENIED",
+                     "`document`: %s may not name files of the host by their path (found `%.200s`); expected a "
+                     "document of a pack, as `pack:NAME/FILE`, or its text in `text`",
+                     client_name(call->client), name);
+}
+
+static struct source *source_of_text(const struct method_call *call) {
+    const char *name = method_text(call, "name");
+    size_t length;
+    const char *text = value_chars(value_get(call->params, "text"), &length);
+    struct source *source = source_new(name ? name : "document.yaml", text, length);
+    bool person = client_names_files(call->client);
+    source_set_origin(source, person ? SOURCE_OF_OPERATOR : SOURCE_WITHOUT_FILE, NULL);
+    return source;
+}
+
+static struct source *source_of_file(const struct method_call *call, const char *name, struct error *error) {
+    const struct engine *engine = server_engine(call->server);
+    struct catalog_file found = {NULL, NULL};
+    struct error why = ERROR_INIT;
+    struct source *source = NULL;
+    if (check_name(call, name, error) != TN_OK) return NULL;
+    tn_value text = engine->catalog.read(engine->catalog.read_self, NULL, name, &found, &why);
+    if (!text)
+        error_set(error, TN_NOT_FOUND, "IO", "cannot read the document `%s`: %s", name, why.message);
+    else if (!(source = inner_file_source(NULL, &found, text, SOURCE_SHOWN)))
+        error_set(error, TN_LIMIT, "LIMIT", "the document `%s` is too large", name);
+    value_unref(text);
+    catalog_file_finish(&found);
+    error_finish(&why);
+    return source;
+}
+
+struct source *document_open_source(const struct method_call *call, struct error *error) {
+    const char *document = method_text(call, "document");
+    return document ? source_of_file(call, document, error) : source_of_text(call);
+}
+
+/* The message has the first mistake; the detail all of them. */
+static int32_t refuse_document(const char *name, struct diagnostics *found, struct error *error) {
+    diagnostics_sort(found);
+    int32_t status = graph_refuse(error, name, found);
+    tn_value detail = value_set_take(value_object_reserve(1), "diagnostics", diagnostics_to_value(found));
+    value_unref(error->more);
+    error->more = value_set_take(value_object_reserve(1), "detail", detail);
+    return status;
+}
+
+static int32_t build_text(const struct method_call *call, struct diagnostics *found, struct graph **out,
+                          struct error *error) {
+    struct engine *engine = server_engine(call->server);
+    struct source *source = source_of_text(call);
+    struct document *document = document_read(source, &engine->catalog, found);
+    const struct graph_origin origin = {.diagnostics = found,
+                                        .outer = method_authority(call),
+                                        .from_text = client_is_plugin(call->client)};
+    int32_t status = diagnostics_errors(found) ? refuse_document(source_name(source), found, error)
+                                               : graph_build(engine, document, &origin, out, error);
+    document_unref(document);
+    source_unref(source);
+    return status;
+}
+
+static int32_t open_file(const struct method_call *call, const char *name, struct diagnostics *found,
+                         struct graph **out, struct error *error) {
+    const struct graph_origin origin = {.diagnostics = found, .outer = method_authority(call)};
+    int32_t status = check_name(call, name, error);
+    if (status != TN_OK) return status;
+    status = graph_open(server_engine(call->server), NULL, name, &origin, out, error);
+    return status != TN_OK && diagnostics_errors(found) ? refuse_document(name, found, error) : status;
+}
+
+int32_t document_open(const struct method_call *call, struct graph **out, struct error *error) {
+    const char *document = method_text(call, "document");
+    struct diagnostics *found = diagnostics_new();
+    int32_t status = document ? open_file(call, document, found, out, error) : build_text(call, found, out, error);
+    diagnostics_free(found);
+    return status == TN_OK ? status : method_wait_for_plugins(call, status);
+}

@@ -1,0 +1,264 @@
+/*
+ * method_call.c - checks the rights of a client and the parameters, calls the handler, and has what handlers share.
+ */
+#include "host/server/method_call.h"
+#include "adl/document/catalog.h"
+#include "adl/value/memory.h"
+#include "adl/value/wildcard.h"
+#include "host/assembly/host.h"
+#include "host/base/container_of.h"
+#include "host/base/loop.h"
+#include "host/plugin/call/authority.h"
+#include "host/plugin/call/call.h"
+#include "host/plugin/call/instance.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/registry.h"
+#include "host/server/client.h"
+#include "host/server/server.h"
+#include <string.h>
+
+#define EFFECT_PREFIX "host.method:"
+#define RETRY_MS      10 /* between two looks whether plugins have added their components */
+
+struct method_callable {
+    struct callable callable; /* first */
+    const struct method *method;
+    struct server *server;
+    struct client *client; /* may have ended when the call ends */
+    struct loop *loop;
+    const struct component_info *caller; /* of a plugin; else NULL */
+    struct authority *authority; /* of the caller, for a call outside of tasks; else NULL */
+    uint64_t token;
+    tn_value params; /* validated */
+    struct loop_timer retry;
+    int64_t started_ms;
+    bool last_try; /* the handler is not called again */
+};
+
+/* ---- Rights ---- */
+
+static bool declares_method(const struct component_info *info, const char *name) {
+    for (size_t i = 0; value_is(info->effects, TN_ARRAY) && i < value_count(info->effects); i++) {
+        tn_value effect = value_at(info->effects, i);
+        const char *text = value_is(effect, TN_STRING) ? value_chars(effect, NULL) : "";
+        if (strcmp(text, "host.method") == 0) return true;
+        if (strncmp(text, EFFECT_PREFIX, strlen(EFFECT_PREFIX)) == 0 &&
+            wildcard_matches(text + strlen(EFFECT_PREFIX), name))
+            return true;
+    }
+    return false;
+}
+
+int32_t method_check_caller(struct server *server, const struct component_info *caller, const struct method *method,
+                            struct error *error) {
+    struct host *host = server_host(server);
+    const struct plugin *plugin = registry_plugin(host_registry(host), caller->plugin_id);
+    if (!declares_method(caller, method->name))
+        return error_set(error, TN_FAILED, "PERMISSION_DENIED",
+                         "`%s` calls the method %s, but its manifest does not declare the effect; add \"" EFFECT_PREFIX
+                         "%s\" to the `effects` of the %s",
+                         caller->id, method->name, method->name,
+                         strcmp(caller->kind, "plugin") == 0 ? "plugin" : "component");
+    if (method->scope != METHOD_ADMIN || (plugin && plugin_bundled(plugin)) ||
+        host_allows_admin(host, caller->plugin_id))
+        return TN_OK;
+    return error_set(error, TN_FAILED, "PERMISSION_DENIED",
+                     "`%s` calls the method %s, which changes the host; the operator can allow it with `plugins: "
+                     "{admin: [%s]}` in tenon.yaml",
+                     caller->id, method->name, caller->plugin_id);
+}
+
+static int32_t check_client(const struct method_callable *self, struct error *error) {
+    enum method_scope has = client_scope(self->client);
+    if (self->caller) return method_check_caller(self->server, self->caller, self->method, error);
+    if (has >= self->method->scope) return TN_OK;
+    return error_set(error, TN_FAILED, "PERMISSION_DENIED", "the method %s needs the scope `%s`; %s has `%s`",
+                     self->method->name, method_scope_name(self->method->scope), client_name(self->client),
+                     method_scope_name(has));
+}
+
+/* Handlers read names and ids as C strings, so a part after a NUL would be lost. */
+static int32_t check_texts(const struct method *method, tn_value params, struct error *error) {
+    for (size_t i = 0; i < value_count(params); i++) {
+        tn_value text = value_value_at(params, i);
+        size_t length = 0;
+        if (value_is(text, TN_STRING) && strlen(value_chars(text, &length)) != length)
+            return error_set(error, TN_INVALID, "INVALID_INPUT",
+                             "the parameters of the method `%s` do not match their schema: at /%s: the text contains "
+                             "U+0000, expected none",
+                             method->name, value_chars(value_key_at(params, i), NULL));
+    }
+    return TN_OK;
+}
+
+/* ---- The callable ---- */
+
+static void method_retry(struct loop_timer *timer);
+
+static void method_run(struct method_callable *self) {
+    const struct method_call call = {self->server, self->client, self->token, self->params};
+    struct error error = ERROR_INIT;
+    int32_t status = self->method->start(&call, &error);
+    if (status == TN_AGAIN)
+        loop_timer_start(self->loop, &self->retry, RETRY_MS, method_retry);
+    else if (status != TN_OK)
+        (void)call_fail(self->token, &error);
+    error_finish(&error);
+}
+
+/* Plugins add their components in other turns of the loop, so it is enough to look from time to time. */
+static void method_retry(struct loop_timer *timer) {
+    struct method_callable *self = CONTAINER_OF(timer, struct method_callable, retry);
+    bool late = loop_now_ms(self->loop) - self->started_ms >= REGISTRY_EXPECT_MS;
+    if (registry_is_expecting(host_registry(server_host(self->server))) && !late) {
+        loop_timer_start(self->loop, &self->retry, RETRY_MS, method_retry);
+        return;
+    }
+    self->last_try = true;
+    method_run(self);
+}
+
+static int32_t method_callable_start(struct callable *callable, struct call *call, tn_value input) {
+    struct method_callable *self = (struct method_callable *)callable;
+    struct error error = ERROR_INIT;
+    self->token = call_token(call);
+    self->started_ms = loop_now_ms(self->loop);
+    int32_t status = check_client(self, &error);
+    if (status == TN_OK) status = method_read_params(self->method, input, &self->params, &error);
+    if (status == TN_OK) status = check_texts(self->method, self->params, &error);
+    if (status == TN_OK)
+        method_run(self);
+    else
+        (void)call_fail(self->token, &error);
+    error_finish(&error);
+    return TN_OK;
+}
+
+/* Requests to the store that are on their way end without an effect on the call. */
+static void method_callable_cancel(struct callable *callable, struct call *call) {
+    struct method_callable *self = (struct method_callable *)callable;
+    loop_timer_stop(self->loop, &self->retry);
+    (void)call_fail(call_token(call), NULL);
+}
+
+static void method_callable_free(struct callable *callable) {
+    struct method_callable *self = (struct method_callable *)callable;
+    loop_timer_stop(self->loop, &self->retry);
+    authority_unref(self->authority);
+    value_unref(self->params);
+    mem_free(self);
+}
+
+int32_t method_wait_for_plugins(const struct method_call *call, int32_t status) {
+    const struct call *made = call_lookup_open(call->token);
+    const struct method_callable *self = made ? (const struct method_callable *)call_callable(made) : NULL;
+    bool waits = self && !self->last_try && registry_is_expecting(host_registry(server_host(self->server)));
+    return waits ? TN_AGAIN : status;
+}
+
+static const struct callable_ops method_callable_ops = {
+    .start = method_callable_start, .cancel = method_callable_cancel, .free = method_callable_free};
+
+struct callable *method_call_new(struct client *client, const struct method *method,
+                                 const struct component_info *caller) {
+    struct method_callable *self = mem_zalloc(sizeof *self);
+    self->callable = (struct callable){&method_callable_ops, 1};
+    self->method = method;
+    self->server = client_server(client);
+    self->loop = server_loop(self->server);
+    self->client = client;
+    self->caller = caller;
+    if (caller) self->authority = authority_of_component(NULL, caller, NULL, NULL);
+    return &self->callable;
+}
+
+/* ---- For handlers ---- */
+
+static struct call *open_call(const struct method_call *call) { return call_lookup_open(call->token); }
+
+struct authority *method_authority(const struct method_call *call) {
+    struct call *made = open_call(call), *parent = made ? call_parent(made) : NULL;
+    if (parent) return instance_authority(call_callable(parent));
+    return made ? ((struct method_callable *)call_callable(made))->authority : NULL;
+}
+
+int32_t method_locate(const struct method_call *call, const char *parameter, const char *name, char **path,
+                      struct error *error) {
+    int32_t status = host_locate_file(server_host(call->server), name, path, error);
+    if (status != TN_NOT_FOUND) return status;
+    if (client_names_files(call->client)) {
+        *path = mem_text(name);
+        return TN_OK;
+    }
+    return error_set(error, TN_FAILED, "PERMISSION_DENIED",
+                     "`%s`: %s may not name files of the host by their path (found `%.200s`); expected a file of a "
+                     "pack, as `pack:NAME/FILE`, or a text",
+                     parameter, client_name(call->client), name);
+}
+
+int32_t method_call_child(const struct method_call *call, struct callable *callee, tn_value input,
+                          struct error *error) {
+    int32_t status =
+        call_child(call->token, callee, false, input, call_end_alike, (void *)(uintptr_t)call->token);
+    if (status == TN_OK) return TN_OK;
+    return error_set(error, status, status == TN_LIMIT ? "LIMIT" : "CANCELLED",
+                     status == TN_LIMIT ? "calls are nested too deep" : "the call was cancelled");
+}
+
+int32_t method_done_take(const struct method_call *call, tn_value result) {
+    struct call *made = open_call(call);
+    struct error error = ERROR_INIT;
+    int32_t status = TN_OK;
+    if (made && server_validates(call->server))
+        status = method_check_result(((struct method_callable *)call_callable(made))->method, result, &error);
+    if (status == TN_OK)
+        (void)call_complete(call->token, result);
+    else
+        (void)call_fail(call->token, &error);
+    error_finish(&error);
+    value_unref(result);
+    return TN_OK;
+}
+
+void *method_user(const struct method_call *call) { return (void *)(uintptr_t)call->token; }
+
+/* Ends the call of the token, and checks the result as method_done_take does. */
+static void end_stored(void *user, int32_t status, tn_value result, const struct error *error) {
+    struct call *made = call_lookup_open((uint64_t)(uintptr_t)user);
+    if (!made) return;
+    const struct method_callable *self = (const struct method_callable *)call_callable(made);
+    const struct method_call call = {self->server, NULL, call_token(made), NULL};
+    if (status == TN_OK)
+        (void)method_done_take(&call, result ? value_ref(result) : value_null());
+    else
+        (void)call_fail(call_token(made), error);
+}
+
+void method_on_stored(void *user, int32_t status, tn_value result, const struct error *error) {
+    end_stored(user, status, result, error);
+}
+
+void method_on_stored_empty(void *user, int32_t status, tn_value result, const struct error *error) {
+    (void)result;
+    tn_value nothing = value_object();
+    end_stored(user, status, nothing, error);
+    value_unref(nothing);
+}
+
+/* ---- Parameters ---- */
+
+const char *method_text(const struct method_call *call, const char *name) {
+    tn_value text = value_get(call->params, name);
+    return text && value_is(text, TN_STRING) ? value_chars(text, NULL) : NULL;
+}
+
+int64_t method_int(const struct method_call *call, const char *name, int64_t otherwise) {
+    tn_value number = value_get(call->params, name);
+    int64_t found;
+    return number && value_as_int(number, &found) ? found : otherwise;
+}
+
+bool method_flag(const struct method_call *call, const char *name) {
+    tn_value flag = value_get(call->params, name);
+    return flag && value_is(flag, TN_BOOL) && value_to_bool(flag);
+}

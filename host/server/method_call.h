@@ -1,0 +1,53 @@
+/*
+ * method_call.h - one call of a method, as a callable: it is started, cancelled and ends like a call of a component.
+ *
+ *     struct callable *callable = method_call_new(client, method_find("run/list"), NULL);
+ *     struct call *call = call_new(server_loop(server), callable, &my_ops, me);
+ *     callable_unref(callable);
+ *     if (call_start(call, params)) my_ended(call);
+ *
+ * Thread: [loop].
+ */
+#ifndef TENON_HOST_SERVER_METHOD_CALL_H
+#define TENON_HOST_SERVER_METHOD_CALL_H
+
+#include "host/server/method.h"
+
+struct authority;
+struct callable;
+struct client;
+struct component_info;
+
+/*
+ * A callable for one call; a new reference. `client` must live until the call has started.
+ *
+ * For a plugin, `caller` makes the call, a component or the plugin itself: its effects must allow the method
+ * (`host.method:NAME`), methods of scope `admin` also need the operator (plugins.admin), and what the method starts is
+ * limited by the caller and its own callers. `caller` must outlive that. NULL for other clients, whose scope decides.
+ */
+struct callable *method_call_new(struct client *client, const struct method *method,
+                                 const struct component_info *caller);
+/* PERMISSION_DENIED if a plugin's effects do not allow the method. */
+int32_t method_check_caller(struct server *server, const struct component_info *caller, const struct method *method,
+                            struct error *error);
+
+/* The frame that limits what the call starts, borrowed; NULL: the operator. For handlers. */
+struct authority *method_authority(const struct method_call *call);
+/*
+ * The path of a file that the parameter names, possibly as `pack:NAME/FILE` or `tenon:NAME`; free it with mem_free.
+ * PERMISSION_DENIED if this client may not name files by their path, and it is not such a name.
+ */
+int32_t method_locate(const struct method_call *call, const char *parameter, const char *name, char **path,
+                      struct error *error);
+/*
+ * For a failure that can be temporary, because plugins are adding components: returns TN_AGAIN then, else `status`. If a
+ * handler returns TN_AGAIN, it is called again when all components are known, after at most REGISTRY_EXPECT_MS.
+ */
+int32_t method_wait_for_plugins(const struct method_call *call, int32_t status);
+/*
+ * Starts a callable as a child of the call, whose chunks it forwards; the method ends as the child does. For handlers.
+ */
+int32_t method_call_child(const struct method_call *call, struct callable *callee, tn_value input,
+                          struct error *error);
+
+#endif

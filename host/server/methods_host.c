@@ -1,0 +1,88 @@
+/*
+ * methods_host.c - the host itself, and subscriptions: methods/host.yaml.
+ */
+#include "host/server/client.h"
+#include "host/server/method_internal.h"
+#include "host/server/server.h"
+#include "host/server/server_internal.h"
+#include "host/server/server_run.h"
+
+static tn_value allowed_methods(const struct client *client) {
+    tn_value names = value_array();
+    const struct method *method;
+    for (size_t i = 0; (method = method_at(i)) != NULL; i++)
+        if (method->scope <= client_scope(client)) names = value_push_take(names, value_text(method->name));
+    return names;
+}
+
+static tn_value host_events(void) {
+    tn_value params = value_get(method_find("event/subscribe")->row, "params");
+    return value_ref(value_get(value_get(value_get(value_get(params, "properties"), "events"), "items"), "enum"));
+}
+
+static int32_t host_info(const struct method_call *call, struct error *error) {
+    (void)error;
+    tn_value info = value_set_take(value_object_reserve(5), "version", value_text(TENON_VERSION));
+    info = value_set_take(info, "scope", value_text(method_scope_name(client_scope(call->client))));
+    info = value_set_take(info, "client", value_text(client_name(call->client)));
+    info = value_set_take(info, "methods", allowed_methods(call->client));
+    return method_done_take(call, value_set_take(info, "events", host_events()));
+}
+
+/* ---- Subscriptions ---- */
+
+/* -1 is unlimited. */
+static int64_t credit_of(tn_value params) {
+    tn_value credit = value_get(params, "credit");
+    int64_t number;
+    return credit && value_as_int(credit, &number) ? number : -1;
+}
+
+struct subscription *method_subscribe(struct client *client, tn_value params, struct error *error) {
+    const struct subscription_options options = {.events = value_get(params, "events"), .credit = credit_of(params)};
+    tn_value run_id = value_get(params, "run_id");
+    if (run_id) {
+        struct server_run *run =
+            server_run_find(server_runs_of(client_server(client)), value_chars(run_id, NULL), error);
+        return run ? server_run_subscribe(client, run, params, error) : NULL;
+    }
+    struct subscription *subscription = subscription_new(client, &options, error);
+    if (subscription) server_watch_components(client_server(client));
+    return subscription;
+}
+
+static int32_t event_subscribe(const struct method_call *call, struct error *error) {
+    struct subscription *subscription = method_subscribe(call->client, call->params, error);
+    if (!subscription) return TN_INVALID;
+    tn_value number = value_int((int64_t)subscription_number(subscription));
+    return method_done_take(call, value_set_take(value_object_reserve(1), "subscription", number));
+}
+
+static struct subscription *subscription_named(const struct method_call *call, struct error *error) {
+    uint64_t number = (uint64_t)method_int(call, "subscription", 0);
+    struct subscription *subscription = subscription_find(call->client, number);
+    if (!subscription) (void)subscription_refuse_unknown(number, error);
+    return subscription;
+}
+
+static int32_t event_unsubscribe(const struct method_call *call, struct error *error) {
+    struct subscription *subscription = subscription_named(call, error);
+    if (!subscription) return TN_NOT_FOUND;
+    subscription_end(subscription);
+    return method_done_take(call, value_object());
+}
+
+static int32_t event_grant(const struct method_call *call, struct error *error) {
+    struct subscription *subscription = subscription_named(call, error);
+    if (!subscription) return TN_NOT_FOUND;
+    int32_t status = subscription_grant(subscription, method_int(call, "credit", 0), error);
+    return status == TN_OK ? method_done_take(call, value_object()) : status;
+}
+
+const struct method_handler host_methods[] = {
+    {"host/info", host_info},
+    {"event/subscribe", event_subscribe},
+    {"event/unsubscribe", event_unsubscribe},
+    {"event/grant", event_grant},
+    {NULL, NULL},
+};

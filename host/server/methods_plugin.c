@@ -1,0 +1,131 @@
+/*
+ * methods_plugin.c - plugins and components: methods/plugin.yaml.
+ */
+#include "adl/document/catalog.h"
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "host/assembly/host.h"
+#include "host/plugin/registry/manifest.h"
+#include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/registry.h"
+#include "host/server/method_call.h"
+#include "host/server/method_internal.h"
+#include "host/server/plugin_listing.h"
+#include "host/server/server.h"
+#include <string.h>
+
+#define SOURCE_LOAD "plugin/load" /* the source of such plugins in messages and lists */
+
+static struct registry *registry_of(const struct method_call *call) { return host_registry(server_host(call->server)); }
+
+/* ---- Plugins ---- */
+
+static int32_t plugin_list(const struct method_call *call, struct error *error) {
+    (void)error;
+    return method_done_take(call, plugin_listing(server_host(call->server)));
+}
+
+static int32_t plugin_show(const struct method_call *call, struct error *error) {
+    const char *id = method_text(call, "plugin");
+    struct registry *registry = registry_of(call);
+    const struct plugin *plugin = registry_plugin(registry, id);
+    if (plugin) return method_done_take(call, value_ref(plugin_manifest(plugin)));
+    return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "there is no plugin `%s`; plugin/list lists them%s", id,
+                     registry_altered(registry));
+}
+
+static int32_t plugin_changed(const struct method_call *call, const struct plugin *plugin) {
+    tn_value change = value_set_take(value_object_reserve(2), "plugin", value_text(plugin_id(plugin)));
+    return method_done_take(call, value_set_take(change, "version", value_text(plugin_version(plugin))));
+}
+
+/* The plugin that the registry has from this file, whose manifest has just been read; NULL if there is none. */
+static struct plugin *plugin_of_file(struct registry *registry, const char *path, struct error *error) {
+    struct manifest manifest;
+    if (manifest_read(path, &manifest, error) != TN_OK) return NULL;
+    struct plugin *plugin = registry_plugin(registry, manifest_text(manifest_plugin(manifest.value), "id"));
+    if (!plugin)
+        error_set(error, TN_NOT_FOUND, "PLUGIN_REFUSED", "%s: the file changed while it was loaded; try again", path);
+    manifest_finish(&manifest);
+    return plugin;
+}
+
+static int32_t plugin_load_file(const struct method_call *call, struct error *error) {
+    const char *file = method_text(call, "file");
+    char *path = NULL;
+    int32_t status = method_locate(call, "file", file, &path, error);
+    if (status == TN_OK) status = registry_add_file(registry_of(call), path, SOURCE_LOAD, error);
+    struct plugin *plugin = status == TN_OK ? plugin_of_file(registry_of(call), path, error) : NULL;
+    if (status == TN_OK) status = plugin ? plugin_load(plugin, error) : TN_NOT_FOUND;
+    mem_free(path);
+    return status == TN_OK ? plugin_changed(call, plugin) : status;
+}
+
+static int32_t plugin_upgrade(const struct method_call *call, struct error *error) {
+    char *path = NULL;
+    int32_t status = method_locate(call, "file", method_text(call, "file"), &path, error);
+    if (status == TN_OK) status = registry_upgrade(registry_of(call), path, "plugin/upgrade", error);
+    const struct plugin *plugin = status == TN_OK ? plugin_of_file(registry_of(call), path, error) : NULL;
+    mem_free(path);
+    if (status != TN_OK) return status;
+    return plugin ? plugin_changed(call, plugin) : TN_NOT_FOUND;
+}
+
+static int32_t plugin_unload(const struct method_call *call, struct error *error) {
+    int32_t status = registry_unload(registry_of(call), method_text(call, "plugin"), NULL, NULL, error);
+    return status == TN_OK ? method_done_take(call, value_object()) : status;
+}
+
+static int32_t plugin_reset(const struct method_call *call, struct error *error) {
+    int64_t deaths = 0;
+    int32_t status = registry_reset_plugin(registry_of(call), method_text(call, "plugin"), &deaths, error);
+    if (status != TN_OK) return status;
+    return method_done_take(call, value_set_take(value_object_reserve(1), "deaths", value_int(deaths)));
+}
+
+/* ---- Components ---- */
+
+struct component_list {
+    const char *plugin; /* only of this one; NULL for any */
+    tn_value rows;
+};
+
+static bool list_component(void *user, const struct component_info *info) {
+    struct component_list *list = user;
+    if (list->plugin && strcmp(list->plugin, info->plugin_id) != 0) return true;
+    tn_value row = value_set_take(value_object_reserve(5), "kind", value_text(info->kind));
+    row = value_set_take(row, "id", value_text(info->id));
+    row = value_set_take(row, "title", value_text(info->title));
+    row = value_set_take(row, "plugin", value_text(info->plugin_id));
+    list->rows = value_push_take(list->rows, value_set_take(row, "version", value_text(info->plugin_version)));
+    return true;
+}
+
+static int32_t component_list(const struct method_call *call, struct error *error) {
+    static const char *const kinds[] = {"model", "node", "reducer", "runner", "tool"};
+    const struct catalog *catalog = host_catalog(server_host(call->server));
+    struct component_list list = {method_text(call, "plugin"), value_array()};
+    const char *kind = method_text(call, "kind");
+    (void)error;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!kind || strcmp(kind, kinds[i]) == 0) catalog->each(catalog->self, kinds[i], list_component, &list);
+    return method_done_take(call, value_set_take(value_object_reserve(1), "components", list.rows));
+}
+
+static int32_t component_show(const struct method_call *call, struct error *error) {
+    const struct catalog *catalog = host_catalog(server_host(call->server));
+    const char *kind = method_text(call, "kind"), *id = method_text(call, "id");
+    const struct component_info *info = catalog->find(catalog->self, kind, id, strlen(id));
+    if (!info)
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "there is no %s `%s`; component/list lists the components%s",
+                         kind, id, registry_altered(registry_of(call)));
+    tn_value shown = value_set_take(value_object_reserve(3), "plugin", value_text(info->plugin_id));
+    shown = value_set_take(shown, "version", value_text(info->plugin_version));
+    return method_done_take(call, value_set_take(shown, "component", value_ref(info->manifest)));
+}
+
+const struct method_handler plugin_methods[] = {
+    {"plugin/list", plugin_list},       {"plugin/show", plugin_show},       {"plugin/load", plugin_load_file},
+    {"plugin/upgrade", plugin_upgrade}, {"plugin/unload", plugin_unload},   {"plugin/reset", plugin_reset},
+    {"component/list", component_list}, {"component/show", component_show}, {NULL, NULL},
+};

@@ -1,0 +1,154 @@
+/*
+ * methods_run.c - runs: methods/run.yaml.
+ */
+#include "adl/value/memory.h"
+#include "host/engine/execution/invocation.h"
+#include "host/engine/graph/graph.h"
+#include "host/server/client.h"
+#include "host/server/document_open.h"
+#include "host/server/method_call.h"
+#include "host/server/method_internal.h"
+#include "host/server/server.h"
+#include "host/server/server_internal.h"
+#include "host/server/server_run.h"
+#include <string.h>
+
+static struct server_run *run_named(const struct method_call *call, struct error *error) {
+    return server_run_find(server_runs_of(call->server), method_text(call, "run_id"), error);
+}
+
+static unsigned modes_param(const struct method_call *call) {
+    tn_value names = value_get(call->params, "modes");
+    unsigned modes = 0;
+    for (size_t i = 0; i < value_count(names); i++)
+        modes |= run_modes_parse(value_chars(value_at(names, i), NULL), NULL);
+    return modes;
+}
+
+/* ---- Starting ---- */
+
+static tn_value started(const struct server_run *run, const struct subscription *subscription) {
+    tn_value result = value_set_take(value_object_reserve(3), "run_id", value_text(server_run_id(run)));
+    if (server_run_thread(run)) result = value_set_take(result, "thread_id", value_text(server_run_thread(run)));
+    if (!subscription) return result;
+    return value_set_take(result, "subscription", value_int((int64_t)subscription_number(subscription)));
+}
+
+static int32_t run_begin(const struct method_call *call, bool resumes, struct error *error) {
+    struct graph *graph = NULL;
+    int32_t status = document_open(call, &graph, error);
+    if (status != TN_OK) return status;
+    const char *document = method_text(call, "document");
+    tn_value subscribe = value_get(call->params, "subscribe");
+    struct server_run *run = server_run_new(
+        server_runs_of(call->server),
+        &(struct server_run_options){.client = call->client,
+                                     .graph = graph,
+                                     .document = document ? document : method_text(call, "name"),
+                                     .input = value_get(call->params, "input"),
+                                     .config = value_get(call->params, "config"),
+                                     .modes = modes_param(call),
+                                     .resumes = resumes,
+                                     .answers = value_get(call->params, "answers")},
+        error);
+    graph_unref(graph);
+    if (!run) return TN_INVALID;
+    struct subscription *subscription = subscribe ? server_run_subscribe(call->client, run, subscribe, error) : NULL;
+    if (subscribe && !subscription) {
+        server_run_forget(run);
+        return TN_INVALID;
+    }
+    status = server_run_start(run, error);
+    return status == TN_OK ? method_done_take(call, started(run, subscription)) : status;
+}
+
+static int32_t run_start_method(const struct method_call *call, struct error *error) {
+    return run_begin(call, false, error);
+}
+
+static int32_t run_resume_method(const struct method_call *call, struct error *error) {
+    return run_begin(call, true, error);
+}
+
+/* ---- Runs that have started ---- */
+
+static int32_t run_answer(const struct method_call *call, struct error *error) {
+    struct server_run *run = run_named(call, error);
+    if (!run) return TN_NOT_FOUND;
+    int32_t status = server_run_answer(run, value_get(call->params, "answers"), error);
+    return status == TN_OK ? method_done_take(call, value_object()) : status;
+}
+
+static int32_t run_cancel_method(const struct method_call *call, struct error *error) {
+    const struct server_run *run = run_named(call, error);
+    if (!run) return TN_NOT_FOUND;
+    if (method_flag(call, "drain"))
+        invocation_drain(server_run_invocation(run));
+    else
+        invocation_cancel(server_run_invocation(run));
+    return method_done_take(call, value_object());
+}
+
+static int32_t run_get(const struct method_call *call, struct error *error) {
+    const struct server_run *run = run_named(call, error);
+    return run ? method_done_take(call, server_run_describe(run, true)) : TN_NOT_FOUND;
+}
+
+static int32_t run_wait(const struct method_call *call, struct error *error) {
+    struct server_run *run = run_named(call, error);
+    if (!run) return TN_NOT_FOUND;
+    server_run_await(run, call->token);
+    return TN_OK;
+}
+
+static bool run_is_listed(const struct method_call *call, tn_value shown) {
+    static const char *const members[] = {"status", "thread_id"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        tn_value wanted = value_get(call->params, members[i]), has = value_get(shown, members[i]);
+        if (wanted && (!has || !value_equal(wanted, has))) return false;
+    }
+    return true;
+}
+
+static int32_t run_list(const struct method_call *call, struct error *error) {
+    const struct server_runs *runs = server_runs_of(call->server);
+    const struct server_run *run = NULL;
+    size_t limit = (size_t)method_int(call, "limit", 100);
+    tn_value list = value_array();
+    bool more = false;
+    (void)error;
+    while (!more && (run = server_run_older(runs, run)) != NULL) {
+        tn_value shown = server_run_describe(run, false);
+        if (!run_is_listed(call, shown))
+            value_unref(shown);
+        else if (value_count(list) < limit)
+            list = value_push_take(list, shown);
+        else
+            more = true, value_unref(shown);
+    }
+    tn_value result = value_set_take(value_object_reserve(2), "runs", list);
+    return method_done_take(call, value_set_take(result, "more", value_bool(more)));
+}
+
+static int32_t run_state_method(const struct method_call *call, struct error *error) {
+    const struct server_run *run = run_named(call, error);
+    if (!run) return TN_NOT_FOUND;
+    struct invocation *invocation = server_run_invocation(run);
+    tn_value state = invocation_state(invocation);
+    tn_value result = value_set_take(value_object_reserve(2), "state", state ? state : value_null());
+    return method_done_take(call, value_set_take(result, "steps", value_int(invocation_steps(invocation))));
+}
+
+static int32_t run_subscribe(const struct method_call *call, struct error *error) {
+    struct subscription *subscription = method_subscribe(call->client, call->params, error);
+    if (!subscription) return TN_INVALID;
+    tn_value number = value_int((int64_t)subscription_number(subscription));
+    return method_done_take(call, value_set_take(value_object_reserve(1), "subscription", number));
+}
+
+const struct method_handler run_methods[] = {
+    {"run/start", run_start_method}, {"run/resume", run_resume_method}, {"run/answer", run_answer},
+    {"run/cancel", run_cancel_method}, {"run/get", run_get},            {"run/wait", run_wait},
+    {"run/list", run_list},          {"run/state", run_state_method},   {"run/subscribe", run_subscribe},
+    {NULL, NULL},
+};

@@ -1,0 +1,23 @@
+/*
+ * plugin_client.h - the plugins of a host as clients of its method table: implements tenon.host (plugin/abi/abi_host.h).
+ *
+ * Each plugin that uses tenon.host has one client. A call of a task is a child of the task. A request is a call outside
+ * of tasks. Both have the rights of a component, never more (method_call.h). If a plugin ends, its requests are
+ * cancelled and its subscriptions end; runs that it has started continue.
+ *
+ * Thread: [loop].
+ */
+#ifndef TENON_HOST_SERVER_PLUGIN_CLIENT_H
+#define TENON_HOST_SERVER_PLUGIN_CLIENT_H
+
+struct method_source;
+struct plugin_clients;
+struct server;
+
+struct plugin_clients *plugin_clients_new(struct server *server);
+/* Requests that are open are cancelled, and the loop runs until they have ended. */
+void plugin_clients_free(struct plugin_clients *clients);
+/* For host_set_methods; borrowed. */
+struct method_source *plugin_clients_source(struct plugin_clients *clients);
+
+#endif

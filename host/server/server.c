@@ -1,0 +1,130 @@
+/*
+ * server.c - creates and frees a server, sends events of the host, and notices changes of its components.
+ */
+#include "host/server/server.h"
+#include "adl/value/memory.h"
+#include "host/assembly/host.h"
+#include "host/base/container_of.h"
+#include "host/base/loop.h"
+#include "host/engine/engine.h"
+#include "host/plugin/registry/registry.h"
+#include "host/server/plugin_client.h"
+#include "host/server/server_internal.h"
+#include "host/server/server_run.h"
+
+struct server {
+    struct host *host;
+    struct client *clients;
+    struct server_runs *runs;
+    struct plugin_clients *plugin_clients;
+    tn_value known; /* {"KIND ID": plugin} of the last "component/changed", while it has subscribers; or NULL */
+    struct loop_work changed;
+    bool validates;
+};
+
+struct host *server_host(const struct server *server) { return server->host; }
+struct loop *server_loop(const struct server *server) { return host_loop(server->host); }
+struct engine *server_engine(const struct server *server) { return host_engine(server->host); }
+struct client **server_clients(struct server *server) { return &server->clients; }
+struct server_runs *server_runs_of(const struct server *server) { return server->runs; }
+struct plugin_clients *server_plugin_clients(const struct server *server) { return server->plugin_clients; }
+void server_validate_results(struct server *server, bool on) { server->validates = on; }
+bool server_validates(const struct server *server) { return server->validates; }
+
+void server_forget_client(struct server *server, const struct client *client) {
+    server_runs_forget_client(server->runs, client);
+}
+
+/* ---- Events of the host ---- */
+
+bool server_listens(const struct server *server, const char *event) {
+    for (const struct client *client = server->clients; client; client = client_next(client))
+        if (client_listens(client, event)) return true;
+    return false;
+}
+
+void server_publish_take(struct server *server, const char *event, tn_value params) {
+    for (struct client *client = server->clients; client; client = client_next(client))
+        client_publish(client, event, params);
+    value_unref(params);
+}
+
+/* ---- Changes of components ---- */
+
+static bool add_component(void *user, const struct component_info *info) {
+    tn_value *all = user, name = value_format("%s %s", info->kind, info->id);
+    *all = value_set_key_take(*all, name, value_format("%s %s", info->plugin_id, info->plugin_version));
+    return true;
+}
+
+static tn_value known_components(const struct server *server) {
+    const struct catalog *catalog = host_catalog(server->host);
+    tn_value all = value_object();
+    catalog->each(catalog->self, NULL, add_component, &all);
+    return all;
+}
+
+/* The names in `all` that `other` has not, or has of another plugin or version. */
+static tn_value names_beyond(tn_value all, tn_value other) {
+    tn_value names = value_array();
+    for (size_t i = 0; i < value_count(all); i++) {
+        tn_value name = value_key_at(all, i), found = value_get_key(other, name);
+        if (!found || !value_equal(found, value_value_at(all, i))) names = value_push_take(names, value_ref(name));
+    }
+    return names;
+}
+
+void server_watch_components(struct server *server) {
+    if (!server->known) server->known = known_components(server);
+}
+
+/* Several changes in one turn are one event. */
+static void server_report_change(struct loop_work *work) {
+    struct server *server = CONTAINER_OF(work, struct server, changed);
+    tn_value before = server->known;
+    server->known = NULL;
+    if (!before) return;
+    if (server_listens(server, "component/changed")) {
+        server->known = known_components(server);
+        tn_value added = names_beyond(server->known, before), removed = names_beyond(before, server->known);
+        if (value_count(added) || value_count(removed)) {
+            tn_value params = value_set_take(value_object_reserve(3), "added", value_ref(added));
+            params = value_set_take(params, "removed", value_ref(removed));
+            server_publish_take(server, "component/changed", params);
+        }
+        value_unref(added);
+        value_unref(removed);
+    }
+    value_unref(before);
+}
+
+static void server_on_change(void *user) {
+    struct server *server = user;
+    if (server->known) loop_defer(server_loop(server), &server->changed);
+}
+
+/* ---- Creating and freeing ---- */
+
+struct server *server_new(struct host *host) {
+    struct server *server = mem_zalloc(sizeof *server);
+    server->host = host;
+    server->changed.run = server_report_change;
+    server->runs = server_runs_new(server);
+    server->plugin_clients = plugin_clients_new(server);
+    host_set_methods(host, plugin_clients_source(server->plugin_clients));
+    registry_on_change(host_registry(host), server_on_change, server);
+    return server;
+}
+
+void server_free(struct server *server) {
+    if (!server) return;
+    server_runs_end(server->runs);
+    registry_on_change(host_registry(server->host), NULL, NULL);
+    host_set_methods(server->host, NULL);
+    plugin_clients_free(server->plugin_clients);
+    while (server->clients) client_free(server->clients);
+    server_runs_free(server->runs);
+    loop_undefer(server_loop(server), &server->changed);
+    value_unref(server->known);
+    mem_free(server);
+}

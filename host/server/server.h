@@ -1,0 +1,41 @@
+/*
+ * server.h - a host that many clients use at once, through the method table.
+ *
+ * A server belongs to one host and adds to it what outlives a call: clients, subscriptions, and the runs that clients
+ * have started. It also implements tenon.host for the plugins of its host. README.md draws the parts.
+ *
+ *     struct server *server = server_new(host);
+ *     struct client *client = client_new(server, &options);       // client.h
+ *     ...
+ *     host_free(host);                                            // cancels the runs, frees the server
+ *
+ * All functions are [loop].
+ */
+#ifndef TENON_HOST_SERVER_SERVER_H
+#define TENON_HOST_SERVER_SERVER_H
+
+#include "adl/value/value.h"
+#include <stdbool.h>
+
+struct engine;
+struct host;
+struct loop;
+struct server;
+
+/* One for each host. host_free frees it, too. */
+struct server *server_new(struct host *host);
+/* Cancels the runs and waits for their ends; then frees all clients. NULL is allowed. */
+void server_free(struct server *server);
+struct host *server_host(const struct server *server);
+struct loop *server_loop(const struct server *server);
+struct engine *server_engine(const struct server *server);
+
+/* Sends an event of the host ("component/changed") to each subscription that names it. Takes `params`. */
+void server_publish_take(struct server *server, const char *event, tn_value params);
+/* True if a subscription names the event. */
+bool server_listens(const struct server *server, const char *event);
+/* For tests: results and events are validated, too, and a wrong one fails with INVALID_OUTPUT. */
+void server_validate_results(struct server *server, bool on);
+bool server_validates(const struct server *server);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * server_internal.h - the parts of a server, for the files of this room.
+ */
+#ifndef TENON_HOST_SERVER_SERVER_INTERNAL_H
+#define TENON_HOST_SERVER_SERVER_INTERNAL_H
+
+#include "host/server/client.h"
+#include "host/server/server.h"
+
+struct plugin_clients;
+struct server_runs;
+
+struct client **server_clients(struct server *server); /* the first one */
+struct client *client_next(const struct client *client);
+/* The client ends: runs that it has started belong to no client from now on. */
+void server_forget_client(struct server *server, const struct client *client);
+struct server_runs *server_runs_of(const struct server *server);
+struct plugin_clients *server_plugin_clients(const struct server *server);
+/*
+ * Makes the subscription that the validated parameters of event/subscribe or, with `run_id`, of run/subscribe describe.
+ * NULL with the error on failure.
+ */
+struct subscription *method_subscribe(struct client *client, tn_value params, struct error *error);
+/* From now on "component/changed" says what has changed: someone has subscribed to it. */
+void server_watch_components(struct server *server);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * server_run.h - the runs that clients of a server have started: a table that outlives the calls, and their events.
+ *
+ * A run belongs to the server, not to the client that has started it. It can have any number of subscriptions. While one
+ * of them waits for credit, the run starts no more work, so a slow client slows the run and uses no memory. The last
+ * events of a run are kept, so that a client that was disconnected can continue where it stopped. When a run has ended,
+ * its result is kept for a time; a run with a thread is in the store as well.
+ *
+ *     struct server_run *run = server_run_new(runs, &options, &error);
+ *     server_run_start(run);                                     // events and the end come later, from the loop
+ *     ...
+ *     run = server_run_find(runs, "0193a0c2-…");                 // in later calls, by its id
+ *
+ * All functions are [loop].
+ */
+#ifndef TENON_HOST_SERVER_SERVER_RUN_H
+#define TENON_HOST_SERVER_SERVER_RUN_H
+
+#include "adl/value/error.h"
+#include "adl/value/value.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct client;
+struct graph;
+struct invocation;
+struct server;
+struct server_run;
+struct server_runs;
+struct subscription;
+
+#define SERVER_RUNS_MAX    10000u /* runs of one server that have not ended; then LIMIT */
+#define SERVER_RUNS_KEPT   1000u  /* ended runs whose results are kept; the one that ended first is forgotten first */
+#define SERVER_EVENTS_KEPT 256u   /* last events of a run that run/subscribe can send again */
+
+struct server_runs *server_runs_new(struct server *server);
+/* Cancels the runs, runs the loop until they have ended, and forgets them. Clients still exist. */
+void server_runs_end(struct server_runs *runs);
+void server_runs_free(struct server_runs *runs);
+void server_runs_forget_client(struct server_runs *runs, const struct client *client);
+
+struct server_run_options {
+    struct client *client;
+    struct graph *graph; /* the run keeps a reference */
+    const char *document; /* as the client has named it; NULL for a text without a name */
+    tn_value input, config;
+    unsigned modes; /* of its events */
+    bool resumes;   /* continues the thread of `config`, with `answers` */
+    tn_value answers;
+};
+/* INVALID_INPUT if the config is not valid, EXISTS if a run has its id, LIMIT. NULL with the error then. */
+struct server_run *server_run_new(struct server_runs *runs, const struct server_run_options *options,
+                                  struct error *error);
+/* Starts it in the next turn of the loop. Returns an error, and forgets the run, if the answers have a wrong form. */
+int32_t server_run_start(struct server_run *run, struct error *error);
+void server_run_forget(struct server_run *run); /* not started, or ended */
+
+/* NULL with NOT_FOUND if there is no such run. */
+struct server_run *server_run_find(const struct server_runs *runs, const char *id, struct error *error);
+const char *server_run_id(const struct server_run *run);
+const char *server_run_thread(const struct server_run *run); /* NULL without a thread */
+int32_t server_run_answer(struct server_run *run, tn_value answers, struct error *error);
+struct invocation *server_run_invocation(const struct server_run *run); /* to cancel it, and to read from it */
+/* As `Run` in methods/run.yaml, a new reference. */
+tn_value server_run_describe(const struct server_run *run, bool with_report);
+/* The runs, the newest first: the next older one; NULL: the newest. Returns NULL at the end. */
+const struct server_run *server_run_older(const struct server_runs *runs, const struct server_run *run);
+bool server_run_is_active(const struct server_run *run);
+/* The call of this token (run/wait) gets the description when the run has ended; at once if it has. */
+void server_run_await(struct server_run *run, uint64_t token);
+
+/*
+ * The subscription that `params` describes: those of run/subscribe, or the member `subscribe` of run/start, whose run
+ * is given. NULL with the error on failure.
+ */
+struct subscription *server_run_subscribe(struct client *client, struct server_run *run, tn_value params,
+                                          struct error *error);
+
+#endif
