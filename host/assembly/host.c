@@ -366,6 +366,9 @@ bool host_allows_admin(const struct host *host, const char *plugin_id) {
     return config_allows_admin(host->config, plugin_id);
 }
 void host_set_methods(struct host *host, struct method_source *methods) { host->methods = methods; }
+struct method_source *host_method_source(const struct host *host) {
+    return host->methods;
+}
 tn_value host_unbound_roles(const struct host *host) { return host->unbound_roles; }
 
 /* ---- Creating and freeing ---- */

@@ -80,6 +80,7 @@ struct method_source;
  * NULL removes it. Without it, plugins get UNSUPPORTED.
  */
 void host_set_methods(struct host *host, struct method_source *methods);
+struct method_source *host_method_source(const struct host *host); /* NULL if it has none */
 /*
  * The store that tenon.yaml configures. The default is SQLite in .tenon/ beside tenon.yaml or, without that file, in
  * the user's data folder. It is opened by the first call and closed by host_free. NULL with the error if it cannot be

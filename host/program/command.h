@@ -147,6 +147,7 @@ int command_pack_verify(const struct arguments *arguments);
 int command_pack_install(const struct arguments *arguments);
 int command_pack_list(const struct arguments *arguments);
 int command_pack_remove(const struct arguments *arguments);
+int command_call(const struct arguments *arguments);
 int command_doctor(const struct arguments *arguments);
 int command_reference(const struct arguments *arguments);
 

@@ -314,8 +314,10 @@ bool command_flush(void) {
 }
 
 int command_close(int code) {
+    static bool reported; /* some commands end with it, and command_main always does */
     if (command_flush()) return code;
-    command_warn("cannot write to standard output: %s", strerror(write_failure));
+    if (!reported) command_warn("cannot write to standard output: %s", strerror(write_failure));
+    reported = true;
     return code ? code : COMMAND_RUN_FAILED;
 }
 

@@ -730,6 +730,15 @@ const struct command commands[] = {
     {"pack remove", "NAME [VERSION]", "remove a pack", "Removes all versions, or only VERSION.",
      "$ tenon pack remove acme-text\n", .operands_min = 1, .operands_max = 2, .run = command_pack_remove},
 
+    /* ---- Methods ---- */
+    {"call", "METHOD [JSON]", "call a method of the host",
+     "Editors, programs and plugins use the same methods. JSON is the parameters, an object: JSON, @FILE, or - for\n"
+     "standard input. Prints the result. If the method subscribes to events, prints each as a line of JSON, until\n"
+     "there are no more, or Ctrl-C. A run that is started in this way ends with the command: use `subscribe`.",
+     "$ tenon call run/start '{\"document\": \"samples/hello/hello.yaml\", \"subscribe\": {}}'\n"
+     "{\"run_id\":\"019b2d05-7a22-7f01-8c4e-51b2c7d9e0fa\",\"subscription\":1}\n",
+     .operands_min = 1, .operands_max = 2, .run = command_call},
+
     /* ---- The installation ---- */
     {"doctor", "", "show this installation, and report its problems",
      "Shows versions, search paths, the configuration, and plugins that cannot be used and why. Validates the\n"

@@ -7,6 +7,7 @@
  */
 #include "host/program/completion.h"
 #include "host/program/command_reference.h"
+#include "host/server/method.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ struct offer offer_of_operand(const struct command *command) {
     const char *name = command->operands + (*command->operands == '[');
     if (strncmp(name, "TOPIC", strlen("TOPIC")) == 0) return (struct offer){VALUE_ONE, reference_topics()};
     if (strncmp(name, "SCHEMA", strlen("SCHEMA")) == 0) return (struct offer){VALUE_ONE, schema_names()};
+    if (strncmp(name, "METHOD", strlen("METHOD")) == 0) return (struct offer){VALUE_ONE, method_names()};
     return offer_of_name(name);
 }
 

@@ -36,7 +36,7 @@ struct subscription {
     struct subscription_options options;
     struct waiting_event *first, **last; /* `last` is the link for the next one */
     size_t waiting;
-    bool paused, closed;  /* closed: ends when nothing waits */
+    bool paused, closed; /* closed: ends when nothing waits */
     bool sending, ended; /* sending: notify is active, and frees it at its end if it has ended */
 };
 
@@ -70,8 +70,12 @@ void client_free(struct client *client) {
     mem_free(client);
 }
 
-struct client *client_next(const struct client *client) { return client->next; }
-struct server *client_server(const struct client *client) { return client->server; }
+struct client *client_next(const struct client *client) {
+    return client->next;
+}
+struct server *client_server(const struct client *client) {
+    return client->server;
+}
 const char *client_name(const struct client *client) { return client->name; }
 enum method_scope client_scope(const struct client *client) { return client->options.scope; }
 bool client_names_files(const struct client *client) { return client->options.files; }
@@ -145,7 +149,8 @@ struct subscription *subscription_find(const struct client *client, uint64_t num
 
 int32_t subscription_refuse_unknown(uint64_t number, struct error *error) {
     return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
-                     "this client has no subscription %llu; it may have ended with its run", (unsigned long long)number);
+                     "this client has no subscription %llu; it may have ended with its run",
+                     (unsigned long long)number);
 }
 
 uint64_t subscription_number(const struct subscription *subscription) { return subscription->number; }
@@ -248,8 +253,8 @@ int32_t subscription_grant(struct subscription *subscription, int64_t credit, st
     if (credit > SUBSCRIPTION_CREDIT_MAX - subscription->options.credit)
         return error_set(error, TN_INVALID, "INVALID_INPUT",
                          "the credit of subscription %llu would become %lld, more than %d",
-                         (unsigned long long)subscription->number,
-                         (long long)(subscription->options.credit + credit), SUBSCRIPTION_CREDIT_MAX);
+                         (unsigned long long)subscription->number, (long long)(subscription->options.credit + credit),
+                         SUBSCRIPTION_CREDIT_MAX);
     bool full = !subscription_has_room(subscription);
     subscription->options.credit += credit;
     subscription_report_room(subscription, full);

@@ -1,5 +1,6 @@
 /*
- * client.h - one user of the method table: a connection, a plugin, or the program itself; and what it has subscribed to.
+ * client.h - one user of the method table: a connection, a plugin, or the program itself; and what it has subscribed
+ * to.
  *
  * A client has a scope, which limits the methods that it may call, and receives events through one function. An event
  * belongs to a subscription: to events of the host ("component/changed"), or to the events of one run. A subscription
@@ -56,9 +57,9 @@ enum subscription_full {
 };
 
 struct subscription_options {
-    tn_value events;   /* the names of events of the host, an array; NULL for those of a run */
-    unsigned modes;    /* of a run: enum run_mode */
-    int64_t credit;    /* -1: unlimited */
+    tn_value events; /* the names of events of the host, an array; NULL for those of a run */
+    unsigned modes;  /* of a run: enum run_mode */
+    int64_t credit;  /* -1: unlimited */
     enum subscription_full full;
     /* Called when it has room again after subscription_deliver returned false, and when it ends. May be NULL. */
     void (*changed)(void *user, struct subscription *subscription, bool ended);

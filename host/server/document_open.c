@@ -72,9 +72,8 @@ static int32_t build_text(const struct method_call *call, struct diagnostics *fo
     struct engine *engine = server_engine(call->server);
     struct source *source = source_of_text(call);
     struct document *document = document_read(source, &engine->catalog, found);
-    const struct graph_origin origin = {.diagnostics = found,
-                                        .outer = method_authority(call),
-                                        .from_text = client_is_plugin(call->client)};
+    const struct graph_origin origin = {
+        .diagnostics = found, .outer = method_authority(call), .from_text = client_is_plugin(call->client)};
     int32_t status = diagnostics_errors(found) ? refuse_document(source_name(source), found, error)
                                                : graph_build(engine, document, &origin, out, error);
     document_unref(document);

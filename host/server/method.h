@@ -52,6 +52,8 @@ struct method {
 const struct method *method_find(const char *name);
 /* In the order of the files; NULL past the end. */
 const struct method *method_at(size_t index);
+/* All names, "host/info|…", for completions. */
+const char *method_names(void);
 /* Sets NOT_FOUND with the nearest name, and returns TN_NOT_FOUND. */
 int32_t method_refuse_unknown(const char *name, struct error *error);
 

@@ -27,7 +27,7 @@ struct method_callable {
     struct client *client; /* may have ended when the call ends */
     struct loop *loop;
     const struct component_info *caller; /* of a plugin; else NULL */
-    struct authority *authority; /* of the caller, for a call outside of tasks; else NULL */
+    struct authority *authority;         /* of the caller, for a call outside of tasks; else NULL */
     uint64_t token;
     tn_value params; /* validated */
     struct loop_timer retry;
@@ -198,8 +198,7 @@ int32_t method_locate(const struct method_call *call, const char *parameter, con
 
 int32_t method_call_child(const struct method_call *call, struct callable *callee, tn_value input,
                           struct error *error) {
-    int32_t status =
-        call_child(call->token, callee, false, input, call_end_alike, (void *)(uintptr_t)call->token);
+    int32_t status = call_child(call->token, callee, false, input, call_end_alike, (void *)(uintptr_t)call->token);
     if (status == TN_OK) return TN_OK;
     return error_set(error, status, status == TN_LIMIT ? "LIMIT" : "CANCELLED",
                      status == TN_LIMIT ? "calls are nested too deep" : "the call was cancelled");

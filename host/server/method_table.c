@@ -58,6 +58,7 @@ static struct {
     } compiled[ROWS_MAX]; /* when they are first needed */
     size_t count;
     tn_value events, schemas;
+    char *names; /* method_names */
 } table = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const char *const scope_names[METHOD_SCOPES] = {"read", "run", "admin"};
@@ -104,10 +105,10 @@ static void add_rows(const struct method_file *file, tn_value methods) {
         const char *name = value_chars(value_key_at(methods, i), NULL);
         tn_value row = value_ref(value_value_at(methods, i));
         table.rows[table.count++] = (struct method){.name = name,
-                                                           .summary = value_chars(value_get(row, "summary"), NULL),
-                                                           .scope = read_scope(file, row),
-                                                           .row = row,
-                                                           .start = find_handler(file, name)};
+                                                    .summary = value_chars(value_get(row, "summary"), NULL),
+                                                    .scope = read_scope(file, row),
+                                                    .row = row,
+                                                    .start = find_handler(file, name)};
     }
 }
 
@@ -127,6 +128,10 @@ static void table_read(void) {
         table.events = add_members(table.events, value_get(file, "events"));
         table.schemas = add_members(table.schemas, value_get(file, "schemas"));
     }
+    struct buffer names;
+    buffer_init(&names, SIZE_MAX);
+    for (size_t i = 0; i < table.count; i++) buffer_format(&names, "%s%s", i ? "|" : "", table.rows[i].name);
+    table.names = buffer_detach(&names, NULL);
 }
 
 static void table_open(void) { (void)pthread_once(&table.once, table_read); }
@@ -143,6 +148,11 @@ const struct method *method_find(const char *name) {
 const struct method *method_at(size_t index) {
     table_open();
     return index < table.count ? &table.rows[index] : NULL;
+}
+
+const char *method_names(void) {
+    table_open();
+    return table.names;
 }
 
 int32_t method_refuse_unknown(const char *name, struct error *error) {

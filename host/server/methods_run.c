@@ -40,17 +40,17 @@ static int32_t run_begin(const struct method_call *call, bool resumes, struct er
     if (status != TN_OK) return status;
     const char *document = method_text(call, "document");
     tn_value subscribe = value_get(call->params, "subscribe");
-    struct server_run *run = server_run_new(
-        server_runs_of(call->server),
-        &(struct server_run_options){.client = call->client,
-                                     .graph = graph,
-                                     .document = document ? document : method_text(call, "name"),
-                                     .input = value_get(call->params, "input"),
-                                     .config = value_get(call->params, "config"),
-                                     .modes = modes_param(call),
-                                     .resumes = resumes,
-                                     .answers = value_get(call->params, "answers")},
-        error);
+    struct server_run *run =
+        server_run_new(server_runs_of(call->server),
+                       &(struct server_run_options){.client = call->client,
+                                                    .graph = graph,
+                                                    .document = document ? document : method_text(call, "name"),
+                                                    .input = value_get(call->params, "input"),
+                                                    .config = value_get(call->params, "config"),
+                                                    .modes = modes_param(call),
+                                                    .resumes = resumes,
+                                                    .answers = value_get(call->params, "answers")},
+                       error);
     graph_unref(graph);
     if (!run) return TN_INVALID;
     struct subscription *subscription = subscribe ? server_run_subscribe(call->client, run, subscribe, error) : NULL;
@@ -147,8 +147,14 @@ static int32_t run_subscribe(const struct method_call *call, struct error *error
 }
 
 const struct method_handler run_methods[] = {
-    {"run/start", run_start_method}, {"run/resume", run_resume_method}, {"run/answer", run_answer},
-    {"run/cancel", run_cancel_method}, {"run/get", run_get},            {"run/wait", run_wait},
-    {"run/list", run_list},          {"run/state", run_state_method},   {"run/subscribe", run_subscribe},
+    {"run/start", run_start_method},
+    {"run/resume", run_resume_method},
+    {"run/answer", run_answer},
+    {"run/cancel", run_cancel_method},
+    {"run/get", run_get},
+    {"run/wait", run_wait},
+    {"run/list", run_list},
+    {"run/state", run_state_method},
+    {"run/subscribe", run_subscribe},
     {NULL, NULL},
 };

@@ -323,7 +323,13 @@ struct plugin_clients *plugin_clients_new(struct server *server) {
     return clients;
 }
 
-struct method_source *plugin_clients_source(struct plugin_clients *clients) { return &clients->source; }
+struct server *plugin_clients_server(const struct plugin_clients *clients) {
+    return clients->server;
+}
+
+struct method_source *plugin_clients_source(struct plugin_clients *clients) {
+    return &clients->source;
+}
 
 static bool no_request_is_open(void *user) { return ((const struct plugin_clients *)user)->open == 0; }
 

@@ -1,5 +1,6 @@
 /*
- * plugin_client.h - the plugins of a host as clients of its method table: implements tenon.host (plugin/abi/abi_host.h).
+ * plugin_client.h - the plugins of a host as clients of its method table: implements tenon.host
+ * (plugin/abi/abi_host.h).
  *
  * Each plugin that uses tenon.host has one client. A call of a task is a child of the task. A request is a call outside
  * of tasks. Both have the rights of a component, never more (method_call.h). If a plugin ends, its requests are
@@ -17,7 +18,8 @@ struct server;
 struct plugin_clients *plugin_clients_new(struct server *server);
 /* Requests that are open are cancelled, and the loop runs until they have ended. */
 void plugin_clients_free(struct plugin_clients *clients);
-/* For host_set_methods; borrowed. */
+struct server *plugin_clients_server(const struct plugin_clients *clients);
+/* For host_set_methods, whose `user` is `clients`; borrowed. */
 struct method_source *plugin_clients_source(struct plugin_clients *clients);
 
 #endif

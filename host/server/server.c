@@ -7,6 +7,7 @@
 #include "host/base/container_of.h"
 #include "host/base/loop.h"
 #include "host/engine/engine.h"
+#include "host/plugin/abi/abi_host.h"
 #include "host/plugin/registry/registry.h"
 #include "host/server/plugin_client.h"
 #include "host/server/server_internal.h"
@@ -22,12 +23,29 @@ struct server {
     bool validates;
 };
 
-struct host *server_host(const struct server *server) { return server->host; }
-struct loop *server_loop(const struct server *server) { return host_loop(server->host); }
-struct engine *server_engine(const struct server *server) { return host_engine(server->host); }
-struct client **server_clients(struct server *server) { return &server->clients; }
-struct server_runs *server_runs_of(const struct server *server) { return server->runs; }
-struct plugin_clients *server_plugin_clients(const struct server *server) { return server->plugin_clients; }
+struct server *server_of(const struct host *host) {
+    const struct method_source *methods = host_method_source(host);
+    return methods ? plugin_clients_server(methods->user) : NULL;
+}
+
+struct host *server_host(const struct server *server) {
+    return server->host;
+}
+struct loop *server_loop(const struct server *server) {
+    return host_loop(server->host);
+}
+struct engine *server_engine(const struct server *server) {
+    return host_engine(server->host);
+}
+struct client **server_clients(struct server *server) {
+    return &server->clients;
+}
+struct server_runs *server_runs_of(const struct server *server) {
+    return server->runs;
+}
+struct plugin_clients *server_plugin_clients(const struct server *server) {
+    return server->plugin_clients;
+}
 void server_validate_results(struct server *server, bool on) { server->validates = on; }
 bool server_validates(const struct server *server) { return server->validates; }
 

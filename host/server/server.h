@@ -26,6 +26,7 @@ struct server;
 struct server *server_new(struct host *host);
 /* Cancels the runs and waits for their ends; then frees all clients. NULL is allowed. */
 void server_free(struct server *server);
+struct server *server_of(const struct host *host); /* the one that server_new has made; NULL if it has none */
 struct host *server_host(const struct server *server);
 struct loop *server_loop(const struct server *server);
 struct engine *server_engine(const struct server *server);

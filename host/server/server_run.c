@@ -36,9 +36,9 @@ struct run_subscription {
 
 struct server_run {
     struct server_runs *runs;
-    struct server_run *newer, *older;   /* in the table */
-    struct server_run *ended_after;     /* the next one in the queue of ended runs */
-    const struct client *client;        /* that has started it; NULL if it has gone */
+    struct server_run *newer, *older; /* in the table */
+    struct server_run *ended_after;   /* the next one in the queue of ended runs */
+    const struct client *client;      /* that has started it; NULL if it has gone */
     struct invocation *invocation;
     char *id, *thread, *document;
     tn_value answers; /* of run/resume, until it starts */
@@ -77,7 +77,9 @@ struct server_run *server_run_find(const struct server_runs *runs, const char *i
 
 const char *server_run_id(const struct server_run *run) { return run->id; }
 const char *server_run_thread(const struct server_run *run) { return run->thread; }
-struct invocation *server_run_invocation(const struct server_run *run) { return run->invocation; }
+struct invocation *server_run_invocation(const struct server_run *run) {
+    return run->invocation;
+}
 bool server_run_is_active(const struct server_run *run) { return run->active; }
 
 const struct server_run *server_run_older(const struct server_runs *runs, const struct server_run *run) {
@@ -140,7 +142,8 @@ static void ended_add(struct server_run *run) {
 static tn_value add_names(tn_value object, const struct server_run *run) {
     object = value_set_take(object, "run_id", value_text(run->id));
     if (run->thread) object = value_set_take(object, "thread_id", value_text(run->thread));
-    if (run->document) object = value_set_take(object, "document", value_string_lossy(run->document, strlen(run->document)));
+    if (run->document)
+        object = value_set_take(object, "document", value_string_lossy(run->document, strlen(run->document)));
     return object;
 }
 
@@ -323,7 +326,8 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
     const char *id = value_chars(value_get(named, "run_id"), NULL);
     struct invocation_options inner = {.run = RUN_OPTIONS_INIT, .input = options->input, .ended = run_on_ended};
     /* A run that is resumed keeps the id that its thread has. */
-    inner.config = options->resumes ? value_remove_take(value_ref(options->config), value_text("run_id")) : value_ref(named);
+    inner.config =
+        options->resumes ? value_remove_take(value_ref(options->config), value_text("run_id")) : value_ref(named);
     struct server_run *run = mem_zalloc(sizeof *run);
     int32_t status = check_room(runs, id, error);
     if (status == TN_OK) status = run_request_read(&inner.run, &inner.request, inner.config, error);
@@ -332,8 +336,7 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
     inner.run.event = run_on_event;
     inner.run.user = run;
     if (status == TN_OK)
-        run->invocation =
-            invocation_new(server_engine(runs->server), &options->graph->callable, &inner, error);
+        run->invocation = invocation_new(server_engine(runs->server), &options->graph->callable, &inner, error);
     if (run->invocation) {
         run->runs = runs;
         run->client = options->client;
@@ -377,7 +380,8 @@ int32_t server_run_start(struct server_run *run, struct error *error) {
 
 int32_t server_run_answer(struct server_run *run, tn_value answers, struct error *error) {
     if (run->active)
-        return error_set(error, TN_INVALID, "INVALID_INPUT", "the run `%s` is running: it waits for no answer", run->id);
+        return error_set(error, TN_INVALID, "INVALID_INPUT", "the run `%s` is running: it waits for no answer",
+                         run->id);
     int32_t status = invocation_resume(run->invocation, answers, error);
     if (status == TN_OK) run_activate(run);
     return status;

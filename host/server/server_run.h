@@ -1,10 +1,10 @@
 /*
  * server_run.h - the runs that clients of a server have started: a table that outlives the calls, and their events.
  *
- * A run belongs to the server, not to the client that has started it. It can have any number of subscriptions. While one
- * of them waits for credit, the run starts no more work, so a slow client slows the run and uses no memory. The last
- * events of a run are kept, so that a client that was disconnected can continue where it stopped. When a run has ended,
- * its result is kept for a time; a run with a thread is in the store as well.
+ * A run belongs to the server, not to the client that has started it. It can have any number of subscriptions. While
+ * one of them waits for credit, the run starts no more work, so a slow client slows the run and uses no memory. The
+ * last events of a run are kept, so that a client that was disconnected can continue where it stopped. When a run has
+ * ended, its result is kept for a time; a run with a thread is in the store as well.
  *
  *     struct server_run *run = server_run_new(runs, &options, &error);
  *     server_run_start(run);                                     // events and the end come later, from the loop
@@ -41,7 +41,7 @@ void server_runs_forget_client(struct server_runs *runs, const struct client *cl
 
 struct server_run_options {
     struct client *client;
-    struct graph *graph; /* the run keeps a reference */
+    struct graph *graph;  /* the run keeps a reference */
     const char *document; /* as the client has named it; NULL for a text without a name */
     tn_value input, config;
     unsigned modes; /* of its events */

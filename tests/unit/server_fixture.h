@@ -50,10 +50,9 @@ FIXTURE_UNUSED static void served_on_event(void *user, uint64_t subscription, co
 }
 
 FIXTURE_UNUSED static struct client *served_client(struct served *served, const char *name, enum method_scope scope) {
-    return client_new(
-        served->server,
-        &(struct client_options){
-            .name = name, .scope = scope, .files = true, .notify = served_on_event, .user = served});
+    return client_new(served->server,
+                      &(struct client_options){
+                          .name = name, .scope = scope, .files = true, .notify = served_on_event, .user = served});
 }
 
 FIXTURE_UNUSED static void served_open(struct served *served, enum method_scope scope) {

@@ -18,7 +18,7 @@
 #define COUNTS                                                                                                         \
     "version: \"1.0\"\nagent: {name: counts, recursion_limit: 5000}\nchannels: [{name: i, type: last_value, default: " \
     "0}, {name: n, type: last_value, default: 10}]\nnodes: [{id: add, type: set, config: {values: {i: state.i + "      \
-    "1}}}]\nedges:\n  - {from: START, to: add}\n  - from: add\n    type: conditional\n    conditions: [{expression: "   \
+    "1}}}]\nedges:\n  - {from: START, to: add}\n  - from: add\n    type: conditional\n    conditions: [{expression: "  \
     "state.i < state.n, to: add}, {expression: default, to: END}]\n"
 
 static tn_value text_params(const char *text, const char *more) {
@@ -83,7 +83,8 @@ static void mistakes_are_reported(void **state) {
     served_expect_error(&served, "run/get", "{\"run_id\":\"x\"}", "NOT_FOUND", "has no run `x`");
     tn_value id = run_of(&served, HELLO, "{\"config\":{\"run_id\":\"mine\"}}");
     is_text(with_id(id), "run_id", "mine");
-    outcome = served_call_as(&served, served.client, "run/start", text_params(HELLO, "{\"config\":{\"run_id\":\"mine\"}}"));
+    outcome =
+        served_call_as(&served, served.client, "run/start", text_params(HELLO, "{\"config\":{\"run_id\":\"mine\"}}"));
     is_text(value_get(outcome, "error"), "code", "EXISTS");
     value_unref(outcome);
     tn_value run = waited(&served, id);
@@ -151,7 +152,8 @@ static void a_run_outlives_its_client(void **state) {
     (void)state;
     served_open(&served, METHOD_RUN);
     struct client *leaves = served_client(&served, "leaves", METHOD_RUN);
-    tn_value outcome = served_call_as(&served, leaves, "run/start", text_params(COUNTS, "{\"subscribe\":{\"credit\":1}}"));
+    tn_value outcome =
+        served_call_as(&served, leaves, "run/start", text_params(COUNTS, "{\"subscribe\":{\"credit\":1}}"));
     tn_value id = value_ref(value_get(value_get(outcome, "result"), "run_id"));
     value_unref(outcome);
     served_settle(&served);
@@ -201,9 +203,8 @@ static void a_run_is_answered(void **state) {
     served_settle(&served);
     is_text(served_last(&served, "run/ended"), "status", "interrupted");
     value_unref(run);
-    tn_value outcome =
-        served_call_as(&served, served.client, "run/answer",
-                       value_set_take(with_id(id), "answers", served_json("{\"nothing\":1}")));
+    tn_value outcome = served_call_as(&served, served.client, "run/answer",
+                                      value_set_take(with_id(id), "answers", served_json("{\"nothing\":1}")));
     is_text(value_get(outcome, "error"), "code", "INVALID_INPUT");
     value_unref(outcome);
     value_unref(served_result_take(&served, "run/answer", with_id(id)));
@@ -253,8 +254,8 @@ static void a_thread_is_resumed(void **state) {
     is_text(run, "thread_id", "t1");
     value_unref(run);
     value_unref(id);
-    tn_value outcome = served_call_as(&served, served.client, "run/start",
-                                      text_params(ASKS, "{\"config\":{\"thread_id\":\"t1\"}}"));
+    tn_value outcome =
+        served_call_as(&served, served.client, "run/start", text_params(ASKS, "{\"config\":{\"thread_id\":\"t1\"}}"));
     id = value_ref(value_get(value_get(outcome, "result"), "run_id"));
     value_unref(outcome);
     run = waited(&served, id); /* the thread is not done: the run fails, and the thread stays as it is */
@@ -281,8 +282,7 @@ static void many_runs_wait(void **state) {
     struct served served;
     (void)state;
     served_open(&served, METHOD_RUN);
-    for (unsigned i = 0; i < RUNS; i++)
-        value_unref(run_of(&served, COUNTS, "{\"subscribe\":{\"credit\":0}}"));
+    for (unsigned i = 0; i < RUNS; i++) value_unref(run_of(&served, COUNTS, "{\"subscribe\":{\"credit\":0}}"));
     served_settle(&served);
     assert_int_equal(value_count(served.events), 0);
     for (unsigned i = 1; i <= RUNS; i++) {
@@ -338,18 +338,12 @@ static void a_server_ends_with_open_runs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_starts_and_ends),
-        cmocka_unit_test(mistakes_are_reported),
-        cmocka_unit_test(events_come_in_order),
-        cmocka_unit_test(credit_slows_a_run),
-        cmocka_unit_test(a_run_outlives_its_client),
-        cmocka_unit_test(events_are_sent_again),
-        cmocka_unit_test(a_run_is_answered),
-        cmocka_unit_test(a_run_is_cancelled),
-        cmocka_unit_test(a_thread_is_resumed),
-        cmocka_unit_test(many_runs_wait),
-        cmocka_unit_test(ended_runs_are_forgotten),
-        cmocka_unit_test(a_server_ends_with_open_runs),
+        cmocka_unit_test(a_run_starts_and_ends),     cmocka_unit_test(mistakes_are_reported),
+        cmocka_unit_test(events_come_in_order),      cmocka_unit_test(credit_slows_a_run),
+        cmocka_unit_test(a_run_outlives_its_client), cmocka_unit_test(events_are_sent_again),
+        cmocka_unit_test(a_run_is_answered),         cmocka_unit_test(a_run_is_cancelled),
+        cmocka_unit_test(a_thread_is_resumed),       cmocka_unit_test(many_runs_wait),
+        cmocka_unit_test(ended_runs_are_forgotten),  cmocka_unit_test(a_server_ends_with_open_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,8 @@ typedef void TN_FN(tn_host_event)(void *user, tn_value event);
 /* tenon.host/1, from the host. `params` is an object, or NULL for {}. */
 typedef struct tn_host_1 {
     uint64_t size;
-    /* [loop] Calls a method in a task: `options`, `handler` and `call` as for task_1.call. TN_NOT_FOUND: no such method.
+    /* [loop] Calls a method in a task: `options`, `handler` and `call` as for task_1.call. TN_NOT_FOUND: no such
+     * method.
      */
     int32_t TN_FN(call)(tn_task task, const char *method, uint64_t length, tn_value params, tn_value options,
                         tn_call_handler handler, void *user, tn_call *call);
@@ -42,8 +43,8 @@ typedef struct tn_host_1 {
      * [loop] Calls a method outside of tasks, with the rights that the `effects` of the manifest's `plugin` declare.
      * `done` is called later, never inside request. *request is never 0.
      */
-    int32_t TN_FN(request)(const tn_host *host, const char *method, uint64_t length, tn_value params,
-                           tn_host_done done, void *user, uint64_t *request);
+    int32_t TN_FN(request)(const tn_host *host, const char *method, uint64_t length, tn_value params, tn_host_done done,
+                           void *user, uint64_t *request);
     /* [loop] `done` is not called. TN_STALE: the request has ended. */
     int32_t TN_FN(cancel)(const tn_host *host, uint64_t request);
     /*
