@@ -1,5 +1,6 @@
 /*
- * command_call.c - `tenon call`: calls a method of the table, and prints its result and the events that it subscribes to.
+ * command_call.c - `tenon call`: calls a method of the table, and prints its result and the events that it subscribes
+ * to.
  *
  * The command is a client of the server that every host of the program has. A method that waits ends with the command's
  * first signal, which cancels it. With subscriptions the command prints events until they have ended.
@@ -19,7 +20,7 @@ struct method_caller {
     struct host *host;
     struct client *client;
     long subscriptions; /* open ones; one can end before the call has been reported */
-    bool ended, lost; /* lost: standard output takes no more */
+    bool ended, lost;   /* lost: standard output takes no more */
 };
 
 static void caller_on_event(void *user, uint64_t subscription, const char *event, tn_value params) {
@@ -122,12 +123,13 @@ int command_call(const struct arguments *arguments) {
     struct method_caller caller = {.host = command_host(arguments)};
     int code = COMMAND_PLUGIN_PROBLEM;
     if (caller.host) {
-        caller.client = client_new(server_of(caller.host), &(struct client_options){.name = "tenon call",
-                                                                                      .scope = METHOD_ADMIN,
-                                                                                      .files = true,
-                                                                                      .notify = caller_on_event,
-                                                                                      .unsubscribed = caller_on_unsubscribed,
-                                                                                      .user = &caller});
+        caller.client =
+            client_new(server_of(caller.host), &(struct client_options){.name = "tenon call",
+                                                                        .scope = METHOD_ADMIN,
+                                                                        .files = true,
+                                                                        .notify = caller_on_event,
+                                                                        .unsubscribed = caller_on_unsubscribed,
+                                                                        .user = &caller});
         code = caller_run(&caller, method, params);
         client_free(caller.client);
     }

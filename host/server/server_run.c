@@ -9,6 +9,7 @@
  */
 #include "host/server/server_run.h"
 #include "adl/value/memory.h"
+#include "adl/value/weight.h"
 #include "host/base/loop.h"
 #include "host/base/time_text.h"
 #include "host/data/kernel/kernel_request.h"
@@ -24,8 +25,9 @@
 
 /* One of the last events of a run: {run_id, seq, event}, or the parameters of run/ended, whose `mode` is 0. */
 struct kept_event {
-    tn_value params;
+    tn_value params; /* NULL if it is not kept */
     unsigned mode;
+    int64_t size;
 };
 
 struct run_subscription {
@@ -44,8 +46,9 @@ struct server_run {
     tn_value answers; /* of run/resume, until it starts */
     struct run_subscription *subscriptions;
     struct kept_event kept[SERVER_EVENTS_KEPT]; /* a ring: event `seq` is at seq % SERVER_EVENTS_KEPT */
-    uint64_t seq;                               /* of the last event */
-    uint64_t *waiting;                          /* tokens of run/wait */
+    uint64_t seq, first_kept;                   /* of the last event; of the oldest one that is kept */
+    int64_t kept_size;
+    uint64_t *waiting; /* tokens of run/wait */
     size_t waiting_count;
     int64_t started_ms, ended_ms;
     bool resumes, active, in_ended, full;
@@ -170,11 +173,25 @@ static bool run_has_room(const struct server_run *run) {
     return true;
 }
 
+static void forget_first_kept(struct server_run *run) {
+    struct kept_event *kept = &run->kept[run->first_kept++ % SERVER_EVENTS_KEPT];
+    run->kept_size -= kept->size;
+    value_unref(kept->params);
+    *kept = (struct kept_event){NULL, 0, 0};
+}
+
+/* Keeps the event with the number run->seq. The last one is always kept. Takes `params`. */
+static void keep_take(struct server_run *run, unsigned mode, tn_value params) {
+    if (run->seq - run->first_kept == SERVER_EVENTS_KEPT) forget_first_kept(run);
+    struct kept_event *kept = &run->kept[run->seq % SERVER_EVENTS_KEPT];
+    *kept = (struct kept_event){params, mode, value_weight(params)};
+    run->kept_size += kept->size;
+    while (run->kept_size > SERVER_EVENTS_SIZE && run->first_kept < run->seq) forget_first_kept(run);
+}
+
 /* Keeps the event, and sends it to the subscriptions that want its mode; 0 is wanted by all. Takes `params`. */
 static void send_to_all_take(struct server_run *run, const char *event, unsigned mode, tn_value params) {
-    struct kept_event *kept = &run->kept[run->seq % SERVER_EVENTS_KEPT];
-    value_unref(kept->params);
-    *kept = (struct kept_event){params, mode};
+    keep_take(run, mode, params);
     for (struct run_subscription *at = run->subscriptions; at; at = at->next)
         if (!mode || subscription_wants(at->subscription, mode))
             (void)subscription_deliver(at->subscription, event, params, mode);
@@ -210,11 +227,11 @@ static const char *name_of_kept(const struct kept_event *kept) { return kept->mo
 
 /* Sends the kept events after number `after` again. */
 static void send_kept(struct server_run *run, struct subscription *subscription, uint64_t after) {
-    uint64_t first = run->seq > SERVER_EVENTS_KEPT ? run->seq - SERVER_EVENTS_KEPT + 1 : 1;
+    uint64_t first = run->first_kept;
     if (after + 1 < first) subscription_note_missed(subscription, first - after - 1);
     for (uint64_t seq = after + 1 > first ? after + 1 : first; seq <= run->seq; seq++) {
         const struct kept_event *kept = &run->kept[seq % SERVER_EVENTS_KEPT];
-        if (kept->params && (!kept->mode || subscription_wants(subscription, kept->mode)))
+        if (!kept->mode || subscription_wants(subscription, kept->mode))
             (void)subscription_deliver(subscription, name_of_kept(kept), kept->params, kept->mode);
     }
 }
@@ -346,6 +363,7 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
         run->answers = options->answers ? value_ref(options->answers) : NULL;
         run->resumes = options->resumes;
         run->started_ms = loop_wall_ms(loop);
+        run->first_kept = 1;
         run->older = runs->newest;
         if (run->older) run->older->newer = run;
         runs->newest = run;

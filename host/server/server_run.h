@@ -32,6 +32,7 @@ struct subscription;
 #define SERVER_RUNS_MAX    10000u /* runs of one server that have not ended; then LIMIT */
 #define SERVER_RUNS_KEPT   1000u  /* ended runs whose results are kept; the one that ended first is forgotten first */
 #define SERVER_EVENTS_KEPT 256u   /* last events of a run that run/subscribe can send again */
+#define SERVER_EVENTS_SIZE (1 << 20) /* bytes of these events, approximately; older ones are not kept */
 
 struct server_runs *server_runs_new(struct server *server);
 /* Cancels the runs, runs the loop until they have ended, and forgets them. Clients still exist. */

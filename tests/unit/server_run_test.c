@@ -21,6 +21,13 @@
     "1}}}]\nedges:\n  - {from: START, to: add}\n  - from: add\n    type: conditional\n    conditions: [{expression: "  \
     "state.i < state.n, to: add}, {expression: default, to: END}]\n"
 
+/* The same, with a channel for a text. */
+#define COUNTS_MORE                                                                                                    \
+    "version: \"1.0\"\nagent: {name: counts}\nchannels: [{name: i, type: last_value, default: 0}, {name: n, type: "    \
+    "last_value, default: 10}, {name: more, type: last_value}]\nnodes: [{id: add, type: set, config: {values: {i: "    \
+    "state.i + 1}}}]\nedges:\n  - {from: START, to: add}\n  - from: add\n    type: conditional\n    conditions: "      \
+    "[{expression: state.i < state.n, to: add}, {expression: default, to: END}]\n"
+
 static tn_value text_params(const char *text, const char *more) {
     tn_value params = served_json(more);
     return value_set_take(params, "text", value_text(text));
@@ -189,6 +196,35 @@ static void events_are_sent_again(void **state) {
     tn_value first = value_get(value_at(served.events, 4), "params");
     assert_int_equal(value_to_int(value_get(first, "missed")), 1001 - SERVER_EVENTS_KEPT);
     value_unref(id);
+    served_close(&served);
+}
+
+/* Large events are kept only up to a size. */
+static void kept_events_have_a_size(void **state) {
+    struct served served;
+    (void)state;
+    served_open(&served, METHOD_RUN);
+    char *long_text = mem_zalloc(SERVER_EVENTS_SIZE / 4 + 1);
+    memset(long_text, 'x', SERVER_EVENTS_SIZE / 4);
+    tn_value params = text_params(COUNTS, "{\"modes\":[\"values\"],\"input\":{}}");
+    tn_value input = value_set_take(value_object(), "n", value_int(10));
+    input = value_set_take(input, "i", value_int(0));
+    params = value_set_take(params, "input", value_set_take(input, "more", value_text(long_text)));
+    params = value_set_take(params, "text", value_text(COUNTS_MORE));
+    tn_value started = served_result_take(&served, "run/start", params), id = value_ref(value_get(started, "run_id"));
+    value_unref(started);
+    value_unref(waited(&served, id));
+    value_unref(served_result_take(
+        &served, "run/subscribe",
+        value_set_take(value_set_take(with_id(id), "after", value_int(0)), "modes", served_json("[\"values\"]"))));
+    served_settle(&served);
+    size_t again = served_count(&served, "run/event");
+    assert_true(again >= 1 && again <= 4);
+    assert_int_equal(served_count(&served, "run/ended"), 1);
+    tn_value first = value_get(value_at(served.events, 0), "params");
+    assert_int_equal(value_to_int(value_get(first, "missed")), value_to_int(value_get(first, "seq")) - 1);
+    value_unref(id);
+    mem_free(long_text);
     served_close(&served);
 }
 
