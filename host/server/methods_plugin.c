@@ -5,6 +5,7 @@
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
+#include "host/engine/execution/invocation.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
@@ -12,9 +13,12 @@
 #include "host/server/method_internal.h"
 #include "host/server/plugin_listing.h"
 #include "host/server/server.h"
+#include "host/server/server_internal.h"
+#include "host/server/server_run.h"
 #include <string.h>
 
 #define SOURCE_LOAD "plugin/load" /* the source of such plugins in messages and lists */
+#define LIVE_SHOWN  5u            /* nodes that the message of a busy plugin names */
 
 static struct registry *registry_of(const struct method_call *call) { return host_registry(server_host(call->server)); }
 
@@ -71,8 +75,29 @@ static int32_t plugin_upgrade(const struct method_call *call, struct error *erro
     return plugin ? plugin_changed(call, plugin) : TN_NOT_FOUND;
 }
 
+/* Names the open nodes of runs that belong to the plugin. */
+static void describe_live(void *user, const struct plugin *plugin, struct buffer *which) {
+    const struct server_runs *runs = server_runs_of(user);
+    const struct server_run *run = NULL;
+    size_t shown = 0;
+    while ((run = server_run_older(runs, run)) != NULL) {
+        tn_value open = server_run_is_active(run) ? invocation_open_nodes(server_run_invocation(run)) : value_array();
+        for (size_t i = 0; i < value_count(open) && shown <= LIVE_SHOWN; i++) {
+            tn_value node = value_at(open, i);
+            if (!value_text_is(value_get(node, "plugin"), plugin_id(plugin))) continue;
+            if (shown++ == LIVE_SHOWN)
+                buffer_text(which, ", …");
+            else
+                buffer_format(which, "%snode `%s` of run %s", shown > 1 ? ", " : "",
+                              value_chars(value_get(node, "node"), NULL), server_run_id(run));
+        }
+        value_unref(open);
+    }
+}
+
 static int32_t plugin_unload(const struct method_call *call, struct error *error) {
-    int32_t status = registry_unload(registry_of(call), method_text(call, "plugin"), NULL, NULL, error);
+    int32_t status =
+        registry_unload(registry_of(call), method_text(call, "plugin"), describe_live, call->server, error);
     return status == TN_OK ? method_done_take(call, value_object()) : status;
 }
 

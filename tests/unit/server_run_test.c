@@ -310,6 +310,27 @@ static void a_thread_is_resumed(void **state) {
     served_close(&served);
 }
 
+/* ---- Plugins ---- */
+
+/* A plugin that works cannot be unloaded; the message names the node that is open. */
+static void a_busy_plugin_stays(void **state) {
+    struct served served;
+    (void)state;
+    served_open(&served, METHOD_ADMIN);
+    tn_value id =
+        run_of(&served,
+               "version: \"1.0\"\nagent: {name: waits}\nchannels: []\nnodes: [{id: wait, type: delay, config: "
+               "{ms: 100000}}]\nedges: [{from: START, to: wait}, {from: wait, to: END}]\n",
+               "{\"config\":{\"run_id\":\"r1\"}}");
+    while (call_open_count() == 0) loop_run_turn(host_loop(served.host));
+    served_expect_error(&served, "plugin/unload", "{\"plugin\":\"tenon.core\"}", "PLUGIN_BUSY",
+                        "node `wait` of run r1");
+    value_unref(served_result(&served, "run/cancel", "{\"run_id\":\"r1\"}"));
+    value_unref(waited(&served, id));
+    value_unref(id);
+    served_close(&served);
+}
+
 /* ---- Many ---- */
 
 /* A thousand runs, each with a subscriber that reads nothing, use little memory, and all end when they get credit. */
@@ -377,6 +398,7 @@ int main(void) {
         cmocka_unit_test(a_run_starts_and_ends),     cmocka_unit_test(mistakes_are_reported),
         cmocka_unit_test(events_come_in_order),      cmocka_unit_test(credit_slows_a_run),
         cmocka_unit_test(a_run_outlives_its_client), cmocka_unit_test(events_are_sent_again),
+        cmocka_unit_test(kept_events_have_a_size),   cmocka_unit_test(a_busy_plugin_stays),
         cmocka_unit_test(a_run_is_answered),         cmocka_unit_test(a_run_is_cancelled),
         cmocka_unit_test(a_thread_is_resumed),       cmocka_unit_test(many_runs_wait),
         cmocka_unit_test(ended_runs_are_forgotten),  cmocka_unit_test(a_server_ends_with_open_runs),

@@ -359,6 +359,11 @@ uint32_t invocation_steps(struct invocation *invocation) {
     return steps ? (uint32_t)value_to_int(steps) : 0;
 }
 
+tn_value invocation_open_nodes(struct invocation *invocation) {
+    const struct run *run = invocation_live_run(invocation);
+    return run ? run_open_nodes(run) : value_array();
+}
+
 tn_value invocation_usage(struct invocation *invocation) {
     const struct run *run = invocation_live_run(invocation);
     return run ? run_usage(run) : invocation_reported(invocation, "usage");

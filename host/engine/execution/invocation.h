@@ -106,5 +106,7 @@ tn_value invocation_interrupts(struct invocation *invocation); /* as run_interru
 tn_value invocation_state(struct invocation *invocation);
 uint32_t invocation_steps(struct invocation *invocation);
 tn_value invocation_usage(struct invocation *invocation);
+/* As run_open_nodes; [] while it is idle. A new reference. */
+tn_value invocation_open_nodes(struct invocation *invocation);
 
 #endif
