@@ -6,7 +6,7 @@
  *
  *     struct graph *graph;
  *     int32_t status = document_open(call, &graph, error);
- *     if (status != TN_OK) return status;                  // also TN_AGAIN: see method_wait_for_plugins
+ *     if (status != TN_OK) return status;                  // also METHOD_RETRY
  *
  * Thread: [loop].
  */

@@ -36,8 +36,8 @@ struct method_call {
 };
 
 /*
- * Starts the work. TN_OK: the call has ended, or will. TN_AGAIN: see method_wait_for_plugins. Another status: it fails
- * with `error`, and the handler has not ended it. A handler never waits and never runs the loop. [loop]
+ * Starts the work. TN_OK: the call has ended, or will. METHOD_RETRY: see method_wait_for_plugins. Another status: it
+ * fails with `error`, and the handler has not ended it. A handler never waits and never runs the loop. [loop]
  */
 typedef int32_t method_start_fn(const struct method_call *call, struct error *error);
 

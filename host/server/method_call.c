@@ -99,7 +99,7 @@ static void method_run(struct method_callable *self) {
     const struct method_call call = {self->server, self->client, self->token, self->params};
     struct error error = ERROR_INIT;
     int32_t status = self->method->start(&call, &error);
-    if (status == TN_AGAIN)
+    if (status == METHOD_RETRY)
         loop_timer_start(self->loop, &self->retry, RETRY_MS, method_retry);
     else if (status != TN_OK)
         (void)call_fail(self->token, &error);
@@ -153,7 +153,7 @@ int32_t method_wait_for_plugins(const struct method_call *call, int32_t status) 
     const struct call *made = call_lookup_open(call->token);
     const struct method_callable *self = made ? (const struct method_callable *)call_callable(made) : NULL;
     bool waits = self && !self->last_try && registry_is_expecting(host_registry(server_host(self->server)));
-    return waits ? TN_AGAIN : status;
+    return waits ? METHOD_RETRY : status;
 }
 
 static const struct callable_ops method_callable_ops = {

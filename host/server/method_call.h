@@ -40,9 +40,11 @@ struct authority *method_authority(const struct method_call *call);
 int32_t method_locate(const struct method_call *call, const char *parameter, const char *name, char **path,
                       struct error *error);
 /*
- * For a failure that can be temporary, because plugins are adding components: returns TN_AGAIN then, else `status`. If
- * a handler returns TN_AGAIN, it is called again when all components are known, after at most REGISTRY_EXPECT_MS.
+ * For a failure that can be temporary, because plugins are adding components: returns METHOD_RETRY then, else `status`.
+ * If a handler returns METHOD_RETRY, it is called again when all components are known, after at most
+ * REGISTRY_EXPECT_MS.
  */
+#define METHOD_RETRY INT32_MAX
 int32_t method_wait_for_plugins(const struct method_call *call, int32_t status);
 /*
  * Starts a callable as a child of the call, whose chunks it forwards; the method ends as the child does. For handlers.
