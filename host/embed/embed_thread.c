@@ -3,7 +3,6 @@
  *
  * The functions call those of the command line. They wait for the store, and run the loop until it has answered.
  */
-#include "adl/expr/time.h"
 #include "adl/value/nearest.h"
 #include "host/assembly/host.h"
 #include "host/base/loop.h"
@@ -15,7 +14,6 @@
 #include "host/engine/graph/graph.h"
 #include "host/engine/graph/run.h"
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #define LIST_DEFAULT 50
@@ -58,20 +56,14 @@ static int32_t filter_check_status(const char *status, struct error *error) {
         nearest_hint(&nearest).text);
 }
 
-/* Replaces a time by the same time as records have it: in UTC, with milliseconds. A date is its first moment. */
+/* Replaces a time by the same time as records have it. */
 static int32_t filter_read_time(const char *name, const char **time, char text[TIME_TEXT], struct error *error) {
-    int64_t seconds;
-    uint32_t nanoseconds;
-    char whole[64];
     if (!*time) return TN_OK;
-    bool date = strlen(*time) == sizeof "2026-01-01" - 1;
-    (void)snprintf(whole, sizeof whole, "%s%s", *time, date ? "T00:00:00Z" : "");
-    if (!timestamp_parse(whole, strlen(whole), &seconds, &nanoseconds))
+    if (!time_text_read(*time, text))
         return error_set(error, TN_INVALID, "INVALID_INPUT",
                          "the filter's `%s` is `%s`, expected a date or a time in ISO 8601: 2026-01-31 or "
                          "2026-01-31T12:00:00Z",
                          name, *time);
-    time_text(seconds * 1000 + nanoseconds / 1000000, text);
     *time = text;
     return TN_OK;
 }

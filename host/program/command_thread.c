@@ -82,7 +82,7 @@ static bool read_days(const struct arguments *arguments, const struct host *host
     *out = NULL;
     if (!argument_number(arguments, option, 0, 36500, otherwise, &days)) return false;
     if (days < 0) return true;
-    time_text((loop_wall_ms(host_loop(host)) / 1000 - days * 86400) * 1000 + 999, text); /* the whole second */
+    time_text_days_before(loop_wall_ms(host_loop(host)), days, text);
     *out = text;
     return true;
 }
