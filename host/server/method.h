@@ -20,6 +20,7 @@
 
 struct buffer;
 struct client;
+struct method;
 struct server;
 
 /* What a client must be allowed to do: `read` is the least, `admin` includes the others. */
@@ -31,6 +32,7 @@ const char *method_scope_name(enum method_scope scope); /* "read" */
 struct method_call {
     struct server *server;
     struct client *client;
+    const struct method *method;
     uint64_t token;  /* ends the call: method_done, or call_complete and call_fail, from the loop, now or later */
     tn_value params; /* validated, with the defaults of the schema */
 };
@@ -81,7 +83,10 @@ struct method_handler {
 
 /* Ends a call with a result, which it takes. */
 int32_t method_done_take(const struct method_call *call, tn_value result);
-/* The `done` of a request to the store or the kernel whose `user` is the token (method_user): ends the call. */
+/*
+ * The `done` of a request whose `user` is the token (method_user): ends the call. The server must exist then. For
+ * requests to the store, method_request.h takes care of that.
+ */
 void method_on_stored(void *user, int32_t status, tn_value result, const struct error *error);
 /* The same for a request without a result: the result of the method is {}. */
 void method_on_stored_empty(void *user, int32_t status, tn_value result, const struct error *error);

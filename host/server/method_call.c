@@ -96,7 +96,7 @@ static int32_t check_texts(const struct method *method, tn_value params, struct 
 static void method_retry(struct loop_timer *timer);
 
 static void method_run(struct method_callable *self) {
-    const struct method_call call = {self->server, self->client, self->token, self->params};
+    const struct method_call call = {self->server, self->client, self->method, self->token, self->params};
     struct error error = ERROR_INIT;
     int32_t status = self->method->start(&call, &error);
     if (status == METHOD_RETRY)
@@ -226,7 +226,7 @@ static void end_stored(void *user, int32_t status, tn_value result, const struct
     struct call *made = call_lookup_open((uint64_t)(uintptr_t)user);
     if (!made) return;
     const struct method_callable *self = (const struct method_callable *)call_callable(made);
-    const struct method_call call = {self->server, NULL, call_token(made), NULL};
+    const struct method_call call = {self->server, NULL, self->method, call_token(made), NULL};
     if (status == TN_OK)
         (void)method_done_take(&call, result ? value_ref(result) : value_null());
     else

@@ -20,6 +20,7 @@ struct server {
     struct plugin_clients *plugin_clients;
     tn_value known; /* {"KIND ID": plugin} of the last "component/changed", while it has subscribers; or NULL */
     struct loop_work changed;
+    unsigned requests; /* server_begin_request */
     bool validates;
 };
 
@@ -52,6 +53,13 @@ bool server_validates(const struct server *server) { return server->validates; }
 void server_forget_client(struct server *server, const struct client *client) {
     server_runs_forget_client(server->runs, client);
 }
+
+/* ---- Requests that outlive calls ---- */
+
+void server_begin_request(struct server *server) { server->requests++; }
+void server_end_request(struct server *server) { server->requests--; }
+
+static bool server_has_no_request(void *user) { return ((const struct server *)user)->requests == 0; }
 
 /* ---- Events of the host ---- */
 
@@ -141,6 +149,7 @@ void server_free(struct server *server) {
     host_set_methods(server->host, NULL);
     plugin_clients_free(server->plugin_clients);
     while (server->clients) client_free(server->clients);
+    (void)loop_run(server_loop(server), server_has_no_request, server);
     server_runs_free(server->runs);
     loop_undefer(server_loop(server), &server->changed);
     value_unref(server->known);

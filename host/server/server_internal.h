@@ -21,6 +21,9 @@ struct plugin_clients *server_plugin_clients(const struct server *server);
  * NULL with the error on failure.
  */
 struct subscription *method_subscribe(struct client *client, tn_value params, struct error *error);
+/* For method_request.h: server_free waits until all requests have ended. */
+void server_begin_request(struct server *server);
+void server_end_request(struct server *server);
 /* From now on "component/changed" says what has changed: someone has subscribed to it. */
 void server_watch_components(struct server *server);
 
