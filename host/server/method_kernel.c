@@ -1,0 +1,32 @@
+/*
+ * method_kernel.c - methods that are operations of the state kernel: task/…, artifact/… and memory/….
+ *
+ * One handler is enough, because the names correspond. The schemas of a row state the shape of the arguments; the
+ * kernel checks them again, and decides.
+ */
+#include "host/assembly/host.h"
+#include "host/data/kernel/kernel.h"
+#include "host/server/method_internal.h"
+#include "host/server/method_request.h"
+#include "host/server/server.h"
+#include <stdio.h>
+#include <string.h>
+
+#define OPERATION_TEXT 64 /* bytes of a name, with the NUL */
+
+static const struct kernel_operation *operation_of_method(const struct method *method) {
+    char name[OPERATION_TEXT];
+    snprintf(name, sizeof name, "%s", method->name);
+    name[strcspn(name, "/")] = '.';
+    return kernel_find_operation(name);
+}
+
+int32_t method_kernel_start(const struct method_call *call, struct error *error) {
+    const struct kernel_operation *operation = operation_of_method(call->method);
+    struct kernel kernel;
+    if (!operation) return kernel_refuse_unknown(call->method->name, error);
+    int32_t status = kernel_open(host_state(server_host(call->server)), &kernel, error);
+    if (status != TN_OK) return status;
+    kernel_call(&kernel, operation, call->params, method_request_done, method_request_new(call));
+    return TN_OK;
+}
