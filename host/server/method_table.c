@@ -57,6 +57,7 @@ static struct {
         struct schema *params, *result;
     } compiled[ROWS_MAX]; /* when they are first needed */
     size_t count;
+    tn_value files[sizeof files / sizeof *files]; /* rows point into them */
     tn_value events, schemas;
     char *names; /* method_names */
 } table = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -118,12 +119,11 @@ static tn_value add_members(tn_value all, tn_value more) {
     return all;
 }
 
-/* The values stay: rows point into them. */
 static void table_read(void) {
     table.events = value_object();
     table.schemas = value_object();
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        tn_value file = read_file(&files[i]);
+        tn_value file = table.files[i] = read_file(&files[i]);
         add_rows(&files[i], value_get(file, "methods"));
         table.events = add_members(table.events, value_get(file, "events"));
         table.schemas = add_members(table.schemas, value_get(file, "schemas"));
