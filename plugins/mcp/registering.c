@@ -167,7 +167,7 @@ void registering_clear(struct server *server) {
 void registering_methods(struct server *server) {
     tn_value wanted = tn_get(server->config, "resources");
     for (size_t i = 0; i < tool_method_count; i++) {
-        const struct tool_method *method = &tool_methods[i];
+        const struct tool_method *method = &mcp_tool_methods[i];
         bool there = false, has = session_has_capability(server->session, method->capability);
         for (const struct tool *tool = server->tools; tool != NULL; tool = tool->next) there |= tool->method == method;
         if (there || !has || (wanted != NULL && !value_is_true(wanted))) continue;

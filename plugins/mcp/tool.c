@@ -216,7 +216,7 @@ static tn_value prompt_result(tn_value result) {
     "\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},\"cursor\":{\"type\":\"string\"}},\"required\":[\"" name  \
     "\"]}"
 
-const struct tool_method tool_methods[] = {
+const struct tool_method mcp_tool_methods[] = {
     {"resources.list", "resources", "resources/list", "Lists the server's resources",
      "Each has a `uri` for `resources.read` and a name. A `cursor` in the result is for the next "
      "page.",
@@ -239,7 +239,7 @@ const struct tool_method tool_methods[] = {
      "{\"type\":\"object\",\"properties\":{\"description\":{\"type\":\"string\"},\"messages\":{\"type\":\"array\"}},"
      "\"required\":[\"messages\"]}",
      prompt_result}};
-const size_t tool_method_count = sizeof tool_methods / sizeof *tool_methods;
+const size_t tool_method_count = sizeof mcp_tool_methods / sizeof *mcp_tool_methods;
 
 struct tool *tool_new_method(const struct tool_naming *naming, const struct tool_method *method) {
     struct tool *tool = tool_alloc(naming, method->suffix);

@@ -23,7 +23,7 @@ struct tool_method {
     const char *title, *documentation, *input, *output; /* the last two are JSON */
     tn_value (*result)(tn_value result);                /* converts the server's result */
 };
-extern TN_EASY_HIDDEN const struct tool_method tool_methods[];
+extern TN_EASY_HIDDEN const struct tool_method mcp_tool_methods[];
 extern TN_EASY_HIDDEN const size_t tool_method_count;
 
 struct tool {

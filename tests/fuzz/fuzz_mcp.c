@@ -84,7 +84,7 @@ static void take_for_everything(tn_value value) {
     struct tool *tool = tool_new(&naming, value, why, sizeof why);
     if (tool != NULL) assert(strncmp(tool->id, "s.", 2) == 0);
     tool_unref(tool);
-    for (size_t i = 0; i < tool_method_count; i++) tn_release(tool_methods[i].result(value));
+    for (size_t i = 0; i < tool_method_count; i++) tn_release(mcp_tool_methods[i].result(value));
 }
 
 static int64_t no_time(const tn_host *host) {
