@@ -6,7 +6,6 @@
 #include "adl/value/memory.h"
 #include "host/assembly/config_lint.h"
 #include "host/assembly/host.h"
-#include "host/base/config/config.h"
 #include "host/engine/tool/tool.h"
 #include "host/plugin/registry/registry.h"
 #include "host/program/command.h"
@@ -16,10 +15,6 @@
 
 #define SEARCH_LIMIT 20
 
-void command_tool_policy(const struct host *host, const struct component_info *info, struct tool_policy *policy) {
-    tool_policy_of(NULL, config_tool_policies(host_config(host)), info->id, info->effects, true, policy);
-}
-
 /* ---- list, search ---- */
 
 struct tool_list {
@@ -28,23 +23,11 @@ struct tool_list {
     int width; /* width of the longest name */
 };
 
-/* The tool's definition with its title, its plugin and the reason of its policy. */
-static tn_value tool_row(const struct host *host, const struct component_info *info) {
-    struct tool_policy policy;
-    command_tool_policy(host, info, &policy);
-    tn_value row = tool_definition(info, &policy);
-    row = value_set_take(row, "title", value_text(info->title));
-    row = value_set_take(row, "plugin", value_text(info->plugin_id));
-    row = value_set_take(row, "why", value_ref(policy.why));
-    tool_policy_finish(&policy);
-    return row;
-}
-
 static void tool_list_add(void *user, const struct component_info *info) {
     struct tool_list *listing = user;
     int width = (int)strnlen(info->id, 40);
     if (width > listing->width) listing->width = width;
-    listing->rows = value_push_take(listing->rows, tool_row(listing->host, info));
+    listing->rows = value_push_take(listing->rows, tool_describe(host_engine(listing->host), NULL, info));
 }
 
 static const char *row_text(tn_value row, const char *key) {
@@ -149,7 +132,7 @@ int command_tool_show(const struct arguments *arguments) {
     int code;
     struct host *host = command_tool_open(arguments, &component, &code);
     if (!host) return code;
-    tn_value row = tool_row(host, component->info);
+    tn_value row = tool_describe(host_engine(host), NULL, component->info);
     if (argument_given(arguments, "json"))
         command_print(row);
     else

@@ -17,6 +17,8 @@
 #include "host/data/thread/thread_interrupts.h"
 #include "host/engine/graph/run.h"
 #include "host/engine/tool/approval.h"
+#include "host/engine/tool/tool.h"
+#include "host/engine/tool/tool_policy.h"
 #include "host/engine/tool/tool_set.h"
 #include "host/engine/tool/tool_use.h"
 #include "host/engine/tool/tool_validate.h"
@@ -104,7 +106,7 @@ static int tool_check_call(const struct arguments *arguments, struct tool_call *
     struct tool_policy policy;
     struct error error = ERROR_INIT;
     int code = COMMAND_OK;
-    command_tool_policy(calling->host, info, &policy);
+    tool_policy_chosen(host_engine(calling->host), NULL, info, &policy);
     *approved = argument_given(arguments, "yes");
     if (policy.approval == TOOL_DENY) {
         code = COMMAND_OK; /* the tool kernel refuses and logs it, before the arguments are validated */

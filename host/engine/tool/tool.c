@@ -7,6 +7,7 @@
 #include "host/engine/tool/tool.h"
 #include "adl/document/catalog.h"
 #include "adl/value/memory.h"
+#include "host/base/config/config.h"
 #include "host/engine/engine.h"
 #include "host/engine/tool/tool_audit.h"
 #include "host/engine/tool/tool_policy.h"
@@ -132,6 +133,22 @@ tn_value tool_definition(const struct component_info *info, const struct tool_po
     definition = value_set_take(definition, "implementation_ref", value_format("%s/%s", info->plugin_id, info->id));
     if (!policy) return definition;
     return value_set_take(definition, "approval", value_text(tool_approval_name(policy->approval)));
+}
+
+void tool_policy_chosen(const struct engine *engine, const struct authority *caller, const struct component_info *info,
+                        struct tool_policy *out) {
+    tool_policy_of(caller, config_tool_policies(engine->config), info->id, info->effects, true, out);
+}
+
+tn_value tool_describe(const struct engine *engine, const struct authority *caller, const struct component_info *info) {
+    struct tool_policy policy;
+    tool_policy_chosen(engine, caller, info, &policy);
+    tn_value row = tool_definition(info, &policy);
+    row = value_set_take(row, "title", value_text(info->title));
+    row = value_set_take(row, "plugin", value_text(info->plugin_id));
+    row = value_set_take(row, "why", value_ref(policy.why));
+    tool_policy_finish(&policy);
+    return row;
 }
 
 /* ---- Limit of concurrent uses ---- */

@@ -48,6 +48,14 @@ int32_t tools_instance(struct tools *tools, struct component *component, struct 
 
 /* The definition; a new reference. Without `policy` (NULL) it has no `approval`. */
 tn_value tool_definition(const struct component_info *info, const struct tool_policy *policy);
+/*
+ * The policy of a use that a model, a person or a client chooses. `caller` is the frame that uses the tool; NULL: the
+ * operator. Call tool_policy_finish on it.
+ */
+void tool_policy_chosen(const struct engine *engine, const struct authority *caller, const struct component_info *info,
+                        struct tool_policy *out);
+/* The definition with that policy, and the members {title, plugin, why}; a new reference. */
+tn_value tool_describe(const struct engine *engine, const struct authority *caller, const struct component_info *info);
 /* The declared effects, or ["unknown"] if the manifest declares none; a new reference. */
 tn_value tool_effects(const struct component_info *info);
 

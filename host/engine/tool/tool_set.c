@@ -10,7 +10,6 @@
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "adl/value/wildcard.h"
-#include "host/base/config/config.h"
 #include "host/base/log.h"
 #include "host/engine/engine.h"
 #include "host/engine/tool/tool.h"
@@ -56,7 +55,7 @@ static bool set_permits(const struct tool_set_callable *set, const struct compon
 
 static void set_policy_of(const struct tool_set_callable *set, const struct component_info *info,
                           struct tool_policy *out) {
-    tool_policy_of(set->caller, config_tool_policies(set->engine->config), info->id, info->effects, true, out);
+    tool_policy_chosen(set->engine, set->caller, info, out);
 }
 
 static int32_t set_check_call(struct tool_set_callable *set, const struct component_info *info, struct error *error) {
