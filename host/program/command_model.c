@@ -4,93 +4,22 @@
  *
  * A test is one call of the model without a document. It shows the answer that a node would receive, and the time.
  */
-#include "adl/schema/schema.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "adl/value/nearest.h"
 #include "host/assembly/host.h"
 #include "host/base/config/config.h"
 #include "host/base/loop.h"
 #include "host/engine/model/model.h"
+#include "host/engine/model/model_listing.h"
+#include "host/engine/model/model_test.h"
 #include "host/plugin/call/call.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
 #include "host/program/command.h"
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
-
-#define TEST_PROMPT     "Answer with the one word OK."
-#define TEST_TIMEOUT_MS 60000
 
 /* ---- list ---- */
-
-static bool add_provider(void *user, const struct component_info *info) {
-    tn_value *list = user, row = value_set_take(value_object_reserve(3), "provider", value_text(info->id));
-    row = value_set_take(row, "title", value_text(info->title));
-    row = value_set_take(row, "plugin", value_text(info->plugin_id));
-    *list = value_push_take(*list, row);
-    return true;
-}
-
-/* True if members of this name usually contain secrets: "api_key", "authorization". */
-static bool is_secret_name(const char *name) {
-    static const char *const ends[] = {"key", "token", "secret", "password", "authorization", "credentials", "cookie"};
-    size_t length = strlen(name);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (length >= strlen(ends[i]) && strcasecmp(name + length - strlen(ends[i]), ends[i]) == 0) return true;
-    return false;
-}
-
-static bool is_secret_schema(tn_value schema) {
-    return schema && value_is(schema, TN_OBJECT) &&
-           (value_get(schema, "writeOnly") == value_bool(true) ||
-            value_text_is(value_get(schema, "x-tenon"), "secret"));
-}
-
-/* A copy of an option for display: texts in the place of secrets are hidden; {secret: NAME} is kept. */
-static tn_value redact_option(tn_value value, tn_value schema, bool secret) {
-    tn_value properties = schema && value_is(schema, TN_OBJECT) ? value_get(schema, "properties") : NULL, out;
-    if (value_is(value, TN_STRING)) return secret ? value_text("(hidden)") : value_ref(value);
-    if (value_is(value, TN_ARRAY)) {
-        out = value_array();
-        for (size_t i = 0; i < value_count(value); i++)
-            out = value_push_take(out, redact_option(value_at(value, i), NULL, secret));
-        return out;
-    }
-    if (!value_is(value, TN_OBJECT) || (value_count(value) == 1 && value_is(value_get(value, "secret"), TN_STRING)))
-        return value_ref(value);
-    out = value_object();
-    for (size_t i = 0; i < value_count(value); i++) {
-        tn_value key = value_key_at(value, i), inside = properties ? value_get_key(properties, key) : NULL;
-        bool hidden = secret || is_secret_name(value_chars(key, NULL)) || is_secret_schema(inside);
-        out = value_set_key_take(out, value_ref(key), redact_option(value_value_at(value, i), inside, hidden));
-    }
-    return out;
-}
-
-/* A copy of a binding, or of a list of bindings, without secrets; a new reference. */
-static tn_value redact_binding(const struct host *host, tn_value binding) {
-    if (value_is(binding, TN_ARRAY)) {
-        tn_value list = value_array();
-        for (size_t i = 0; i < value_count(binding); i++)
-            list = value_push_take(list, redact_binding(host, value_at(binding, i)));
-        return list;
-    }
-    size_t length = 0;
-    tn_value named = value_is(binding, TN_OBJECT) ? value_get(binding, "provider") : NULL;
-    const char *id = named && value_is(named, TN_STRING) ? value_chars(named, &length) : "";
-    const struct component_info *info = host_catalog(host)->find(host_catalog(host)->self, "model", id, length);
-    return redact_option(binding, info && info->config ? schema_document(info->config) : NULL, false);
-}
-
-static tn_value redact_roles(const struct host *host) {
-    tn_value roles = config_models(host_config(host)), out = value_object();
-    for (size_t i = 0; roles && i < value_count(roles); i++)
-        out =
-            value_set_key_take(out, value_ref(value_key_at(roles, i)), redact_binding(host, value_value_at(roles, i)));
-    return out;
-}
 
 /* "openai:gpt-4o, else anthropic:…", or JSON for a binding with options. Free it with mem_free. */
 static char *binding_text(tn_value binding) {
@@ -125,8 +54,7 @@ static void print_providers(tn_value providers) {
 int command_model_list(const struct arguments *arguments) {
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
-    tn_value providers = value_array(), roles = redact_roles(host);
-    host_catalog(host)->each(host_catalog(host)->self, "model", add_provider, &providers);
+    tn_value providers = model_list_providers(host_engine(host)), roles = model_list_roles(host_engine(host));
     if (argument_given(arguments, "json")) {
         tn_value all = value_set_take(value_object_reserve(2), "providers", value_ref(providers));
         all = value_set_take(all, "roles", value_ref(roles));
@@ -149,7 +77,7 @@ int command_model_list(const struct arguments *arguments) {
 
 struct model_test {
     struct host *host;
-    int64_t started_us, first_us; /* first: of the first delta of the answer, or 0 before it */
+    struct model_test_time time;
     bool ended;
     bool streaming; /* the answer is printed as it comes */
     bool printed;   /* a part of the answer has been printed */
@@ -163,7 +91,6 @@ static void end_text(void) {
 
 /* A model has failed during its answer, and another answer follows. */
 static void model_test_discard_answer(struct model_test *test) {
-    test->first_us = 0;
     if (!test->printed) return;
     test->printed = false;
     end_text();
@@ -173,11 +100,10 @@ static void model_test_discard_answer(struct model_test *test) {
 static bool model_test_on_chunk(struct call *call, tn_value chunk) {
     struct model_test *test = call_owner(call);
     tn_value content = value_get(chunk, "content");
-    if (value_get(chunk, "reset")) {
+    if (model_test_note_chunk(&test->time, chunk, loop_clock_us(host_loop(test->host)))) {
         model_test_discard_answer(test);
         return true;
     }
-    if (!test->first_us) test->first_us = loop_clock_us(host_loop(test->host));
     if (test->streaming && value_is(content, TN_STRING)) {
         command_printf(stdout, "%s", value_chars(content, NULL));
         fflush(stdout);
@@ -198,25 +124,6 @@ static bool model_test_has_ended(void *user) { return ((const struct model_test 
 static bool stop_requested(void) { return command_got_sigint() || command_got_sigterm(); }
 
 static bool model_test_is_done(void *user) { return model_test_has_ended(user) || stop_requested(); }
-
-static tn_value model_test_input(const char *prompt) {
-    tn_value message = value_set_take(value_object_reserve(2), "type", value_text("user"));
-    message = value_set_take(message, "content", value_text(prompt));
-    return value_set_take(value_object_reserve(1), "messages", value_push_take(value_array(), message));
-}
-
-static tn_value model_test_report(const struct model_test *test, tn_value output, int64_t ended_us) {
-    /* If the answer does not have the shape of tenon/message.h, some of these are missing. */
-    static const char *const members[] = {"model", "message", "embeddings", "finish_reason", "usage"};
-    tn_value report = value_object_reserve(8);
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        tn_value member = value_get(output, members[i]);
-        if (member) report = value_set_take(report, members[i], value_ref(member));
-    }
-    if (test->first_us)
-        report = value_set_take(report, "first_ms", value_double((double)(test->first_us - test->started_us) / 1000));
-    return value_set_take(report, "total_ms", value_double((double)(ended_us - test->started_us) / 1000));
-}
 
 static long long model_test_tokens(tn_value usage, const char *key) {
     tn_value value = value_get(usage, key);
@@ -247,11 +154,11 @@ static int model_test_run(struct model_test *test, struct callable *model, const
     const char *prompt = argument_text(arguments, "prompt");
     bool json = argument_given(arguments, "json");
     struct call *call = call_new(host_loop(test->host), model, &ops, test);
-    tn_value input = model_test_input(prompt ? prompt : TEST_PROMPT);
+    tn_value input = model_test_input(prompt ? prompt : MODEL_TEST_PROMPT);
     int code = COMMAND_OK;
     test->streaming = !json;
-    call_set_time_limits(call, TEST_TIMEOUT_MS, 0);
-    test->started_us = loop_clock_us(host_loop(test->host));
+    call_set_time_limits(call, MODEL_TEST_TIMEOUT_MS, 0);
+    test->time.started_us = loop_clock_us(host_loop(test->host));
     if (call_start(call, input)) test->ended = true;
     if (!test->ended) loop_run(host_loop(test->host), model_test_is_done, test);
     if (!test->ended) { /* after a signal, or if the loop stopped: the call must end before it can be freed */
@@ -259,7 +166,7 @@ static int model_test_run(struct model_test *test, struct callable *model, const
         loop_run(host_loop(test->host), model_test_has_ended, test);
     }
     if (call_outcome(call) == CALL_COMPLETED) {
-        tn_value report = model_test_report(test, call_output(call), loop_clock_us(host_loop(test->host)));
+        tn_value report = model_test_report(call_output(call), &test->time, loop_clock_us(host_loop(test->host)));
         if (json)
             command_print(report);
         else
@@ -272,21 +179,6 @@ static int model_test_run(struct model_test *test, struct callable *model, const
     value_unref(input);
     call_free(call);
     return code;
-}
-
-/* If NAME is neither a role nor a provider, suggests a similar role. */
-static void suggest_role(const struct host *host, const char *name, struct error *error) {
-    tn_value roles = config_models(host_config(host));
-    struct nearest near;
-    nearest_init(&near, name, strlen(name));
-    for (size_t i = 0; roles && i < value_count(roles); i++) {
-        size_t length;
-        const char *role = value_chars(value_key_at(roles, i), &length);
-        nearest_add_candidate(&near, role, length);
-    }
-    if (nearest_result(&near))
-        error_set(error, TN_NOT_FOUND, "NOT_FOUND", "tenon.yaml has no role `%s`; did you mean `%s`? (%s)", name,
-                  nearest_result(&near), error->message);
 }
 
 int command_model_test(const struct arguments *arguments) {
@@ -306,7 +198,7 @@ int command_model_test(const struct arguments *arguments) {
     } else if (!role && model_binding_read(name, "the model", "", &binding, &error) != TN_OK) {
         code = command_report_error(COMMAND_USAGE, &error);
     } else if (model_new(host_engine(host), json ? "MODEL" : name, binding, NULL, &model, &error) != TN_OK) {
-        if (!role && error.code && strcmp(error.code, "NOT_FOUND") == 0) suggest_role(host, name, &error);
+        if (!role) model_suggest_role(host_config(host), name, &error);
         code = command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
     } else {
         struct model_test test = {.host = host};
