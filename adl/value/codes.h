@@ -162,6 +162,9 @@
          "(tools.audit_required).") \
     CODE(TOOL_DENIED, false, "Tool::ExecutionFailed", \
          "A person or a policy refused the call of a tool.") \
+    CODE(APPROVAL_NEEDED, false, "Tool::ExecutionFailed", \
+         "The operator's policy requires approval of this call of a tool. The detail has the question: ask a " \
+         "person, and call the method tool/call again with `approved`.") \
     CODE(TOOLS, false, "Tool::ExecutionFailed", \
          "An agent's tools cannot be described to its model or called. There may be too many of them.") \
     CODE(TOOL_ERROR, false, "Tool::ExecutionFailed", \

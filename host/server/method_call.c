@@ -201,12 +201,16 @@ int32_t method_locate(const struct method_call *call, const char *parameter, con
                      parameter, client_name(call->client), name);
 }
 
-int32_t method_call_child(const struct method_call *call, struct callable *callee, tn_value input,
-                          struct error *error) {
-    int32_t status = call_child(call->token, callee, false, input, call_end_alike, (void *)(uintptr_t)call->token);
+int32_t method_refuse_child(int32_t status, struct error *error) {
     if (status == TN_OK) return TN_OK;
     return error_set(error, status, status == TN_LIMIT ? "LIMIT" : "CANCELLED",
                      status == TN_LIMIT ? "calls are nested too deep" : "the call was cancelled");
+}
+
+int32_t method_call_child(const struct method_call *call, struct callable *callee, tn_value input,
+                          struct error *error) {
+    int32_t status = call_child(call->token, callee, false, input, call_end_alike, (void *)(uintptr_t)call->token);
+    return method_refuse_child(status, error);
 }
 
 int32_t method_done_take(const struct method_call *call, tn_value result) {
