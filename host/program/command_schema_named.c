@@ -1,18 +1,17 @@
 /*
  * command_schema_named.c - `tenon schema`: prints the JSON Schemas that the program contains, and that of documents.
  */
-#include "adl/document/graph_schema.h"
 #include "adl/value/nearest.h"
 #include "host/assembly/host.h"
 #include "host/plugin/conformance/payload.h"
-#include "host/plugin/registry/manifest.h"
 #include "host/program/command.h"
 #include "host/program/command_reference.h"
+#include "host/server/named_schema.h"
 #include <string.h>
 
 const char *schema_names(void) {
     static char names[256];
-    if (!*names) (void)snprintf(names, sizeof names, "list|adl|manifest|%s", payload_names());
+    if (!*names) (void)snprintf(names, sizeof names, "list|%s", named_schema_names());
     return names;
 }
 
@@ -25,7 +24,7 @@ static int schema_print_take(tn_value schema) {
 static int schema_print_adl(const struct arguments *arguments) {
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
-    int code = schema_print_take(document_json_schema(host_catalog(host)));
+    int code = schema_print_take(named_schema(host_catalog(host), "adl"));
     host_free(host);
     return code;
 }
@@ -61,6 +60,6 @@ int command_schema(const struct arguments *arguments) {
     const char *name = operand_at(arguments, 0);
     if (!name || strcmp(name, "adl") == 0) return schema_print_adl(arguments);
     if (strcmp(name, "list") == 0) return schema_list();
-    tn_value schema = strcmp(name, "manifest") == 0 ? manifest_schema() : payload_schema(name);
+    tn_value schema = named_schema(NULL, name);
     return schema ? schema_print_take(schema) : schema_unknown(name);
 }

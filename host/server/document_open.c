@@ -25,10 +25,14 @@ static int32_t check_name(const struct method_call *call, const char *name, stru
                      client_name(call->client), name);
 }
 
-static struct source *source_of_text(const struct method_call *call) {
+static struct source *source_of_text(const struct method_call *call, struct error *error) {
     const char *name = method_text(call, "name");
     size_t length;
     const char *text = value_chars(value_get(call->params, "text"), &length);
+    if (length > DOCUMENT_TEXT_MAX) {
+        error_set(error, TN_LIMIT, "LIMIT", "`text` has %zu bytes, expected at most %u", length, DOCUMENT_TEXT_MAX);
+        return NULL;
+    }
     struct source *source = source_new(name ? name : "document.yaml", text, length);
     bool person = client_names_files(call->client);
     source_set_origin(source, person ? SOURCE_OF_OPERATOR : SOURCE_WITHOUT_FILE, NULL);
@@ -54,11 +58,10 @@ static struct source *source_of_file(const struct method_call *call, const char 
 
 struct source *document_open_source(const struct method_call *call, struct error *error) {
     const char *document = method_text(call, "document");
-    return document ? source_of_file(call, document, error) : source_of_text(call);
+    return document ? source_of_file(call, document, error) : source_of_text(call, error);
 }
 
-/* The message has the first mistake; the detail all of them. */
-static int32_t refuse_document(const char *name, struct diagnostics *found, struct error *error) {
+int32_t document_refuse(const char *name, struct diagnostics *found, struct error *error) {
     diagnostics_sort(found);
     int32_t status = graph_refuse(error, name, found);
     tn_value detail = value_set_take(value_object_reserve(1), "diagnostics", diagnostics_to_value(found));
@@ -70,11 +73,12 @@ static int32_t refuse_document(const char *name, struct diagnostics *found, stru
 static int32_t build_text(const struct method_call *call, struct diagnostics *found, struct graph **out,
                           struct error *error) {
     struct engine *engine = server_engine(call->server);
-    struct source *source = source_of_text(call);
+    struct source *source = source_of_text(call, error);
+    if (!source) return TN_LIMIT;
     struct document *document = document_read(source, &engine->catalog, found);
     const struct graph_origin origin = {
         .diagnostics = found, .outer = method_authority(call), .from_text = client_is_plugin(call->client)};
-    int32_t status = diagnostics_errors(found) ? refuse_document(source_name(source), found, error)
+    int32_t status = diagnostics_errors(found) ? document_refuse(source_name(source), found, error)
                                                : graph_build(engine, document, &origin, out, error);
     document_unref(document);
     source_unref(source);
@@ -87,7 +91,7 @@ static int32_t open_file(const struct method_call *call, const char *name, struc
     int32_t status = check_name(call, name, error);
     if (status != TN_OK) return status;
     status = graph_open(server_engine(call->server), NULL, name, &origin, out, error);
-    return status != TN_OK && diagnostics_errors(found) ? refuse_document(name, found, error) : status;
+    return status != TN_OK && diagnostics_errors(found) ? document_refuse(name, found, error) : status;
 }
 
 int32_t document_open(const struct method_call *call, struct graph **out, struct error *error) {

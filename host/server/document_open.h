@@ -15,9 +15,12 @@
 
 #include "adl/value/error.h"
 
+struct diagnostics;
 struct graph;
 struct method_call;
 struct source;
+
+#define DOCUMENT_TEXT_MAX (4u << 20) /* bytes of the parameter `text` */
 
 /* The text of the document; a new reference, or NULL with the error. */
 struct source *document_open_source(const struct method_call *call, struct error *error);
@@ -26,5 +29,10 @@ struct source *document_open_source(const struct method_call *call, struct error
  * What the graph may do is limited by the caller of the method.
  */
 int32_t document_open(const struct method_call *call, struct graph **out, struct error *error);
+/*
+ * Sets INVALID_GRAPH for a document with these mistakes: the message has the first one, and the detail all of them.
+ * `name` is the document's.
+ */
+int32_t document_refuse(const char *name, struct diagnostics *found, struct error *error);
 
 #endif
