@@ -12,6 +12,7 @@
 #include "host/base/files.h"
 #include "host/base/loop.h"
 #include "host/plugin/pack/pack_installed.h"
+#include "host/plugin/pack/pack_sign.h"
 #include "host/program/command.h"
 #include "host/program/line_wait.h"
 #include "host/server/server.h"
@@ -124,7 +125,7 @@ static struct host *open_host(const struct arguments *arguments, bool quiet, con
                                    .record_dir = argument_text(arguments, "record"),
                                    .replay_dir = argument_text(arguments, "replay")};
     struct host *host = host_new(&options, error);
-    if (host) server_new(host);
+    if (host) server_set_sign_check(server_new(host), sign_check);
     mem_free((void *)paths);
     mem_free((void *)isolate);
     mem_free((void *)models);

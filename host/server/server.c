@@ -21,6 +21,7 @@ struct server {
     tn_value known; /* {"KIND ID": plugin} of the last "component/changed", while it has subscribers; or NULL */
     struct loop_work changed;
     unsigned requests; /* server_begin_request */
+    sign_check_fn *sign_check; /* or NULL */
     bool validates;
 };
 
@@ -48,6 +49,8 @@ struct plugin_clients *server_plugin_clients(const struct server *server) {
     return server->plugin_clients;
 }
 void server_validate_results(struct server *server, bool on) { server->validates = on; }
+void server_set_sign_check(struct server *server, sign_check_fn *check) { server->sign_check = check; }
+sign_check_fn *server_sign_check(const struct server *server) { return server->sign_check; }
 bool server_validates(const struct server *server) { return server->validates; }
 
 void server_forget_client(struct server *server, const struct client *client) {

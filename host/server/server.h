@@ -15,6 +15,7 @@
 #define TENON_HOST_SERVER_SERVER_H
 
 #include "adl/value/value.h"
+#include "host/plugin/pack/pack_sign.h"
 #include <stdbool.h>
 
 struct engine;
@@ -30,6 +31,12 @@ struct server *server_of(const struct host *host); /* the one that server_new ha
 struct host *server_host(const struct server *server);
 struct loop *server_loop(const struct server *server);
 struct engine *server_engine(const struct server *server);
+/*
+ * What checks the signatures of packs: sign_check (plugin/pack/pack_sign.h), which is only in the program. NULL, as at
+ * first: pack/install fails with UNSUPPORTED.
+ */
+void server_set_sign_check(struct server *server, sign_check_fn *check);
+sign_check_fn *server_sign_check(const struct server *server);
 
 /* Sends an event of the host ("component/changed") to each subscription that names it. Takes `params`. */
 void server_publish_take(struct server *server, const char *event, tn_value params);

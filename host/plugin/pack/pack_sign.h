@@ -22,5 +22,8 @@ int32_t sign_keygen(const char *name, char key[CONFIG_PUBLIC_KEY_TEXT], struct e
 int32_t sign_pack(const char *path, const char *key_file, char key[CONFIG_PUBLIC_KEY_TEXT], struct error *error);
 /* TN_OK: the pack has no signature (*is_signed is false), or a valid one by `key`. PACK_INVALID: it is invalid. */
 int32_t sign_check(const struct pack *pack, bool *is_signed, char key[CONFIG_PUBLIC_KEY_TEXT], struct error *error);
+/* sign_check, for code of libtenon, to which only the program can pass it. */
+typedef int32_t sign_check_fn(const struct pack *pack, bool *is_signed, char key[CONFIG_PUBLIC_KEY_TEXT],
+                              struct error *error);
 
 #endif
