@@ -1,17 +1,22 @@
 /*
  * command_schema_named.c - `tenon schema`: prints the JSON Schemas that the program contains, and that of documents.
+ *
+ * The method table is printed in the forms that programs read: JSON Schemas, OpenRPC, and types for clients.
  */
 #include "adl/value/nearest.h"
 #include "host/assembly/host.h"
 #include "host/plugin/conformance/payload.h"
 #include "host/program/command.h"
 #include "host/program/command_reference.h"
+#include "host/server/method_document.h"
+#include "host/server/method_types.h"
 #include "host/server/named_schema.h"
 #include <string.h>
 
 const char *schema_names(void) {
     static char names[256];
-    if (!*names) (void)snprintf(names, sizeof names, "list|%s", named_schema_names());
+    if (!*names)
+        (void)snprintf(names, sizeof names, "list|%s|methods|openrpc|typescript|python", named_schema_names());
     return names;
 }
 
@@ -20,6 +25,52 @@ static int schema_print_take(tn_value schema) {
     value_unref(schema);
     return COMMAND_OK;
 }
+
+/* ---- The method table ---- */
+
+static int schema_print_methods(void) { return schema_print_take(method_json_schemas()); }
+
+static int schema_print_openrpc(void) { return schema_print_take(method_openrpc()); }
+
+static int schema_print_types(enum types_language language) {
+    struct error error = ERROR_INIT;
+    struct buffer out;
+    tn_value model = types_model(&error);
+    if (!model) {
+        int code = command_report_error(COMMAND_RUN_FAILED, &error);
+        error_finish(&error);
+        return code;
+    }
+    buffer_init(&out, SIZE_MAX);
+    types_write(&out, model, language);
+    command_put(stdout, out.data, out.length);
+    buffer_finish(&out);
+    value_unref(model);
+    return COMMAND_OK;
+}
+
+static int schema_print_typescript(void) { return schema_print_types(TYPES_TYPESCRIPT); }
+
+static int schema_print_python(void) { return schema_print_types(TYPES_PYTHON); }
+
+static const struct method_form {
+    const char *name, *title;
+    int (*print)(void);
+} method_forms[] = {
+    {"methods", "The parameters and results of methods, and events", schema_print_methods},
+    {"openrpc", "The methods as an OpenRPC document", schema_print_openrpc},
+    {"typescript", "Types of the methods and events for TypeScript", schema_print_typescript},
+    {"python", "Types of the methods and events for Python 3.9 or later", schema_print_python},
+};
+#define METHOD_FORMS (sizeof method_forms / sizeof *method_forms)
+
+static const struct method_form *method_form_find(const char *name) {
+    for (size_t i = 0; i < METHOD_FORMS; i++)
+        if (strcmp(method_forms[i].name, name) == 0) return &method_forms[i];
+    return NULL;
+}
+
+/* ---- The command ---- */
 
 static int schema_print_adl(const struct arguments *arguments) {
     struct host *host = command_host(arguments);
@@ -40,6 +91,7 @@ static int schema_list(void) {
         schema_list_row(name, command_text(schema, "title", ""));
         value_unref(schema);
     }
+    for (size_t i = 0; i < METHOD_FORMS; i++) schema_list_row(method_forms[i].name, method_forms[i].title);
     return COMMAND_OK;
 }
 
@@ -60,6 +112,8 @@ int command_schema(const struct arguments *arguments) {
     const char *name = operand_at(arguments, 0);
     if (!name || strcmp(name, "adl") == 0) return schema_print_adl(arguments);
     if (strcmp(name, "list") == 0) return schema_list();
+    const struct method_form *form = method_form_find(name);
+    if (form) return form->print();
     tn_value schema = named_schema(NULL, name);
     return schema ? schema_print_take(schema) : schema_unknown(name);
 }

@@ -7,6 +7,7 @@ for file in bin/tenon "$libdir/libtenon.so" "$libdir/tenon/plugins/core.so" incl
     include/tenon/embed.h "$libdir/cmake/Tenon/TenonConfig.cmake" "$libdir/pkgconfig/tenon.pc" "$libdir/pkgconfig/tenon-sdk.pc" \
     share/man/man1/tenon.1 share/bash-completion/completions/tenon share/zsh/site-functions/_tenon \
     share/fish/vendor_completions.d/tenon.fish share/tenon/template/c/common/CMakeLists.txt share/tenon/template/python/node/@NAME@ share/tenon/schema/manifest.schema.json share/tenon/schema/component/1/event.schema.json \
+    share/tenon/schema/methods.schema.json share/tenon/schema/openrpc.json share/tenon/clients/methods.ts share/tenon/clients/methods.py share/doc/tenon/methods.md \
     share/doc/tenon/diagnostics.md share/doc/tenon/nodes.md share/doc/tenon/README.md share/doc/tenon/sdk/guide/promise.md; do
     [ -s "$work/first/$file" ] || fails "not installed: $file"
 done

@@ -48,6 +48,7 @@ offers tenon reference ex : expressions
 offers tenon reference --completion '' : bash zsh fish
 offers tenon run -- --st :
 offers tenon schema mo : model
+offers tenon schema op : openrpc
 offers tenon thread gc '' :
 offers tenon nothing '' :
 for command in "${commands[@]}"; do
