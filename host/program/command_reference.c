@@ -3,8 +3,8 @@
  *
  * Everything is printed from the tables that the program uses, and from the manifests of plugins.
  * command_reference_language.c prints the topics adl, expressions and config, command_reference_parts.c those of
- * components, events and annotations, reference_names.c a single entry, manual.c the manual page, and completion.c the
- * completions.
+ * components, events and annotations, reference_method.c that of methods, reference_names.c a single entry, manual.c
+ * the manual page, and completion.c the completions.
  */
 #include "host/program/command_reference.h"
 #include "adl/diagnostic/diagnostic.h"
@@ -26,6 +26,7 @@
     TOPIC(reducers, "how channels merge writes")                                                                       \
     TOPIC(plugins, "every plugin: its section of tenon.yaml, and its components")                                      \
     TOPIC(events, "the events of a run and of a chat: every type and member")                                          \
+    TOPIC(methods, "what clients can ask of a host: parameters, results, errors, examples, and the events of a host")  \
     TOPIC(annotations, "every value of `x-tenon` in the schemas of plugins")                                           \
     TOPIC(errors, "every error code of runs and components")                                                           \
     TOPIC(findings, "every finding of `tenon plugin check`: what it means and what to do")                             \
@@ -160,14 +161,12 @@ static void print_index(void) {
     fputs("# Reference\n\n", stdout);
     for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
         printf("- `tenon reference %s`: %s\n", topics[i].name, topics[i].summary);
-    fputs("\n`tenon reference NAME` prints one entry: a node type, tool, provider, reducer, plugin, event, annotation, "
-          "function, key,\ncommand, diagnostic, error code or finding. If several entries have the name, it lists "
-          "them. For "
-          "example: "
-          "`llm`, `extract`,\n`openai`, `updates`, `channel-read`, `ADL-E021`, `TIMEOUT`. `tenon schema list` lists "
-          "the JSON "
-          "Schemas.\n",
-          stdout);
+    fputs(
+        "\n`tenon reference NAME` prints one entry: a node type, tool, provider, reducer, plugin, event, method, "
+        "annotation,\nfunction, key, command, diagnostic, error code or finding. If several entries have the name, it "
+        "lists them. For\nexample: `llm`, `extract`, `openai`, `updates`, `run/start`, `channel-read`, `ADL-E021`, "
+        "`TIMEOUT`.\n`tenon schema list` lists the JSON Schemas.\n",
+        stdout);
 }
 
 int command_reference(const struct arguments *arguments) {

@@ -35,6 +35,7 @@ void reference_models(struct host *host);
 void reference_reducers(struct host *host);
 void reference_plugins(struct host *host);
 void reference_events(struct host *host);
+void reference_methods(struct host *host);
 void reference_annotations(struct host *host);
 void reference_errors(struct host *host);
 void reference_findings(struct host *host);

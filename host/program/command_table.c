@@ -751,12 +751,11 @@ const struct command commands[] = {
          COMMAND_PLUGIN_PROBLEM) " if there is a problem.",
      "$ tenon doctor\n", .options = json_options, .run = command_doctor},
     {"reference", "[TOPIC|NAME]", "print the reference, as Markdown",
-     "Topics: commands, diagnostics, adl, expressions, nodes, tools, models, reducers, plugins, events, annotations,\n"
-     "errors, findings, config. Or the name of one entry: a node type, tool, provider, reducer, plugin, event, "
-     "annotation, "
-     "function,\n"
-     "key, command or code. If several entries have the name, they are listed; KIND:NAME selects one of them. The\n"
-     "reference is generated from the tables that the program uses and the manifests of the plugins that are found.",
+     "Topics: commands, diagnostics, adl, expressions, nodes, tools, models, reducers, plugins, events, methods,\n"
+     "annotations, errors, findings, config. Or the name of one entry: a node type, tool, provider, reducer, plugin,\n"
+     "event, method, annotation, function, key, command or code. If several entries have the name, they are listed;\n"
+     "KIND:NAME selects one of them. The reference is generated from the tables that the program uses\n"
+     "and the manifests of the plugins that are found.",
      "$ tenon reference llm\n$ tenon reference ADL-E021\n", .options = reference_options, .operands_max = 1,
      .run = command_reference},
 };

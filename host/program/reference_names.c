@@ -19,6 +19,7 @@
 #include "host/program/command_reference.h"
 #include "host/program/reference_component.h"
 #include "host/program/reference_event.h"
+#include "host/program/reference_method.h"
 #include <string.h>
 
 #define MATCHES_MAX 64u
@@ -98,6 +99,29 @@ static void visit_codes(struct reference_search *search) {
 static void print_event_match(const struct reference_match *match, struct host *host) {
     (void)host;
     reference_print_event("#", match->name);
+}
+
+static void print_method_match(const struct reference_match *match, struct host *host) {
+    (void)host;
+    reference_print_method("#", match->row);
+}
+
+static void print_method_event_match(const struct reference_match *match, struct host *host) {
+    (void)host;
+    reference_print_method_event("#", match->name);
+}
+
+static void visit_methods(struct reference_search *search) {
+    const struct method *method;
+    tn_value events = method_events();
+    for (size_t i = 0; (method = method_at(i)) != NULL; i++)
+        search_visit(search,
+                     &(struct reference_match){"method", method->name, method->summary, method, print_method_match});
+    for (size_t i = 0; i < value_count(events); i++) {
+        const char *name = value_chars(value_key_at(events, i), NULL);
+        search_visit(search,
+                     &(struct reference_match){"event", name, "an event of a host", NULL, print_method_event_match});
+    }
 }
 
 static void print_annotation_match(const struct reference_match *match, struct host *host) {
@@ -227,7 +251,7 @@ static int print_unknown(struct host *host, const struct reference_search *searc
 static bool is_kind(const char *name, size_t length) {
     static const char *const kinds[] = {"topic",    "diagnostic", "error",  "event",   "annotation", "reducer",
                                         "function", "key",        "config", "command", "node",       "tool",
-                                        "model",    "runner",     "plugin", "finding"};
+                                        "model",    "runner",     "plugin", "finding", "method"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strlen(kinds[i]) == length && memcmp(kinds[i], name, length) == 0) return true;
     return false;
@@ -239,6 +263,7 @@ static struct host *search_all(const struct arguments *arguments, struct referen
     visit_topics(search);
     visit_codes(search);
     visit_parts(search, types);
+    visit_methods(search);
     struct host *host = command_open(arguments, &error);
     if (host) visit_plugins(search, host);
     search->strong = search->count;
@@ -253,8 +278,8 @@ static struct host *search_all(const struct arguments *arguments, struct referen
 
 /* Topics that need no plugins, and codes, which nothing else is called, are printed without opening a host. */
 static bool print_plain(const char *name) {
-    static const char *const plain[] = {"commands",    "diagnostics", "adl",      "expressions", "events",
-                                        "annotations", "errors",      "findings", "config"};
+    static const char *const plain[] = {"commands", "diagnostics", "adl",    "expressions", "events",
+                                        "methods",  "annotations", "errors", "findings",    "config"};
     const struct reference_topic *topic;
     if (strcmp(name, "x-tenon") == 0) name = "annotations"; /* the key of a schema whose values they are */
     const struct diagnostic_info *info = diagnostic_info_find(name);
@@ -263,7 +288,9 @@ static bool print_plain(const char *name) {
     const struct finding_info *finding = finding_find(name);
     if (code) reference_error(code);
     if (finding) reference_finding(finding);
-    if (info || code || finding) return true;
+    const struct method *method = method_find(name);
+    if (method) reference_print_method("#", method);
+    if (info || code || finding || method) return true;
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         for (size_t k = 0; strcmp(plain[i], name) == 0 && (topic = reference_topic_at(k)) != NULL; k++)
             if (strcmp(topic->name, name) == 0) {

@@ -2,7 +2,7 @@
 run tenon reference
 expect_code 0
 cp "$work/out" index
-topics=(commands diagnostics adl expressions nodes tools models reducers plugins events annotations errors findings config)
+topics=(commands diagnostics adl expressions nodes tools models reducers plugins events methods annotations errors findings config)
 for topic in "${topics[@]}"; do
     grep -qF -- "- \`tenon reference $topic\`: " index || fails "the index lacks the topic $topic"
     topic "topic:$topic"

@@ -10,6 +10,10 @@ shows union "reducer: union"
 shows checkpoints '`tenon run --stream checkpoints --json`'
 shows channel-write '"x-tenon": "channel-write"'
 shows tenon.mcp 'plugins: {config: {tenon.mcp: {…}}}'
+shows run/start "# run/start"
+expect_in out 'A method. Its scope is `run`.'
+shows method:run/get "# run/get"
+shows run/ended "An event that clients receive."
 shows existsOne "A function of expressions."
 shows on_error "A key of documents."
 shows drafts "A key of tenon.yaml."
@@ -60,6 +64,8 @@ done
 # Mistakes.
 run tenon reference lllm
 expect_code 2 && expect_out "" && expect_in err 'no topic, entry or code `lllm`; did you mean `llm`?'
+run tenon reference run/strat
+expect_code 2 && expect_in err 'did you mean `run/start`?'
 run tenon reference node:extract
 expect_code 2 && expect_in err 'no topic, entry or code `extract`'
 echo 'plugins: 3' >tenon.yaml
