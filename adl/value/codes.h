@@ -266,7 +266,7 @@
          "The thread has waited for answers for longer than `limits.interrupt_hours` of tenon.yaml. Give it " \
          "new input with --replace, or remove it.") \
     CODE(EXISTS, false, "Other", \
-         "A thread with that id already exists.") \
+         "A thread or an open run with that id already exists.") \
     CODE(STORE, true, "Other", \
          "The store could not read or write.") \
     CODE(INVALID, false, "Other", \

@@ -111,8 +111,10 @@ static tn_value schema_list_kinds(tn_value root, tn_value schema, tn_value kinds
         }
     }
     tn_value parts = type ? NULL : keyword(root, schema, "allOf");
-    for (size_t i = 0; is_list(parts) && i < value_count(parts) && *left && !value_count(kinds); i++, --*left)
+    for (size_t i = 0; is_list(parts) && i < value_count(parts) && *left && !value_count(kinds); i++) {
+        --*left; /* before the call: a schema can contain itself */
         kinds = schema_list_kinds(root, value_at(parts, i), kinds, left);
+    }
     return kinds;
 }
 

@@ -15,8 +15,7 @@
 
 const char *schema_names(void) {
     static char names[256];
-    if (!*names)
-        (void)snprintf(names, sizeof names, "list|%s|methods|openrpc|typescript|python", named_schema_names());
+    if (!*names) (void)snprintf(names, sizeof names, "list|%s|methods|openrpc|typescript|python", named_schema_names());
     return names;
 }
 

@@ -20,7 +20,7 @@ struct server {
     struct plugin_clients *plugin_clients;
     tn_value known; /* {"KIND ID": plugin} of the last "component/changed", while it has subscribers; or NULL */
     struct loop_work changed;
-    unsigned requests; /* server_begin_request */
+    unsigned requests;         /* server_begin_request */
     sign_check_fn *sign_check; /* or NULL */
     bool validates;
 };
