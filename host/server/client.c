@@ -138,7 +138,7 @@ void subscription_end(struct subscription *subscription) {
 
 void subscription_close(struct subscription *subscription) {
     subscription->closed = true;
-    if (!subscription->first && !subscription->sending) subscription_end(subscription);
+    loop_defer(server_loop(subscription->client->server), &subscription->client->work);
 }
 
 struct subscription *subscription_find(const struct client *client, uint64_t number) {
@@ -187,7 +187,6 @@ static bool send_first(struct subscription *subscription) {
     subscription->sending = true;
     options->notify(options->user, subscription->number, name, params);
     value_unref(params);
-    if (subscription->closed && !subscription->first) subscription_end(subscription);
     subscription->sending = false;
     if (!subscription->ended) return true;
     subscription_free(subscription);
@@ -199,9 +198,13 @@ static bool send_some(struct subscription *subscription) {
     bool full = !subscription_has_room(subscription);
     for (unsigned i = 0; i < SUBSCRIPTION_WINDOW && subscription->first && may_send(subscription); i++)
         if (!send_first(subscription)) return false;
+    if (subscription->closed && !subscription->first) {
+        subscription_end(subscription);
+        return false;
+    }
     if (full && subscription_has_room(subscription) && subscription->options.changed)
         subscription->options.changed(subscription->options.user, subscription, false);
-    return !subscription->ended && subscription->first && may_send(subscription);
+    return subscription->first && may_send(subscription);
 }
 
 /* The only place that calls notify, so no function of this file is re-entered by its caller. */

@@ -70,7 +70,7 @@ struct subscription_options {
 struct subscription *subscription_new(struct client *client, const struct subscription_options *options,
                                       struct error *error);
 void subscription_end(struct subscription *subscription);
-/* It ends when what waits has been sent. */
+/* It ends when what waits has been sent, in a later turn of the loop. */
 void subscription_close(struct subscription *subscription);
 /* The subscription of this client with this number, or NULL. */
 struct subscription *subscription_find(const struct client *client, uint64_t number);
