@@ -1,6 +1,6 @@
 /*
  * effects.c - compares effects. For retries and caching only the name counts; as permissions, the part after the colon
- * narrows the name: a folder, a host, a secret.
+ * narrows the name: a folder, a host, a secret, a pattern of methods.
  */
 #include "adl/document/effects.h"
 #include "adl/value/wildcard.h"
@@ -90,6 +90,8 @@ bool effect_covers(const char *wide, const char *narrow) {
     if (wide[name] == '\0') return true; /* without a part after the colon it is the whole */
     if (wide[name] != ':' || narrow[name] != ':') return false;
     if (strncmp(narrow, "fs.", strlen("fs.")) == 0) return path_covers(wide + name + 1, narrow + name + 1);
+    /* A `*` in a pattern that is narrower is one character, which only a `*` matches. */
+    if (is_effect(narrow, "host.method")) return wildcard_matches(wide + name + 1, narrow + name + 1);
     return is_effect(narrow, "network.http") && host_covers(wide + name + 1, narrow + name + 1);
 }
 

@@ -128,8 +128,9 @@ static bool declares(const struct component_info *info, const char *effect) {
 bool authority_matters(const struct component_info *info) {
     for (size_t i = 0; i < value_count(info->effects); i++) {
         tn_value effect = value_at(info->effects, i);
-        if (value_is(effect, TN_STRING) &&
-            (effect_is_call(value_chars(effect, NULL)) || value_text_is(effect, "document.run")))
+        if (!value_is(effect, TN_STRING)) continue;
+        const char *text = value_chars(effect, NULL);
+        if (effect_is_call(text) || strcmp(text, "document.run") == 0 || effect_covers("host.method", text))
             return true;
     }
     return false;
