@@ -15,7 +15,9 @@
 #include "host/plugin/registry/registry.h"
 #include "host/server/client.h"
 #include "host/server/method_internal.h"
+#include "host/server/plugin_client.h"
 #include "host/server/server.h"
+#include "host/server/server_internal.h"
 #include <string.h>
 
 #define EFFECT_PREFIX "host.method:"
@@ -25,10 +27,11 @@ struct method_callable {
     struct callable callable; /* first */
     const struct method *method;
     struct server *server;
-    struct client *client; /* may have ended when the call ends */
+    struct client *client; /* may have ended when the call ends; of a component, NULL until the call starts */
     struct loop *loop;
     const struct component_info *caller; /* of a plugin; else NULL */
-    struct authority *authority;         /* of the caller, for a call outside of tasks; else NULL */
+    struct plugin *plugin;               /* of the component that calls; else NULL */
+    struct authority *authority; /* of the caller alone, for a call outside of tasks; NULL if it is not a plugin */
     uint64_t token;
     tn_value params; /* validated */
     struct loop_timer retry;
@@ -70,12 +73,25 @@ int32_t method_check_caller(struct server *server, const struct component_info *
 }
 
 static int32_t check_client(const struct method_callable *self, struct error *error) {
+    if (!self->client) return error_set(error, TN_STALE, "CANCELLED", "the plugin of `%s` has ended", self->caller->id);
     enum method_scope has = client_scope(self->client);
     if (self->caller) return method_check_caller(self->server, self->caller, self->method, error);
     if (has >= self->method->scope) return TN_OK;
     return error_set(error, TN_FAILED, "PERMISSION_DENIED", "the method %s needs the scope `%s`; %s has `%s`",
                      self->method->name, method_scope_name(self->method->scope), client_name(self->client),
                      method_scope_name(has));
+}
+
+/* A subscription of a plugin has a handler, which only tenon.host's `subscribe` has got. */
+static int32_t check_subscribes(const struct method_callable *self, tn_value params, struct error *error) {
+    const char *name = self->method->name;
+    bool subscribes = strncmp(name, "event/", strlen("event/")) == 0 || strcmp(name, "run/subscribe") == 0 ||
+                      value_get(params, "subscribe");
+    if (!self->caller || !subscribes) return TN_OK;
+    return error_set(error, TN_UNSUPPORTED, "UNSUPPORTED",
+                     "`%s` cannot receive events by the method %s; call `subscribe` of tenon.host, for a run with "
+                     "{run_id, after: 0}",
+                     self->caller->id, name);
 }
 
 /*
@@ -128,7 +144,9 @@ static int32_t method_callable_start(struct callable *callable, struct call *cal
     struct error error = ERROR_INIT;
     self->token = call_token(call);
     self->started_ms = loop_now_ms(self->loop);
+    if (self->plugin) self->client = plugin_clients_client(server_plugin_clients(self->server), self->plugin);
     int32_t status = check_client(self, &error);
+    if (status == TN_OK) status = check_subscribes(self, input, &error);
     if (status == TN_OK) status = method_read_params(self->method, input, &self->params, &error);
     if (status == TN_OK) status = check_texts(self->method, self->params, &error);
     if (status == TN_OK)
@@ -146,9 +164,9 @@ static void method_callable_cancel(struct callable *callable, struct call *call)
     (void)call_fail(call_token(call), NULL);
 }
 
+/* The timer does not run: the call has ended, or was never started. */
 static void method_callable_free(struct callable *callable) {
     struct method_callable *self = (struct method_callable *)callable;
-    loop_timer_stop(self->loop, &self->retry);
     authority_unref(self->authority);
     value_unref(self->params);
     mem_free(self);
@@ -164,16 +182,30 @@ int32_t method_wait_for_plugins(const struct method_call *call, int32_t status) 
 static const struct callable_ops method_callable_ops = {
     .start = method_callable_start, .cancel = method_callable_cancel, .free = method_callable_free};
 
-struct callable *method_call_new(struct client *client, const struct method *method,
-                                 const struct component_info *caller) {
+static struct method_callable *callable_new(struct server *server, const struct method *method,
+                                            const struct component_info *caller) {
     struct method_callable *self = mem_zalloc(sizeof *self);
     self->callable = (struct callable){&method_callable_ops, 1};
     self->method = method;
-    self->server = client_server(client);
-    self->loop = server_loop(self->server);
-    self->client = client;
+    self->server = server;
+    self->loop = server_loop(server);
     self->caller = caller;
+    return self;
+}
+
+struct callable *method_call_new(struct client *client, const struct method *method,
+                                 const struct component_info *caller) {
+    struct method_callable *self = callable_new(client_server(client), method, caller);
+    self->client = client;
     if (caller) self->authority = authority_of_component(NULL, caller, NULL, NULL);
+    return &self->callable;
+}
+
+struct callable *method_call_of_component(struct server *server, const struct method *method,
+                                          const struct component *component) {
+    struct method_callable *self = callable_new(server, method, component->info);
+    self->plugin = component->plugin;
+    self->authority = authority_of_component(NULL, component->info, NULL, NULL);
     return &self->callable;
 }
 
@@ -183,8 +215,9 @@ static struct call *open_call(const struct method_call *call) { return call_look
 
 struct authority *method_authority(const struct method_call *call) {
     struct call *made = open_call(call), *parent = made ? call_parent(made) : NULL;
-    if (parent) return instance_authority(call_callable(parent));
-    return made ? ((struct method_callable *)call_callable(made))->authority : NULL;
+    struct authority *around = parent ? instance_authority(call_callable(parent)) : NULL;
+    if (around || !made) return around;
+    return ((struct method_callable *)call_callable(made))->authority;
 }
 
 int32_t method_locate(const struct method_call *call, const char *parameter, const char *name, char **path,

@@ -6,7 +6,7 @@
  *     callable_unref(callable);
  *     if (call_start(call, params)) my_ended(call);
  *
- * Thread: [loop].
+ * Thread: [loop]; a reference may be released on any thread when the call has ended.
  */
 #ifndef TENON_HOST_SERVER_METHOD_CALL_H
 #define TENON_HOST_SERVER_METHOD_CALL_H
@@ -16,6 +16,7 @@
 struct authority;
 struct callable;
 struct client;
+struct component;
 struct component_info;
 
 /*
@@ -27,6 +28,9 @@ struct component_info;
  */
 struct callable *method_call_new(struct client *client, const struct method *method,
                                  const struct component_info *caller);
+/* [any] The same for a call by a task of `component`, whose plugin is the client. */
+struct callable *method_call_of_component(struct server *server, const struct method *method,
+                                          const struct component *component);
 /* PERMISSION_DENIED if a plugin's effects do not allow the method. */
 int32_t method_check_caller(struct server *server, const struct component_info *caller, const struct method *method,
                             struct error *error);

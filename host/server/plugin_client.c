@@ -5,6 +5,7 @@
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
 #include "host/base/loop.h"
+#include "host/plugin/abi/abi.h"
 #include "host/plugin/abi/abi_host.h"
 #include "host/plugin/call/call.h"
 #include "host/plugin/registry/manifest.h"
@@ -24,9 +25,9 @@ struct plugin_client {
     struct component_info rights; /* of what it does outside of tasks */
     struct client *client;        /* NULL after the plugin has ended */
     struct plugin_request *requests;
-    struct plugin_handler *handlers;
-    uint64_t last_request;
-    uint32_t request_count;
+    struct plugin_subscription *subscriptions;
+    uint64_t last_request, last_subscription;
+    uint32_t request_count, subscription_count;
 };
 
 /* A call outside of tasks. */
@@ -37,17 +38,22 @@ struct plugin_request {
     uint64_t number;
     struct call *call;
     tn_value params;
-    tn_host_done done; /* NULL after cancel */
+    tn_host_handler handler; /* NULL after cancel */
     void *user;
     struct loop_work work; /* starts it, or reports its end */
     bool ended;
 };
 
-struct plugin_handler {
-    struct plugin_handler *next;
-    uint64_t subscription;
-    tn_host_event handler;
+struct plugin_subscription {
+    struct plugin_subscription *next;
+    struct plugin_client *client;
+    uint64_t number; /* for the plugin */
+    uint64_t inner;  /* of the client's subscription; 0 after its end */
+    tn_host_handler handler;
     void *user;
+    tn_value refusal;        /* why it was refused, an error object; NULL if its run has ended */
+    struct loop_work ending; /* reports its end */
+    bool paused;
 };
 
 struct plugin_clients {
@@ -59,41 +65,66 @@ struct plugin_clients {
 
 /* ---- Events ---- */
 
-static struct plugin_handler **handler_link(struct plugin_client *client, uint64_t subscription) {
-    struct plugin_handler **at = &client->handlers;
-    while (*at && (*at)->subscription != subscription) at = &(*at)->next;
+/* The subscription with this number, or NULL. */
+static struct plugin_subscription *subscription_of(const struct plugin_client *client, uint64_t number) {
+    struct plugin_subscription *at = client ? client->subscriptions : NULL;
+    while (at && at->number != number) at = at->next;
     return at;
 }
 
-static void handler_remove(struct plugin_client *client, uint64_t subscription) {
-    struct plugin_handler **link = handler_link(client, subscription), *handler = *link;
-    if (!handler) return;
-    *link = handler->next;
-    mem_free(handler);
+static struct plugin_subscription *subscription_of_inner(const struct plugin_client *client, uint64_t inner) {
+    struct plugin_subscription *at = client->subscriptions;
+    while (at && at->inner != inner) at = at->next;
+    return at;
 }
 
-static void plugin_client_unsubscribed(void *user, uint64_t subscription) { handler_remove(user, subscription); }
-
-static void *watch_enter(const struct plugin *plugin) {
-    const struct registry_watch *watch = registry_watch(plugin_registry(plugin));
-    return watch ? watch->enter(plugin) : NULL;
+/* Frees what is kept for the plugin; the client's subscription ends separately. */
+static void subscription_drop(struct plugin_subscription *subscription) {
+    struct plugin_client *client = subscription->client;
+    struct plugin_subscription **at = &client->subscriptions;
+    while (*at != subscription) at = &(*at)->next;
+    *at = subscription->next;
+    client->subscription_count--;
+    loop_undefer(server_loop(client->clients->server), &subscription->ending);
+    value_unref(subscription->refusal);
+    mem_free(subscription);
 }
 
-static void watch_leave(const struct plugin *plugin, void *before) {
-    const struct registry_watch *watch = registry_watch(plugin_registry(plugin));
-    if (watch) watch->leave(before);
+static void subscription_report_end(struct loop_work *work) {
+    struct plugin_subscription *subscription = CONTAINER_OF(work, struct plugin_subscription, ending);
+    struct plugin *plugin = subscription->client->plugin;
+    tn_host_handler handler = subscription->handler;
+    void *user = subscription->user;
+    tn_value refusal = value_ref(subscription->refusal);
+    if (!subscription->paused) {
+        subscription_drop(subscription);
+        void *before = interface_enter(plugin);
+        handler(user, refusal ? TN_FAILED : TN_OK, refusal);
+        interface_leave(plugin, before);
+    }
+    value_unref(refusal);
 }
 
-static void plugin_client_notify(void *user, uint64_t subscription, const char *event, tn_value params) {
+static void plugin_client_unsubscribed(void *user, uint64_t inner) {
     struct plugin_client *client = user;
-    const struct plugin_handler *handler = *handler_link(client, subscription);
-    if (!handler) return;
-    tn_value whole = value_set_take(value_object_reserve(2), "event", value_text(event));
-    whole = value_set_take(whole, "params", value_ref(params));
+    struct plugin_subscription *subscription = subscription_of_inner(client, inner);
+    if (!subscription) return; /* the plugin has ended it */
+    subscription->inner = 0;
+    loop_defer(server_loop(client->clients->server), &subscription->ending);
+}
+
+/* The number in the event is that of the plugin. */
+static void plugin_client_notify(void *user, uint64_t inner, const char *event, tn_value params) {
+    const struct plugin_client *client = user;
+    const struct plugin_subscription *subscription = subscription_of_inner(client, inner);
+    if (!subscription) return;
     struct plugin *plugin = client->plugin;
-    void *before = watch_enter(plugin);
-    handler->handler(handler->user, whole);
-    watch_leave(plugin, before);
+    tn_value number = value_int((int64_t)subscription->number);
+    tn_value whole = value_set_take(value_object_reserve(2), "event", value_text(event));
+    whole = value_set_take(whole, "params", value_set_take(value_ref(params), "subscription", number));
+    void *before = interface_enter(plugin);
+    subscription->handler(subscription->user, TN_CHUNK, whole);
+    interface_leave(plugin, before);
     value_unref(whole);
 }
 
@@ -140,13 +171,16 @@ static struct plugin_client *plugin_client_of(struct plugin_clients *clients, st
 
 /* ---- Calls of tasks ---- */
 
+struct client *plugin_clients_client(struct plugin_clients *clients, struct plugin *plugin) {
+    const struct plugin_client *client = plugin_client_of(clients, plugin);
+    return client ? client->client : NULL;
+}
+
 static int32_t source_make(void *user, const struct component *component, const char *name, struct callable **out) {
-    struct plugin_clients *clients = user;
+    const struct plugin_clients *clients = user;
     const struct method *method = method_find(name);
     if (!method) return TN_NOT_FOUND;
-    const struct plugin_client *client = plugin_client_of(clients, component->plugin);
-    if (!client) return TN_STALE;
-    *out = method_call_new(client->client, method, component->info);
+    *out = method_call_of_component(clients->server, method, component);
     return TN_OK;
 }
 
@@ -169,14 +203,14 @@ static void request_unlink(struct plugin_request *request) {
 }
 
 static void request_report(struct plugin_request *request, int32_t status, tn_value result) {
-    if (!request->done) return;
+    if (!request->handler) return;
     struct plugin *plugin = request->client->plugin;
-    tn_host_done done = request->done;
-    request_unlink(request); /* `done` may end the plugin's use of tenon.host */
-    request->done = NULL;
-    void *before = watch_enter(plugin);
-    done(request->user, status, result);
-    watch_leave(plugin, before);
+    tn_host_handler handler = request->handler;
+    request_unlink(request); /* the handler may end the plugin's use of tenon.host */
+    request->handler = NULL;
+    void *before = interface_enter(plugin);
+    handler(request->user, status, result);
+    interface_leave(plugin, before);
 }
 
 static void request_finish(struct plugin_request *request) {
@@ -199,8 +233,8 @@ static void request_start(struct loop_work *work) {
     if (call_start(request->call, request->params)) request_finish(request);
 }
 
-static int32_t source_request(void *user, struct plugin *plugin, const char *name, tn_value params, tn_host_done done,
-                              void *done_user, uint64_t *out) {
+static int32_t source_request(void *user, struct plugin *plugin, const char *name, tn_value params,
+                              tn_host_handler handler, void *handler_user, uint64_t *out) {
     static const struct call_ops ops = {.ended = request_on_ended};
     struct plugin_clients *clients = user;
     const struct method *method = method_find(name);
@@ -215,8 +249,8 @@ static int32_t source_request(void *user, struct plugin *plugin, const char *nam
                                        .clients = clients,
                                        .number = ++client->last_request,
                                        .params = params ? value_ref(params) : NULL,
-                                       .done = done,
-                                       .user = done_user,
+                                       .handler = handler,
+                                       .user = handler_user,
                                        .work = {.run = request_start}};
     request->call = call_new(server_loop(clients->server), callable, &ops, request);
     callable_unref(callable);
@@ -231,7 +265,7 @@ static int32_t source_request(void *user, struct plugin *plugin, const char *nam
 /* It ends without a report. */
 static void request_drop(struct plugin_request *request) {
     struct loop *loop = server_loop(request->clients->server);
-    request->done = NULL;
+    request->handler = NULL;
     request_unlink(request);
     if (!request->work.queued) {
         call_cancel(request->call);
@@ -252,44 +286,64 @@ static int32_t source_cancel(void *user, struct plugin *plugin, uint64_t number)
 
 /* ---- Subscriptions ---- */
 
-static int32_t source_subscribe(void *user, struct plugin *plugin, tn_value params, tn_host_event handler,
-                                void *handler_user, uint64_t *out, struct error *error) {
-    struct plugin_clients *clients = user;
-    const char *name = value_get(params, "run_id") ? "run/subscribe" : "event/subscribe";
-    const struct method *method = method_find(name);
+static struct subscription *subscription_make(struct plugin_client *client, tn_value params, struct error *error) {
+    const struct method *method = method_find(value_get(params, "run_id") ? "run/subscribe" : "event/subscribe");
+    struct subscription *made = NULL;
     tn_value read = NULL;
-    struct plugin_client *client = plugin_client_of(clients, plugin);
-    if (!client) return error_set(error, TN_STALE, "CANCELLED", "the plugin `%s` has ended", plugin_id(plugin));
-    int32_t status = method_check_caller(clients->server, &client->rights, method, error);
+    int32_t status = method_check_caller(client->clients->server, &client->rights, method, error);
     if (status == TN_OK) status = method_read_params(method, params, &read, error);
-    if (status != TN_OK) return status;
-    struct subscription *subscription = method_subscribe(client->client, read, error);
+    if (status == TN_OK && value_get(read, "credit"))
+        error_set(error, TN_INVALID, "INVALID_INPUT",
+                  "`credit`: found one, expected none: a plugin receives events until it calls `pause`");
+    else if (status == TN_OK)
+        made = method_subscribe(client->client, read, error);
     value_unref(read);
-    if (!subscription) return TN_INVALID;
-    struct plugin_handler *made = mem_zalloc(sizeof *made);
-    *made = (struct plugin_handler){client->handlers, subscription_number(subscription), handler, handler_user};
-    client->handlers = made;
-    *out = made->subscription;
+    return made;
+}
+
+static int32_t source_subscribe(void *user, struct plugin *plugin, tn_value params, tn_host_handler handler,
+                                void *handler_user, uint64_t *out) {
+    struct plugin_client *client = plugin_client_of(user, plugin);
+    struct error error = ERROR_INIT;
+    if (!client) return TN_STALE;
+    if (client->subscription_count == TN_HOST_SUBSCRIPTIONS_MAX) return TN_LIMIT;
+    struct subscription *made = subscription_make(client, params, &error);
+    struct plugin_subscription *subscription = mem_zalloc(sizeof *subscription);
+    *subscription = (struct plugin_subscription){.next = client->subscriptions,
+                                                 .client = client,
+                                                 .number = ++client->last_subscription,
+                                                 .inner = made ? subscription_number(made) : 0,
+                                                 .handler = handler,
+                                                 .user = handler_user,
+                                                 .refusal = made ? NULL : error_to_value(&error),
+                                                 .ending = {.run = subscription_report_end}};
+    client->subscriptions = subscription;
+    client->subscription_count++;
+    if (!made) loop_defer(server_loop(client->clients->server), &subscription->ending);
+    *out = subscription->number;
+    error_finish(&error);
     return TN_OK;
 }
 
-static struct subscription *subscription_of(const struct plugin_clients *clients, const struct plugin *plugin,
-                                            uint64_t number) {
-    const struct plugin_client *client = plugin_client_find(clients, plugin);
-    return client && client->client ? subscription_find(client->client, number) : NULL;
-}
-
 static int32_t source_pause(void *user, struct plugin *plugin, uint64_t number, bool paused) {
-    struct subscription *subscription = subscription_of(user, plugin, number);
+    struct plugin_client *client = plugin_client_find(user, plugin);
+    struct plugin_subscription *subscription = subscription_of(client, number);
     if (!subscription) return TN_STALE;
-    subscription_pause(subscription, paused);
+    subscription->paused = paused;
+    if (subscription->inner)
+        subscription_pause(subscription_find(client->client, subscription->inner), paused);
+    else if (!paused)
+        loop_defer(server_loop(client->clients->server), &subscription->ending);
     return TN_OK;
 }
 
 static int32_t source_unsubscribe(void *user, struct plugin *plugin, uint64_t number) {
-    struct subscription *subscription = subscription_of(user, plugin, number);
+    const struct plugin_client *client = plugin_client_find(user, plugin);
+    struct plugin_subscription *subscription = subscription_of(client, number);
     if (!subscription) return TN_STALE;
-    subscription_end(subscription);
+    uint64_t inner = subscription->inner;
+    subscription_drop(subscription);
+    if (inner) subscription_end(subscription_find(client->client, inner));
     return TN_OK;
 }
 
@@ -297,6 +351,7 @@ static int32_t source_unsubscribe(void *user, struct plugin *plugin, uint64_t nu
 
 static void plugin_client_end(struct plugin_client *client) {
     while (client->requests) request_drop(client->requests);
+    while (client->subscriptions) subscription_drop(client->subscriptions);
     client_free(client->client);
     client->client = NULL;
 }

@@ -11,13 +11,17 @@
 #ifndef TENON_HOST_SERVER_PLUGIN_CLIENT_H
 #define TENON_HOST_SERVER_PLUGIN_CLIENT_H
 
+struct client;
 struct method_source;
+struct plugin;
 struct plugin_clients;
 struct server;
 
 struct plugin_clients *plugin_clients_new(struct server *server);
 /* Requests that are open are cancelled, and the loop runs until they have ended. */
 void plugin_clients_free(struct plugin_clients *clients);
+/* The client of a plugin, which is made when it is first needed; NULL if the plugin has ended. */
+struct client *plugin_clients_client(struct plugin_clients *clients, struct plugin *plugin);
 struct server *plugin_clients_server(const struct plugin_clients *clients);
 /* For host_set_methods, whose `user` is `clients`; borrowed. */
 struct method_source *plugin_clients_source(struct plugin_clients *clients);

@@ -48,14 +48,14 @@ static const struct method_source *host_lookup(const tn_host *self, struct plugi
 }
 
 static int32_t host_abi_request(const tn_host *self, const char *method, uint64_t length, tn_value params,
-                                tn_host_done done, void *user, uint64_t *request) {
+                                tn_host_handler handler, void *user, uint64_t *request) {
     struct plugin *plugin;
     int32_t status;
     const struct method_source *source = host_lookup(self, &plugin, &status);
     if (!source) return status;
-    if (!method || !done || !request) return TN_INVALID;
+    if (!method || !handler || !request) return TN_INVALID;
     char *name = abi_name(method, length);
-    status = source->request(source->user, plugin, name, params, done, user, request);
+    status = source->request(source->user, plugin, name, params, handler, user, request);
     mem_free(name);
     return status;
 }
@@ -67,19 +67,14 @@ static int32_t host_abi_cancel(const tn_host *self, uint64_t request) {
     return source ? source->cancel(source->user, plugin, request) : status;
 }
 
-static int32_t host_abi_subscribe(const tn_host *self, tn_value params, tn_host_event handler, void *user,
-                                  uint64_t *subscription, tn_value *error) {
+static int32_t host_abi_subscribe(const tn_host *self, tn_value params, tn_host_handler handler, void *user,
+                                  uint64_t *subscription) {
     struct plugin *plugin;
     int32_t status;
     const struct method_source *source = host_lookup(self, &plugin, &status);
-    if (error) *error = NULL;
     if (!source) return status;
     if (!handler || !subscription) return TN_INVALID;
-    struct error why = ERROR_INIT;
-    status = source->subscribe(source->user, plugin, params, handler, user, subscription, &why);
-    if (status != TN_OK && error) *error = error_to_value(&why);
-    error_finish(&why);
-    return status;
+    return source->subscribe(source->user, plugin, params, handler, user, subscription);
 }
 
 static int32_t host_pause(const tn_host *self, uint64_t subscription, bool paused) {

@@ -4,12 +4,11 @@
  *
  *     host_set_methods(host, &(struct method_source){.user = server, .make = make_call, …});
  *
- * Thread: [loop].
+ * Thread: [loop], but for `make`.
  */
 #ifndef TENON_HOST_PLUGIN_ABI_ABI_HOST_H
 #define TENON_HOST_PLUGIN_ABI_ABI_HOST_H
 
-#include "adl/value/error.h"
 #include <stdbool.h>
 #include <tenon/host.h>
 
@@ -20,14 +19,17 @@ struct plugin;
 /* The owner of tenon.host (registry_owner). */
 struct method_source {
     void *user;
-    /* The callable of one call by a task of `component`; a new reference. TN_NOT_FOUND: no such method. */
+    /*
+     * [any] The callable of one call by a task of `component`; a new reference. TN_NOT_FOUND: no such method. The
+     * other functions are [loop].
+     */
     int32_t (*make)(void *user, const struct component *component, const char *method, struct callable **out);
     /* As the functions of tn_host_1. */
-    int32_t (*request)(void *user, struct plugin *plugin, const char *method, tn_value params, tn_host_done done,
-                       void *done_user, uint64_t *request);
+    int32_t (*request)(void *user, struct plugin *plugin, const char *method, tn_value params, tn_host_handler handler,
+                       void *handler_user, uint64_t *request);
     int32_t (*cancel)(void *user, struct plugin *plugin, uint64_t request);
-    int32_t (*subscribe)(void *user, struct plugin *plugin, tn_value params, tn_host_event handler, void *handler_user,
-                         uint64_t *subscription, struct error *error);
+    int32_t (*subscribe)(void *user, struct plugin *plugin, tn_value params, tn_host_handler handler,
+                         void *handler_user, uint64_t *subscription);
     int32_t (*pause)(void *user, struct plugin *plugin, uint64_t subscription, bool paused);
     int32_t (*unsubscribe)(void *user, struct plugin *plugin, uint64_t subscription);
     void (*ended)(void *user, struct plugin *plugin); /* no function of the plugin may be called any more */
