@@ -634,6 +634,28 @@ static void test_within(void **state) {
     }
 }
 
+/* Instances of a component that can start something depend on their caller. */
+static void test_matters(void **state) {
+    static const struct {
+        const char *effects;
+        bool matters;
+    } rows[] = {{"[]", false},
+                {"null", false},
+                {"[\"fs.read\",7]", false},
+                {"[\"calls.tool:x\"]", true},
+                {"[\"document.run\"]", true},
+                {"[\"clock\",\"host.method:run/start\"]", true},
+                {"[\"host.method\"]", true},
+                {"[\"host.methods\"]", false}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        tn_value effects = parse(rows[i].effects);
+        const struct component_info info = {.effects = effects};
+        if (authority_matters(&info) != rows[i].matters) fail_msg("%s", rows[i].effects);
+        value_unref(effects);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls),
@@ -645,6 +667,7 @@ int main(void) {
         cmocka_unit_test(test_around_document),
         cmocka_unit_test(test_from_text),
         cmocka_unit_test(test_chain_text),
+        cmocka_unit_test(test_matters),
         cmocka_unit_test(test_covers),
         cmocka_unit_test(test_within),
     };
