@@ -422,6 +422,7 @@ static void host_connect_services(struct host *host) {
                                             .secrets = host->secrets,
                                             .secrets_optional = host->replayer != NULL,
                                             .http = &interface_http,
+                                            .methods = &interface_host,
                                             .state = &interface_state,
                                             .document = &interface_document,
                                             .http_request = interface_http_call};

@@ -18,6 +18,7 @@
 #include "host/program/command.h"
 #include "host/program/command_plugin_reset.h"
 #include "host/program/command_schema.h"
+#include "host/server/method.h"
 #include "host/server/plugin_listing.h"
 #include <errno.h>
 #include <limits.h>
@@ -247,6 +248,7 @@ static int32_t serve_enter_sandbox(void *user, tn_value manifest, const char *pa
 }
 
 static bool is_operation(const char *name) { return kernel_find_operation(name) != NULL; }
+static bool is_method(const char *name) { return method_find(name) != NULL; }
 
 int command_plugin_serve(const struct arguments *arguments) {
     struct serve_sandbox sandbox = {.grants = value_array(),
@@ -258,5 +260,6 @@ int command_plugin_serve(const struct arguments *arguments) {
                                          .confine = serve_enter_sandbox,
                                          .confine_user = &sandbox,
                                          .interfaces = interface_table,
-                                         .is_operation = is_operation});
+                                         .is_operation = is_operation,
+                                         .is_method = is_method});
 }

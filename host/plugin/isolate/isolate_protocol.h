@@ -11,10 +11,11 @@
 #include "adl/value/value.h"
 
 #define PROTOCOL_HTTP_SEND "http.send" /* the operation behind tenon.http's send_wait */
+#define PROTOCOL_METHOD    "method:"   /* before the name of a method: the operation that calls it */
 #define PROTOCOL_VERSION   "tenon.component-protocol/1-draft.1"
 #define PROTOCOL_CHUNKS    64     /* chunks of a task that the child may send before it gets credit */
 #define PROTOCOL_CREDIT    16     /* the host grants credit in portions of this many chunks */
-#define PROTOCOL_EVENTS    64     /* data events of an HTTP exchange that the host may send before it gets credit */
+#define PROTOCOL_EVENTS    64     /* data of an HTTP exchange, or events of a subscription, sent without credit */
 #define PROTOCOL_EXCHANGES 65536u /* HTTP exchanges of a plugin that may be open at once */
 #define PROTOCOL_CALLS     65536u /* calls of a plugin's tasks that may be open at once */
 #define PROTOCOL_LOG_MARK  '\1'   /* first byte of a line of the child's log; the second is its level, a digit */

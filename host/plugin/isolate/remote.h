@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <tenon.h>
 #include <tenon/document.h>
+#include <tenon/host.h>
 #include <tenon/http.h>
 #include <tenon/state.h>
 
@@ -38,6 +39,7 @@ struct remote_services {
     struct secrets *secrets;     /* learns these, and removes them from the output of child processes */
     bool secrets_optional;       /* a replay: a secret that cannot be resolved is skipped */
     const tn_http_1 *http;
+    const tn_host_1 *methods;
     const tn_state_draft *state;
     const tn_document_draft *document;
     struct callable *(*http_request)(struct plugin *plugin); /* makes a callable for one HTTP request */

@@ -1,6 +1,6 @@
 /*
- * remote_call.c - the calls that tasks of a remote plugin make: of components, tool sets, operations, and HTTP requests
- * that are waited for.
+ * remote_call.c - the calls that tasks of a remote plugin make: of components, tool sets, operations, methods, and HTTP
+ * requests that are waited for.
  *
  * A call is found by the number that the child gave it. The chunks of a call that the child receives are sent while it
  * has credit; without credit the callee waits.
@@ -142,8 +142,13 @@ static int32_t remote_call_start(struct remote_call *call, tn_task token, tn_val
         return status;
     }
     if (value_is(operation, TN_STRING)) {
-        size_t length;
+        size_t length, prefix = strlen(PROTOCOL_METHOD);
         const char *name = value_chars(operation, &length);
+        if (strncmp(name, PROTOCOL_METHOD, prefix) == 0) {
+            call->nested = true; /* it can wait for a run */
+            return remote->host->methods->call(token, name + prefix, length - prefix, input, options,
+                                               remote_call_handle, call, &call->made);
+        }
         int32_t status =
             remote->host->state->invoke(token, name, length, input, options, remote_call_handle, call, &call->made);
         if (status != TN_NOT_FOUND) return status;
@@ -172,6 +177,8 @@ static void remote_call_explain(const struct remote_call *call, const struct rem
         remote_call_notify_error(call, child, status, "INVALID_INPUT",
                                  "`options` are not {chunks?: \"forward\" | \"receive\" | \"drop\", timeout_ms?: an "
                                  "integer above 0}");
+    else if (status == TN_UNSUPPORTED)
+        remote_call_notify_error(call, child, status, "UNSUPPORTED", "the host has no methods");
     else
         remote_call_notify_error(call, child, status, status == TN_LIMIT ? "LIMIT" : "NODE_EXECUTION",
                                  "too many calls are open, or they are nested too deeply");

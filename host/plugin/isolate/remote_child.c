@@ -320,6 +320,7 @@ void child_free(struct remote_child *child) {
     loop_timer_stop(remote->host->loop, &child->start_timer);
     loop_timer_stop(remote->host->loop, &child->create_timer);
     remote_http_cancel_all(child);
+    remote_host_end_all(child);
     mem_free((void *)child->exchanges);
     while (child->copies) child_remove_copy(child->copies);
     error_finish(&child->start_error);

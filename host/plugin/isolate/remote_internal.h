@@ -1,8 +1,8 @@
 /*
  * remote_internal.h - shared by the files of a remote plugin: instances (remote.c), its tasks (remote_task.c), which
  * process runs them (remote_pool.c), deaths (remote_pause.c), idle processes (remote_idle.c), one process
- * (remote_child.c), its messages (remote_message.c), and its HTTP exchanges (remote_http.c). Stores are apart from
- * these (remote_store.c): they have processes of their own.
+ * (remote_child.c), its messages (remote_message.c), its HTTP exchanges (remote_http.c), and its requests and
+ * subscriptions (remote_host.c). Stores are apart from these (remote_store.c): each has another process.
  *
  * A remote lives as long as the plugin is loaded. Its processes end and are started again; instances survive that,
  * tasks do not. Async components share one process. Each task of a blocking component has a process to itself, from a
@@ -106,6 +106,7 @@ struct remote_child {
     struct remote_copy *copies;
     struct remote_exchange **exchanges; /* HTTP exchanges by number: TASK_BUCKETS lists; NULL before the first one */
     uint32_t exchange_count;
+    struct remote_use *uses; /* requests and subscriptions of tenon.host */
     struct loop_timer start_timer;
     int64_t start_left_ms;
     uint32_t creating; /* `create` requests that it has not answered, but for those that the host waits for */
@@ -209,6 +210,13 @@ int64_t remote_int_member(tn_value object, const char *key, int64_t otherwise);
 bool remote_http_on_message(struct remote_child *child, const char *method, tn_value message);
 /* Cancels all exchanges of a process that has ended. */
 void remote_http_cancel_all(struct remote_child *child);
+
+/* ---- remote_host.c: requests and subscriptions of tenon.host ---- */
+
+/* Handles a message about one of them. Returns false if `method` is not such a message. */
+bool remote_host_on_message(struct remote_child *child, const char *method, tn_value message);
+/* Cancels the requests of a process that has ended, and ends its subscriptions. */
+void remote_host_end_all(struct remote_child *child);
 
 /* ---- remote_child.c: one process ---- */
 

@@ -224,6 +224,6 @@ void remote_on_message(void *user, tn_value message) {
         remote_on_log(child->remote, params);
     else if (is_registry_method(method))
         remote_child_on_registry(child, method, message);
-    else if (!remote_http_on_message(child, method, message))
+    else if (!remote_http_on_message(child, method, message) && !remote_host_on_message(child, method, message))
         remote_on_task_message(child, method, message);
 }

@@ -171,12 +171,25 @@ static void store_refuse_http(const tn_store *store, tn_value params) {
     error_finish(&error);
 }
 
+/* The same for a request or a subscription of tenon.host. */
+static void store_refuse_method(const tn_store *store, const char *key, tn_value params) {
+    struct error error = ERROR_INIT;
+    tn_value number = value_get(params, key);
+    error_set(&error, TN_UNSUPPORTED, "UNSUPPORTED",
+              "the process of a store cannot use tenon.host; components of the plugin can, in other processes");
+    tn_value ended = value_set_take(value_object_reserve(2), key, number ? value_ref(number) : value_null());
+    process_notify_take(store->process, "host_ended", value_set_take(ended, "error", error_to_value(&error)));
+    error_finish(&error);
+}
+
 /* process_options.message_now. What it adds or removes does not count, as in a process of the pool. */
 static bool store_on_message(void *user, tn_value message) {
     const tn_store *store = user;
     tn_value method = value_get(message, "method"), params = value_get(message, "params");
     if (value_text_is(method, "log") && value_is(params, TN_OBJECT)) remote_on_log(store->remote, params);
     if (value_text_is(method, "http_send")) store_refuse_http(store, params);
+    if (value_text_is(method, "host_request")) store_refuse_method(store, "request", params);
+    if (value_text_is(method, "host_subscribe")) store_refuse_method(store, "subscription", params);
     return true;
 }
 

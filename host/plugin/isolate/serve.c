@@ -165,6 +165,7 @@ static const struct registry_interface *serve_interfaces(void) {
         const char *id;
         const void *vtable;
     } replaced[] = {{TN_REGISTRY_1, &serve_registry},
+                    {TN_HOST_1, &serve_host},
                     {TN_HTTP_1, &serve_http},
                     {TN_STATE_DRAFT, &serve_state},
                     {TN_DOCUMENT_DRAFT, &serve_document}};
@@ -219,6 +220,7 @@ static void serve_shut_down(tn_value id) {
     registry_free(server.registry);
     server.registry = NULL;
     serve_discard_exchanges();
+    serve_discard_host_uses();
     serve_respond_take(id, value_null());
 }
 
@@ -240,6 +242,10 @@ static void serve_handle_message(tn_value message) {
         serve_on_call_chunk(params);
     } else if (strcmp(method, "http") == 0) {
         serve_on_http_event(params);
+    } else if (strcmp(method, "host_event") == 0) {
+        serve_on_host_event(params);
+    } else if (strcmp(method, "host_ended") == 0) {
+        serve_on_host_ended(params);
     } else if (strcmp(method, "create") == 0) {
         serve_create(id, params);
     } else if (strcmp(method, "reduce") == 0) {

@@ -31,7 +31,8 @@ struct serve_options {
     serve_confine *confine;
     void *confine_user;
     const struct registry_interface *interfaces; /* the host's table; rows that need the host are replaced */
-    bool (*is_operation)(const char *name);      /* true for an operation of tenon.state */
+    bool (*is_operation)(const char *name);      /* true for an operation of tenon.state; [any] */
+    bool (*is_method)(const char *name);         /* true for a method of tenon.host; [any] */
 };
 
 /*

@@ -107,7 +107,7 @@ void serve_discard_exchanges(void) {
 
 /* ---- The interface ---- */
 
-static int32_t serve_check_loop(const tn_host *self) {
+int32_t serve_check_loop(const tn_host *self) {
     if (!plugin_of(self)) return TN_INVALID;
     return loop_here(server.loop) ? TN_OK : TN_WRONG_THREAD;
 }

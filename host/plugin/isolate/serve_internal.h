@@ -1,10 +1,11 @@
 /*
  * serve_internal.h - shared by the files of the child's side: the process and its messages (serve.c), tasks
  * (serve_task.c), instances and the host's components that they call (serve_instance.c), tool sets (serve_tool.c),
- * HTTP exchanges (serve_http.c), operations of the host (serve_operation.c), and stores (serve_store.c).
+ * HTTP exchanges (serve_http.c), tenon.host (serve_host.c), operations of the host (serve_operation.c), and stores
+ * (serve_store.c).
  *
- * Numbers of instances and tasks are assigned by the host; numbers of calls and exchanges are assigned here. Thread:
- * the loop of this process.
+ * Numbers of instances and tasks are assigned by the host; those of calls, exchanges, requests and subscriptions are
+ * assigned here. Thread: the loop of this process.
  */
 #ifndef TENON_HOST_PLUGIN_ISOLATE_SERVE_INTERNAL_H
 #define TENON_HOST_PLUGIN_ISOLATE_SERVE_INTERNAL_H
@@ -17,6 +18,7 @@
 #include "host/plugin/isolate/isolate_protocol.h"
 #include "host/plugin/registry/registry.h"
 #include <tenon/document.h>
+#include <tenon/host.h>
 #include <tenon/http.h>
 #include <tenon/state.h>
 #include <uv.h>
@@ -68,6 +70,7 @@ struct served_call {
 };
 
 struct served_exchange;
+struct served_use;
 struct serve_options;
 
 #define SERVE_INTERFACES_MAX 32u
@@ -102,6 +105,9 @@ struct server {
     struct served_exchange *exchanges[TASK_BUCKETS];
     int64_t last_exchange; /* the highest number of an exchange; a number is never reused */
     uint32_t exchange_count;
+    struct served_use *uses; /* requests and subscriptions of tenon.host */
+    int64_t last_use;        /* the highest number of both */
+    uint32_t use_counts[2];  /* requests, subscriptions */
 };
 
 extern struct server server;
@@ -142,7 +148,7 @@ void serve_on_call_chunk(tn_value params);
 /* `cancel` and `ready` of callables whose start is serve_call_host_take. */
 void serve_call_cancel(struct callable *callable, struct call *call);
 void serve_call_ready(struct callable *callable, struct call *call);
-/* A callable for an operation of the host by name: of tenon.state or tenon.document, or PROTOCOL_HTTP_SEND. */
+/* [any] A callable for an operation of the host: of tenon.state or tenon.document, PROTOCOL_HTTP_SEND, or a method. */
 struct callable *serve_operation(const char *operation);
 
 /* ---- serve_tool.c ---- */
@@ -159,8 +165,9 @@ void served_sets_update(struct served_instance *instance, tn_value tools);
 /* Handles a request about a store, and responds later. Returns false if `method` is not one of them. */
 bool serve_store(const char *method, tn_value id, tn_value params);
 
-/* ---- serve_http.c, serve_operation.c: interfaces that the host implements ---- */
+/* ---- serve_http.c, serve_host.c, serve_operation.c: interfaces that the host implements ---- */
 
+extern const tn_host_1 serve_host;
 extern const tn_http_1 serve_http;
 extern const tn_state_draft serve_state;
 extern const tn_document_draft serve_document;
@@ -168,5 +175,12 @@ extern const tn_document_draft serve_document;
 void serve_on_http_event(tn_value params);
 /* Discards all exchanges without further events, because the plugin has been shut down. */
 void serve_discard_exchanges(void);
+/* TN_OK, TN_INVALID for what is not a host of ours, or TN_WRONG_THREAD. */
+int32_t serve_check_loop(const tn_host *self);
+/* An event of a subscription; the end of a request or a subscription. */
+void serve_on_host_event(tn_value params);
+void serve_on_host_ended(tn_value params);
+/* The same as serve_discard_exchanges, for requests and subscriptions. */
+void serve_discard_host_uses(void);
 
 #endif
