@@ -57,6 +57,7 @@ const char *const conformance_known_effects[] = {"fs.read",
                                                  "calls.document",
                                                  "calls.any",
                                                  "calls.approved",
+                                                 "host.method",
                                                  "mcp.write",
                                                  NULL};
 

@@ -4,7 +4,7 @@
  *
  * Each wrapped function checks the values that are passed in, counts the references that are returned, and calls the
  * real function. An interface that neither takes nor returns values is not wrapped. guard_calls.c has tenon.state,
- * tenon.document and tenon.tool.
+ * tenon.document and tenon.tool, guard_host.c has tenon.host.
  */
 #include "adl/value/memory.h"
 #include "adl/value/value.h"
@@ -284,6 +284,10 @@ const struct registry_interface *guard_table(const struct registry_interface *in
         if (strcmp(row->id, TN_DOCUMENT_DRAFT) == 0) {
             guard_wrapped_document = row->vtable;
             rows[count].vtable = &guard_document;
+        }
+        if (strcmp(row->id, TN_HOST_1) == 0) {
+            guard_wrapped_host = row->vtable;
+            rows[count].vtable = &guard_host;
         }
         if (strcmp(row->id, TN_HTTP_1) == 0) {
             tn_http_1 *http = &guard_interfaces.wrapped_http;

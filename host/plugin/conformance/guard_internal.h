@@ -1,6 +1,6 @@
 /*
  * guard_internal.h - shared by the files of check mode: records and findings (guard.c), wrapped interfaces of the host
- * (guard_interfaces.c, guard_calls.c), wrapped vtables of plugins (guard_plugin.c), shapes of payloads
+ * (guard_interfaces.c, guard_calls.c, guard_host.c), wrapped vtables of plugins (guard_plugin.c), shapes of payloads
  * (guard_payload.c).
  *
  *     struct guarded *before = guard_enter(guarded);                 // the plugin's code runs now
@@ -14,6 +14,7 @@
 
 #include "host/plugin/registry/registry.h"
 #include <tenon/document.h>
+#include <tenon/host.h>
 #include <tenon/http_client.h>
 #include <tenon/state.h>
 #include <tenon/store.h>
@@ -77,13 +78,15 @@ void guard_check_context(tn_task task, tn_value context);
 /* The CPU time that these functions have used on this thread. */
 int64_t guard_compared_us(void);
 
-/* ---- guard_interfaces.c, guard_calls.c ---- */
+/* ---- guard_interfaces.c, guard_calls.c, guard_host.c ---- */
 
 extern const tn_state_draft *guard_wrapped_state; /* the interface that guard_state calls */
 extern const tn_state_draft guard_state;
 extern const tn_document_draft *guard_wrapped_document; /* the interface that guard_document calls */
 extern const tn_document_draft guard_document;
 extern const tn_tool_1 guard_tool;
+extern const tn_host_1 *guard_wrapped_host; /* the interface that guard_host calls */
+extern const tn_host_1 guard_host;
 /*
  * A handler of the plugin, and the user pointer for it, so that the plugin is the current one during the callback.
  * guard_callback_handler returns NULL for NULL. The user pointer is freed at the end of the call, or by
