@@ -14,6 +14,7 @@
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_search.h"
 #include "host/program/command.h"
+#include "host/server/server.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -118,16 +119,30 @@ static bool check_path(const char *name, char path[PATH_MAX]) {
     return found && snprintf(path, PATH_MAX, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, last) < PATH_MAX;
 }
 
+/*
+ * With a server, so that a plugin that uses tenon.host has methods. They act on this host only: documents have no other
+ * components, threads are in its store, and no operator allows methods that change the host.
+ */
+static bool check_open(const char *path, const char *isolated, bool allow_drafts, struct exercise_host *out,
+                       struct error *error) {
+    bool opened = exercise_host_open(path, isolated, allow_drafts, out, error);
+    if (opened) server_new(out->host);
+    return opened;
+}
+
 static void check_run(struct host *host, const char *path, const char *id, int64_t seed, int64_t seconds,
                       struct conformance *check) {
     struct registry_options options;
+    tn_value memory = value_set_take(value_object(), "use", value_text("memory"));
+    /* Methods that the plugin calls when it is initialised never reach the user's store. */
+    host_set_store_options_take(host, value_set_take(memory, "path", value_text("check")));
     /* It is bundled, or tenon.yaml or an option allows them. */
     bool drafts = search_is_installed(path) || (id && host_allows_drafts(host, id));
     if (drafts) host_allow_drafts(host);
     host_registry_options(host, &options);
     conformance_check(path, &options, 0, check);
     if (conformance_worst(check) == CONFORMANCE_ERROR) return; /* a host would not use it */
-    struct exercise_options exercised = {.open = exercise_host_open,
+    struct exercise_options exercised = {.open = check_open,
                                          .close = exercise_host_close,
                                          .registry = &options,
                                          .seed = (uint64_t)seed,
