@@ -23,6 +23,7 @@
 #include <tenon/document.h>
 #include <tenon/easy.h>
 #include <tenon/graph.h>
+#include <tenon/host.h>
 #include <tenon/http.h>
 #include <tenon/http_client.h>
 #include <tenon/launch.h>
@@ -308,6 +309,26 @@ static tn_value attempt_alone(void) {
     return NULL;
 }
 
+/* Starts a run, and waits for its end: its report, or its error. */
+static int32_t start_run(const tn_host_1 *methods, tn_task task, tn_value *out) {
+    tn_value started = NULL, run = NULL, error;
+    int32_t status = methods->call_wait(task, name, TN_Z, input, NULL, &started, out);
+    if (status != TN_OK) return status;
+    tn_builder *params = tn_builder_new();
+    tn.value->begin(params, TN_OBJECT);
+    tn_put(params, "run_id", tn_get(started, "run_id"));
+    tn.value->end(params);
+    tn_value which = tn_finish(params);
+    status = methods->call_wait(task, "run/wait", TN_Z, which, NULL, &run, out);
+    tn_release(which);
+    tn_release(started);
+    if (status != TN_OK) return status;
+    error = tn_get(tn_get(run, "report"), "error");
+    *out = tn_retain(error ? error : run);
+    tn_release(run);
+    return error ? TN_FAILED : TN_OK;
+}
+
 /* *out is the result, or with TN_FAILED the error: only one of the two is set. */
 static int32_t attempt(const struct instance *instance, tn_task task, tn_value *out) {
     uint32_t index = instance->index;
@@ -315,6 +336,7 @@ static int32_t attempt(const struct instance *instance, tn_task task, tn_value *
     const tn_document_draft *document = interface(TN_DOCUMENT_DRAFT);
     const tn_state_draft *state = interface(TN_STATE_DRAFT);
     const tn_http_1 *http = interface(TN_HTTP_1);
+    const tn_host_1 *methods = interface(TN_HOST_1);
     if (attack_is("bind") || attack_is("value")) return tn.task->call_wait(task, index, empty, NULL, out, out);
     if (attack_is("call") || attack_is("document")) return tn.task->call_wait(task, index, input, NULL, out, out);
     if (attack_is("unbound")) return tn.task->call_wait(task, 7, input, NULL, out, out);
@@ -324,6 +346,9 @@ static int32_t attempt(const struct instance *instance, tn_task task, tn_value *
     if (attack_is("state")) return state ? state->invoke_wait(task, name, TN_Z, input, NULL, out, out) : TN_UNSUPPORTED;
     if (attack_is("http") || attack_is("client"))
         return http ? http->send_wait(tn.host, task, input, out, out) : TN_UNSUPPORTED;
+    if (attack_is("method"))
+        return methods ? methods->call_wait(task, name, TN_Z, input, NULL, out, out) : TN_UNSUPPORTED;
+    if (attack_is("start")) return methods ? start_run(methods, task, out) : TN_UNSUPPORTED;
     if (attack_is("expression")) return tn.eval->evaluate(task, index, NULL, out, out);
     if (attack_is("add") || attack_is("remove") || attack_is("expect") || attack_is("poll") || attack_is("launch")) {
         *out = result_of_init ? tn_retain(result_of_init) : tn_text("accepted");

@@ -88,6 +88,14 @@ def attempt(task):
         return call(task, operation=name, input=value)
     if attack == "http":
         return call(task, operation="http.send", input=value)
+    if attack == "method":
+        return call(task, operation="method:" + name, input=value)
+    if attack == "start":
+        run = call(task, operation="method:" + name, input=value)
+        ended = call(task, operation="method:run/wait", input={"run_id": run["run_id"]})
+        if "error" in ended["report"]:
+            raise Refused(ended["report"]["error"])
+        return ended
     if attack == "read":
         return open(name, errors="replace").read()
     if attack == "spawn":
