@@ -25,7 +25,7 @@ if [ "${1-}" = --update ]; then
 fi
 
 # Every struct and every named function type is present.
-for type in $(cd "$SOURCE/sdk/include" && cat tenon.h tenon/eval.h tenon/http.h tenon/poll.h tenon/registry.h tenon/tool.h |
+for type in $(cd "$SOURCE/sdk/include" && cat tenon.h tenon/eval.h tenon/host.h tenon/http.h tenon/poll.h tenon/registry.h tenon/tool.h |
     gcc -w -fpreprocessed -dD -E -P -x c - |
     sed -n 's/^} \(tn_[a-z_0-9]*\);$/\1/p; s/^typedef .*TN_FN(\(tn_[a-z_0-9]*\))(.*/\1/p; s/^typedef .*(TN_ABI \*\(tn_[a-z_0-9]*\))(.*/\1/p'); do
     grep -qE "^TN_EXPORT $type surface_" "$here/surface.c" || { echo "surface.c has no object of $type"; status=1; }

@@ -21,7 +21,7 @@ compare() { # released header, today's: whether they have the same tokens
     [ -s "$work/released" ] && diff -u "$work/released" "$work/today"
 }
 
-released="tenon.h tenon/eval.h tenon/http.h tenon/poll.h tenon/registry.h tenon/tool.h"
+released="tenon.h tenon/eval.h tenon/host.h tenon/http.h tenon/poll.h tenon/registry.h tenon/tool.h"
 for header in $released; do
     compare "$frozen/$header" "$SOURCE/sdk/include/$header" || {
         echo "sdk/include/$header is not what was released: what must change gets a new interface id"

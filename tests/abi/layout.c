@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <tenon.h>
 #include <tenon/eval.h>
+#include <tenon/host.h>
 #include <tenon/http.h>
 #include <tenon/poll.h>
 #include <tenon/registry.h>
@@ -109,6 +110,16 @@ int main(void) {
     MEMBER(tn_eval_1, render)
     MEMBER(tn_eval_1, validate)
     WHOLE(tn_eval_1)
+    MEMBER(tn_host_1, size)
+    MEMBER(tn_host_1, call)
+    MEMBER(tn_host_1, call_wait)
+    MEMBER(tn_host_1, request)
+    MEMBER(tn_host_1, cancel)
+    MEMBER(tn_host_1, subscribe)
+    MEMBER(tn_host_1, pause)
+    MEMBER(tn_host_1, resume)
+    MEMBER(tn_host_1, unsubscribe)
+    WHOLE(tn_host_1)
     MEMBER(tn_http_1, size)
     MEMBER(tn_http_1, send)
     MEMBER(tn_http_1, pause)

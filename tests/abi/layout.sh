@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 status=0
 
 constants() { # object-like macros of the released headers and of notes, whose values are part of the contract
-    printf '#include <tenon/%s.h>\n' note eval http poll registry tool | gcc -dM -E -I"$SOURCE/sdk/include" -include tenon.h - |
+    printf '#include <tenon/%s.h>\n' note eval host http poll registry tool | gcc -dM -E -I"$SOURCE/sdk/include" -include tenon.h - |
         sed -n 's/^#define \(TN_[A-Z0-9_]*\) \(.*\)$/\1 \2/p' | grep -vE '^(TN_EXPORT|TN_ABI|TN_NOTE_UNPADDED) ' | LC_ALL=C sort
 }
 

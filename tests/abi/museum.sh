@@ -19,7 +19,7 @@ uses_all() { # exhibit, name of the table in it, header, struct
 uses_all released.c core tenon.h tn_core_1
 uses_all released.c values tenon.h tn_value_1
 uses_all released.c tasks tenon.h tn_task_1
-released="eval http poll registry tool"
+released="eval host http poll registry tool"
 for name in $released; do uses_all $name-1.c subject tenon/$name.h tn_${name}_1; done
 
 mkdir built

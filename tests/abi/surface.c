@@ -7,6 +7,7 @@
  */
 #include <tenon.h>
 #include <tenon/eval.h>
+#include <tenon/host.h>
 #include <tenon/http.h>
 #include <tenon/poll.h>
 #include <tenon/registry.h>
@@ -27,6 +28,8 @@ TN_EXPORT tn_component_1 surface_component_1;
 TN_EXPORT tn_call_handler surface_call_handler;
 TN_EXPORT tn_task_1 surface_task_1;
 TN_EXPORT tn_eval_1 surface_eval_1;
+TN_EXPORT tn_host_handler surface_host_handler;
+TN_EXPORT tn_host_1 surface_host_1;
 TN_EXPORT tn_http_handler surface_http_handler;
 TN_EXPORT tn_http_1 surface_http_1;
 TN_EXPORT tn_poll_ready surface_poll_ready;

@@ -2,16 +2,20 @@
  * tenon/host.h - the method table of the host: call a method, subscribe to events.
  *
  * A method is what a client of the host can call, too: "component/list", "run/start". `tenon reference methods` lists
- * the methods and events with their schemas. The effects of a component decide what it may call: "host.method:NAME",
- * where `*` stands for any text ("host.method:thread*"). Methods of scope `admin` also need the
- * operator: `plugins: {admin: [ID]}` in tenon.yaml. What a method starts (a run, a tool) is limited by the component
- * that has called it, and by its callers. A plugin names documents by `pack:NAME/FILE` or passes their text. A plugin
- * subscribes with `subscribe` only: the methods `event/…` and `run/subscribe`, and the member `subscribe` of
- * parameters, are for other clients (UNSUPPORTED).
+ * the methods and events with their schemas.
+ *
+ *     methods = tn_easy_interface(tn.host, TN_HOST_1, sizeof(tn_host_1)); // in init
+ *     methods->request(tn.host, "component/list", TN_Z, NULL, on_listed, self, &request);
+ *
+ * The effects of a component decide what it may call: "host.method:NAME", where `*` stands for any text
+ * ("host.method:thread*"). Methods of scope `admin` also need the operator: `plugins: {admin: [ID]}` in tenon.yaml. What
+ * a method starts (a run, a tool) is limited by the component that has called it, and by its callers. A plugin names
+ * documents by `pack:NAME/FILE`, or passes their text. It subscribes with `subscribe` only: the methods `event/…` and
+ * `run/subscribe`, and the member `subscribe` of parameters, are for other clients (UNSUPPORTED).
  *
  * Errors are as for task_1.call: PERMISSION_DENIED, INVALID_INPUT (detail lists every violation), LIMIT, UNSUPPORTED
- * (the host has no methods), and those of the method. An isolated plugin gets the same statuses and errors, but for
- * TN_UNSUPPORTED and TN_STALE: what only the host knows is reported to the handler, as an error.
+ * (the host has no methods), and those of the method. The functions return TN_UNSUPPORTED if the host has no methods,
+ * and TN_STALE if the plugin has ended. To an isolated plugin, both are reported as the error of the call or request.
  */
 #ifndef TENON_HOST_H
 #define TENON_HOST_H
