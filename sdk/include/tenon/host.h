@@ -8,10 +8,10 @@
  *     methods->request(tn.host, "component/list", TN_Z, NULL, on_listed, self, &request);
  *
  * The effects of a component decide what it may call: "host.method:NAME", where `*` stands for any text
- * ("host.method:thread*"). Methods of scope `admin` also need the operator: `plugins: {admin: [ID]}` in tenon.yaml. What
- * a method starts (a run, a tool) is limited by the component that has called it, and by its callers. A plugin names
- * documents by `pack:NAME/FILE`, or passes their text. It subscribes with `subscribe` only: the methods `event/…` and
- * `run/subscribe`, and the member `subscribe` of parameters, are for other clients (UNSUPPORTED).
+ * ("host.method:thread*"). Methods of scope `admin` also need the operator: `plugins: {admin: [ID]}` in tenon.yaml.
+ * What a method starts (a run, a tool) is limited by the component that has called it, and by its callers. A plugin
+ * names documents by `pack:NAME/FILE`, or passes their text. It subscribes with `subscribe` only: the methods `event/…`
+ * and `run/subscribe`, and the member `subscribe` of parameters, are for other clients (UNSUPPORTED).
  *
  * Errors are as for task_1.call: PERMISSION_DENIED, INVALID_INPUT (detail lists every violation), LIMIT, UNSUPPORTED
  * (the host has no methods), and those of the method. The functions return TN_UNSUPPORTED if the host has no methods,
