@@ -2,7 +2,8 @@
  * delay.c - `delay`: waits without blocking a thread, and writes nothing.
  *
  * A waiting task is a small block and a posted timer. The waiting tasks of an instance are in a list, the oldest first.
- * If the host cancels all of them, it does so in this order, so each is found at the head of the list.
+ * If the host cancels all of them, it starts with the oldest or with the newest. The list is searched from both ends,
+ * so that each is found at once.
  */
 #include "core.h"
 
@@ -57,10 +58,17 @@ static int32_t delay_start(void *self, tn_task task, tn_value input) {
     return TN_NO_MEMORY;
 }
 
+static struct waiting *delay_find_waiting(const struct delay *delay, tn_task task) {
+    struct waiting *old = delay->oldest, *new = delay->newest;
+    for (; old != NULL && new != NULL; old = old->next, new = new->previous) {
+        if (old->task == task) return old;
+        if (new->task == task) return new;
+    }
+    return NULL;
+}
+
 static void delay_cancel(void *self, tn_task task) {
-    struct delay *delay = self;
-    struct waiting *waiting = delay->oldest;
-    while (waiting != NULL && waiting->task != task) waiting = waiting->next;
+    struct waiting *waiting = delay_find_waiting(self, task);
     if (waiting == NULL || tn.core->unpost(tn.host, waiting->post) != TN_OK)
         return; /* the timer already runs, and ends the task */
     delay_free_waiting(waiting);

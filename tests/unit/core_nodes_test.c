@@ -200,6 +200,24 @@ static void delay_waits(void **state) {
     tn_test_finish();
 }
 
+/* The list is searched from both ends. */
+static void delay_cancels_in_any_order(void **state) {
+    (void)state;
+    static const int orders[][5] = {{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 1, 3, 0, 4}, {1, 4, 2, 0, 3}};
+    for (size_t order = 0; order < sizeof orders / sizeof *orders; order++) {
+        assert_int_equal(tn_test_create("delay", "{\"ms\": 100}"), TN_OK);
+        struct tn_test_task *tasks[5];
+        for (int i = 0; i < 5; i++) tasks[i] = tn_test_start("null");
+        for (int i = 0; i < 5; i++) {
+            tn_test_cancel(tasks[orders[order][i]]);
+            assert_true(tn_test_failed(tasks[orders[order][i]], "CANCELLED"));
+            for (int later = i + 1; later < 5; later++)
+                assert_int_equal(tasks[orders[order][later]]->state, TN_TEST_OPEN);
+        }
+        tn_test_finish();
+    }
+}
+
 static void emit_waits_for_room(void **state) {
     (void)state;
     assert_int_equal(tn_test_create("emit", "{\"each\": \"[1,2,3,4]\"}"), TN_OK);
@@ -257,6 +275,7 @@ int main(void) {
         cmocka_unit_test(parse_reads_answers),
         cmocka_unit_test(subgraph_maps_in_and_out),
         cmocka_unit_test(delay_waits),
+        cmocka_unit_test(delay_cancels_in_any_order),
         cmocka_unit_test(emit_waits_for_room),
         cmocka_unit_test(emit_sends_one),
         cmocka_unit_test(fail_fails),
