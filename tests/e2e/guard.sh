@@ -45,6 +45,7 @@ wrong thread "calls read from the wrong thread"
 wrong hold "blocks the loop in start"
 wrong leak "has not released 2 values that it has taken"
 wrong late "passes count a value that was lent for a call that has ended"
+wrong result "passes count a value that was lent for a call that has ended"
 
 # Outputs, chunks and errors have the shapes of sdk/schema/component/1.
 shape="violates the shape of a payload: node \`test.wrong\`"

@@ -5,10 +5,12 @@
 #include <string.h>
 #include <tenon/document.h>
 #include <tenon/easy.h>
+#include <tenon/host.h>
 #include <tenon/registry.h>
 #include <time.h>
 
 TN_PLUGIN("test.wrongs", "1.0.0", "Violates the contract")
+TN_NOTE("{\"plugin\": {\"optional\": [\"" TN_HOST_1 "\"], \"effects\": [\"host.method:run/list\"]}}")
 
 static tn_value kept;
 
@@ -75,6 +77,25 @@ TN_NODE_BLOCKING(right, "test.right", "Releases what tenon.document returns.", T
     return status == TN_OK ? tn_done(task) : tn_fail(task, "FAILED", "document.check failed");
 }
 
+/* Uses a result that was lent to the handler before. */
+static void TN_ABI on_result(void *user, int32_t status, tn_value value) {
+    tn_task *task = user;
+    (void)status;
+    if (kept) tn.value->count(kept);
+    kept = value;
+    (void)tn_done(*task);
+    tn.core->release(tn.host, task);
+}
+
+static int32_t request_runs(tn_task task) {
+    const tn_host_1 *methods = tn_easy_interface(tn.host, TN_HOST_1, sizeof *methods);
+    tn_task *open = tn.core->alloc(tn.host, sizeof *open);
+    uint64_t request;
+    if (!methods || !open) return TN_UNSUPPORTED;
+    *open = task;
+    return methods->request(tn.host, "run/list", TN_Z, NULL, on_result, open, &request);
+}
+
 TN_NODE(wrong, "test.wrong", "Does something wrong.", TN_PURE, (TEXT, what, "what"), (READ, in, "a channel"),
         (WRITE, out, "a channel")) {
     if (strcmp(config->what, "twice") == 0) {
@@ -96,6 +117,7 @@ TN_NODE(wrong, "test.wrong", "Does something wrong.", TN_PURE, (TEXT, what, "wha
         if (kept) tn.value->count(kept); /* it was borrowed for the previous call */
         kept = input;
     }
+    if (strcmp(config->what, "result") == 0) return request_runs(task);
     if (strcmp(config->what, "output") == 0) return complete_json(task, "{\"goto\": 7}");
     if (strcmp(config->what, "chunk") == 0) emit_json(task, "{\"messages\": {\"content\": 7}}");
     if (strcmp(config->what, "error") == 0) return fail_json(task, "{\"code\": \"Not Found\", \"message\": \"no\"}");
