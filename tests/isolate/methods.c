@@ -1,7 +1,7 @@
 /*
- * methods.c - a plugin that uses every function of tenon.host, for tests/unit/plugin_method_test.c: in the host's
- * process, isolated, and in check mode. What its handlers outside of tasks receive is kept, and returned by
- * `methods.reported`.
+ * methods.c - a plugin that uses every function of tenon.host, for tests/unit/plugin_method_fixture.h: in the host's
+ * process, isolated, and in check mode; in two versions. What its handlers outside of tasks receive is kept, and
+ * returned by `methods.reported`.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,11 @@
 #include <tenon/host.h>
 #include <unistd.h>
 
+#ifdef SECOND
+TN_PLUGIN("test.methods", "2.0.0", "Calls methods of the host")
+#else
 TN_PLUGIN("test.methods", "1.0.0", "Calls methods of the host")
+#endif
 TN_NOTE("{\"plugin\": {\"requires\": [\"" TN_HOST_1 "\"], \"one_process\": true, \"effects\": ["
         "\"host.method:component/list\", \"host.method:run*\", \"host.method:event/subscribe\", "
         "\"host.method:plugin/unload\"]}}")
