@@ -2,9 +2,11 @@
  * command_call.c - `tenon call`: calls a method of the table, and prints its result and the events that it subscribes
  * to.
  *
- * The command is a client of the server that every host of the program has. A method that waits ends with the command's
- * first signal, which cancels it. With subscriptions the command prints events until they have ended.
+ * The command is a client of the server that every host of the program has. A run that the method has started ends with
+ * the program, so the command waits for it (run/wait), and its status decides the exit code. Credit is granted for each
+ * event that is printed. The first signal cancels the run, whose end is then printed; the second one ends the program.
  */
+#include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
 #include "host/base/loop.h"
@@ -20,42 +22,116 @@ struct method_caller {
     struct host *host;
     struct client *client;
     long subscriptions; /* open ones; one can end before the call has been reported */
-    bool ended, lost;   /* lost: standard output takes no more */
+    bool started;       /* the method has started a run */
+    bool over;          /* its end was printed */
+    bool lost;          /* standard output takes no more */
 };
 
-static void caller_on_event(void *user, uint64_t subscription, const char *event, tn_value params) {
+/* One call of the command. */
+struct started_call {
+    struct method_caller *caller;
+    struct call *call;
+    bool ended;
+};
+
+/* ---- Events ---- */
+
+static void caller_on_event(void *user, uint64_t number, const char *event, tn_value params) {
     struct method_caller *caller = user;
-    (void)subscription;
+    struct subscription *subscription = subscription_find(caller->client, number);
     tn_value line = value_set_take(value_object_reserve(2), "event", value_text(event));
     line = value_set_take(line, "params", value_ref(params));
     run_print_line(line);
     value_unref(line);
     if (!command_flush()) caller->lost = true;
+    if (caller->started && strcmp(event, "run/ended") == 0) caller->over = true;
+    if (subscription) (void)subscription_grant(subscription, 1, NULL); /* fails if the credit is not counted */
 }
 
 static void caller_on_unsubscribed(void *user, uint64_t subscription) {
-    struct method_caller *caller = user;
     (void)subscription;
-    caller->subscriptions--;
+    ((struct method_caller *)user)->subscriptions--;
 }
 
-static void caller_on_ended(struct call *call) { ((struct method_caller *)call_owner(call))->ended = true; }
+/* ---- Calls ---- */
+
+static void call_on_ended(struct call *call) { ((struct started_call *)call_owner(call))->ended = true; }
+
+static void call_begin(struct method_caller *caller, const char *name, tn_value params, struct started_call *started) {
+    static const struct call_ops ops = {.ended = call_on_ended};
+    struct callable *callable = method_call_new(caller->client, method_find(name), NULL);
+    *started = (struct started_call){.caller = caller};
+    started->call = call_new(host_loop(caller->host), callable, &ops, started);
+    callable_unref(callable);
+    if (call_start(started->call, params)) started->ended = true;
+}
 
 static bool caller_is_stopped(const struct method_caller *caller) {
     return command_got_sigint() || command_got_sigterm() || caller->lost;
 }
 
-static bool call_is_done(void *user) {
-    const struct method_caller *caller = user;
-    return caller->ended || caller_is_stopped(caller);
-}
+static bool call_has_ended(void *user) { return ((const struct started_call *)user)->ended; }
 
-static bool call_has_ended(void *user) { return ((const struct method_caller *)user)->ended; }
+static bool call_is_done(void *user) {
+    const struct started_call *started = user;
+    return started->ended || caller_is_stopped(started->caller);
+}
 
 static bool events_are_done(void *user) {
     const struct method_caller *caller = user;
-    return caller->subscriptions <= 0 || caller_is_stopped(caller);
+    if (caller->subscriptions <= 0 || caller->lost) return true;
+    return caller->started ? caller->over : caller_is_stopped(caller);
 }
+
+/* ---- The run that was started ---- */
+
+static tn_value only_run_id(tn_value result) {
+    return value_set_take(value_object_reserve(1), "run_id", value_ref(value_get(result, "run_id")));
+}
+
+static void cancel_run(struct method_caller *caller, tn_value which) {
+    struct started_call started;
+    call_begin(caller, "run/cancel", which, &started);
+    if (!started.ended) (void)loop_run(host_loop(caller->host), call_has_ended, &started);
+    call_free(started.call);
+}
+
+static int exit_code_of_run(tn_value run) {
+    tn_value status = value_get(run, "status");
+    if (command_got_sigint() || command_got_sigterm()) return COMMAND_CANCELLED;
+    if (value_text_is(status, "interrupted")) return COMMAND_WAITING;
+    return value_text_is(status, "done") || value_text_is(status, "stopped") ? COMMAND_OK : COMMAND_RUN_FAILED;
+}
+
+/* The error of the run, if its end is not among the printed events. */
+static void report_run(tn_value run, bool printed) {
+    tn_value why = value_get(value_get(run, "report"), "error");
+    struct error error = ERROR_INIT;
+    if (printed || !why) return;
+    error_from_value(&error, why);
+    command_warn_error(&error);
+    error_finish(&error);
+}
+
+static int await_run(struct method_caller *caller, tn_value result) {
+    struct loop *loop = host_loop(caller->host);
+    struct started_call waiting;
+    tn_value which = only_run_id(result);
+    call_begin(caller, "run/wait", which, &waiting);
+    if (!waiting.ended) (void)loop_run(loop, call_is_done, &waiting);
+    if (!waiting.ended) {
+        cancel_run(caller, which);
+        (void)loop_run(loop, call_has_ended, &waiting);
+    }
+    tn_value run = call_output(waiting.call);
+    int code = exit_code_of_run(run);
+    report_run(run, value_get(result, "subscription") != NULL);
+    call_free(waiting.call);
+    value_unref(which);
+    return code;
+}
+
+/* ---- The command ---- */
 
 static int exit_code_of(const struct error *error) {
     if (command_got_sigint() || command_got_sigterm()) return COMMAND_CANCELLED;
@@ -64,37 +140,45 @@ static int exit_code_of(const struct error *error) {
     return COMMAND_RUN_FAILED;
 }
 
-/* Prints the result, and events until no subscription is left. */
-static int caller_report(struct method_caller *caller, const struct call *call) {
-    if (call_outcome(call) != CALL_COMPLETED)
-        return command_report_error(exit_code_of(call_error(call)), call_error(call));
-    tn_value subscription = value_get(call_output(call), "subscription");
-    if (subscription) caller->subscriptions++;
-    if (!subscription) {
-        command_print(call_output(call));
-        return COMMAND_OK;
-    }
-    run_print_line(call_output(call)); /* the first one of several lines */
+/* Prints the detail of the error as JSON: the question of an approval, for example. */
+static int caller_report_error(const struct error *error) {
+    int code = command_report_error(exit_code_of(error), error);
+    tn_value detail = value_get(error->more, "detail");
+    char *text = detail ? json_text(detail, JSON_COMPACT) : NULL;
+    if (text) command_warn("detail: %s", text);
+    mem_free(text);
+    return code;
+}
+
+/* Prints the result. Waits for the run that it names, and prints events until there are no more. */
+static int caller_report(struct method_caller *caller, tn_value result) {
+    bool listens = value_get(result, "subscription") != NULL;
+    int code = COMMAND_OK;
+    caller->started = value_get(result, "run_id") && !value_get(result, "status");
+    if (listens) caller->subscriptions++;
+    if (caller->started || listens)
+        run_print_line(result); /* the first one of several lines */
+    else
+        command_print(result);
     (void)command_flush();
-    (void)loop_run(host_loop(caller->host), events_are_done, caller);
-    return command_got_sigint() || command_got_sigterm() ? COMMAND_CANCELLED : COMMAND_OK;
+    if (caller->started) code = await_run(caller, result);
+    if (listens) (void)loop_run(host_loop(caller->host), events_are_done, caller);
+    return code;
 }
 
 static int caller_run(struct method_caller *caller, const struct method *method, tn_value params) {
-    static const struct call_ops ops = {.ended = caller_on_ended};
     struct loop *loop = host_loop(caller->host);
-    struct callable *callable = method_call_new(caller->client, method, NULL);
-    struct call *call = call_new(loop, callable, &ops, caller);
-    callable_unref(callable);
+    struct started_call started;
     command_watch_signals(caller->host);
-    caller->ended = call_start(call, params);
-    if (!caller->ended) (void)loop_run(loop, call_is_done, caller);
-    if (!caller->ended) { /* after a signal, or if nothing can end it any more */
-        call_cancel(call);
-        (void)loop_run(loop, call_has_ended, caller);
+    call_begin(caller, method->name, params, &started);
+    if (!started.ended) (void)loop_run(loop, call_is_done, &started);
+    if (!started.ended) { /* after a signal, or if nothing can end it any more */
+        call_cancel(started.call);
+        (void)loop_run(loop, call_has_ended, &started);
     }
-    int code = caller_report(caller, call);
-    call_free(call);
+    bool done = call_outcome(started.call) == CALL_COMPLETED;
+    int code = done ? caller_report(caller, call_output(started.call)) : caller_report_error(call_error(started.call));
+    call_free(started.call);
     return code;
 }
 

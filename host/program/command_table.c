@@ -737,8 +737,9 @@ const struct command commands[] = {
     /* ---- Methods ---- */
     {"call", "METHOD [JSON]", "call a method of the host",
      "Editors, programs and plugins use the same methods. JSON is the parameters, an object: JSON, @FILE, or - for\n"
-     "standard input. Prints the result. If the method subscribes to events, prints each as a line of JSON, until\n"
-     "there are no more, or Ctrl-C. A run that is started in this way ends with the command: use `subscribe`.",
+     "standard input. Prints the result. If the method starts a run, waits for its end, which decides the exit\n"
+     "code, as of `tenon run`. If it subscribes to events, prints each as a line of JSON, until there are no more.\n"
+     "Ctrl-C cancels the run.",
      "$ tenon call run/start '{\"document\": \"samples/hello/hello.yaml\", \"subscribe\": {}}'\n"
      "{\"run_id\":\"019b2d05-7a22-7f01-8c4e-51b2c7d9e0fa\",\"subscription\":1}\n",
      .operands_min = 1, .operands_max = 2, .run = command_call},

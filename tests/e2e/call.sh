@@ -46,6 +46,25 @@ tail -n 1 "$work/out" | grep -q '"status":"done"' || fails "expected the end as 
 run tenon call event/subscribe '{"events": ["component/changed"]}' # nothing can happen in this process
 expect_code 0 && expect_out '{"subscription":1}'
 
+run tenon call run/start '{"document": "count.yaml", "input": {"n": 100}, "subscribe": {"credit": 2}}' # it is granted
+expect_code 0
+[ "$(wc -l <"$work/out")" = 102 ] || fails "expected the result, a hundred events and the end"
+
+# The end of the run decides the exit code; without events the error is a message.
+run tenon call run/start '{"document": "count.yaml"}'
+expect_code 0
+[ "$(wc -l <"$work/out")" = 1 ] || fails "expected only the result"
+run tenon call run/start '{"document": "count.yaml", "config": {"recursion_limit": 2}}'
+expect_code 1 && expect_in err '[RECURSION_LIMIT]'
+run tenon call run/start '{"document": "count.yaml", "config": {"recursion_limit": 2}, "subscribe": {}}'
+expect_code 1
+[ ! -s "$work/err" ] || fails "expected the error among the events only"
+sed 's/type: set, /type: set, interrupt: before, /' count.yaml >asks.yaml
+run tenon call run/start '{"document": "asks.yaml", "config": {"thread_id": "t"}, "subscribe": {}}'
+expect_code 5 && expect_in out '"status":"interrupted"'
+run tenon thread show t
+expect_in out interrupted
+
 # A reader that goes away ends the command, and a signal cancels the run.
 run bash -c '"$TENON" call run/start "{\"document\": \"count.yaml\", \"input\": {\"n\": 100000000}, \"subscribe\": {}}" | head -n 3'
 [ "$(wc -l <"$work/out")" = 3 ] || fails "expected three lines"
@@ -57,6 +76,7 @@ kill -INT "$process"
 expect_ended "$process" "expected an end after SIGINT"
 wait "$process" && code=0 || code=$?
 expect_code 130
+tail -n 1 long.out | grep -q '"status":"cancelled"' || fails "expected the end of the run as the last line"
 
 # ---- Completion ----
 run tenon reference --completion bash
