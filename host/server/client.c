@@ -27,6 +27,7 @@ struct waiting_event {
     struct waiting_event *next;
     const char *event; /* a name of the table of events */
     tn_value params;
+    uint64_t missed; /* events that were dropped before it */
 };
 
 struct subscription {
@@ -167,10 +168,15 @@ static bool may_send(const struct subscription *subscription) {
     return !subscription->ended && !subscription->paused && subscription->options.credit != 0;
 }
 
-bool subscription_has_room(const struct subscription *subscription) {
+/* The number of events that may wait now without being too many. */
+static size_t room(const struct subscription *subscription) {
     int64_t credit = subscription->options.credit;
-    if (!may_send(subscription) || subscription->waiting >= SUBSCRIPTION_WINDOW) return false;
-    return credit < 0 || (uint64_t)credit > subscription->waiting;
+    if (!may_send(subscription)) return 0;
+    return credit < 0 || credit > SUBSCRIPTION_WINDOW ? SUBSCRIPTION_WINDOW : (size_t)credit;
+}
+
+bool subscription_has_room(const struct subscription *subscription) {
+    return subscription->options.full == SUBSCRIPTION_OBSERVES || subscription->waiting <= room(subscription);
 }
 
 /* Calls notify, which may end any subscription of the client. Returns false if it has ended this one: it is freed. */
@@ -179,10 +185,10 @@ static bool send_first(struct subscription *subscription) {
     struct waiting_event *event = subscription->first;
     const char *name = event->event;
     tn_value params = value_ref(event->params);
+    uint64_t missed = event->missed;
     drop_first(subscription);
     params = value_set_take(params, "subscription", value_int((int64_t)subscription->number));
-    if (subscription->missed) params = value_set_take(params, "missed", value_int((int64_t)subscription->missed));
-    subscription->missed = 0;
+    if (missed) params = value_set_take(params, "missed", value_int((int64_t)missed));
     if (subscription->options.credit > 0) subscription->options.credit--;
     subscription->sending = true;
     options->notify(options->user, subscription->number, name, params);
@@ -220,24 +226,39 @@ static void client_send(struct loop_work *work) {
     if (more) loop_defer(server_loop(client->server), &client->work);
 }
 
-bool subscription_deliver(struct subscription *subscription, const char *event, tn_value params, unsigned mode) {
-    bool droppable = (mode & (RUN_MODE_MESSAGES | RUN_MODE_CUSTOM | RUN_MODE_DEBUG)) != 0;
-    if (subscription->options.full == SUBSCRIPTION_DROPS && droppable && !subscription_has_room(subscription)) {
-        subscription->missed++;
-        return true;
+static bool is_droppable(const struct subscription *subscription, unsigned mode) {
+    switch (subscription->options.full) {
+    case SUBSCRIPTION_DROPS: return (mode & (RUN_MODE_MESSAGES | RUN_MODE_CUSTOM | RUN_MODE_DEBUG)) != 0;
+    case SUBSCRIPTION_OBSERVES: return mode != 0;
+    default: return false;
     }
-    if (subscription->options.events && subscription->waiting == SUBSCRIPTION_WAITING_MAX) {
-        drop_first(subscription);
+}
+
+/* The oldest event goes; the one after it says so. */
+static void miss_first(struct subscription *subscription) {
+    uint64_t missed = subscription->first->missed + 1;
+    drop_first(subscription);
+    if (subscription->first)
+        subscription->first->missed += missed;
+    else
+        subscription->missed += missed;
+}
+
+void subscription_deliver(struct subscription *subscription, const char *event, tn_value params, unsigned mode) {
+    if (is_droppable(subscription, mode) && subscription->waiting >= room(subscription)) {
         subscription->missed++;
+        return;
     }
+    if (subscription->options.events && subscription->waiting == SUBSCRIPTION_WAITING_MAX) miss_first(subscription);
     struct waiting_event *kept = mem_zalloc(sizeof *kept);
     kept->event = event;
     kept->params = value_ref(params);
+    kept->missed = subscription->missed;
+    subscription->missed = 0;
     *subscription->last = kept;
     subscription->last = &kept->next;
     subscription->waiting++;
     if (may_send(subscription)) loop_defer(server_loop(subscription->client->server), &subscription->client->work);
-    return subscription_has_room(subscription);
 }
 
 /* Sends what waits, in the next turn, and reports to the owner if there is room now. */
@@ -287,5 +308,5 @@ bool client_listens(const struct client *client, const char *event) {
 
 void client_publish(struct client *client, const char *event, tn_value params) {
     for (struct subscription *at = client->subscriptions; at; at = at->next)
-        if (subscription_names(at, event)) (void)subscription_deliver(at, event, params, 0);
+        if (subscription_names(at, event)) subscription_deliver(at, event, params, 0);
 }

@@ -52,8 +52,9 @@ bool client_is_plugin(const struct client *client);
 
 /* What happens to events for which there is no credit. */
 enum subscription_full {
-    SUBSCRIPTION_WAITS, /* they wait, and the run that causes them waits, too */
-    SUBSCRIPTION_DROPS  /* those of the modes messages, custom and debug are dropped and counted; the others wait */
+    SUBSCRIPTION_WAITS,   /* they wait, and the run that causes them waits, too */
+    SUBSCRIPTION_DROPS,   /* those of the modes messages, custom and debug are dropped and counted; the others wait */
+    SUBSCRIPTION_OBSERVES /* those of all modes are dropped and counted, so that the run never waits */
 };
 
 struct subscription_options {
@@ -61,7 +62,7 @@ struct subscription_options {
     unsigned modes;  /* of a run: enum run_mode */
     int64_t credit;  /* -1: unlimited */
     enum subscription_full full;
-    /* Called when it has room again after subscription_deliver returned false, and when it ends. May be NULL. */
+    /* Called when it has room again, and when it ends. May be NULL. */
     void (*changed)(void *user, struct subscription *subscription, bool ended);
     void *user;
 };
@@ -78,13 +79,13 @@ struct subscription *subscription_find(const struct client *client, uint64_t num
 int32_t subscription_refuse_unknown(uint64_t number, struct error *error);
 uint64_t subscription_number(const struct subscription *subscription);
 /*
- * Sends an event, or keeps it until there is credit. `params` gets the member `subscription`, and `missed` if events
- * were dropped before it. `mode` is the one of a run's event, or 0. Returns false if the subscription has no room for
- * another event.
+ * Sends an event in the next turn, or keeps it until there is credit. The client gets `params` with the member
+ * `subscription`, and `missed` if events were dropped before it. `mode` is the one of a run's event, or 0.
  */
-bool subscription_deliver(struct subscription *subscription, const char *event, tn_value params, unsigned mode);
+void subscription_deliver(struct subscription *subscription, const char *event, tn_value params, unsigned mode);
 /* Events were lost before the next one. */
 void subscription_note_missed(struct subscription *subscription, uint64_t count);
+/* False while more events wait than there is credit for: a run should cause no more. */
 bool subscription_has_room(const struct subscription *subscription);
 bool subscription_wants(const struct subscription *subscription, unsigned mode);
 /* Adds credit, and sends what waits. INVALID_INPUT if the credit is not counted, or becomes more than the maximum. */

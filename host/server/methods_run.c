@@ -17,14 +17,6 @@ static struct server_run *run_named(const struct method_call *call, struct error
     return server_run_find(server_runs_of(call->server), method_text(call, "run_id"), error);
 }
 
-static unsigned modes_param(const struct method_call *call) {
-    tn_value names = value_get(call->params, "modes");
-    unsigned modes = 0;
-    for (size_t i = 0; i < value_count(names); i++)
-        modes |= run_modes_parse(value_chars(value_at(names, i), NULL), NULL);
-    return modes;
-}
-
 /* ---- Starting ---- */
 
 static tn_value started(const struct server_run *run, const struct subscription *subscription) {
@@ -47,7 +39,7 @@ static int32_t run_begin(const struct method_call *call, bool resumes, struct er
                                                     .document = document ? document : method_text(call, "name"),
                                                     .input = value_get(call->params, "input"),
                                                     .config = value_get(call->params, "config"),
-                                                    .modes = modes_param(call),
+                                                    .modes = server_run_modes(value_get(call->params, "modes")),
                                                     .resumes = resumes,
                                                     .answers = value_get(call->params, "answers")},
                        error);
@@ -80,12 +72,9 @@ static int32_t run_answer(const struct method_call *call, struct error *error) {
 }
 
 static int32_t run_cancel_method(const struct method_call *call, struct error *error) {
-    const struct server_run *run = run_named(call, error);
+    struct server_run *run = run_named(call, error);
     if (!run) return TN_NOT_FOUND;
-    if (method_flag(call, "drain"))
-        invocation_drain(server_run_invocation(run));
-    else
-        invocation_cancel(server_run_invocation(run));
+    server_run_cancel(run, method_flag(call, "drain"));
     return method_done_take(call, value_object());
 }
 
@@ -101,30 +90,18 @@ static int32_t run_wait(const struct method_call *call, struct error *error) {
     return TN_OK;
 }
 
-static bool run_is_listed(const struct method_call *call, tn_value shown) {
-    static const char *const members[] = {"status", "thread_id"};
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        tn_value wanted = value_get(call->params, members[i]), has = value_get(shown, members[i]);
-        if (wanted && (!has || !value_equal(wanted, has))) return false;
-    }
-    return true;
-}
-
 static int32_t run_list(const struct method_call *call, struct error *error) {
     const struct server_runs *runs = server_runs_of(call->server);
     const struct server_run *run = NULL;
+    const char *status = method_text(call, "status"), *thread = method_text(call, "thread_id");
     size_t limit = (size_t)method_int(call, "limit", 100);
     tn_value list = value_array();
     bool more = false;
     (void)error;
     while (!more && (run = server_run_older(runs, run)) != NULL) {
-        tn_value shown = server_run_describe(run, false);
-        if (!run_is_listed(call, shown))
-            value_unref(shown);
-        else if (value_count(list) < limit)
-            list = value_push_take(list, shown);
-        else
-            more = true, value_unref(shown);
+        if (!server_run_matches(run, status, thread)) continue;
+        more = value_count(list) == limit;
+        if (!more) list = value_push_take(list, server_run_describe(run, false));
     }
     tn_value result = value_set_take(value_object_reserve(2), "runs", list);
     return method_done_take(call, value_set_take(result, "more", value_bool(more)));
@@ -133,10 +110,9 @@ static int32_t run_list(const struct method_call *call, struct error *error) {
 static int32_t run_state_method(const struct method_call *call, struct error *error) {
     const struct server_run *run = run_named(call, error);
     if (!run) return TN_NOT_FOUND;
-    struct invocation *invocation = server_run_invocation(run);
-    tn_value state = invocation_state(invocation);
+    tn_value state = server_run_state(run);
     tn_value result = value_set_take(value_object_reserve(2), "state", state ? state : value_null());
-    return method_done_take(call, value_set_take(result, "steps", value_int(invocation_steps(invocation))));
+    return method_done_take(call, value_set_take(result, "steps", value_int(server_run_steps(run))));
 }
 
 static int32_t run_subscribe(const struct method_call *call, struct error *error) {

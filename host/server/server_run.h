@@ -7,7 +7,7 @@
  * ended, its result is kept for a time; a run with a thread is in the store as well.
  *
  *     struct server_run *run = server_run_new(runs, &options, &error);
- *     server_run_start(run);                                     // events and the end come later, from the loop
+ *     server_run_start(run, &error);                             // events and the end come later, from the loop
  *     ...
  *     run = server_run_find(runs, "0193a0c2-…");                 // in later calls, by its id
  *
@@ -29,10 +29,12 @@ struct server_run;
 struct server_runs;
 struct subscription;
 
-#define SERVER_RUNS_MAX    10000u /* runs of one server that have not ended; then LIMIT */
-#define SERVER_RUNS_KEPT   1000u  /* ended runs whose results are kept; the one that ended first is forgotten first */
-#define SERVER_EVENTS_KEPT 256u   /* last events of a run that run/subscribe can send again */
-#define SERVER_EVENTS_SIZE (1 << 20) /* bytes of these events, approximately; older ones are not kept */
+#define SERVER_RUNS_MAX        10000u /* runs of one server that have not ended; then LIMIT */
+#define SERVER_RUNS_PLUGIN_MAX 1000u  /* of them started by one plugin; then LIMIT */
+#define SERVER_RUNS_KEPT       1000u /* ended runs whose results are kept; the one that ended first is forgotten first */
+#define SERVER_EVENTS_KEPT     256u  /* last events of a run that run/subscribe can send again */
+#define SERVER_EVENTS_SIZE     (1 << 20) /* bytes of these events, approximately; older ones are not kept */
+#define SERVER_RUNS_SIZE       (64 << 20) /* bytes of all that is kept of runs: older ended runs and events are forgotten */
 
 struct server_runs *server_runs_new(struct server *server);
 /* Cancels the runs, runs the loop until they have ended, and forgets them. Clients still exist. */
@@ -61,7 +63,18 @@ struct server_run *server_run_find(const struct server_runs *runs, const char *i
 const char *server_run_id(const struct server_run *run);
 const char *server_run_thread(const struct server_run *run); /* NULL without a thread */
 int32_t server_run_answer(struct server_run *run, tn_value answers, struct error *error);
-struct invocation *server_run_invocation(const struct server_run *run); /* to cancel it, and to read from it */
+struct invocation *server_run_invocation(const struct server_run *run); /* of an active run, to read from it */
+tn_value server_run_state(const struct server_run *run);                /* a new reference; NULL before it has begun */
+uint32_t server_run_steps(const struct server_run *run);
+/*
+ * Ends an active run soon, or after its super-step if `drain`. A run that waits becomes `cancelled`; its thread stays
+ * as it is. No effect if the run is over.
+ */
+void server_run_cancel(struct server_run *run, bool drain);
+/* True if it has this status and thread; NULL matches all. */
+bool server_run_matches(const struct server_run *run, const char *status, const char *thread);
+/* The modes of these names, an array; 0 if it is NULL. */
+unsigned server_run_modes(tn_value names);
 /* As `Run` in methods/run.yaml, a new reference. */
 tn_value server_run_describe(const struct server_run *run, bool with_report);
 /* The runs, the newest first: the next older one; NULL: the newest. Returns NULL at the end. */

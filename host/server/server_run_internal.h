@@ -1,0 +1,68 @@
+/*
+ * server_run_internal.h - one run of a server, for server_run.c (its life) and run_events.c (its events).
+ */
+#ifndef TENON_HOST_SERVER_SERVER_RUN_INTERNAL_H
+#define TENON_HOST_SERVER_SERVER_RUN_INTERNAL_H
+
+#include "host/engine/graph/run.h"
+#include "host/server/server_run.h"
+
+/* One of the last events of a run: the parameters of run/event, or those of run/ended, whose `mode` is 0. */
+struct kept_event {
+    tn_value params;
+    unsigned mode;
+    int64_t size;
+};
+
+struct run_subscription;
+
+struct server_run {
+    struct server_runs *runs;
+    struct server_run *newer, *older; /* in the table */
+    struct server_run *next_alike;    /* in the same bucket */
+    struct server_run *ended_after;   /* the next one in the queue of ended runs */
+    const struct client *client;      /* that has started it; NULL if it has gone */
+    struct invocation *invocation;    /* cleared when the run is over */
+    char *id, *thread, *document;
+    tn_value answers;       /* of run/resume, until it starts */
+    enum run_status status; /* of the last end; RUN_NEW before the start */
+    /* Of the last end; NULL and 0 before it. */
+    tn_value report, state;
+    uint32_t steps;
+    int64_t report_size;
+    struct run_subscription *subscriptions;
+    struct kept_event *kept;  /* a ring: event `seq` is at seq % kept_capacity */
+    uint64_t seq, first_kept; /* of the last event; of the oldest one that is kept */
+    uint64_t kept_capacity;
+    int64_t kept_size;
+    uint64_t *waiting; /* tokens of run/wait */
+    size_t waiting_count;
+    int64_t started_ms, ended_ms;
+    bool resumes, active, in_ended, full;
+};
+
+#define RUN_BUCKETS 1024u
+
+struct server_runs {
+    struct server *server;
+    struct server_run *newest;
+    struct server_run *buckets[RUN_BUCKETS]; /* by the hash of the id */
+    struct server_run *first_ended, *last_ended;
+    size_t active, ended;
+    int64_t size; /* of what is kept of all runs */
+    bool ending;
+};
+
+/* True if no event will come any more: the run cannot be continued here. */
+bool server_run_is_over(const struct server_run *run);
+/* {run_id, thread_id?, document?, …} is added to the object. */
+tn_value server_run_add_names(tn_value object, const struct server_run *run);
+
+/* run_events.c */
+/* run_options.event of the run `user`. */
+bool run_events_receive(void *user, tn_value event);
+/* Sends run/ended to all subscriptions, which end if the run is over. Takes `report`, a new reference of the report. */
+void run_events_end_take(struct server_run *run, tn_value report);
+void run_events_free(struct server_run *run);
+
+#endif
