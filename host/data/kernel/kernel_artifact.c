@@ -3,6 +3,7 @@
  */
 #include "host/data/kernel/kernel_artifact.h"
 #include "adl/value/base64.h"
+#include "host/data/kernel/kernel_filter.h"
 #include "host/data/kernel/kernel_words.h"
 #include <string.h>
 
@@ -234,7 +235,7 @@ int32_t artifact_search(struct request *request, tn_value *result, struct error 
     if (status == TN_OK && after && request_get(request, "query"))
         return request_invalid(request, error, "after",
                                "it continues a list; a search with `query` has no further pages");
-    if (status == TN_OK) status = request_filter(request, artifact_members, "", &where, error);
+    if (status == TN_OK) status = kernel_filter_read(request, artifact_members, "", &where, error);
     if (status != TN_OK) return status;
     status = session_query_take(request->session, artifact_query(request, limit, where, after), &found, error);
     if (status != TN_OK) return status;

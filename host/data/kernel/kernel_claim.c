@@ -4,6 +4,7 @@
  * Each of these operations is one commit whose condition is the token, the state and the time, so check and change are
  * atomic. The record is read only after the condition failed, to explain why.
  */
+#include "host/data/kernel/kernel_filter.h"
 #include "host/data/kernel/kernel_task.h"
 #include <string.h>
 
@@ -30,7 +31,7 @@ static tn_value claim_patch(const struct request *request, const char *claimer, 
 static int32_t take_claimable(struct request *request, tn_value filter, tn_value type, tn_value patch, tn_value *task,
                               struct error *error) {
     tn_value where = filter ? value_ref(filter) : value_object(), result = NULL;
-    if (type) where = value_set_take(where, "task_type", value_ref(type));
+    if (type) where = value_set_take(where, "task_type", claim_condition("eq", value_ref(type)));
     where = value_set_take(where, "claimable_ms", claim_condition("le", value_int(request->now_ms)));
     tn_value made = value_set_take(value_object_reserve(5), "op", value_text("take"));
     made = value_set_take(made, "collection", value_text(STORE_TASKS));
@@ -80,7 +81,7 @@ int32_t task_claim(struct request *request, tn_value *result, struct error *erro
     int32_t status = request_check(request, fields, error);
     if (status == TN_OK) status = request_text(request, "claimer_id", TASK_CLAIMER_MAX, &claimer, error);
     if (status == TN_OK) status = request_ttl(request, TASK_TTL_MAX_SECONDS, &ttl_ms, error);
-    if (status == TN_OK) status = request_filter(request, task_members, "", &filter, error);
+    if (status == TN_OK) status = kernel_filter_read(request, task_members, "", &filter, error);
     if (status != TN_OK) return status;
     char token[33];
     kernel_token_make(token);

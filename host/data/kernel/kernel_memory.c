@@ -8,6 +8,7 @@
  */
 #include "host/data/kernel/kernel_memory.h"
 #include "adl/value/buffer.h"
+#include "host/data/kernel/kernel_filter.h"
 #include "host/data/kernel/kernel_words.h"
 #include <string.h>
 #include <tenon/store.h>
@@ -265,7 +266,7 @@ static int32_t memory_query(struct request *request, tn_value *out, struct error
     if (status == TN_OK) status = check_vector(request, error);
     if (status == TN_OK) status = read_namespace(request, &from, error);
     if (status == TN_OK) status = read_memory_after(request, &after, error);
-    if (status == TN_OK) status = request_filter(request, NULL, "value.", &where, error);
+    if (status == TN_OK) status = kernel_filter_read(request, NULL, "value.", &where, error);
     if (status == TN_OK) {
         tn_value query = value_set_take(value_object_reserve(6), "collection", value_text(STORE_MEMORIES));
         query = set_namespace_range_take(value_set_take(query, "limit", value_int(limit)), &from);

@@ -1,8 +1,7 @@
 /*
  * kernel_request.c - checks arguments, and reads and writes records for operations.
  *
- * Messages name the operation and the argument, what was found and what was expected. The store validates the
- * conditions of a filter; this file checks only that they name existing members.
+ * Messages name the operation and the argument, what was found and what was expected. kernel_filter.c reads filters.
  */
 #include "host/data/kernel/kernel_request.h"
 #include "adl/value/buffer.h"
@@ -167,88 +166,6 @@ int32_t request_size(const struct request *request, const char *name, tn_value v
     if (fits) return TN_OK;
     return error_set(error, TN_LIMIT, "LIMIT", "%s: `%s`: it has more than %zu KiB as JSON; %s", request->operation,
                      name, max >> 10, advice);
-}
-
-/* ---- Filters ---- */
-
-#define FILTER_DEPTH_MAX 16 /* nesting of `any` */
-
-static int32_t check_filter_member(const struct request *request, const char *const *members, const char *path,
-                                   struct error *error) {
-    struct nearest nearest;
-    size_t length = strcspn(path, ".");
-    nearest_init(&nearest, path, length);
-    for (size_t i = 0; members[i]; i++) {
-        if (strlen(members[i]) == length && memcmp(members[i], path, length) == 0) return TN_OK;
-        nearest_add_candidate(&nearest, members[i], strlen(members[i]));
-    }
-    struct buffer all;
-    buffer_init(&all, 1024);
-    for (size_t i = 0; members[i]; i++) buffer_format(&all, "%s`%s`", i ? ", " : "", members[i]);
-    if (nearest_result(&nearest))
-        request_invalid(request, error, "filter", "unknown member `%.80s`%s", path, nearest_hint(&nearest).text);
-    else
-        request_invalid(request, error, "filter", "unknown member `%.80s`; expected %s", path, buffer_cstr(&all));
-    buffer_finish(&all);
-    return TN_INVALID;
-}
-
-static int32_t translate_filter(const struct request *request, tn_value filter, const char *const *members,
-                                const char *prefix, int depth, tn_value *out, struct error *error);
-
-static int32_t translate_any(const struct request *request, tn_value list, const char *const *members,
-                             const char *prefix, int depth, tn_value *out, struct error *error) {
-    if (!value_is(list, TN_ARRAY) || depth >= FILTER_DEPTH_MAX)
-        return request_invalid(request, error, "filter", "`any` must be an array of filters, nested at most %d deep",
-                               FILTER_DEPTH_MAX);
-    tn_value all = value_array_reserve(value_count(list));
-    for (size_t i = 0; i < value_count(list); i++) {
-        tn_value one = NULL;
-        int32_t status = translate_filter(request, value_at(list, i), members, prefix, depth + 1, &one, error);
-        if (status != TN_OK) {
-            value_unref(all);
-            return status;
-        }
-        all = value_push_take(all, one);
-    }
-    *out = all;
-    return TN_OK;
-}
-
-static int32_t translate_filter(const struct request *request, tn_value filter, const char *const *members,
-                                const char *prefix, int depth, tn_value *out, struct error *error) {
-    if (!value_is(filter, TN_OBJECT))
-        return request_invalid(request, error, "filter", "found %s, expected an object that maps members to conditions",
-                               value_kind_name(value_kind(filter)));
-    tn_value made = value_object_reserve(value_count(filter));
-    int32_t status = TN_OK;
-    for (size_t i = 0; status == TN_OK && i < value_count(filter); i++) {
-        const char *path = value_chars(value_key_at(filter, i), NULL);
-        tn_value test = value_value_at(filter, i), any = NULL;
-        if (strcmp(path, "any") == 0) {
-            status = translate_any(request, test, members, prefix, depth, &any, error);
-            if (status == TN_OK) made = value_set_take(made, "any", any);
-            continue;
-        }
-        if (members) status = check_filter_member(request, members, path, error);
-        if (status != TN_OK) break;
-        tn_value key = value_format("%s%s", prefix, path);
-        tn_value is =
-            value_is(test, TN_ARRAY) ? value_set_take(value_object_reserve(1), "in", value_ref(test)) : value_ref(test);
-        made = value_set_key_take(made, key, is);
-    }
-    if (status == TN_OK)
-        *out = made;
-    else
-        value_unref(made);
-    return status;
-}
-
-int32_t request_filter(const struct request *request, const char *const *members, const char *prefix, tn_value *out,
-                       struct error *error) {
-    tn_value filter = request_get(request, "filter");
-    *out = NULL;
-    return filter ? translate_filter(request, filter, members, prefix, 0, out, error) : TN_OK;
 }
 
 /* ---- The store ---- */

@@ -74,13 +74,6 @@ int32_t request_ids(const struct request *request, const char *name, tn_value li
 /* Fails with LIMIT and `advice` if the value has more than `max` bytes as JSON. */
 int32_t request_size(const struct request *request, const char *name, tn_value value, size_t max, const char *advice,
                      struct error *error);
-/*
- * Translates the argument `filter` into a filter for the store: adds `prefix` to each member path, and replaces arrays
- * by {in: …}. Each path must begin with one of `members` (NULL-terminated; NULL allows any member). *out is a new
- * reference, or NULL without a filter.
- */
-int32_t request_filter(const struct request *request, const char *const *members, const char *prefix, tn_value *out,
-                       struct error *error);
 
 /* ---- The store ---- */
 

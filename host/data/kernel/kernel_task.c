@@ -6,6 +6,7 @@
  */
 #include "host/data/kernel/kernel_task.h"
 #include "adl/value/nearest.h"
+#include "host/data/kernel/kernel_filter.h"
 #include <string.h>
 
 const char *const task_members[] = {"task_id",          "task_type",  "payload",    "state",
@@ -293,12 +294,12 @@ static int32_t read_task_order(const struct request *request, tn_value *query, s
     tn_value order = request_get(request, "order");
     for (size_t i = 0; i < value_count(order); i++) {
         tn_value path = value_at(order, i);
-        size_t length = 0, at = 0;
-        const char *text = value_is(path, TN_STRING) ? value_chars(path, &length) : "";
-        length = strcspn(text, ".");
+        size_t whole = 0, at = 0;
+        const char *text = value_is(path, TN_STRING) ? value_chars(path, &whole) : "";
+        size_t length = strcspn(text, ".");
         while (task_members[at] && (strlen(task_members[at]) != length || memcmp(task_members[at], text, length) != 0))
             at++;
-        if (!task_members[at])
+        if (!task_members[at] || strlen(text) != whole) /* U+0000 ends no path */
             return request_invalid(request, error, "order",
                                    "item %zu: expected a member of a Task, for example created_at", i);
     }
@@ -317,7 +318,7 @@ int32_t task_list(struct request *request, tn_value *result, struct error *error
     if (status == TN_OK) status = request_int(request, "limit", 1, TASK_LIST_MAX, TASK_LIST, &limit, error);
     if (status == TN_OK && request_get(request, "after"))
         status = request_text(request, "after", KERNEL_ID_MAX, &after, error);
-    if (status == TN_OK) status = request_filter(request, task_members, "", &where, error);
+    if (status == TN_OK) status = kernel_filter_read(request, task_members, "", &where, error);
     if (status != TN_OK) return status;
     tn_value query = value_set_take(value_object_reserve(6), "collection", value_text(STORE_TASKS));
     query = value_set_take(query, "limit", value_int(limit));
