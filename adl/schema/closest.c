@@ -32,7 +32,7 @@ static bool is_choice(const struct schema_error *error) {
 }
 
 static bool is_kind(const struct schema_error *error) {
-    return strcmp(error->keyword, "type") == 0 || strcmp(error->keyword, "false") == 0;
+    return error->kinds || strcmp(error->keyword, "type") == 0 || strcmp(error->keyword, "false") == 0;
 }
 
 /* True if the pointer below the anyOf is a single step. */
@@ -73,7 +73,7 @@ static void attempt_make(struct attempt *attempt, struct run *run, const struct 
 static struct schema_error *only_error(const struct attempt *attempt, bool kind) {
     if (attempt->errors.count != 1) return NULL;
     struct schema_error *error = &attempt->errors.items[0];
-    return (kind ? strcmp(error->keyword, "type") == 0 : is_choice(error)) ? error : NULL;
+    return (kind ? error->kinds || strcmp(error->keyword, "type") == 0 : is_choice(error)) ? error : NULL;
 }
 
 /* Returns the error about the choice of values at `pointer`. */
@@ -152,7 +152,9 @@ static void report_merged(struct run *run, const struct node *node, const struct
     }
     const struct finding finding = {
         node, check->keyword, NULL, found, expected, near.best, near.best_length, complaints[0]->pointer};
+    size_t before = run->errors->count;
     fail_finding(run, &finding, buffer_cstr(&message));
+    if (kinds && run->errors->count > before) run->errors->items[before].kinds = true;
     buffer_finish(&message);
     value_unref(expected);
 }

@@ -78,6 +78,7 @@ struct schema_error {
     char *suggestion;     /* nearest known name or value, or NULL; the message contains it too */
     tn_value found;       /* the wrong value (or key) */
     tn_value expected;    /* the keyword's value; for a missing property, its name */
+    bool kinds;           /* an anyOf or oneOf whose branches expect other kinds; `expected` is the array of types */
 };
 
 struct schema_errors {
