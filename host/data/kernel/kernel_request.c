@@ -45,6 +45,19 @@ static const char *request_kinds(int kinds) {
     return text;
 }
 
+/* An integer may be written as a double without a fraction: 2.0. */
+static bool field_accepts(const struct field *field, tn_value value) {
+    int64_t number;
+    if (field->kinds & 1 << value_kind(value)) return true;
+    return field->kinds & FIELD_INT && value_as_int(value, &number);
+}
+
+static int32_t refuse_kind(const struct request *request, const struct field *field, tn_value value,
+                           struct error *error) {
+    return request_invalid(request, error, field->name, "found %s, expected %s", value_kind_name(value_kind(value)),
+                           request_kinds(field->kinds));
+}
+
 static int32_t unknown_argument(const struct request *request, const struct field *fields, const char *name,
                                 struct error *error) {
     struct nearest nearest;
@@ -71,10 +84,8 @@ int32_t request_check(struct request *request, const struct field *fields, struc
         const struct field *field = fields;
         while (field->name && strcmp(field->name, name) != 0) field++;
         if (!field->name) return unknown_argument(request, fields, name, error);
-        int kind = value_kind(value_value_at(arguments, i));
-        if (kind != TN_NULL && !(field->kinds & 1 << kind))
-            return request_invalid(request, error, name, "found %s, expected %s", value_kind_name(kind),
-                                   request_kinds(field->kinds));
+        tn_value value = value_value_at(arguments, i);
+        if (!value_is(value, TN_NULL) && !field_accepts(field, value)) return refuse_kind(request, field, value, error);
     }
     for (const struct field *field = fields; field->name; field++) {
         tn_value value = value_get(arguments, field->name);

@@ -53,7 +53,7 @@ struct field {
 
 /*
  * Checks that the arguments are in `fields` and have the right kinds, and that no required one is missing. A null
- * counts as missing, except for FIELD_ANY.
+ * counts as missing, except for FIELD_ANY. A double without a fraction is an integer, as in a JSON Schema.
  */
 int32_t request_check(struct request *request, const struct field *fields, struct error *error);
 /* The argument, or NULL if it is missing or null. Borrowed. */
