@@ -182,9 +182,10 @@ static void artifacts_are_written_and_read(void **state) {
                         "no further pages");
     served_expect_error(&served, "artifact/read", "{\"artifact_id\":\"nothing\"}", "NOT_FOUND", "nothing");
     served_expect_error(&served, "artifact/write", "{\"body\":\"x\"}", "INVALID_INPUT", "`media_type`: it is missing");
-    served_expect_error(&served, "artifact/write", "{\"media_type\":\"a/b\",\"body\":7}", "INVALID_INPUT", "at /body");
+    served_expect_error(&served, "artifact/write", "{\"media_type\":\"a/b\",\"body\":7}", "INVALID_INPUT",
+                        "at /body: found the number 7, expected a string, bytes or an object");
     served_expect_error(&served, "artifact/write", "{\"media_type\":\"a/b\",\"body\":{\"$bytes\":\"?\"}}",
-                        "INVALID_INPUT", "artifact.write: `body`: found object"); /* not base64 */
+                        "INVALID_INPUT", "artifact.write: `body`: found an object whose `$bytes` is not base64");
     served_close(&served);
 }
 

@@ -128,8 +128,8 @@ static int32_t artifact_write_body(struct request *request, tn_value *result, st
 }
 
 int32_t artifact_write(struct request *request, tn_value *result, struct error *error) {
-    tn_value given = request->arguments, unpacked = NULL;
-    if (!value_is(value_get(given, "body"), TN_OBJECT)) return artifact_write_body(request, result, error);
+    tn_value given = request->arguments, body = value_get(given, "body"), unpacked = NULL;
+    if (!value_is(body, TN_OBJECT) || request_is_bad_bytes(body)) return artifact_write_body(request, result, error);
     int32_t status = artifact_unpack_part(request, &unpacked, error);
     if (status != TN_OK) return status;
     request->arguments = unpacked;

@@ -45,6 +45,10 @@ static const char *request_kinds(int kinds) {
     return text;
 }
 
+bool request_is_bad_bytes(tn_value value) {
+    return value_is(value, TN_OBJECT) && value_count(value) == 1 && value_get(value, "$bytes");
+}
+
 /* An integer may be written as a double without a fraction: 2.0. */
 static bool field_accepts(const struct field *field, tn_value value) {
     int64_t number;
@@ -54,6 +58,12 @@ static bool field_accepts(const struct field *field, tn_value value) {
 
 static int32_t refuse_kind(const struct request *request, const struct field *field, tn_value value,
                            struct error *error) {
+    if (field->kinds & FIELD_BYTES && request_is_bad_bytes(value))
+        return request_invalid(
+            request, error, field->name,
+            "found an object whose `$bytes` is not base64, expected %s; write base64 as in RFC 4648, "
+            "with padding",
+            request_kinds(field->kinds));
     return request_invalid(request, error, field->name, "found %s, expected %s", value_kind_name(value_kind(value)),
                            request_kinds(field->kinds));
 }

@@ -56,6 +56,8 @@ struct field {
  * counts as missing, except for FIELD_ANY. A double without a fraction is an integer, as in a JSON Schema.
  */
 int32_t request_check(struct request *request, const struct field *fields, struct error *error);
+/* True for {"$bytes": …}: what JSON has for bytes, but not base64, so that it was read as an object. */
+bool request_is_bad_bytes(tn_value value);
 /* The argument, or NULL if it is missing or null. Borrowed. */
 tn_value request_get(const struct request *request, const char *name);
 /* Sets INVALID_INPUT with the message "OPERATION: `name`: …", and returns TN_INVALID. */
