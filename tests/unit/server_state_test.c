@@ -126,6 +126,7 @@ static void tasks_are_listed(void **state) {
                         "did you mean `state`?");
     served_expect_error(&served, "task/list", "{\"limit\":1001}", "INVALID_INPUT", "at /limit");
     served_expect_error(&served, "task/list", "{\"after\":\"nothing\",\"order\":[\"state\"]}", "NOT_FOUND", "nothing");
+    served_expect_error(&served, "task/list", "{\"after\":\"nothing\"}", "NOT_FOUND", "found no Task `nothing`");
     served_expect_error(&served, "task/get", "{\"task_id\":\"nothing\"}", "NOT_FOUND", "task.get: found no Task");
     served_expect_error(&served, "task/create", "{}", "INVALID_INPUT", "task_type");
     served_expect_error(&served, "task/create", "{\"task_type\":\"t\",\"stat\":1}", "INVALID_INPUT", "stat");

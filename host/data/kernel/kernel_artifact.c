@@ -230,13 +230,15 @@ int32_t artifact_search(struct request *request, tn_value *result, struct error 
     const char *after = NULL;
     int32_t status = request_check(request, fields, error);
     if (status == TN_OK) status = request_int(request, "limit", 1, ARTIFACT_LIST_MAX, ARTIFACT_LIST, &limit, error);
-    if (status == TN_OK && request_get(request, "after"))
-        status = request_text(request, "after", KERNEL_ID_MAX, &after, error);
-    if (status == TN_OK && after && request_get(request, "query"))
+    if (status == TN_OK && request_get(request, "after") && request_get(request, "query"))
         return request_invalid(request, error, "after",
                                "it continues a list; a search with `query` has no further pages");
     if (status == TN_OK) status = kernel_filter_read(request, artifact_members, "", &where, error);
-    if (status != TN_OK) return status;
+    if (status == TN_OK) status = request_after(request, STORE_ARTIFACTS, "Artifact", &after, error);
+    if (status != TN_OK) {
+        value_unref(where);
+        return status;
+    }
     status = session_query_take(request->session, artifact_query(request, limit, where, after), &found, error);
     if (status != TN_OK) return status;
     *result = request_found_take(found, "artifacts", artifact_public);

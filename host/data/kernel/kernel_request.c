@@ -215,6 +215,24 @@ int32_t request_find(struct request *request, const char *collection, const char
     return TN_OK;
 }
 
+int32_t request_after(struct request *request, const char *collection, const char *noun, const char **out,
+                      struct error *error) {
+    const char *id = NULL;
+    tn_value found = NULL;
+    int32_t status = TN_OK;
+    if (request_get(request, "after")) status = request_text(request, "after", KERNEL_ID_MAX, &id, error);
+    if (id && status == TN_OK) status = request_find(request, collection, id, &found, error);
+    bool missing = id && !found;
+    value_unref(found);
+    if (status != TN_OK) return status;
+    if (missing)
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
+                         "%s: `after`: found no %s `%s` in this store, expected the id of the last %s of a page",
+                         request->operation, noun, id, noun);
+    *out = id;
+    return TN_OK;
+}
+
 int32_t request_commit_take(struct request *request, tn_value operation, tn_value *result, struct error *error) {
     tn_value all = NULL;
     tn_value batch = value_push_take(value_array_reserve(1), operation);

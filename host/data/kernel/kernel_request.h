@@ -82,6 +82,12 @@ int32_t request_size(const struct request *request, const char *name, tn_value v
 /* Reads a record as {value, version}. *out is NULL if it does not exist. */
 int32_t request_find(struct request *request, const char *collection, const char *key, tn_value *out,
                      struct error *error);
+/*
+ * Reads `after`, the id of the last record of the previous page; *out is NULL if it is missing. The record must exist,
+ * so this is only for collections whose records are never deleted. `noun` names a record in messages.
+ */
+int32_t request_after(struct request *request, const char *collection, const char *noun, const char **out,
+                      struct error *error);
 /* Commits one operation. *result is the result of this operation. */
 int32_t request_commit_take(struct request *request, tn_value operation, tn_value *result, struct error *error);
 /* Converts the result of a query into {NAME: [shown(value) with its `score`, …], more}. */

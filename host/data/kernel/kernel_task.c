@@ -290,7 +290,7 @@ int32_t task_update(struct request *request, tn_value *result, struct error *err
 
 /* ---- List ---- */
 
-static int32_t read_task_order(const struct request *request, tn_value *query, struct error *error) {
+static int32_t check_task_order(const struct request *request, struct error *error) {
     tn_value order = request_get(request, "order");
     for (size_t i = 0; i < value_count(order); i++) {
         tn_value path = value_at(order, i);
@@ -303,7 +303,6 @@ static int32_t read_task_order(const struct request *request, tn_value *query, s
             return request_invalid(request, error, "order",
                                    "item %zu: expected a member of a Task, for example created_at", i);
     }
-    if (order) *query = value_set_take(*query, "order", value_ref(order));
     return TN_OK;
 }
 
@@ -311,28 +310,27 @@ int32_t task_list(struct request *request, tn_value *result, struct error *error
     static const struct field fields[] = {{"filter", FIELD_OBJECT, false}, {"order", FIELD_ARRAY, false},
                                           {"reverse", FIELD_BOOL, false},  {"limit", FIELD_INT, false},
                                           {"after", FIELD_TEXT, false},    {NULL, 0, false}};
-    tn_value where = NULL;
+    tn_value where = NULL, found = NULL, order;
     int64_t limit = 0;
     const char *after = NULL;
     int32_t status = request_check(request, fields, error);
     if (status == TN_OK) status = request_int(request, "limit", 1, TASK_LIST_MAX, TASK_LIST, &limit, error);
-    if (status == TN_OK && request_get(request, "after"))
-        status = request_text(request, "after", KERNEL_ID_MAX, &after, error);
+    if (status == TN_OK) status = check_task_order(request, error);
     if (status == TN_OK) status = kernel_filter_read(request, task_members, "", &where, error);
-    if (status != TN_OK) return status;
+    if (status == TN_OK) status = request_after(request, STORE_TASKS, "Task", &after, error);
+    if (status != TN_OK) {
+        value_unref(where);
+        return status;
+    }
     tn_value query = value_set_take(value_object_reserve(6), "collection", value_text(STORE_TASKS));
     query = value_set_take(query, "limit", value_int(limit));
     if (where) query = value_set_take(query, "where", where);
     if (after) query = value_set_take(query, "after", value_text(after));
     if (value_to_bool(value_get(request->arguments, "reverse")))
         query = value_set_take(query, "reverse", value_bool(true));
-    status = read_task_order(request, &query, error);
+    if ((order = request_get(request, "order"))) query = value_set_take(query, "order", value_ref(order));
     query = value_set_take(value_object_reserve(1), "list", query);
-    tn_value found = NULL;
-    if (status == TN_OK)
-        status = session_query_take(request->session, query, &found, error);
-    else
-        value_unref(query);
+    status = session_query_take(request->session, query, &found, error);
     if (status != TN_OK) return status;
     tn_value records = value_get(found, "records"), list = value_array_reserve(value_count(records));
     for (size_t i = 0; i < value_count(records); i++)
