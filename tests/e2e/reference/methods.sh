@@ -26,6 +26,7 @@ run tenon schema openrpc
 cp "$work/out" openrpc.json
 cmp -s openrpc.json "$BINARY/share/tenon/schema/openrpc.json" || fails "the installed openrpc.json differs"
 "$TENON" --version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1 >version
+"$TENON" schema message >message.json
 echo "$rows" >rows
 echo "$events" >events
 python3 - <<'P' || fails "a document of the methods"
@@ -91,5 +92,8 @@ for method in api["methods"]:
         expect("value" in example["result"], f"{name}: the example has no result")
 start = next(method for method in api["methods"] if method["name"] == "run/start")
 expect("oneOf" in start["x-tenon-params"], "run/start: the rule about document and text is lost")
+answer = next(method for method in api["methods"] if method["name"] == "model/test")["examples"][0]["result"]["value"]["message"]
+types = json.load(open("message.json"))["properties"]["type"]["enum"]
+expect(answer["type"] in types, f"model/test: the example has a message of the type {answer['type']}")
 expect("x-tenon-params" not in api["methods"][0], "a method without such rules has x-tenon-params")
 P
