@@ -247,8 +247,8 @@
          "Another process took over or removed the thread. This run writes nothing more; its committed steps " \
          "are kept, and the other process continues from there.") \
     CODE(OWNED, false, "Other", \
-         "A process that has not ended runs the thread. Wait until its run has ended, or stop it. `tenon run` with " \
-         "--force takes the thread over: the other run then ends with FENCED.") \
+         "A process that has not ended runs the thread. Wait until its run has ended, or stop it. With `force` (on the " \
+         "command line --force) a run takes the thread over: the other run then ends with FENCED.") \
     CODE(WRONG_THREAD, false, "Other", \
          "A function of the library was called on another OS thread than the one that opened the host. Only functions " \
          "that tenon/embed.h marks with [any] may be. The call has done nothing.") \
@@ -258,13 +258,13 @@
     CODE(CLOSED, false, "Other", \
          "The host of this object has been closed with tenon_close. The object can only be released.") \
     CODE(UNFINISHED, false, "Other", \
-         "The thread is not done and received new input. Resume it, or discard its unfinished run with " \
-         "--replace.") \
+         "The thread is not done and received new input. Resume it, or discard its unfinished run with `replace` (on " \
+         "the command line --replace).") \
     CODE(DONE, false, "Other", \
          "The thread is done and cannot be resumed. Give it new input.") \
     CODE(EXPIRED, false, "Other", \
          "The thread has waited for answers for longer than `limits.interrupt_hours` of tenon.yaml. Give it " \
-         "new input with --replace, or remove it.") \
+         "new input with `replace` (on the command line --replace), or remove it.") \
     CODE(EXISTS, false, "Other", \
          "A thread or an open run with that id already exists.") \
     CODE(STORE, true, "Other", \

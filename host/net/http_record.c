@@ -45,19 +45,21 @@ static int32_t recorder_make_folder(const char *folder, struct error *error) {
     char path[PATH_MAX];
     size_t length = strlen(folder);
     if (!length || length >= sizeof path)
-        return error_set(error, TN_INVALID, "IO", "--record: `%.200s` is not the name of a folder", folder);
+        return error_set(error, TN_INVALID, "IO", "cannot record: `%.200s` is not the name of a folder", folder);
     memcpy(path, folder, length + 1);
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return error_set(error, TN_ERROR, "IO", "--record: cannot create the folder %s: %s", path, strerror(errno));
+            return error_set(error, TN_ERROR, "IO", "cannot record: cannot create the folder %s: %s", path,
+                             strerror(errno));
         *slash = '/';
     }
     struct stat status;
     if (mkdir(path, 0777) != 0 && errno != EEXIST)
-        return error_set(error, TN_ERROR, "IO", "--record: cannot create the folder %s: %s", path, strerror(errno));
+        return error_set(error, TN_ERROR, "IO", "cannot record: cannot create the folder %s: %s", path,
+                         strerror(errno));
     if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode) || access(path, W_OK) != 0)
-        return error_set(error, TN_ERROR, "IO", "--record: %s is not a writable folder", path);
+        return error_set(error, TN_ERROR, "IO", "cannot record: %s is not a writable folder", path);
     return TN_OK;
 }
 

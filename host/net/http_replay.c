@@ -41,7 +41,7 @@ struct playback {
 /* ---- Reading ---- */
 
 static int32_t replay_fail(struct error *error, const char *path, const char *what) {
-    return error_set(error, TN_INVALID, "INVALID_INPUT", "--replay: %s: %s", path, what);
+    return error_set(error, TN_INVALID, "INVALID_INPUT", "cannot replay %s: %s", path, what);
 }
 
 static int32_t replay_read_file(const char *path, char **text, size_t *length, struct error *error) {
@@ -170,17 +170,18 @@ int32_t replayer_open(const char *folder, struct replayer **out, struct error *e
     struct dirent **names = NULL;
     int count = scandir(folder, &names, is_recording_name, replay_compare_names);
     if (count < 0)
-        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "--replay: cannot read the folder %s: %s", folder,
+        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "cannot replay: cannot read the folder %s: %s", folder,
                          strerror(errno));
     struct replayer *replayer = mem_zalloc(sizeof *replayer);
     int32_t status = TN_OK;
     replayer->folder = mem_text(folder);
     if (!count)
-        status = error_set(error, TN_NOT_FOUND, "NOT_FOUND",
-                           "--replay: %s has no recordings; record some with --record %s", folder, folder);
-    if (count > (int)RECORD_FILES_MAX)
         status =
-            error_set(error, TN_LIMIT, "LIMIT", "--replay: %s has more than %u recordings", folder, RECORD_FILES_MAX);
+            error_set(error, TN_NOT_FOUND, "NOT_FOUND",
+                      "cannot replay: %s has no recordings; make some with a run that records to this folder", folder);
+    if (count > (int)RECORD_FILES_MAX)
+        status = error_set(error, TN_LIMIT, "LIMIT", "cannot replay: %s has more than %u recordings", folder,
+                           RECORD_FILES_MAX);
     for (int i = 0; i < count; i++) {
         if (status == TN_OK) status = replayer_read_recording(replayer, names[i]->d_name, error);
         free(names[i]);

@@ -101,7 +101,7 @@ waits tenon run two.yaml $nodes --thread away --set n=3
 waits tenon run two.yaml $nodes --thread away --resume --answer "$(id away q)=here"
 carry away away.json
 run tenon thread import away.json
-expect_code 1 && once 'the thread `away` exists already; choose another id, or replace it with --replace [EXISTS]'
+expect_code 1 && once 'the thread `away` exists already; choose another id, or replace it (`replace`) [EXISTS]'
 ok tenon thread import away.json there
 ok tenon run two.yaml $nodes --thread there --resume --answer "$(id there r)=5" && expect_out '{"n":14,"log":["here",5]}'
 ok tenon thread import away.json there --replace
@@ -203,10 +203,10 @@ background run slow.yaml --thread owned $nodes
 reaches owned 2
 for how in --resume "--replace --set n=7" "--set n=7"; do
     run tenon run slow.yaml $nodes --thread owned $how
-    expect_code 1 && expect_in err "[OWNED]" && expect_in err "being run by process $first:" && expect_in err "--force"
+    expect_code 1 && expect_in err "[OWNED]" && expect_in err "being run by process $first:" && expect_in err 'take the thread over (`force`)'
 done
 run tenon thread delete owned
-expect_code 1 && expect_in err "[OWNED]" && expect_in err "being run by process $first:" && expect_in err "--force"
+expect_code 1 && expect_in err "[OWNED]" && expect_in err "being run by process $first:" && expect_in err 'take the thread over (`force`)'
 run tenon thread gc --status running --keep 0
 expect_code 0 && expect_in out "removed 0 threads"
 # The owner is also known if the file of locks was deleted.

@@ -249,7 +249,7 @@ static int32_t write_import(struct session *session, const struct thread_job *jo
     int32_t status = thread_records_find(session, job->id, &existing, error);
     if (status == TN_OK && existing && !job->replace)
         status = error_set(error, TN_INVALID, "EXISTS",
-                           "the thread `%s` exists already; choose another id, or replace it with --replace", job->id);
+                           "the thread `%s` exists already; choose another id, or replace it (`replace`)", job->id);
     if (status == TN_OK) {
         /* The run of an exported thread is in another process or has ended. */
         if (strcmp(thread_record_text(record, "status"), "running") == 0)

@@ -156,8 +156,8 @@ int32_t thread_owner_error(const char *id, tn_value owner, struct error *error) 
     char who[THREAD_OWNER_TEXT];
     thread_owner_text(owner, who);
     return error_set(error, TN_INVALID, "OWNED",
-                     "the thread `%s` is being run by %s: wait until that run has ended, or stop it; --force takes the "
-                     "thread over",
+                     "the thread `%s` is being run by %s: wait until that run has ended, stop it, or take the "
+                     "thread over (`force`)",
                      id, who);
 }
 

@@ -42,11 +42,12 @@ int32_t thread_check_expiry(const struct engine *engine, tn_value record, struct
     const char *before = thread_expiry_limit(engine, text);
     if (!before || strcmp(record_text(record, "status"), "interrupted") != 0) return TN_OK;
     if (strcmp(record_text(record, "updated_at"), before) >= 0) return TN_OK;
-    return error_set(error, TN_INVALID, "EXPIRED",
-                     "the thread `%s` has waited since %s, longer than the %lld hours of limits.interrupt_hours: its "
-                     "interrupts have expired; give it new input with --replace, or remove it",
-                     record_text(record, "thread_id"), record_text(record, "updated_at"),
-                     (long long)config_limit(engine->config, "interrupt_hours", 0));
+    return error_set(
+        error, TN_INVALID, "EXPIRED",
+        "the thread `%s` has waited since %s, longer than the %lld hours of limits.interrupt_hours: its "
+        "interrupts have expired; discard what it was doing and give it new input (`replace`), or remove it",
+        record_text(record, "thread_id"), record_text(record, "updated_at"),
+        (long long)config_limit(engine->config, "interrupt_hours", 0));
 }
 
 static int32_t thread_check_status(const struct thread_request *request, tn_value record, struct error *error) {
@@ -65,8 +66,8 @@ static int32_t thread_check_status(const struct thread_request *request, tn_valu
     const char *status = record_text(record, "status");
     return error_set(
         error, TN_INVALID, "UNFINISHED",
-        "the thread `%s` is not done: it is %s%s; use --resume to continue it, or --replace to discard what it was "
-        "doing and start with the new input",
+        "the thread `%s` is not done: it is %s%s; continue it (`resume`), or discard what it was doing and start with "
+        "the new input (`replace`)",
         request->id, status, strcmp(status, "running") == 0 ? ", or its process was killed" : "");
 }
 

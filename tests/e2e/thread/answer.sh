@@ -5,7 +5,7 @@ expect_code 5
 read -r first second <<<"$(ids | tr '\n' ' ')"
 run tenon run ask.yaml --thread ask $nodes
 expect_code 1
-expect_in err 'the thread `ask` is not done: it is interrupted; use --resume to continue it, or --replace to'
+expect_in err 'the thread `ask` is not done: it is interrupted; continue it (`resume`), or discard what it was doing and start with the new input (`replace`)'
 tenon thread show ask --json >before.json
 run tenon run ask.yaml --thread ask $nodes --resume
 expect_code 5
