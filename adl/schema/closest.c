@@ -4,8 +4,9 @@
  * Each branch of the anyOf or oneOf is validated into a separate list. The distances, from far to near: a branch that
  * expects another kind of value; one whose const or enum names another variant (`type: "b"`); one with an error at this
  * place; one with an error deeper down, because the path to it was right. The nearest branch's errors are reported as
- * if it were the only branch. Branches that differ only in the expected type or values are merged into one sentence. If
- * several branches are equally near, one error names the first problem of each.
+ * if it were the only branch; if it is a choice of values, the types of the others are added. Branches that differ only
+ * in the expected type or values are merged into one sentence. If several branches are equally near, one error names
+ * the first problem of each.
  */
 #include <string.h>
 
@@ -191,17 +192,44 @@ static void report_tie(struct run *run, const struct node *node, const struct ch
     buffer_finish(&message);
 }
 
+/*
+ * Appends the types that all other branches expect to a choice of values, unless a value is similar: the answer 5 is
+ * neither "yes" nor "no", and a boolean is also valid. `kinds` has room for `count` errors.
+ */
+static void choice_add_types(const struct attempt *attempts, size_t count, size_t best, struct schema_error **kinds) {
+    struct schema_error *choice = only_error(&attempts[best], false);
+    size_t others = 0;
+    if (!choice || choice->suggestion) return;
+    for (size_t i = 0; i < count; i++) {
+        if (i == best) continue;
+        kinds[others] = only_error(&attempts[i], true);
+        if (!kinds[others] || strcmp(kinds[others++]->pointer, choice->pointer) != 0) return;
+    }
+    if (!others) return;
+    tn_value types = closest_merge(kinds, others);
+    struct buffer message;
+    buffer_init(&message, SCHEMA_MESSAGE_MAX);
+    buffer_format(&message, "%s, or ", choice->message);
+    describe_types(&message, types);
+    mem_free(choice->message);
+    choice->message = mem_text(buffer_cstr(&message));
+    buffer_finish(&message);
+    value_unref(types);
+}
+
 static void closest_report(struct run *run, const struct node *node, const struct check *check, tn_value instance,
                            const struct place *place, struct attempt *attempts, size_t best, const char *here) {
     size_t count = check->as.nodes.count, ties = 0;
     for (size_t i = 0; i < count; i++) ties += attempts[i].distance == attempts[best].distance;
     struct schema_error **complaints = mem_array(NULL, count, sizeof(struct schema_error *));
-    if (count > 1 && same_complaint(attempts, count, best, here, complaints))
+    if (count > 1 && same_complaint(attempts, count, best, here, complaints)) {
         report_merged(run, node, check, complaints, count);
-    else if (ties > 1)
+    } else if (ties > 1) {
         report_tie(run, node, check, instance, place, attempts, attempts[best].distance, here);
-    else
+    } else {
+        choice_add_types(attempts, count, best, complaints);
         errors_move(run->errors, &attempts[best].errors);
+    }
     mem_free(complaints);
 }
 
