@@ -25,7 +25,8 @@ struct source;
 /* The text of the document; a new reference, or NULL with the error. */
 struct source *document_open_source(const struct method_call *call, struct error *error);
 /*
- * Checks and builds the document. Fails with INVALID_GRAPH; the detail is {diagnostics: […]}, as of document/check.
+ * Checks and builds the document. Fails with IO if it cannot be read, and with INVALID_GRAPH if it has mistakes; then
+ * the detail is {diagnostics: […]}, as of document/check.
  * What the graph may do is limited by the caller of the method.
  */
 int32_t document_open(const struct method_call *call, struct graph **out, struct error *error);

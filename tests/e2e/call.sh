@@ -33,7 +33,7 @@ expect_code 2 && expect_in err 'PARAMS'
 run tenon call run/get '{"run_id": "x"}'
 expect_code 1 && expect_in err 'has no run `x`' && expect_in err '[NOT_FOUND]'
 run tenon call run/start '{"document": "none.yaml"}'
-expect_code 3 && expect_in err 'none.yaml'
+expect_code 1 && expect_in err 'cannot read the document `none.yaml`' && expect_in err '[IO]'
 run tenon call run/start '{"text": "version: 1\n"}'
 expect_code 3 && expect_in err '[INVALID_GRAPH]'
 

@@ -35,7 +35,7 @@ static void mistakes_are_reported(void **state) {
     assert_true(value_count(value_get(value_get(error, "detail"), "diagnostics")) > 0);
     value_unref(outcome);
     served_expect_error(&served, "run/start", "{}", "INVALID_INPUT", "run/start");
-    served_expect_error(&served, "run/start", "{\"document\":\"/no/such.yaml\"}", "INVALID_GRAPH", "/no/such.yaml");
+    served_expect_error(&served, "run/start", "{\"document\":\"/no/such.yaml\"}", "IO", "/no/such.yaml");
     served_expect_error(&served, "run/get", "{\"run_id\":\"x\"}", "NOT_FOUND", "has no run `x`");
     tn_value id = run_of(&served, HELLO, "{\"config\":{\"run_id\":\"mine\"}}");
     assert_true(value_text_is(id, "mine"));

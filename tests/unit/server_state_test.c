@@ -427,8 +427,7 @@ static void updates_are_checked(void **state) {
                              update_params(thread, "{\"channels\":{\"name\":\"Ada\"},\"as\":\"nothing\"}"));
     assert_non_null(value_get(outcome, "error"));
     value_unref(outcome);
-    fails_on(&served, "thread/update", "thread_id", thread, "{\"channels\":{},\"document\":\"/no/such.yaml\"}",
-             "INVALID_GRAPH");
+    fails_on(&served, "thread/update", "thread_id", thread, "{\"channels\":{},\"document\":\"/no/such.yaml\"}", "IO");
     fails_on(&served, "thread/update", "thread_id", thread, "{\"channels\":{}}", "INVALID_INPUT");
     /* As its node: nothing is left to do. */
     value_unref(served_result_take(&served, "thread/update",

@@ -132,7 +132,8 @@ int32_t graph_build(struct engine *engine, struct document *document, const stru
                     struct graph **out, struct error *error);
 /*
  * Reads, checks and builds the document at `path`, which the document `from` names; NULL means that the operator names
- * it. A host builds each file once for each `outer` and each root while it is in use.
+ * it. A host builds each file once for each `outer` and each root while it is in use. A file that cannot be read is IO
+ * if the operator names it, and otherwise INVALID_GRAPH: the document that names it is wrong.
  */
 int32_t graph_open(struct engine *engine, const struct source *from, const char *path,
                    const struct graph_origin *origin, struct graph **out, struct error *error);

@@ -135,9 +135,9 @@ int32_t graph_open(struct engine *engine, const struct source *from, const char 
     struct catalog_file found = {NULL, NULL};
     struct error why = ERROR_INIT;
     tn_value text = engine->catalog.read(engine->catalog.read_self, from, path, &found, &why);
-    int32_t status =
-        text ? graph_open_file(engine, from, path, &found, text, origin, out, error)
-             : error_set(error, TN_NOT_FOUND, "INVALID_GRAPH", "cannot read the document `%s`: %s", path, why.message);
+    int32_t status = text ? graph_open_file(engine, from, path, &found, text, origin, out, error)
+                          : error_set(error, TN_NOT_FOUND, from ? "INVALID_GRAPH" : "IO",
+                                      "cannot read the document `%s`: %s", path, why.message);
     value_unref(text);
     catalog_file_finish(&found);
     error_finish(&why);
