@@ -29,7 +29,7 @@ struct subscription;
 #define SUBSCRIPTION_CREDIT_MAX  1000000 /* credit of a subscription */
 
 struct client_options {
-    const char *name; /* for people: "socket 3", "plugin acme.search" */
+    const char *name; /* for people: "editor", "plugin acme.search" */
     enum method_scope scope;
     bool files;  /* may name files of this machine by their path */
     bool plugin; /* it is a plugin: its components declare what they may call */

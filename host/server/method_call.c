@@ -83,11 +83,13 @@ static int32_t check_client(const struct method_callable *self, struct error *er
 }
 
 /* A subscription of a plugin has a handler, which only tenon.host's `subscribe` has got. */
+static bool is_of_events(const struct method *method) {
+    return strncmp(method->name, "event/", strlen("event/")) == 0 || strcmp(method->name, "run/subscribe") == 0;
+}
+
 static int32_t check_subscribes(const struct method_callable *self, tn_value params, struct error *error) {
     const char *name = self->method->name;
-    bool subscribes = strncmp(name, "event/", strlen("event/")) == 0 || strcmp(name, "run/subscribe") == 0 ||
-                      value_get(params, "subscribe");
-    if (!self->caller || !subscribes) return TN_OK;
+    if (!self->caller || !(is_of_events(self->method) || value_get(params, "subscribe"))) return TN_OK;
     return error_set(error, TN_UNSUPPORTED, "UNSUPPORTED",
                      "`%s` cannot receive events by the method %s; call `subscribe` of tenon.host, for a run with "
                      "{run_id, after: 0}",
@@ -212,6 +214,20 @@ struct callable *method_call_of_component(struct server *server, const struct me
 /* ---- For handlers ---- */
 
 static struct call *open_call(const struct method_call *call) { return call_lookup_open(call->token); }
+
+bool method_is_allowed(const struct method_call *call, const struct method *method) {
+    const struct call *made = open_call(call);
+    const struct component_info *caller = made ? ((struct method_callable *)call_callable(made))->caller : NULL;
+    if (!caller) return method->scope <= client_scope(call->client);
+    return !is_of_events(method) && method_check_caller(call->server, caller, method, NULL) == TN_OK;
+}
+
+bool method_may_subscribe(const struct method_call *call) {
+    const struct method *subscribe = method_find("event/subscribe");
+    const struct component_info *rights = plugin_clients_rights(server_plugin_clients(call->server), call->client);
+    if (!rights) return method_is_allowed(call, subscribe);
+    return method_check_caller(call->server, rights, subscribe, NULL) == TN_OK;
+}
 
 struct authority *method_authority(const struct method_call *call) {
     struct call *made = open_call(call), *parent = made ? call_parent(made) : NULL;

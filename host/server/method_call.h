@@ -35,6 +35,14 @@ struct callable *method_call_of_component(struct server *server, const struct me
 int32_t method_check_caller(struct server *server, const struct component_info *caller, const struct method *method,
                             struct error *error);
 
+/*
+ * True if the caller of `call` may call the method with some parameters. The methods of events are false for a plugin,
+ * which subscribes with tenon.host. For handlers.
+ */
+bool method_is_allowed(const struct method_call *call, const struct method *method);
+/* True if the caller may subscribe to events of the host: a plugin with tenon.host. For handlers. */
+bool method_may_subscribe(const struct method_call *call);
+
 /* The frame that limits what the call starts, borrowed; NULL: the operator. For handlers. */
 struct authority *method_authority(const struct method_call *call);
 /*

@@ -2,31 +2,40 @@
  * methods_host.c - the host itself, and subscriptions: methods/host.yaml.
  */
 #include "host/server/client.h"
+#include "host/server/method_call.h"
 #include "host/server/method_internal.h"
 #include "host/server/server.h"
 #include "host/server/server_internal.h"
 #include "host/server/server_run.h"
 
-static tn_value allowed_methods(const struct client *client) {
+/* The methods that the caller may call, and the greatest of their scopes. */
+static tn_value allowed_methods(const struct method_call *call, enum method_scope *scope) {
     tn_value names = value_array();
     const struct method *method;
-    for (size_t i = 0; (method = method_at(i)) != NULL; i++)
-        if (method->scope <= client_scope(client)) names = value_push_take(names, value_text(method->name));
+    *scope = METHOD_READ;
+    for (size_t i = 0; (method = method_at(i)) != NULL; i++) {
+        if (!method_is_allowed(call, method)) continue;
+        names = value_push_take(names, value_text(method->name));
+        if (method->scope > *scope) *scope = method->scope;
+    }
     return names;
 }
 
-static tn_value host_events(void) {
+static tn_value allowed_events(const struct method_call *call) {
+    if (!method_may_subscribe(call)) return value_array();
     tn_value params = value_get(method_find("event/subscribe")->row, "params");
     return value_ref(value_get(value_get(value_get(value_get(params, "properties"), "events"), "items"), "enum"));
 }
 
 static int32_t host_info(const struct method_call *call, struct error *error) {
     (void)error;
+    enum method_scope scope;
+    tn_value methods = allowed_methods(call, &scope);
     tn_value info = value_set_take(value_object_reserve(5), "version", value_text(TENON_VERSION));
-    info = value_set_take(info, "scope", value_text(method_scope_name(client_scope(call->client))));
+    info = value_set_take(info, "scope", value_text(method_scope_name(scope)));
     info = value_set_take(info, "client", value_text(client_name(call->client)));
-    info = value_set_take(info, "methods", allowed_methods(call->client));
-    return method_done_take(call, value_set_take(info, "events", host_events()));
+    info = value_set_take(info, "methods", methods);
+    return method_done_take(call, value_set_take(info, "events", allowed_events(call)));
 }
 
 /* ---- Subscriptions ---- */

@@ -176,6 +176,12 @@ struct client *plugin_clients_client(struct plugin_clients *clients, struct plug
     return client ? client->client : NULL;
 }
 
+const struct component_info *plugin_clients_rights(const struct plugin_clients *clients, const struct client *client) {
+    const struct plugin_client *plugin = clients->first;
+    while (plugin && plugin->client != client) plugin = plugin->next;
+    return plugin ? &plugin->rights : NULL;
+}
+
 static int32_t source_make(void *user, const struct component *component, const char *name, struct callable **out) {
     const struct plugin_clients *clients = user;
     const struct method *method = method_find(name);

@@ -12,6 +12,7 @@
 #define TENON_HOST_SERVER_PLUGIN_CLIENT_H
 
 struct client;
+struct component_info;
 struct method_source;
 struct plugin;
 struct plugin_clients;
@@ -22,6 +23,8 @@ struct plugin_clients *plugin_clients_new(struct server *server);
 void plugin_clients_free(struct plugin_clients *clients);
 /* The client of a plugin, which is made when it is first needed; NULL if the plugin has ended. */
 struct client *plugin_clients_client(struct plugin_clients *clients, struct plugin *plugin);
+/* What the plugin of a client may call outside of tasks, and subscribe to, borrowed; NULL for other clients. */
+const struct component_info *plugin_clients_rights(const struct plugin_clients *clients, const struct client *client);
 struct server *plugin_clients_server(const struct plugin_clients *clients);
 /* For host_set_methods, whose `user` is `clients`; borrowed. */
 struct method_source *plugin_clients_source(struct plugin_clients *clients);

@@ -89,6 +89,11 @@ TN_TOOL(weak, "methods.weak", "Calls a method without a right.", TN_EFFECTS("clo
     return call_method(task, args->method, args->method_length, args->params);
 }
 
+TN_TOOL(info, "methods.info", "Asks what it may call.",
+        TN_EFFECTS("host.method:host/info", "host.method:run/s*", "host.method:plugin/unload")) {
+    return args->tn_all != NULL ? call_method(task, "host/info", TN_Z, NULL) : TN_INVALID;
+}
+
 TN_TOOL_BLOCKING(call_wait, "methods.call_wait", "Calls a method, and waits.", EFFECTS, (TEXT, method, "its name"),
                  (VALUE_OPT, params, "its parameters")) {
     tn_value out = NULL, error = NULL;

@@ -86,6 +86,28 @@ static void effects_limit_calls(void **state) {
     in_each_mode(rights);
 }
 
+/* The plugin's own effects have `event/subscribe`, which `subscribe` of tenon.host checks. */
+static void expect_info(struct served *served, const char *scope, const char *methods) {
+    tn_value result = use_json(served, "methods.info", "{}"), info = value_get(result, "value");
+    if (!value_text_is(value_get(info, "scope"), scope)) fail_msg("%s: expected %s", mode_names[mode], scope);
+    expect_json_take(value_ref(value_get(info, "methods")), methods);
+    expect_json_take(value_ref(value_get(info, "events")), "[\"component/changed\",\"run/started\",\"run/ended\"]");
+    value_unref(result);
+}
+
+static void info_lists_what_the_caller_may_call(void **state) {
+    (void)state;
+    for (mode = IN_PROCESS; mode < MODES; mode++) {
+        struct served served;
+        open_plain(&served);
+        expect_info(&served, "run", "[\"host/info\",\"run/start\",\"run/state\"]");
+        close_quiet(&served);
+        open_with(&served, "store: {use: memory}\nplugins: {admin: [test.methods]}\n");
+        expect_info(&served, "admin", "[\"host/info\",\"plugin/unload\",\"run/start\",\"run/state\"]");
+        close_quiet(&served);
+    }
+}
+
 static void operators_allow_admin_methods(void **state) {
     (void)state;
     for (mode = IN_PROCESS; mode < MODES; mode++) {
@@ -312,6 +334,7 @@ int main(void) {
         cmocka_unit_test(a_task_runs_a_document),
         cmocka_unit_test(init_makes_requests),
         cmocka_unit_test(effects_limit_calls),
+        cmocka_unit_test(info_lists_what_the_caller_may_call),
         cmocka_unit_test(operators_allow_admin_methods),
         cmocka_unit_test(callers_narrow),
         cmocka_unit_test(documents_narrow),

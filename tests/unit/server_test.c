@@ -64,6 +64,7 @@ static void scopes_limit_clients(void **state) {
     tn_value methods = value_get(value_get(info, "result"), "methods");
     for (size_t i = 0; i < value_count(methods); i++)
         assert_int_equal(method_find(value_chars(value_at(methods, i), NULL))->scope, METHOD_READ);
+    assert_true(value_text_is(value_get(value_get(info, "result"), "scope"), "read"));
     value_unref(info);
     served_close(&served);
 }

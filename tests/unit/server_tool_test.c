@@ -161,6 +161,32 @@ static void plugin_fails(struct served *served, const char *effects, const char 
     value_unref(outcome);
 }
 
+/* A plugin without `event/subscribe` cannot subscribe either. */
+static void plugins_see_what_they_may_call(void **state) {
+    struct served served;
+    (void)state;
+    served_open(&served, METHOD_RUN);
+    tn_value outcome = outcome_for(&served, "[\"host.method:host/*\"]", "host/info", "{}");
+    tn_value info = value_get(outcome, "result");
+    is_text(info, "scope", "read");
+    is_text(info, "client", "plugin x.plugin");
+    assert_int_equal(value_count(value_get(info, "methods")), 1);
+    assert_int_equal(value_count(value_get(info, "events")), 0);
+    value_unref(outcome);
+    outcome = outcome_for(&served, "[\"host.method\"]", "host/info", "{}");
+    info = value_get(outcome, "result");
+    is_text(info, "scope", "run");
+    tn_value methods = value_get(info, "methods");
+    for (size_t i = 0; i < value_count(methods); i++) {
+        const char *name = value_chars(value_at(methods, i), NULL);
+        assert_true(method_find(name)->scope < METHOD_ADMIN);
+        assert_true(strncmp(name, "event/", 6) != 0 && strcmp(name, "run/subscribe") != 0);
+    }
+    assert_true(value_count(methods) > 20);
+    value_unref(outcome);
+    served_close(&served);
+}
+
 static void plugins_are_limited_by_their_authority(void **state) {
     struct served served;
     (void)state;
@@ -303,11 +329,17 @@ static void a_test_of_a_model_is_cancelled(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tools_are_described),     cmocka_unit_test(a_tool_is_called),
-        cmocka_unit_test(approval_is_requested),   cmocka_unit_test(denied_tools_stay_denied),
-        cmocka_unit_test(a_call_is_cancelled),     cmocka_unit_test(plugins_are_limited_by_their_authority),
-        cmocka_unit_test(a_run_asks_for_approval), cmocka_unit_test(models_are_listed_without_secrets),
-        cmocka_unit_test(a_model_is_tested),       cmocka_unit_test(a_test_of_a_model_is_cancelled),
+        cmocka_unit_test(tools_are_described),
+        cmocka_unit_test(a_tool_is_called),
+        cmocka_unit_test(approval_is_requested),
+        cmocka_unit_test(denied_tools_stay_denied),
+        cmocka_unit_test(a_call_is_cancelled),
+        cmocka_unit_test(plugins_see_what_they_may_call),
+        cmocka_unit_test(plugins_are_limited_by_their_authority),
+        cmocka_unit_test(a_run_asks_for_approval),
+        cmocka_unit_test(models_are_listed_without_secrets),
+        cmocka_unit_test(a_model_is_tested),
+        cmocka_unit_test(a_test_of_a_model_is_cancelled),
     };
     fixture_agents = true; /* with the model `scripted` */
     return cmocka_run_group_tests(tests, NULL, NULL);
