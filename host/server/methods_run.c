@@ -17,6 +17,12 @@ static struct server_run *run_named(const struct method_call *call, struct error
     return server_run_find(server_runs_of(call->server), method_text(call, "run_id"), error);
 }
 
+/* The modes of the run include those of its first subscription. */
+static unsigned modes_param(const struct method_call *call) {
+    tn_value subscribe = value_get(call->params, "subscribe");
+    return server_run_modes(value_get(call->params, "modes")) | server_run_modes(value_get(subscribe, "modes"));
+}
+
 /* ---- Starting ---- */
 
 static tn_value started(const struct server_run *run, const struct subscription *subscription) {
@@ -39,7 +45,7 @@ static int32_t run_begin(const struct method_call *call, bool resumes, struct er
                                                     .document = document ? document : method_text(call, "name"),
                                                     .input = value_get(call->params, "input"),
                                                     .config = value_get(call->params, "config"),
-                                                    .modes = server_run_modes(value_get(call->params, "modes")),
+                                                    .modes = modes_param(call),
                                                     .resumes = resumes,
                                                     .answers = value_get(call->params, "answers")},
                        error);

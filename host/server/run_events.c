@@ -4,6 +4,7 @@
  * All subscriptions of a run get the same events, as far as they want their modes. The run is full while one of them has
  * no room. The last events are kept, within a number and a size, for clients that come back.
  */
+#include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
 #include "host/engine/execution/invocation.h"
@@ -136,6 +137,26 @@ unsigned server_run_modes(tn_value names) {
     return modes;
 }
 
+/* Without `modes`, a subscription has all modes of the run. */
+static int32_t read_modes(const struct server_run *run, tn_value params, unsigned *out, struct error *error) {
+    tn_value names = value_get(params, "modes");
+    *out = names ? server_run_modes(names) : run->modes;
+    for (size_t i = 0; names && i < value_count(names); i++) {
+        tn_value name = value_at(names, i);
+        if (run_modes_parse(value_chars(name, NULL), NULL) & run->modes) continue;
+        tn_value modes = run_modes_names(run->modes);
+        char *has = json_text(modes, JSON_COMPACT);
+        error_set(error, TN_INVALID, "INVALID_INPUT",
+                  "`modes`: found `%s`, but the events of the run `%s` have the modes %s; name some of these, or start "
+                  "the run with `modes` that contain `%s`",
+                  value_chars(name, NULL), run->id, has, value_chars(name, NULL));
+        mem_free(has);
+        value_unref(modes);
+        return TN_INVALID;
+    }
+    return TN_OK;
+}
+
 /* A run waits for those who may also cancel it: clients with the scope `run`, and the plugin that has started it. */
 static enum subscription_full full_of(const struct client *client, const struct server_run *run, tn_value params) {
     bool may_slow = client_is_plugin(client) ? run->client == client : client_scope(client) >= METHOD_RUN;
@@ -146,8 +167,10 @@ static enum subscription_full full_of(const struct client *client, const struct 
 struct subscription *server_run_subscribe(struct client *client, struct server_run *run, tn_value params,
                                           struct error *error) {
     tn_value credit = value_get(params, "credit"), after = value_get(params, "after");
+    unsigned modes;
+    if (read_modes(run, params, &modes, error) != TN_OK) return NULL;
     struct run_subscription *own = mem_zalloc(sizeof *own);
-    const struct subscription_options options = {.modes = server_run_modes(value_get(params, "modes")),
+    const struct subscription_options options = {.modes = modes,
                                                  .credit = credit ? value_to_int(credit) : -1,
                                                  .full = full_of(client, run, params),
                                                  .changed = on_changed,

@@ -151,12 +151,13 @@ tn_value server_run_add_names(tn_value object, const struct server_run *run) {
 tn_value server_run_describe(const struct server_run *run, bool with_report) {
     char time[TIME_TEXT];
     enum run_status status = run->active ? RUN_RUNNING : run->status;
-    tn_value shown = server_run_add_names(value_object_reserve(9), run);
+    tn_value shown = server_run_add_names(value_object_reserve(10), run);
     shown = value_set_take(shown, "status", value_text(run_status_name(status)));
     if (run->client) shown = value_set_take(shown, "client", value_text(client_name(run->client)));
     time_text(run->started_ms, time);
     shown = value_set_take(shown, "started_at", value_text(time));
     shown = value_set_take(shown, "steps", value_int(server_run_steps(run)));
+    shown = value_set_take(shown, "modes", run_modes_names(run->modes));
     if (run->active) return shown;
     time_text(run->ended_ms, time);
     shown = value_set_take(shown, "ended_at", value_text(time));
@@ -281,6 +282,7 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
         run->thread = inner.request.id ? mem_text(inner.request.id) : NULL;
         run->document = options->document ? mem_text(options->document) : NULL;
         run->answers = options->answers ? value_ref(options->answers) : NULL;
+        run->modes = options->modes;
         run->resumes = options->resumes;
         run->started_ms = loop_wall_ms(loop);
         run->first_kept = 1;

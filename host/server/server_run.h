@@ -47,7 +47,7 @@ struct server_run_options {
     struct graph *graph;  /* the run keeps a reference */
     const char *document; /* as the client has named it; NULL for a text without a name */
     tn_value input, config;
-    unsigned modes; /* of its events */
+    unsigned modes; /* of its events: those that its subscriptions can have */
     bool resumes;   /* continues the thread of `config`, with `answers` */
     tn_value answers;
 };
@@ -83,9 +83,11 @@ bool server_run_is_active(const struct server_run *run);
 /* The call of this token (run/wait) gets the description when the run has ended; at once if it has. */
 void server_run_await(struct server_run *run, uint64_t token);
 
+/* The union of the modes that the array `names` has. */
+unsigned server_run_modes(tn_value names);
 /*
  * The subscription that `params` describes: those of run/subscribe, or the member `subscribe` of run/start, whose run
- * is given. NULL with the error on failure.
+ * is given. NULL with the error on failure: INVALID_INPUT for a mode that the run does not have.
  */
 struct subscription *server_run_subscribe(struct client *client, struct server_run *run, tn_value params,
                                           struct error *error);

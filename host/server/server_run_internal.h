@@ -25,6 +25,7 @@ struct server_run {
     struct invocation *invocation;    /* cleared when the run is over */
     char *id, *thread, *document;
     tn_value answers;       /* of run/resume, until it starts */
+    unsigned modes;         /* of its events */
     enum run_status status; /* of the last end; RUN_NEW before the start */
     /* Of the last end; NULL and 0 before it. */
     tn_value report, state;

@@ -80,6 +80,62 @@ static void events_come_in_order(void **state) {
     served_close(&served);
 }
 
+/* The types of the events that were received so far, and forgets them; a new reference. */
+static tn_value received_types(struct served *served) {
+    tn_value types = value_object();
+    served_settle(served);
+    for (size_t i = 0; i < value_count(served->events); i++) {
+        tn_value event = value_get(value_get(value_at(served->events, i), "params"), "event");
+        if (event) types = value_set_take(types, value_chars(value_get(event, "type"), NULL), value_bool(true));
+    }
+    value_unref(served->events);
+    served->events = value_array();
+    return types;
+}
+
+/* Fails unless exactly these types of events were received: {"updates":true}. */
+static void received(struct served *served, const char *expected) {
+    tn_value types = received_types(served), wanted = served_json(expected);
+    char *text = json_text(types, JSON_COMPACT);
+    if (!value_equal(types, wanted)) fail_msg("received %s\nexpected: %s", text, expected);
+    mem_free(text);
+    value_unref(wanted);
+    value_unref(types);
+}
+
+/* A run has its modes and those of its first subscription; another subscription has all of them, or names some. */
+static void modes_of_subscriptions(void **state) {
+    struct served served;
+    (void)state;
+    served_open(&served, METHOD_RUN);
+    tn_value id = run_of(&served, COUNTS, "{\"modes\":[\"updates\"],\"subscribe\":{\"modes\":[\"values\"]}}");
+    value_unref(waited(&served, id));
+    received(&served, "{\"values\":true}");
+    value_unref(served_result_take(&served, "run/subscribe", value_set_take(with_id(id), "after", value_int(0))));
+    received(&served, "{\"values\":true,\"updates\":true}");
+    tn_value run = served_result_take(&served, "run/get", with_id(id)), modes = served_json("[\"values\",\"updates\"]");
+    assert_true(value_equal(value_get(run, "modes"), modes));
+    value_unref(modes);
+    value_unref(run);
+    tn_value params = value_set_take(with_id(id), "modes", served_json("[\"updates\",\"tasks\"]"));
+    tn_value outcome = served_call_as(&served, served.client, "run/subscribe", params);
+    tn_value error = value_get(outcome, "error");
+    is_text(error, "code", "INVALID_INPUT");
+    const char *message = value_chars(value_get(error, "message"), NULL);
+    if (!strstr(message, "found `tasks`") || !strstr(message, "[\"values\",\"updates\"]")) fail_msg("%s", message);
+    value_unref(outcome);
+    value_unref(id);
+    id = run_of(&served, COUNTS, "{\"modes\":[\"tasks\"],\"subscribe\":{}}"); /* by default, all modes of the run */
+    value_unref(waited(&served, id));
+    received(&served, "{\"tasks\":true}");
+    value_unref(id);
+    id = run_of(&served, COUNTS, "{\"subscribe\":{\"modes\":[\"checkpoints\"]}}");
+    value_unref(waited(&served, id));
+    received(&served, "{\"checkpoints\":true}");
+    value_unref(id);
+    served_close(&served);
+}
+
 /* Without credit the run waits after few events; it makes no more steps until it gets some. */
 static void credit_slows_a_run(void **state) {
     struct served served;
@@ -359,21 +415,14 @@ static void a_server_ends_with_open_runs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_starts_and_ends),
-        cmocka_unit_test(mistakes_are_reported),
-        cmocka_unit_test(events_come_in_order),
-        cmocka_unit_test(credit_slows_a_run),
-        cmocka_unit_test(a_run_outlives_its_client),
-        cmocka_unit_test(events_are_sent_again),
-        cmocka_unit_test(nothing_is_left_to_send),
-        cmocka_unit_test(kept_events_have_a_size),
-        cmocka_unit_test(a_busy_plugin_stays),
-        cmocka_unit_test(a_run_is_answered),
-        cmocka_unit_test(a_run_is_cancelled),
-        cmocka_unit_test(a_thread_is_resumed),
-        cmocka_unit_test(many_runs_wait),
-        cmocka_unit_test(ended_runs_are_forgotten),
-        cmocka_unit_test(a_server_ends_with_open_runs),
+        cmocka_unit_test(a_run_starts_and_ends),    cmocka_unit_test(mistakes_are_reported),
+        cmocka_unit_test(events_come_in_order),     cmocka_unit_test(modes_of_subscriptions),
+        cmocka_unit_test(credit_slows_a_run),       cmocka_unit_test(a_run_outlives_its_client),
+        cmocka_unit_test(events_are_sent_again),    cmocka_unit_test(nothing_is_left_to_send),
+        cmocka_unit_test(kept_events_have_a_size),  cmocka_unit_test(a_busy_plugin_stays),
+        cmocka_unit_test(a_run_is_answered),        cmocka_unit_test(a_run_is_cancelled),
+        cmocka_unit_test(a_thread_is_resumed),      cmocka_unit_test(many_runs_wait),
+        cmocka_unit_test(ended_runs_are_forgotten), cmocka_unit_test(a_server_ends_with_open_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,6 +49,13 @@ unsigned run_modes_parse(const char *text, struct error *error) {
     return found;
 }
 
+tn_value run_modes_names(unsigned modes) {
+    tn_value names = value_array();
+    for (size_t i = 0; i < MODE_COUNT; i++)
+        if (modes & mode_names[i].mode) names = value_push_take(names, value_text(mode_names[i].name));
+    return names;
+}
+
 bool run_has_subscriber(const struct run *run, unsigned mask) {
     return (run_outermost(run)->options.modes & mask) != 0;
 }

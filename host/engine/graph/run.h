@@ -57,6 +57,8 @@ enum run_mode {
 tn_value chunk_delta(tn_value chunk);
 /* Parses "values,updates" or "all". Returns 0 with an error that suggests the nearest name if one is unknown. */
 unsigned run_modes_parse(const char *text, struct error *error);
+/* The names of the modes: ["values", "updates"]. */
+tn_value run_modes_names(unsigned modes);
 
 enum run_durability {
     RUN_DURABLE_SYNC, /* each step is written before the next begins */
