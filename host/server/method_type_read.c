@@ -286,6 +286,16 @@ static tn_value alternative_schema(struct type_reading *reading, tn_value around
     return excludes ? exclude_others_take(merged, alternatives, alternative) : merged;
 }
 
+/*
+ * A name for an object among alternatives: its title, or the only member that it requires if the alternatives differ in
+ * these. Types with a name of their own have no use for it.
+ */
+static tn_value alternative_set_title_take(tn_value type, tn_value alternative, bool required) {
+    tn_value title = value_get(alternative, "title"), members = value_get(alternative, "required");
+    if (!title && required && value_count(members) == 1) title = value_at(members, 0);
+    return title && type_is(type, "object") ? value_set_take(type, "title", value_ref(title)) : type;
+}
+
 static tn_value type_of_alternatives(struct type_reading *reading, tn_value schema, const char *keyword) {
     tn_value alternatives = value_get(schema, keyword), around = without(schema, keyword), types = value_array();
     bool required = only_require_members(alternatives) && is_selecting(around);
@@ -295,7 +305,7 @@ static tn_value type_of_alternatives(struct type_reading *reading, tn_value sche
         tn_value type = whole ? type_of_schema(reading, whole) : NULL;
         value_unref(whole);
         if (type) {
-            types = union_add_take(types, type);
+            types = union_add_take(types, alternative_set_title_take(type, value_at(alternatives, i), required));
         } else {
             value_unref(types);
             types = NULL;
@@ -363,6 +373,13 @@ static tn_value type_of_other_members(struct type_reading *reading, tn_value sch
     return union_new_take(types);
 }
 
+/* {$bytes: TEXT}, the form of bytes in JSON. */
+static bool is_form_of_bytes(tn_value members, bool open) {
+    tn_value only = !open && value_count(members) == 1 ? value_at(members, 0) : NULL;
+    return value_text_is(value_get(only, "name"), "$bytes") && type_flag(only, "required") &&
+           type_is(value_get(only, "type"), "string");
+}
+
 static tn_value type_of_object(struct type_reading *reading, tn_value schema) {
     tn_value others = value_get(schema, "additionalProperties"), patterns = value_get(schema, "patternProperties");
     bool open = patterns || !others || !value_is(others, TN_BOOL) || value_to_bool(others);
@@ -370,6 +387,10 @@ static tn_value type_of_object(struct type_reading *reading, tn_value schema) {
     tn_value members = type_members(reading, schema);
     if (!members) return NULL;
     if (open && !value_count(members)) return type_with_take("map", "of", type_of_other_members(reading, schema));
+    if (is_form_of_bytes(members, open)) {
+        value_unref(members);
+        return type_new("bytes");
+    }
     tn_value type = type_with_take("object", "members", members);
     type = value_set_take(type, "open", value_bool(open));
     return value_set_take(type, "declared", value_bool(declared || !open));

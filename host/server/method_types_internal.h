@@ -12,10 +12,11 @@
  *     list     of: type
  *     map      of: type                       an object with any names
  *     union    of: [type], around?: type      `around` accepts all values of the union, and is one object
- *     object   members: [{name, type, required, description?, default?}], open, declared
+ *     object   members: [{name, type, required, description?, default?}], open, declared, title?
  *
- * An object is `open` if it can have other members, and `declared` unless its schema only names required members. A
- * member of the type `never` is absent. Any thread; values are borrowed unless a function returns them.
+ * An object is `open` if it can have other members, and `declared` unless its schema only names required members. Its
+ * `title` distinguishes it from the other types of a union. A member of the type `never` is absent. Any thread; values
+ * are borrowed unless a function returns them.
  */
 #ifndef TENON_HOST_SERVER_METHOD_TYPES_INTERNAL_H
 #define TENON_HOST_SERVER_METHOD_TYPES_INTERNAL_H

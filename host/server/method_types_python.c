@@ -176,12 +176,23 @@ static void python_literals(struct buffer *out, tn_value values) {
     buffer_char(out, ']');
 }
 
+/* True if the type has an object in it that becomes a class. */
+static bool python_has_class(tn_value type) {
+    if (type_is(type, "list") || type_is(type, "map")) return python_has_class(value_get(type, "of"));
+    return type_is(type, "union") || (type_is(type, "object") && type_flag(type, "declared"));
+}
+
+/* A class gets the name of the union and its own title, or only the union's if there is no other; else a number. */
 static void python_union(struct python_writer *writer, struct buffer *out, tn_value types, const char *name) {
+    size_t classes = 0;
+    for (size_t i = 0; i < value_count(types); i++) classes += python_has_class(value_at(types, i));
     buffer_text(out, "_t.Union[");
     for (size_t i = 0; i < value_count(types); i++) {
+        const char *title = type_text(value_at(types, i), "title");
         struct buffer inner;
         buffer_init(&inner, SIZE_MAX);
-        buffer_format(&inner, "%s%zu", name, i + 1);
+        python_inner_name(&inner, name, title);
+        if (!*title && classes > 1) buffer_format(&inner, "%zu", i + 1);
         if (i) buffer_text(out, ", ");
         python_type(writer, out, value_at(types, i), buffer_cstr(&inner));
         buffer_finish(&inner);
@@ -256,7 +267,8 @@ static void python_declaration(struct python_writer *writer, tn_value named) {
     python_type(writer, &alias, type, name);
     buffer_text(writer->out, "\n\n");
     python_comment(writer->out, description, "");
-    buffer_format(writer->out, type_is(type, "ref") ? "%s = _t.Union[%s]\n" : "%s = %s\n", name, buffer_cstr(&alias));
+    bool quoted = type_is(type, "ref") || type_is(type, "bytes"); /* a text, not yet a type */
+    buffer_format(writer->out, quoted ? "%s = _t.Union[%s]\n" : "%s = %s\n", name, buffer_cstr(&alias));
     buffer_finish(&alias);
 }
 

@@ -73,8 +73,6 @@ uint32_t server_run_steps(const struct server_run *run);
 void server_run_cancel(struct server_run *run, bool drain);
 /* True if it has this status and thread; NULL matches all. */
 bool server_run_matches(const struct server_run *run, const char *status, const char *thread);
-/* The modes of these names, an array; 0 if it is NULL. */
-unsigned server_run_modes(tn_value names);
 /* As `Run` in methods/run.yaml, a new reference. */
 tn_value server_run_describe(const struct server_run *run, bool with_report);
 /* The runs, the newest first: the next older one; NULL: the newest. Returns NULL at the end. */
@@ -83,7 +81,7 @@ bool server_run_is_active(const struct server_run *run);
 /* The call of this token (run/wait) gets the description when the run has ended; at once if it has. */
 void server_run_await(struct server_run *run, uint64_t token);
 
-/* The union of the modes that the array `names` has. */
+/* The union of the modes that the array `names` has; 0 if it is NULL. */
 unsigned server_run_modes(tn_value names);
 /*
  * The subscription that `params` describes: those of run/subscribe, or the member `subscribe` of run/start, whose run

@@ -32,7 +32,9 @@ export async function start(document: string): Promise<RunId> {
   const started = await call("run/start", { document, modes: ["updates"] });
   const run = await call("run/wait", { run_id: started.run_id });
   if (run.status === "done") return run.run_id;
-  const { runs } = await call("run/list", {});
+  const drawn = await call("document/graph", { document });
+  const size = (drawn.drawing?.length ?? 0) + (drawn.graph?.nodes.length ?? 0);
+  const { runs } = await call("run/list", { limit: size });
   return runs.length > 0 ? runs[0].run_id : started.run_id;
 }""")
 else:
@@ -51,7 +53,9 @@ def start(client: methods.Calls, document: str) -> methods.RunId:
     run = client.call("run/wait", {"run_id": started["run_id"]})
     if run["status"] == "done":
         return run["run_id"]
-    runs = client.call("run/list")["runs"]
+    drawn = client.call("document/graph", {"document": document})
+    size = len(drawn.get("drawing", "")) + (len(drawn["graph"]["nodes"]) if "graph" in drawn else 0)
+    runs = client.call("run/list", {"limit": size})["runs"]
     return runs[0]["run_id"] if runs else started["run_id"]
 
 

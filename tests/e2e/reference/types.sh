@@ -25,6 +25,10 @@ for method in api["methods"]:
         assert set(typing.get_type_hints(params)) == {param["name"] for param in method["params"]}, method["name"]
         assert params.__required_keys__ == {param["name"] for param in method["params"] if param["required"]}, method["name"]
 assert methods.RunConfig.__required_keys__ == set()
+# The names of types say what they are: none ends in a number, and none hides what the language has.
+import builtins, re
+odd = [name for name in vars(methods) if re.search(r"\d|_$", name.strip("_")) or name != "Calls" and hasattr(builtins, name)]
+assert not [name for name in odd if not name.startswith("__")], odd
 P
 
 mypy=$(command -v mypy) || skips "the module works; mypy is not installed"
