@@ -16,6 +16,14 @@ for row in $rows; do
     run tenon reference "$row"
     diff <(echo "$(sed 's/^#//' section)") <(tail -n +2 "$work/out") >&2 || fails "the page $row differs from its section in the topic"
 done
+for row in component/list component/show; do
+    section methods.md "$row" >section
+    grep -q 'reducers of the language .*`tenon reference reducers`' section || fails "$row does not say where reducers are"
+done
+for code in run/start:IO run/resume:IO thread/update:IO thread/update:INVALID_STATE run/subscribe:INVALID_INPUT; do
+    section methods.md "${code%:*}" | grep -q "^- \`${code#*:}\`: " || fails "the reference of ${code%:*} lacks the code ${code#*:}"
+done
+grep -q 'socket' methods.md && fails "an example names a kind of client"
 grep -q 'any, required' <(section methods.md run/resume) && fails "a parameter of two parts has no form"
 
 # The document of schemas: its references are inside, and the definitions have the names of the methods.
