@@ -1,8 +1,8 @@
 /*
  * run_events.c - the events of a run: those that are kept, and its subscriptions.
  *
- * All subscriptions of a run get the same events, as far as they want their modes. The run is full while one of them has
- * no room. The last events are kept, within a number and a size, for clients that come back.
+ * All subscriptions of a run get the same events, as far as they want their modes. The run is full while one of them
+ * has no room. The last events are kept, within a number and a size, for clients that come back.
  */
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
@@ -53,8 +53,7 @@ static void keep_take(struct server_run *run, unsigned mode, tn_value params) {
     struct kept_event *kept = kept_at(run, run->seq);
     *kept = (struct kept_event){params, mode, value_weight(params)};
     add_size(run, kept->size);
-    while (run->first_kept < run->seq &&
-           (run->kept_size > SERVER_EVENTS_SIZE || run->runs->size > SERVER_RUNS_SIZE))
+    while (run->first_kept < run->seq && (run->kept_size > SERVER_EVENTS_SIZE || run->runs->size > SERVER_RUNS_SIZE))
         forget_first_kept(run);
 }
 

@@ -67,7 +67,8 @@ static void missed_events_are_counted_in_place(void **state) {
     for (int i = 1; i <= 4; i++) {
         tn_value params = served_json("{\"run_id\":\"r\",\"event\":{\"type\":\"updates\"}}");
         params = value_set_take(params, "seq", value_int(i));
-        subscription_deliver(subscription, "run/event", params, i == 2 || i == 3 ? RUN_MODE_MESSAGES : RUN_MODE_UPDATES);
+        subscription_deliver(subscription, "run/event", params,
+                             i == 2 || i == 3 ? RUN_MODE_MESSAGES : RUN_MODE_UPDATES);
         value_unref(params);
     }
     assert_int_equal(subscription_grant(subscription, 10, NULL), TN_OK);
@@ -142,8 +143,8 @@ static void active_runs_have_a_limit(void **state) {
     struct served served;
     (void)state;
     served_open(&served, METHOD_RUN);
-    struct client *plugin = client_new(
-        served.server, &(struct client_options){.name = "plugin x", .scope = METHOD_RUN, .plugin = true});
+    struct client *plugin =
+        client_new(served.server, &(struct client_options){.name = "plugin x", .scope = METHOD_RUN, .plugin = true});
     tn_value asks = run_of(&served, ASKS, "{}");
     value_unref(waited(&served, asks));
     for (unsigned i = 0; i < SERVER_RUNS_PLUGIN_MAX; i++)
