@@ -8,6 +8,7 @@
 #include "host/data/kernel/kernel_abi.h"
 #include "host/engine/graph/graph_abi.h"
 #include "host/net/http_abi.h"
+#include "host/plugin/abi/abi_host.h"
 #include "host/plugin/call/instance_internal.h"
 #include "host/plugin/isolate/launch_program.h"
 
@@ -61,6 +62,7 @@ static void test_the_table(void **state) {
         {TN_POLL_1, sizeof(tn_poll_1)},
         {TN_REGISTRY_1, sizeof(tn_registry_1)},
         {TN_TOOL_1, sizeof(tn_tool_1)},
+        {TN_HOST_1, sizeof(tn_host_1)},
         {TN_DOCUMENT_DRAFT, sizeof(tn_document_draft)},
         {TN_GRAPH_DRAFT, sizeof(tn_graph_draft)},
         {TN_LAUNCH_DRAFT, sizeof(tn_launch_draft)},
