@@ -3,6 +3,7 @@
  * process, isolated, and in check mode; in two versions. What its handlers outside of tasks receive is kept, and
  * returned by `methods.reported`.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tenon/easy.h>
@@ -92,6 +93,55 @@ TN_TOOL(weak, "methods.weak", "Calls a method without a right.", TN_EFFECTS("clo
 TN_TOOL(info, "methods.info", "Asks what it may call.",
         TN_EFFECTS("host.method:host/info", "host.method:run/s*", "host.method:plugin/unload")) {
     return args->tn_all != NULL ? call_method(task, "host/info", TN_Z, NULL) : TN_INVALID;
+}
+
+/* Calls that are open at the same time. */
+static struct many {
+    tn_task task;
+    int64_t open, done, cancelled;
+    bool started;
+} many;
+
+static void many_end(void) {
+    if (!many.started || many.open > 0) return;
+    tn_builder *builder = tn_builder_new();
+    tn_put_begin(builder, NULL, TN_OBJECT);
+    tn_put_int(builder, "done", many.done);
+    tn_put_int(builder, "cancelled", many.cancelled);
+    tn.value->end(builder);
+    (void)tn_done_take(many.task, tn_finish(builder));
+}
+
+static int32_t TN_ABI on_one_of_many(void *user, int32_t status, tn_value value) {
+    (void)value;
+    many.open--;
+    /* The calls of run/wait are cancelled; the others end with their result. */
+    if (user != NULL)
+        many.cancelled += status == TN_CANCELLED;
+    else
+        many.done += status == TN_OK;
+    many_end();
+    return TN_OK;
+}
+
+TN_TOOL(calls_many, "methods.many", "Calls run/list and run/wait by turns, and cancels each call of run/wait.", EFFECTS,
+        (INT, count, "of calls"), (TEXT, run_id, "a run that does not end")) {
+    tn_value params = tn_from_json("{}", TN_Z), id = tn_text_n(args->run_id, args->run_id_length);
+    (void)tn.value->set(&params, "run_id", TN_Z, id);
+    many = (struct many){.task = task};
+    for (int64_t i = 0; i < args->count; i++) {
+        const bool waits = i % 2 != 0;
+        tn_call call = 0;
+        int32_t status = methods->call(task, waits ? "run/wait" : "run/list", TN_Z, waits ? params : NULL, NULL,
+                                       on_one_of_many, waits ? &many : NULL, &call);
+        many.open += status == TN_OK;
+        if (waits) (void)tn.task->cancel_call(task, call);
+    }
+    many.started = true;
+    many_end();
+    tn_release(id);
+    tn_release(params);
+    return TN_OK;
 }
 
 TN_TOOL_BLOCKING(call_wait, "methods.call_wait", "Calls a method, and waits.", EFFECTS, (TEXT, method, "its name"),

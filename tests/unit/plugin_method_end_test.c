@@ -65,6 +65,25 @@ static void requests_are_limited(void **state) {
     in_each_mode(limited);
 }
 
+/* More calls of one task than the hash tables of isolation have lists: each gets its own end. */
+static void many_calls(struct served *served) {
+    tn_value id = start_slow(served), input = value_set_take(value_object(), "count", value_int(3000));
+    input = value_set_take(input, "run_id", value_ref(id));
+    expect_json_take(use_take(served, "methods.many", input), "{\"done\":1500,\"cancelled\":1500}");
+    end_run_take(served, id);
+}
+
+static void calls_of_a_task_end_by_themselves(void **state) {
+    (void)state;
+    for (mode = IN_PROCESS; mode < MODES; mode++) {
+        struct served served;
+        if (mode == CHECKED) continue; /* the loop is blocked longer than check mode allows */
+        open_plain(&served);
+        many_calls(&served);
+        close_quiet(&served);
+    }
+}
+
 /* A plugin with an open request and a subscription is unloaded, and loaded again. */
 static void unloaded(struct served *served) {
     tn_value id = start_slow(served);
@@ -178,7 +197,7 @@ int main(void) {
         cmocka_unit_test(requests_are_cancelled),       cmocka_unit_test(requests_are_limited),
         cmocka_unit_test(plugins_are_unloaded),         cmocka_unit_test(plugins_are_upgraded),
         cmocka_unit_test(runs_survive_their_plugin),    cmocka_unit_test(children_die),
-        cmocka_unit_test(hosts_end_with_open_requests),
+        cmocka_unit_test(hosts_end_with_open_requests), cmocka_unit_test(calls_of_a_task_end_by_themselves),
     };
     METHOD_TESTS_RUN(tests);
 }

@@ -19,7 +19,7 @@
 #define PROTOCOL_EXCHANGES 65536u /* HTTP exchanges of a plugin that may be open at once */
 #define PROTOCOL_CALLS     65536u /* calls of a plugin's tasks that may be open at once */
 #define PROTOCOL_LOG_MARK  '\1'   /* first byte of a line of the child's log; the second is its level, a digit */
-#define TASK_BUCKETS       1024u  /* lists in the hash tables of tasks and exchanges */
+#define TASK_BUCKETS       1024u  /* lists in the hash tables of tasks, calls and exchanges */
 
 /*
  * Decodes `grown`, {"from": n, "items": […]}: returns the first n items of `before` followed by the items. A new

@@ -46,8 +46,9 @@ int32_t serve_call_host_take(struct call *call, const char *key, tn_value target
     pending->number = server.last_call;
     pending->task = task->number;
     pending->token = call_token(call);
-    pending->next = server.calls;
-    server.calls = pending;
+    pending->next = server.calls[(uint64_t)pending->number % TASK_BUCKETS];
+    server.calls[(uint64_t)pending->number % TASK_BUCKETS] = pending;
+    call_set_data(call, (void *)(uintptr_t)pending->number);
     return TN_OK;
 }
 
@@ -68,16 +69,16 @@ static void served_callee_free(struct callable *callable) {
 
 /* ---- Calls that have not ended ---- */
 
+/* The link that points to the call, or to NULL at the end of its list. */
 static struct served_call **served_call_link(int64_t number) {
-    struct served_call **at = &server.calls;
+    struct served_call **at = &server.calls[(uint64_t)number % TASK_BUCKETS];
     while (*at && (*at)->number != number) at = &(*at)->next;
     return at;
 }
 
+/* NULL if the host has ended the call, or was not asked. */
 static struct served_call *served_call_of(const struct call *call) {
-    struct served_call *pending = server.calls;
-    while (pending && pending->token != call_token(call)) pending = pending->next;
-    return pending;
+    return *served_call_link((int64_t)(uintptr_t)call_data(call));
 }
 
 static tn_value served_call_params(const struct served_call *pending) {

@@ -62,7 +62,7 @@ struct served_task {
 
 /* A call of the host that a task made and that has not ended. */
 struct served_call {
-    struct served_call *next;
+    struct served_call *next; /* in the same bucket */
     int64_t number, task;
     uint64_t token;
     int64_t uncredited; /* chunks received since the last credit */
@@ -100,7 +100,7 @@ struct server {
     /* What the host and the plugin have open. */
     struct served_instance *instances;
     struct served_task *tasks[TASK_BUCKETS];
-    struct served_call *calls;
+    struct served_call *calls[TASK_BUCKETS];
     int64_t last_call; /* the highest number of a call */
     struct served_exchange *exchanges[TASK_BUCKETS];
     int64_t last_exchange; /* the highest number of an exchange; a number is never reused */
