@@ -81,6 +81,12 @@ def act(task, how):
         for _ in range(2):
             say("host_request", request=1, method="run/wait", params={"run_id": run})
         return expect("host_ended")
+    if how.startswith("number "):
+        say("host_request", request=json.loads(how[7:]), method="component/list", params=sample)
+        return expect("host_ended")
+    if how.startswith("subscription "):
+        say("host_subscribe", subscription=json.loads(how[13:]), params={"run_id": start_run(task, delay)})
+        return expect("host_ended")
     if how == "cancel":
         run = start_run(task, delay)
         say("host_request", request=1, method="run/wait", params={"run_id": run})
@@ -162,6 +168,10 @@ answers subscribe-unknown '"subscription":3' NOT_FOUND
 answers events '"events":201' '"first":"run/event"' '"last":"run/ended"' '"numbers":[1,1]' '"ended":{"subscription":1}'
 dies request-twice "two requests with the same number"
 dies subscribe-twice "two subscriptions with the same number"
+for number in 0 -1 1.5 18446744073709551615 null; do
+    dies "number $number" "a request whose number is not an integer from 1"
+done
+dies "subscription 0" "a subscription whose number is not an integer from 1"
 dies credit "more credit for the events of a subscription"
 
 # ---- `tenon plugin check` ----

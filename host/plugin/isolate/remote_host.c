@@ -127,6 +127,12 @@ static int32_t remote_use_begin(struct remote_use *use, tn_value params) {
 /* `host_request` and `host_subscribe`. */
 static void remote_use_start(struct remote_child *child, bool subscription, int64_t number, tn_value message) {
     tn_value params = value_get(message, "params");
+    if (number < 1) {
+        process_kill(child->process, subscription
+                                         ? "it sent a subscription whose number is not an integer from 1 to 2^63-1"
+                                         : "it sent a request whose number is not an integer from 1 to 2^63-1");
+        return;
+    }
     if (*remote_use_link(child, subscription, number)) {
         process_kill(child->process, subscription ? "it sent two subscriptions with the same number"
                                                   : "it sent two requests with the same number");
