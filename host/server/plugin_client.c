@@ -379,6 +379,7 @@ struct plugin_clients *plugin_clients_new(struct server *server) {
                                              .subscribe = source_subscribe,
                                              .pause = source_pause,
                                              .unsubscribe = source_unsubscribe,
+                                             .refuse_unknown = method_refuse_unknown,
                                              .ended = source_ended,
                                              .free = source_free};
     return clients;

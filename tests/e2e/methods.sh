@@ -61,6 +61,11 @@ def act(task, how):
         return call(task, "component/list", sample)
     if how == "call-unknown":
         return call(task, "no/such", sample)
+    if how == "call-near":
+        return call(task, "run/strat", sample)
+    if how == "call-operation":
+        say("call", task=task, call=0, operation="no.such")
+        return expect("called")
     if how == "call-denied":
         return call(task, "host/info", {})
     if how == "request":
@@ -156,10 +161,12 @@ dies() {
     expect_in err "$2"
 }
 answers call '"components":[]'
-answers call-unknown NOT_FOUND
+answers call-unknown NOT_FOUND 'there is no method `no/such`; `tenon reference methods`'
+answers call-near NOT_FOUND 'there is no method `run/strat`; did you mean `run/start`?'
+answers call-operation NOT_FOUND 'there is no operation `no.such`; expected `method:NAME`'
 answers call-denied PERMISSION_DENIED 'host.method:host/info'
 answers request '"request":7' '"result":{"components":[]}'
-answers request-unknown NOT_FOUND 'this method does not exist'
+answers request-unknown NOT_FOUND 'there is no method `no/such`'
 answers request-number INVALID_INPUT '`method` must be the name of a method'
 answers request-denied PERMISSION_DENIED 'effects` of the plugin'
 answers request-deep '"request":7' LIMIT

@@ -104,6 +104,10 @@ void interface_host_ended(struct plugin *plugin) {
     if (source) source->ended(source->user, plugin);
 }
 
+int32_t interface_host_refuse_unknown(const struct plugin *plugin, const char *method, struct error *error) {
+    return host_source(plugin)->refuse_unknown(method, error);
+}
+
 const tn_host_1 interface_host = {.size = sizeof(tn_host_1),
                                   .call = host_abi_call,
                                   .call_wait = host_abi_call_wait,

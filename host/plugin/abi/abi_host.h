@@ -14,6 +14,7 @@
 
 struct callable;
 struct component;
+struct error;
 struct plugin;
 
 /* The owner of tenon.host (registry_owner). */
@@ -32,11 +33,15 @@ struct method_source {
                          void *handler_user, uint64_t *subscription);
     int32_t (*pause)(void *user, struct plugin *plugin, uint64_t subscription, bool paused);
     int32_t (*unsubscribe)(void *user, struct plugin *plugin, uint64_t subscription);
+    /* Sets NOT_FOUND for a method that does not exist, with the nearest name. Returns TN_NOT_FOUND. */
+    int32_t (*refuse_unknown)(const char *method, struct error *error);
     void (*ended)(void *user, struct plugin *plugin); /* no function of the plugin may be called any more */
     void (*free)(void *user);                         /* the host ends */
 };
 
 extern const tn_host_1 interface_host;
 void interface_host_ended(struct plugin *plugin);
+/* [loop] The error of TN_NOT_FOUND for a plugin, which names the method. The host has methods. */
+int32_t interface_host_refuse_unknown(const struct plugin *plugin, const char *method, struct error *error);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "adl/value/memory.h"
 #include "host/plugin/abi/abi.h"
+#include "host/plugin/abi/abi_host.h"
 #include "host/plugin/call/call.h"
 #include "host/plugin/isolate/isolate_protocol.h"
 #include "host/plugin/isolate/process.h"
@@ -44,12 +45,17 @@ static tn_value remote_call_params(const struct remote_call *call, uint32_t more
     return value_set_take(params, "call", value_int(call->call));
 }
 
+static void remote_call_send_error(const struct remote_call *call, const struct remote_child *child,
+                                   const struct error *error) {
+    process_notify_take(child->process, "called",
+                        value_set_take(remote_call_params(call, 1), "error", error_to_value(error)));
+}
+
 static void remote_call_notify_error(const struct remote_call *call, const struct remote_child *child, int32_t status,
                                      const char *code, const char *why) {
     struct error error = ERROR_INIT;
     error_set(&error, status, code, "%s", why);
-    process_notify_take(child->process, "called",
-                        value_set_take(remote_call_params(call, 1), "error", error_to_value(&error)));
+    remote_call_send_error(call, child, &error);
     error_finish(&error);
 }
 
@@ -164,15 +170,30 @@ static int32_t remote_call_start(struct remote_call *call, tn_task token, tn_val
                                &call->made);
 }
 
+/* What is called does not exist: an operation, a method, or an index. */
+static void remote_call_refuse_unknown(const struct remote_call *call, const struct remote_child *child,
+                                       tn_value operation) {
+    struct error error = ERROR_INIT;
+    const char *name = operation && value_is(operation, TN_STRING) ? value_chars(operation, NULL) : NULL;
+    if (name && strncmp(name, PROTOCOL_METHOD, strlen(PROTOCOL_METHOD)) == 0)
+        (void)interface_host_refuse_unknown(call->remote->plugin, name + strlen(PROTOCOL_METHOD), &error);
+    else if (name)
+        error_set(&error, TN_NOT_FOUND, "NOT_FOUND",
+                  "`operation`: there is no operation `%.80s`; expected `method:NAME`, `http.send`, or one that "
+                  "tenon/state.h or tenon/document.h lists",
+                  name);
+    else
+        error_set(&error, TN_NOT_FOUND, "NOT_FOUND", "`callee` or `tools` is not an index into the result of `create`");
+    remote_call_send_error(call, child, &error);
+    error_finish(&error);
+}
+
 static void remote_call_explain(const struct remote_call *call, const struct remote_child *child, int32_t status,
                                 tn_value params) {
     if (status == TN_CANCELLED || status == TN_STALE)
         remote_call_notify_error(call, child, status, "CANCELLED", "the call was cancelled");
     else if (status == TN_NOT_FOUND)
-        remote_call_notify_error(call, child, status, "NOT_FOUND",
-                                 value_get(params, "operation")
-                                     ? "`operation`: this operation does not exist"
-                                     : "`callee` or `tools` is not an index into the result of `create`");
+        remote_call_refuse_unknown(call, child, value_get(params, "operation"));
     else if (status == TN_INVALID)
         remote_call_notify_error(call, child, status, "INVALID_INPUT",
                                  "`options` are not {chunks?: \"forward\" | \"receive\" | \"drop\", timeout_ms?: an "

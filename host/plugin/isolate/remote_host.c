@@ -7,6 +7,7 @@
  * are ignored, because they may have been sent before the child learned of the end.
  */
 #include "adl/value/memory.h"
+#include "host/plugin/abi/abi_host.h"
 #include "host/plugin/isolate/isolate_protocol.h"
 #include "host/plugin/isolate/process.h"
 #include "host/plugin/isolate/remote_internal.h"
@@ -47,13 +48,17 @@ static tn_value remote_use_params(const struct remote_use *use, uint32_t more) {
 }
 
 /* Sends the end, a failure, and frees it. */
+static void remote_use_fail_with(struct remote_use *use, const struct error *error) {
+    process_notify_take(use->child->process, "host_ended",
+                        value_set_take(remote_use_params(use, 1), "error", error_to_value(error)));
+    remote_use_free(use);
+}
+
 static void remote_use_fail(struct remote_use *use, int32_t status, const char *code, const char *message) {
     struct error error = ERROR_INIT;
     error_set(&error, status, code, "%s", message);
-    process_notify_take(use->child->process, "host_ended",
-                        value_set_take(remote_use_params(use, 1), "error", error_to_value(&error)));
+    remote_use_fail_with(use, &error);
     error_finish(&error);
-    remote_use_free(use);
 }
 
 static void remote_use_fail_limit(struct remote_use *use, const char *what, enum frame_fit fit) {
@@ -99,15 +104,22 @@ static void remote_use_handle(void *user, int32_t status, tn_value value) {
 
 /* ---- Messages of the child ---- */
 
+static void remote_use_fail_unknown(struct remote_use *use, tn_value method) {
+    struct error error = ERROR_INIT;
+    (void)interface_host_refuse_unknown(use->child->remote->plugin, value_chars(method, NULL), &error);
+    remote_use_fail_with(use, &error);
+    error_finish(&error);
+}
+
 static void remote_use_explain(struct remote_use *use, int32_t status, tn_value method) {
     if (status == TN_LIMIT)
         remote_use_fail(use, status, "LIMIT",
                         use->subscription ? "the plugin has 1,024 subscriptions, which is the limit"
                                           : "the plugin has 1,024 open requests, which is the limit");
-    else if (status == TN_NOT_FOUND || status == TN_INVALID)
-        remote_use_fail(use, status, status == TN_NOT_FOUND ? "NOT_FOUND" : "INVALID_INPUT",
-                        value_is(method, TN_STRING) ? "`method`: this method does not exist"
-                                                    : "`method` must be the name of a method");
+    else if (status == TN_NOT_FOUND)
+        remote_use_fail_unknown(use, method);
+    else if (status == TN_INVALID)
+        remote_use_fail(use, status, "INVALID_INPUT", "`method` must be the name of a method");
     else
         remote_use_fail(use, status, "UNSUPPORTED",
                         status == TN_UNSUPPORTED ? "the host has no methods"
