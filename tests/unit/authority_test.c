@@ -121,6 +121,14 @@ static const struct {
      "does not declare it"},
     {"[{\"component\":\"tool\",\"effects\":\"calls.tool\"}]", "tool", "shell.run", SPAWN, "does not declare it"},
 
+    /* A plugin, outside of its tasks. */
+    {"[{\"component\":\"plugin\",\"effects\":[]}]", "tool", "shell.run", SPAWN,
+     "the plugin `p0` may not call the tool `shell.run`: its manifest does not declare it; add "
+     "\"calls.tool:shell.run\" to the `effects` of the manifest's `plugin`"},
+    {"[{\"component\":\"plugin\",\"effects\":[\"calls.tool\"]}]", "tool", "shell.run", SPAWN,
+     "the plugin `p0` may not call the tool `shell.run` of plugin `callee`, which has the effect `process.spawn`: `c0` "
+     "does not declare this effect in its manifest's `plugin`"},
+
     /* It declares the call, but not the effect. */
     {"[{\"component\":\"tool\",\"effects\":[\"calls.tool:shell.run\"]}]", "tool", "shell.run", SPAWN,
      "the tool `c0` of plugin `p0` may not call the tool `shell.run` of plugin `callee`, which has the effect "
@@ -499,6 +507,14 @@ static void test_chain_text(void **state) {
                               "{\"kind\":\"document\",\"name\":\"pay\"}]");
     mem_free(json);
     value_unref(list);
+    chain_finish(&chain);
+    chain_init(&chain, "[{\"component\":\"plugin\"},{\"document\":\"made\"},{\"component\":\"node\"}]");
+    text = authority_chain_text(chain.innermost);
+    assert_string_equal(value_chars(text, NULL), "`c2` of plugin `p2` of document `made`, for plugin `p0`");
+    value_unref(text);
+    text = authority_component_text(&chain.infos[2]);
+    assert_string_equal(value_chars(text, NULL), "node `c2` of plugin `p2`");
+    value_unref(text);
     chain_finish(&chain);
     text = authority_chain_text(NULL);
     assert_string_equal(value_chars(text, NULL), "");

@@ -143,30 +143,44 @@ static const struct authority *author_of(const struct authority *frame) {
     return outer && outer->kind == AUTHORITY_COMPONENT ? outer : NULL;
 }
 
+/* True if it stands for the rights of a manifest's `plugin`, which calls outside of tasks. */
+static bool is_whole_plugin(const struct component_info *info) { return strcmp(info->kind, "plugin") == 0; }
+
+tn_value authority_component_text(const struct component_info *info) {
+    if (is_whole_plugin(info)) return value_format("plugin `%s`", info->plugin_id);
+    return value_format("%s `%s` of plugin `%s`", info->kind, info->id, info->plugin_id);
+}
+
 static int32_t refuse_undeclared(const struct authority *caller, const char *kind, const char *name,
                                  struct error *error) {
-    const struct component_info *info = caller->info;
-    return error_set(error, TN_INVALID, "PERMISSION_DENIED",
-                     "the %s `%s` of plugin `%s` may not call the %s `%s`: its manifest does not declare it; add "
-                     "\"calls.%s:%s\" to the component's `effects`, or let its configuration name it",
-                     info->kind, info->id, info->plugin_id, annotation_of_kind(kind), name, annotation_of_kind(kind),
-                     name);
+    tn_value who = authority_component_text(caller->info);
+    bool whole = is_whole_plugin(caller->info);
+    error_set(error, TN_INVALID, "PERMISSION_DENIED",
+              "the %s may not call the %s `%s`: its manifest does not declare it; add \"calls.%s:%s\" to the %s",
+              value_chars(who, NULL), annotation_of_kind(kind), name, annotation_of_kind(kind), name,
+              whole ? "`effects` of the manifest's `plugin`"
+                    : "component's `effects`, or let its configuration name it");
+    value_unref(who);
+    return TN_INVALID;
 }
 
 static int32_t refuse_effect(const struct authority *caller, const struct component_info *callee, const char *effect,
                              struct error *error) {
-    const struct component_info *info = caller->info;
+    tn_value who = authority_component_text(caller->info);
     if (!effect)
-        return error_set(error, TN_INVALID, "PERMISSION_DENIED",
-                         "the %s `%s` of plugin `%s` may not call the %s `%s` of plugin `%s`, which declares no "
-                         "effects and may therefore have any; declare the effects of `%s`",
-                         info->kind, info->id, info->plugin_id, callee->kind, callee->id, callee->plugin_id,
-                         callee->id);
-    return error_set(error, TN_INVALID, "PERMISSION_DENIED",
-                     "the %s `%s` of plugin `%s` may not call the %s `%s` of plugin `%s`, which has the effect `%s`: "
-                     "`%s` does not declare this effect, and a component may cause only effects that it declares",
-                     info->kind, info->id, info->plugin_id, callee->kind, callee->id, callee->plugin_id, effect,
-                     info->id);
+        error_set(error, TN_INVALID, "PERMISSION_DENIED",
+                  "the %s may not call the %s `%s` of plugin `%s`, which declares no effects and may therefore have "
+                  "any; declare the effects of `%s`",
+                  value_chars(who, NULL), callee->kind, callee->id, callee->plugin_id, callee->id);
+    else
+        error_set(
+            error, TN_INVALID, "PERMISSION_DENIED",
+            "the %s may not call the %s `%s` of plugin `%s`, which has the effect `%s`: `%s` does not declare this "
+            "effect%s, and may cause only effects that it declares",
+            value_chars(who, NULL), callee->kind, callee->id, callee->plugin_id, effect, caller->info->id,
+            is_whole_plugin(caller->info) ? " in its manifest's `plugin`" : "");
+    value_unref(who);
+    return TN_INVALID;
 }
 
 static int32_t check_effects(const struct authority *caller, const struct component_info *callee, struct error *error) {
@@ -219,10 +233,13 @@ int32_t authority_check_settings(const struct authority *caller, const char *mod
     for (size_t i = 0; value_is(settings, TN_OBJECT) && i < value_count(settings); i++) {
         tn_value key = value_key_at(settings, i);
         if (value_text_is(key, "timeout_ms") || may_set(caller, key, value_value_at(settings, i))) continue;
-        return error_set(error, TN_INVALID, "PERMISSION_DENIED",
-                         "the %s `%s` of plugin `%s` may not set `%s` of the model `%s`: the user has not written it; "
-                         "only tenon.yaml and documents of the user choose the address and the credentials of a model",
-                         caller->info->kind, caller->info->id, caller->info->plugin_id, value_chars(key, NULL), model);
+        tn_value who = authority_component_text(caller->info);
+        error_set(error, TN_INVALID, "PERMISSION_DENIED",
+                  "the %s may not set `%s` of the model `%s`: the user has not written it; only tenon.yaml and "
+                  "documents of the user choose the address and the credentials of a model",
+                  value_chars(who, NULL), value_chars(key, NULL), model);
+        value_unref(who);
+        return TN_INVALID;
     }
     return TN_OK;
 }
@@ -307,9 +324,11 @@ tn_value authority_chain(const struct authority *authority) {
     return chain;
 }
 
-/* "agent `a`" for a node; "`words.title` of plugin `x`" for what it calls. */
+/* "agent `a`" for a node; "`words.title` of plugin `x`" for what it calls; "plugin `x`" outside of tasks. */
 static void write_component(struct buffer *out, const struct authority *frame) {
-    if (frame->name)
+    if (is_whole_plugin(frame->info))
+        buffer_format(out, "plugin `%s`", frame->info->plugin_id);
+    else if (frame->name)
         buffer_format(out, "%s `%s`", frame->info->id, frame->name);
     else
         buffer_format(out, "`%s` of plugin `%s`", frame->info->id, frame->info->plugin_id);

@@ -104,7 +104,9 @@ bool authority_matters(const struct component_info *info);
  * The chain, innermost first: [{kind: "tool", id, plugin, node?} or {kind: "document", name}, …]. A new reference.
  */
 tn_value authority_chain(const struct authority *authority);
-/* The same as a text: "for `words.title` (tool of plugin `x`), for node `a` of document `d`"; "" for the operator. */
+/* "node `acme.judge` of plugin `acme`", or "plugin `acme`" for the rights of a manifest's `plugin`. A new reference. */
+tn_value authority_component_text(const struct component_info *info);
+/* The chain as a text: "for `words.title` (tool of plugin `x`), for node `a` of document `d`"; "" for the operator. */
 tn_value authority_chain_text(const struct authority *authority);
 
 #endif
