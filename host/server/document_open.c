@@ -12,6 +12,8 @@
 #include "host/base/files.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/graph.h"
+#include "host/engine/graph/nested.h"
+#include "host/plugin/call/authority.h"
 #include "host/server/client.h"
 #include "host/server/method_call.h"
 #include "host/server/server.h"
@@ -100,4 +102,37 @@ int32_t document_open(const struct method_call *call, struct graph **out, struct
     int32_t status = document ? open_file(call, document, found, out, error) : build_text(call, found, out, error);
     diagnostics_free(found);
     return status == TN_OK ? status : method_wait_for_plugins(call, status);
+}
+
+/* ---- Separate runs ---- */
+
+static int32_t refuse_uncounted(const struct method_call *call, const struct authority *caller,
+                                const struct authority *document, tn_value limit, struct error *error) {
+    tn_value who = authority_component_text(caller->info);
+    error_set(
+        error, TN_FAILED, "PERMISSION_DENIED",
+        "the %s may not call the method %s inside of the document `%s`, which limits its run (%s): a separate run "
+        "would not be counted; run the document with `document.run` of tenon.document, which is counted, or remove "
+        "the limit",
+        value_chars(who, NULL), call->method->name, document->name, value_chars(limit, NULL));
+    value_unref(who);
+    return TN_FAILED;
+}
+
+/* A component can start a run whose component starts the next one. Each run adds a document to the chain. */
+static int32_t check_separate_run(const struct method_call *call, struct error *error) {
+    const struct authority *caller = method_authority(call);
+    tn_value limit = NULL;
+    if (!caller) return TN_OK;
+    const struct authority *document = authority_counting_document(caller, &limit);
+    int32_t status = document ? refuse_uncounted(call, caller, document, limit, error) : TN_OK;
+    value_unref(limit);
+    if (status != TN_OK || authority_document_count(caller) <= NESTED_DEPTH_MAX) return status;
+    return error_set(error, TN_LIMIT, "LIMIT",
+                     "runs start each other more than %u deep; does one of them start itself?", NESTED_DEPTH_MAX);
+}
+
+int32_t document_open_run(const struct method_call *call, struct graph **out, struct error *error) {
+    int32_t status = check_separate_run(call, error);
+    return status == TN_OK ? document_open(call, out, error) : status;
 }

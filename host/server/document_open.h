@@ -31,6 +31,11 @@ struct source *document_open_source(const struct method_call *call, struct error
  */
 int32_t document_open(const struct method_call *call, struct graph **out, struct error *error);
 /*
+ * The same for a run that is separate from the one of the caller. PERMISSION_DENIED if a document around the caller
+ * counts what its run uses, because the separate run would not be counted; LIMIT if runs start each other too deep.
+ */
+int32_t document_open_run(const struct method_call *call, struct graph **out, struct error *error);
+/*
  * Sets INVALID_GRAPH for a document with these mistakes: the message has the first one, and the detail all of them.
  * `name` is the document's.
  */

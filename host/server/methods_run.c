@@ -34,7 +34,7 @@ static tn_value started(const struct server_run *run, const struct subscription 
 
 static int32_t run_begin(const struct method_call *call, bool resumes, struct error *error) {
     struct graph *graph = NULL;
-    int32_t status = document_open(call, &graph, error);
+    int32_t status = document_open_run(call, &graph, error);
     if (status != TN_OK) return status;
     const char *document = method_text(call, "document");
     tn_value subscribe = value_get(call->params, "subscribe");

@@ -2,7 +2,7 @@
  * authority_test.c - who may call what, on chains of frames that are built by hand.
  *
  * A chain is JSON, the outermost frame first:
- *   {"document": NAME, "tools": [ENTRY, …]?, "from_text": true?}
+ *   {"document": NAME, "tools": [ENTRY, …]?, "budget": {…}?, "from_text": true?}
  *   {"component": KIND, "effects": [EFFECT, …]?, "config": {…}?, "node": ID?}
  * The component's id is "c" and its position in the chain, its plugin's "p" and the same. All components have the
  * schema below for their configuration.
@@ -64,6 +64,7 @@ static void chain_init(struct chain *chain, const char *text) {
         if (value_get(frame, "document")) {
             chain->innermost = authority_of_document(outer, text_of(frame, "document"), value_get(frame, "tools"),
                                                      value_get(frame, "from_text") != NULL);
+            chain->innermost->budget = value_ref(value_get(frame, "budget"));
         } else {
             snprintf(chain->ids[i], sizeof chain->ids[i], "c%zu", i);
             snprintf(chain->plugins[i], sizeof chain->plugins[i], "p%zu", i);
@@ -464,11 +465,58 @@ static void test_around_document(void **state) {
     chain_init(&chain, "[{\"document\":\"d\"},{\"component\":\"node\",\"config\":{\"document\":\"a\"}}]");
     assert_null(authority_around_document(chain.innermost, "a"));
     chain_finish(&chain);
+    /* A budget counts, too. */
+    chain_init(&chain, "[{\"document\":\"d\",\"budget\":{\"steps\":1}},{\"component\":\"node\",\"config\":{"
+                       "\"document\":\"a\"}}]");
+    assert_ptr_equal(authority_around_document(chain.innermost, "a"), chain.innermost->outer);
+    chain_finish(&chain);
     /* A component has made the document that names it. */
     chain_init(&chain, "[{\"component\":\"node\",\"effects\":[]},{\"document\":\"made\"},{\"component\":\"node\","
                        "\"config\":{\"document\":\"a\"}}]");
     assert_ptr_equal(authority_around_document(chain.innermost, "a"), chain.innermost);
     chain_finish(&chain);
+}
+
+/* ---- What documents count ---- */
+
+static const struct {
+    const char *chain;
+    const char *document, *limit; /* of the nearest one that counts; NULL: none does */
+    uint32_t documents;
+} counting[] = {
+    {"[]", NULL, NULL, 0},
+    {"[{\"document\":\"d\"},{\"component\":\"node\"}]", NULL, NULL, 1},
+    {"[{\"document\":\"d\",\"tools\":[{\"name\":\"a.b\",\"timeout\":1}]},{\"component\":\"node\"}]", NULL, NULL, 1},
+    {"[{\"document\":\"d\",\"budget\":{}}]", NULL, NULL, 1},
+    {"[{\"document\":\"d\",\"budget\":{\"tokens\":5}},{\"component\":\"node\"}]", "d", "`budget`", 1},
+    {"[{\"document\":\"d\",\"tools\":[{\"name\":\"a\"},{\"name\":\"b.*\",\"max_calls\":2}]}]", "d",
+     "`max_calls` of the tool `b.*`", 1},
+    {"[{\"document\":\"d\",\"budget\":{\"steps\":5}},{\"component\":\"node\"},{\"document\":\"e\"},{\"component\":"
+     "\"tool\"}]",
+     "d", "`budget`", 2},
+    {"[{\"document\":\"d\",\"budget\":{\"steps\":5}},{\"document\":\"e\",\"budget\":{\"cost\":1}}]", "e", "`budget`",
+     2},
+    {"[{\"component\":\"plugin\"}]", NULL, NULL, 0},
+};
+
+static void test_counting_documents(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(counting); i++) {
+        struct chain chain;
+        tn_value limit = NULL;
+        chain_init(&chain, counting[i].chain);
+        const struct authority *found = authority_counting_document(chain.innermost, &limit);
+        if (!found != !counting[i].document) fail_msg("row %zu: %s", i, counting[i].chain);
+        if (found) {
+            assert_string_equal(found->name, counting[i].document);
+            assert_string_equal(value_chars(limit, NULL), counting[i].limit);
+        } else {
+            assert_null(limit);
+        }
+        assert_int_equal(authority_document_count(chain.innermost), counting[i].documents);
+        value_unref(limit);
+        chain_finish(&chain);
+    }
 }
 
 static void test_from_text(void **state) {
@@ -681,6 +729,7 @@ int main(void) {
         cmocka_unit_test(test_grants),
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_around_document),
+        cmocka_unit_test(test_counting_documents),
         cmocka_unit_test(test_from_text),
         cmocka_unit_test(test_chain_text),
         cmocka_unit_test(test_matters),

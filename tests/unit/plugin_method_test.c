@@ -1,6 +1,6 @@
 /*
- * plugin_method_test.c - plugins use tenon.host: results, rights, subscriptions, and mistakes; in this process, in
- * check mode, and isolated, with the same results. plugin_method_end_test.c has what ends.
+ * plugin_method_test.c - plugins use tenon.host: results, rights, limits, subscriptions, and mistakes; in this process,
+ * in check mode, and isolated, with the same results. plugin_method_end_test.c has what ends.
  */
 #include "tests/unit/plugin_method_fixture.h"
 
@@ -161,6 +161,95 @@ static void documents_narrow(void **state) {
     value_unref(run);
     value_unref(started);
     close_quiet(&served);
+}
+
+/* ---- Runs that start runs ---- */
+
+/* `%s` is more of the document, and the parameters of a method that starts a run. */
+#define STARTS                                                                                                         \
+    "{\"version\":\"1.0\",\"agent\":{\"name\":\"starts\"}%s,\"channels\":[{\"name\":\"text\",\"type\":\"last_value\"}" \
+    ","                                                                                                                \
+    "{\"name\":\"out\",\"type\":\"last_value\"}],\"nodes\":[{\"id\":\"t\",\"type\":\"tool\",\"config\":{\"tool\":"     \
+    "\"methods.call\",\"arguments\":{\"method\":\"'%s'\",\"params\":\"{'text': "                                       \
+    "state.text%s}\"},\"output_key\":\"out\"}}],"                                                                      \
+    "\"edges\":[{\"from\":\"START\",\"to\":\"t\"},{\"from\":\"t\",\"to\":\"END\"}]}"
+
+/* What the run has in `out`, the outcome of its call, when it has ended; a new reference. */
+static tn_value run_out(struct served *served, tn_value id) {
+    tn_value run = served_result_take(served, "run/wait", value_set_take(value_object(), "run_id", value_ref(id)));
+    tn_value out = value_ref(value_get(value_get(value_get(run, "report"), "state"), "out"));
+    if (!out) {
+        char *text = json_text(run, JSON_COMPACT);
+        fail_msg("%s: %s", mode_names[mode], text);
+    }
+    value_unref(run);
+    return out;
+}
+
+/* Runs the document, whose input `text` is `inner`; a new reference to its `out`. */
+static tn_value run_starter(struct served *served, const char *document, const char *inner) {
+    tn_value input = value_set_take(value_object(), "text", value_text(inner));
+    tn_value started = served_result_take(served, "run/start", value_set_take(text_params(document), "input", input));
+    tn_value out = run_out(served, value_get(started, "run_id"));
+    value_unref(started);
+    return out;
+}
+
+/* A separate run would not count for the limits of the documents around the component that starts it. */
+static void counts(struct served *served) {
+    static const struct {
+        const char *more, *method, *config, *limit; /* NULL: it is allowed */
+    } cases[] = {
+        {",\"budget\":{\"steps\":9}", "run/start", "",
+         "inside of the document `document.yaml`, which limits its run (`budget`)"},
+        {",\"budget\":{\"steps\":9}", "run/resume", ", 'config': {'thread_id': 'a'}", "the method run/resume inside"},
+        {",\"tools\":[{\"name\":\"methods.*\",\"max_calls\":5}]", "run/start", "",
+         "which limits its run (`max_calls` of the tool `methods.*`): a separate run would not be counted; run the "
+         "document with "
+         "`document.run`"},
+        {",\"tools\":[\"methods.*\"]", "run/start", "", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char document[1024];
+        snprintf(document, sizeof document, STARTS, cases[i].more, cases[i].method, cases[i].config);
+        tn_value out = run_starter(served, document, HELLO), value = value_get(out, "value");
+        char *text = json_text(out, JSON_COMPACT);
+        if (cases[i].limit ? !value_text_is(value_get(value, "code"), "PERMISSION_DENIED") ||
+                                 !strstr(value_chars(value_get(value, "message"), NULL), cases[i].limit)
+                           : !value_get(value, "run_id"))
+            fail_msg("%s: case %zu: %s", mode_names[mode], i, text);
+        mem_free(text);
+        value_unref(out);
+    }
+}
+
+static void separate_runs_do_not_escape_limits(void **state) {
+    (void)state;
+    in_each_mode(counts);
+}
+
+/* A run that starts itself again and again: 25 runs, the last of which may not start another one. */
+static void repeats(struct served *served) {
+    char document[1024];
+    int runs = 1;
+    snprintf(document, sizeof document, STARTS, "", "run/start", ", 'input': {'text': state.text}");
+    tn_value out = run_starter(served, document, document);
+    for (; value_get(value_get(out, "value"), "run_id"); runs++) {
+        if (runs > 30) fail_msg("%s: the runs start each other without a limit", mode_names[mode]);
+        tn_value next = run_out(served, value_get(value_get(out, "value"), "run_id"));
+        value_unref(out);
+        out = next;
+    }
+    char *text = json_text(out, JSON_COMPACT);
+    if (runs != 25 || !strstr(text, "\"code\":\"LIMIT\"") || !strstr(text, "runs start each other more than 24 deep"))
+        fail_msg("%s: %d runs: %s", mode_names[mode], runs, text);
+    mem_free(text);
+    value_unref(out);
+}
+
+static void runs_start_each_other_to_a_limit(void **state) {
+    (void)state;
+    in_each_mode(repeats);
 }
 
 /* ---- Subscriptions ---- */
@@ -338,6 +427,8 @@ int main(void) {
         cmocka_unit_test(operators_allow_admin_methods),
         cmocka_unit_test(callers_narrow),
         cmocka_unit_test(documents_narrow),
+        cmocka_unit_test(separate_runs_do_not_escape_limits),
+        cmocka_unit_test(runs_start_each_other_to_a_limit),
         cmocka_unit_test(events_are_delivered),
         cmocka_unit_test(refused_subscriptions_report_why),
         cmocka_unit_test(runs_report_their_end),

@@ -372,6 +372,7 @@ int32_t graph_build(struct engine *engine, struct document *document, const stru
         graph->authority->models =
             value_set_key_take(graph->authority->models ? graph->authority->models : value_object(),
                                value_ref(document->models[i].role), value_ref(document->models[i].binding));
+    graph->authority->budget = value_ref(document->budget);
     value_unref(entries);
     if (!origin->from_text) take_secrets(engine->config, document);
     graph->value = value_ref(origin->value);

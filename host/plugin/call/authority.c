@@ -49,6 +49,7 @@ void authority_unref(struct authority *authority) {
         mem_free(authority->name);
         value_unref(authority->tools);
         value_unref(authority->models);
+        value_unref(authority->budget);
         value_unref(authority->config);
         mem_free(authority);
         authority = outer;
@@ -300,8 +301,37 @@ struct authority *authority_around_document(struct authority *caller, const char
         writer = author_of(writer);
     if (writer) return caller;
     struct authority *document = caller;
-    while (document && !document->tools) document = document->outer;
+    while (document && !document->tools && !document->budget) document = document->outer;
     return document;
+}
+
+/* ---- What documents count ---- */
+
+/* The limit of this document as a text; NULL if it has none. */
+static tn_value use_limit(const struct authority *document) {
+    if (value_count(document->budget)) return value_text("`budget`");
+    for (size_t i = 0; i < value_count(document->tools); i++) {
+        tn_value entry = value_at(document->tools, i);
+        if (value_get(entry, "max_calls"))
+            return value_format("`max_calls` of the tool `%s`", value_chars(value_get(entry, "name"), NULL));
+    }
+    return NULL;
+}
+
+const struct authority *authority_counting_document(const struct authority *authority, tn_value *limit) {
+    for (; authority; authority = authority->outer) {
+        tn_value found = authority->kind == AUTHORITY_DOCUMENT ? use_limit(authority) : NULL;
+        if (!found) continue;
+        *limit = found;
+        return authority;
+    }
+    return NULL;
+}
+
+uint32_t authority_document_count(const struct authority *authority) {
+    uint32_t count = 0;
+    for (; authority; authority = authority->outer) count += authority->kind == AUTHORITY_DOCUMENT;
+    return count;
 }
 
 /* ---- The chain, for people ---- */

@@ -39,6 +39,7 @@ struct authority {
     /* A document. */
     tn_value tools;  /* [{name, …}] as tool_entries returns it; NULL if the document allows every tool */
     tn_value models; /* {role: binding}, set by the builder of the document; NULL if it binds none */
+    tn_value budget; /* as the document has it, set by its builder; NULL if there is none */
     bool from_text;  /* a component passed it as a text at run time: a model may have written it */
     /* A component. */
     const struct component_info *info;
@@ -94,9 +95,16 @@ bool authority_is_made(const struct authority *document);
 bool authority_is_from_text(const struct authority *authority);
 /*
  * What limits a document that `caller` opens by `path`: `caller` itself if the path is its own choice; otherwise the
- * nearest document around it that limits tools, or NULL. Borrowed.
+ * nearest document around it that limits tools or has a budget, or NULL. Borrowed.
  */
 struct authority *authority_around_document(struct authority *caller, const char *path);
+/*
+ * The nearest document on the chain that counts what its run uses: it has a `budget`, or a tool with `max_calls`. Then
+ * *limit is the limit as a text for messages, a new reference. NULL if no document does. Borrowed.
+ */
+const struct authority *authority_counting_document(const struct authority *authority, tn_value *limit);
+/* The number of documents on the chain. */
+uint32_t authority_document_count(const struct authority *authority);
 /* True if the component may call something, so that its instances depend on their caller. */
 bool authority_matters(const struct component_info *info);
 
