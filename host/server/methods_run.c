@@ -56,7 +56,7 @@ static int32_t run_begin(const struct method_call *call, bool resumes, struct er
         server_run_forget(run);
         return TN_INVALID;
     }
-    status = server_run_start(run, error);
+    status = server_run_start(run, method_authority(call), error);
     return status == TN_OK ? method_done_take(call, started(run, subscription)) : status;
 }
 
@@ -73,7 +73,7 @@ static int32_t run_resume_method(const struct method_call *call, struct error *e
 static int32_t run_answer(const struct method_call *call, struct error *error) {
     struct server_run *run = run_named(call, error);
     if (!run) return TN_NOT_FOUND;
-    int32_t status = server_run_answer(run, value_get(call->params, "answers"), error);
+    int32_t status = server_run_answer(run, method_authority(call), value_get(call->params, "answers"), error);
     return status == TN_OK ? method_done_take(call, value_object()) : status;
 }
 

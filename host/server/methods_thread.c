@@ -13,6 +13,7 @@
 #include "host/data/thread/thread_log.h"
 #include "host/engine/execution/execution_thread.h"
 #include "host/engine/graph/graph.h"
+#include "host/server/client.h"
 #include "host/server/document_open.h"
 #include "host/server/method_call.h"
 #include "host/server/method_internal.h"
@@ -118,8 +119,13 @@ static int32_t thread_fork_method(const struct method_call *call, struct error *
     return TN_OK;
 }
 
+/* The interrupts are read on the store's thread, where the rights of a component cannot be judged. */
 static int32_t thread_answer_method(const struct method_call *call, struct error *error) {
-    (void)error;
+    if (client_is_plugin(call->client))
+        return error_set(error, TN_FAILED, "PERMISSION_DENIED",
+                         "%s may not save answers in a thread; give them to run/resume, which checks whether they may "
+                         "approve what the thread asks for",
+                         client_name(call->client));
     thread_answer(server_engine(call->server), thread_id_of(call), value_get(call->params, "answers"),
                   method_request_done_empty, method_request_new(call));
     return TN_OK;

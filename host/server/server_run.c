@@ -308,10 +308,10 @@ static void run_activate(struct server_run *run) {
     publish(run, "run/started");
 }
 
-int32_t server_run_start(struct server_run *run, struct error *error) {
+int32_t server_run_start(struct server_run *run, struct authority *by, struct error *error) {
     int32_t status = TN_OK;
     if (run->resumes)
-        status = invocation_resume(run->invocation, run->answers, error);
+        status = invocation_resume_by(run->invocation, by, run->answers, error);
     else
         invocation_start(run->invocation);
     value_unref(run->answers);
@@ -323,7 +323,7 @@ int32_t server_run_start(struct server_run *run, struct error *error) {
     return status;
 }
 
-int32_t server_run_answer(struct server_run *run, tn_value answers, struct error *error) {
+int32_t server_run_answer(struct server_run *run, struct authority *by, tn_value answers, struct error *error) {
     if (run->active)
         return error_set(error, TN_INVALID, "INVALID_INPUT", "the run `%s` is running: it waits for no answer",
                          run->id);
@@ -332,7 +332,7 @@ int32_t server_run_answer(struct server_run *run, tn_value answers, struct error
                          run->id, run_status_name(run->status),
                          run->thread && run->status != RUN_DONE ? "; continue its thread with run/resume" : "");
     int32_t status = check_active(run->runs, NULL, error);
-    if (status == TN_OK) status = invocation_resume(run->invocation, answers, error);
+    if (status == TN_OK) status = invocation_resume_by(run->invocation, by, answers, error);
     if (status == TN_OK) run_activate(run);
     return status;
 }

@@ -7,7 +7,7 @@
  * ended, its result is kept for a time; a run with a thread is in the store as well.
  *
  *     struct server_run *run = server_run_new(runs, &options, &error);
- *     server_run_start(run, &error);                             // events and the end come later, from the loop
+ *     server_run_start(run, NULL, &error);                       // events and the end come later, from the loop
  *     ...
  *     run = server_run_find(runs, "0193a0c2-…");                 // in later calls, by its id
  *
@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct authority;
 struct client;
 struct graph;
 struct invocation;
@@ -54,15 +55,19 @@ struct server_run_options {
 /* INVALID_INPUT if the config is not valid, EXISTS if a run has its id, LIMIT. NULL with the error then. */
 struct server_run *server_run_new(struct server_runs *runs, const struct server_run_options *options,
                                   struct error *error);
-/* Starts it in the next turn of the loop. Returns an error, and forgets the run, if the answers have a wrong form. */
-int32_t server_run_start(struct server_run *run, struct error *error);
+/*
+ * Starts it in the next turn of the loop. Returns an error, and forgets the run, if the answers have a wrong form. `by`
+ * is the frame of the component that gives the answers; NULL: the operator.
+ */
+int32_t server_run_start(struct server_run *run, struct authority *by, struct error *error);
 void server_run_forget(struct server_run *run); /* not started, or ended */
 
 /* NULL with NOT_FOUND if there is no such run. */
 struct server_run *server_run_find(const struct server_runs *runs, const char *id, struct error *error);
 const char *server_run_id(const struct server_run *run);
 const char *server_run_thread(const struct server_run *run); /* NULL without a thread */
-int32_t server_run_answer(struct server_run *run, tn_value answers, struct error *error);
+/* PERMISSION_DENIED if the component `by` may not give one of the answers (engine/graph/answer_rights.h). */
+int32_t server_run_answer(struct server_run *run, struct authority *by, tn_value answers, struct error *error);
 struct invocation *server_run_invocation(const struct server_run *run); /* of an active run, to read from it */
 tn_value server_run_state(const struct server_run *run);                /* a new reference; NULL before it has begun */
 uint32_t server_run_steps(const struct server_run *run);

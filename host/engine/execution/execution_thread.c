@@ -14,6 +14,7 @@
 #include "host/data/thread/thread_owner.h"
 #include "host/data/thread/thread_records.h"
 #include "host/engine/engine.h"
+#include "host/engine/graph/answer_rights.h"
 #include "host/engine/graph/graph.h"
 #include "host/engine/graph/graph_identity.h"
 #include <string.h>
@@ -270,6 +271,19 @@ static tn_value thread_answers(tn_value record, tn_value answers) {
     return all;
 }
 
+/* The run has been restored, so its interrupts are those that the answers are for. */
+static int32_t thread_resume(struct run *run, const struct thread_request *request, bool *ended, struct error *error) {
+    tn_value interrupts = run_interrupts(run);
+    int32_t status =
+        answer_rights_check(run_graph(run)->engine, request->answers_by, interrupts, request->answers, error);
+    value_unref(interrupts);
+    if (status != TN_OK) return status;
+    tn_value answers = thread_answers(value_get(run_loaded(run), "record"), request->answers);
+    status = run_resume(run, answers, ended, error);
+    value_unref(answers);
+    return status;
+}
+
 int32_t thread_begin(struct run *run, const struct thread_request *request, tn_value input, bool *ended,
                      struct error *error) {
     tn_value loaded = run_loaded(run), saved = value_get(loaded, "saved");
@@ -277,12 +291,7 @@ int32_t thread_begin(struct run *run, const struct thread_request *request, tn_v
         int32_t status = run_restore(run, saved, error);
         if (status != TN_OK) return status;
     }
-    if (request->mode == THREAD_RESUME) {
-        tn_value answers = thread_answers(value_get(loaded, "record"), request->answers);
-        int32_t status = run_resume(run, answers, ended, error);
-        value_unref(answers);
-        return status;
-    }
+    if (request->mode == THREAD_RESUME) return thread_resume(run, request, ended, error);
     if (request->mode == THREAD_UPDATE) return run_update(run, input, request->as, ended, error);
     run_discard_plan(run);
     return run_try_start(run, input, ended, error);

@@ -20,6 +20,7 @@
 #include "host/data/store/store.h"
 #include "host/engine/graph/run.h"
 
+struct authority;
 struct graph;
 struct engine;
 
@@ -33,7 +34,8 @@ enum thread_mode {
 struct thread_request {
     const char *id;
     enum thread_mode mode;
-    tn_value answers;    /* THREAD_RESUME: {interrupt id: answer}, added to those stored in the thread; or NULL */
+    tn_value answers; /* THREAD_RESUME: {interrupt id: answer}, added to those stored in the thread; or NULL */
+    const struct authority *answers_by; /* the component that gives `answers`; NULL: the operator (answer_rights.h) */
     bool force;          /* take the thread over even if a living process runs it; that run then ends with FENCED */
     bool accept_changes; /* the document may have changed since the thread began, as far as the state fits */
     const char *as;      /* THREAD_UPDATE: continue after this node; NULL leaves the plan unchanged */
@@ -63,7 +65,7 @@ int32_t thread_check_expiry(const struct engine *engine, tn_value record, struct
 const char *thread_expiry_limit(const struct engine *engine, char out[TIME_TEXT]);
 /*
  * Restores the run, then calls run_try_start, run_resume or run_update, and returns what that returns. THREAD_RESUME
- * does not use `input`.
+ * does not use `input`; it returns PERMISSION_DENIED if `answers_by` may not give one of the answers.
  */
 int32_t thread_begin(struct run *run, const struct thread_request *request, tn_value input, bool *ended,
                      struct error *error);

@@ -19,7 +19,9 @@
 #include "host/data/thread/thread_log.h"
 #include "host/engine/engine.h"
 #include "host/engine/execution/execution.h"
+#include "host/engine/graph/answer_rights.h"
 #include "host/engine/graph/graph.h"
+#include "host/plugin/call/authority.h"
 #include "host/plugin/call/call.h"
 #include <assert.h>
 #include <string.h>
@@ -28,6 +30,7 @@ struct invocation {
     struct engine *engine;
     struct callable *callable;       /* owned; NULL after invocation_clear */
     tn_value config, input, answers; /* owned; may be NULL */
+    struct authority *answers_by;    /* owned; of the component that gives `answers`; NULL: the operator */
     struct run_options base;         /* as the caller set them; borrows from `config` */
     struct run_options options;      /* of the present start; owns `log` and `loaded` */
     struct thread_request request;   /* its id is NULL without a thread */
@@ -68,7 +71,9 @@ void invocation_clear(struct invocation *invocation) {
     value_unref(invocation->input);
     value_unref(invocation->config);
     value_unref(invocation->answers);
+    authority_unref(invocation->answers_by);
     invocation->callable = NULL;
+    invocation->answers_by = NULL;
     invocation->input = invocation->config = invocation->answers = NULL;
 }
 
@@ -179,6 +184,7 @@ static void invocation_on_start(struct loop_work *work) {
         invocation->phase = INVOCATION_PREPARING;
         invocation->options = invocation->base;
         invocation->request.answers = invocation->answers;
+        invocation->request.answers_by = invocation->answers_by;
         thread_prepare(invocation->engine, graph_of_callable(invocation->callable), &invocation->request,
                        &invocation->options, invocation_on_prepared, invocation);
     } else if (invocation->execution) {
@@ -251,11 +257,13 @@ static bool invocation_can_continue(const struct invocation *invocation) {
 }
 
 /* `answers` is NULL without answers. */
-static int32_t invocation_check_answers(struct invocation *invocation, tn_value answers, struct error *error) {
+static int32_t invocation_check_answers(struct invocation *invocation, const struct authority *by, tn_value answers,
+                                        struct error *error) {
     if (!answers && (invocation->request.id || invocation->status != RUN_INTERRUPTED))
         return TN_OK; /* they may have been saved in the thread */
     tn_value interrupts = invocation_interrupts(invocation);
     int32_t status = thread_interrupts_check(interrupts, answers, error);
+    if (status == TN_OK) status = answer_rights_check(invocation->engine, by, interrupts, answers, error);
     value_unref(interrupts);
     return status;
 }
@@ -270,20 +278,27 @@ static int32_t invocation_check_thread(const struct invocation *invocation, tn_v
                      "a run that is resumed keeps its thread: `replace` must not be true");
 }
 
-int32_t invocation_resume(struct invocation *invocation, tn_value answers, struct error *error) {
+int32_t invocation_resume_by(struct invocation *invocation, struct authority *by, tn_value answers,
+                             struct error *error) {
     if (!invocation_can_continue(invocation))
         return error_set(error, TN_INVALID, "INVALID_INPUT", "the run is %s: there is nothing to continue",
                          run_status_name(invocation->status));
     if (answers && value_is(answers, TN_NULL)) answers = NULL;
     int32_t status = invocation->status == RUN_NEW ? invocation_check_thread(invocation, answers, error)
-                                                   : invocation_check_answers(invocation, answers, error);
+                                                   : invocation_check_answers(invocation, by, answers, error);
     if (status != TN_OK) return status;
     if (invocation->request.id) invocation->request.mode = THREAD_RESUME;
     value_unref(invocation->answers);
     invocation->answers = answers ? value_ref(answers) : NULL;
+    authority_unref(invocation->answers_by);
+    invocation->answers_by = authority_ref(by);
     invocation_clear_results(invocation);
     invocation_defer_start(invocation);
     return TN_OK;
+}
+
+int32_t invocation_resume(struct invocation *invocation, tn_value answers, struct error *error) {
+    return invocation_resume_by(invocation, NULL, answers, error);
 }
 
 /* ---- Requests ---- */

@@ -28,6 +28,7 @@
 #include "host/engine/execution/execution_thread.h"
 #include "host/engine/graph/run.h"
 
+struct authority;
 struct callable;
 struct engine;
 struct invocation;
@@ -75,6 +76,13 @@ void invocation_start(struct invocation *invocation);
  * an unknown id or does not fit.
  */
 int32_t invocation_resume(struct invocation *invocation, tn_value answers, struct error *error);
+/*
+ * The same for answers of a component, whose frame is `by`; NULL is the operator. PERMISSION_DENIED if it may not give
+ * one of them (answer_rights.h). If the interrupts are not known yet, or the thread has other ones when it is read,
+ * that is the error of the end.
+ */
+int32_t invocation_resume_by(struct invocation *invocation, struct authority *by, tn_value answers,
+                             struct error *error);
 /* Sets the modes of the events from the next start on. A run without a thread keeps its modes when it is resumed. */
 void invocation_set_modes(struct invocation *invocation, unsigned modes);
 /* Ends it soon as RUN_CANCELLED. If it has not begun, it does not begin. No effect while idle. */

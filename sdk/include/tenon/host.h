@@ -11,7 +11,10 @@
  * ("host.method:thread*"). Methods of scope `admin` also need the operator: `plugins: {admin: [ID]}` in tenon.yaml.
  * What a method starts (a run, a tool) is limited by the component that has called it, and by its callers. A plugin
  * names documents by `pack:NAME/FILE`, or passes their text. It subscribes with `subscribe` only: the methods `event/…`
- * and `run/subscribe`, and the member `subscribe` of parameters, are for other clients (UNSUPPORTED).
+ * and `run/subscribe`, and the member `subscribe` of parameters, are for other clients (UNSUPPORTED). It answers
+ * questions of runs, and approves a tool only if it declares "calls.approved" and no rule of tenon.yaml asks:
+ * run/answer fails with PERMISSION_DENIED, a run of run/resume ends with it. `thread/answer` is for other clients
+ * (PERMISSION_DENIED).
  *
  * Errors are as for task_1.call: PERMISSION_DENIED, INVALID_INPUT (detail lists every violation), LIMIT, UNSUPPORTED
  * (the host has no methods), and those of the method. The functions return TN_UNSUPPORTED if the host has no methods,
