@@ -309,18 +309,46 @@ static tn_value attempt_alone(void) {
     return NULL;
 }
 
-/* Starts a run, and waits for its end: its report, or its error. */
-static int32_t start_run(const tn_host_1 *methods, tn_task task, tn_value *out) {
-    tn_value started = NULL, run = NULL, error;
-    int32_t status = methods->call_wait(task, name, TN_Z, input, NULL, &started, out);
-    if (status != TN_OK) return status;
+static int32_t wait_for_run(const tn_host_1 *methods, tn_task task, tn_value started, tn_value *run, tn_value *out) {
     tn_builder *params = tn_builder_new();
     tn.value->begin(params, TN_OBJECT);
     tn_put(params, "run_id", tn_get(started, "run_id"));
     tn.value->end(params);
     tn_value which = tn_finish(params);
-    status = methods->call_wait(task, "run/wait", TN_Z, which, NULL, &run, out);
+    int32_t status = methods->call_wait(task, "run/wait", TN_Z, which, NULL, run, out);
     tn_release(which);
+    return status;
+}
+
+/* Approves everything that the run waits for. */
+static int32_t approve_run(const tn_host_1 *methods, tn_task task, tn_value run, tn_value *out) {
+    tn_value interrupts = tn_get(tn_get(run, "report"), "interrupts"), ignored = NULL;
+    tn_builder *params = tn_builder_new();
+    tn.value->begin(params, TN_OBJECT);
+    tn_put(params, "run_id", tn_get(run, "run_id"));
+    tn_put_begin(params, "answers", TN_OBJECT);
+    for (uint64_t i = 0; interrupts && i < tn.value->count(interrupts); i++)
+        tn_put_bool(params, tn_get_text(tn.value->at(interrupts, i), "id", ""), 1);
+    tn.value->end(params);
+    tn.value->end(params);
+    tn_value answers = tn_finish(params);
+    int32_t status = methods->call_wait(task, "run/answer", TN_Z, answers, NULL, &ignored, out);
+    tn_release(ignored);
+    tn_release(answers);
+    return status;
+}
+
+/* Starts a run, and waits for its end: its report, or its error. With `approve`, it answers what the run asks. */
+static int32_t start_run(const tn_host_1 *methods, tn_task task, tn_value *out) {
+    tn_value started = NULL, run = NULL, error;
+    int32_t status = methods->call_wait(task, name, TN_Z, input, NULL, &started, out);
+    if (status == TN_OK) status = wait_for_run(methods, task, started, &run, out);
+    if (status == TN_OK && attack_is("approve") && strcmp(tn_get_text(run, "status", ""), "interrupted") == 0) {
+        status = approve_run(methods, task, run, out);
+        tn_release(run);
+        run = NULL;
+        if (status == TN_OK) status = wait_for_run(methods, task, started, &run, out);
+    }
     tn_release(started);
     if (status != TN_OK) return status;
     error = tn_get(tn_get(run, "report"), "error");
@@ -348,7 +376,7 @@ static int32_t attempt(const struct instance *instance, tn_task task, tn_value *
         return http ? http->send_wait(tn.host, task, input, out, out) : TN_UNSUPPORTED;
     if (attack_is("method"))
         return methods ? methods->call_wait(task, name, TN_Z, input, NULL, out, out) : TN_UNSUPPORTED;
-    if (attack_is("start")) return methods ? start_run(methods, task, out) : TN_UNSUPPORTED;
+    if (attack_is("start") || attack_is("approve")) return methods ? start_run(methods, task, out) : TN_UNSUPPORTED;
     if (attack_is("expression")) return tn.eval->evaluate(task, index, NULL, out, out);
     if (attack_is("add") || attack_is("remove") || attack_is("expect") || attack_is("poll") || attack_is("launch")) {
         *out = result_of_init ? tn_retain(result_of_init) : tn_text("accepted");

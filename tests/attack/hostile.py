@@ -90,9 +90,13 @@ def attempt(task):
         return call(task, operation="http.send", input=value)
     if attack == "method":
         return call(task, operation="method:" + name, input=value)
-    if attack == "start":
-        run = call(task, operation="method:" + name, input=value)
-        ended = call(task, operation="method:run/wait", input={"run_id": run["run_id"]})
+    if attack in ("start", "approve"):
+        run = {"run_id": call(task, operation="method:" + name, input=value)["run_id"]}
+        ended = call(task, operation="method:run/wait", input=run)
+        if attack == "approve" and ended["status"] == "interrupted":
+            answers = {asked["id"]: True for asked in ended["report"]["interrupts"]}
+            call(task, operation="method:run/answer", input={**run, "answers": answers})
+            ended = call(task, operation="method:run/wait", input=run)
         if "error" in ended["report"]:
             raise Refused(ended["report"]["error"])
         return ended
