@@ -16,6 +16,7 @@ struct client {
     struct client_options options;
     struct subscription *subscriptions; /* the newest one first */
     struct subscription *visited;       /* by client_send: the next one */
+    struct client_call *calls;
     size_t count;
     uint64_t last_number;
     struct loop_work work; /* client_send */
@@ -57,9 +58,32 @@ struct client *client_new(struct server *server, const struct client_options *op
     return client;
 }
 
+void client_add_call(struct client *client, struct client_call *call) {
+    call->next = client->calls;
+    call->link = &client->calls;
+    if (call->next) call->next->link = &call->next;
+    client->calls = call;
+}
+
+void client_remove_call(struct client_call *call) {
+    if (!call->link) return;
+    *call->link = call->next;
+    if (call->next) call->next->link = call->link;
+    call->link = NULL;
+}
+
+static void client_end_calls(struct client *client) {
+    while (client->calls) {
+        struct client_call *call = client->calls;
+        client_remove_call(call);
+        call->client_ended(call);
+    }
+}
+
 void client_free(struct client *client) {
     if (!client) return;
     while (client->subscriptions) subscription_end(client->subscriptions);
+    client_end_calls(client);
     loop_undefer(server_loop(client->server), &client->work);
     server_forget_client(client->server, client);
     if (client->next) client->next->previous = client->previous;

@@ -9,7 +9,7 @@
  *
  *     struct client *client = client_new(server, &(struct client_options){.name = "editor", .scope = METHOD_ADMIN,
  *                                                                         .files = true, .notify = send, .user = me});
- *     callable = method_call_new(client, method_find("thread/list"), NULL, NULL);
+ *     callable = method_call_new(client, method_find("thread/list"), NULL);     // method_call.h
  *     client_free(client);
  *
  * All functions are [loop].
@@ -40,7 +40,10 @@ struct client_options {
 };
 
 struct client *client_new(struct server *server, const struct client_options *options);
-/* Ends its subscriptions; runs that it has started continue. NULL is allowed. */
+/*
+ * Ends its subscriptions, and its calls that wait until plugins have added their components (CANCELLED). Its other
+ * calls, and runs that it has started, continue. NULL is allowed.
+ */
 void client_free(struct client *client);
 struct server *client_server(const struct client *client);
 const char *client_name(const struct client *client);

@@ -6,7 +6,7 @@
  * types for clients are generated from the same files, so they cannot differ from what the host accepts.
  *
  *     const struct method *method = method_find("thread/list");
- *     callable = method_call_new(client, method, NULL);                // server_call.h: one call of it
+ *     callable = method_call_new(client, method, NULL);                // method_call.h: one call of it
  *
  * The table belongs to the process and does not change. Thread: any.
  */
@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct authority;
 struct buffer;
 struct client;
 struct method;
@@ -33,8 +34,9 @@ struct method_call {
     struct server *server;
     struct client *client;
     const struct method *method;
-    uint64_t token;  /* ends the call: method_done, or call_complete and call_fail, from the loop, now or later */
+    uint64_t token;  /* ends the call: method_done_take, or call_complete and call_fail, from the loop, now or later */
     tn_value params; /* validated, with the defaults of the schema */
+    struct authority *authority; /* method_authority */
 };
 
 /*

@@ -33,7 +33,8 @@ struct method_callable {
     struct plugin *plugin;               /* of the component that calls; else NULL */
     struct authority *authority; /* of the caller alone, for a call outside of tasks; NULL if it is not a plugin */
     uint64_t token;
-    tn_value params; /* validated */
+    tn_value params;            /* validated */
+    struct client_call waiting; /* of the client, while `retry` runs */
     struct loop_timer retry;
     int64_t started_ms;
     bool last_try; /* the handler is not called again */
@@ -118,14 +119,38 @@ static int32_t check_texts(const struct method *method, tn_value params, struct 
 
 static void method_retry(struct loop_timer *timer);
 
+/* What limits the call: the frame of the task that makes it, or that of the caller alone; NULL: the operator. */
+static struct authority *frame_of_call(const struct method_callable *self, struct call *made) {
+    struct call *parent = call_parent(made);
+    struct authority *around = parent ? instance_authority(call_callable(parent)) : NULL;
+    return around ? around : self->authority;
+}
+
+/* The frame is kept, because the handler can end the call, and so free what made it. */
 static void method_run(struct method_callable *self) {
-    const struct method_call call = {self->server, self->client, self->method, self->token, self->params};
+    struct call *made = call_lookup_open(self->token);
+    if (!made) return;
+    struct authority *authority = authority_ref(frame_of_call(self, made));
+    const struct method_call call = {self->server, self->client, self->method, self->token, self->params, authority};
     struct error error = ERROR_INIT;
     int32_t status = self->method->start(&call, &error);
-    if (status == METHOD_RETRY)
+    if (status == METHOD_RETRY) {
+        client_add_call(self->client, &self->waiting);
         loop_timer_start(self->loop, &self->retry, RETRY_MS, method_retry);
-    else if (status != TN_OK)
-        (void)call_fail(self->token, &error);
+    } else if (status != TN_OK) {
+        (void)call_fail(call.token, &error);
+    }
+    authority_unref(authority);
+    error_finish(&error);
+}
+
+static void method_client_ended(struct client_call *waiting) {
+    struct method_callable *self = CONTAINER_OF(waiting, struct method_callable, waiting);
+    struct error error = ERROR_INIT;
+    loop_timer_stop(self->loop, &self->retry);
+    error_set(&error, TN_CANCELLED, "CANCELLED", "the client has ended while the method %s waited for plugins",
+              self->method->name);
+    (void)call_fail(self->token, &error);
     error_finish(&error);
 }
 
@@ -137,6 +162,7 @@ static void method_retry(struct loop_timer *timer) {
         loop_timer_start(self->loop, &self->retry, RETRY_MS, method_retry);
         return;
     }
+    client_remove_call(&self->waiting);
     self->last_try = true;
     method_run(self);
 }
@@ -162,6 +188,7 @@ static int32_t method_callable_start(struct callable *callable, struct call *cal
 /* Requests to the store that are on their way end without an effect on the call. */
 static void method_callable_cancel(struct callable *callable, struct call *call) {
     struct method_callable *self = (struct method_callable *)callable;
+    client_remove_call(&self->waiting);
     loop_timer_stop(self->loop, &self->retry);
     (void)call_fail(call_token(call), NULL);
 }
@@ -191,6 +218,7 @@ static struct method_callable *callable_new(struct server *server, const struct 
     self->method = method;
     self->server = server;
     self->loop = server_loop(server);
+    self->waiting.client_ended = method_client_ended;
     self->caller = caller;
     return self;
 }
@@ -230,10 +258,7 @@ bool method_may_subscribe(const struct method_call *call) {
 }
 
 struct authority *method_authority(const struct method_call *call) {
-    struct call *made = open_call(call), *parent = made ? call_parent(made) : NULL;
-    struct authority *around = parent ? instance_authority(call_callable(parent)) : NULL;
-    if (around || !made) return around;
-    return ((struct method_callable *)call_callable(made))->authority;
+    return call->authority;
 }
 
 int32_t method_locate(const struct method_call *call, const char *parameter, const char *name, char **path,
@@ -284,7 +309,7 @@ static void end_stored(void *user, int32_t status, tn_value result, const struct
     struct call *made = call_lookup_open((uint64_t)(uintptr_t)user);
     if (!made) return;
     const struct method_callable *self = (const struct method_callable *)call_callable(made);
-    const struct method_call call = {self->server, NULL, self->method, call_token(made), NULL};
+    const struct method_call call = {self->server, NULL, self->method, call_token(made), NULL, NULL};
     if (status == TN_OK)
         (void)method_done_take(&call, result ? value_ref(result) : value_null());
     else

@@ -20,7 +20,8 @@ struct component;
 struct component_info;
 
 /*
- * A callable for one call; a new reference. `client` must live until the call has started.
+ * A callable for one call; a new reference. `client` must live until the call has started. If it ends later, a call
+ * whose handler waits for plugins (method_wait_for_plugins) fails with CANCELLED.
  *
  * For a plugin, `caller` makes the call, a component or the plugin itself: its effects must allow the method
  * (`host.method:NAME`), methods of scope `admin` also need the operator (plugins.admin), and what the method starts is
@@ -43,7 +44,7 @@ bool method_is_allowed(const struct method_call *call, const struct method *meth
 /* True if the caller may subscribe to events of the host: a plugin with tenon.host. For handlers. */
 bool method_may_subscribe(const struct method_call *call);
 
-/* The frame that limits what the call starts, borrowed; NULL: the operator. For handlers. */
+/* The frame that limits what the call starts, borrowed; NULL: the operator. For handlers, also if the call has ended. */
 struct authority *method_authority(const struct method_call *call);
 /*
  * The path of a file that the parameter names, possibly as `pack:NAME/FILE` or `tenon:NAME`; free it with mem_free.

@@ -12,6 +12,15 @@ struct server_runs;
 
 struct client **server_clients(struct server *server); /* the first one */
 struct client *client_next(const struct client *client);
+
+/* A call whose handler will be called again with the client. client_free removes it, and then calls `client_ended`. */
+struct client_call {
+    struct client_call *next, **link; /* `link` is NULL while it is in no list */
+    void (*client_ended)(struct client_call *self);
+};
+void client_add_call(struct client *client, struct client_call *call);
+void client_remove_call(struct client_call *call); /* no effect if it is in no list */
+
 /* The client ends: runs that it has started belong to no client from now on. */
 void server_forget_client(struct server *server, const struct client *client);
 struct server_runs *server_runs_of(const struct server *server);
