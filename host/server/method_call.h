@@ -44,7 +44,8 @@ bool method_is_allowed(const struct method_call *call, const struct method *meth
 /* True if the caller may subscribe to events of the host: a plugin with tenon.host. For handlers. */
 bool method_may_subscribe(const struct method_call *call);
 
-/* The frame that limits what the call starts, borrowed; NULL: the operator. For handlers, also if the call has ended. */
+/* The frame that limits what the call starts, borrowed; NULL: the operator. For handlers, also if the call has ended.
+ */
 struct authority *method_authority(const struct method_call *call);
 /*
  * The path of a file that the parameter names, possibly as `pack:NAME/FILE` or `tenon:NAME`; free it with mem_free.
