@@ -23,7 +23,7 @@ struct plugin_client {
     struct plugin_clients *clients;
     struct plugin *plugin;
     struct component_info rights; /* of what it does outside of tasks */
-    struct client *client;        /* NULL after the plugin has ended */
+    struct client *client;        /* NULL after the plugin has ended; made again if it starts again (reset) */
     struct plugin_request *requests;
     struct plugin_subscription *subscriptions;
     uint64_t last_request, last_subscription;
@@ -142,13 +142,8 @@ static tn_value plugin_own_effects(const struct plugin *plugin) {
     return effects ? effects : value_array();
 }
 
-/* NULL if the plugin has ended. */
-static struct plugin_client *plugin_client_of(struct plugin_clients *clients, struct plugin *plugin) {
-    struct plugin_client *client = plugin_client_find(clients, plugin);
-    if (client) return client->client ? client : NULL;
-    char name[MANIFEST_ID_MAX + 16];
-    (void)snprintf(name, sizeof name, "plugin %s", plugin_id(plugin));
-    client = mem_zalloc(sizeof *client);
+static struct plugin_client *plugin_client_new(struct plugin_clients *clients, struct plugin *plugin) {
+    struct plugin_client *client = mem_zalloc(sizeof *client);
     client->clients = clients;
     client->plugin = plugin;
     client->rights = (struct component_info){.id = plugin_id(plugin),
@@ -159,14 +154,28 @@ static struct plugin_client *plugin_client_of(struct plugin_clients *clients, st
                                              .plugin_version = plugin_version(plugin),
                                              .manifest = manifest_plugin(plugin_manifest(plugin)),
                                              .effects = plugin_own_effects(plugin)};
-    client->client = client_new(clients->server, &(struct client_options){.name = name,
-                                                                          .scope = METHOD_ADMIN,
-                                                                          .plugin = true,
-                                                                          .notify = plugin_client_notify,
-                                                                          .unsubscribed = plugin_client_unsubscribed,
-                                                                          .user = client});
     client->next = clients->first;
     return clients->first = client;
+}
+static struct client *client_for(struct plugin_client *client) {
+    char name[MANIFEST_ID_MAX + 16];
+    (void)snprintf(name, sizeof name, "plugin %s", plugin_id(client->plugin));
+    return client_new(client->clients->server, &(struct client_options){.name = name,
+                                                                        .scope = METHOD_ADMIN,
+                                                                        .plugin = true,
+                                                                        .notify = plugin_client_notify,
+                                                                        .unsubscribed = plugin_client_unsubscribed,
+                                                                        .user = client});
+}
+
+/* NULL if the plugin has ended. A plugin that could not start, and was reset, is the same struct plugin. */
+static struct plugin_client *plugin_client_of(struct plugin_clients *clients, struct plugin *plugin) {
+    struct plugin_client *client = plugin_client_find(clients, plugin);
+    enum plugin_state state = plugin_state(plugin);
+    if (state == PLUGIN_REFUSED || state == PLUGIN_UNLOADED) return NULL;
+    if (!client) client = plugin_client_new(clients, plugin);
+    if (!client->client) client->client = client_for(client);
+    return client;
 }
 
 /* ---- Calls of tasks ---- */

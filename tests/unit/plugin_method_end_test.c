@@ -4,6 +4,8 @@
  */
 #include "tests/unit/plugin_method_fixture.h"
 
+#include "host/plugin/abi/abi_host.h"
+
 /* Starts a run that takes long; a new value, its id. */
 static tn_value start_slow(struct served *served) {
     tn_value started = served_result_take(served, "run/start", text_params(SLOW));
@@ -107,6 +109,32 @@ static void plugins_are_unloaded(void **state) {
     in_each_mode(unloaded);
 }
 
+/* A plugin that has ended, and starts again, as after a reset: it is the same struct plugin. */
+static void restarted(struct served *served) {
+    tn_value id = start_slow(served);
+    skip_init(served);
+    assert_true(wait_for(served, id) > 0);
+    (void)subscribe(served, RUN_ENDED, false);
+    value_unref(use_json(served, "methods.reported", "{}"));
+    interface_host_ended(registry_plugin(host_registry(served->host), "test.methods"));
+    static const char *const tools[] = {"methods.call", "methods.request"};
+    for (size_t i = 0; i < 2; i++)
+        expect_use(served, tools[i], "{\"method\":\"component/list\",\"params\":{\"kind\":\"runner\"}}",
+                   "{\"status\":0,\"value\":{\"components\":[]}}");
+    int64_t number = subscribe(served, RUN_ENDED, false);
+    value_unref(use_json(served, "methods.reported", "{}"));
+    end_run_take(served, id); /* the event comes once: the first subscription has ended */
+    tn_value all = reported(served, 1);
+    assert_int_equal(value_to_int(value_get(value_at(all, 0), "status")), TN_CHUNK);
+    value_unref(all);
+    assert_int_equal(control(served, "unsubscribe", number), TN_OK);
+}
+
+static void plugins_start_again(void **state) {
+    (void)state;
+    in_each_mode(restarted);
+}
+
 /* A plugin is replaced while a task of it waits for a method, and a request is open: the task ends as it would have. */
 static void upgraded(struct served *served) {
     struct use use;
@@ -194,10 +222,15 @@ static void hosts_end_with_open_requests(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_are_cancelled),       cmocka_unit_test(requests_are_limited),
-        cmocka_unit_test(plugins_are_unloaded),         cmocka_unit_test(plugins_are_upgraded),
-        cmocka_unit_test(runs_survive_their_plugin),    cmocka_unit_test(children_die),
-        cmocka_unit_test(hosts_end_with_open_requests), cmocka_unit_test(calls_of_a_task_end_by_themselves),
+        cmocka_unit_test(requests_are_cancelled),
+        cmocka_unit_test(requests_are_limited),
+        cmocka_unit_test(plugins_start_again),
+        cmocka_unit_test(plugins_are_unloaded),
+        cmocka_unit_test(plugins_are_upgraded),
+        cmocka_unit_test(runs_survive_their_plugin),
+        cmocka_unit_test(children_die),
+        cmocka_unit_test(hosts_end_with_open_requests),
+        cmocka_unit_test(calls_of_a_task_end_by_themselves),
     };
     METHOD_TESTS_RUN(tests);
 }
