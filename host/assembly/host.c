@@ -184,7 +184,7 @@ static void *host_interface_owner(void *user, const char *interface_id) {
     if (strcmp(interface_id, TN_HTTP_1) == 0) return host->http;
     if (strcmp(interface_id, TN_STATE_DRAFT) == 0) return &host->state;
     if (strcmp(interface_id, TN_LAUNCH_DRAFT) == 0) return &host->remote;
-    if (strcmp(interface_id, TN_HOST_1) == 0) return host->methods;
+    if (strcmp(interface_id, TN_HOST_1) == 0) return atomic_load(&host->methods);
     return strcmp(interface_id, TN_DOCUMENT_DRAFT) == 0 ? host->engine : NULL;
 }
 
@@ -365,10 +365,11 @@ bool host_allows_drafts(const struct host *host, const char *plugin_id) {
 bool host_allows_admin(const struct host *host, const char *plugin_id) {
     return config_allows_admin(host->config, plugin_id);
 }
-void host_set_methods(struct host *host, struct method_source *methods) { host->methods = methods; }
-struct method_source *host_method_source(const struct host *host) {
-    return host->methods;
+void host_set_methods(struct host *host, const struct method_source *methods) {
+    if (methods) host->method_source = *methods;
+    atomic_store(&host->methods, methods ? &host->method_source : NULL);
 }
+const struct method_source *host_method_source(const struct host *host) { return atomic_load(&host->methods); }
 tn_value host_unbound_roles(const struct host *host) { return host->unbound_roles; }
 
 /* ---- Creating and freeing ---- */
@@ -490,7 +491,8 @@ void host_free(struct host *host) {
     struct engine *engine = host->engine;
     struct log *before = log_ref(log_current());
     log_enter(host->log);
-    if (host->methods) host->methods->free(host->methods->user);
+    const struct method_source *methods = host_method_source(host);
+    if (methods) methods->free(methods->user);
     store_close(host->store);
     tools_free(engine->tools);
     engine->tools = NULL;

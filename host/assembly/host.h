@@ -76,11 +76,12 @@ struct secrets *host_secrets(const struct host *host);
 const struct kernel_source *host_state(const struct host *host); /* for the state kernel */
 struct method_source;
 /*
- * What tenon.host works on (plugin/abi/abi_host.h): a server sets it (server/server.h), and host_free calls its `free`.
- * NULL removes it. Without it, plugins get UNSUPPORTED.
+ * What tenon.host works on (plugin/abi/abi_host.h): a server sets it once (server/server.h), and host_free calls its
+ * `free`. It is copied, and the copy lives as long as the host, because workers use it. NULL removes it. Without it,
+ * plugins get UNSUPPORTED.
  */
-void host_set_methods(struct host *host, struct method_source *methods);
-struct method_source *host_method_source(const struct host *host); /* NULL if it has none */
+void host_set_methods(struct host *host, const struct method_source *methods);
+const struct method_source *host_method_source(const struct host *host); /* NULL if it has none */
 /*
  * The store that tenon.yaml configures. The default is SQLite in .tenon/ beside tenon.yaml or, without that file, in
  * the user's data folder. It is opened by the first call and closed by host_free. NULL with the error if it cannot be

@@ -7,7 +7,9 @@
 #include "host/assembly/host.h"
 #include "host/data/kernel/kernel.h"
 #include "host/engine/engine.h"
+#include "host/plugin/abi/abi_host.h"
 #include "host/plugin/isolate/remote.h"
+#include <stdatomic.h>
 
 struct recorder;
 struct replayer;
@@ -27,7 +29,8 @@ struct host {
     struct kernel_source state;
     struct remote_services remote;
     struct engine *engine;
-    struct method_source *methods; /* of its server; NULL if it has none */
+    struct method_source method_source;      /* of its server; kept after its end, because workers may be using it */
+    _Atomic(struct method_source *) methods; /* `method_source` while the server exists; else NULL */
     bool allow_drafts, check_plugins;
     void (*requested)(const struct plugin *plugin, const char *interface_id, bool offered);
     char *state_folder;     /* of the records of deaths; NULL if there are none */

@@ -26,8 +26,9 @@
 struct method_callable {
     struct callable callable; /* first */
     const struct method *method;
+    /* They may have ended when the call ends; of a component, NULL until the call starts. */
     struct server *server;
-    struct client *client; /* may have ended when the call ends; of a component, NULL until the call starts */
+    struct client *client;
     struct loop *loop;
     const struct component_info *caller; /* of a plugin; else NULL */
     struct plugin *plugin;               /* of the component that calls; else NULL */
@@ -37,7 +38,8 @@ struct method_callable {
     struct client_call waiting; /* of the client, while `retry` runs */
     struct loop_timer retry;
     int64_t started_ms;
-    bool last_try; /* the handler is not called again */
+    bool last_try;  /* the handler is not called again */
+    bool validates; /* server_validates, when the call started */
 };
 
 /* ---- Rights ---- */
@@ -71,6 +73,17 @@ int32_t method_check_caller(struct server *server, const struct component_info *
                      "`%s` calls the method %s, which changes the host; the operator can allow it with `plugins: "
                      "{admin: [%s]}` in tenon.yaml",
                      caller->id, method->name, caller->plugin_id);
+}
+
+/* Sets what a call by a component gets when it starts, on the loop. */
+static int32_t find_client(struct method_callable *self, struct error *error) {
+    if (self->plugin) {
+        self->server = plugin_server(self->plugin);
+        if (!self->server) return error_set(error, TN_UNSUPPORTED, "UNSUPPORTED", "the host has no methods any more");
+        self->client = plugin_clients_client(server_plugin_clients(self->server), self->plugin);
+    }
+    self->validates = server_validates(self->server);
+    return TN_OK;
 }
 
 static int32_t check_client(const struct method_callable *self, struct error *error) {
@@ -172,8 +185,8 @@ static int32_t method_callable_start(struct callable *callable, struct call *cal
     struct error error = ERROR_INIT;
     self->token = call_token(call);
     self->started_ms = loop_now_ms(self->loop);
-    if (self->plugin) self->client = plugin_clients_client(server_plugin_clients(self->server), self->plugin);
-    int32_t status = check_client(self, &error);
+    int32_t status = find_client(self, &error);
+    if (status == TN_OK) status = check_client(self, &error);
     if (status == TN_OK) status = check_subscribes(self, input, &error);
     if (status == TN_OK) status = method_read_params(self->method, input, &self->params, &error);
     if (status == TN_OK) status = check_texts(self->method, self->params, &error);
@@ -211,13 +224,12 @@ int32_t method_wait_for_plugins(const struct method_call *call, int32_t status) 
 static const struct callable_ops method_callable_ops = {
     .start = method_callable_start, .cancel = method_callable_cancel, .free = method_callable_free};
 
-static struct method_callable *callable_new(struct server *server, const struct method *method,
+static struct method_callable *callable_new(struct loop *loop, const struct method *method,
                                             const struct component_info *caller) {
     struct method_callable *self = mem_zalloc(sizeof *self);
     self->callable = (struct callable){&method_callable_ops, 1};
     self->method = method;
-    self->server = server;
-    self->loop = server_loop(server);
+    self->loop = loop;
     self->waiting.client_ended = method_client_ended;
     self->caller = caller;
     return self;
@@ -225,15 +237,16 @@ static struct method_callable *callable_new(struct server *server, const struct 
 
 struct callable *method_call_new(struct client *client, const struct method *method,
                                  const struct component_info *caller) {
-    struct method_callable *self = callable_new(client_server(client), method, caller);
+    struct method_callable *self = callable_new(server_loop(client_server(client)), method, caller);
+    self->server = client_server(client);
     self->client = client;
     if (caller) self->authority = authority_of_component(NULL, caller, NULL, NULL);
     return &self->callable;
 }
 
-struct callable *method_call_of_component(struct server *server, const struct method *method,
-                                          const struct component *component) {
-    struct method_callable *self = callable_new(server, method, component->info);
+struct callable *method_call_of_component(const struct method *method, const struct component *component) {
+    struct loop *loop = registry_loop(plugin_registry(component->plugin));
+    struct method_callable *self = callable_new(loop, method, component->info);
     self->plugin = component->plugin;
     self->authority = authority_of_component(NULL, component->info, NULL, NULL);
     return &self->callable;
@@ -291,8 +304,8 @@ int32_t method_done_take(const struct method_call *call, tn_value result) {
     struct call *made = open_call(call);
     struct error error = ERROR_INIT;
     int32_t status = TN_OK;
-    if (made && server_validates(call->server))
-        status = method_check_result(((struct method_callable *)call_callable(made))->method, result, &error);
+    const struct method_callable *self = made ? (const struct method_callable *)call_callable(made) : NULL;
+    if (self && self->validates) status = method_check_result(self->method, result, &error);
     if (status == TN_OK)
         (void)call_complete(call->token, result);
     else

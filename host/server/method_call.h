@@ -29,9 +29,11 @@ struct component_info;
  */
 struct callable *method_call_new(struct client *client, const struct method *method,
                                  const struct component_info *caller);
-/* [any] The same for a call by a task of `component`, whose plugin is the client. */
-struct callable *method_call_of_component(struct server *server, const struct method *method,
-                                          const struct component *component);
+/*
+ * [any] The same for a call by a task of `component`, whose plugin is the client. The server is looked up when the call
+ * starts: it fails with UNSUPPORTED if it has been freed.
+ */
+struct callable *method_call_of_component(const struct method *method, const struct component *component);
 /* PERMISSION_DENIED if a plugin's effects do not allow the method. */
 int32_t method_check_caller(struct server *server, const struct component_info *caller, const struct method *method,
                             struct error *error);

@@ -40,8 +40,7 @@ struct plugin_request {
     tn_value params;
     tn_host_handler handler; /* NULL after cancel */
     void *user;
-    struct loop_work work; /* starts it, or reports its end */
-    bool ended;
+    struct loop_work work; /* starts it */
 };
 
 struct plugin_subscription {
@@ -157,6 +156,7 @@ static struct plugin_client *plugin_client_new(struct plugin_clients *clients, s
     client->next = clients->first;
     return clients->first = client;
 }
+
 static struct client *client_for(struct plugin_client *client) {
     char name[MANIFEST_ID_MAX + 16];
     (void)snprintf(name, sizeof name, "plugin %s", plugin_id(client->plugin));
@@ -191,11 +191,15 @@ const struct component_info *plugin_clients_rights(const struct plugin_clients *
     return plugin ? &plugin->rights : NULL;
 }
 
-static int32_t source_make(void *user, const struct component *component, const char *name, struct callable **out) {
-    const struct plugin_clients *clients = user;
+struct server *plugin_server(const struct plugin *plugin) {
+    const struct method_source *source = registry_owner(plugin_registry(plugin), TN_HOST_1);
+    return source ? plugin_clients_server(source->user) : NULL;
+}
+
+static int32_t source_make(const struct component *component, const char *name, struct callable **out) {
     const struct method *method = method_find(name);
     if (!method) return TN_NOT_FOUND;
-    *out = method_call_of_component(clients->server, method, component);
+    *out = method_call_of_component(method, component);
     return TN_OK;
 }
 
@@ -398,9 +402,7 @@ struct server *plugin_clients_server(const struct plugin_clients *clients) {
     return clients->server;
 }
 
-struct method_source *plugin_clients_source(struct plugin_clients *clients) {
-    return &clients->source;
-}
+const struct method_source *plugin_clients_source(const struct plugin_clients *clients) { return &clients->source; }
 
 static bool no_request_is_open(void *user) { return ((const struct plugin_clients *)user)->open == 0; }
 

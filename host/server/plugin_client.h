@@ -6,6 +6,12 @@
  * of tasks. Both have the rights of a component, never more (method_call.h). If a plugin ends, its requests are
  * cancelled and its subscriptions end; runs that it has started continue.
  *
+ *     struct plugin_clients *clients = plugin_clients_new(server);
+ *     host_set_methods(host, plugin_clients_source(clients));
+ *     ...
+ *     host_set_methods(host, NULL);
+ *     plugin_clients_free(clients);
+ *
  * Thread: [loop].
  */
 #ifndef TENON_HOST_SERVER_PLUGIN_CLIENT_H
@@ -26,7 +32,9 @@ struct client *plugin_clients_client(struct plugin_clients *clients, struct plug
 /* What the plugin of a client may call outside of tasks, and subscribe to, borrowed; NULL for other clients. */
 const struct component_info *plugin_clients_rights(const struct plugin_clients *clients, const struct client *client);
 struct server *plugin_clients_server(const struct plugin_clients *clients);
-/* For host_set_methods, whose `user` is `clients`; borrowed. */
-struct method_source *plugin_clients_source(struct plugin_clients *clients);
+/* For host_set_methods; its `user` is `clients`. Borrowed. */
+const struct method_source *plugin_clients_source(const struct plugin_clients *clients);
+/* The server whose methods the plugin can call; NULL if there is none, or not any more. */
+struct server *plugin_server(const struct plugin *plugin);
 
 #endif

@@ -1,8 +1,10 @@
 /*
- * method_call_test.c - calls of methods: their client ends, their handler ends them, and the rights that remain.
+ * method_call_test.c - calls of methods: their client or their server ends, and the rights that remain.
  */
 #include "tests/unit/server_fixture.h"
 
+#include "host/assembly/host.h"
+#include "host/plugin/abi/abi_host.h"
 #include "host/plugin/call/authority.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
@@ -59,6 +61,35 @@ static void calls_end_with_their_server(void **state) {
     host_free(served.host);
 }
 
+/* A worker can have made the callable of a call before the server was freed, and can make one later. */
+static void tasks_call_without_a_server(void **state) {
+    static const struct call_ops ops = {.ended = served_on_ended};
+    struct served served;
+    struct component *component;
+    struct callable *early = NULL, *late = NULL;
+    (void)state;
+    served_open(&served, METHOD_RUN);
+    const struct method_source *source = host_method_source(served.host);
+    assert_int_equal(registry_resolve(host_registry(served.host), "tool", "t.add", &component, NULL), TN_OK);
+    assert_int_equal(source->make(component, "run/list", &early), TN_OK);
+    server_free(served.server);
+    assert_null(host_method_source(served.host));
+    assert_int_equal(source->make(component, "no/such", &late), TN_NOT_FOUND);
+    assert_int_equal(source->make(component, "run/list", &late), TN_OK);
+    struct callable *const made[] = {early, late};
+    for (size_t i = 0; i < 2; i++) {
+        struct served_call call = {.ended = false};
+        call.call = call_new(host_loop(served.host), made[i], &ops, &call);
+        callable_unref(made[i]);
+        call.ended = call_start(call.call, NULL);
+        tn_value outcome = served_finish(&served, &call), code = value_get(value_get(outcome, "error"), "code");
+        assert_true(value_text_is(code, "UNSUPPORTED"));
+        value_unref(outcome);
+    }
+    value_unref(served.events);
+    host_free(served.host);
+}
+
 /* ---- The frame ---- */
 
 static bool was_limited;
@@ -111,6 +142,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_end_with_their_client),
         cmocka_unit_test(calls_end_with_their_server),
+        cmocka_unit_test(tasks_call_without_a_server),
         cmocka_unit_test(handlers_stay_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@ static const struct method_source *host_source(const struct plugin *plugin) {
 static int32_t host_make_call(const struct view *view, const char *name, struct callable **out) {
     const struct component *component = view_component(view);
     const struct method_source *source = host_source(component->plugin);
-    return source ? source->make(source->user, component, name, out) : TN_UNSUPPORTED;
+    return source ? source->make(component, name, out) : TN_UNSUPPORTED;
 }
 
 static int32_t host_abi_call(tn_task task, const char *method, uint64_t length, tn_value params, tn_value options,

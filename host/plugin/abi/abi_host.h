@@ -2,7 +2,7 @@
  * abi_host.h - tenon.host: the method table for plugins. What implements it is a table of functions, because the room
  * `server` is above this one.
  *
- *     host_set_methods(host, &(struct method_source){.user = server, .make = make_call, …});
+ *     host_set_methods(host, &(struct method_source){.user = plugin_clients, .make = make_call, …});
  *
  * Thread: [loop], but for `make`.
  */
@@ -21,10 +21,11 @@ struct plugin;
 struct method_source {
     void *user;
     /*
-     * [any] The callable of one call by a task of `component`; a new reference. TN_NOT_FOUND: no such method. The
-     * other functions are [loop].
+     * [any] The callable of one call by a task of `component`; a new reference. TN_NOT_FOUND: no such method. A worker
+     * may call it while the loop removes the source, so it does not get `user`: the callable looks the owner up when
+     * it is started. The other functions are [loop].
      */
-    int32_t (*make)(void *user, const struct component *component, const char *method, struct callable **out);
+    int32_t (*make)(const struct component *component, const char *method, struct callable **out);
     /* As the functions of tn_host_1. */
     int32_t (*request)(void *user, struct plugin *plugin, const char *method, tn_value params, tn_host_handler handler,
                        void *handler_user, uint64_t *request);
