@@ -71,8 +71,11 @@ const struct document *draw_find_inside(const struct draw_inside *inside, uint32
     return inside ? inside->find(inside, node, index, inner) : NULL;
 }
 
-/* The number of arrows, which a short text can make large: an edge from many nodes to many nodes. */
-static uint64_t draw_count_arrows(const struct document *document, const struct draw_inside *inside) {
+/*
+ * The number of arrows, which a short text can make large: an edge from many nodes to many nodes. If it is more than
+ * `most`, the result may be less than all.
+ */
+static uint64_t draw_count_arrows(const struct document *document, const struct draw_inside *inside, uint32_t most) {
     const struct document *inner;
     struct draw_inside in_inner;
     uint64_t count = (uint64_t)document->node_count + document->link_count;
@@ -80,18 +83,18 @@ static uint64_t draw_count_arrows(const struct document *document, const struct 
         const struct document_edge *edge = &document->edges[i];
         count += (uint64_t)edge->from_count * ((uint64_t)edge->to_count + edge->condition_count + 1);
     }
-    for (uint32_t i = 0; inside && i < document->node_count && count <= DRAW_ARROWS_MAX; i++)
-        for (uint32_t k = 0; (inner = draw_find_inside(inside, i, k, &in_inner)) != NULL; k++)
-            count += draw_count_arrows(inner, &in_inner);
+    for (uint32_t i = 0; inside && i < document->node_count && count <= most; i++)
+        for (uint32_t k = 0; count <= most && (inner = draw_find_inside(inside, i, k, &in_inner)) != NULL; k++)
+            count += draw_count_arrows(inner, &in_inner, most);
     return count;
 }
 
-static int32_t draw_check_arrows(const struct document *document, const struct draw_inside *inside,
-                                 struct error *error) {
-    if (draw_count_arrows(document, inside) <= DRAW_ARROWS_MAX) return TN_OK;
+int32_t draw_check_arrows(const struct document *document, const struct draw_inside *inside, uint32_t most,
+                          struct error *error) {
+    if (draw_count_arrows(document, inside, most) <= most) return TN_OK;
     return error_set(error, TN_LIMIT, "LIMIT",
                      "the drawing of `%s` has more than %u arrows; divide the document into subgraphs, and draw each",
-                     value_chars(document->name, NULL), DRAW_ARROWS_MAX);
+                     value_chars(document->name, NULL), most);
 }
 
 /* ---- JSON ---- */
@@ -129,7 +132,8 @@ static tn_value json_document(const struct document *document, const struct draw
 }
 
 tn_value draw_json(const struct document *document, const struct draw_inside *inside, struct error *error) {
-    return draw_check_arrows(document, inside, error) == TN_OK ? json_document(document, inside) : NULL;
+    return draw_check_arrows(document, inside, DRAW_ARROWS_MAX, error) == TN_OK ? json_document(document, inside)
+                                                                                : NULL;
 }
 
 static void draw_as_json(struct buffer *out, const struct document *document, const struct draw_inside *inside) {
@@ -162,7 +166,7 @@ bool draw_format_find(const char *name, enum draw_format *out) {
 
 int32_t draw_document(struct buffer *out, const struct document *document, const struct draw_inside *inside,
                       enum draw_format format, struct error *error) {
-    int32_t status = draw_check_arrows(document, inside, error);
+    int32_t status = draw_check_arrows(document, inside, DRAW_ARROWS_MAX, error);
     if (status != TN_OK) return status;
     draw_formats[format].draw(out, document, inside);
     if (!out->overflow) return TN_OK;

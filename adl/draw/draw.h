@@ -52,6 +52,12 @@ struct draw_inside {
 /* Sets `out` to the format with this name. Returns false, and leaves `out` unchanged, if the name is unknown. */
 bool draw_format_find(const char *name, enum draw_format *out);
 /*
+ * Returns TN_LIMIT (code LIMIT) if the drawing would have more than `most` arrows, at most DRAW_ARROWS_MAX. It counts
+ * them without drawing, for a caller that must not take long.
+ */
+int32_t draw_check_arrows(const struct document *document, const struct draw_inside *inside, uint32_t most,
+                          struct error *error);
+/*
  * Appends the drawing, which ends with a line end; JSON is compact. `inside` is NULL if only the document itself is
  * drawn. Returns TN_LIMIT (code LIMIT) if there are more than DRAW_ARROWS_MAX arrows, or if the drawing exceeds the
  * limit of `out`, which then has its beginning.

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #define DRAWING_MAX (16u << 20) /* bytes */
+#define ARROWS_MAX  50000u      /* of a drawing, because the loop draws it; the command draws DRAW_ARROWS_MAX */
 
 /* ---- check ---- */
 
@@ -84,6 +85,7 @@ static int32_t refuse_drawing(struct error *error) {
 static tn_value draw(const struct document *document, const struct draw_inside *inside, enum draw_format format,
                      struct error *error) {
     tn_value drawn;
+    if (draw_check_arrows(document, inside, ARROWS_MAX, error) != TN_OK) return NULL;
     if (format == DRAW_JSON) {
         drawn = draw_json(document, inside, error);
         if (drawn && value_weight(drawn) > DRAWING_MAX) {

@@ -320,11 +320,17 @@ static void arrows_are_limited(void **state) {
     assert_null(draw_json(mesh, NULL, &error));
     assert_string_equal(error.code, "LIMIT");
     error_finish(&error);
+    assert_int_equal(draw_check_arrows(mesh, NULL, 50000, &error), TN_LIMIT);
+    assert_non_null(strstr(error.message, "more than 50000 arrows"));
+    error_finish(&error);
     /* The limit is for all documents of a drawing. */
     struct document *single = read_single("a");
     const struct nest inner = {mesh, {NULL}}, outer = {single, {&inner}};
     assert_null(draw_json(single, &(struct draw_inside){nest_find, &outer}, &error));
     error_finish(&error);
+    assert_int_equal(draw_check_arrows(single, &(struct draw_inside){nest_find, &outer}, 50000, &error), TN_LIMIT);
+    error_finish(&error);
+    assert_int_equal(draw_check_arrows(single, NULL, 50000, &error), TN_OK);
     tn_value drawn = draw_json(single, NULL, &error);
     assert_int_equal(value_count(value_get(drawn, "edges")), 2);
     value_unref(drawn);

@@ -183,6 +183,43 @@ static void documents_are_drawn_inside(void **state) {
     served_close(&served);
 }
 
+/* An edge from `count` nodes to all of them. */
+static tn_value mesh(unsigned count) {
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    buffer_text(&text, "version: \"1.0\"\nagent: {name: mesh}\nchannels: [{name: a, type: last_value}]\nnodes:\n");
+    for (unsigned i = 0; i < count; i++) buffer_format(&text, "  - {id: n%u, type: set, config: {values: {}}}\n", i);
+    for (unsigned end = 0; end < 2; end++) {
+        buffer_text(&text, end ? "], to: [" : "edges:\n  - {from: START, to: n0}\n  - {from: [");
+        for (unsigned i = 0; i < count; i++) buffer_format(&text, "%sn%u", i ? ", " : "", i);
+    }
+    buffer_text(&text, "]}\n");
+    tn_value made = value_text(buffer_cstr(&text));
+    buffer_finish(&text);
+    return made;
+}
+
+/* A short text has many arrows: they are counted before they are drawn. */
+static void large_drawings_are_refused(void **state) {
+    static const char *const formats[] = {"text", "mermaid", "dot", "json"};
+    struct served served;
+    (void)state;
+    served_open(&served, METHOD_READ);
+    tn_value small = mesh(50), large = mesh(300);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        tn_value params = value_set_take(value_object(), "format", value_text(formats[i]));
+        tn_value fits = value_set_take(value_ref(params), "text", value_ref(small));
+        value_unref(served_result_take(&served, "document/graph", fits));
+        params = value_set_take(params, "text", value_ref(large));
+        tn_value error = error_for(&served, "document/graph", params, "LIMIT");
+        has(value_get(error, "message"), "more than 50000 arrows");
+        value_unref(error);
+    }
+    value_unref(small);
+    value_unref(large);
+    served_close(&served);
+}
+
 /* ---- schema ---- */
 
 static void schemas_have_names(void **state) {
@@ -204,10 +241,10 @@ static void schemas_have_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(documents_are_checked), cmocka_unit_test(texts_are_limited),
-        cmocka_unit_test(plugins_name_no_files), cmocka_unit_test(texts_are_formatted),
-        cmocka_unit_test(documents_are_drawn),   cmocka_unit_test(documents_are_drawn_inside),
-        cmocka_unit_test(schemas_have_names),
+        cmocka_unit_test(documents_are_checked),      cmocka_unit_test(texts_are_limited),
+        cmocka_unit_test(plugins_name_no_files),      cmocka_unit_test(texts_are_formatted),
+        cmocka_unit_test(documents_are_drawn),        cmocka_unit_test(documents_are_drawn_inside),
+        cmocka_unit_test(large_drawings_are_refused), cmocka_unit_test(schemas_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
