@@ -136,10 +136,12 @@ void thread_state(struct store *store, const char *id, int64_t seq, store_done *
 
 /* ---- Removing ---- */
 
-static int32_t thread_remove_records(struct session *session, const char *id, struct error *error) {
+/* `version` is that of the record which was checked; -1: any. CONFLICT if it has another one. */
+static int32_t thread_remove_records(struct session *session, const char *id, int64_t version, struct error *error) {
     char key[THREAD_KEY_MAX];
     thread_key(key, id);
     tn_value drop = store_delete(STORE_THREADS, key);
+    if (version >= 0) drop = store_if_version(drop, version);
     tn_value batch = value_push_take(value_array(), drop);
     return session_commit_take(session, value_concat_take(batch, thread_delete_rest(id)), NULL, error);
 }
@@ -151,8 +153,9 @@ static int32_t thread_run_delete(struct session *session, void *user, tn_value *
     int32_t status = thread_records_require(session, job->id, &found, error);
     if (status == TN_OK && !job->force)
         status = thread_owner_check(job->store, job->id, value_get(found, "value"), error);
+    int64_t version = job->force ? -1 : thread_record_int(found, "version", 0);
     value_unref(found);
-    return status == TN_OK ? thread_remove_records(session, job->id, error) : status;
+    return status == TN_OK ? thread_remove_records(session, job->id, version, error) : status;
 }
 
 void thread_delete(struct store *store, const char *id, bool force, store_done *done, void *user) {

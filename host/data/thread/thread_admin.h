@@ -55,7 +55,10 @@ int32_t thread_state_wait(struct store *store, const char *id, int64_t seq, tn_v
 void thread_fork(struct store *store, const char *id, int64_t seq, const char *fork, store_done *done, void *user);
 int32_t thread_fork_wait(struct store *store, const char *id, int64_t seq, const char *fork, struct error *error);
 
-/* Deletes all records of the thread in one batch. No result. OWNED if a living process runs it, unless `force`. */
+/*
+ * Deletes all records of the thread in one batch. No result. Unless `force`: OWNED if a living process runs it,
+ * CONFLICT if the thread has changed since this was checked, because a process may run it now.
+ */
 void thread_delete(struct store *store, const char *id, bool force, store_done *done, void *user);
 int32_t thread_delete_wait(struct store *store, const char *id, bool force, struct error *error);
 
