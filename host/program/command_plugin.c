@@ -183,6 +183,18 @@ static void manifest_show_component(tn_value component) {
     command_schema_members("output", value_get(component, "output"));
 }
 
+/* A request of any of its components has these rights, so an operator must see them before it is loaded. */
+static void manifest_show_own_effects(tn_value effects) {
+    if (!value_count(effects)) return;
+    char *text = json_text(effects, JSON_COMPACT);
+    command_printf(stdout, "  %-10s %s\n", "effects", text);
+    command_printf(stdout,
+                   "  %-10s of the plugin, in addition to those of its components: for requests and "
+                   "subscriptions\n  %-10s outside of tasks, and for components that it adds\n",
+                   "", "");
+    mem_free(text);
+}
+
 static void manifest_show(tn_value manifest) {
     tn_value plugin = manifest_plugin(manifest), components = manifest_components(manifest);
     command_printf(stdout, "%s %s  %s\n", manifest_text(plugin, "id"), manifest_text(plugin, "version"),
@@ -196,6 +208,7 @@ static void manifest_show(tn_value manifest) {
     manifest_show_set("optional", value_get(plugin, "optional"));
     manifest_show_set("provides", value_get(plugin, "provides"));
     manifest_show_set("dynamic", value_get(plugin, "dynamic"));
+    manifest_show_own_effects(value_get(plugin, "effects"));
     manifest_show_text("isolation", manifest_text(plugin, "isolation"));
     if (value_is(value_get(plugin, "one_process"), TN_BOOL) && value_to_bool(value_get(plugin, "one_process")))
         manifest_show_text("processes", "one, if it is isolated");

@@ -213,6 +213,11 @@ for impure in 0 1; do
         -Wl,--version-script="$SOURCE/sdk/cmake/tenon-plugin.map" -o needs$impure.so needs.c 2>"$work/log" ||
         { cat "$work/log" >&2; fails "needs.c does not compile"; }
 done
+# An operator sees what the plugin may call outside of tasks.
+run tenon plugin show ./needs0.so
+expect_code 0
+expect_in out 'effects    ["host.method:event/subscribe","host.method:component/list"]'
+expect_in out 'of the plugin, in addition to those of its components: for requests and subscriptions'
 run tenon plugin check needs0.so --seed 1 --timeout 60
 expect_code 0
 expect_in err "0 errors, 1 warning" # a component without documentation
