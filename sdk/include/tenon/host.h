@@ -4,8 +4,18 @@
  * A method is what a client of the host can call, too: "component/list", "run/start". `tenon reference methods` lists
  * the methods and events with their schemas.
  *
+ *     static void TN_ABI on_event(void *self, int32_t status, tn_value value) {
+ *         if (status == TN_CHUNK) show(self, tn_get(value, "event"), tn_get(value, "params"));
+ *     }
+ *     static void TN_ABI on_started(void *self, int32_t status, tn_value value) { // value: {run_id}, or an ERROR
+ *         tn_value params = status == TN_OK ? with_after_0(value) : NULL;         // {run_id, after: 0}
+ *         if (params != NULL) methods->subscribe(tn.host, params, on_event, self, &subscription);
+ *         tn_release(params);
+ *     }
  *     methods = tn_easy_interface(tn.host, TN_HOST_1, sizeof(tn_host_1)); // in init
- *     methods->request(tn.host, "component/list", TN_Z, NULL, on_listed, self, &request);
+ *     methods->request(tn.host, "run/start", TN_Z, document, on_started, self, &request);
+ *
+ * sdk/guide/authority.md has this as a complete plugin.
  *
  * The effects of a component decide what it may call: "host.method:NAME", where `*` stands for any text
  * ("host.method:thread*"). Methods of scope `admin` also need the operator: `plugins: {admin: [ID]}` in tenon.yaml.
@@ -15,6 +25,12 @@
  * questions of runs, and approves a tool only if it declares "calls.approved" and no rule of tenon.yaml asks:
  * run/answer fails with PERMISSION_DENIED, a run of run/resume ends with it. `thread/answer` is for other clients
  * (PERMISSION_DENIED).
+ *
+ * The result of a call in a task is recorded in the journal of the thread. A task that is resumed gets it again, for
+ * example the `run_id` of run/start, although the run may no longer exist: start it with a `thread_id`, and continue
+ * the thread with run/resume. A run that a component starts is not counted for the documents around it, so run/start
+ * and run/resume are refused inside of a document with a `budget` or `max_calls`. A request outside of tasks has the
+ * rights of the plugin, whichever of its components makes it.
  *
  * Errors are as for task_1.call: PERMISSION_DENIED, INVALID_INPUT (detail lists every violation), LIMIT, UNSUPPORTED
  * (the host has no methods), and those of the method. The functions return TN_UNSUPPORTED if the host has no methods,
