@@ -20,6 +20,7 @@
 #include "host/server/method_call.h"
 #include "host/server/method_internal.h"
 #include "host/server/server.h"
+#include <string.h>
 
 /* ---- Descriptions ---- */
 
@@ -70,16 +71,27 @@ static tn_value tool_arguments(const struct method_call *call) {
     return arguments ? value_ref(arguments) : value_object();
 }
 
+/* What the client can do; a new reference. A rule of the operator that asks needs a person in every call. */
+static tn_value approval_hint(const struct method_call *call, const struct component_info *info,
+                              const struct tool_policy *policy) {
+    if (tool_grant_counts(method_authority(call), policy, info->id))
+        return value_text("ask a person, and call it again with `approved: true`");
+    return value_format("%s may not approve it; call it from a run, which can ask a person%s",
+                        client_name(call->client),
+                        strcmp(policy->by, "operator") == 0
+                            ? ""
+                            : ", or add \"calls.approved\" to the effects of the caller, if a person has approved it");
+}
+
 static int32_t refuse_without_approval(const struct method_call *call, const struct component_info *info,
                                        const struct tool_policy *policy, tn_value arguments, struct error *error) {
-    bool granted = method_flag(call, "approved");
+    tn_value hint = approval_hint(call, info, policy);
     tn_value payload = tool_question(info, method_authority(call), policy, arguments);
     tn_value detail = value_set_take(value_object_reserve(2), "payload", payload);
     detail = value_set_take(detail, "schema", tool_answer_schema(info));
-    int32_t status = error_set(error, TN_FAILED, "APPROVAL_NEEDED", "the tool `%s` needs approval (%s); %s%s", info->id,
-                               value_chars(policy->why, NULL), granted ? client_name(call->client) : "",
-                               granted ? " may not approve it; call it from a run, which can ask a person"
-                                       : "ask a person, and call it again with `approved: true`");
+    int32_t status = error_set(error, TN_FAILED, "APPROVAL_NEEDED", "the tool `%s` needs approval (%s); %s", info->id,
+                               value_chars(policy->why, NULL), value_chars(hint, NULL));
+    value_unref(hint);
     value_unref(error->more);
     error->more = value_set_take(value_object_reserve(1), "detail", detail);
     return status;

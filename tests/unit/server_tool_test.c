@@ -80,27 +80,31 @@ static void approval_is_requested(void **state) {
     served_close(&served);
 }
 
-/* A rule of the operator that denies a tool counts also with `approved`. */
-static void denied_tools_stay_denied(void **state) {
+static void open_with_settings(struct served *served, const char *yaml) {
     char file[] = "/tmp/tenon-server-tool-XXXXXX";
-    static const char yaml[] = "tools: {approval: {t.add: deny}}\n";
     const char *const paths[] = {TENON_TEST_NODES, TENON_CORE_PLUGIN, NULL};
-    struct served served = {.events = value_array()};
-    (void)state;
+    *served = (struct served){.events = value_array()};
     int descriptor = mkstemp(file);
-    assert_int_equal(write(descriptor, yaml, sizeof yaml - 1), (ssize_t)sizeof yaml - 1);
+    assert_int_equal(write(descriptor, yaml, strlen(yaml)), (ssize_t)strlen(yaml));
     close(descriptor);
-    served.host = host_new(
+    served->host = host_new(
         &(struct host_options){
             .plugin_paths = paths, .no_installed = true, .config_file = file, .quiet = true, .allow_drafts = true},
         NULL);
-    assert_non_null(served.host);
-    served.server = server_new(served.host);
-    served.client = served_client(&served, "test", METHOD_RUN);
+    assert_non_null(served->host);
+    served->server = server_new(served->host);
+    served->client = served_client(served, "test", METHOD_RUN);
+    unlink(file);
+}
+
+/* A rule of the operator that denies a tool counts also with `approved`. */
+static void denied_tools_stay_denied(void **state) {
+    struct served served;
+    (void)state;
+    open_with_settings(&served, "tools: {approval: {t.add: deny}}\n");
     served_expect_error(&served, "tool/call", "{\"tool\":\"t.add\",\"arguments\":{\"a\":1,\"b\":2},\"approved\":true}",
                         "TOOL_DENIED", "t.add");
     served_close(&served);
-    unlink(file);
 }
 
 static void a_call_is_cancelled(void **state) {
@@ -201,6 +205,14 @@ static void plugins_are_limited_by_their_authority(void **state) {
     plugin_fails(&served, "[\"host.method\",\"calls.tool\"]", "tool/call", erase, "PERMISSION_DENIED", "destructive");
     plugin_fails(&served, "[\"host.method\",\"calls.tool\",\"destructive\",\"fs.write:/data\"]", "tool/call", erase,
                  "APPROVAL_NEEDED", "plugin x.plugin may not approve it");
+    /* It is not asked to repeat the call with an approval that does not count. */
+    const char *unapproved = "{\"tool\":\"t.delete\",\"arguments\":{\"path\":\"a\"}}";
+    plugin_fails(&served, "[\"host.method\",\"calls.tool\",\"destructive\",\"fs.write:/data\"]", "tool/call",
+                 unapproved, "APPROVAL_NEEDED",
+                 "plugin x.plugin may not approve it; call it from a run, which can ask a person, or add "
+                 "\"calls.approved\" to the effects of the caller");
+    plugin_fails(&served, "[\"host.method\",\"calls.tool\",\"destructive\",\"fs.write:/data\",\"calls.approved\"]",
+                 "tool/call", unapproved, "APPROVAL_NEEDED", "call it again with `approved: true`");
     outcome =
         outcome_for(&served, "[\"host.method\",\"calls.tool\",\"destructive\",\"fs.write:/data\",\"calls.approved\"]",
                     "tool/call", erase);
@@ -210,6 +222,21 @@ static void plugins_are_limited_by_their_authority(void **state) {
                  "calls.model:scripted");
     outcome = outcome_for(&served, "[\"host.method\",\"calls.model\"]", "model/test", "{\"model\":\"scripted\"}");
     assert_non_null(value_get(outcome, "result"));
+    value_unref(outcome);
+    served_close(&served);
+}
+
+/* A plugin cannot approve what a rule of the operator asks for, so no effect would help. */
+static void plugins_do_not_answer_operators(void **state) {
+    static const char advice[] = "plugin x.plugin may not approve it; call it from a run, which can ask a person";
+    struct served served;
+    (void)state;
+    open_with_settings(&served, "tools: {approval: {t.add: ask}}\n");
+    tn_value outcome = outcome_for(&served, "[\"host.method\",\"calls.tool\",\"calls.approved\"]", "tool/call",
+                                   "{\"tool\":\"t.add\",\"arguments\":{\"a\":1,\"b\":2},\"approved\":true}");
+    const char *message = value_chars(value_get(value_get(outcome, "error"), "message"), NULL);
+    const char *found = message ? strstr(message, advice) : NULL;
+    if (!found || strlen(found) != strlen(advice)) fail_msg("%s", message ? message : "it was not refused");
     value_unref(outcome);
     served_close(&served);
 }
@@ -336,6 +363,7 @@ int main(void) {
         cmocka_unit_test(a_call_is_cancelled),
         cmocka_unit_test(plugins_see_what_they_may_call),
         cmocka_unit_test(plugins_are_limited_by_their_authority),
+        cmocka_unit_test(plugins_do_not_answer_operators),
         cmocka_unit_test(a_run_asks_for_approval),
         cmocka_unit_test(models_are_listed_without_secrets),
         cmocka_unit_test(a_model_is_tested),
