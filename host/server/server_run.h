@@ -57,7 +57,7 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
                                   struct error *error);
 /*
  * Starts it in the next turn of the loop. Returns an error, and forgets the run, if the answers have a wrong form. `by`
- * is the frame of the component that gives the answers; NULL: the operator.
+ * is the frame of the component that answers; NULL: the operator.
  */
 int32_t server_run_start(struct server_run *run, struct authority *by, struct error *error);
 void server_run_forget(struct server_run *run); /* not started, or ended */
