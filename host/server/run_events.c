@@ -40,7 +40,8 @@ static void forget_first_kept(struct server_run *run) {
 static void grow_kept(struct server_run *run) {
     uint64_t capacity = run->kept_capacity ? run->kept_capacity * 2 : KEPT_FIRST;
     struct kept_event *grown = mem_array(NULL, capacity, sizeof *grown);
-    for (uint64_t seq = run->first_kept; seq < run->seq; seq++) grown[seq % capacity] = *kept_at(run, seq);
+    for (uint64_t seq = run->first_kept; run->kept_capacity && seq < run->seq; seq++)
+        grown[seq % capacity] = *kept_at(run, seq);
     mem_free(run->kept);
     run->kept = grown;
     run->kept_capacity = capacity;
