@@ -301,8 +301,8 @@ int32_t subscription_grant(struct subscription *subscription, int64_t credit, st
     if (credit > SUBSCRIPTION_CREDIT_MAX - subscription->options.credit)
         return error_set(error, TN_INVALID, "INVALID_INPUT",
                          "the credit of subscription %llu would become %lld, more than %d",
-                         (unsigned long long)subscription->number, (long long)(subscription->options.credit + credit),
-                         SUBSCRIPTION_CREDIT_MAX);
+                         (unsigned long long)subscription->number,
+                         (long long)subscription->options.credit + (long long)credit, SUBSCRIPTION_CREDIT_MAX);
     bool full = !subscription_has_room(subscription);
     subscription->options.credit += credit;
     subscription_report_room(subscription, full);

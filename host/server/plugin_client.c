@@ -15,6 +15,7 @@
 #include "host/server/method_call.h"
 #include "host/server/server.h"
 #include "host/server/server_internal.h"
+#include <assert.h>
 #include <stdio.h>
 
 /* It is freed with the others, because frames of runs that the plugin has started point to its `rights`. */
@@ -214,6 +215,7 @@ static void request_free(struct plugin_request *request) {
 
 /* Removes it from its client. */
 static void request_unlink(struct plugin_request *request) {
+    assert(request->client);
     struct plugin_request **at = &request->client->requests;
     while (*at != request) at = &(*at)->next;
     *at = request->next;
