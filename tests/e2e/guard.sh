@@ -20,6 +20,8 @@ wrong() { # WHAT FINDING [EXIT_CODE]
     run tenon run wrong.yaml --plugins wrongs.so --check-plugins
     expect_code "${3:-4}"
     expect_in err "check: plugin \`test.wrongs\` $2"
+    # With a sanitizer, on a busy machine, any function can take longer than the loop may be blocked.
+    [ -z "$SANITIZE" ] || [[ $2 == *'blocks the loop'* ]] || sed -i '/blocks the loop/d' "$work/err"
     [ "$(grep -c 'check:' "$work/err")" = 1 ] || fails "expected one finding"
 }
 document nothing

@@ -4,6 +4,7 @@
  */
 #include "adl/value/memory.h"
 #include "host/plugin/conformance/guard_internal.h"
+#include <pthread.h>
 
 /* A request or a subscription that has not ended. */
 struct guard_use {
@@ -17,13 +18,21 @@ struct guard_use {
 
 const tn_host_1 *guard_wrapped_host;
 
-/* Process-wide, as the wrapped table is. What is open when its plugin ends stays in it. Thread: loop. */
-static struct guard_use *guard_uses;
+/*
+ * Process-wide, as the wrapped table is. What is open when its plugin ends stays in it. The lock is for hosts of
+ * several threads, and for plugins that call on a wrong one.
+ */
+static struct {
+    pthread_mutex_t lock;
+    struct guard_use *first;
+} guard_uses = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void guard_use_free(struct guard_use *use) {
-    struct guard_use **at = &guard_uses;
+    pthread_mutex_lock(&guard_uses.lock);
+    struct guard_use **at = &guard_uses.first;
     while (*at != use) at = &(*at)->next;
     *at = use->next;
+    pthread_mutex_unlock(&guard_uses.lock);
     mem_free(use);
 }
 
@@ -42,25 +51,34 @@ static void guard_on_host(void *user, int32_t status, tn_value value) {
 static struct guard_use *guard_use_new(bool subscription, tn_host_handler handler, void *user) {
     if (!handler) return NULL;
     struct guard_use *use = mem_zalloc(sizeof *use);
-    *use = (struct guard_use){guard_uses, guard_current(), subscription, 0, handler, user};
-    return guard_uses = use;
+    *use = (struct guard_use){NULL, guard_current(), subscription, 0, handler, user};
+    pthread_mutex_lock(&guard_uses.lock);
+    use->next = guard_uses.first;
+    guard_uses.first = use;
+    pthread_mutex_unlock(&guard_uses.lock);
+    return use;
 }
 
 /* The request or subscription was started with this status, which is returned. */
 static int32_t guard_use_started(struct guard_use *use, int32_t status, const uint64_t *number, const char *function) {
     if (status == TN_WRONG_THREAD) guard_report_wrong_thread(function);
-    if (status == TN_OK)
-        use->number = *number;
-    else if (use)
-        guard_use_free(use);
-    return status;
+    if (status != TN_OK) {
+        if (use) guard_use_free(use);
+        return status;
+    }
+    pthread_mutex_lock(&guard_uses.lock);
+    use->number = *number;
+    pthread_mutex_unlock(&guard_uses.lock);
+    return TN_OK;
 }
 
 /* The plugin has ended it, if `status` is TN_OK. */
 static int32_t guard_use_ended(int32_t status, bool subscription, uint64_t number, const char *function) {
-    struct guard_use *use = status == TN_OK ? guard_uses : NULL;
+    pthread_mutex_lock(&guard_uses.lock);
+    struct guard_use *use = status == TN_OK ? guard_uses.first : NULL;
     while (use && (use->number != number || use->subscription != subscription || use->guarded != guard_current()))
         use = use->next;
+    pthread_mutex_unlock(&guard_uses.lock);
     if (use) guard_use_free(use);
     return guard_check_wait(status, function, NULL, NULL);
 }
