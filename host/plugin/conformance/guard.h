@@ -22,6 +22,7 @@
 #include "host/plugin/registry/registry.h"
 
 #define GUARD_HOLD_MS      5    /* CPU time that a function may use on the loop */
+#define GUARD_WAIT_MS      200  /* time that may pass in a function that has waited; a busy machine makes it long */
 #define GUARD_ENDED_MAX    4096 /* ended tasks that are remembered, to detect a second end */
 #define GUARD_RETIRED_MAX  4096 /* lent values that are remembered, to detect a use after the call */
 #define GUARD_FINDINGS_MAX 200  /* findings that are logged; more are only counted */

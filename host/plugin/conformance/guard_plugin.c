@@ -57,7 +57,7 @@ static void guard_check_hold(const struct guarded *guarded, struct guard_timer t
     int64_t ours = guard_compared_us() - timer.compared_us; /* not the plugin's */
     int64_t worked = cpu_time_us() - timer.cpu_us - ours, passed = wall_time_us() - timer.wall_us - ours;
     bool waited = wait_count() > timer.waits;
-    if (worked > GUARD_HOLD_MS * 1000 || (waited && passed > 10 * GUARD_HOLD_MS * 1000))
+    if (worked > GUARD_HOLD_MS * 1000 || (waited && passed > GUARD_WAIT_MS * 1000))
         guard_report(guarded, "blocks the loop in %s for more than %d ms; use TN_NODE_BLOCKING for slow work", function,
                      GUARD_HOLD_MS);
 }
