@@ -1,7 +1,8 @@
 /*
- * violations.h - errors of a validation as a sentence and as data, for messages that name the value themselves.
+ * violations.h - reports the errors of a validation as one error, for callers that name the value themselves.
  *
- *     if (schema_validate(schema, value, &errors) != TN_OK) violations_text(&errors, &text);
+ *     if (schema_validate(schema, value, &errors) != TN_OK)
+ *         status = violations_refuse(&errors, "INVALID_INPUT", "the arguments do not match their schema", error);
  *
  * Thread: any.
  */
@@ -9,13 +10,13 @@
 #define TENON_ADL_SCHEMA_VIOLATIONS_H
 
 #include "adl/schema/schema.h"
-#include "adl/value/buffer.h"
 
-#define VIOLATIONS_SHOWN 8u /* violations in the sentence; the data has all of them */
+#define VIOLATIONS_SHOWN 8u /* violations in the message; the detail has all of them */
 
-/* Appends place, found and expected of each violation. */
-void violations_text(const struct schema_errors *errors, struct buffer *out);
-/* {violations: [{pointer, message}], more?: true}, a new reference. */
-tn_value violations_value(const struct schema_errors *errors);
+/*
+ * Sets an error whose message is "WHAT: place, found and expected of each violation", and whose detail is {violations:
+ * [{pointer, message}], more?: true}. Returns TN_INVALID.
+ */
+int32_t violations_refuse(const struct schema_errors *errors, const char *code, const char *what, struct error *error);
 
 #endif

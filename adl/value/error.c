@@ -44,6 +44,15 @@ int32_t error_vset(struct error *error, int32_t status, const char *code, const 
     return status;
 }
 
+void error_set_detail_take(struct error *error, tn_value detail) {
+    if (error == NULL) {
+        value_unref(detail);
+        return;
+    }
+    value_unref(error->more);
+    error->more = value_set_take(value_object_reserve(1), "detail", detail);
+}
+
 void error_move(struct error *error, struct error *from) {
     if (error == from || from == NULL || from->code == NULL) return;
     if (error == NULL) {

@@ -45,6 +45,8 @@ int32_t error_set(struct error *error, int32_t status, const char *code, const c
     __attribute__((format(printf, 4, 5)));
 int32_t error_vset(struct error *error, int32_t status, const char *code, const char *format, va_list args)
     __attribute__((format(printf, 4, 0)));
+/* After error_set: `more` becomes {detail}, and has no other member. Takes `detail`. */
+void error_set_detail_take(struct error *error, tn_value detail);
 /* Moves the contents of `from`, if any, to `error`, and leaves `from` empty. */
 void error_move(struct error *error, struct error *from);
 void error_copy(struct error *error, const struct error *from);

@@ -253,7 +253,7 @@ static int32_t error_set_total_timeout(struct error *error) {
         error_set(error, TN_ERROR, "TIMEOUT",
                   "the total time limit of the request passed before it was sent, or while a redirect was followed");
     tn_value detail = value_set_take(value_object_reserve(1), "phase", value_text("total"));
-    error->more = value_set_take(value_object_reserve(1), "detail", detail);
+    error_set_detail_take(error, detail);
     return status;
 }
 

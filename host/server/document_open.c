@@ -67,8 +67,7 @@ int32_t document_refuse(const char *name, struct diagnostics *found, struct erro
     diagnostics_sort(found);
     int32_t status = graph_refuse(error, name, found);
     tn_value detail = value_set_take(value_object_reserve(1), "diagnostics", diagnostics_to_value(found));
-    value_unref(error->more);
-    error->more = value_set_take(value_object_reserve(1), "detail", detail);
+    error_set_detail_take(error, detail);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include "adl/schema/violations.h"
 #include "adl/source/source.h"
 #include "adl/tree/tree.h"
+#include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "host/server/method_internal.h"
@@ -199,25 +200,15 @@ static const struct schema *compiled_once(struct schema **place, tn_value schema
     return compiled;
 }
 
-static int32_t refuse_value(const struct schema_errors *errors, const char *code, const char *what, const char *name,
-                            struct error *error) {
-    struct buffer text;
-    buffer_init(&text, ERROR_MESSAGE_MAX);
-    violations_text(errors, &text);
-    error_set(error, TN_INVALID, code, "%s `%s` do not match their schema: %s", what, name, buffer_cstr(&text));
-    if (error) {
-        value_unref(error->more);
-        error->more = value_set_take(value_object_reserve(1), "detail", violations_value(errors));
-    }
-    buffer_finish(&text);
-    return TN_INVALID;
-}
-
 static int32_t check_value(const struct schema *schema, tn_value value, const char *code, const char *what,
                            const char *name, struct error *error) {
     struct schema_errors errors = SCHEMA_ERRORS_INIT;
     int32_t status = TN_OK;
-    if (schema_validate(schema, value, &errors) != TN_OK) status = refuse_value(&errors, code, what, name, error);
+    if (schema_validate(schema, value, &errors) != TN_OK) {
+        tn_value whole = value_format("%s `%s` do not match their schema", what, name);
+        status = violations_refuse(&errors, code, value_chars(whole, NULL), error);
+        value_unref(whole);
+    }
     schema_errors_finish(&errors);
     return status;
 }

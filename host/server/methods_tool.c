@@ -92,8 +92,7 @@ static int32_t refuse_without_approval(const struct method_call *call, const str
     int32_t status = error_set(error, TN_FAILED, "APPROVAL_NEEDED", "the tool `%s` needs approval (%s); %s", info->id,
                                value_chars(policy->why, NULL), value_chars(hint, NULL));
     value_unref(hint);
-    value_unref(error->more);
-    error->more = value_set_take(value_object_reserve(1), "detail", detail);
+    error_set_detail_take(error, detail);
     return status;
 }
 

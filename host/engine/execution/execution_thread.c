@@ -90,7 +90,7 @@ static int32_t error_set_differences(const struct thread_request *request, tn_va
                   "the thread `%s` was started with another version of the document: %s; use that version, or "
                   "accept the changes",
                   request->id, buffer_cstr(&list));
-    if (error) error->more = value_set_take(value_object(), "detail", value_ref(lines));
+    error_set_detail_take(error, value_ref(lines));
     buffer_finish(&list);
     return status;
 }

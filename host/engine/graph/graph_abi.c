@@ -98,8 +98,7 @@ static tn_value document_check_result(const struct diagnostics *found) {
 static int32_t error_set_report(const struct diagnostics *found, struct error *error) {
     tn_value report = diagnostics_report(found);
     error_set(error, TN_INVALID, "INVALID_GRAPH", "%s", value_chars(report, NULL));
-    error->more = value_set_take(value_object_reserve(1), "detail",
-                                 value_set_take(value_object_reserve(1), "diagnostics", diagnostics_to_value(found)));
+    error_set_detail_take(error, value_set_take(value_object_reserve(1), "diagnostics", diagnostics_to_value(found)));
     value_unref(report);
     return TN_INVALID;
 }

@@ -101,8 +101,7 @@ static int32_t tool_use_audit(const struct tool_use *use, tn_value result, const
 /* Marks the error as fatal for the run: the model cannot do anything about it. */
 static void make_fatal(struct error *error) {
     tn_value detail = value_set_take(value_object_reserve(1), "fatal", value_bool(true));
-    value_unref(error->more);
-    error->more = value_set_take(value_object_reserve(1), "detail", detail);
+    error_set_detail_take(error, detail);
 }
 
 static int32_t tool_use_fail_take(struct tool_use *use, struct error *error) {

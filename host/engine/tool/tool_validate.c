@@ -11,20 +11,12 @@ int32_t tool_validate(const struct schema *schema, tn_value value, enum tool_sid
         schema_errors_finish(&errors);
         return TN_OK;
     }
-    struct buffer text;
-    buffer_init(&text, ERROR_MESSAGE_MAX);
-    violations_text(&errors, &text);
-    if (side == TOOL_ARGUMENTS)
-        error_set(error, TN_INVALID, "INVALID_INPUT", "the arguments do not match the schema of the tool `%s`: %s",
-                  name, buffer_cstr(&text));
-    else
-        error_set(error, TN_INVALID, "INVALID_OUTPUT", "the result of the tool `%s` does not match its schema: %s",
-                  name, buffer_cstr(&text));
-    if (error) {
-        value_unref(error->more);
-        error->more = value_set_take(value_object_reserve(1), "detail", violations_value(&errors));
-    }
-    buffer_finish(&text);
+    tn_value what = side == TOOL_ARGUMENTS
+                        ? value_format("the arguments do not match the schema of the tool `%s`", name)
+                        : value_format("the result of the tool `%s` does not match its schema", name);
+    int32_t status = violations_refuse(&errors, side == TOOL_ARGUMENTS ? "INVALID_INPUT" : "INVALID_OUTPUT",
+                                       value_chars(what, NULL), error);
+    value_unref(what);
     schema_errors_finish(&errors);
-    return TN_INVALID;
+    return status;
 }

@@ -65,8 +65,7 @@ static void builder_fail_at(tn_builder *builder, tn_value place, const char *wha
     const char *pointer = value_chars(place, NULL);
     error_set(&builder->error, TN_INVALID, "INVALID_VALUE", "cannot build the value: %s%s%s", *pointer ? pointer : "",
               *pointer ? ": " : "", what);
-    tn_value detail = value_set_take(value_object_reserve(1), "at", place);
-    builder->error.more = value_set_take(value_object_reserve(1), "detail", detail);
+    error_set_detail_take(&builder->error, value_set_take(value_object_reserve(1), "at", place));
 }
 
 static void builder_fail(tn_builder *builder, const char *what) {

@@ -159,7 +159,7 @@ static int32_t eval_validate(tn_task task, uint32_t schema, tn_value instance, t
     error_set(&error, TN_FAILED, "INVALID_OUTPUT", "%s%s%s%s", *pointer ? pointer : "the value", ": ",
               errors.count ? errors.items[0].message : "it does not match its schema",
               errors.count > 1 ? " (and more, see detail)" : "");
-    error.more = value_set_take(value_object_reserve(1), "detail", eval_violations(&errors));
+    error_set_detail_take(&error, eval_violations(&errors));
     schema_errors_finish(&errors);
     return abi_give_error(&error, why);
 }

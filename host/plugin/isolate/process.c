@@ -175,7 +175,7 @@ static void process_describe_end(struct process *process, int status, const char
     error_set(&process->end_error, TN_FAILED, "PLUGIN_CRASHED", "plugin `%s`: its process %s%s%s%s%s", process->name,
               how, reason ? ": " : "", reason ? reason : "", last ? "; its last line of output was: " : "",
               last ? value_chars(last, NULL) : "");
-    process->end_error.more = value_set_take(value_object_reserve(1), "detail", detail);
+    error_set_detail_take(&process->end_error, detail);
 }
 
 /*
