@@ -97,6 +97,8 @@ void *method_user(const struct method_call *call);
 /* Parameters that the schema has checked: the text, or NULL if it is absent or null; the number, or `otherwise`. */
 const char *method_text(const struct method_call *call, const char *name);
 int64_t method_int(const struct method_call *call, const char *name, int64_t otherwise);
+/* The same for validated parameters that are not those of a call. */
+int64_t method_params_int(tn_value params, const char *name, int64_t otherwise);
 bool method_flag(const struct method_call *call, const char *name);
 
 #endif

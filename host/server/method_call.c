@@ -347,10 +347,14 @@ const char *method_text(const struct method_call *call, const char *name) {
     return text && value_is(text, TN_STRING) ? value_chars(text, NULL) : NULL;
 }
 
-int64_t method_int(const struct method_call *call, const char *name, int64_t otherwise) {
-    tn_value number = value_get(call->params, name);
+int64_t method_params_int(tn_value params, const char *name, int64_t otherwise) {
+    tn_value number = value_get(params, name);
     int64_t found;
-    return number && value_as_int(number, &found) ? found : otherwise;
+    return number && value_as_int(number, &found) ? found : otherwise; /* 2.0 is an integer of a schema */
+}
+
+int64_t method_int(const struct method_call *call, const char *name, int64_t otherwise) {
+    return method_params_int(call->params, name, otherwise);
 }
 
 bool method_flag(const struct method_call *call, const char *name) {

@@ -1,6 +1,6 @@
 /*
  * method_internal.h - the tables of handlers, one for each file of methods/. Each ends with a row without a name. It
- * also declares the handler that several of them share.
+ * also declares the handlers that several of them share.
  */
 #ifndef TENON_HOST_SERVER_METHOD_INTERNAL_H
 #define TENON_HOST_SERVER_METHOD_INTERNAL_H
@@ -16,5 +16,7 @@ extern const struct method_handler host_methods[], plugin_methods[], document_me
  * parameters are its arguments, and its result is the result.
  */
 method_start_fn method_kernel_start;
+/* Makes the subscription of event/subscribe or run/subscribe, and returns its number. */
+method_start_fn method_subscribe_start;
 
 #endif

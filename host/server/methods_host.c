@@ -40,15 +40,9 @@ static int32_t host_info(const struct method_call *call, struct error *error) {
 
 /* ---- Subscriptions ---- */
 
-/* -1 is unlimited. */
-static int64_t credit_of(tn_value params) {
-    tn_value credit = value_get(params, "credit");
-    int64_t number;
-    return credit && value_as_int(credit, &number) ? number : -1;
-}
-
 struct subscription *method_subscribe(struct client *client, tn_value params, struct error *error) {
-    const struct subscription_options options = {.events = value_get(params, "events"), .credit = credit_of(params)};
+    const struct subscription_options options = {.events = value_get(params, "events"),
+                                                 .credit = method_params_int(params, "credit", -1)};
     tn_value run_id = value_get(params, "run_id");
     if (run_id) {
         struct server_run *run =
@@ -60,7 +54,7 @@ struct subscription *method_subscribe(struct client *client, tn_value params, st
     return subscription;
 }
 
-static int32_t event_subscribe(const struct method_call *call, struct error *error) {
+int32_t method_subscribe_start(const struct method_call *call, struct error *error) {
     struct subscription *subscription = method_subscribe(call->client, call->params, error);
     if (!subscription) return TN_INVALID;
     tn_value number = value_int((int64_t)subscription_number(subscription));
@@ -90,7 +84,7 @@ static int32_t event_grant(const struct method_call *call, struct error *error) 
 
 const struct method_handler host_methods[] = {
     {"host/info", host_info},
-    {"event/subscribe", event_subscribe},
+    {"event/subscribe", method_subscribe_start},
     {"event/unsubscribe", event_unsubscribe},
     {"event/grant", event_grant},
     {NULL, NULL},

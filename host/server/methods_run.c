@@ -121,13 +121,6 @@ static int32_t run_state_method(const struct method_call *call, struct error *er
     return method_done_take(call, value_set_take(result, "steps", value_int(server_run_steps(run))));
 }
 
-static int32_t run_subscribe(const struct method_call *call, struct error *error) {
-    struct subscription *subscription = method_subscribe(call->client, call->params, error);
-    if (!subscription) return TN_INVALID;
-    tn_value number = value_int((int64_t)subscription_number(subscription));
-    return method_done_take(call, value_set_take(value_object_reserve(1), "subscription", number));
-}
-
 const struct method_handler run_methods[] = {
     {"run/start", run_start_method},
     {"run/resume", run_resume_method},
@@ -137,6 +130,6 @@ const struct method_handler run_methods[] = {
     {"run/wait", run_wait},
     {"run/list", run_list},
     {"run/state", run_state_method},
-    {"run/subscribe", run_subscribe},
+    {"run/subscribe", method_subscribe_start},
     {NULL, NULL},
 };

@@ -9,6 +9,7 @@
 #include "adl/value/weight.h"
 #include "host/engine/execution/invocation.h"
 #include "host/server/client.h"
+#include "host/server/method.h"
 #include "host/server/server_run_internal.h"
 #include <string.h>
 
@@ -166,12 +167,12 @@ static enum subscription_full full_of(const struct client *client, const struct 
 
 struct subscription *server_run_subscribe(struct client *client, struct server_run *run, tn_value params,
                                           struct error *error) {
-    tn_value credit = value_get(params, "credit"), after = value_get(params, "after");
+    int64_t after = method_params_int(params, "after", -1);
     unsigned modes;
     if (read_modes(run, params, &modes, error) != TN_OK) return NULL;
     struct run_subscription *own = mem_zalloc(sizeof *own);
     const struct subscription_options options = {.modes = modes,
-                                                 .credit = credit ? value_to_int(credit) : -1,
+                                                 .credit = method_params_int(params, "credit", -1),
                                                  .full = full_of(client, run, params),
                                                  .changed = on_changed,
                                                  .user = own};
@@ -182,8 +183,10 @@ struct subscription *server_run_subscribe(struct client *client, struct server_r
     }
     *own = (struct run_subscription){run->subscriptions, subscription, run};
     run->subscriptions = own;
-    if (after) send_kept(run, subscription, (uint64_t)value_to_int(after));
-    if (!after && !run->active && run->seq) send_kept(run, subscription, run->seq - 1); /* run/ended */
+    if (after >= 0)
+        send_kept(run, subscription, (uint64_t)after);
+    else if (!run->active && run->seq)
+        send_kept(run, subscription, run->seq - 1); /* run/ended */
     if (server_run_is_over(run)) subscription_close(subscription);
     return subscription;
 }

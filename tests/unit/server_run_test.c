@@ -248,6 +248,25 @@ static void nothing_is_left_to_send(void **state) {
     served_close(&served);
 }
 
+/* For a schema, 5.0 is an integer. */
+static void numbers_may_have_a_point(void **state) {
+    struct served served;
+    (void)state;
+    served_open(&served, METHOD_RUN);
+    tn_value id = run_of(&served, COUNTS, "{\"subscribe\":{\"credit\":5.0}}");
+    served_settle(&served);
+    assert_int_equal(served_count(&served, "run/event"), 5);
+    served_expect(&served, "event/grant", "{\"subscription\":1,\"credit\":20.0}", "{}");
+    value_unref(waited(&served, id));
+    served_settle(&served);
+    assert_int_equal(served_count(&served, "run/event"), 10);
+    value_unref(served_result_take(&served, "run/subscribe", value_set_take(with_id(id), "after", value_double(8))));
+    served_settle(&served);
+    assert_int_equal(served_count(&served, "run/event"), 12);
+    value_unref(id);
+    served_close(&served);
+}
+
 /* ---- Answers, cancel ---- */
 
 static void a_run_is_answered(void **state) {
@@ -415,14 +434,23 @@ static void a_server_ends_with_open_runs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_starts_and_ends),    cmocka_unit_test(mistakes_are_reported),
-        cmocka_unit_test(events_come_in_order),     cmocka_unit_test(modes_of_subscriptions),
-        cmocka_unit_test(credit_slows_a_run),       cmocka_unit_test(a_run_outlives_its_client),
-        cmocka_unit_test(events_are_sent_again),    cmocka_unit_test(nothing_is_left_to_send),
-        cmocka_unit_test(kept_events_have_a_size),  cmocka_unit_test(a_busy_plugin_stays),
-        cmocka_unit_test(a_run_is_answered),        cmocka_unit_test(a_run_is_cancelled),
-        cmocka_unit_test(a_thread_is_resumed),      cmocka_unit_test(many_runs_wait),
-        cmocka_unit_test(ended_runs_are_forgotten), cmocka_unit_test(a_server_ends_with_open_runs),
+        cmocka_unit_test(a_run_starts_and_ends),
+        cmocka_unit_test(mistakes_are_reported),
+        cmocka_unit_test(events_come_in_order),
+        cmocka_unit_test(modes_of_subscriptions),
+        cmocka_unit_test(credit_slows_a_run),
+        cmocka_unit_test(a_run_outlives_its_client),
+        cmocka_unit_test(events_are_sent_again),
+        cmocka_unit_test(numbers_may_have_a_point),
+        cmocka_unit_test(nothing_is_left_to_send),
+        cmocka_unit_test(kept_events_have_a_size),
+        cmocka_unit_test(a_busy_plugin_stays),
+        cmocka_unit_test(a_run_is_answered),
+        cmocka_unit_test(a_run_is_cancelled),
+        cmocka_unit_test(a_thread_is_resumed),
+        cmocka_unit_test(many_runs_wait),
+        cmocka_unit_test(ended_runs_are_forgotten),
+        cmocka_unit_test(a_server_ends_with_open_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
