@@ -85,13 +85,9 @@ struct method_handler {
 
 /* Ends a call with a result, which it takes. */
 int32_t method_done_take(const struct method_call *call, tn_value result);
-/*
- * The `done` of a request whose `user` is the token (method_user): ends the call. The server must exist then. For
- * requests to the store, method_request.h takes care of that.
+/* The `done` of a request whose `user` is the token (method_user): ends the call. For the store, use method_request.h.
  */
 void method_on_stored(void *user, int32_t status, tn_value result, const struct error *error);
-/* The same for a request without a result: the result of the method is {}. */
-void method_on_stored_empty(void *user, int32_t status, tn_value result, const struct error *error);
 void *method_user(const struct method_call *call);
 
 /* Parameters that the schema has checked: the text, or NULL if it is absent or null; the number, or `otherwise`. */

@@ -254,10 +254,8 @@ struct callable *method_call_of_component(const struct method *method, const str
 
 /* ---- For handlers ---- */
 
-static struct call *open_call(const struct method_call *call) { return call_lookup_open(call->token); }
-
 bool method_is_allowed(const struct method_call *call, const struct method *method) {
-    const struct call *made = open_call(call);
+    const struct call *made = call_lookup_open(call->token);
     const struct component_info *caller = made ? ((struct method_callable *)call_callable(made))->caller : NULL;
     if (!caller) return method->scope <= client_scope(call->client);
     return !is_of_events(method) && method_check_caller(call->server, caller, method, NULL) == TN_OK;
@@ -300,44 +298,34 @@ int32_t method_call_child(const struct method_call *call, struct callable *calle
     return method_refuse_child(status, error);
 }
 
-int32_t method_done_take(const struct method_call *call, tn_value result) {
-    struct call *made = open_call(call);
+/* Ends the call of the token, if it is open, with a result. */
+static void end_with(uint64_t token, tn_value result) {
+    struct call *made = call_lookup_open(token);
     struct error error = ERROR_INIT;
     int32_t status = TN_OK;
     const struct method_callable *self = made ? (const struct method_callable *)call_callable(made) : NULL;
     if (self && self->validates) status = method_check_result(self->method, result, &error);
     if (status == TN_OK)
-        (void)call_complete(call->token, result);
+        (void)call_complete(token, result);
     else
-        (void)call_fail(call->token, &error);
+        (void)call_fail(token, &error);
     error_finish(&error);
+}
+
+int32_t method_done_take(const struct method_call *call, tn_value result) {
+    end_with(call->token, result);
     value_unref(result);
     return TN_OK;
 }
 
 void *method_user(const struct method_call *call) { return (void *)(uintptr_t)call->token; }
 
-/* Ends the call of the token, and checks the result as method_done_take does. */
-static void end_stored(void *user, int32_t status, tn_value result, const struct error *error) {
-    struct call *made = call_lookup_open((uint64_t)(uintptr_t)user);
-    if (!made) return;
-    const struct method_callable *self = (const struct method_callable *)call_callable(made);
-    const struct method_call call = {self->server, NULL, self->method, call_token(made), NULL, NULL};
-    if (status == TN_OK)
-        (void)method_done_take(&call, result ? value_ref(result) : value_null());
-    else
-        (void)call_fail(call_token(made), error);
-}
-
 void method_on_stored(void *user, int32_t status, tn_value result, const struct error *error) {
-    end_stored(user, status, result, error);
-}
-
-void method_on_stored_empty(void *user, int32_t status, tn_value result, const struct error *error) {
-    (void)result;
-    tn_value nothing = value_object();
-    end_stored(user, status, nothing, error);
-    value_unref(nothing);
+    uint64_t token = (uint64_t)(uintptr_t)user;
+    if (status == TN_OK)
+        end_with(token, result ? result : value_null());
+    else
+        (void)call_fail(token, error);
 }
 
 /* ---- Parameters ---- */

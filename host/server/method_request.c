@@ -29,7 +29,8 @@ void method_request_done(void *user, int32_t status, tn_value result, const stru
 }
 
 void method_request_done_empty(void *user, int32_t status, tn_value result, const struct error *error) {
-    struct method_request *request = user;
-    method_on_stored_empty(request->call, status, result, error);
-    method_request_free(request);
+    (void)result;
+    tn_value nothing = value_object();
+    method_request_done(user, status, nothing, error);
+    value_unref(nothing);
 }
