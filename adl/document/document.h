@@ -29,6 +29,7 @@
 struct diagnostics;
 struct expr;
 struct source;
+struct tree;
 
 /* Ends of edges that are not nodes. */
 #define DOCUMENT_START   (-1)
@@ -195,6 +196,8 @@ struct document {
  * caller owns one reference. Any thread; only reference counts are shared.
  */
 struct document *document_read(struct source *source, const struct catalog *catalog, struct diagnostics *found);
+/* The same for a tree whose mistakes are already in `found` (tree_read). The tree is borrowed, and not needed later. */
+struct document *document_read_tree(struct tree *tree, const struct catalog *catalog, struct diagnostics *found);
 struct document *document_ref(struct document *document);
 void document_unref(struct document *document);
 

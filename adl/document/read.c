@@ -1,8 +1,8 @@
 /*
  * read.c - creates a document from its text: all sections in order, and the code of the small ones.
  *
- * Every problem is reported, and a document is always returned, because an editor needs the incomplete one. The tree is
- * freed at the end; the document keeps only values and spans.
+ * Every problem is reported, and a document is always returned, because an editor needs the incomplete one. The
+ * document keeps values and spans, and nothing of the tree.
  */
 #include "adl/document/duration.h"
 #include "adl/document/reader.h"
@@ -334,20 +334,19 @@ static void reader_finish(struct reader *reader) {
     mem_free(reader->writes);
     mem_free(reader->field_kinds);
     mem_free(reader->reaches);
-    tree_free(reader->tree);
 }
 
-struct document *document_read_within(struct session *session, struct source *source) {
+struct document *document_read_within(struct session *session, struct tree *tree) {
     struct document_whole *whole = mem_zalloc(sizeof *whole);
     struct document *document = &whole->document;
     document->references = 1;
-    document->source = source_ref(source);
+    document->source = source_ref(tree_source(tree));
     document->recursion_limit = RECURSION_LIMIT;
     document->concurrency = CONCURRENCY;
     struct reader reader = {
         .session = session,
-        .source = source,
-        .tree = tree_read(source, NULL, session->found),
+        .source = document->source,
+        .tree = tree,
         .catalog = session->catalog,
         .found = session->found,
         .whole = whole,
@@ -355,7 +354,7 @@ struct document *document_read_within(struct session *session, struct source *so
         .default_retry = {1, RETRY_FACTOR, RETRY_INITIAL_MS, RETRY_MAX_MS},
     };
     document_read_sections(&reader, tree_root(reader.tree));
-    if (!document->name) document->name = name_of_source(source);
+    if (!document->name) document->name = name_of_source(document->source);
     reader_finish(&reader);
     return document;
 }
@@ -366,10 +365,17 @@ static void session_finish(struct session *session) {
     mem_free(session->documents);
 }
 
-struct document *document_read(struct source *source, const struct catalog *catalog, struct diagnostics *found) {
+struct document *document_read_tree(struct tree *tree, const struct catalog *catalog, struct diagnostics *found) {
     struct session session = {.catalog = catalog, .found = found};
-    struct document *document = document_read_within(&session, source);
+    struct document *document = document_read_within(&session, tree);
     session_finish(&session);
     diagnostics_sort(found);
+    return document;
+}
+
+struct document *document_read(struct source *source, const struct catalog *catalog, struct diagnostics *found) {
+    struct tree *tree = tree_read(source, NULL, found);
+    struct document *document = document_read_tree(tree, catalog, found);
+    tree_free(tree);
     return document;
 }

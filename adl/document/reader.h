@@ -142,8 +142,8 @@ uint32_t read_count(struct reader *reader, const char *what, const struct tree_n
 /* For a string or a list of strings: the number of strings, and each of them. */
 uint32_t read_text_count(const struct tree_node *node);
 const struct tree_node *read_text_at(const struct tree_node *node, uint32_t index);
-/* Reads one document within a session. */
-struct document *document_read_within(struct session *session, struct source *source);
+/* Reads one document within a session. The tree is borrowed; its mistakes have been reported. */
+struct document *document_read_within(struct session *session, struct tree *tree);
 
 /* ---- read_state.c, read_node.c, read_edge.c ---- */
 

@@ -53,7 +53,9 @@ static bool is_active(const struct session *session, const char *path) {
 
 static struct document *read_inner(struct session *session, struct source *source) {
     session->active[session->depth++] = source_name(source);
-    struct document *inner = document_read_within(session, source);
+    struct tree *tree = tree_read(source, NULL, session->found);
+    struct document *inner = document_read_within(session, tree);
+    tree_free(tree);
     session->depth--;
     MEM_EXTEND(session->documents, session->document_count);
     session->documents[session->document_count++] = inner;

@@ -1,0 +1,47 @@
+/*
+ * assist.c - makes and frees an assist.
+ *
+ * Only whole versions are kept as `good`, and a `good` version has no `good` of its own, so at most two versions of a
+ * text are alive for each assist.
+ */
+#include "adl/assist/assist.h"
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/document/document.h"
+#include "adl/tree/tree.h"
+#include "adl/value/memory.h"
+
+static struct assist *newest_good(struct assist *before) {
+    if (!before) return NULL;
+    return assist_ref(before->good || !tree_is_whole(before->tree) ? before->good : before);
+}
+
+struct assist *assist_new(struct source *source, const struct assist_world *world, struct assist *before) {
+    struct assist *assist = mem_zalloc(sizeof *assist);
+    assist->references = 1;
+    assist->source = source_ref(source);
+    assist->world = world;
+    if (world->ref) world->ref(world->self);
+    assist->found = diagnostics_new();
+    assist->tree = tree_read(source, NULL, assist->found);
+    assist->document = document_read_tree(assist->tree, world->catalog, assist->found);
+    if (!tree_is_whole(assist->tree)) assist->good = newest_good(before);
+    return assist;
+}
+
+struct assist *assist_ref(struct assist *assist) {
+    if (assist) __atomic_add_fetch(&assist->references, 1, __ATOMIC_RELAXED);
+    return assist;
+}
+
+void assist_unref(struct assist *assist) {
+    if (!assist || __atomic_sub_fetch(&assist->references, 1, __ATOMIC_ACQ_REL) != 0) return;
+    document_unref(assist->document);
+    tree_free(assist->tree);
+    diagnostics_free(assist->found);
+    source_unref(assist->source);
+    assist_unref(assist->good);
+    if (assist->world->unref) assist->world->unref(assist->world->self);
+    mem_free(assist);
+}
+
+const struct assist *assist_names_from(const struct assist *assist) { return assist->good ? assist->good : assist; }
