@@ -31,6 +31,7 @@
 #define CHECKPOINTS   "20"  /* command_thread.c: HISTORY_DEFAULT */
 #define LIST_ENTRIES  "100" /* plugins/state: `limit` in task.json, artifact.json and memory.json */
 #define CLAIM_SECONDS "300" /* command_task.c: DEFAULT_TTL_SECONDS */
+#define DRAIN_SECONDS "10"  /* command_serve.c: DRAIN_SECONDS */
 #define CHECK_SECONDS "20"  /* exercise.h: EXERCISE_TIMEOUT_MS */
 
 /* ---- Options that several commands have ---- */
@@ -72,6 +73,14 @@ static const struct command_option plugin_install_options[] = {
     OPTIONS_END,
 };
 static const struct command_option json_options[] = {JSON_OPTION, OPTIONS_END};
+
+static const struct command_option serve_options[] = {
+    {"socket", "PATH", .letter = 's', .help = "the Unix socket to which clients connect"},
+    {"mode", "OCTAL", .help = "the file mode of the socket, which decides who may connect (default: 0600)"},
+    {"scope", "SCOPE", .help = "what the clients may do (default: admin)", .choices = "read|run|admin"},
+    {"drain", "SECONDS", .help = "time for runs to end after SIGTERM (default: " DRAIN_SECONDS ")"},
+    OPTIONS_END,
+};
 
 /* ---- Options: Running ---- */
 
@@ -743,6 +752,22 @@ const struct command commands[] = {
      "$ tenon call run/start '{\"document\": \"samples/hello/hello.yaml\", \"subscribe\": {}}'\n"
      "{\"run_id\":\"019b2d05-7a22-7f01-8c4e-51b2c7d9e0fa\",\"subscription\":1}\n",
      .operands_min = 1, .operands_max = 2, .run = command_call},
+
+    {"serve", "--socket PATH", "keep a host running for clients",
+     "Clients connect to the socket, call the methods (`tenon reference methods`) and receive events, as JSON-RPC "
+     "2.0:\n"
+     "one message in each line, or with `Content-Length` headers, as the client begins. The socket serves editors, "
+     "too\n"
+     "(`tenon lsp`). Plugins can be loaded, upgraded and unloaded meanwhile. SIGTERM and Ctrl-C end the host: runs "
+     "end\n"
+     "after their super-step; those with a thread can be resumed later.",
+     "$ tenon serve --socket /run/user/1000/tenon.sock\ntenon: listening on /run/user/1000/tenon.sock\n",
+     .options = serve_options, .run = command_serve},
+    {"lsp", "", "serve an editor over standard input and output",
+     "Speaks the Language Server Protocol 3.18; the methods of the host are requests with `tenon/` before their "
+     "names.\n"
+     "Ends with the client: after `exit`, at the end of the input, or when the process of the client has ended.",
+     "$ tenon lsp\n", .run = command_lsp},
 
     /* ---- The installation ---- */
     {"doctor", "", "show this installation, and report its problems",

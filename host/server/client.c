@@ -19,6 +19,7 @@ struct client {
     struct client_call *calls;
     size_t count;
     uint64_t last_number;
+    bool paused;
     struct loop_work work; /* client_send */
 };
 
@@ -189,7 +190,8 @@ void subscription_note_missed(struct subscription *subscription, uint64_t count)
 /* ---- Sending ---- */
 
 static bool may_send(const struct subscription *subscription) {
-    return !subscription->ended && !subscription->paused && subscription->options.credit != 0;
+    return !subscription->ended && !subscription->paused && !subscription->client->paused &&
+           subscription->options.credit != 0;
 }
 
 /* The number of events that may wait now without being too many. */
@@ -313,6 +315,18 @@ void subscription_pause(struct subscription *subscription, bool paused) {
     bool full = !subscription_has_room(subscription);
     subscription->paused = paused;
     subscription_report_room(subscription, full);
+}
+
+/* `changed` may end subscriptions: subscription_end moves `visited` on. */
+void client_pause(struct client *client, bool paused) {
+    if (client->paused == paused) return;
+    client->paused = paused;
+    if (paused) return;
+    for (struct subscription *at = client->subscriptions, *next; at; at = next) {
+        next = at->next;
+        if (subscription_has_room(at) && at->options.changed) at->options.changed(at->options.user, at, false);
+    }
+    loop_defer(server_loop(client->server), &client->work);
 }
 
 /* ---- Events of the host ---- */

@@ -48,6 +48,8 @@ void client_free(struct client *client);
 struct server *client_server(const struct client *client);
 const char *client_name(const struct client *client);
 enum method_scope client_scope(const struct client *client);
+/* While it is paused, no subscription of it has room, and nothing is sent: its connection takes no more. */
+void client_pause(struct client *client, bool paused);
 bool client_names_files(const struct client *client);
 bool client_is_plugin(const struct client *client);
 

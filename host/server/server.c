@@ -64,6 +64,19 @@ void server_end_request(struct server *server) { server->requests--; }
 
 static bool server_has_no_request(void *user) { return ((const struct server *)user)->requests == 0; }
 
+/* ---- Ending ---- */
+
+bool server_has_active_run(const struct server *server) {
+    for (const struct server_run *run = NULL; (run = server_run_older(server->runs, run)) != NULL;)
+        if (server_run_is_active(run)) return true;
+    return false;
+}
+
+void server_drain(struct server *server) {
+    for (const struct server_run *run = NULL; (run = server_run_older(server->runs, run)) != NULL;)
+        if (server_run_is_active(run)) server_run_cancel(server_run_find(server->runs, server_run_id(run), NULL), true);
+}
+
 /* ---- Events of the host ---- */
 
 bool server_listens(const struct server *server, const char *event) {

@@ -46,4 +46,8 @@ bool server_listens(const struct server *server, const char *event);
 void server_validate_results(struct server *server, bool on);
 bool server_validates(const struct server *server);
 
+/* Active runs end after their super-step; those with a thread can be continued later. Others may still start. */
+void server_drain(struct server *server);
+bool server_has_active_run(const struct server *server);
+
 #endif

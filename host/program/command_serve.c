@@ -1,0 +1,131 @@
+/*
+ * command_serve.c - `tenon serve` and `tenon lsp`: a host that stays up, for clients of a socket or of stdin and stdout.
+ *
+ * The first signal drains the host: it accepts no more clients, runs end after their super-step, and connections are
+ * closed when all runs have ended, or after the time of --drain. The second signal ends the drain.
+ */
+#include "host/assembly/host.h"
+#include "host/base/loop.h"
+#include "host/program/command.h"
+#include "host/server/connections.h"
+#include "host/server/server.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DRAIN_SECONDS 10 /* command_table.c names it, too */
+
+struct served_host {
+    struct host *host;
+    struct connections *connections;
+    int64_t drain_until_ms;
+    bool stdio; /* ends with the connection of stdin */
+};
+
+static bool serve_is_done(void *user) {
+    const struct served_host *served = user;
+    if (command_got_sigint() || command_got_sigterm()) return true;
+    return served->stdio && connections_count(served->connections) == 0;
+}
+
+/* ---- Draining ---- */
+
+/* The wait ends at the time limit, too: a timer makes the loop look again. */
+static bool drain_is_done(void *user) {
+    const struct served_host *served = user;
+    return command_got_sigint() || !server_has_active_run(server_of(served->host)) ||
+           loop_now_ms(host_loop(served->host)) >= served->drain_until_ms;
+}
+
+static void drain_look_again(struct loop_timer *timer) { (void)timer; }
+
+static void drain_host(struct served_host *served, int64_t seconds) {
+    struct loop *loop = host_loop(served->host);
+    struct loop_timer alarm = {0};
+    if (!command_got_sigterm()) command_reset_sigint(); /* the next signal ends the drain, not the process */
+    served->drain_until_ms = loop_now_ms(loop) + seconds * 1000;
+    loop_timer_start(loop, &alarm, seconds * 1000, drain_look_again);
+    server_drain(server_of(served->host));
+    (void)loop_run(loop, drain_is_done, served);
+    loop_timer_stop(loop, &alarm);
+}
+
+/* ---- The commands ---- */
+
+static int finish_serving(struct served_host *served, int code) {
+    connections_stop(served->connections);
+    (void)loop_run(host_loop(served->host), connections_are_closed, served->connections);
+    if (served->stdio && code == COMMAND_OK) code = connections_last_code(served->connections);
+    connections_free(served->connections);
+    host_free(served->host);
+    return code;
+}
+
+static bool open_served(struct served_host *served, const struct arguments *arguments) {
+    *served = (struct served_host){.host = command_host(arguments)};
+    if (!served->host) return false;
+    command_watch_signals(served->host);
+    served->connections = connections_new(server_of(served->host), NULL, NULL);
+    return true;
+}
+
+static int serve_until_done(struct served_host *served, int64_t drain_seconds) {
+    (void)loop_run(host_loop(served->host), serve_is_done, served);
+    bool stopped = command_got_sigint() || command_got_sigterm();
+    if (stopped) drain_host(served, drain_seconds);
+    return COMMAND_OK;
+}
+
+/* "0660"; -1 if it is not the mode of a file. */
+static long read_mode(const char *text) {
+    char *end;
+    long mode = strtol(text, &end, 8);
+    return *text == '\0' || *end != '\0' || mode < 0 || mode > 0777 ? -1 : mode;
+}
+
+static enum method_scope read_scope(const char *name) {
+    enum method_scope scope = METHOD_READ;
+    while (scope < METHOD_ADMIN && strcmp(method_scope_name(scope), name) != 0) scope++;
+    return scope;
+}
+
+int command_serve(const struct arguments *arguments) {
+    const char *path = argument_text(arguments, "socket"), *mode_text = argument_text(arguments, "mode");
+    const char *scope = argument_text(arguments, "scope");
+    long mode = mode_text ? read_mode(mode_text) : 0600;
+    int64_t drain;
+    if (!path) return command_report(COMMAND_USAGE, "expected --socket PATH: the socket to which clients connect");
+    if (mode < 0)
+        return command_report(COMMAND_USAGE, "--mode %s: expected an octal file mode from 0 to 0777, such as 0660",
+                              mode_text);
+    if (!argument_number(arguments, "drain", 0, 86400, DRAIN_SECONDS, &drain)) return COMMAND_USAGE;
+    struct served_host served;
+    struct error error = ERROR_INIT;
+    int code = COMMAND_OK;
+    if (!open_served(&served, arguments)) return COMMAND_PLUGIN_PROBLEM;
+    if (connections_listen(served.connections, path, (mode_t)mode, scope ? read_scope(scope) : METHOD_ADMIN, &error)) {
+        command_warn("listening on %s", path);
+        code = serve_until_done(&served, drain);
+    } else {
+        code = command_report_error(COMMAND_RUN_FAILED, &error);
+    }
+    error_finish(&error);
+    return finish_serving(&served, code);
+}
+
+int command_lsp(const struct arguments *arguments) {
+    struct served_host served;
+    struct error error = ERROR_INIT;
+    int code = COMMAND_OK;
+    if (isatty(STDIN_FILENO))
+        return command_report(COMMAND_USAGE, "an editor starts this command, and sends messages of the Language Server "
+                                             "Protocol to standard input; samples/editors has settings");
+    if (!open_served(&served, arguments)) return COMMAND_PLUGIN_PROBLEM;
+    served.stdio = true;
+    if (connections_serve(served.connections, STDIN_FILENO, STDOUT_FILENO, RPC_FRAMING_DETECT, &error))
+        code = serve_until_done(&served, 0);
+    else
+        code = command_report_error(COMMAND_RUN_FAILED, &error);
+    error_finish(&error);
+    return finish_serving(&served, code);
+}
