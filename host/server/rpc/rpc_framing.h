@@ -16,8 +16,8 @@
  * The reader keeps at most one message and the bytes that were added after it. A long message that is only announced
  * uses no memory before its bytes arrive. Thread: one at a time.
  */
-#ifndef TENON_HOST_SERVER_RPC_FRAMING_H
-#define TENON_HOST_SERVER_RPC_FRAMING_H
+#ifndef TENON_HOST_SERVER_RPC_RPC_FRAMING_H
+#define TENON_HOST_SERVER_RPC_RPC_FRAMING_H
 
 #include "adl/value/buffer.h"
 #include "adl/value/error.h"
