@@ -10,12 +10,16 @@
 #include "adl/tree/tree.h"
 #include "adl/value/memory.h"
 
-static struct assist *newest_good(struct assist *before) {
-    if (!before) return NULL;
-    return assist_ref(before->good || !tree_is_whole(before->tree) ? before->good : before);
+/* Takes `before`. */
+static struct assist *newest_good_take(struct assist *before) {
+    if (!before || tree_is_whole(before->tree)) return before;
+    struct assist *good = assist_ref(before->good);
+    assist_unref(before);
+    return good;
 }
 
-struct assist *assist_new(struct source *source, const struct assist_world *world, struct assist *before) {
+/* The version before is freed as soon as possible, because two trees and documents of a large text are large. */
+struct assist *assist_next_take(struct source *source, const struct assist_world *world, struct assist *before) {
     struct assist *assist = mem_zalloc(sizeof *assist);
     assist->references = 1;
     assist->source = source_ref(source);
@@ -23,9 +27,16 @@ struct assist *assist_new(struct source *source, const struct assist_world *worl
     if (world->ref) world->ref(world->self);
     assist->found = diagnostics_new();
     assist->tree = tree_read(source, NULL, assist->found);
+    if (tree_is_whole(assist->tree))
+        assist_unref(before);
+    else
+        assist->good = newest_good_take(before);
     assist->document = document_read_tree(assist->tree, world->catalog, assist->found);
-    if (!tree_is_whole(assist->tree)) assist->good = newest_good(before);
     return assist;
+}
+
+struct assist *assist_new(struct source *source, const struct assist_world *world, struct assist *before) {
+    return assist_next_take(source, world, assist_ref(before));
 }
 
 struct assist *assist_ref(struct assist *assist) {

@@ -58,6 +58,8 @@ struct assist {
 
 /* Reads and checks a text. `before` is the version before this one, or NULL. Never returns NULL. Any thread. */
 struct assist *assist_new(struct source *source, const struct assist_world *world, struct assist *before);
+/* The same, but takes the reference to `before`, which is freed early if it is the last one and not needed. */
+struct assist *assist_next_take(struct source *source, const struct assist_world *world, struct assist *before);
 struct assist *assist_ref(struct assist *assist);
 void assist_unref(struct assist *assist); /* NULL is allowed */
 /* The version in which to look up names: `good`, or the assist itself. */

@@ -1,5 +1,6 @@
 /*
- * command_serve.c - `tenon serve` and `tenon lsp`: a host that stays up, for clients of a socket or of stdin and stdout.
+ * command_serve.c - `tenon serve` and `tenon lsp`: a host that stays up, for clients of a socket or of stdin and
+ * stdout.
  *
  * The first signal drains the host: it accepts no more clients, runs end after their super-step, and connections are
  * closed when all runs have ended, or after the time of --drain. The second signal ends the drain.
@@ -8,7 +9,9 @@
 #include "host/base/loop.h"
 #include "host/program/command.h"
 #include "host/server/connections.h"
+#include "host/server/lsp/lsp.h"
 #include "host/server/server.h"
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +21,7 @@
 struct served_host {
     struct host *host;
     struct connections *connections;
+    struct lsp_hosts *editors;
     int64_t drain_until_ms;
     bool stdio; /* ends with the connection of stdin */
 };
@@ -57,6 +61,7 @@ static int finish_serving(struct served_host *served, int code) {
     (void)loop_run(host_loop(served->host), connections_are_closed, served->connections);
     if (served->stdio && code == COMMAND_OK) code = connections_last_code(served->connections);
     connections_free(served->connections);
+    lsp_hosts_free(served->editors);
     host_free(served->host);
     return code;
 }
@@ -65,7 +70,8 @@ static bool open_served(struct served_host *served, const struct arguments *argu
     *served = (struct served_host){.host = command_host(arguments)};
     if (!served->host) return false;
     command_watch_signals(served->host);
-    served->connections = connections_new(server_of(served->host), NULL, NULL);
+    served->editors = lsp_hosts_new(served->host);
+    served->connections = connections_new(server_of(served->host), &lsp_service, served->editors);
     return true;
 }
 
@@ -120,6 +126,8 @@ int command_lsp(const struct arguments *arguments) {
     if (isatty(STDIN_FILENO))
         return command_report(COMMAND_USAGE, "an editor starts this command, and sends messages of the Language Server "
                                              "Protocol to standard input; samples/editors has settings");
+    /* One arena for all threads: a text that is checked on a thread and freed on the loop leaves no memory behind. */
+    (void)mallopt(M_ARENA_MAX, 1);
     if (!open_served(&served, arguments)) return COMMAND_PLUGIN_PROBLEM;
     served.stdio = true;
     if (connections_serve(served.connections, STDIN_FILENO, STDOUT_FILENO, RPC_FRAMING_DETECT, &error))

@@ -26,8 +26,8 @@ struct connections;
 struct connections *connections_new(struct server *server, const struct connection_service *service,
                                     void *service_user);
 /*
- * Accepts connections at the socket `path`, whose clients have the scope. Those of scope `admin` may name files. Returns
- * false with the error of rpc_listener_open. Call it once.
+ * Accepts connections at the socket `path`, whose clients have the scope. Those of scope `admin` may name files.
+ * Returns false with the error of rpc_listener_open. Call it once.
  */
 bool connections_listen(struct connections *all, const char *path, mode_t mode, enum method_scope scope,
                         struct error *error);

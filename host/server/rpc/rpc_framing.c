@@ -133,7 +133,8 @@ static int32_t read_field(struct rpc_reader *reader, const char *line, size_t si
     while (end > value && (end[-1] == ' ' || end[-1] == '\t')) end--;
     if (is_field(line, (size_t)(colon - line), "Content-Length"))
         return read_length(reader, value, (size_t)(end - value), error);
-    if (is_field(line, (size_t)(colon - line), "Content-Type")) return check_charset(value, (size_t)(end - value), error);
+    if (is_field(line, (size_t)(colon - line), "Content-Type"))
+        return check_charset(value, (size_t)(end - value), error);
     return TN_OK;
 }
 

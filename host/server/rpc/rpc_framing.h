@@ -8,8 +8,8 @@
  *     if (result == RPC_READ_FAILED) close_with(&error);          // nothing after it can be read
  *     rpc_reader_finish(&reader);
  *
- * RPC_FRAMING_HEADERS is the framing of the Language Server Protocol (section Base Protocol): `Content-Length: N`, other
- * header fields, an empty line, and N bytes. A line of the headers ends with CRLF or LF. RPC_FRAMING_LINES is one
+ * RPC_FRAMING_HEADERS is the framing of the Language Server Protocol (section Base Protocol): `Content-Length: N`,
+ * other header fields, an empty line, and N bytes. A line of the headers ends with CRLF or LF. RPC_FRAMING_LINES is one
  * message in each line, as in ACP and MCP; empty lines are skipped. RPC_FRAMING_DETECT decides by the first character
  * that is not blank: a message begins with `{` or `[`, a header with a letter.
  *

@@ -47,10 +47,10 @@ static int32_t take_lock(struct rpc_listener *listener, struct error *error) {
         if (listener->lock < 0) return fail_to_listen(error, listener->lock_path, strerror(errno));
         if (flock(listener->lock, LOCK_EX | LOCK_NB) != 0) {
             bool busy = errno == EWOULDBLOCK;
-            int32_t status = busy ? error_set(error, TN_FAILED, "IO",
-                                              "another host listens on %s; stop it, or choose another socket",
-                                              listener->path)
-                                  : fail_to_listen(error, listener->lock_path, strerror(errno));
+            int32_t status =
+                busy ? error_set(error, TN_FAILED, "IO",
+                                 "another host listens on %s; stop it, or choose another socket", listener->path)
+                     : fail_to_listen(error, listener->lock_path, strerror(errno));
             (void)close(listener->lock);
             listener->lock = -1;
             return status;

@@ -5,8 +5,8 @@
  *                         has `method` only      -> a notification: delivered; cancellations are handled here
  *                         has `id` only          -> the answer to a request of ours
  *
- * Open requests of the client are in a list, and found by id only for a cancellation and for a repeated id. There are at
- * most PEER_REQUESTS_MAX of them.
+ * Open requests of the client are in a list, and found by id only for a cancellation and for a repeated id. There are
+ * at most PEER_REQUESTS_MAX of them.
  */
 #include "host/server/rpc/rpc_peer.h"
 #include "adl/value/json.h"
@@ -48,7 +48,7 @@ struct peer {
     size_t call_count;
     uint64_t last_number;
     bool input_ended, closing;
-    bool handling; /* in peer_handle_input */
+    bool handling;         /* in peer_handle_input */
     struct loop_work more; /* continues to read messages that have arrived */
 };
 
@@ -71,9 +71,7 @@ static void peer_send_take(struct peer *peer, tn_value message) {
     value_unref(message);
 }
 
-static tn_value new_message(void) {
-    return value_set_take(value_object_reserve(4), "jsonrpc", value_text("2.0"));
-}
+static tn_value new_message(void) { return value_set_take(value_object_reserve(4), "jsonrpc", value_text("2.0")); }
 
 /* Takes `data`, which may be NULL. */
 static tn_value error_object(int number, const char *text, tn_value data) {
@@ -182,8 +180,8 @@ static void receive_request(struct peer *peer, tn_value id, tn_value method, tn_
     }
     if (peer->request_count == PEER_REQUESTS_MAX) {
         struct error error = ERROR_INIT;
-        error_set(&error, TN_LIMIT, "LIMIT", "%u requests of this connection are open, which is the limit; wait for answers",
-                  PEER_REQUESTS_MAX);
+        error_set(&error, TN_LIMIT, "LIMIT",
+                  "%u requests of this connection are open, which is the limit; wait for answers", PEER_REQUESTS_MAX);
         send_error(peer, id, RPC_FAILED, error.message, error_to_value(&error));
         error_finish(&error);
         return;

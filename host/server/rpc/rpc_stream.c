@@ -5,8 +5,8 @@
  *       |        |           |          |
  *       +--------+-----------+----------+--> closing (flushes for RPC_FLUSH_MS) -> handles closed -> freed
  *
- * There are two buffers: one that libuv is writing, and one that collects what is written meanwhile. All that is written
- * in a turn of the loop is sent by one call.
+ * There are two buffers: one that libuv is writing, and one that collects what is written meanwhile. All that is
+ * written in a turn of the loop is sent by one call.
  */
 #include "host/server/rpc/rpc_stream.h"
 #include "adl/value/buffer.h"
@@ -28,16 +28,16 @@ struct rpc_stream {
     uv_pipe_t input, output; /* `output` is not used if `shared` */
     int file_in, file_out;   /* descriptors of regular files, or -1 */
     bool input_open, output_open;
-    bool shared;             /* both directions use `input` */
+    bool shared; /* both directions use `input` */
     bool paused, ended, failed, closing, full;
-    bool writing;            /* libuv has `sending` */
+    bool writing; /* libuv has `sending` */
     uv_write_t write;
     struct buffer sending, pending;
-    struct loop_work flush;  /* stream_flush */
-    struct loop_work read;   /* reads a file; then reports the end or a failure */
+    struct loop_work flush; /* stream_flush */
+    struct loop_work read;  /* reads a file; then reports the end or a failure */
     struct loop_timer give_up;
-    unsigned handles;        /* open handles, while closing */
-    char *space;             /* READ_SIZE bytes */
+    unsigned handles; /* open handles, while closing */
+    char *space;      /* READ_SIZE bytes */
 };
 
 static uv_stream_t *stream_out(struct rpc_stream *stream) {

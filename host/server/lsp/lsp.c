@@ -1,0 +1,258 @@
+/*
+ * lsp.c - the life of a language server's connection, what it can do, and the table of its methods.
+ */
+#include "host/server/lsp/lsp.h"
+#include "adl/value/memory.h"
+#include "host/assembly/host.h"
+#include "host/plugin/call/call.h"
+#include "host/server/client.h"
+#include "host/server/connection.h"
+#include "host/server/lsp/lsp_internal.h"
+#include "host/server/lsp/lsp_position.h"
+#include "host/server/method_call.h"
+#include "host/server/server.h"
+#include <string.h>
+
+/* ---- The table ---- */
+
+static const struct lsp_row *const row_tables[] = {lsp_diagnostic_rows};
+
+const struct lsp_row *lsp_row_find(const char *method) {
+    for (size_t i = 0; i < sizeof row_tables / sizeof *row_tables; i++)
+        for (const struct lsp_row *row = row_tables[i]; row->method; row++)
+            if (strcmp(row->method, method) == 0) return row;
+    return NULL;
+}
+
+static tn_value no_answer(const struct lsp_row *row) { return row->list ? value_array() : value_null(); }
+
+void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct lsp_text *text, struct peer_request *request) {
+    struct lsp_query query = {.lsp = lsp, .text = text, .params = peer_request_params(request)};
+    struct error error = ERROR_INIT;
+    if (text) query.assist = text->assist;
+    if ((row->needs & LSP_OF_DOCUMENT) && !query.assist) {
+        peer_reply_take(request, no_answer(row));
+        return;
+    }
+    if ((row->needs & LSP_AT_POSITION) &&
+        !lsp_read_position(text->checked, value_get(query.params, "position"), lsp->unit, &query.offset)) {
+        peer_refuse(request, RPC_INVALID_PARAMS, "`position` must be {line, character}");
+        return;
+    }
+    tn_value result = row->run(&query, &error);
+    if (result)
+        peer_reply_take(request, result);
+    else if (error.code)
+        peer_refuse(request, LSP_REQUEST_FAILED, "%s", error.message);
+    else
+        peer_reply_take(request, no_answer(row));
+    error_finish(&error);
+}
+
+static bool lsp_on_request(void *state, struct peer_request *request) {
+    struct lsp *lsp = state;
+    const struct lsp_row *row = lsp_row_find(peer_request_method(request));
+    if (!row) return false;
+    struct lsp_text *text = row->needs & LSP_OF_DOCUMENT ? lsp_text_of(lsp, peer_request_params(request)) : NULL;
+    if (text && !lsp_text_is_ready(text))
+        lsp_check_await(text, row, request);
+    else
+        lsp_row_answer(lsp, row, text, request);
+    return true;
+}
+
+/* ---- Capabilities of the client ---- */
+
+/* The member at a path such as "textDocument.hover.contentFormat"; NULL if there is none. */
+static tn_value capability(tn_value capabilities, const char *path) {
+    char name[64];
+    while (capabilities && value_is(capabilities, TN_OBJECT)) {
+        size_t length = strcspn(path, ".");
+        if (length >= sizeof name) return NULL;
+        memcpy(name, path, length);
+        name[length] = '\0';
+        capabilities = value_get(capabilities, name);
+        if (!path[length]) return capabilities;
+        path += length + 1;
+    }
+    return NULL;
+}
+
+static bool has_capability(tn_value capabilities, const char *path) {
+    tn_value found = capability(capabilities, path);
+    return found && value_is(found, TN_BOOL) && value_to_bool(found);
+}
+
+/* True if the capability is a list that contains the text. */
+static bool capability_lists(tn_value capabilities, const char *path, const char *text) {
+    tn_value list = capability(capabilities, path);
+    for (size_t i = 0; list && value_is(list, TN_ARRAY) && i < value_count(list); i++)
+        if (value_text_is(value_at(list, i), text)) return true;
+    return false;
+}
+
+static void read_abilities(struct lsp_client_abilities *can, tn_value from) {
+    *can = (struct lsp_client_abilities){
+        .pulls_diagnostics = capability(from, "textDocument.diagnostic") != NULL,
+        .refreshes_diagnostics = has_capability(from, "workspace.diagnostics.refreshSupport"),
+        .related_information = has_capability(from, "textDocument.publishDiagnostics.relatedInformation") ||
+                               has_capability(from, "textDocument.diagnostic.relatedInformation"),
+        .versioned_diagnostics = has_capability(from, "textDocument.publishDiagnostics.versionSupport"),
+        .markdown = capability_lists(from, "textDocument.hover.contentFormat", "markdown"),
+        .snippets = has_capability(from, "textDocument.completion.completionItem.snippetSupport"),
+        .snippet_edits = has_capability(from, "workspace.workspaceEdit.snippetEditSupport"),
+        .label_details = has_capability(from, "textDocument.completion.completionItem.labelDetailsSupport"),
+        .insert_replace = has_capability(from, "textDocument.completion.completionItem.insertReplaceSupport"),
+        .item_defaults = capability(from, "textDocument.completion.completionList.itemDefaults") != NULL,
+        .hierarchical_symbols = has_capability(from, "textDocument.documentSymbol.hierarchicalDocumentSymbolSupport"),
+        .document_changes = has_capability(from, "workspace.workspaceEdit.documentChanges"),
+        .creates_files = capability_lists(from, "workspace.workspaceEdit.resourceOperations", "create"),
+        .renames_files = capability_lists(from, "workspace.workspaceEdit.resourceOperations", "rename"),
+        .code_action_literals = capability(from, "textDocument.codeAction.codeActionLiteralSupport") != NULL,
+        .code_action_data = has_capability(from, "textDocument.codeAction.dataSupport"),
+        .watches_files = has_capability(from, "workspace.didChangeWatchedFiles.dynamicRegistration"),
+        .link_tooltips = has_capability(from, "textDocument.documentLink.tooltipSupport"),
+        .prepare_rename_default = capability(from, "textDocument.rename.prepareSupportDefaultBehavior") != NULL,
+        .refreshes_lenses = has_capability(from, "workspace.codeLens.refreshSupport"),
+        .refreshes_hints = has_capability(from, "workspace.inlayHint.refreshSupport"),
+        .refreshes_tokens = has_capability(from, "workspace.semanticTokens.refreshSupport"),
+        .refreshes_folding = has_capability(from, "workspace.foldingRange.refreshSupport"),
+        .refreshes_content = capability(from, "workspace.textDocumentContent") != NULL,
+        .line_folding_only = has_capability(from, "textDocument.foldingRange.lineFoldingOnly"),
+        .progress = has_capability(from, "window.workDoneProgress"),
+    };
+}
+
+/* Bytes if the client knows them: then no text must be counted. */
+static enum source_unit choose_unit(tn_value capabilities) {
+    if (capability_lists(capabilities, "general.positionEncodings", "utf-8")) return SOURCE_BYTES;
+    return SOURCE_UTF16; /* every client knows it */
+}
+
+/* ---- Capabilities of the server ---- */
+
+static tn_value flags(tn_value object, const char *const *names) {
+    for (; *names; names++) object = value_set_take(object, *names, value_bool(true));
+    return object;
+}
+
+static tn_value describe_sync(void) {
+    static const char *const names[] = {"openClose", "save", NULL};
+    return value_set_take(flags(value_object(), names), "change", value_int(2)); /* incremental */
+}
+
+static tn_value describe_capabilities(const struct lsp *lsp) {
+    static const char *const pull[] = {"interFileDependencies", NULL};
+    tn_value all = value_set_take(value_object(), "positionEncoding",
+                                  value_text(lsp->unit == SOURCE_BYTES ? "utf-8" : "utf-16"));
+    all = value_set_take(all, "textDocumentSync", describe_sync());
+    tn_value diagnostics = value_set_take(flags(value_object(), pull), "workspaceDiagnostics", value_bool(true));
+    all = value_set_take(all, "diagnosticProvider", value_set_take(diagnostics, "identifier", value_text("tenon")));
+    static const char *const folder_names[] = {"supported", "changeNotifications", NULL};
+    tn_value folders = flags(value_object(), folder_names);
+    return value_set_take(all, "workspace", value_set_take(value_object(), "workspaceFolders", folders));
+}
+
+static tn_value lsp_initialize(void *state, tn_value params) {
+    struct lsp *lsp = state;
+    tn_value capabilities = value_get(params, "capabilities");
+    read_abilities(&lsp->can, capabilities);
+    lsp->unit = choose_unit(capabilities);
+    return describe_capabilities(lsp);
+}
+
+/* ---- Changes of components ---- */
+
+static void ignore_answer(void *user, tn_value result, const struct error *error) {
+    (void)user, (void)result, (void)error;
+}
+
+static void ask_to_refresh(struct lsp *lsp, bool able, const char *method) {
+    if (able) (void)peer_call_take(lsp->peer, method, value_null(), ignore_answer, NULL);
+}
+
+static void refresh_all(struct lsp *lsp) {
+    lsp_check_all(lsp);
+    ask_to_refresh(lsp, lsp->can.pulls_diagnostics && lsp->can.refreshes_diagnostics, "workspace/diagnostic/refresh");
+    ask_to_refresh(lsp, lsp->can.refreshes_lenses, "workspace/codeLens/refresh");
+    ask_to_refresh(lsp, lsp->can.refreshes_hints, "workspace/inlayHint/refresh");
+    ask_to_refresh(lsp, lsp->can.refreshes_tokens, "workspace/semanticTokens/refresh");
+    ask_to_refresh(lsp, lsp->can.refreshes_folding, "workspace/foldingRange/refresh");
+}
+
+static void lsp_on_event(void *user, uint64_t subscription, const char *event, tn_value params) {
+    (void)subscription, (void)event, (void)params;
+    refresh_all(user);
+}
+
+static void subscribe_ended(struct call *call) { call_free(call); }
+
+/* Calls event/subscribe, like every client. */
+static void subscribe_to_components(struct lsp *lsp) {
+    static const struct call_ops ops = {.ended = subscribe_ended};
+    struct server *server = connection_server(lsp->connection);
+    struct callable *callable = method_call_new(lsp->client, method_find("event/subscribe"), NULL);
+    struct call *call = call_new(server_loop(server), callable, &ops, lsp);
+    tn_value events = value_push_take(value_array(), value_text("component/changed"));
+    tn_value params = value_set_take(value_object_reserve(1), "events", events);
+    callable_unref(callable);
+    if (call_start(call, params)) call_free(call);
+    value_unref(params);
+}
+
+/* ---- Life ---- */
+
+static void *lsp_open(void *user, struct connection *connection) {
+    struct lsp *lsp = mem_zalloc(sizeof *lsp);
+    lsp->connection = connection;
+    lsp->peer = connection_peer(connection);
+    lsp->hosts = user;
+    lsp->unit = SOURCE_UTF16;
+    return lsp;
+}
+
+void lsp_finish_closing(struct lsp *lsp) {
+    if (lsp->check) return;
+    value_unref(lsp->folders);
+    mem_free(lsp);
+}
+
+static void lsp_close(void *state) {
+    struct lsp *lsp = state;
+    lsp->closing = true;
+    lsp_texts_free(lsp);
+    client_free(lsp->client);
+    lsp_finish_closing(lsp);
+}
+
+static void lsp_initialized(struct lsp *lsp) {
+    if (lsp->client) return;
+    lsp->client = client_new(connection_server(lsp->connection), &(struct client_options){.name = "language server",
+                                                                                          .scope = METHOD_READ,
+                                                                                          .notify = lsp_on_event,
+                                                                                          .user = lsp});
+    subscribe_to_components(lsp);
+}
+
+static bool lsp_on_notification(void *state, const char *method, tn_value params) {
+    struct lsp *lsp = state;
+    if (strcmp(method, "textDocument/didChange") == 0)
+        lsp_text_change(lsp, params);
+    else if (strcmp(method, "textDocument/didOpen") == 0)
+        lsp_text_open(lsp, params);
+    else if (strcmp(method, "textDocument/didClose") == 0)
+        lsp_text_close(lsp, params);
+    else if (strcmp(method, "initialized") == 0)
+        lsp_initialized(lsp);
+    else if (strcmp(method, "workspace/didChangeWatchedFiles") == 0)
+        lsp_check_all(lsp);
+    else
+        return false;
+    return true;
+}
+
+const struct connection_service lsp_service = {.open = lsp_open,
+                                               .close = lsp_close,
+                                               .initialize = lsp_initialize,
+                                               .request = lsp_on_request,
+                                               .notification = lsp_on_notification};

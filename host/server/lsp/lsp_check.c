@@ -1,0 +1,195 @@
+/*
+ * lsp_check.c - checks documents on a thread of libuv's pool, one at a time, and answers the requests that wait.
+ *
+ * The newest text wins: when a check ends and the document has changed meanwhile, its result is kept for the next check
+ * (assist_new's `before`), but not published, and the newest text is checked. The document that was changed last comes
+ * first. A check that was started always ends; a connection that is closed meanwhile is freed after it.
+ */
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/document/document.h"
+#include "adl/value/memory.h"
+#include "host/base/loop.h"
+#include "host/server/lsp/lsp_internal.h"
+#include "host/server/lsp/lsp_world.h"
+#include "host/server/server.h"
+#include <string.h>
+#include <uv.h>
+
+struct lsp_check {
+    uv_work_t work;
+    struct lsp *lsp;
+    uint64_t opened; /* of the document, which may be closed meanwhile */
+    struct source *source;
+    struct lsp_world *world;
+    struct assist *before, *result;
+};
+
+/* A request for a document whose newest text is not checked yet. */
+struct lsp_waiting {
+    struct lsp_waiting *next;
+    struct lsp_text *text;
+    const struct lsp_row *row;
+    struct peer_request *request;
+};
+
+/* ---- Requests that wait ---- */
+
+static void waiting_cancel(struct peer_request *request) {
+    struct lsp_waiting *waiting = peer_request_data(request), **link = &waiting->text->waiting;
+    struct error error = ERROR_INIT;
+    while (*link != waiting) link = &(*link)->next;
+    *link = waiting->next;
+    waiting->text->waiting_count--;
+    mem_free(waiting);
+    error_set(&error, TN_CANCELLED, "CANCELLED", "the request was cancelled");
+    peer_fail(request, &error);
+    error_finish(&error);
+}
+
+void lsp_check_await(struct lsp_text *text, const struct lsp_row *row, struct peer_request *request) {
+    if (text->waiting_count >= LSP_WAITING_MAX) {
+        peer_refuse(request, RPC_FAILED, "%u requests wait for the check of this document", LSP_WAITING_MAX);
+        return;
+    }
+    struct lsp_waiting *waiting = mem_zalloc(sizeof *waiting);
+    *waiting = (struct lsp_waiting){text->waiting, text, row, request};
+    text->waiting = waiting;
+    text->waiting_count++;
+    peer_request_hold(request, waiting, waiting_cancel);
+}
+
+void lsp_check_forget(struct lsp_text *text) {
+    while (text->waiting) waiting_cancel(text->waiting->request);
+}
+
+/* Oldest first. */
+static void answer_waiting(struct lsp_text *text) {
+    struct lsp_waiting *list = NULL;
+    while (text->waiting) {
+        struct lsp_waiting *waiting = text->waiting;
+        text->waiting = waiting->next;
+        waiting->next = list;
+        list = waiting;
+    }
+    text->waiting_count = 0;
+    while (list) {
+        struct lsp_waiting *waiting = list;
+        list = waiting->next;
+        peer_request_hold(waiting->request, NULL, NULL);
+        lsp_row_answer(text->lsp, waiting->row, text, waiting->request);
+        mem_free(waiting);
+    }
+}
+
+/* ---- Checks ---- */
+
+static bool contains_document(const struct assist *assist, const char *path) {
+    for (uint32_t i = 0; i < assist->document->node_count; i++) {
+        const struct document *inner = document_subgraph(assist->document, i);
+        if (inner && strcmp(source_name(inner->source), path) == 0) return true;
+    }
+    return false;
+}
+
+/* Other open documents that contain this one are due, too. */
+static void dirty_outer_documents(const struct lsp_text *changed) {
+    for (struct lsp_text *text = changed->path ? changed->lsp->texts : NULL; text; text = text->next)
+        if (text != changed && text->assist && contains_document(text->assist, changed->path)) text->dirty = true;
+}
+
+static struct lsp_text *checked_text(const struct lsp_check *check) {
+    struct lsp_text *text = check->lsp->texts;
+    while (text && text->opened != check->opened) text = text->next;
+    return text;
+}
+
+static struct lsp_text *newest_dirty(const struct lsp *lsp) {
+    struct lsp_text *newest = NULL;
+    for (struct lsp_text *text = lsp->texts; text; text = text->next)
+        if (text->dirty && (!newest || text->changed > newest->changed)) newest = text;
+    return newest;
+}
+
+/* [worker] */
+static void check_run(uv_work_t *work) {
+    struct lsp_check *check = work->data;
+    check->result = assist_next_take(check->source, lsp_world_assist(check->world), check->before);
+    check->before = NULL;
+}
+
+static void check_free(struct lsp_check *check) {
+    assist_unref(check->result);
+    assist_unref(check->before);
+    lsp_world_unref(check->world);
+    source_unref(check->source);
+    mem_free(check);
+}
+
+static void text_take_result(struct lsp_text *text, struct lsp_check *check) {
+    bool first = !text->checked;
+    source_unref(text->checked);
+    text->assist = check->result;
+    text->checked = source_ref(check->source);
+    check->result = NULL;
+    text->results++;
+    text->checking = false;
+    if (!first) dirty_outer_documents(text);
+    if (!lsp_text_is_ready(text)) return; /* a newer text follows */
+    lsp_publish(text);
+    answer_waiting(text);
+}
+
+/* The text is not ADL any more. */
+static void text_drop_result(struct lsp_text *text) {
+    if (text->checked) lsp_publish_none(text->lsp, text->uri);
+    assist_unref(text->assist);
+    source_unref(text->checked);
+    text->assist = NULL;
+    text->checked = NULL;
+    answer_waiting(text);
+}
+
+static void check_done(uv_work_t *work, int status) {
+    struct lsp_check *check = work->data;
+    struct lsp *lsp = check->lsp;
+    (void)status;
+    lsp->check = NULL;
+    lsp_hosts_end_check(lsp->hosts);
+    if (lsp->closing) {
+        check_free(check);
+        lsp_finish_closing(lsp);
+        return;
+    }
+    struct lsp_text *text = checked_text(check);
+    if (text) text_take_result(text, check);
+    check_free(check);
+    lsp_check_next(lsp);
+}
+
+void lsp_check_next(struct lsp *lsp) {
+    struct lsp_text *text;
+    while (!lsp->check && !lsp->closing && (text = newest_dirty(lsp)) != NULL) {
+        text->dirty = false;
+        if (!text->is_document) { /* it may have been one before */
+            text_drop_result(text);
+            continue;
+        }
+        struct lsp_check *check = mem_zalloc(sizeof *check);
+        check->work.data = check;
+        check->lsp = lsp;
+        check->opened = text->opened;
+        text->checking = true;
+        check->source = source_ref(text->source);
+        check->world = lsp_hosts_world(lsp->hosts, lsp);
+        check->before = text->assist; /* no feature uses it before the check has ended */
+        text->assist = NULL;
+        lsp->check = check;
+        lsp_hosts_begin_check(lsp->hosts);
+        (void)uv_queue_work(loop_uv(server_loop(connection_server(lsp->connection))), &check->work, check_run, check_done);
+    }
+}
+
+void lsp_check_all(struct lsp *lsp) {
+    for (struct lsp_text *text = lsp->texts; text; text = text->next) text->dirty = true;
+    lsp_check_next(lsp);
+}

@@ -1,0 +1,160 @@
+/*
+ * lsp_internal.h - the state of a language server's connection, and how its parts call each other; private to this room.
+ *
+ *     lsp.c              the life of a connection, capabilities, the table of methods
+ *     lsp_text.c         open documents: opened, changed, closed
+ *     lsp_check.c        checks on a thread, and the requests that wait for them
+ *     lsp_diagnostics.c  diagnostics: pushed, and pulled
+ *     lsp_feature_*.c    the features of adl/assist, each a row of the table
+ */
+#ifndef TENON_HOST_SERVER_LSP_LSP_INTERNAL_H
+#define TENON_HOST_SERVER_LSP_LSP_INTERNAL_H
+
+#include "adl/assist/assist.h"
+#include "adl/source/source.h"
+#include "host/server/lsp/lsp.h"
+#include "host/server/rpc/rpc_peer.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct client;
+struct lsp;
+struct lsp_check;
+struct lsp_text;
+
+/* What the client can do (ClientCapabilities), as far as answers depend on it. */
+struct lsp_client_abilities {
+    bool pulls_diagnostics, refreshes_diagnostics;
+    bool related_information, versioned_diagnostics;
+    bool markdown;              /* hover and documentation */
+    bool snippets;              /* completion */
+    bool snippet_edits;         /* WorkspaceEdit with SnippetTextEdit */
+    bool label_details, insert_replace, item_defaults;
+    bool hierarchical_symbols;
+    bool document_changes;      /* WorkspaceEdit.documentChanges */
+    bool creates_files;         /* resourceOperations: create */
+    bool renames_files;
+    bool code_action_literals, code_action_data;
+    bool watches_files;         /* dynamic registration */
+    bool link_tooltips;
+    bool prepare_rename_default;
+    bool refreshes_lenses, refreshes_hints, refreshes_tokens, refreshes_folding, refreshes_content;
+    bool line_folding_only;
+    bool progress;              /* window/workDoneProgress */
+};
+
+struct lsp {
+    struct connection *connection;
+    struct peer *peer;
+    struct lsp_hosts *hosts;
+    struct client *client; /* receives component/changed */
+    struct lsp_client_abilities can;
+    enum source_unit unit;
+    struct lsp_text *texts;
+    size_t text_count;
+    uint64_t last_change; /* counts changes and openings of documents */
+    struct lsp_check *check; /* the running one, or NULL */
+    bool closing;
+    tn_value folders; /* paths of workspace folders: [text] */
+};
+
+/* ---- lsp.c ---- */
+
+/* After the last check of a connection that is closed. */
+void lsp_finish_closing(struct lsp *lsp);
+
+/* ---- lsp_text.c ---- */
+
+struct lsp_waiting;
+
+/* An open document. */
+struct lsp_text {
+    struct lsp *lsp;
+    struct lsp_text *next;
+    char *uri, *path; /* as the client wrote it; canonical path, or NULL without a file */
+    int64_t version;
+    struct source *source; /* the newest text */
+    bool is_document;      /* it is ADL, not some other YAML or JSON file */
+    bool declared;         /* the client says so (languageId) */
+    struct assist *assist; /* the newest checked version, or NULL */
+    struct source *checked; /* its source */
+    bool dirty, checking;   /* a check is due, or runs */
+    uint64_t opened;        /* identifies it */
+    uint64_t changed;       /* order of changes: the newest is checked first */
+    uint64_t results;       /* number of checks so far: resultId of pulled diagnostics */
+    struct lsp_waiting *waiting; /* requests, the newest first */
+    size_t waiting_count;
+};
+
+void lsp_text_open(struct lsp *lsp, tn_value params);
+void lsp_text_change(struct lsp *lsp, tn_value params);
+void lsp_text_close(struct lsp *lsp, tn_value params);
+/* The open document of params.textDocument.uri, or NULL. */
+struct lsp_text *lsp_text_of(const struct lsp *lsp, tn_value params);
+struct lsp_text *lsp_text_at_path(const struct lsp *lsp, const char *path);
+void lsp_texts_free(struct lsp *lsp);
+/* `assist` is that of the newest text, or the text is not a document. */
+bool lsp_text_is_ready(const struct lsp_text *text);
+
+/* ---- The table of methods ---- */
+
+#define LSP_REQUEST_FAILED (-32803)
+
+/* A request about a document, when its newest text is checked. */
+struct lsp_query {
+    struct lsp *lsp;
+    struct lsp_text *text;
+    const struct assist *assist;
+    uint32_t offset; /* of params.position, if the row has LSP_AT_POSITION */
+    tn_value params;
+};
+
+/* Returns the result, a new reference; NULL with the error, or without one for `nothing` of the row. */
+typedef tn_value lsp_feature(const struct lsp_query *query, struct error *error);
+
+enum lsp_needs {
+    LSP_OF_DOCUMENT = 1, /* params.textDocument is open: the feature waits for its check */
+    LSP_AT_POSITION = 2  /* and params.position is in it */
+};
+
+struct lsp_row {
+    const char *method;
+    unsigned needs;
+    bool list; /* the result without an answer is [], not null */
+    lsp_feature *run;
+};
+
+/* The rows of each file; a row without a method ends them. */
+extern const struct lsp_row lsp_diagnostic_rows[];
+
+const struct lsp_row *lsp_row_find(const char *method);
+/* Answers the request. Sets it free. */
+void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct lsp_text *text, struct peer_request *request);
+
+/* ---- lsp_check.c ---- */
+
+/* Starts the next check that is due, if none runs. */
+void lsp_check_next(struct lsp *lsp);
+/* All open documents are due again: what is outside them has changed. */
+void lsp_check_all(struct lsp *lsp);
+/* Keeps the request until the newest text of the document is checked. */
+void lsp_check_await(struct lsp_text *text, const struct lsp_row *row, struct peer_request *request);
+/* Requests that wait are answered as if they were cancelled. */
+void lsp_check_forget(struct lsp_text *text);
+
+/* ---- lsp_diagnostics.c ---- */
+
+/* Sends the diagnostics of the document, or none if it is closed, unless the client pulls them. */
+void lsp_publish(struct lsp_text *text);
+void lsp_publish_none(struct lsp *lsp, const char *uri);
+
+/* ---- lsp_hosts.c ---- */
+
+/* A world for a document; release it with lsp_world_unref. */
+struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp *lsp);
+/* Around each check, for which lsp_hosts_free waits. */
+void lsp_hosts_begin_check(struct lsp_hosts *hosts);
+void lsp_hosts_end_check(struct lsp_hosts *hosts);
+struct host *lsp_hosts_host(const struct lsp_hosts *hosts);
+
+#endif

@@ -1,0 +1,167 @@
+/*
+ * lsp_text.c - open documents, kept equal to the client's by its changes.
+ *
+ * A YAML or JSON file that is not ADL is kept, too, because later changes can make it one; nothing is reported about it.
+ */
+#include "adl/tree/tree.h"
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "host/server/lsp/lsp_internal.h"
+#include "host/server/lsp/lsp_position.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tn_value text_uri(tn_value params) {
+    tn_value uri = value_get(value_get(params, "textDocument"), "uri");
+    return uri && value_is(uri, TN_STRING) ? uri : NULL;
+}
+
+static struct lsp_text *text_find(const struct lsp *lsp, const char *uri) {
+    struct lsp_text *text = lsp->texts;
+    while (text && strcmp(text->uri, uri) != 0) text = text->next;
+    return text;
+}
+
+struct lsp_text *lsp_text_of(const struct lsp *lsp, tn_value params) {
+    tn_value uri = text_uri(params);
+    return uri ? text_find(lsp, value_chars(uri, NULL)) : NULL;
+}
+
+struct lsp_text *lsp_text_at_path(const struct lsp *lsp, const char *path) {
+    struct lsp_text *text = lsp->texts;
+    while (text && !(text->path && strcmp(text->path, path) == 0)) text = text->next;
+    return text;
+}
+
+bool lsp_text_is_ready(const struct lsp_text *text) { return !text->dirty && !text->checking; }
+
+/* ---- Is it ADL? ---- */
+
+/* True if a line of the text begins with `key`. */
+static bool has_section(const char *text, const char *key) {
+    for (const char *at = text; (at = strstr(at, key)) != NULL; at++)
+        if (at == text || at[-1] == '\n' || at[-1] == '\r') return true;
+    return false;
+}
+
+/* The client says so, or the text has sections that only a document has. */
+static bool looks_like_document(const struct lsp_text *text) {
+    const char *content = source_text(text->source);
+    if (text->declared) return true;
+    if (tree_name_is_json(source_name(text->source))) return strstr(content, "\"nodes\"") && strstr(content, "\"edges\"");
+    return has_section(content, "nodes:") &&
+           (has_section(content, "edges:") || has_section(content, "agent:") || has_section(content, "channels:"));
+}
+
+/* ---- Changes ---- */
+
+/* Takes the source. */
+static void text_set(struct lsp_text *text, struct source *source) {
+    source_unref(text->source);
+    text->source = source;
+    text->is_document = looks_like_document(text);
+    text->changed = ++text->lsp->last_change;
+    text->dirty = true;
+}
+
+static struct source *make_source(const struct lsp_text *text, const char *content, size_t length) {
+    struct source *source = source_new(text->path ? text->path : text->uri, content, length);
+    if (!text->path) source_set_origin(source, SOURCE_WITHOUT_FILE, NULL);
+    return source;
+}
+
+/* One entry of contentChanges: a range is replaced, or the whole text. Returns false if it has another form. */
+static bool apply_change(struct lsp_text *text, tn_value change) {
+    tn_value content = value_get(change, "text"), range = value_get(change, "range");
+    struct span span;
+    size_t length;
+    if (!content || !value_is(content, TN_STRING)) return false;
+    const char *chars = value_chars(content, &length);
+    if (!range) {
+        text_set(text, make_source(text, chars, length));
+        return true;
+    }
+    if (!lsp_read_range(text->source, range, text->lsp->unit, &span)) return false;
+    struct buffer all;
+    buffer_init(&all, SOURCE_LENGTH_MAX);
+    buffer_append(&all, source_text(text->source), span.start);
+    buffer_append(&all, chars, length);
+    buffer_append(&all, source_text(text->source) + span.end, source_length(text->source) - span.end);
+    if (!all.overflow) text_set(text, make_source(text, buffer_cstr(&all), all.length));
+    buffer_finish(&all);
+    return true;
+}
+
+void lsp_text_change(struct lsp *lsp, tn_value params) {
+    struct lsp_text *text = lsp_text_of(lsp, params);
+    tn_value changes = value_get(params, "contentChanges"), version = value_get(value_get(params, "textDocument"), "version");
+    if (!text || !changes || !value_is(changes, TN_ARRAY)) return;
+    for (size_t i = 0; i < value_count(changes); i++)
+        if (!apply_change(text, value_at(changes, i))) break;
+    if (version) (void)value_as_int(version, &text->version);
+    lsp_check_next(lsp);
+}
+
+/* ---- Opening and closing ---- */
+
+static char *canonical_path(const char *uri) {
+    char resolved[PATH_MAX], *path = lsp_uri_path(uri);
+    if (!path || !realpath(path, resolved)) return path;
+    mem_free(path);
+    return mem_text(resolved);
+}
+
+static bool is_language(tn_value id) {
+    return id && (value_text_is(id, "adl") || value_text_is(id, "tenon") || value_text_is(id, "tenon-adl"));
+}
+
+void lsp_text_open(struct lsp *lsp, tn_value params) {
+    tn_value uri = text_uri(params), item = value_get(params, "textDocument"), content = value_get(item, "text");
+    tn_value version = value_get(item, "version");
+    if (!uri || !content || !value_is(content, TN_STRING) || lsp->text_count >= LSP_DOCUMENTS_MAX) return;
+    if (text_find(lsp, value_chars(uri, NULL))) lsp_text_close(lsp, params); /* the client has opened it twice */
+    struct lsp_text *text = mem_zalloc(sizeof *text);
+    size_t length;
+    const char *chars = value_chars(content, &length);
+    text->lsp = lsp;
+    text->opened = ++lsp->last_change;
+    text->uri = mem_text(value_chars(uri, NULL));
+    text->path = canonical_path(text->uri);
+    text->declared = is_language(value_get(item, "languageId"));
+    if (version) (void)value_as_int(version, &text->version);
+    text->next = lsp->texts;
+    lsp->texts = text;
+    lsp->text_count++;
+    text_set(text, make_source(text, chars, length < SOURCE_LENGTH_MAX ? length : 0));
+    lsp_check_next(lsp);
+}
+
+static void text_free(struct lsp_text *text) {
+    lsp_check_forget(text);
+    assist_unref(text->assist);
+    source_unref(text->source);
+    source_unref(text->checked);
+    mem_free(text->uri);
+    mem_free(text->path);
+    mem_free(text);
+}
+
+void lsp_text_close(struct lsp *lsp, tn_value params) {
+    struct lsp_text *text = lsp_text_of(lsp, params), **link = &lsp->texts;
+    if (!text) return;
+    while (*link != text) link = &(*link)->next;
+    *link = text->next;
+    lsp->text_count--;
+    if (text->is_document) lsp_publish_none(lsp, text->uri);
+    text_free(text);
+    lsp_check_all(lsp); /* others that contain it now get the file on the disk */
+}
+
+void lsp_texts_free(struct lsp *lsp) {
+    while (lsp->texts) {
+        struct lsp_text *text = lsp->texts;
+        lsp->texts = text->next;
+        text_free(text);
+    }
+}

@@ -1,0 +1,88 @@
+/*
+ * lsp_world.c - answers of a host for threads.
+ */
+#include "host/server/lsp/lsp_world.h"
+#include "adl/assist/assist.h"
+#include "adl/value/memory.h"
+#include "host/assembly/host.h"
+#include "host/base/config/config.h"
+#include "host/base/files.h"
+#include "host/server/lsp/lsp_catalog.h"
+#include <string.h>
+
+struct lsp_world {
+    uint32_t references; /* atomic */
+    struct assist_world world;
+    struct catalog catalog;
+    struct catalog_copy *components;
+    const struct catalog *of_host; /* `read` and `read_self`, which any thread may use */
+    tn_value roles;                /* {role: binding}, or NULL */
+    tn_value open;                 /* {path: text} */
+};
+
+/* The file is read in any case: that decides whether the document may name it. */
+static tn_value world_read(void *self, const struct source *from, const char *file, struct catalog_file *found,
+                           struct error *error) {
+    const struct lsp_world *world = self;
+    tn_value text = world->of_host->read(world->of_host->read_self, from, file, found, error);
+    tn_value open = text && found->path ? value_get(world->open, found->path) : NULL;
+    if (!open) return text;
+    value_unref(text);
+    return value_ref(open);
+}
+
+static bool world_role_bound(void *self, const char *role, size_t length) {
+    const struct lsp_world *world = self;
+    tn_value name = value_string(role, length);
+    bool bound = world->roles && name && value_get_key(world->roles, name);
+    value_unref(name);
+    return bound;
+}
+
+/* The model of a binding: a text, {provider, model?}, or the first one of a list. */
+static const char *model_of(tn_value binding) {
+    if (value_is(binding, TN_ARRAY)) binding = value_count(binding) ? value_at(binding, 0) : NULL;
+    if (binding && value_is(binding, TN_OBJECT)) binding = value_get(binding, "provider");
+    return binding && value_is(binding, TN_STRING) ? value_chars(binding, NULL) : "";
+}
+
+static void world_each_role(void *self, void (*visit)(void *user, const char *role, const char *model), void *user) {
+    const struct lsp_world *world = self;
+    for (size_t i = 0; world->roles && i < value_count(world->roles); i++)
+        visit(user, value_chars(value_key_at(world->roles, i), NULL), model_of(value_value_at(world->roles, i)));
+}
+
+static void world_ref(void *self) { __atomic_add_fetch(&((struct lsp_world *)self)->references, 1, __ATOMIC_RELAXED); }
+
+static void world_unref(void *self) { lsp_world_unref(self); }
+
+struct lsp_world *lsp_world_new(struct host *host, struct catalog_copy *components, tn_value open) {
+    struct lsp_world *world = mem_zalloc(sizeof *world);
+    tn_value roles = config_models(host_config(host));
+    world->references = 1;
+    world->components = catalog_copy_ref(components);
+    world->of_host = host_catalog(host);
+    world->roles = roles ? value_ref(roles) : NULL;
+    world->open = value_ref(open);
+    catalog_copy_fill(components, &world->catalog);
+    world->catalog.read = world_read;
+    world->catalog.read_self = world;
+    world->catalog.role_bound = world_role_bound;
+    world->catalog.role_self = world;
+    world->world = (struct assist_world){.catalog = &world->catalog,
+                                         .self = world,
+                                         .ref = world_ref,
+                                         .unref = world_unref,
+                                         .each_role = world_each_role};
+    return world;
+}
+
+void lsp_world_unref(struct lsp_world *world) {
+    if (!world || __atomic_sub_fetch(&world->references, 1, __ATOMIC_ACQ_REL) != 0) return;
+    catalog_copy_unref(world->components);
+    value_unref(world->roles);
+    value_unref(world->open);
+    mem_free(world);
+}
+
+const struct assist_world *lsp_world_assist(const struct lsp_world *world) { return &world->world; }

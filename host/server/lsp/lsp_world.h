@@ -1,0 +1,26 @@
+/*
+ * lsp_world.h - what is outside a document while it is checked: components, files, roles, and the texts of the other
+ * open documents, which count instead of the files on the disk.
+ *
+ * A world does not change, and may be used by any thread; it is made on the loop. Its host must live as long as it.
+ *
+ *     struct lsp_world *world = lsp_world_new(host, copy, open);                                       // [loop]
+ *     struct assist *assist = assist_new(source, lsp_world_assist(world), before);                     // any thread
+ *     lsp_world_unref(world);
+ */
+#ifndef TENON_HOST_SERVER_LSP_LSP_WORLD_H
+#define TENON_HOST_SERVER_LSP_LSP_WORLD_H
+
+#include "adl/value/value.h"
+
+struct assist_world;
+struct catalog_copy;
+struct host;
+struct lsp_world;
+
+/* `open` is {canonical path: text}. Keeps a reference to both. */
+struct lsp_world *lsp_world_new(struct host *host, struct catalog_copy *components, tn_value open);
+void lsp_world_unref(struct lsp_world *world); /* NULL is allowed; any thread */
+const struct assist_world *lsp_world_assist(const struct lsp_world *world);
+
+#endif
