@@ -2,6 +2,7 @@
  * lsp.c - the life of a language server's connection, what it can do, and the table of its methods.
  */
 #include "host/server/lsp/lsp.h"
+#include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
 #include "host/plugin/call/call.h"
@@ -11,11 +12,12 @@
 #include "host/server/lsp/lsp_position.h"
 #include "host/server/method_call.h"
 #include "host/server/server.h"
+#include <assert.h>
 #include <string.h>
 
 /* ---- The table ---- */
 
-static const struct lsp_row *const row_tables[] = {lsp_diagnostic_rows};
+static const struct lsp_row *const row_tables[] = {lsp_diagnostic_rows, lsp_format_rows};
 
 const struct lsp_row *lsp_row_find(const char *method) {
     for (size_t i = 0; i < sizeof row_tables / sizeof *row_tables; i++)
@@ -131,26 +133,27 @@ static enum source_unit choose_unit(tn_value capabilities) {
 
 /* ---- Capabilities of the server ---- */
 
-static tn_value flags(tn_value object, const char *const *names) {
-    for (; *names; names++) object = value_set_take(object, *names, value_bool(true));
-    return object;
+/* The options of rows are texts of this program, so they can be read. */
+static tn_value read_options(const char *text) {
+    tn_value value = NULL;
+    int32_t status = json_read(text, strlen(text), NULL, &value, NULL);
+    assert(status == TN_OK);
+    (void)status;
+    return value;
 }
 
-static tn_value describe_sync(void) {
-    static const char *const names[] = {"openClose", "save", NULL};
-    return value_set_take(flags(value_object(), names), "change", value_int(2)); /* incremental */
-}
+#define WORKSPACE_OPTIONS "{\"workspaceFolders\": {\"supported\": true, \"changeNotifications\": true}}"
+#define SYNC_OPTIONS      "{\"openClose\": true, \"change\": 2, \"save\": true}"
 
 static tn_value describe_capabilities(const struct lsp *lsp) {
-    static const char *const pull[] = {"interFileDependencies", NULL};
-    tn_value all = value_set_take(value_object(), "positionEncoding",
-                                  value_text(lsp->unit == SOURCE_BYTES ? "utf-8" : "utf-16"));
-    all = value_set_take(all, "textDocumentSync", describe_sync());
-    tn_value diagnostics = value_set_take(flags(value_object(), pull), "workspaceDiagnostics", value_bool(true));
-    all = value_set_take(all, "diagnosticProvider", value_set_take(diagnostics, "identifier", value_text("tenon")));
-    static const char *const folder_names[] = {"supported", "changeNotifications", NULL};
-    tn_value folders = flags(value_object(), folder_names);
-    return value_set_take(all, "workspace", value_set_take(value_object(), "workspaceFolders", folders));
+    const char *unit = lsp->unit == SOURCE_BYTES ? "utf-8" : "utf-16";
+    tn_value all = value_set_take(value_object(), "positionEncoding", value_text(unit));
+    all = value_set_take(all, "textDocumentSync", read_options(SYNC_OPTIONS));
+    all = value_set_take(all, "workspace", read_options(WORKSPACE_OPTIONS));
+    for (size_t i = 0; i < sizeof row_tables / sizeof *row_tables; i++)
+        for (const struct lsp_row *row = row_tables[i]; row->method; row++)
+            if (row->capability) all = value_set_take(all, row->capability, read_options(row->options));
+    return all;
 }
 
 static tn_value lsp_initialize(void *state, tn_value params) {

@@ -161,7 +161,8 @@ static tn_value pull_all(const struct lsp_query *query, struct error *error) {
 }
 
 const struct lsp_row lsp_diagnostic_rows[] = {
-    {"textDocument/diagnostic", LSP_OF_DOCUMENT, false, pull_diagnostics},
-    {"workspace/diagnostic", 0, false, pull_all},
-    {NULL, 0, false, NULL},
+    {"textDocument/diagnostic", LSP_OF_DOCUMENT, false, pull_diagnostics, "diagnosticProvider",
+     "{\"identifier\": \"tenon\", \"interFileDependencies\": true, \"workspaceDiagnostics\": true}"},
+    {"workspace/diagnostic", 0, false, pull_all, NULL, NULL},
+    {NULL, 0, false, NULL, NULL, NULL},
 };

@@ -122,14 +122,21 @@ struct lsp_row {
     unsigned needs;
     bool list; /* the result without an answer is [], not null */
     lsp_feature *run;
+    const char *capability, *options; /* what `initialize` announces: {capability: options}, JSON; or NULL */
 };
 
 /* The rows of each file; a row without a method ends them. */
 extern const struct lsp_row lsp_diagnostic_rows[];
+extern const struct lsp_row lsp_format_rows[];
 
 const struct lsp_row *lsp_row_find(const char *method);
 /* Answers the request. Sets it free. */
 void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct lsp_text *text, struct peer_request *request);
+
+/* ---- lsp_edit.c ---- */
+
+/* A TextEdit in the checked version. */
+tn_value lsp_text_edit(const struct lsp_text *text, struct span span, const char *chars, size_t length);
 
 /* ---- lsp_check.c ---- */
 
