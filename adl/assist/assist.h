@@ -26,6 +26,7 @@
 struct diagnostics;
 struct document;
 struct tree;
+struct assist_uses;
 
 /* What is outside the text. It must live as long as an assist that was made with it: see `ref`. */
 struct assist_world {
@@ -51,6 +52,7 @@ struct assist {
     struct tree *tree;
     struct document *document;   /* never NULL; incomplete if the text has errors */
     struct diagnostics *found;   /* sorted */
+    struct assist_uses *uses;    /* the names, for names.h */
     const struct assist_world *world;
     struct assist *good; /* the newest earlier version whose tree was whole; NULL if this one's is, or if there is none */
 };
