@@ -15,7 +15,7 @@ struct assist_names_index {
 
 /* 0: in the document, 1: in a file, 2: not a place of a name. */
 static int rank_of(const struct recorded_use *use) {
-    if (use->kind == USE_UNREAD || use->form == USE_DEFAULT) return 2;
+    if (use->kind >= USE_UNREAD || use->form >= USE_DEFAULT) return 2;
     return use->file ? 1 : 0;
 }
 
@@ -155,6 +155,7 @@ const char *assist_kind_name(enum use_kind kind) {
         [USE_ROLE] = "role",         [USE_TOOL] = "tool",         [USE_NODE_TYPE] = "node type",
         [USE_PROVIDER] = "provider", [USE_REDUCER] = "reducer",   [USE_DOCUMENT] = "document",
         [USE_FILE] = "file",         [USE_INNER_CHANNEL] = "channel", [USE_UNREAD] = "text",
+        [USE_WHOLE_STATE] = "text",
     };
     return kinds[kind];
 }

@@ -40,7 +40,7 @@ struct assist_names {
     struct assist *assist;
     /*
      * First the names in the text of the document, then those in its files, both by position; then what is not a place
-     * of a name: defaults of schemas (USE_DEFAULT) and texts that could not be read (USE_UNREAD).
+     * of a name: defaults of schemas (USE_DEFAULT), texts that could not be read (USE_UNREAD) and the like.
      */
     const struct assist_name *items;
     size_t own_count;   /* in the document's text */

@@ -40,6 +40,7 @@ bool assist_symbol_of(const struct assist_names *names, const struct assist_name
         symbol->length = strlen(name->path);
         return true;
     case USE_UNREAD:
+    case USE_WHOLE_STATE:
     case USE_KINDS: return false;
     default: return true;
     }
@@ -138,7 +139,7 @@ struct place_filter {
 static void visit_place(void *self, const struct assist_names *names, const struct assist_name *name) {
     const struct place_filter *filter = self;
     bool defines = (name->access & USE_DEFINES) != 0;
-    if (name->form == USE_DEFAULT || !(defines ? filter->definitions : filter->others)) return;
+    if (name->form >= USE_DEFAULT || !(defines ? filter->definitions : filter->others)) return;
     if (filter->own_only && name->file) return;
     struct source *source = names->sources[name->file];
     add_symbol_place(filter->places, source_name(source), source, name->span, name->access);

@@ -300,16 +300,9 @@ static void on_field(void *self, const struct expr_field_name *field) {
     use_field(mistakes->reader, mistakes->place, field);
 }
 
-static void tell_unread(const struct mistakes *mistakes) {
-    const struct expr_place *place = mistakes->place;
-    struct span span = place->span;
-    if (place->exact && !place->scalar) span = (struct span){0, (uint32_t)source_length(place->source)};
-    use_unread(mistakes->reader, place->source, span, place->where ? UINT32_MAX : place->node);
-}
-
 /* Ends the report of an expression or template. */
 static void report_rest(struct mistakes *mistakes, int32_t status, const struct error *error) {
-    if (mistakes->unread || (status != TN_OK && !mistakes->any)) tell_unread(mistakes);
+    if (mistakes->unread || (status != TN_OK && !mistakes->any)) use_unread_expression(mistakes->reader, mistakes->place);
     if (status == TN_OK || mistakes->any) return;
     const struct expr_problem problem = {
         .mistake = status == TN_LIMIT ? EXPR_MISTAKE_LIMIT : EXPR_MISTAKE_SYNTAX,

@@ -265,9 +265,19 @@ static uint32_t port_access(const struct tree_item *item) {
     return value_text_is(item->key, "input") ? USE_WRITES : USE_READS;
 }
 
+static void tell_required(const struct reader *reader, const struct tree_node *required) {
+    for (uint32_t i = 0; required && required->kind == TN_ARRAY && i < required->count; i++)
+        use_scalar(reader, USE_CHANNEL, 0, required->items[i].node, UINT32_MAX);
+}
+
 /* Input and output of a run are channels; `input` and `output` describe them. */
 static void read_port(struct reader *reader, const struct tree_item *item, tn_value *value, struct schema **schema) {
-    if (!item || !read_schema(reader, item, value, schema)) return;
+    if (!item) return;
+    if (!read_schema(reader, item, value, schema)) {
+        use_unread(reader, reader->source, item->node->span, UINT32_MAX);
+        return;
+    }
+    tell_required(reader, tree_get(item->node, "required"));
     const struct tree_node *properties = tree_get(item->node, "properties");
     for (uint32_t i = 0; properties && i < properties->count; i++) {
         const struct tree_item *property = &properties->items[i];

@@ -265,7 +265,8 @@ void use_key(const struct reader *reader, enum use_kind kind, uint32_t access, c
 void use_provider(const struct reader *reader, const struct tree_node *scalar, uint32_t node);
 /* A text that could not be read. */
 void use_unread(const struct reader *reader, struct source *source, struct span span, uint32_t node);
-/* The name of a field in an expression. There must be an observer. */
+void use_unread_expression(const struct reader *reader, const struct expr_place *place);
+/* A use of the state in an expression. There must be an observer. */
 void use_field(const struct reader *reader, const struct expr_place *place, const struct expr_field_name *field);
 
 /* A text in a config: a scalar, the key of an item, or a default if both are NULL. */

@@ -49,11 +49,15 @@ void use_provider(const struct reader *reader, const struct tree_node *scalar, u
     use_tell(reader, &use);
 }
 
-void use_unread(const struct reader *reader, struct source *source, struct span span, uint32_t node) {
-    if (!reader->observer) return;
-    struct document_use use = {.kind = USE_UNREAD, .source = source, .span = span, .token = span, .node = node};
+static void tell_text(const struct reader *reader, enum use_kind kind, struct source *source, struct span span,
+                      uint32_t node) {
+    struct document_use use = {.kind = kind, .source = source, .span = span, .token = span, .node = node};
     use.name = "";
     use_tell(reader, &use);
+}
+
+void use_unread(const struct reader *reader, struct source *source, struct span span, uint32_t node) {
+    if (reader->observer) tell_text(reader, USE_UNREAD, source, span, node);
 }
 
 void use_in_config(const struct reader *reader, const struct config_use *where, enum use_kind kind, uint32_t access,
@@ -84,8 +88,21 @@ static struct span use_place(const struct expr_place *place, struct span part) {
     return place_in_scalar(place->source, place->scalar, place->text, place->length, part);
 }
 
+static struct span whole_place(const struct expr_place *place) {
+    if (!place->exact || place->scalar) return place->span;
+    return (struct span){0, (uint32_t)source_length(place->source)};
+}
+
+void use_unread_expression(const struct reader *reader, const struct expr_place *place) {
+    use_unread(reader, place->source, whole_place(place), place->where ? UINT32_MAX : place->node);
+}
+
 void use_field(const struct reader *reader, const struct expr_place *place, const struct expr_field_name *field) {
     const struct document *document = reader->document;
+    if (!field->name) {
+        tell_text(reader, USE_WHOLE_STATE, place->source, whole_place(place), place->where ? UINT32_MAX : place->node);
+        return;
+    }
     int32_t index = document_find_field(document, field->name, field->length);
     struct document_use use = {.kind = USE_CHANNEL,
                                .access = USE_READS,
@@ -100,7 +117,7 @@ void use_field(const struct reader *reader, const struct expr_place *place, cons
         use.span = use_place(place, field->span);
         use.token = use_place(place, field->token);
     } else {
-        use.form = USE_DEFAULT;
+        use.form = USE_IN_DEFAULT;
         use.span = use.token = place->span;
     }
     use_tell(reader, &use);

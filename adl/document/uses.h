@@ -34,6 +34,7 @@ enum use_kind {
     USE_FILE,          /* the name of another file */
     USE_INNER_CHANNEL, /* a channel of the document at `path` */
     USE_UNREAD,        /* not a name: a text that could not be read, and that may contain names */
+    USE_WHOLE_STATE,   /* not a name: an expression that uses `state` as a whole, and may name channels in texts */
     USE_KINDS
 };
 
@@ -49,7 +50,8 @@ enum use_form {
     USE_FIELD,   /* in an expression: `state.name` */
     USE_INDEXED, /* in an expression: `state["name"]` */
     USE_BARE,    /* in a template: `{name}` */
-    USE_DEFAULT, /* in a default of a schema: not in the text */
+    USE_DEFAULT,    /* the name is a default of a schema: not in the text */
+    USE_IN_DEFAULT, /* the same within an expression or template */
 };
 
 struct document_use {

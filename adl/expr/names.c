@@ -76,6 +76,11 @@ static void tell_field(struct compiler *compiler, uint32_t variable, const struc
     scope->field(scope->self, &field);
 }
 
+static void tell_whole(struct compiler *compiler, uint32_t variable, struct span span) {
+    const struct expr_field_name field = {.variable = variable, .span = span, .token = span};
+    if (compiler->scope->field) compiler->scope->field(compiler->scope->self, &field);
+}
+
 /* An unknown name is told as a bare field if the scope has any. */
 static void tell_unknown(struct compiler *compiler, const struct token *token) {
     for (size_t i = 0; i < compiler->scope->variable_count; i++) {
@@ -229,6 +234,7 @@ static bool compile_variable(struct compiler *compiler, uint32_t *kinds) {
     struct span span = take_qualified_name(compiler, after);
     *kinds = known(variable->kinds);
     if (variable->fields && compile_field(compiler, best, from, kinds)) return true;
+    if (variable->fields) tell_whole(compiler, best, span);
     use_add(compiler, best, EXPR_WHOLE, span);
     emit(compiler, OP_VARIABLE, 0, best, span, 1);
     if (variable->fields && !variable->kinds) *kinds = EXPR_KIND(TN_OBJECT);

@@ -68,6 +68,47 @@ static inline void fixture_each(void *self, const char *kind, catalog_visit visi
     fake_catalog_each((void *)(uintptr_t)&fixture->fake, kind, visit, user);
 }
 
+/* Writes the path of `file` relative to the folder of `from`, without "..". */
+static inline void fixture_join(const char *from, const char *file, char out[1024]) {
+    const char *slash = strrchr(from, '/');
+    char joined[1024];
+    snprintf(joined, sizeof joined, "%.*s%s", slash && file[0] != '/' ? (int)(slash - from + 1) : 0, from, file);
+    size_t length = 0;
+    for (char *at = joined; *at;) {
+        size_t part = strcspn(at, "/");
+        bool up = part == 2 && strncmp(at, "..", 2) == 0, here = part == 1 && *at == '.';
+        if (up) {
+            if (length) length--;
+            while (length && out[length - 1] != '/') length--;
+        } else if (!here) {
+            memcpy(out + length, at, part);
+            length += part;
+            if (at[part]) out[length++] = '/';
+        }
+        at += part + (at[part] != '\0');
+    }
+    out[length] = '\0';
+}
+
+static inline tn_value fixture_file(void *self, const struct source *from, const char *file, struct catalog_file *found,
+                                    struct error *error) {
+    const struct assist_fixture *fixture = (const struct assist_fixture *)self;
+    char path[1024];
+    fixture_join(source_name(from), file, path);
+    for (size_t i = 0; i < fixture->fake.file_count; i++)
+        if (strcmp(fixture->fake.files[i].path, path) == 0)
+            return fake_catalog_found(value_ref(fixture->fake.files[i].text), path, found);
+    tn_value text = fixture->fake.folder ? fake_catalog_read_disk(fixture->fake.folder, path) : NULL;
+    if (!text) error_set(error, TN_NOT_FOUND, "IO", "no such file");
+    return fake_catalog_found(text, path, found);
+}
+
+/* The configuration binds a role. */
+static inline bool fixture_role_bound(void *self, const char *role, size_t length) {
+    const struct assist_fixture *fixture = (const struct assist_fixture *)self;
+    return assist_role_in_config(fixture->config, role, length) != NULL;
+}
+
 static inline bool fixture_is_name_of_file(const char *name) { return strchr(name, '.') && !strchr(name, ' '); }
 
 /* Copies the text without its marks and sets their places. Returns the number of marks. */
@@ -92,6 +133,9 @@ static inline void fixture_init(struct assist_fixture *fixture) {
     fixture->catalog.find = fixture_find;
     fixture->catalog.each = fixture_each;
     fixture->catalog.usable = NULL;
+    fixture->catalog.read = fixture_file;
+    fixture->catalog.role_bound = fixture_role_bound;
+    fixture->catalog.read_self = fixture->catalog.role_self = fixture;
     for (size_t i = 0; i < FIXTURE_COMPONENTS; i++)
         fixture->components[i] = (struct component_info){.id = fixture_components[i].id,
                                                          .kind = fixture_components[i].kind,
@@ -148,12 +192,13 @@ static inline void fixture_open(struct assist_fixture *fixture, const struct cor
         if (!fixture_is_name_of_file(section->name)) continue;
         found[i] = fixture_unmark(section->text, &texts[i], marks[i]);
         if (texts[i].length) buffer_char(&texts[i], '\n');
+        if (strcmp(section->name, "tenon.yaml") == 0)
+            fixture_set_config(fixture, buffer_cstr(&texts[i]), texts[i].length);
         fake_catalog_file(&fixture->fake, section->name, buffer_cstr(&texts[i]));
     }
     for (size_t i = 0; i < test->section_count; i++) {
         const char *name = test->sections[i].name;
         if (!fixture_is_name_of_file(name)) continue;
-        if (strcmp(name, "tenon.yaml") == 0) fixture_set_config(fixture, buffer_cstr(&texts[i]), texts[i].length);
         if (!fixture_is_document(name)) continue;
         fixture_add(fixture, name, buffer_cstr(&texts[i]), texts[i].length);
         bool marked = found[i] > 0 && fixture->selection_end == 0 && fixture->cursor == 0;

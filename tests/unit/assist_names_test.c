@@ -3,6 +3,7 @@
  *
  * The form of a case is in assist_fixture.h. Run with TENON_CORPUS_UPDATE=1 to write the expected sections again.
  */
+#include "adl/assist/rename.h"
 #include "adl/value/memory.h"
 #include "tests/unit/assist_fixture.h"
 
@@ -15,7 +16,7 @@ static void print_access(struct buffer *out, uint32_t access) {
 }
 
 static void print_names(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
-    static const char *const forms[] = {"", " (key)", " (part)", " (field)", " (indexed)", " (bare)", " (default)"};
+    static const char *const forms[] = {"", " (key)", " (part)", " (field)", " (indexed)", " (bare)", " (default)", " (in a default)"};
     (void)argument;
     const struct assist_names *names = fixture->focus;
     for (size_t i = 0; i < names->count; i++) {
@@ -60,6 +61,65 @@ static void print_highlight(struct assist_fixture *fixture, const char *argument
     print_places(assist_highlight(fixture->focus, fixture->cursor), out);
 }
 
+static const struct source *source_of_path(const struct assist_fixture *fixture, const char *path) {
+    if (fixture->config && strcmp(source_name(tree_source(fixture->config)), path) == 0)
+        return tree_source(fixture->config);
+    for (size_t i = 0; i < fixture->count; i++)
+        for (size_t k = 0; k < fixture->names[i]->source_count; k++)
+            if (strcmp(source_name(fixture->names[i]->sources[k]), path) == 0) return fixture->names[i]->sources[k];
+    fail_msg("an edit of an unknown file `%s`", path);
+    return NULL;
+}
+
+/* Prints the changed files whole. Takes the edits. */
+static void print_edits(struct assist_fixture *fixture, struct assist_edits *edits, struct buffer *out) {
+    if (edits->refusal) buffer_format(out, "refused: %s\n", edits->refusal);
+    if (edits->refusal && (edits->count || edits->file_count)) fail_msg("a refusal has edits");
+    if (!edits->refusal && !edits->count && !edits->file_count) buffer_text(out, "no edits\n");
+    for (size_t i = 0; i < edits->count; i++) {
+        const char *path = source_name(edits->items[i].source);
+        if (i > 0 && strcmp(path, source_name(edits->items[i - 1].source)) == 0) continue;
+        buffer_format(out, ">>> %s\n", path);
+        assist_edits_apply(edits, source_of_path(fixture, path), out);
+    }
+    for (size_t i = 0; i < edits->file_count; i++)
+        buffer_format(out, ">>> new %s\n%s", edits->files[i].path, edits->files[i].text);
+    assist_edits_free(edits);
+}
+
+static void print_prepare(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    struct assist_rename_target target;
+    (void)argument;
+    if (assist_rename_prepare(fixture->focus, fixture->cursor, &fixture->workspace, &target)) {
+        buffer_format(out, "%s\n", target.text);
+        fixture_print_span(out, fixture->focus->sources[0], target.span);
+    } else {
+        buffer_format(out, "refused: %s\n", target.refusal);
+    }
+    assist_rename_target_finish(&target);
+}
+
+static void print_rename(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    print_edits(fixture,
+                assist_rename(fixture->focus, fixture->cursor, argument, strlen(argument), &fixture->workspace), out);
+}
+
+static void print_rename_role(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    struct assist_symbol symbol;
+    const struct tree_item *first = &tree_get(tree_root(fixture->config), "models")->items[0];
+    if (!assist_symbol_in_config(fixture->config, first->key_span.start, &symbol)) fail_msg("no role");
+    print_edits(fixture, assist_rename_symbol(&symbol, argument, strlen(argument), &fixture->workspace), out);
+}
+
+/* The argument is "FROM TO". */
+static void print_move(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    char from[256];
+    const char *space = strchr(argument, ' ');
+    snprintf(from, sizeof from, "%.*s", (int)(space - argument), argument);
+    const struct assist_move move = {from, space + 1};
+    print_edits(fixture, assist_rename_files(&move, 1, &fixture->workspace), out);
+}
+
 /* The names of sections that ask for something; the rest of the section's name is the argument. */
 static const struct {
     const char *name;
@@ -69,6 +129,10 @@ static const struct {
     {"definition", print_definition},
     {"references", print_references},
     {"highlight", print_highlight},
+    {"prepare", print_prepare},
+    {"rename", print_rename},
+    {"rename-role", print_rename_role},
+    {"move", print_move},
 };
 
 /* ---- The corpus ---- */
@@ -146,9 +210,15 @@ static void test_names(void **state) {
     run_file("tests/corpus/assist-names/symbol.txt");
 }
 
+static void test_rename(void **state) {
+    (void)state;
+    run_file("tests/corpus/assist-names/rename.txt");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_rename),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
