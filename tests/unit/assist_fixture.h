@@ -19,6 +19,7 @@
 #include "adl/value/buffer.h"
 #include "tests/unit/corpus.h"
 #include "tests/unit/fake_catalog.h"
+#include <glob.h>
 
 #define FIXTURE_DOCUMENTS_MAX 16
 #define FIXTURE_MARK          "‸"
@@ -44,6 +45,8 @@ struct assist_fixture {
     struct fake_catalog fake;
     struct catalog catalog;
     struct component_info components[FIXTURE_COMPONENTS];
+    struct component_info *manifests; /* of the plugins in this tree; see fixture_use_manifests */
+    size_t manifest_count;
     struct assist_world world;
     struct assist_names *names[FIXTURE_DOCUMENTS_MAX];
     size_t count;
@@ -55,8 +58,13 @@ struct assist_fixture {
 
 static inline const struct component_info *fixture_find(void *self, const char *kind, const char *id, size_t length) {
     const struct assist_fixture *fixture = (const struct assist_fixture *)self;
-    for (size_t i = 0; i < FIXTURE_COMPONENTS; i++) {
+    for (size_t i = 0; i < FIXTURE_COMPONENTS && !fixture->manifests; i++) {
         const struct component_info *info = &fixture->components[i];
+        if (strcmp(info->kind, kind) == 0 && strlen(info->id) == length && memcmp(info->id, id, length) == 0)
+            return info;
+    }
+    for (size_t i = 0; i < fixture->manifest_count; i++) {
+        const struct component_info *info = &fixture->manifests[i];
         if (strcmp(info->kind, kind) == 0 && strlen(info->id) == length && memcmp(info->id, id, length) == 0)
             return info;
     }
@@ -149,6 +157,42 @@ static inline void fixture_init(struct assist_fixture *fixture) {
     fixture->world = (struct assist_world){.catalog = &fixture->catalog};
 }
 
+static inline void fixture_add_manifest(struct assist_fixture *fixture, tn_value component) {
+    struct schema *schema = NULL;
+    tn_value config = value_get(component, "config");
+    if (!config || schema_compile(config, NULL, &schema, NULL) != TN_OK) return;
+    MEM_EXTEND(fixture->manifests, fixture->manifest_count);
+    fixture->manifests[fixture->manifest_count++] =
+        (struct component_info){.id = mem_text(value_chars(value_get(component, "id"), NULL)),
+                                .kind = mem_text(value_chars(value_get(component, "kind"), NULL)),
+                                .title = "",
+                                .documentation = "",
+                                .plugin_id = "tenon.core",
+                                .plugin_version = "1.2.0",
+                                .manifest = value_ref(component),
+                                .effects = value_array(),
+                                .config = schema};
+}
+
+/* Uses the manifests in plugins/ instead of the components of the fixture. */
+static inline void fixture_use_manifests(struct assist_fixture *fixture) {
+    glob_t files;
+    if (glob(TENON_SOURCE_DIR "/plugins/*/*.json", 0, NULL, &files) != 0) fail_msg("no manifests");
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        size_t length;
+        char *text = corpus_load(files.gl_pathv[i], &length);
+        tn_value manifest = NULL;
+        if (json_read(text, length, NULL, &manifest, NULL) == TN_OK && value_is(manifest, TN_OBJECT)) {
+            tn_value one = value_get(manifest, "component"), all = value_get(manifest, "components");
+            if (one) fixture_add_manifest(fixture, one);
+            for (size_t k = 0; all && k < value_count(all); k++) fixture_add_manifest(fixture, value_at(all, k));
+        }
+        value_unref(manifest);
+        free(text);
+    }
+    globfree(&files);
+}
+
 /* Reads a document and its names; the caller frees them. The file must be in the catalog. */
 static inline struct assist_names *fixture_read(struct assist_fixture *fixture, const char *name, const char *text,
                                                 size_t length) {
@@ -220,6 +264,15 @@ static inline void fixture_close(struct assist_fixture *fixture) {
         value_unref(fixture->components[i].manifest);
         value_unref(fixture->components[i].effects);
     }
+    for (size_t i = 0; i < fixture->manifest_count; i++) {
+        struct component_info *info = &fixture->manifests[i];
+        schema_unref((struct schema *)(uintptr_t)info->config);
+        value_unref(info->manifest);
+        value_unref(info->effects);
+        mem_free((char *)(uintptr_t)info->id);
+        mem_free((char *)(uintptr_t)info->kind);
+    }
+    mem_free(fixture->manifests);
     tree_free(fixture->config);
     fake_catalog_finish(&fixture->fake);
 }

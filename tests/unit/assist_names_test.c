@@ -215,10 +215,147 @@ static void test_rename(void **state) {
     run_file("tests/corpus/assist-names/rename.txt");
 }
 
+/* ---- Properties, for the samples ---- */
+
+static bool is_renameable(const struct assist_name *name) {
+    bool kind = name->kind == USE_NODE || name->kind == USE_CHANNEL || name->kind == USE_ITEM || name->kind == USE_ROLE;
+    return kind && (name->access & USE_DEFINES) && name->file == 0;
+}
+
+/* Returns the text of a document after the edits. Fails if another document is changed. */
+static char *apply_to_document(const struct assist_names *names, const struct assist_edits *edits) {
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    assist_edits_apply(edits, names->sources[0], &out);
+    return buffer_detach(&out, NULL);
+}
+
+/* The message with the new name replaced by the old one. */
+static char *with_old_name(const char *message, const char *new_name, const char *old_name) {
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    for (const char *at = message; *at;) {
+        bool here = strncmp(at, new_name, strlen(new_name)) == 0;
+        if (here)
+            buffer_text(&out, old_name);
+        else
+            buffer_char(&out, *at);
+        at += here ? strlen(new_name) : 1;
+    }
+    if (!out.data) return mem_text("");
+    return buffer_detach(&out, NULL);
+}
+
+static void expect_same_diagnostics(const struct assist *before, const struct assist *after, const char *new_name,
+                                    const char *old_name) {
+    assert_int_equal(diagnostics_count(before->found), diagnostics_count(after->found));
+    for (size_t i = 0; i < diagnostics_count(before->found); i++) {
+        const struct diagnostic *a = diagnostics_at(before->found, i), *b = diagnostics_at(after->found, i);
+        char *message = with_old_name(b->message, new_name, old_name);
+        assert_int_equal(a->code, b->code);
+        if (strcmp(a->message, message) != 0 && strstr(a->message, old_name))
+            fail_msg("`%s` became `%s`", a->message, b->message);
+        mem_free(message);
+    }
+}
+
+static void expect_same_graph(const struct document *before, const struct document *after) {
+    assert_int_equal(before->node_count, after->node_count);
+    assert_int_equal(before->channel_count, after->channel_count);
+    assert_int_equal(before->edge_count, after->edge_count);
+    assert_int_equal(before->link_count, after->link_count);
+    for (uint32_t i = 0; i < before->edge_count; i++) {
+        const struct document_edge *a = &before->edges[i], *b = &after->edges[i];
+        assert_int_equal(a->from_count, b->from_count);
+        assert_int_equal(a->to_count, b->to_count);
+        assert_int_equal(a->condition_count, b->condition_count);
+        if (a->from_count) assert_memory_equal(a->from, b->from, a->from_count * sizeof *a->from);
+        if (a->to_count) assert_memory_equal(a->to, b->to, a->to_count * sizeof *a->to);
+        for (uint32_t k = 0; k < a->condition_count; k++) assert_int_equal(a->conditions[k].to, b->conditions[k].to);
+    }
+    for (uint32_t i = 0; i < before->node_count; i++) assert_int_equal(before->nodes[i].on_error, after->nodes[i].on_error);
+}
+
+static size_t renamed_names, refused_names;
+
+/* Renames to a name that does not exist, and back. */
+static void rename_and_back(struct assist_fixture *fixture, const struct assist_names *names,
+                            const struct assist_name *name) {
+    static const char new_name[] = "quite_new_name";
+    const struct assist_workspace one = {&names, 1, NULL};
+    struct assist_edits *edits = assist_rename(names, name->span.start, new_name, strlen(new_name), &one);
+    renamed_names++;
+    if (edits->refusal) {
+        refused_names++;
+        if (!strstr(edits->refusal, "cannot be read") && !strstr(edits->refusal, "whole state"))
+            fail_msg("%s: `%s`: %s", source_name(names->sources[0]), name->text, edits->refusal);
+        assist_edits_free(edits);
+        return;
+    }
+    bool changed_form = !assist_plain_safe(name->text, name->length); /* such a name is quoted afterwards */
+    size_t count, places = 0;
+    const uint32_t *with = assist_names_with(names, name->text, name->length, &count);
+    for (size_t i = 0; i < count; i++) {
+        changed_form |= names->items[with[i]].kind == name->kind && names->items[with[i]].form >= USE_DEFAULT;
+        places += names->items[with[i]].kind == name->kind;
+    }
+    assert_int_equal(edits->count, places);
+    char *text = apply_to_document(names, edits);
+    struct assist_names *after = fixture_read(fixture, source_name(names->sources[0]), text, strlen(text));
+    expect_same_diagnostics(names->assist, after->assist, new_name, name->text);
+    expect_same_graph(names->assist->document, after->assist->document);
+    const struct assist_name *there = assist_names_definition(after, name->kind, new_name, strlen(new_name));
+    assert_non_null(there);
+    const struct assist_workspace two = {(const struct assist_names *const *)&after, 1, NULL};
+    struct assist_edits *back = assist_rename(after, there->span.start, name->text, name->length, &two);
+    if (back->refusal) fail_msg("%s: back to `%s`: %s", source_name(names->sources[0]), name->text, back->refusal);
+    char *original = apply_to_document(after, back);
+    if (!changed_form) assert_string_equal(original, source_text(names->sources[0]));
+    mem_free(original);
+    mem_free(text);
+    assist_edits_free(back);
+    assist_edits_free(edits);
+    assist_names_free(after);
+}
+
+static void each_sample(const char *pattern, void (*check)(struct assist_fixture *fixture,
+                                                           const struct assist_names *names)) {
+    glob_t files;
+    if (glob(pattern, 0, NULL, &files) != 0) fail_msg("no files `%s`", pattern);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        struct assist_fixture fixture;
+        size_t length;
+        char *text = corpus_load(files.gl_pathv[i], &length);
+        fixture_init(&fixture);
+        fixture_use_manifests(&fixture);
+        fixture.fake.folder = "/";
+        struct assist_names *names = fixture_read(&fixture, files.gl_pathv[i], text, length);
+        check(&fixture, names);
+        assist_names_free(names);
+        fixture_close(&fixture);
+        free(text);
+    }
+    globfree(&files);
+}
+
+static void rename_all(struct assist_fixture *fixture, const struct assist_names *names) {
+    for (size_t i = 0; i < names->own_count && tree_is_whole(names->assist->tree); i++)
+        if (is_renameable(&names->items[i])) rename_and_back(fixture, names, &names->items[i]);
+}
+
+static void test_rename_samples(void **state) {
+    (void)state;
+    each_sample(TENON_SOURCE_DIR "/samples/*/*.yaml", rename_all);
+    each_sample(TENON_SOURCE_DIR "/tests/corpus/documents/*.*", rename_all);
+    assert_true(renamed_names > 100);
+    assert_true(refused_names * 4 < renamed_names);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_rename),
+        cmocka_unit_test(test_rename_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
