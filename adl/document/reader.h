@@ -75,7 +75,7 @@ struct session {
     uint32_t depth;
     struct document **documents; /* inner documents read so far; owned references */
     uint32_t document_count;
-    uint64_t file_bytes; /* of all files that were read */
+    uint64_t file_bytes;                 /* of all files that were read */
     const struct use_observer *observer; /* of the outermost document, which takes it; may be NULL */
     struct session_kind {
         const char *kind;

@@ -16,7 +16,8 @@ static void print_access(struct buffer *out, uint32_t access) {
 }
 
 static void print_names(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
-    static const char *const forms[] = {"", " (key)", " (part)", " (field)", " (indexed)", " (bare)", " (default)", " (in a default)"};
+    static const char *const forms[] = {"",           " (key)",  " (part)",    " (field)",
+                                        " (indexed)", " (bare)", " (default)", " (in a default)"};
     (void)argument;
     const struct assist_names *names = fixture->focus;
     for (size_t i = 0; i < names->count; i++) {
@@ -273,7 +274,8 @@ static void expect_same_graph(const struct document *before, const struct docume
         if (a->to_count) assert_memory_equal(a->to, b->to, a->to_count * sizeof *a->to);
         for (uint32_t k = 0; k < a->condition_count; k++) assert_int_equal(a->conditions[k].to, b->conditions[k].to);
     }
-    for (uint32_t i = 0; i < before->node_count; i++) assert_int_equal(before->nodes[i].on_error, after->nodes[i].on_error);
+    for (uint32_t i = 0; i < before->node_count; i++)
+        assert_int_equal(before->nodes[i].on_error, after->nodes[i].on_error);
 }
 
 static size_t renamed_names, refused_names;
@@ -318,8 +320,8 @@ static void rename_and_back(struct assist_fixture *fixture, const struct assist_
     assist_names_free(after);
 }
 
-static void each_sample(const char *pattern, void (*check)(struct assist_fixture *fixture,
-                                                           const struct assist_names *names)) {
+static void each_sample(const char *pattern,
+                        void (*check)(struct assist_fixture *fixture, const struct assist_names *names)) {
     glob_t files;
     if (glob(pattern, 0, NULL, &files) != 0) fail_msg("no files `%s`", pattern);
     for (size_t i = 0; i < files.gl_pathc; i++) {
