@@ -151,19 +151,11 @@ const struct assist_name *assist_names_definition(const struct assist_names *nam
 
 const char *assist_kind_name(enum use_kind kind) {
     static const char *const kinds[USE_KINDS] = {
-        [USE_NODE] = "node",
-        [USE_CHANNEL] = "channel",
-        [USE_ITEM] = "item",
-        [USE_ROLE] = "role",
-        [USE_TOOL] = "tool",
-        [USE_NODE_TYPE] = "node type",
-        [USE_PROVIDER] = "provider",
-        [USE_REDUCER] = "reducer",
-        [USE_DOCUMENT] = "document",
-        [USE_FILE] = "file",
-        [USE_INNER_CHANNEL] = "channel",
-        [USE_UNREAD] = "text",
-        [USE_WHOLE_STATE] = "text",
+        [USE_NODE] = "node",         [USE_CHANNEL] = "channel",   [USE_ITEM] = "item",
+        [USE_ROLE] = "role",         [USE_TOOL] = "tool",         [USE_NODE_TYPE] = "node type",
+        [USE_PROVIDER] = "provider", [USE_REDUCER] = "reducer",   [USE_DOCUMENT] = "document",
+        [USE_FILE] = "file",         [USE_INNER_CHANNEL] = "channel", [USE_UNREAD] = "text",
+        [USE_WHOLE_STATE] = "text", [USE_EXPRESSION] = "expression", [USE_TEMPLATE] = "template",
     };
     return kinds[kind];
 }

@@ -87,6 +87,7 @@ struct mistakes {
     const struct expr_place *place;
     int in; /* IN_EDGE, … */
     bool any;
+    struct place_cursor cursor; /* for names; set by the first one */
     bool unread; /* a part of the text was not read */
     bool whole;  /* a report covers the whole expression: what else is wrong with it follows from that */
 };
@@ -296,8 +297,11 @@ static void on_problem(void *self, const struct expr_problem *problem) {
 }
 
 static void on_field(void *self, const struct expr_field_name *field) {
-    const struct mistakes *mistakes = self;
-    use_field(mistakes->reader, mistakes->place, field);
+    struct mistakes *mistakes = self;
+    const struct expr_place *place = mistakes->place;
+    if (!mistakes->cursor.base && place->exact && place->scalar)
+        place_cursor_init(&mistakes->cursor, place->source, place->scalar, place->text, place->length);
+    use_field(mistakes->reader, place, &mistakes->cursor, field);
 }
 
 /* Ends the report of an expression or template. */
@@ -316,6 +320,7 @@ static void report_rest(struct mistakes *mistakes, int32_t status, const struct 
 static struct expr *compile(struct reader *reader, int in, const struct expr_place *place) {
     struct mistakes mistakes = {.reader = reader, .place = place, .in = in};
     struct expr_variable variables[DOCUMENT_VARIABLE_COUNT];
+    use_text(reader, USE_EXPRESSION, place);
     fill_variables(reader, in, variables);
     const struct expr_scope scope = {.variables = variables,
                                      .variable_count = DOCUMENT_VARIABLE_COUNT,
@@ -483,6 +488,7 @@ static void check_literal_braces(const struct mistakes *mistakes) {
 void check_config_template(struct reader *reader, uint32_t node, const struct expr_place *place) {
     if (!memchr(place->text, '{', place->length) && !memchr(place->text, '}', place->length)) return;
     struct mistakes mistakes = {.reader = reader, .place = place, .in = IN_TEMPLATE};
+    use_text(reader, USE_TEMPLATE, place);
     struct expr_variable variables[DOCUMENT_VARIABLE_COUNT + GIVEN_MAX];
     fill_variables(reader, IN_TEMPLATE, variables);
     const struct expr_scope scope = {.variables = variables,

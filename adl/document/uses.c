@@ -84,9 +84,13 @@ void use_in_config(const struct reader *reader, const struct config_use *where, 
 
 /* ---- Expressions ---- */
 
-static struct span use_place(const struct expr_place *place, struct span part) {
-    if (!place->scalar) return part;
-    return place_in_scalar(place->source, place->scalar, place->text, place->length, part);
+static struct span use_place(const struct expr_place *place, struct place_cursor *cursor, struct span part) {
+    return place->scalar ? place_cursor_find(cursor, part) : part;
+}
+
+void use_text(const struct reader *reader, enum use_kind kind, const struct expr_place *place) {
+    if (!reader->observer || !place->exact || !place->scalar) return;
+    tell_text(reader, kind, place->source, place->span, place->where ? UINT32_MAX : place->node);
 }
 
 static struct span whole_place(const struct expr_place *place) {
@@ -98,7 +102,8 @@ void use_unread_expression(const struct reader *reader, const struct expr_place 
     use_unread(reader, place->source, whole_place(place), place->where ? UINT32_MAX : place->node);
 }
 
-void use_field(const struct reader *reader, const struct expr_place *place, const struct expr_field_name *field) {
+void use_field(const struct reader *reader, const struct expr_place *place, struct place_cursor *cursor,
+               const struct expr_field_name *field) {
     const struct document *document = reader->document;
     if (!field->name) {
         tell_text(reader, USE_WHOLE_STATE, place->source, whole_place(place), place->where ? UINT32_MAX : place->node);
@@ -117,8 +122,8 @@ void use_field(const struct reader *reader, const struct expr_place *place, cons
                                .pointer = place->pointer};
     if (index >= 0 && (uint32_t)index >= document->channel_count) use.kind = USE_ITEM;
     if (place->exact) {
-        use.span = use_place(place, field->span);
-        use.token = use_place(place, field->token);
+        use.span = use_place(place, cursor, field->span);
+        use.token = use_place(place, cursor, field->token);
     } else {
         use.form = USE_IN_DEFAULT;
         use.span = use.token = place->span;

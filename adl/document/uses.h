@@ -35,6 +35,8 @@ enum use_kind {
     USE_INNER_CHANNEL, /* a channel of the document at `path` */
     USE_UNREAD,        /* not a name: a text that could not be read, and that may contain names */
     USE_WHOLE_STATE,   /* not a name: an expression that uses `state` as a whole, and may name channels in texts */
+    USE_EXPRESSION,    /* not a name: an expression of the document … */
+    USE_TEMPLATE,      /* … or a template */
     USE_KINDS
 };
 
