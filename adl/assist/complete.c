@@ -67,11 +67,17 @@ static bool has_prefix(const struct completer *completer, const char *label, siz
 
 static char lower_case(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 32) : c; }
 
-/* True if the characters of the prefix occur in the label, in order. */
+static bool starts_word(const char *label, size_t at) {
+    if (at == 0) return true;
+    bool upper = label[at] >= 'A' && label[at] <= 'Z', before = label[at - 1] >= 'A' && label[at - 1] <= 'Z';
+    return strchr("_.-:/ ", label[at - 1]) || (upper && !before);
+}
+
+/* True if the characters of the prefix occur in the label, in order, from the start of a word on. */
 static bool has_characters(const struct completer *completer, const char *label, size_t length) {
     size_t found = 0;
     for (size_t i = 0; i < length && found < completer->prefix_length; i++)
-        found += lower_case(label[i]) == lower_case(completer->prefix[found]);
+        found += lower_case(label[i]) == lower_case(completer->prefix[found]) && (found > 0 || starts_word(label, i));
     return found == completer->prefix_length;
 }
 
@@ -244,7 +250,8 @@ static void complete_place(struct completer *completer) {
     }
     if (meaning->language != LANGUAGE_NONE) complete_expression(completer);
     if (cursor->quote == CURSOR_BLOCK) return;
-    if (completer->raw) return;
+    bool ended = completer->prefix_length > 0 && completer->prefix[completer->prefix_length - 1] == ' ';
+    if (completer->raw || ended) return;
     complete_value(completer);
     complete_items(completer);
 }

@@ -48,6 +48,12 @@ static void offer_function(struct completer *completer, const struct expr_functi
 /* True if a receiver with these kinds, 0 for unknown, may have the method. */
 static bool suits(const struct expr_function *row, uint32_t kinds) { return kinds == 0 || (row->on & kinds) != 0; }
 
+static bool is_namespace(const char *space) {
+    for (size_t i = 0; i < expr_function_count(); i++)
+        if (strncmp(expr_function_at(i)->name, space, strlen(space)) == 0) return true;
+    return false;
+}
+
 /* `receiver`: methods; otherwise functions that start with `space`, which may be "". */
 static void offer_functions(struct completer *completer, bool receiver, uint32_t kinds, const char *space, char next) {
     for (size_t i = 0; i < expr_function_count(); i++) {
@@ -120,11 +126,10 @@ static void complete_member(struct completer *completer, const struct phrase *ph
     if (!known && name) {
         snprintf(space, sizeof space, "%.*s.", (int)(span.end - span.start), phrase->text.text + span.start);
         struct span before = completer->span;
-        uint32_t count = completer->list->count;
         complete_set_span(completer, phrase_place(phrase, (struct span){span.start, phrase->word.end}));
         offer_functions(completer, false, 0, space, next);
         complete_set_span(completer, before);
-        if (completer->list->count > count) return;
+        if (is_namespace(space)) return;
     }
     offer_functions(completer, true, known ? kinds_of_shape(&value) : 0, "", next);
 }

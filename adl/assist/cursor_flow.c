@@ -162,6 +162,8 @@ bool flow_find(struct cursor *cursor, uint32_t from) {
     stack.depth = stack.beyond = 0;
     for (;;) {
         struct flow_token token = flow_next(&reader);
+        bool plain = token.kind == FLOW_TEXT && token.span.start == token.inner.start;
+        if (plain && token.span.end < offset && offset <= reader.at) token.span.end = token.inner.end = offset;
         bool here = token.kind == FLOW_TEXT && token.span.start <= offset && offset <= token.span.end;
         bool closed = token.inner.end < token.span.end && token.inner.start > token.span.start;
         if (here && closed && offset == token.span.end) here = false; /* behind the closing quote */
