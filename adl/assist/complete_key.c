@@ -2,6 +2,7 @@
  * complete_key.c - keys of mappings, and whole items where one may start.
  */
 #include "adl/assist/complete_internal.h"
+#include "adl/assist/keyword.h"
 #include "adl/schema/schema.h"
 #include "adl/tree/tree.h"
 #include "adl/value/memory.h"
@@ -236,82 +237,15 @@ static void offer_config_keys(struct completer *completer, const struct present 
 
 /* ---- JSON Schemas ---- */
 
-static const struct {
-    const char *name;
-    enum value_form form;
-    const char *documentation;
-} keywords[] = {
-    {"type", VALUE_TEXT, "The kind of the value: string, number, integer, boolean, array, object or null; or a list of these."},
-    {"description", VALUE_TEXT, "What the value is, for people and for models."},
-    {"properties", VALUE_MAPPING, "The members of an object, each with its schema."},
-    {"required", VALUE_LIST, "The members that an object must have."},
-    {"additionalProperties", VALUE_OTHER, "Whether an object may have other members, or their schema."},
-    {"items", VALUE_MAPPING, "The schema of each item of an array."},
-    {"enum", VALUE_LIST, "The allowed values."},
-    {"const", VALUE_OTHER, "The only allowed value."},
-    {"default", VALUE_OTHER, "The value if none is given."},
-    {"examples", VALUE_LIST, "Examples of values."},
-    {"title", VALUE_TEXT, "A short name of the value."},
-    {"minimum", VALUE_OTHER, "The least number."},
-    {"maximum", VALUE_OTHER, "The greatest number."},
-    {"exclusiveMinimum", VALUE_OTHER, "The number must be greater."},
-    {"exclusiveMaximum", VALUE_OTHER, "The number must be less."},
-    {"multipleOf", VALUE_OTHER, "The number must be a multiple."},
-    {"minLength", VALUE_OTHER, "The least number of characters of a string."},
-    {"maxLength", VALUE_OTHER, "The greatest number of characters of a string."},
-    {"pattern", VALUE_TEXT, "A regular expression that a string must match somewhere."},
-    {"format", VALUE_TEXT, "The form of a string, such as date-time, email or uri."},
-    {"minItems", VALUE_OTHER, "The least number of items of an array."},
-    {"maxItems", VALUE_OTHER, "The greatest number of items of an array."},
-    {"uniqueItems", VALUE_OTHER, "True if the items of an array must differ."},
-    {"minProperties", VALUE_OTHER, "The least number of members of an object."},
-    {"maxProperties", VALUE_OTHER, "The greatest number of members of an object."},
-    {"patternProperties", VALUE_MAPPING, "Schemas of the members whose names match a regular expression."},
-    {"propertyNames", VALUE_MAPPING, "The schema of the names of all members."},
-    {"prefixItems", VALUE_ITEMS, "Schemas of the first items of an array."},
-    {"allOf", VALUE_ITEMS, "The value must match all of these schemas."},
-    {"anyOf", VALUE_ITEMS, "The value must match at least one of these schemas."},
-    {"oneOf", VALUE_ITEMS, "The value must match exactly one of these schemas."},
-    {"not", VALUE_MAPPING, "The value must not match this schema."},
-    {"$ref", VALUE_TEXT, "Another schema, such as #/$defs/name."},
-    {"$defs", VALUE_MAPPING, "Schemas that $ref names."},
-    {"deprecated", VALUE_OTHER, "True if the value should no longer be used."},
-};
-
-enum schema_place { PLACE_SCHEMA, PLACE_NAMES, PLACE_LIST, PLACE_VALUE };
-
-static enum schema_place place_after(enum schema_place place, const struct cursor *cursor, uint32_t at) {
-    static const char *const names[] = {"properties", "patternProperties", "$defs", "dependentSchemas"};
-    static const char *const lists[] = {"allOf", "anyOf", "oneOf", "prefixItems"};
-    static const char *const schemas[] = {"items", "additionalProperties", "not", "if", "then", "else", "contains",
-                                          "propertyNames", "unevaluatedProperties", "unevaluatedItems"};
-    if (place == PLACE_NAMES || place == PLACE_LIST) return PLACE_SCHEMA;
-    if (place == PLACE_VALUE) return PLACE_VALUE;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (cursor_step_is(cursor, at, names[i])) return PLACE_NAMES;
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (cursor_step_is(cursor, at, lists[i])) return PLACE_LIST;
-    for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++)
-        if (cursor_step_is(cursor, at, schemas[i])) return PLACE_SCHEMA;
-    return PLACE_VALUE;
-}
-
-/* The place of the mapping of a key, or of a value, within a JSON Schema. */
-static enum schema_place schema_place(const struct meaning *meaning) {
-    const struct cursor *cursor = &meaning->cursor;
-    enum schema_place place = PLACE_SCHEMA;
-    uint32_t end = cursor->depth - (cursor->kind == CURSOR_KEY);
-    for (uint32_t i = meaning->config_step + 1; i < end; i++) place = place_after(place, cursor, i);
-    return place;
-}
-
 static void offer_keywords(struct completer *completer, const struct present *present) {
-    if (schema_place(&completer->meaning) != PLACE_SCHEMA) return;
-    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++) {
-        const struct key_offer key = {.name = keywords[i].name,
-                                      .length = strlen(keywords[i].name),
-                                      .form = keywords[i].form,
-                                      .documentation = keywords[i].documentation};
+    static const enum value_form forms[] = {[KEYWORD_OTHER] = VALUE_OTHER, [KEYWORD_TEXT] = VALUE_TEXT,
+                                            [KEYWORD_SCHEMA] = VALUE_MAPPING, [KEYWORD_NAMES] = VALUE_MAPPING,
+                                            [KEYWORD_LIST] = VALUE_LIST, [KEYWORD_SCHEMAS] = VALUE_ITEMS};
+    if (!keyword_place(&completer->meaning)) return;
+    const struct schema_keyword *row;
+    for (size_t i = 0; (row = schema_keyword_at(i)); i++) {
+        const struct key_offer key = {.name = row->name, .length = strlen(row->name), .form = forms[row->form],
+                                      .documentation = row->documentation};
         if (!is_present(present, key.name, key.length)) offer_key(completer, &key);
     }
 }
