@@ -251,7 +251,9 @@ static void complete_place(struct completer *completer) {
     if (meaning->language != LANGUAGE_NONE) complete_expression(completer);
     if (cursor->quote == CURSOR_BLOCK) return;
     bool ended = completer->prefix_length > 0 && completer->prefix[completer->prefix_length - 1] == ' ';
-    if (completer->raw || ended) return;
+    bool one_line = source_locate(cursor->source, completer->span.start).line ==
+                    source_locate(cursor->source, completer->span.end).line;
+    if (completer->raw || ended || !one_line) return;
     complete_value(completer);
     complete_items(completer);
 }

@@ -123,6 +123,14 @@ static void set_block(struct cursor *cursor, uint32_t number, uint32_t column) {
     cursor->span = cursor->inner = (struct span){start, end > cursor->offset ? end : cursor->offset};
 }
 
+/* The cursor is in a further line of the plain scalar at `from`. */
+static void set_folded(struct cursor *cursor, uint32_t from, uint32_t number, uint32_t column) {
+    uint32_t end = deeper_end(cursor->source, number, column);
+    cursor->kind = CURSOR_VALUE;
+    cursor->quote = CURSOR_PLAIN;
+    cursor->span = cursor->inner = (struct span){from, end > cursor->offset ? end : cursor->offset};
+}
+
 /* ---- The value of a parent ---- */
 
 static bool is_header(char c) { return c == '|' || c == '>'; }
@@ -144,6 +152,8 @@ static bool inside_value(struct walk *walk, const struct opener *opener, const s
         inside = flow_find(cursor, opener->value);
     else if (first == '"' || first == '\'')
         inside = set_quoted(cursor, opener->value, opener->column);
+    else if (walk->count == 0 && first != '*')
+        set_folded(cursor, opener->value, number, opener->column);
     if (!inside) {
         *cursor = before;
         return false;
@@ -279,7 +289,7 @@ static void find_in_lines(struct cursor *cursor) {
     } else if (!nowhere) {
         uint32_t last = used > 0 ? line.openers[used - 1].column : column > 0 ? column - 1 : 0;
         set_value(cursor, &line, used > 0 ? line.openers[used - 1].value : line.content, last);
-        cursor->fresh = used == 0 || line.openers[used - 1].dash;
+        cursor->fresh = !cursor->flow && (used == 0 || line.openers[used - 1].dash);
         cursor->space = used > 0 && offset > 0 && strchr(":-", source_text(source)[offset - 1]) &&
                         cursor->span.start == cursor->span.end;
         if (used > 0) column = (cursor->span.start > line.start ? cursor->span.start : line.start) - line.start;

@@ -10,6 +10,7 @@
 #include "adl/schema/schema.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "adl/value/pointer.h"
 #include "adl/value/wildcard.h"
 #include <stdio.h>
 #include <string.h>
@@ -104,6 +105,8 @@ static bool is_required(tn_value schema, tn_value name) {
 static void write_members(const struct schema *schema, struct buffer *out) {
     tn_value document = schema_document(schema), properties = value_get(document, "properties");
     size_t count = value_is(properties, TN_OBJECT) ? value_count(properties) : 0;
+    struct buffer pointer;
+    buffer_init(&pointer, SIZE_MAX);
     if (count > 0) buffer_text(out, "\n\n| Member | Type | |\n|---|---|---|\n");
     for (size_t i = 0; i < count && i < DESCRIBE_ROWS_MAX; i++) {
         tn_value name = value_key_at(properties, i);
@@ -111,7 +114,9 @@ static void write_members(const struct schema *schema, struct buffer *out) {
         struct buffer type;
         shape_init(&shape);
         buffer_init(&type, 200);
-        shape_add(&shape, value_value_at(properties, i));
+        buffer_clear(&pointer);
+        pointer_append_key(&pointer, value_chars(name, NULL), strlen(value_chars(name, NULL)));
+        schema_at(schema, value_object(), buffer_cstr(&pointer), shape_add, &shape);
         shape_write_type(&shape, &type);
         buffer_format(out, "| `%s`%s | ", value_chars(name, NULL), is_required(document, name) ? " (required)" : "");
         write_cell(out, buffer_cstr(&type));
@@ -121,6 +126,7 @@ static void write_members(const struct schema *schema, struct buffer *out) {
         buffer_finish(&type);
         shape_finish(&shape);
     }
+    buffer_finish(&pointer);
     if (count > DESCRIBE_ROWS_MAX) buffer_format(out, "\n%zu further members.", count - DESCRIBE_ROWS_MAX);
 }
 
@@ -183,7 +189,7 @@ static bool list_tool(void *user, const struct component_info *component) {
 static bool describe_pattern(const struct assist *assist, const char *text, size_t length, struct buffer *out) {
     const struct catalog *catalog = assist->world->catalog;
     struct tool_search search = {text, length, out, 0};
-    buffer_format(out, "**%.*s**: tools\n", (int)length, text);
+    buffer_format(out, "`%.*s`: tools\n", (int)length, text);
     if (catalog) catalog->each(catalog->self, "tool", list_tool, &search);
     if (search.count > DESCRIBE_NAMES_MAX) buffer_format(out, "\n- and %u others", search.count - DESCRIBE_NAMES_MAX);
     if (search.count == 0) buffer_text(out, "\nNo tool matches.");
