@@ -1,14 +1,14 @@
 /*
  * assist_names_test.c - names, definitions, references and edits of names, from tests/corpus/assist-names.
  *
- * The form of a case is in assist_fixture.h. Run with TENON_CORPUS_UPDATE=1 to write the expected sections again.
+ * The form of a case is in assist_names_fixture.h. Run with TENON_CORPUS_UPDATE=1 to write the expected sections again.
  */
 #include "adl/assist/lens.h"
 #include "adl/assist/outline.h"
 #include "adl/assist/rename.h"
 #include "adl/assist/tokens.h"
 #include "adl/value/memory.h"
-#include "tests/unit/assist_fixture.h"
+#include "tests/unit/assist_names_fixture.h"
 
 /* ---- Answers as text ---- */
 
@@ -19,8 +19,7 @@ static void print_access(struct buffer *out, uint32_t access) {
 }
 
 static void print_names(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
-    static const char *const forms[] = {"",           " (key)",  " (part)",    " (field)",
-                                        " (indexed)", " (bare)", " (default)", " (in a default)"};
+    static const char *const forms[] = {"", " (key)", " (part)", " (field)", " (indexed)", " (bare)", " (default)", " (in a default)"};
     (void)argument;
     const struct assist_names *names = fixture->focus;
     for (size_t i = 0; i < names->count; i++) {
@@ -379,8 +378,7 @@ static void expect_same_graph(const struct document *before, const struct docume
         if (a->to_count) assert_memory_equal(a->to, b->to, a->to_count * sizeof *a->to);
         for (uint32_t k = 0; k < a->condition_count; k++) assert_int_equal(a->conditions[k].to, b->conditions[k].to);
     }
-    for (uint32_t i = 0; i < before->node_count; i++)
-        assert_int_equal(before->nodes[i].on_error, after->nodes[i].on_error);
+    for (uint32_t i = 0; i < before->node_count; i++) assert_int_equal(before->nodes[i].on_error, after->nodes[i].on_error);
 }
 
 static size_t renamed_names, refused_names;
@@ -425,8 +423,8 @@ static void rename_and_back(struct assist_fixture *fixture, const struct assist_
     assist_names_free(after);
 }
 
-static void each_sample(const char *pattern,
-                        void (*check)(struct assist_fixture *fixture, const struct assist_names *names)) {
+static void each_sample(const char *pattern, void (*check)(struct assist_fixture *fixture,
+                                                           const struct assist_names *names)) {
     glob_t files;
     if (glob(pattern, 0, NULL, &files) != 0) fail_msg("no files `%s`", pattern);
     for (size_t i = 0; i < files.gl_pathc; i++) {
