@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 #define ROUTE_GAP         440 /* between two layers of boxes */
-#define ROUTE_LABEL_GAP   220 /* between a layer of labels and its neighbours */
+#define ROUTE_LABEL_GAP   240 /* between a layer of labels and its neighbours */
 #define ROUTE_GAP_MAX     900 /* if lines go far to the side */
-#define ROUTE_SLOPE       8   /* the gap is at least this part of the widest step to the side */
+#define ROUTE_SLOPE       6   /* the gap is at least this part of the widest step to the side */
 #define ROUTE_PORT_GAP    120 /* between two ports */
 #define ROUTE_PORT_MARGIN 120 /* from the corner of a box to a port */
 #define ROUTE_SIDE_GAP    100 /* between two ports at a side */
@@ -116,26 +116,30 @@ static int64_t route_wish(const struct layered_grid *grid, uint32_t box, uint32_
     return x;
 }
 
-/* Gives each port its place: near its wish, and not too near to the others. */
+/*
+ * Gives each port its place. Those of lines that can be straight have their wish, as far as they are not too near to
+ * each other. Those of lines to the sides are outside of them, near the centre.
+ */
 static void route_place_ports(const struct layered_box *box, struct route_port *ports, uint32_t count,
                               int64_t *places) {
     int64_t reach = route_reach(box), gap = ROUTE_PORT_GAP;
     if (count > 1 && gap * (count - 1) > 2 * reach) gap = 2 * reach / (count - 1);
-    int64_t side = gap * (count - 1); /* ports of lines to the side are near the centre */
-    if (side > reach) side = reach;
+    int64_t side = gap * (count - 1) < reach ? gap * (count - 1) : reach, last = INT64_MIN / 2;
+    uint32_t left = 0, right = count;
     qsort(ports, count, sizeof *ports, route_compare_ports);
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t wish = ports[i].wish - box->x;
-        wish = wish < -reach ? -side : wish > reach ? side : wish;
-        places[ports[i].line] = wish;
+    while (left < count && ports[left].wish < box->x - reach) left++;
+    while (right > left && ports[right - 1].wish > box->x + reach) right--;
+    for (uint32_t i = left; i < right; i++, last += gap) {
+        last = ports[i].wish - box->x > last ? ports[i].wish - box->x : last;
+        places[ports[i].line] = last;
     }
-    for (uint32_t i = 1; i < count; i++)
-        if (places[ports[i].line] < places[ports[i - 1].line] + gap)
-            places[ports[i].line] = places[ports[i - 1].line] + gap;
-    int64_t most = reach;
-    for (uint32_t i = count; i-- > 0; most -= gap)
-        if (places[ports[i].line] > most) places[ports[i].line] = most;
-    for (uint32_t i = 0; i < count; i++) places[ports[i].line] += box->x;
+    int64_t next = left < right ? places[ports[left].line] - gap : reach;
+    for (uint32_t i = left; i-- > 0; next -= gap) places[ports[i].line] = next = next < -side ? next : -side;
+    for (uint32_t i = right; i < count; i++, last += gap) places[ports[i].line] = last = last > side ? last : side;
+    for (uint32_t i = 0; i < count; i++) { /* inside the box */
+        int64_t least = -reach + gap * i, most = reach - gap * (count - 1 - i);
+        places[ports[i].line] = box->x + route_clamp(places[ports[i].line], least, most);
+    }
 }
 
 /* The line of a link of a box: that of the bend at the other end, or one between the same boxes. */
@@ -335,6 +339,20 @@ static void route_labels(const struct route *route) {
     }
 }
 
+/* Lines in the margin may be above or below all layers. */
+static void route_fit_height(struct layered *layered) {
+    int64_t least = 0, most = layered->height;
+    for (uint32_t i = 0; i < layered->point_count; i++) {
+        if (layered->points[i].y < least) least = layered->points[i].y;
+        if (layered->points[i].y > most) most = layered->points[i].y;
+    }
+    layered->height = most - least;
+    if (least == 0) return;
+    for (uint32_t i = 0; i < layered->point_count; i++) layered->points[i].y -= least;
+    for (uint32_t i = 0; i < layered->box_count; i++) layered->boxes[i].y -= least;
+    for (uint32_t i = 0; i < layered->line_count; i++) layered->lines[i].label_y -= least;
+}
+
 void layered_route(struct layered_grid *grid) {
     struct layered *layered = grid->layered;
     size_t lines = layered->line_count + 1u;
@@ -355,6 +373,7 @@ void layered_route(struct layered_grid *grid) {
         if (layered->lines[i].way < LAYERED_MARGIN) route_line(&route, i);
     for (uint32_t i = 0; i < layered->line_count; i++) /* beside all others */
         if (layered->lines[i].way >= LAYERED_MARGIN) route_line(&route, i);
+    route_fit_height(layered);
     mem_free(route.top);
     mem_free(route.bottom);
     mem_free(route.from_x);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define NAME_WIDTH_MAX  2400 /* longer names and types are cut */
-#define LABEL_WIDTH_MAX 1860
+#define LABEL_WIDTH_MAX 2160
 #define LABEL_LINES_MAX 3
 #define LABEL_PADDING   60
 #define BOX_PADDING     160

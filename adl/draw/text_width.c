@@ -75,21 +75,55 @@ void text_fit(struct buffer *out, enum text_font font, uint32_t size, const char
     if (fits < length) buffer_text(out, ELLIPSIS);
 }
 
-uint32_t text_wrap(struct buffer *out, enum text_font font, uint32_t size, const char *text, int64_t most,
-                   uint32_t lines) {
-    uint32_t line = 1;
-    for (;; line++) {
+/* How a text was broken into lines. */
+struct broken {
+    struct buffer text;
+    uint32_t lines;
+    bool cut;  /* it ends with an ellipsis */
+    bool torn; /* a word is longer than a line */
+};
+
+static bool width_ends_clause(const char *text, size_t at) {
+    return at > 2 && (memcmp(text + at - 2, "&&", 2) == 0 || memcmp(text + at - 2, "||", 2) == 0);
+}
+
+/* The length of the next line: up to the last space that fits; with `clauses`, to the last `&&` or `||` if there is one. */
+static size_t width_next_break(const char *text, size_t fits, bool clauses, bool *torn) {
+    size_t space = 0, clause = 0;
+    for (size_t at = fits; at > fits / 3; at--) {
+        if (text[at] != ' ') continue;
+        if (!space) space = at;
+        if (!clause && width_ends_clause(text, at)) clause = at;
+    }
+    if (clauses && clause) return clause;
+    if (!space) *torn = true;
+    return space ? space : fits;
+}
+
+static void width_break(struct broken *broken, enum text_font font, uint32_t size, const char *text, int64_t most,
+                        uint32_t lines, bool clauses) {
+    buffer_clear(&broken->text);
+    broken->torn = false;
+    for (broken->lines = 1;; broken->lines++) {
         text += strspn(text, " ");
         size_t length = strlen(text), fits = width_fitting(font, size, text, length, most, false);
-        if (fits == length || line >= lines) break;
-        size_t at = fits;
-        while (at > fits / 3 && text[at] != ' ') at--;
-        if (at <= fits / 3) at = fits; /* a word that is longer than the line */
-        if (at == 0) break;            /* not even one character fits */
-        buffer_append(out, text, at);
-        buffer_char(out, '\n');
+        broken->cut = fits < length;
+        if (!broken->cut || broken->lines >= lines || fits == 0) break;
+        size_t at = width_next_break(text, fits, clauses, &broken->torn);
+        buffer_append(&broken->text, text, at);
+        buffer_char(&broken->text, '\n');
         text += at;
     }
-    text_fit(out, font, size, text, most);
-    return line;
+    text_fit(&broken->text, font, size, text, most);
+}
+
+uint32_t text_wrap(struct buffer *out, enum text_font font, uint32_t size, const char *text, int64_t most,
+                   uint32_t lines) {
+    struct broken broken = {0};
+    buffer_init(&broken.text, SIZE_MAX);
+    width_break(&broken, font, size, text, most, lines, true);
+    if (broken.cut || broken.torn) width_break(&broken, font, size, text, most, lines, false);
+    buffer_append(out, buffer_cstr(&broken.text), broken.text.length);
+    buffer_finish(&broken.text);
+    return broken.lines;
 }
