@@ -51,6 +51,10 @@ void draw_as_mermaid(struct buffer *out, const struct document *document, const 
 void draw_as_dot(struct buffer *out, const struct document *document, const struct draw_inside *inside);
 void draw_as_svg(struct buffer *out, const struct document *document, const struct draw_inside *inside);
 void draw_as_html(struct buffer *out, const struct document *document, const struct draw_inside *inside);
+/* adl/draw/picture.css, which is compiled in: the dark form of an svg picture. */
+extern const char draw_picture_css_text[];
+extern const unsigned draw_picture_css_length;
+extern const unsigned char draw_picture_css_sha256[32];
 /* Appends a text for XML and HTML, also in an attribute. What XML does not allow becomes U+FFFD. */
 void draw_xml_text(struct buffer *out, const char *text);
 

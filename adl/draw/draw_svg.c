@@ -228,8 +228,10 @@ static void svg_label(struct buffer *out, const struct picture *picture, uint32_
     const struct draw_arrow *arrow = &picture->lines[index].arrow;
     if (!line->labelled || !label) return;
     int64_t top = line->label_y - line->label_height / 2, baseline = top + 30 + 105;
-    buffer_format(out, "<g class=\"label %s\" font-family=\"" SVG_MONO "\" font-size=\"11\" stroke-width=\"1\">",
-                  svg_kinds[arrow->kind].name);
+    buffer_format(out, "<g class=\"label %s\"", svg_kinds[arrow->kind].name);
+    svg_text_attribute(out, "data-from", svg_end_name(picture, arrow->from));
+    svg_text_attribute(out, "data-to", svg_end_name(picture, arrow->to));
+    buffer_text(out, " font-family=\"" SVG_MONO "\" font-size=\"11\" stroke-width=\"1\">");
     svg_line_title(out, picture, arrow);
     buffer_text(out, "<rect class=\"tag\" fill=\"#ffffff\" stroke=\"#d0d7de\" rx=\"4\"");
     svg_attribute(out, "x", line->label_x - line->label_width / 2);
@@ -377,26 +379,6 @@ static void svg_inside(struct buffer *out, const struct picture *picture, const 
 
 /* ---- The whole ---- */
 
-/* Without `>` and `&`, so that it is the same in XML and HTML. */
-static const char svg_style[] = "<style>@media (prefers-color-scheme: dark) {\n"
-                                ".tenon-graph .page, .tenon-graph .tag, .tenon-graph .frame { fill: #0d1117 }\n"
-                                ".tenon-graph .tag, .tenon-graph .frame { stroke: #30363d }\n"
-                                ".tenon-graph .box { fill: #161b22; stroke: #6e7681 }\n"
-                                ".tenon-graph .name { fill: #e6edf3 }\n"
-                                ".tenon-graph .type { fill: #9198a1 }\n"
-                                ".tenon-graph .words { fill: #c9d1d9 }\n"
-                                ".tenon-graph .pill, .tenon-graph .bar-box { fill: #c9d1d9 }\n"
-                                ".tenon-graph .pill-name { fill: #0d1117 }\n"
-                                ".tenon-graph .line { stroke: #9198a1 }\n"
-                                ".tenon-graph .head { fill: #9198a1 }\n"
-                                ".tenon-graph .map .line { stroke: #58a6ff }\n"
-                                ".tenon-graph .map .head, .tenon-graph .map .words { fill: #58a6ff }\n"
-                                ".tenon-graph .error .line { stroke: #ff7b72 }\n"
-                                ".tenon-graph .error .head, .tenon-graph .error .words { fill: #ff7b72 }\n"
-                                ".tenon-graph .chosen .line { stroke: #bc8cff }\n"
-                                ".tenon-graph .chosen .head { fill: #bc8cff }\n"
-                                "}</style>\n";
-
 static void svg_describe(struct buffer *out, const struct document *document) {
     buffer_text(out, "<title>");
     draw_xml_text(out, value_chars(document->name, NULL));
@@ -421,7 +403,7 @@ void draw_as_svg(struct buffer *out, const struct document *document, const stru
     svg_number(out, height);
     buffer_text(out, "\" font-family=\"" SVG_SANS "\" text-anchor=\"middle\" stroke-width=\"1.4\">\n");
     svg_describe(out, document);
-    buffer_text(out, svg_style);
+    buffer_format(out, "<style>%s</style>\n", draw_picture_css_text); /* without characters that XML replaces */
     svg_rect(out, "page", "fill=\"#ffffff\" stroke=\"none\"", 0, 0, width, height);
     buffer_text(out, "\n<g transform=\"translate(");
     svg_number(out, SVG_MARGIN);
