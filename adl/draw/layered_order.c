@@ -15,6 +15,9 @@
 #define ORDER_EXCHANGES    8u /* passes that exchange neighbours */
 #define ORDER_KEY_FRACTION 256
 
+#define SIDE_LEFT  1u
+#define SIDE_RIGHT 2u
+
 /* A cell with its sort key. */
 struct order_item {
     uint32_t cell, group;    /* the owner, or itself */
@@ -27,6 +30,7 @@ struct ordering {
     struct layered_grid *grid;
     struct order_item *items; /* of one layer */
     int64_t *key;             /* [cell] */
+    unsigned char *sides;     /* [cell]: the sides of a box at which lines lead up, a set of SIDE_* */
     uint32_t *best;           /* a copy of `order` */
     uint32_t *tree;           /* for counting crossings */
     uint32_t *ends;
@@ -93,7 +97,11 @@ static int64_t order_key(const struct layered_grid *grid, const struct layered_l
     return sum * ORDER_KEY_FRACTION / count;
 }
 
-/* Loops stand nearest to their box, at its right. */
+static bool order_is_loop(const struct layered_grid *grid, uint32_t cell) {
+    uint32_t line = grid->cells[cell].line;
+    return line != LAYERED_NONE && grid->layered->lines[line].way == LAYERED_LOOP;
+}
+
 static void order_fill(const struct ordering *ordering, const struct layered_links *links, uint32_t cell,
                        struct order_item *item) {
     const struct layered_grid *grid = ordering->grid;
@@ -101,11 +109,17 @@ static void order_fill(const struct ordering *ordering, const struct layered_lin
     uint32_t group = own->owner == LAYERED_NONE ? cell : own->owner;
     *item = (struct order_item){cell, group, ordering->key[group], ordering->key[cell], grid->cells[group].place,
                                 own->place, 0};
-    if (own->owner == LAYERED_NONE) return;
+    if (own->owner == LAYERED_NONE || order_is_loop(grid, cell)) return;
     item->side = (order_count(links, cell) ? item->key < item->group_key : own->place < item->group_place) ? -1 : 1;
-    if (grid->layered->lines[own->line].way != LAYERED_LOOP) return;
-    item->side = 1;
-    item->key = INT64_MIN;
+    ordering->sides[group] |= item->side < 0 ? SIDE_LEFT : SIDE_RIGHT;
+}
+
+/* A loop is at the right of its box, or at the left if only the right has other lines; beyond these if both have. */
+static void order_place_loop(const struct ordering *ordering, struct order_item *item) {
+    if (!order_is_loop(ordering->grid, item->cell)) return;
+    bool right = ordering->sides[item->group] & SIDE_RIGHT, left = ordering->sides[item->group] & SIDE_LEFT;
+    item->side = right && !left ? -1 : 1;
+    item->key = right ? INT64_MAX : INT64_MIN;
 }
 
 /* Without `links`, it only moves bends beside their owners. */
@@ -114,6 +128,8 @@ static void order_sort(const struct ordering *ordering, uint32_t rank, const str
     uint32_t *cells = grid->order + grid->layer[rank], count = grid->layer[rank + 1] - grid->layer[rank];
     for (uint32_t i = 0; i < count; i++) ordering->key[cells[i]] = order_key(grid, links, cells[i]);
     for (uint32_t i = 0; i < count; i++) order_fill(ordering, links, cells[i], &ordering->items[i]);
+    for (uint32_t i = 0; i < count; i++) order_place_loop(ordering, &ordering->items[i]);
+    for (uint32_t i = 0; i < count; i++) ordering->sides[cells[i]] = 0;
     qsort(ordering->items, count, sizeof *ordering->items, order_compare);
     for (uint32_t i = 0; i < count; i++) cells[i] = ordering->items[i].cell;
     order_set_places(grid, rank);
@@ -238,6 +254,16 @@ static void order_improve(const struct ordering *ordering, uint32_t sweeps) {
     for (uint32_t r = 0; r < grid->rank_count; r++) order_set_places(grid, r);
 }
 
+/* The label of a loop at the left is at the left of it. */
+static void order_turn_loops(struct layered_grid *grid) {
+    for (uint32_t c = grid->layered->box_count; c < grid->cell_count; c++) {
+        struct layered_cell *cell = &grid->cells[c];
+        if (!order_is_loop(grid, c) || cell->place > grid->cells[cell->owner].place) continue;
+        cell->left = cell->right;
+        cell->right = 0;
+    }
+}
+
 void layered_order(struct layered_grid *grid) {
     uint32_t work = grid->cell_count + grid->link_count + 1;
     uint32_t sweeps = LAYERED_WORK_MAX / work, exchanges = sweeps / 4;
@@ -245,6 +271,7 @@ void layered_order(struct layered_grid *grid) {
     struct ordering ordering = {.grid = grid,
                                 .items = mem_array(NULL, cells, sizeof *ordering.items),
                                 .key = mem_array(NULL, cells, sizeof *ordering.key),
+                                .sides = mem_zalloc(cells),
                                 .best = mem_array(NULL, cells, sizeof *ordering.best),
                                 .tree = mem_array(NULL, cells, sizeof *ordering.tree),
                                 .ends = mem_array(NULL, 2u * (size_t)grid->link_count + 1u, sizeof *ordering.ends)};
@@ -252,8 +279,10 @@ void layered_order(struct layered_grid *grid) {
     for (uint32_t r = 0; r < grid->rank_count; r++) order_sort(&ordering, r, NULL);
     order_improve(&ordering, sweeps < ORDER_SWEEPS_MAX ? sweeps : ORDER_SWEEPS_MAX);
     order_exchange(&ordering, exchanges < ORDER_EXCHANGES ? exchanges : ORDER_EXCHANGES);
+    order_turn_loops(grid);
     mem_free(ordering.items);
     mem_free(ordering.key);
+    mem_free(ordering.sides);
     mem_free(ordering.best);
     mem_free(ordering.tree);
     mem_free(ordering.ends);

@@ -323,7 +323,7 @@ static void route_line(struct route *route, uint32_t index) {
     line->point_count = layered->point_count - line->first_point;
 }
 
-/* Labels are at their cells; that of a loop is at the right of it. */
+/* Labels are at their cells; that of a loop is beside it. */
 static void route_labels(const struct route *route) {
     const struct layered_grid *grid = route->grid;
     struct layered *layered = grid->layered;
@@ -332,7 +332,8 @@ static void route_labels(const struct route *route) {
         struct layered_line *line = &layered->lines[cell->line];
         if (!cell->labelled) continue;
         line->label_x = cell->x;
-        if (line->way == LAYERED_LOOP) line->label_x += LAYERED_LOOP_GAP + line->label_width / 2;
+        if (line->way == LAYERED_LOOP)
+            line->label_x += (cell->right ? 1 : -1) * (LAYERED_LOOP_GAP + line->label_width / 2);
         line->label_y = (route->top[cell->rank] + route->bottom[cell->rank]) / 2;
         int64_t right = line->label_x + line->label_width / 2;
         if (right > layered->width) layered->width = right;

@@ -6,25 +6,29 @@ const search = document.getElementById("search"), count = document.getElementByI
 const size = { width: svg.viewBox.baseVal.width, height: svg.viewBox.baseVal.height };
 const at = { x: 0, y: 0, scale: 1 }; // the top left corner in the picture, and pixels for each of its units
 const pointers = new Map();
+const topSpace = document.getElementById("tools").offsetHeight + 12; // above the picture when it fits the window
 let moved = 0, matches = [], match = -1;
+let fitted = true; // until the person changes the view
 
 function show() {
   svg.setAttribute("viewBox", [at.x, at.y, view.clientWidth / at.scale, view.clientHeight / at.scale].join(" "));
 }
 
 function fitScale() {
-  return Math.min(view.clientWidth / size.width, view.clientHeight / size.height);
+  return Math.min(view.clientWidth / size.width, (view.clientHeight - topSpace) / size.height);
 }
 
 function center(x, y) {
   at.x = x - view.clientWidth / at.scale / 2;
   at.y = y - view.clientHeight / at.scale / 2;
+  fitted = false;
   show();
 }
 
 function fit() {
   at.scale = Math.min(fitScale(), 1.5);
-  center(size.width / 2, size.height / 2);
+  center(size.width / 2, size.height / 2 - topSpace / at.scale / 2);
+  fitted = true;
 }
 
 // Zooms around a place of the window; without one, around the middle.
@@ -33,12 +37,14 @@ function zoom(factor, x = view.clientWidth / 2, y = view.clientHeight / 2) {
   at.x += x / at.scale - x / scale;
   at.y += y / at.scale - y / scale;
   at.scale = scale;
+  fitted = false;
   show();
 }
 
 function pan(x, y) {
   at.x += x / at.scale;
   at.y += y / at.scale;
+  fitted = false;
   show();
 }
 
@@ -144,6 +150,5 @@ for (const button of document.querySelectorAll("#tools button")) {
   button.addEventListener("click", () => actions[button.dataset.key]());
 }
 
-window.addEventListener("resize", show);
+window.addEventListener("resize", () => fitted ? fit() : show());
 fit();
-view.focus();
