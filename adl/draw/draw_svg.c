@@ -43,11 +43,19 @@ static void svg_text_attribute(struct buffer *out, const char *name, const char 
     buffer_char(out, '"');
 }
 
-/* True if XML 1.0 allows the character, and it cannot change how the text around it reads. */
+/* True if XML 1.0 allows the character. */
 static bool svg_allows(uint32_t point) {
     if (point < 0x20) return point == '\t' || point == '\n' || point == '\r';
     if (point >= 0x7f && point <= 0x9f) return false;
     return (point & 0xfffe) != 0xfffe;
+}
+
+/* True if the character is written as its number: it has a meaning in XML, or changes how the source reads. */
+static bool svg_is_written_as_number(uint32_t point) {
+    if (point < 0x80) return point < 0x20 || strchr("<>&\"'", (int)point) != NULL;
+    return point == 0x061c || (point >= 0x200b && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
+           (point >= 0x2060 && point <= 0x206f) || point == 0xfeff || (point >= 0xfff9 && point <= 0xfffb) ||
+           (point >= 0xe0000 && point <= 0xe007f);
 }
 
 void draw_xml_text(struct buffer *out, const char *text) {
@@ -57,7 +65,7 @@ void draw_xml_text(struct buffer *out, const char *text) {
         size_t size = utf8_decode(text + at, length - at, &point);
         if (size == 0 || !svg_allows(point))
             buffer_text(out, "\xef\xbf\xbd");
-        else if (point < 0x20 || (point < 0x80 && strchr("<>&\"'", (int)point)))
+        else if (svg_is_written_as_number(point))
             buffer_format(out, "&#%u;", (unsigned)point);
         else
             buffer_append(out, text + at, size);
