@@ -21,11 +21,10 @@ static void each_arrow_of_edge(const struct document *document, uint32_t index, 
                                void *user) {
     const struct document_edge *edge = &document->edges[index];
     bool map = edge->kind == EDGE_MAP, join = edge->from_count > 1;
-    struct draw_arrow arrow = {from,     0,       join ? "join" : "", NULL, false,
-                               "(%s)", join ? DRAW_JOIN : DRAW_PLAIN, index};
+    struct draw_arrow arrow = {from, 0, join ? "join" : "", NULL, false, "(%s)", join ? DRAW_JOIN : DRAW_PLAIN, index};
     if (map)
-        arrow = (struct draw_arrow){from,  0, value_chars(edge->over_text, NULL), edge->over_text, true, "for each of %s",
-                                    DRAW_MAP, index};
+        arrow = (struct draw_arrow){
+            from, 0, value_chars(edge->over_text, NULL), edge->over_text, true, "for each of %s", DRAW_MAP, index};
     for (uint32_t t = 0; t < edge->to_count; t++) {
         arrow.to = edge->to[t];
         visit(user, document, &arrow);
@@ -50,8 +49,8 @@ void draw_each_arrow(const struct document *document, draw_arrow_fn *visit, void
     for (uint32_t i = 0; i < document->node_count; i++)
         if (document->nodes[i].on_error != DOCUMENT_NOWHERE)
             visit(user, document,
-                  &(struct draw_arrow){(int32_t)i, document->nodes[i].on_error, "on error", NULL, true, "%s", DRAW_ERROR,
-                                       0});
+                  &(struct draw_arrow){(int32_t)i, document->nodes[i].on_error, "on error", NULL, true, "%s",
+                                       DRAW_ERROR, 0});
     for (uint32_t i = 0; i < document->link_count; i++)
         if (document->links[i].to != DOCUMENT_NOWHERE)
             visit(user, document,
@@ -155,12 +154,9 @@ static const struct {
     const char *name;
     void (*draw)(struct buffer *out, const struct document *document, const struct draw_inside *inside);
 } draw_formats[] = {
-    [DRAW_TEXT] = {"text", draw_as_text},
-    [DRAW_MERMAID] = {"mermaid", draw_as_mermaid},
-    [DRAW_DOT] = {"dot", draw_as_dot},
-    [DRAW_JSON] = {"json", draw_as_json},
-    [DRAW_SVG] = {"svg", draw_as_svg},
-    [DRAW_HTML] = {"html", draw_as_html},
+    [DRAW_TEXT] = {"text", draw_as_text}, [DRAW_MERMAID] = {"mermaid", draw_as_mermaid},
+    [DRAW_DOT] = {"dot", draw_as_dot},    [DRAW_JSON] = {"json", draw_as_json},
+    [DRAW_SVG] = {"svg", draw_as_svg},    [DRAW_HTML] = {"html", draw_as_html},
 };
 
 bool draw_format_find(const char *name, enum draw_format *out) {

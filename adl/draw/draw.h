@@ -15,8 +15,8 @@
  *     buffer_finish(&out);
  *
  * The svg form is a picture with a layout of our own (adl/draw/layered.h), for documents and for editors. It is one XML
- * element without scripts, is light or dark as the viewer prefers, and can be put into HTML as it is. The html form is a
- * page with this picture, which a person can move, enlarge and search; it needs no network. In both:
+ * element without scripts, is light or dark as the viewer prefers, and can be put into HTML as it is. The html form is
+ * a page with this picture, which a person can move, enlarge and search; it needs no network. In both:
  *
  *     <g class="node" id="node-IDENTIFIER" data-node="ID" data-type="TYPE" data-line="LINE">   LINE counts from 1
  *     <g class="edge KIND" data-from="ID" data-to="ID">        KIND: plain, join, condition, otherwise, map, empty,
@@ -75,8 +75,8 @@ int32_t draw_check_arrows(const struct document *document, const struct draw_ins
                           struct error *error);
 /*
  * Appends the drawing, which ends with a line end; JSON is compact. `inside` is NULL if only the document itself is
- * drawn. Returns TN_LIMIT (code LIMIT) if there are more arrows than draw_arrows_max, or if the drawing exceeds the limit
- * of `out`, which then has its beginning.
+ * drawn. Returns TN_LIMIT (code LIMIT) if there are more arrows than draw_arrows_max, or if the drawing exceeds the
+ * limit of `out`, which then has its beginning.
  */
 int32_t draw_document(struct buffer *out, const struct document *document, const struct draw_inside *inside,
                       enum draw_format format, struct error *error);

@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SVG_MARGIN     200 /* around everything */
-#define SVG_RADIUS     80  /* of the corners of lines */
-#define SVG_HEAD       80  /* the length of an arrow head */
-#define SVG_HEAD_HALF  38  /* half of its width */
-#define SVG_SANS       "Helvetica, Arial, 'Liberation Sans', sans-serif"
-#define SVG_MONO       "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace"
+#define SVG_MARGIN    200 /* around everything */
+#define SVG_RADIUS    80  /* of the corners of lines */
+#define SVG_HEAD      80  /* the length of an arrow head */
+#define SVG_HEAD_HALF 38  /* half of its width */
+#define SVG_SANS      "Helvetica, Arial, 'Liberation Sans', sans-serif"
+#define SVG_MONO      "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace"
 
 /* ---- Numbers and texts ---- */
 
@@ -159,7 +159,8 @@ static void svg_head(struct buffer *out, struct layered_point tip, struct svg_di
 /* Shortens a line, so that it ends inside of its arrow head. Returns the number of points that are left. */
 static uint32_t svg_shorten(struct layered_point *points, uint32_t count, struct svg_direction to, int64_t length) {
     struct layered_point tip = points[count - 1];
-    while (count > 2 && svg_is_straight(points[count - 2], tip) && svg_length(points[count - 2], tip) <= length) count--;
+    while (count > 2 && svg_is_straight(points[count - 2], tip) && svg_length(points[count - 2], tip) <= length)
+        count--;
     points[count - 1] = (struct layered_point){tip.x - to.x * length, tip.y - to.y * length};
     return count;
 }
@@ -247,7 +248,9 @@ static void svg_label(struct buffer *out, const struct picture *picture, uint32_
     svg_attribute(out, "width", line->label_width);
     svg_attribute(out, "height", line->label_height);
     buffer_text(out, "/>");
-    const char *style = arrow->kind == DRAW_ERROR ? "fill=\"#cf222e\"" : arrow->kind == DRAW_MAP ? "fill=\"#0969da\"" : "fill=\"#424a53\"";
+    const char *style = arrow->kind == DRAW_ERROR ? "fill=\"#cf222e\""
+                        : arrow->kind == DRAW_MAP ? "fill=\"#0969da\""
+                                                  : "fill=\"#424a53\"";
     for (const char *at = label; *at; baseline += PICTURE_LABEL_LINE) {
         size_t length = strcspn(at, "\n");
         svg_text(out, "words", line->label_x, baseline, style, at, length);
@@ -273,8 +276,8 @@ static void svg_pill(struct buffer *out, const struct picture_box *box, const st
     buffer_format(out, "<g class=\"%s\">", box->kind == PICTURE_START ? "start" : "end");
     svg_rect(out, "pill", "rx=\"13\" fill=\"#424a53\" stroke=\"none\"", place->x - place->width / 2,
              place->y - place->height / 2, place->width, place->height);
-    svg_text(out, "pill-name", place->x, place->y + 39,
-             "font-size=\"11\" font-weight=\"bold\" fill=\"#ffffff\"", box->name, strlen(box->name));
+    svg_text(out, "pill-name", place->x, place->y + 39, "font-size=\"11\" font-weight=\"bold\" fill=\"#ffffff\"",
+             box->name, strlen(box->name));
     buffer_text(out, "</g>\n");
 }
 

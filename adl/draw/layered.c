@@ -5,7 +5,6 @@
 #include "adl/value/memory.h"
 #include <string.h>
 
-
 int64_t layered_distance(const struct layered_grid *grid, uint32_t left, uint32_t right) {
     const struct layered_cell *l = &grid->cells[left], *r = &grid->cells[right];
     int64_t gap = LAYERED_LINE_GAP;

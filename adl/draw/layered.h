@@ -21,9 +21,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LAYERED_BENDS_MAX 200000u /* cells for the bends of all lines; lines beyond it run in the margin, unlabelled */
-#define LAYERED_SPAN_MAX  300u    /* layers that a line may cross; a longer one runs in the margin, too */
-#define LAYERED_WORK_MAX  4000000u /* cells and links that are visited to reduce crossings */
+#define LAYERED_BENDS_MAX 200000u /* cells for the bends of all lines; lines beyond it run in the margin, unlabelled   \
+                                   */
+#define LAYERED_SPAN_MAX 300u     /* layers that a line may cross; a longer one runs in the margin, too */
+#define LAYERED_WORK_MAX 4000000u /* cells and links that are visited to reduce crossings */
 
 struct layered_box {
     int64_t width, height; /* given */
@@ -43,10 +44,10 @@ struct layered_line {
     uint32_t from, to;                 /* given: boxes */
     int64_t label_width, label_height; /* given; 0 without a label */
     enum layered_way way;
-    bool labelled;             /* the label has a place */
-    int64_t label_x, label_y;  /* its centre */
-    uint32_t first_point;      /* in layered.points */
-    uint32_t point_count;      /* at least 2 */
+    bool labelled;            /* the label has a place */
+    int64_t label_x, label_y; /* its centre */
+    uint32_t first_point;     /* in layered.points */
+    uint32_t point_count;     /* at least 2 */
 };
 
 /*
@@ -58,8 +59,8 @@ struct layered_point {
 };
 
 struct layered {
-    struct layered_box *boxes; /* borrowed; box 0 is the first one of the drawing (START) */
-    uint32_t box_count;        /* at least 1 */
+    struct layered_box *boxes;  /* borrowed; box 0 is the first one of the drawing (START) */
+    uint32_t box_count;         /* at least 1 */
     struct layered_line *lines; /* borrowed */
     uint32_t line_count;
     struct layered_point *points; /* owned */

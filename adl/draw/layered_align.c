@@ -16,8 +16,8 @@ enum { ALIGNMENTS = 4 };
 
 struct alignment {
     struct layered_grid *grid;
-    bool *blocked;   /* [link]: it crosses a line between two bends */
-    uint32_t *root;  /* [cell]: the first cell of its block */
+    bool *blocked;  /* [link]: it crosses a line between two bends */
+    uint32_t *root; /* [cell]: the first cell of its block */
     int64_t *x[ALIGNMENTS];
 };
 
@@ -76,7 +76,8 @@ static void align_sort_links(const struct layered_grid *grid, struct layered_lin
     mem_free(filled);
 }
 
-/* Tries to align the cell with a neighbour. `limit` is the first place that is still allowed, from the left or right. */
+/* Tries to align the cell with a neighbour. `limit` is the first place that is still allowed, from the left or right.
+ */
 static bool align_with(const struct alignment *alignment, uint32_t cell, uint32_t link, bool from_right,
                        int64_t *limit) {
     const struct layered_grid *grid = alignment->grid;
@@ -105,8 +106,8 @@ static void align_make_blocks(const struct alignment *alignment, bool upwards, b
         uint32_t first = grid->layer[rank], count = grid->layer[rank + 1] - first;
         int64_t limit = INT64_MIN;
         for (uint32_t k = 0; k < count; k++)
-            align_cell(alignment, upwards ? &grid->down : &grid->up, grid->order[first + (from_right ? count - 1 - k : k)],
-                       from_right, &limit);
+            align_cell(alignment, upwards ? &grid->down : &grid->up,
+                       grid->order[first + (from_right ? count - 1 - k : k)], from_right, &limit);
     }
 }
 
@@ -139,8 +140,7 @@ static void align_group(const struct alignment *alignment, bool out, uint32_t **
         if (!(out ? align_is_last(grid, c) : align_is_first(grid, c))) (*first)[alignment->root[c] + 2]++;
     for (uint32_t c = 1; c < grid->cell_count + 2; c++) (*first)[c] += (*first)[c - 1];
     for (uint32_t c = 0; c < grid->cell_count; c++)
-        if (!(out ? align_is_last(grid, c) : align_is_first(grid, c)))
-            (*cells)[(*first)[alignment->root[c] + 1]++] = c;
+        if (!(out ? align_is_last(grid, c) : align_is_first(grid, c))) (*cells)[(*first)[alignment->root[c] + 1]++] = c;
 }
 
 static void align_sort_blocks(const struct alignment *alignment, struct block_graph *blocks, uint32_t *count) {
@@ -230,7 +230,8 @@ static struct extent align_extent(const struct layered_grid *grid, const int64_t
     return extent;
 }
 
-/* Moves all to the place of the narrowest: those from the left have the same left end, the others the same right one. */
+/* Moves all to the place of the narrowest: those from the left have the same left end, the others the same right one.
+ */
 static void align_shift(const struct alignment *alignment) {
     const struct layered_grid *grid = alignment->grid;
     struct extent extents[ALIGNMENTS], narrowest = {0, INT64_MAX};
@@ -259,8 +260,7 @@ static void align_average(const struct alignment *alignment) {
     int64_t *const *x = alignment->x;
     int64_t least = INT64_MAX;
     align_shift(alignment);
-    for (uint32_t c = 0; c < grid->cell_count; c++)
-        grid->cells[c].x = align_mean(x[0][c], x[1][c], x[2][c], x[3][c]);
+    for (uint32_t c = 0; c < grid->cell_count; c++) grid->cells[c].x = align_mean(x[0][c], x[1][c], x[2][c], x[3][c]);
     for (uint32_t c = 0; c < grid->cell_count; c++)
         if (grid->cells[c].x - grid->cells[c].left < least) least = grid->cells[c].x - grid->cells[c].left;
     for (uint32_t c = 0; c < grid->cell_count; c++) grid->cells[c].x -= least;

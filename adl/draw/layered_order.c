@@ -20,10 +20,10 @@
 
 /* A cell with its sort key. */
 struct order_item {
-    uint32_t cell, group;    /* the owner, or itself */
-    int64_t group_key, key;  /* of the owner; its own */
+    uint32_t cell, group;   /* the owner, or itself */
+    int64_t group_key, key; /* of the owner; its own */
     uint32_t group_place, place;
-    int side;                /* -1: left of its owner, 0: the owner, 1: right */
+    int side; /* -1: left of its owner, 0: the owner, 1: right */
 };
 
 struct ordering {
@@ -107,7 +107,7 @@ static void order_fill(const struct ordering *ordering, const struct layered_lin
     const struct layered_grid *grid = ordering->grid;
     const struct layered_cell *own = &grid->cells[cell];
     uint32_t group = own->owner == LAYERED_NONE ? cell : own->owner;
-    *item = (struct order_item){cell, group, ordering->key[group], ordering->key[cell], grid->cells[group].place,
+    *item = (struct order_item){cell,       group, ordering->key[group], ordering->key[cell], grid->cells[group].place,
                                 own->place, 0};
     if (own->owner == LAYERED_NONE || order_is_loop(grid, cell)) return;
     item->side = (order_count(links, cell) ? item->key < item->group_key : own->place < item->group_place) ? -1 : 1;
@@ -206,7 +206,8 @@ static bool order_exchange_layer(const struct ordering *ordering, const bool *ow
         uint32_t left = grid->order[i], right = grid->order[i + 1];
         if (!order_is_free(grid, owns, left) || !order_is_free(grid, owns, right)) continue;
         if (order_gain_towards(ordering, &grid->up, left, right) +
-                order_gain_towards(ordering, &grid->down, left, right) <= 0)
+                order_gain_towards(ordering, &grid->down, left, right) <=
+            0)
             continue;
         grid->order[i] = right;
         grid->order[i + 1] = left;

@@ -42,8 +42,7 @@ static void rank_group(const struct layered *layered, struct rank_lines *lines, 
     for (uint32_t b = 1; b < boxes + 2; b++) lines->first[b] += lines->first[b - 1];
     for (uint32_t i = 0; i < layered->line_count; i++) {
         const struct layered_line *line = &layered->lines[i];
-        if (line->from != line->to)
-            lines->line[lines->first[(upper ? rank_upper(line) : rank_lower(line)) + 1]++] = i;
+        if (line->from != line->to) lines->line[lines->first[(upper ? rank_upper(line) : rank_lower(line)) + 1]++] = i;
     }
 }
 

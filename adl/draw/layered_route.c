@@ -15,16 +15,16 @@
 #define ROUTE_SLOPE       6   /* the gap is at least this part of the widest step to the side */
 #define ROUTE_PORT_GAP    120 /* between two ports */
 #define ROUTE_PORT_MARGIN 120 /* from the corner of a box to a port */
-#define ROUTE_SIDE_GAP    100 /* between two ports at a side */
+#define ROUTE_SIDE_GAP    160 /* between two ports at a side */
 #define ROUTE_LANE_GAP    120 /* between two lanes of the margin, and around the drawing's lines */
 #define ROUTE_LANE_BEND   100 /* from a layer to the bend of a line to the margin */
 
 struct route {
     struct layered_grid *grid;
-    int64_t *top, *bottom;        /* [rank] */
-    int64_t *from_x, *to_x;       /* [line]: the ports of lines down */
-    int64_t *from_y, *to_y;       /* [line]: the ports of lines at a side */
-    int64_t *lane;                /* [box]: x of the lane of the lines in the margin to it; 0 without one */
+    int64_t *top, *bottom;  /* [rank] */
+    int64_t *from_x, *to_x; /* [line]: the ports of lines down */
+    int64_t *from_y, *to_y; /* [line]: the ports of lines at a side */
+    int64_t *lane;          /* [box]: x of the lane of the lines in the margin to it; 0 without one */
     uint32_t capacity;
 };
 
@@ -154,9 +154,8 @@ static void route_ports_of(struct route *route, const uint32_t *direct, uint32_t
     uint32_t count = 0;
     for (uint32_t i = links->first[box]; i < links->first[box + 1]; i++) {
         uint32_t other = layered_other(grid, links->link[i], box);
-        ports[count++] = (struct route_port){route_wish(grid, box, other),
-                                             route_line_of(grid, direct, links->link[i], other),
-                                             grid->cells[other].place};
+        ports[count++] = (struct route_port){
+            route_wish(grid, box, other), route_line_of(grid, direct, links->link[i], other), grid->cells[other].place};
     }
     if (count) route_place_ports(&grid->layered->boxes[box], ports, count, bottom ? route->from_x : route->to_x);
 }
@@ -237,8 +236,7 @@ static void route_add(struct route *route, uint32_t first, int64_t x, int64_t y)
     uint32_t count = layered->point_count;
     struct layered_point *last = count > first ? &layered->points[count - 1] : NULL;
     if (last && last->x == x && last->y == y) return;
-    if (last && count > first + 1 &&
-        ((last[-1].x == x && last->x == x) || (last[-1].y == y && last->y == y))) {
+    if (last && count > first + 1 && ((last[-1].x == x && last->x == x) || (last[-1].y == y && last->y == y))) {
         *last = (struct layered_point){x, y};
         return;
     }

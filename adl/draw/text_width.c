@@ -9,12 +9,12 @@
 
 /* The characters from the space to the tilde, in thousandths of an em: Helvetica and Helvetica Bold. */
 static const uint16_t width_helvetica[] = {
-    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278,  /* space to / */
-    556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556,  /* 0 to ? */
+    278,  278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, /* space to / */
+    556,  556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, /* 0 to ? */
     1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778, /* @ to O */
-    667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556,  /* P to _ */
-    333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556,  /* ` to o */
-    556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,       /* p to ~ */
+    667,  778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, /* P to _ */
+    333,  556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556, /* ` to o */
+    556,  556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,      /* p to ~ */
 };
 static const uint16_t width_helvetica_bold[] = {
     278, 333, 474, 556, 556, 889, 722, 238, 333, 333, 389, 584, 278, 333, 278, 278, /* space to / */
@@ -87,7 +87,8 @@ static bool width_ends_clause(const char *text, size_t at) {
     return at > 2 && (memcmp(text + at - 2, "&&", 2) == 0 || memcmp(text + at - 2, "||", 2) == 0);
 }
 
-/* The length of the next line: up to the last space that fits; with `clauses`, to the last `&&` or `||` if there is one. */
+/* The length of the next line: up to the last space that fits; with `clauses`, to the last `&&` or `||` if there is
+ * one. */
 static size_t width_next_break(const char *text, size_t fits, bool clauses, bool *torn) {
     size_t space = 0, clause = 0;
     for (size_t at = fits; at > fits / 3; at--) {

@@ -24,9 +24,9 @@ int64_t text_width(enum text_font font, uint32_t size, const char *text, size_t 
 /* Appends the text, or its beginning and an ellipsis if it is wider than `most`. */
 void text_fit(struct buffer *out, enum text_font font, uint32_t size, const char *text, int64_t most);
 /*
- * Appends the text as at most `lines` lines with '\n' between them. They are broken after `&&` and `||` if the text then
- * fits, otherwise at spaces where possible. What does not fit is replaced by an ellipsis. Returns the number of lines,
- * at least 1.
+ * Appends the text as at most `lines` lines with '\n' between them. They are broken after `&&` and `||` if the text
+ * then fits, otherwise at spaces where possible. What does not fit is replaced by an ellipsis. Returns the number of
+ * lines, at least 1.
  */
 uint32_t text_wrap(struct buffer *out, enum text_font font, uint32_t size, const char *text, int64_t most,
                    uint32_t lines);

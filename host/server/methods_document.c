@@ -25,8 +25,8 @@
 #include <string.h>
 
 #define DRAWING_MAX        (16u << 20) /* bytes */
-#define ARROWS_MAX         50000u /* of a drawing, because the loop draws it; the command draws draw_arrows_max */
-#define PICTURE_ARROWS_MAX 20000u /* of one with a layout */
+#define ARROWS_MAX         50000u      /* of a drawing, because the loop draws it; the command draws draw_arrows_max */
+#define PICTURE_ARROWS_MAX 20000u      /* of one with a layout */
 
 /* ---- check ---- */
 

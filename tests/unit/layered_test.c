@@ -45,7 +45,8 @@ static struct rect part_rect(struct layered_point a, struct layered_point b) {
 static bool touches(struct layered_point point, const struct layered_box *box) {
     struct rect rect = box_rect(box);
     bool at_side = (point.x == rect.left || point.x == rect.right) && point.y >= rect.top && point.y <= rect.bottom;
-    return at_side || ((point.y == rect.top || point.y == rect.bottom) && point.x >= rect.left && point.x <= rect.right);
+    return at_side ||
+           ((point.y == rect.top || point.y == rect.bottom) && point.x >= rect.left && point.x <= rect.right);
 }
 
 static void check_inside(const struct layered *layered, struct rect rect) {
@@ -150,8 +151,8 @@ static void generate(struct graph *graph, uint64_t start) {
     for (uint32_t i = 0; i < graph->layered.box_count; i++)
         graph->boxes[i] = (struct layered_box){.width = 401 + chance(1500), .height = chance(4) < tall ? 3001 : 440};
     for (uint32_t i = 0; i < graph->layered.line_count; i++) {
-        graph->lines[i] = (struct layered_line){.from = chance(graph->layered.box_count),
-                                                .to = chance(graph->layered.box_count)};
+        graph->lines[i] =
+            (struct layered_line){.from = chance(graph->layered.box_count), .to = chance(graph->layered.box_count)};
         if (chance(2) < labels) {
             graph->lines[i].label_width = 301 + chance(2000);
             graph->lines[i].label_height = 201 + chance(300);
@@ -169,7 +170,10 @@ static void holds_for_generated_graphs(void **state) {
         generate(&again, start); /* the same input, the same layout */
         layered_place(&again.layered);
         assert_int_equal(graph.layered.point_count, again.layered.point_count);
-        assert_memory_equal(graph.boxes, again.boxes, sizeof graph.boxes);
+        for (uint32_t b = 0; b < graph.layered.box_count; b++) {
+            assert_int_equal(graph.boxes[b].x, again.boxes[b].x);
+            assert_int_equal(graph.boxes[b].y, again.boxes[b].y);
+        }
         if (again.layered.point_count)
             assert_memory_equal(graph.layered.points, again.layered.points,
                                 again.layered.point_count * sizeof *again.layered.points);
@@ -184,8 +188,7 @@ static void holds_for_generated_graphs(void **state) {
 static void place(struct graph *graph, uint32_t boxes, uint32_t lines, const uint32_t (*ends)[2]) {
     *graph = (struct graph){.layered = {graph->boxes, boxes, graph->lines, lines, NULL, 0, 0, 0}};
     for (uint32_t i = 0; i < boxes; i++) graph->boxes[i] = (struct layered_box){.width = 1000, .height = 400};
-    for (uint32_t i = 0; i < lines; i++)
-        graph->lines[i] = (struct layered_line){.from = ends[i][0], .to = ends[i][1]};
+    for (uint32_t i = 0; i < lines; i++) graph->lines[i] = (struct layered_line){.from = ends[i][0], .to = ends[i][1]};
     layered_place(&graph->layered);
     check_layout(&graph->layered);
 }
@@ -303,10 +306,15 @@ static void long_lines_run_in_the_margin(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(holds_for_generated_graphs),     cmocka_unit_test(a_chain_is_straight),
-        cmocka_unit_test(a_box_is_between_its_successors), cmocka_unit_test(crossings_are_removed),
-        cmocka_unit_test(loops_lead_up),                  cmocka_unit_test(a_loop_keeps_its_label_free), cmocka_unit_test(unreached_boxes_are_below),
-        cmocka_unit_test(nothing_to_place),               cmocka_unit_test(long_lines_run_in_the_margin),
+        cmocka_unit_test(holds_for_generated_graphs),
+        cmocka_unit_test(a_chain_is_straight),
+        cmocka_unit_test(a_box_is_between_its_successors),
+        cmocka_unit_test(crossings_are_removed),
+        cmocka_unit_test(loops_lead_up),
+        cmocka_unit_test(a_loop_keeps_its_label_free),
+        cmocka_unit_test(unreached_boxes_are_below),
+        cmocka_unit_test(nothing_to_place),
+        cmocka_unit_test(long_lines_run_in_the_margin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

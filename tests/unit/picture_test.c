@@ -165,7 +165,7 @@ static void texts_cannot_become_elements(void **state) {
     assert_non_null(strstr(svg, "<title>&#60;/title&#62;&#60;/svg&#62;&#60;script&#62;alert(1)"));
     assert_non_null(strstr(svg, "data-type=\"a&#38;b&#34;c\""));
     assert_non_null(strstr(svg, "data-node=\"quote&#34; onload=&#34;x\""));
-    assert_null(strstr(svg, "\xef\xbf\xbe"));               /* XML does not allow U+FFFE */
+    assert_null(strstr(svg, "\xef\xbf\xbe"));              /* XML does not allow U+FFFE */
     assert_non_null(strstr(svg, ">&#60;U+202E&#62;evil")); /* shown, without its effect */
     assert_non_null(strstr(svg, "data-node=\"&#8238;evil&#9;\xef\xbf\xbd\xef\xbf\xbd\""));
     assert_null(strstr(svg, "\u202e"));
@@ -185,7 +185,8 @@ static void long_texts_are_cut(void **state) {
     buffer_init(&text, SIZE_MAX);
     buffer_text(&text, "version: \"1.0\"\nnodes: [{id: ");
     for (int i = 0; i < 200; i++) buffer_char(&text, 'n');
-    buffer_text(&text, ", type: command}]\nedges: [{from: START, type: conditional, conditions: [{expression: \"1 == 1");
+    buffer_text(&text,
+                ", type: command}]\nedges: [{from: START, type: conditional, conditions: [{expression: \"1 == 1");
     for (int i = 0; i < 200; i++) buffer_text(&text, " && 1 == 1");
     buffer_text(&text, "\", to: END}]}, {from: START, to: ");
     for (int i = 0; i < 200; i++) buffer_char(&text, 'n');
@@ -316,12 +317,14 @@ static void widths_are_those_of_helvetica(void **state) {
         const char *text;
         int64_t width;
     } cases[] = {
-        {TEXT_SANS, 10, "", 0},      {TEXT_SANS, 10, "il", 45},   {TEXT_SANS, 10, "W~", 153}, {TEXT_BOLD, 10, "il", 56},
-        {TEXT_BOLD, 20, " ~", 173},  {TEXT_MONO, 10, "il W", 240}, {TEXT_SANS, 10, "世", 100}, {TEXT_SANS, 10, "😀", 100},
-        {TEXT_SANS, 10, "e\u0301", 56}, {TEXT_SANS, 10, "é", 65}, {TEXT_MONO, 10, "é", 60},
+        {TEXT_SANS, 10, "", 0},     {TEXT_SANS, 10, "il", 45},  {TEXT_SANS, 10, "W~", 153},
+        {TEXT_BOLD, 10, "il", 56},  {TEXT_BOLD, 20, " ~", 173}, {TEXT_MONO, 10, "il W", 240},
+        {TEXT_SANS, 10, "世", 100}, {TEXT_SANS, 10, "😀", 100},  {TEXT_SANS, 10, "e\u0301", 56},
+        {TEXT_SANS, 10, "é", 65},   {TEXT_MONO, 10, "é", 60},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(text_width(cases[i].font, cases[i].size, cases[i].text, strlen(cases[i].text)), cases[i].width);
+        assert_int_equal(text_width(cases[i].font, cases[i].size, cases[i].text, strlen(cases[i].text)),
+                         cases[i].width);
 }
 
 static void expect_fit(const char *text, int64_t most, const char *expected) {
