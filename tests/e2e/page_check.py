@@ -95,7 +95,7 @@ def check_page(browser, page):
     fitted = browser.view()
     size = json.loads(browser.value(
         "JSON.stringify([document.querySelector('.page').width.baseVal.value, document.querySelector('.page').height.baseVal.value])"))
-    check(fitted[0] <= 0 and fitted[1] <= 0 and fitted[0] + fitted[2] >= size[0] and fitted[1] + fitted[3] >= size[1],
+    check(fitted[0] <= 0 and fitted[1] <= 0 and fitted[0] + fitted[2] >= size[0] - 1 and fitted[1] + fitted[3] >= size[1] - 1,
           f"the window does not show the whole picture: {fitted} of {size}")
     browser.key("+")
     near = browser.view()
