@@ -25,7 +25,6 @@ struct route {
     int64_t *from_x, *to_x; /* [line]: the ports of lines down */
     int64_t *from_y, *to_y; /* [line]: the ports of lines at a side */
     int64_t *lane;          /* [box]: x of the lane of the lines in the margin to it; 0 without one */
-    uint32_t capacity;
 };
 
 /* ---- Layers ---- */
@@ -240,7 +239,6 @@ static void route_add(struct route *route, uint32_t first, int64_t x, int64_t y)
         *last = (struct layered_point){x, y};
         return;
     }
-    MEM_GROW(layered->points, layered->point_count, route->capacity);
     layered->points[layered->point_count++] = (struct layered_point){x, y};
     if (x > layered->width) layered->width = x;
 }
@@ -361,7 +359,8 @@ void layered_route(struct layered_grid *grid) {
                           .from_y = mem_zalloc(lines * sizeof *route.from_y),
                           .to_y = mem_zalloc(lines * sizeof *route.to_y),
                           .lane = mem_zalloc((layered->box_count + 1u) * sizeof *route.lane)};
-    layered->points = NULL;
+    /* At most two for each bend, and six more for each line. */
+    layered->points = mem_array(NULL, 2 * (size_t)grid->cell_count + 6 * lines, sizeof *layered->points);
     layered->width = layered->height = 0;
     layered->point_count = 0;
     route_set_bands(&route);

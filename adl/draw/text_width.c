@@ -87,18 +87,25 @@ static bool width_ends_clause(const char *text, size_t at) {
     return at > 2 && (memcmp(text + at - 2, "&&", 2) == 0 || memcmp(text + at - 2, "||", 2) == 0);
 }
 
+/* True if a long word may be broken before the character: at a member, or after a bracket or comma. */
+static bool width_may_break(const char *text, size_t at) {
+    return text[at] == '.' || strchr("([{,", text[at - 1]) != NULL;
+}
+
 /* The length of the next line: up to the last space that fits; with `clauses`, to the last `&&` or `||` if there is
  * one. */
 static size_t width_next_break(const char *text, size_t fits, bool clauses, bool *torn) {
-    size_t space = 0, clause = 0;
+    size_t space = 0, clause = 0, inner = 0;
     for (size_t at = fits; at > fits / 3; at--) {
+        if (!inner && width_may_break(text, at)) inner = at;
         if (text[at] != ' ') continue;
         if (!space) space = at;
         if (!clause && width_ends_clause(text, at)) clause = at;
     }
     if (clauses && clause) return clause;
-    if (!space) *torn = true;
-    return space ? space : fits;
+    if (space) return space;
+    *torn = true;
+    return inner ? inner : fits;
 }
 
 static void width_break(struct broken *broken, enum text_font font, uint32_t size, const char *text, int64_t most,

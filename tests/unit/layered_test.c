@@ -236,6 +236,18 @@ static void loops_lead_up(void **state) {
     layered_finish(&graph.layered);
 }
 
+/* The agent that calls tools: the line back must not be on the side of the line to the end. */
+static void lines_that_lead_up_choose_their_side(void **state) {
+    (void)state;
+    static const uint32_t ends[][2] = {{0, 1}, {1, 2}, {1, 3}, {2, 1}, {2, 3}};
+    struct graph graph;
+    place(&graph, 4, 5, ends);
+    int64_t up = graph.layered.points[graph.lines[3].first_point + 1].x;
+    int64_t down = graph.layered.points[graph.lines[2].first_point + 1].x;
+    assert_int_equal(up < graph.boxes[2].x, down > graph.boxes[2].x);
+    layered_finish(&graph.layered);
+}
+
 /* The loop is at the other side than the line that leads up. */
 static void a_loop_keeps_its_label_free(void **state) {
     (void)state;
@@ -311,6 +323,7 @@ int main(void) {
         cmocka_unit_test(a_box_is_between_its_successors),
         cmocka_unit_test(crossings_are_removed),
         cmocka_unit_test(loops_lead_up),
+        cmocka_unit_test(lines_that_lead_up_choose_their_side),
         cmocka_unit_test(a_loop_keeps_its_label_free),
         cmocka_unit_test(unreached_boxes_are_below),
         cmocka_unit_test(nothing_to_place),

@@ -357,6 +357,7 @@ static void texts_are_made_to_fit(void **state) {
     expect_lines("aa || bbb cc || dd", 500, 2, "aa ||\nbbb cc …");
     expect_lines("one two three four", 300, 2, "one\ntwo …");
     expect_lines("abcdefgh", 300, 3, "abcde\nfgh");
+    expect_lines("state.messages.size()", 600, 3, "state\n.messages\n.size()");
     expect_lines("abc", 10, 3, "…");
 }
 
