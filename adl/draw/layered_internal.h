@@ -63,6 +63,7 @@ struct layered_grid {
 
 void layered_rank(struct layered_grid *grid);
 void layered_order(struct layered_grid *grid);
+void layered_lanes(struct layered_grid *grid); /* a part of layered_order */
 void layered_align(struct layered_grid *grid);
 void layered_route(struct layered_grid *grid);
 

@@ -2,8 +2,9 @@
  * layered_order.c - the order of the cells in each layer, so that few links cross.
  *
  * The first order is that of a search in depth. Sweeps then go down and up: each layer is sorted by the mean place of
- * the neighbours in the layer before it. The best order is kept; at last, lines that lead up change sides, and
- * neighbours change places, where that removes crossings. Bends that have an owner are moved beside it after each sort, to the side where their line continues.
+ * the neighbours in the layer before it. The best order is kept; at last, lines that lead up may change sides
+ * (layered_lanes.c), and neighbours change places, where that removes crossings. Bends that have an owner are moved
+ * beside it after each sort, to the side where their line continues.
  */
 #include "adl/draw/layered_internal.h"
 #include "adl/value/memory.h"
@@ -230,50 +231,6 @@ static void order_exchange(const struct ordering *ordering, uint32_t passes) {
     mem_free(owns);
 }
 
-/* ---- Lines that lead up, at the other side ---- */
-
-/* Moves a cell to another place of its layer. */
-static void order_move(struct layered_grid *grid, uint32_t cell, uint32_t place) {
-    uint32_t *cells = grid->order + grid->layer[grid->cells[cell].rank], from = grid->cells[cell].place;
-    if (place > from)
-        memmove(cells + from, cells + from + 1, (place - from) * sizeof *cells);
-    else
-        memmove(cells + place + 1, cells + place, (from - place) * sizeof *cells);
-    cells[place] = cell;
-    order_set_places(grid, grid->cells[cell].rank);
-}
-
-/* Moves all bends of a line to the left (or right) end of their layers; those with an owner beside it. */
-static void order_move_line(const struct ordering *ordering, uint32_t line, bool left) {
-    struct layered_grid *grid = ordering->grid;
-    for (uint32_t cell = grid->chain[line]; cell < grid->chain[line + 1]; cell++) {
-        uint32_t rank = grid->cells[cell].rank;
-        order_move(grid, cell, left ? 0 : grid->layer[rank + 1] - grid->layer[rank] - 1);
-        if (grid->cells[cell].owner != LAYERED_NONE) order_sort(ordering, rank, NULL);
-    }
-}
-
-/* The sweeps rarely move a line from one side of its boxes to the other, so this tries it for each. */
-static void order_try_sides(const struct ordering *ordering, uint32_t tries) {
-    struct layered_grid *grid = ordering->grid;
-    size_t size = grid->cell_count * sizeof *grid->order;
-    uint64_t best = order_crossings(ordering);
-    for (uint32_t i = 0; i < grid->layered->line_count && best > 0 && tries > 1; i++) {
-        if (grid->layered->lines[i].way != LAYERED_UP) continue;
-        for (int side = 0; side < 2; side++, tries--) {
-            memcpy(ordering->best, grid->order, size);
-            order_move_line(ordering, i, side == 0);
-            uint64_t crossings = order_crossings(ordering);
-            if (crossings < best) {
-                best = crossings;
-                continue;
-            }
-            memcpy(grid->order, ordering->best, size);
-            for (uint32_t r = 0; r < grid->rank_count; r++) order_set_places(grid, r);
-        }
-    }
-}
-
 /* ---- Sweeps ---- */
 
 static void order_sweep(const struct ordering *ordering, bool down) {
@@ -323,7 +280,8 @@ void layered_order(struct layered_grid *grid) {
     order_first(grid);
     for (uint32_t r = 0; r < grid->rank_count; r++) order_sort(&ordering, r, NULL);
     order_improve(&ordering, sweeps < ORDER_SWEEPS_MAX ? sweeps : ORDER_SWEEPS_MAX);
-    order_try_sides(&ordering, sweeps);
+    layered_lanes(grid);
+    for (uint32_t r = 0; r < grid->rank_count; r++) order_sort(&ordering, r, NULL);
     order_exchange(&ordering, exchanges < ORDER_EXCHANGES ? exchanges : ORDER_EXCHANGES);
     order_turn_loops(grid);
     mem_free(ordering.items);
