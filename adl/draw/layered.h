@@ -21,7 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LAYERED_BENDS_MAX 200000u /* cells for the bends of all lines; lines beyond it run in the margin, unlabelled   \
+#define LAYERED_BENDS_MAX                                                                                              \
+    200000u                       /* cells for the bends of all lines; lines beyond it run in the margin, unlabelled   \
                                    */
 #define LAYERED_SPAN_MAX 300u     /* layers that a line may cross; a longer one runs in the margin, too */
 #define LAYERED_WORK_MAX 4000000u /* cells and links that are visited to reduce crossings */
@@ -61,6 +62,7 @@ struct layered_point {
 struct layered {
     struct layered_box *boxes;  /* borrowed; box 0 is the first one of the drawing (START) */
     uint32_t box_count;         /* at least 1 */
+    uint32_t end;               /* given: the last box (END), to which all lines lead down; 0 if there is none */
     struct layered_line *lines; /* borrowed */
     uint32_t line_count;
     struct layered_point *points; /* owned */

@@ -2,20 +2,20 @@
  * layered_lanes.c - the best places for the bends of lines that lead up.
  *
  * Sweeps (layered_order.c) rarely move a whole line from one side of its boxes to the other. This does: for one line
- * after the other, with all other cells where they are, it finds the places in each layer with which the line crosses the
- * fewest links, from its upper end to its lower one. A line moves only if that is an improvement.
+ * after the other, with all other cells where they are, it finds the places in each layer with which the line crosses
+ * the fewest links, from its upper end to its lower one. A line moves only if that is an improvement.
  */
 #include "adl/draw/layered_internal.h"
 #include "adl/value/memory.h"
 #include <string.h>
 
 #define LANE_PASSES   2
-#define LANE_CROSSING 1024        /* the cost of a crossing; a step to the side costs 1 */
+#define LANE_CROSSING 1024 /* the cost of a crossing; a step to the side costs 1 */
 #define LANE_NEVER    (INT64_MAX / 4)
 
 /*
- * While a line is moved, its cells are the last ones of their layers. A *gap* of a layer is the number of other cells at
- * the left of it.
+ * While a line is moved, its cells are the last ones of their layers. A *gap* of a layer is the number of other cells
+ * at the left of it.
  */
 struct lanes {
     struct layered_grid *grid;

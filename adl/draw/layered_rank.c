@@ -52,15 +52,15 @@ static void rank_ungroup(struct rank_lines *lines) {
     *lines = (struct rank_lines){0};
 }
 
-static bool rank_is_sink(const struct ranking *ranking, uint32_t box) {
-    return ranking->out.first[box] == ranking->out.first[box + 1];
+static bool rank_is_end(const struct ranking *ranking, uint32_t box) {
+    return box > 0 && box == ranking->layered->end;
 }
 
 /* One step of the search: looks at the next line of a box. Returns the box to visit, or LAYERED_NONE. */
 static uint32_t rank_visit(struct ranking *ranking, uint32_t next, uint32_t tree) {
     struct layered_line *line = &ranking->layered->lines[ranking->out.line[next]];
     uint32_t to = line->to;
-    if (ranking->on_path[to] || (tree > 1 && ranking->tree[to] == 1 && !rank_is_sink(ranking, to))) {
+    if (ranking->on_path[to] || (tree > 1 && ranking->tree[to] == 1 && !rank_is_end(ranking, to))) {
         line->way = LAYERED_UP;
     } else if (!ranking->tree[to]) {
         return to;
@@ -106,9 +106,9 @@ static void rank_break_cycles(struct ranking *ranking) {
     mem_free(ranking->on_path);
 }
 
-/* The lowest layer that all predecessors allow. */
+/* The lowest layer that all predecessors allow. The first box is alone in its layer. */
 static uint32_t rank_earliest(const struct ranking *ranking, uint32_t box) {
-    uint32_t rank = 0;
+    uint32_t rank = box > 0 ? ranking->step : 0;
     for (uint32_t i = ranking->in.first[box]; i < ranking->in.first[box + 1]; i++) {
         uint32_t upper = rank_upper(&ranking->layered->lines[ranking->in.line[i]]);
         if (ranking->layered->boxes[upper].rank + ranking->step > rank)

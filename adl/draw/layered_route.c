@@ -159,6 +159,25 @@ static void route_ports_of(struct route *route, const uint32_t *direct, uint32_t
     if (count) route_place_ports(&grid->layered->boxes[box], ports, count, bottom ? route->from_x : route->to_x);
 }
 
+/* True if the box has one line at this side, which can be at x. */
+static bool route_is_free(const struct layered_grid *grid, const struct layered_links *links, uint32_t box, int64_t x) {
+    const struct layered_box *own = &grid->layered->boxes[box];
+    return links->first[box + 1] - links->first[box] == 1 && llabs(x - own->x) <= route_reach(own);
+}
+
+/* A line between two boxes is straight if the one end can be where the other had to be. */
+static void route_straighten(struct route *route) {
+    const struct layered_grid *grid = route->grid;
+    for (uint32_t i = 0; i < grid->layered->line_count; i++) {
+        const struct layered_line *line = &grid->layered->lines[i];
+        if (line->way != LAYERED_DOWN || grid->chain[i] < grid->chain[i + 1]) continue;
+        if (route_is_free(grid, &grid->down, line->from, route->to_x[i]))
+            route->from_x[i] = route->to_x[i];
+        else if (route_is_free(grid, &grid->up, line->to, route->from_x[i]))
+            route->to_x[i] = route->from_x[i];
+    }
+}
+
 static void route_set_ports(struct route *route) {
     const struct layered_grid *grid = route->grid;
     const struct layered *layered = grid->layered;
@@ -173,6 +192,7 @@ static void route_set_ports(struct route *route) {
         route_ports_of(route, direct, b, true, ports);
         route_ports_of(route, direct, b, false, ports);
     }
+    route_straighten(route);
     mem_free(direct);
     mem_free(ports);
 }

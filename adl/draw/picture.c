@@ -18,7 +18,7 @@
 #define PILL_HEIGHT     260
 #define BAR_HEIGHT      50
 #define BAR_WIDTH_MIN   480
-#define BAR_PORT        160 /* of a bar, for each line at one of its sides */
+#define BAR_PORT        180 /* of a bar, for each line at one of its sides */
 
 /* A text as it is shown: on one line, without control characters. Free it with mem_free. */
 static char *picture_safe(const char *text) {
@@ -167,7 +167,7 @@ static void picture_add_join(struct picture *picture, const struct draw_arrow *a
     struct draw_arrow part = *arrow;
     if (picture->last_edge != arrow->edge) {
         uint32_t ports = edge->from_count > edge->to_count ? edge->from_count : edge->to_count;
-        int64_t width = (int64_t)ports * BAR_PORT;
+        int64_t width = (int64_t)(ports + 1) * BAR_PORT;
         picture->last_edge = arrow->edge;
         picture->last_from = DOCUMENT_NOWHERE;
         (void)picture_add_box(picture, (struct picture_box){.kind = PICTURE_JOIN},
@@ -215,7 +215,10 @@ struct picture *picture_new(const struct document *document, const struct draw_i
     picture_add_pill(picture, PICTURE_START, "START");
     for (uint32_t i = 0; i < document->node_count; i++) picture_add_node(picture, i, inside);
     draw_each_arrow(document, picture_see_end, &ends);
-    if (ends) picture_add_pill(picture, PICTURE_END, "END");
+    if (ends) {
+        picture_add_pill(picture, PICTURE_END, "END");
+        picture->layered.end = picture->layered.box_count - 1;
+    }
     draw_each_arrow(document, picture_add_arrow, picture);
     layered_place(&picture->layered);
     return picture;
