@@ -52,8 +52,9 @@ static void rank_ungroup(struct rank_lines *lines) {
     *lines = (struct rank_lines){0};
 }
 
+/* If lines led on from it, lines to it from boxes that are not reached could close a cycle. */
 static bool rank_is_end(const struct ranking *ranking, uint32_t box) {
-    return box > 0 && box == ranking->layered->end;
+    return box > 0 && box == ranking->layered->end && ranking->out.first[box] == ranking->out.first[box + 1];
 }
 
 /* One step of the search: looks at the next line of a box. Returns the box to visit, or LAYERED_NONE. */

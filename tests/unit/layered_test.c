@@ -147,6 +147,7 @@ static void generate(struct graph *graph, uint64_t start) {
     seed = start;
     graph->layered.box_count = 1 + chance(BOXES);
     graph->layered.line_count = chance(LINES);
+    graph->layered.end = chance(graph->layered.box_count);
     uint32_t labels = chance(3), tall = chance(4);
     for (uint32_t i = 0; i < graph->layered.box_count; i++)
         graph->boxes[i] = (struct layered_box){.width = 401 + chance(1500), .height = chance(4) < tall ? 3001 : 440};
