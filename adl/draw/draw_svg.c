@@ -196,7 +196,7 @@ static void svg_line(struct buffer *out, const struct picture *picture, uint32_t
     memcpy(points, &picture->layered.points[line->first_point], count * sizeof *points);
     struct layered_point tip = points[count - 1];
     struct svg_direction to = svg_arrival(points[count - 2], tip);
-    bool head = arrow->to != DOCUMENT_NOWHERE, twice = arrow->kind == DRAW_MAP;
+    bool head = arrow->to != DOCUMENT_NOWHERE && !line->joined, twice = arrow->kind == DRAW_MAP;
     buffer_format(out, "<g class=\"edge %s\"", kind->name);
     svg_text_attribute(out, "data-from", svg_end_name(picture, arrow->from));
     svg_text_attribute(out, "data-to", svg_end_name(picture, arrow->to));

@@ -27,8 +27,16 @@ struct bends {
     uint32_t first, count;
 };
 
+/* The cell at which a joined line reaches its trunk: in the layer below its label. */
+static uint32_t layered_junction(const struct layered_grid *grid, const struct layered_line *line) {
+    const struct layered *layered = grid->layered;
+    uint32_t trunk = grid->trunk[line->to], rank = layered->boxes[line->from].rank + (line->label_width ? 2 : 1);
+    return grid->chain[trunk] + rank - layered->boxes[layered->lines[trunk].from].rank - 1;
+}
+
 static struct bends layered_bends(const struct layered *layered, const struct layered_line *line) {
     uint32_t from = layered->boxes[line->from].rank, to = layered->boxes[line->to].rank;
+    if (line->joined) return (struct bends){from + 1, line->label_width ? 1 : 0};
     switch (line->way) {
     case LAYERED_DOWN: return (struct bends){from + 1, to - from - 1};
     case LAYERED_UP: return (struct bends){to, from - to + 1};
@@ -37,22 +45,62 @@ static struct bends layered_bends(const struct layered *layered, const struct la
     }
 }
 
-/* Lines that need too many bends leave the grid. Sets `chain`. */
-static void layered_count_bends(struct layered_grid *grid) {
+/* Lines that need too many bends leave the grid. Adds the bends of the others to `count`. */
+static void layered_count_line(struct layered *layered, struct layered_line *line, uint32_t *count) {
+    uint32_t bends = layered_bends(layered, line).count;
+    if (bends > LAYERED_SPAN_MAX || *count + bends > LAYERED_BENDS_MAX)
+        line->way = line->way == LAYERED_DOWN ? LAYERED_MARGIN : LAYERED_MARGIN_UP;
+    else
+        *count += bends;
+}
+
+/* The trunk of the minor lines to a box is the longest of them that is not in the margin. */
+static void layered_choose_trunks(struct layered_grid *grid, uint32_t *count) {
     struct layered *layered = grid->layered;
-    grid->chain = mem_array(NULL, layered->line_count + 1u, sizeof *grid->chain);
-    uint32_t count = layered->box_count, most = layered->box_count + LAYERED_BENDS_MAX;
+    grid->trunk = mem_array(NULL, layered->box_count, sizeof *grid->trunk);
+    for (uint32_t b = 0; b < layered->box_count; b++) grid->trunk[b] = LAYERED_NONE;
     for (uint32_t i = 0; i < layered->line_count; i++) {
         struct layered_line *line = &layered->lines[i];
-        uint32_t bends = layered_bends(layered, line).count;
-        grid->chain[i] = count;
-        if (bends > LAYERED_SPAN_MAX || count + bends > most)
-            line->way = line->way == LAYERED_DOWN ? LAYERED_MARGIN : LAYERED_MARGIN_UP;
-        else
-            count += bends;
+        uint32_t *trunk = &grid->trunk[line->to];
+        uint32_t rank = layered->boxes[line->from].rank;
+        if (!line->minor || line->way != LAYERED_DOWN) continue;
+        if (layered_bends(layered, line).count > LAYERED_SPAN_MAX) continue;
+        if (*trunk == LAYERED_NONE || rank < layered->boxes[layered->lines[*trunk].from].rank) *trunk = i;
     }
-    grid->chain[layered->line_count] = count;
-    grid->cell_count = count;
+    for (uint32_t b = 0; b < layered->box_count; b++) {
+        if (grid->trunk[b] == LAYERED_NONE) continue;
+        layered_count_line(layered, &layered->lines[grid->trunk[b]], count);
+        if (layered->lines[grid->trunk[b]].way != LAYERED_DOWN) grid->trunk[b] = LAYERED_NONE;
+    }
+}
+
+/* True if the line reaches the trunk before it reaches the box. */
+static bool layered_can_join(const struct layered_grid *grid, const struct layered_line *line) {
+    const struct layered *layered = grid->layered;
+    if (!line->minor || line->way != LAYERED_DOWN || grid->trunk[line->to] == LAYERED_NONE) return false;
+    const struct layered_line *trunk = &layered->lines[grid->trunk[line->to]];
+    uint32_t rank = layered->boxes[line->from].rank;
+    return layered->boxes[trunk->from].rank <= rank &&
+           rank + (line->label_width ? 2 : 1) < layered->boxes[line->to].rank;
+}
+
+/* Decides which lines are in the grid, and which are joined. Sets `chain`. */
+static void layered_count_bends(struct layered_grid *grid) {
+    struct layered *layered = grid->layered;
+    uint32_t count = 0;
+    layered_choose_trunks(grid, &count);
+    for (uint32_t i = 0; i < layered->line_count; i++) {
+        struct layered_line *line = &layered->lines[i];
+        if (grid->trunk[line->to] == i) continue; /* counted */
+        line->joined = layered_can_join(grid, line);
+        layered_count_line(layered, line, &count);
+        if (line->way >= LAYERED_MARGIN) line->joined = false;
+    }
+    grid->chain = mem_array(NULL, layered->line_count + 1u, sizeof *grid->chain);
+    grid->chain[0] = layered->box_count;
+    for (uint32_t i = 0; i < layered->line_count; i++)
+        grid->chain[i + 1] = grid->chain[i] + layered_bends(layered, &layered->lines[i]).count;
+    grid->cell_count = grid->chain[layered->line_count];
 }
 
 static void layered_add_label(struct layered_cell *cell, struct layered_line *line) {
@@ -98,17 +146,18 @@ static void layered_add_cells(struct layered_grid *grid) {
 
 /* ---- Links ---- */
 
-static void layered_link(struct layered_grid *grid, uint32_t upper, uint32_t lower) {
-    grid->links[grid->link_count++] = (struct layered_link){upper, lower};
+static void layered_link(struct layered_grid *grid, uint32_t upper, uint32_t lower, uint32_t line) {
+    grid->links[grid->link_count++] = (struct layered_link){upper, lower, line};
 }
 
 static void layered_link_line(struct layered_grid *grid, uint32_t index) {
     const struct layered_line *line = &grid->layered->lines[index];
     uint32_t first = grid->chain[index], end = grid->chain[index + 1];
-    for (uint32_t cell = first; cell + 1 < end; cell++) layered_link(grid, cell, cell + 1);
+    for (uint32_t cell = first; cell + 1 < end; cell++) layered_link(grid, cell, cell + 1, index);
     if (line->way != LAYERED_DOWN) return;
-    layered_link(grid, line->from, first < end ? first : line->to);
-    if (first < end) layered_link(grid, end - 1, line->to);
+    uint32_t to = line->joined ? layered_junction(grid, line) : line->to;
+    layered_link(grid, line->from, first < end ? first : to, index);
+    if (first < end) layered_link(grid, end - 1, to, index);
 }
 
 static void layered_group_links(const struct layered_grid *grid, struct layered_links *links, bool down) {
@@ -148,6 +197,7 @@ void layered_place(struct layered *layered) {
     layered_route(&grid);
     mem_free(grid.cells);
     mem_free(grid.chain);
+    mem_free(grid.trunk);
     mem_free(grid.links);
     mem_free(grid.up.first);
     mem_free(grid.up.link);

@@ -16,8 +16,10 @@ enum { ALIGNMENTS = 4 };
 
 struct alignment {
     struct layered_grid *grid;
-    bool *blocked;  /* [link]: it crosses a line between two bends */
-    uint32_t *root; /* [cell]: the first cell of its block */
+    bool *blocked;             /* [link]: it crosses a line between two bends */
+    uint32_t *root;            /* [cell]: the first cell of its block */
+    bool *main_up, *main_down; /* [cell]: it has a link in this direction that is not one of a minor line */
+    uint32_t *candidates;      /* links of one cell */
     int64_t *x[ALIGNMENTS];
 };
 
@@ -29,9 +31,13 @@ static bool align_is_bend(const struct layered_grid *grid, uint32_t cell) {
 
 /* The place of the bend above, if the cell continues a line; otherwise LAYERED_NONE. */
 static uint32_t align_inner_place(const struct layered_grid *grid, uint32_t cell) {
-    if (!align_is_bend(grid, cell) || grid->up.first[cell] == grid->up.first[cell + 1]) return LAYERED_NONE;
-    uint32_t upper = grid->links[grid->up.link[grid->up.first[cell]]].upper;
-    return align_is_bend(grid, upper) ? grid->cells[upper].place : LAYERED_NONE;
+    if (!align_is_bend(grid, cell)) return LAYERED_NONE;
+    for (uint32_t i = grid->up.first[cell]; i < grid->up.first[cell + 1]; i++) {
+        const struct layered_link *link = &grid->links[grid->up.link[i]];
+        if (link->line != grid->cells[cell].line) continue;
+        return align_is_bend(grid, link->upper) ? grid->cells[link->upper].place : LAYERED_NONE;
+    }
+    return LAYERED_NONE;
 }
 
 static void align_block_links(const struct alignment *alignment, uint32_t cell, uint32_t from, uint32_t to) {
@@ -89,13 +95,27 @@ static bool align_with(const struct alignment *alignment, uint32_t cell, uint32_
     return true;
 }
 
+/*
+ * True if the ends of the link may be aligned. A line is not aligned with the one that it joins, and a minor line not
+ * with a box that has others.
+ */
+static bool align_may(const struct alignment *alignment, const struct layered_link *link) {
+    const struct layered_grid *grid = alignment->grid;
+    if (align_is_bend(grid, link->lower) && grid->cells[link->lower].line != link->line) return false;
+    if (!grid->layered->lines[link->line].minor) return true;
+    if (!align_is_bend(grid, link->upper) && alignment->main_down[link->upper]) return false;
+    return align_is_bend(grid, link->lower) || !alignment->main_up[link->lower];
+}
+
 static void align_cell(const struct alignment *alignment, const struct layered_links *links, uint32_t cell,
                        bool from_right, int64_t *limit) {
-    uint32_t first = links->first[cell], count = links->first[cell + 1] - first;
+    uint32_t *candidates = alignment->candidates, count = 0;
+    for (uint32_t i = links->first[cell]; i < links->first[cell + 1]; i++)
+        if (align_may(alignment, &alignment->grid->links[links->link[i]])) candidates[count++] = links->link[i];
     if (!count) return;
-    uint32_t low = first + (count - 1) / 2, high = first + count / 2;
-    if (align_with(alignment, cell, links->link[from_right ? high : low], from_right, limit) || low == high) return;
-    (void)align_with(alignment, cell, links->link[from_right ? low : high], from_right, limit);
+    uint32_t low = (count - 1) / 2, high = count / 2;
+    if (align_with(alignment, cell, candidates[from_right ? high : low], from_right, limit) || low == high) return;
+    (void)align_with(alignment, cell, candidates[from_right ? low : high], from_right, limit);
 }
 
 static void align_make_blocks(const struct alignment *alignment, bool upwards, bool from_right) {
@@ -270,6 +290,7 @@ static void align_average(const struct alignment *alignment) {
 
 struct relaxation {
     struct layered_grid *grid;
+    const struct alignment *alignment;
     int64_t *x; /* of the neighbours of one box */
 };
 
@@ -278,14 +299,22 @@ static int align_compare(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+/* Adds x of the neighbours; with `all`, also those at minor lines. */
+static uint32_t align_add_neighbours(const struct relaxation *relaxation, const struct layered_links *links,
+                                     uint32_t box, bool all, uint32_t count) {
+    const struct layered_grid *grid = relaxation->grid;
+    for (uint32_t i = links->first[box]; i < links->first[box + 1]; i++)
+        if (all || !grid->layered->lines[grid->links[links->link[i]].line].minor)
+            relaxation->x[count++] = grid->cells[layered_other(grid, links->link[i], box)].x;
+    return count;
+}
+
 /* The x that makes the links of the box shortest and is nearest to its own: a median of its neighbours. */
 static int64_t align_median(const struct relaxation *relaxation, uint32_t box) {
     const struct layered_grid *grid = relaxation->grid;
-    uint32_t count = 0;
-    for (uint32_t i = grid->up.first[box]; i < grid->up.first[box + 1]; i++)
-        relaxation->x[count++] = grid->cells[layered_other(grid, grid->up.link[i], box)].x;
-    for (uint32_t i = grid->down.first[box]; i < grid->down.first[box + 1]; i++)
-        relaxation->x[count++] = grid->cells[layered_other(grid, grid->down.link[i], box)].x;
+    bool all = !relaxation->alignment->main_up[box] && !relaxation->alignment->main_down[box];
+    uint32_t count = align_add_neighbours(relaxation, &grid->up, box, all, 0);
+    count = align_add_neighbours(relaxation, &grid->down, box, all, count);
     int64_t x = grid->cells[box].x;
     if (!count) return x;
     qsort(relaxation->x, count, sizeof *relaxation->x, align_compare);
@@ -314,8 +343,10 @@ static bool align_relax(const struct relaxation *relaxation, uint32_t box) {
 }
 
 /* The mean of four leaves some boxes a little beside their neighbours. */
-static void align_relax_all(struct layered_grid *grid) {
-    struct relaxation relaxation = {grid, mem_array(NULL, 2u * (size_t)grid->link_count + 1u, sizeof *relaxation.x)};
+static void align_relax_all(const struct alignment *alignment) {
+    struct layered_grid *grid = alignment->grid;
+    struct relaxation relaxation = {grid, alignment,
+                                    mem_array(NULL, 2u * (size_t)grid->link_count + 1u, sizeof *relaxation.x)};
     bool moved = true;
     for (int pass = 0; pass < RELAX_PASSES && moved; pass++) {
         moved = false;
@@ -331,7 +362,16 @@ void layered_align(struct layered_grid *grid) {
     size_t cells = grid->cell_count + 1u;
     struct alignment alignment = {.grid = grid,
                                   .blocked = mem_zalloc(grid->link_count + 1u),
-                                  .root = mem_array(NULL, cells, sizeof *alignment.root)};
+                                  .root = mem_array(NULL, cells, sizeof *alignment.root),
+                                  .main_up = mem_zalloc(cells),
+                                  .main_down = mem_zalloc(cells),
+                                  .candidates = mem_array(NULL, grid->link_count + 1u, sizeof *alignment.candidates)};
+    for (uint32_t i = 0; i < grid->link_count; i++) {
+        const struct layered_link *link = &grid->links[i];
+        if (grid->layered->lines[link->line].minor) continue;
+        alignment.main_down[link->upper] = true;
+        alignment.main_up[link->lower] = true;
+    }
     align_sort_links(grid, &grid->up, false);
     align_sort_links(grid, &grid->down, true);
     align_find_conflicts(&alignment);
@@ -341,8 +381,11 @@ void layered_align(struct layered_grid *grid) {
         align_place_blocks(&alignment, i % 2 == 1, alignment.x[i]);
     }
     align_average(&alignment);
-    align_relax_all(grid);
+    align_relax_all(&alignment);
     for (int i = 0; i < ALIGNMENTS; i++) mem_free(alignment.x[i]);
     mem_free(alignment.blocked);
     mem_free(alignment.root);
+    mem_free(alignment.main_up);
+    mem_free(alignment.main_down);
+    mem_free(alignment.candidates);
 }

@@ -141,20 +141,14 @@ static void route_place_ports(const struct layered_box *box, struct route_port *
     }
 }
 
-/* The line of a link of a box: that of the bend at the other end, or one between the same boxes. */
-static uint32_t route_line_of(const struct layered_grid *grid, const uint32_t *direct, uint32_t link, uint32_t other) {
-    return route_is_box(grid, other) ? direct[link] : grid->cells[other].line;
-}
-
-static void route_ports_of(struct route *route, const uint32_t *direct, uint32_t box, bool bottom,
-                           struct route_port *ports) {
+static void route_ports_of(struct route *route, uint32_t box, bool bottom, struct route_port *ports) {
     const struct layered_grid *grid = route->grid;
     const struct layered_links *links = bottom ? &grid->down : &grid->up;
     uint32_t count = 0;
     for (uint32_t i = links->first[box]; i < links->first[box + 1]; i++) {
         uint32_t other = layered_other(grid, links->link[i], box);
-        ports[count++] = (struct route_port){
-            route_wish(grid, box, other), route_line_of(grid, direct, links->link[i], other), grid->cells[other].place};
+        ports[count++] = (struct route_port){route_wish(grid, box, other), grid->links[links->link[i]].line,
+                                             grid->cells[other].place};
     }
     if (count) route_place_ports(&grid->layered->boxes[box], ports, count, bottom ? route->from_x : route->to_x);
 }
@@ -170,7 +164,7 @@ static void route_straighten(struct route *route) {
     const struct layered_grid *grid = route->grid;
     for (uint32_t i = 0; i < grid->layered->line_count; i++) {
         const struct layered_line *line = &grid->layered->lines[i];
-        if (line->way != LAYERED_DOWN || grid->chain[i] < grid->chain[i + 1]) continue;
+        if (line->way != LAYERED_DOWN || line->joined || grid->chain[i] < grid->chain[i + 1]) continue;
         if (route_is_free(grid, &grid->down, line->from, route->to_x[i]))
             route->from_x[i] = route->to_x[i];
         else if (route_is_free(grid, &grid->up, line->to, route->from_x[i]))
@@ -180,20 +174,12 @@ static void route_straighten(struct route *route) {
 
 static void route_set_ports(struct route *route) {
     const struct layered_grid *grid = route->grid;
-    const struct layered *layered = grid->layered;
-    uint32_t *direct = mem_array(NULL, grid->link_count + 1u, sizeof *direct), link = 0; /* [link]: its line */
     struct route_port *ports = mem_array(NULL, grid->link_count + 1u, sizeof *ports);
-    for (uint32_t i = 0; i < layered->line_count; i++) { /* as layered_link_line adds them */
-        uint32_t bends = grid->chain[i + 1] - grid->chain[i];
-        uint32_t links = layered->lines[i].way == LAYERED_DOWN ? bends + 1 : bends ? bends - 1 : 0;
-        while (links--) direct[link++] = i;
-    }
-    for (uint32_t b = 0; b < layered->box_count; b++) {
-        route_ports_of(route, direct, b, true, ports);
-        route_ports_of(route, direct, b, false, ports);
+    for (uint32_t b = 0; b < grid->layered->box_count; b++) {
+        route_ports_of(route, b, true, ports);
+        route_ports_of(route, b, false, ports);
     }
     route_straighten(route);
-    mem_free(direct);
     mem_free(ports);
 }
 
@@ -263,6 +249,16 @@ static void route_add(struct route *route, uint32_t first, int64_t x, int64_t y)
     if (x > layered->width) layered->width = x;
 }
 
+/* Adds the place where the line joins another one, in the layer below its last cell. */
+static void route_add_junction(struct route *route, uint32_t line, uint32_t first, uint32_t last) {
+    const struct layered_grid *grid = route->grid;
+    for (uint32_t i = grid->down.first[last]; i < grid->down.first[last + 1]; i++) {
+        const struct layered_link *link = &grid->links[grid->down.link[i]];
+        if (link->line != line) continue;
+        route_add(route, first, grid->cells[link->lower].x, route->top[grid->cells[link->lower].rank]);
+    }
+}
+
 static void route_down(struct route *route, uint32_t index, uint32_t first) {
     const struct layered_grid *grid = route->grid;
     const struct layered_line *line = &grid->layered->lines[index];
@@ -272,6 +268,11 @@ static void route_down(struct route *route, uint32_t index, uint32_t first) {
     for (uint32_t c = grid->chain[index]; c < grid->chain[index + 1]; c++) {
         route_add(route, first, grid->cells[c].x, route->top[grid->cells[c].rank]);
         route_add(route, first, grid->cells[c].x, route->bottom[grid->cells[c].rank]);
+    }
+    if (line->joined) {
+        uint32_t last = grid->chain[index + 1] > grid->chain[index] ? grid->chain[index + 1] - 1 : line->from;
+        route_add_junction(route, index, first, last);
+        return;
     }
     route_add(route, first, route->to_x[index], route->top[to->rank]);
     route_add(route, first, route->to_x[index], to->y - to->height / 2);

@@ -96,11 +96,31 @@ static void check_part(const struct layered *layered, uint32_t index, struct lay
     }
 }
 
+/* The end of a joined line is on a line to the same box that is not joined. */
+static void check_junction(const struct layered *layered, const struct layered_line *line, struct layered_point end) {
+    for (uint32_t i = 0; i < layered->line_count; i++) {
+        const struct layered_line *trunk = &layered->lines[i];
+        if (trunk->to != line->to || trunk->joined || !trunk->minor) continue;
+        for (uint32_t p = 1; p < trunk->point_count; p++) {
+            const struct layered_point *part = &layered->points[trunk->first_point + p - 1];
+            if ((end.x == part[0].x && end.y >= part[0].y && end.y <= part[1].y) ||
+                (end.x == part[1].x && end.y == part[1].y))
+                return;
+        }
+    }
+    fail_msg("a line joins nothing");
+}
+
 static void check_direction(const struct layered *layered, const struct layered_line *line) {
     const struct layered_box *from = &layered->boxes[line->from], *to = &layered->boxes[line->to];
     const struct layered_point *first = &layered->points[line->first_point];
     const struct layered_point *last = &first[line->point_count - 1];
     assert_true(touches(*first, from));
+    if (line->joined) {
+        assert_true(line->minor && line->way == LAYERED_DOWN && from->rank < to->rank);
+        check_junction(layered, line, *last);
+        return;
+    }
     assert_true(touches(*last, to));
     if (line->way == LAYERED_LOOP) assert_int_equal(line->from, line->to);
     if (line->way == LAYERED_DOWN || line->way == LAYERED_MARGIN) {
@@ -148,12 +168,13 @@ static void generate(struct graph *graph, uint64_t start) {
     graph->layered.box_count = 1 + chance(BOXES);
     graph->layered.line_count = chance(LINES);
     graph->layered.end = chance(graph->layered.box_count);
-    uint32_t labels = chance(3), tall = chance(4);
+    uint32_t labels = chance(3), tall = chance(4), minors = chance(5);
     for (uint32_t i = 0; i < graph->layered.box_count; i++)
         graph->boxes[i] = (struct layered_box){.width = 401 + chance(1500), .height = chance(4) < tall ? 3001 : 440};
     for (uint32_t i = 0; i < graph->layered.line_count; i++) {
-        graph->lines[i] =
-            (struct layered_line){.from = chance(graph->layered.box_count), .to = chance(graph->layered.box_count)};
+        graph->lines[i] = (struct layered_line){.from = chance(graph->layered.box_count),
+                                                .to = chance(graph->layered.box_count),
+                                                .minor = chance(4) < minors};
         if (chance(2) < labels) {
             graph->lines[i].label_width = 301 + chance(2000);
             graph->lines[i].label_height = 201 + chance(300);
@@ -270,6 +291,25 @@ static void a_loop_keeps_its_label_free(void **state) {
     layered_finish(&graph.layered);
 }
 
+/* A chain of four boxes, each with a minor line to the last one: the chain is straight, and the minor lines are one. */
+static void minor_lines_are_joined(void **state) {
+    (void)state;
+    struct graph graph = {.layered = {.boxes = graph.boxes, .box_count = 5, .lines = graph.lines, .line_count = 7}};
+    for (uint32_t i = 0; i < 5; i++) graph.boxes[i] = (struct layered_box){.width = 1000, .height = 400};
+    for (uint32_t i = 0; i < 3; i++) graph.lines[i] = (struct layered_line){.from = i, .to = i + 1};
+    for (uint32_t i = 0; i < 4; i++)
+        graph.lines[3 + i] =
+            (struct layered_line){.from = 3 - i, .to = 4, .minor = true, .label_width = 600, .label_height = 200};
+    layered_place(&graph.layered);
+    check_layout(&graph.layered);
+    for (uint32_t i = 1; i < 4; i++) assert_int_equal(graph.boxes[i].x, graph.boxes[0].x);
+    assert_false(graph.lines[3].joined); /* from the last box of the chain: there is no layer to join in */
+    assert_true(graph.lines[4].joined);
+    assert_true(graph.lines[5].joined);
+    assert_false(graph.lines[6].joined); /* the longest one: the others join it */
+    layered_finish(&graph.layered);
+}
+
 /* A box that is chosen while a graph runs has no line to it: it is below the box to which it returns. */
 static void unreached_boxes_are_below(void **state) {
     (void)state;
@@ -332,6 +372,7 @@ int main(void) {
         cmocka_unit_test(crossings_are_removed),
         cmocka_unit_test(loops_lead_up),
         cmocka_unit_test(lines_that_lead_up_choose_their_side),
+        cmocka_unit_test(minor_lines_are_joined),
         cmocka_unit_test(a_loop_keeps_its_label_free),
         cmocka_unit_test(unreached_boxes_are_below),
         cmocka_unit_test(nothing_to_place),
