@@ -21,12 +21,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LAYERED_BENDS_MAX                                                                                              \
-    200000u                       /* cells for the bends of all lines; lines beyond it run in the margin, unlabelled   \
-                                   */
-#define LAYERED_SPAN_MAX 300u     /* layers that a line may cross; a longer one runs in the margin, too */
-#define LAYERED_WORK_MAX 4000000u /* cells and links that are visited to reduce crossings */
+#define LAYERED_BENDS_MAX 200000u  /* of all lines; those beyond it run in the margin, without their labels */
+#define LAYERED_SPAN_MAX  300u     /* layers that a line may cross; a longer one runs in the margin, too */
+#define LAYERED_WORK_MAX  4000000u /* cells and links that are visited to reduce crossings */
 
+/* Its members are results, except for those that are given. */
 struct layered_box {
     int64_t width, height; /* given */
     int64_t x, y;          /* the centre */

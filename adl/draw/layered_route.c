@@ -235,18 +235,20 @@ static void route_set_sides(struct route *route) {
 
 /* ---- Points ---- */
 
-/* Adds a point. A straight part has no points between its ends. */
+/* Adds a point to the line whose first one is `first`. A straight part has no points between its ends. */
 static void route_add(struct route *route, uint32_t first, int64_t x, int64_t y) {
     struct layered *layered = route->grid->layered;
-    uint32_t count = layered->point_count;
-    struct layered_point *last = count > first ? &layered->points[count - 1] : NULL;
-    if (last && last->x == x && last->y == y) return;
-    if (last && count > first + 1 && ((last[-1].x == x && last->x == x) || (last[-1].y == y && last->y == y))) {
-        *last = (struct layered_point){x, y};
-        return;
-    }
-    layered->points[layered->point_count++] = (struct layered_point){x, y};
+    struct layered_point *points = layered->points + first;
+    uint32_t count = layered->point_count - first;
     if (x > layered->width) layered->width = x;
+    if (count > 0 && points[count - 1].x == x && points[count - 1].y == y) return;
+    bool straight = count > 1 && ((points[count - 2].x == x && points[count - 1].x == x) ||
+                                  (points[count - 2].y == y && points[count - 1].y == y));
+    if (straight)
+        count--;
+    else
+        layered->point_count++;
+    points[count] = (struct layered_point){x, y};
 }
 
 /* Adds the place where the line joins another one, in the layer below its last cell. */
