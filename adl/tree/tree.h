@@ -36,7 +36,7 @@ struct tree;
 
 #define TREE_DEPTH_CEILING  1000u /* maximum of limits.depth, because users of the tree recurse */
 #define TREE_ANCHORS_MAX    1000u /* names of anchors in one document */
-#define TREE_RECOVERIES_MAX 16u   /* YAML sections with syntax errors; reading ends after the last one */
+#define TREE_RECOVERY_DEPTH 8u    /* levels of lists and mappings around a YAML syntax error that lose one item only */
 
 /* A member that is 0 selects the default above. */
 struct tree_limits {

@@ -16,8 +16,10 @@ struct yaml_problem {
     uint32_t limit;                /* limit of YAML_PROBLEM_DEPTH */
 };
 
-/* Our own problems: a top-level section that is not `key: value`, and one that is nested too deeply. */
-#define YAML_PROBLEM_NO_COLON "a section without a colon"
+/* Our own problems: text in a mapping that is not `key: value`, text in a list without `-`, and too much nesting. */
+#define YAML_PROBLEM_NO_COLON "text without a colon"
+#define YAML_PROBLEM_NO_DASH  "did not find expected '-' indicator"
+#define YAML_PROBLEM_MISFIT   "did not find expected key"
 #define YAML_PROBLEM_DEPTH    "nested too deeply"
 
 /* `range` is the range that was read: a problem at its end is shown after its last text. */
