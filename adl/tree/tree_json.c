@@ -19,7 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NO_COLUMN UINT32_MAX
+#define NO_COLUMN      UINT32_MAX
+#define LINE_LOOKED_AT 1000u /* bytes after a wrong bracket in which others are counted */
 
 /* An open collection. */
 struct json_level {
@@ -35,6 +36,7 @@ struct reader {
     uint32_t at, length;
     struct json_level *levels; /* all open collections, including skipped ones, which the builder does not record */
     size_t depth, levels_capacity;
+    uint32_t line, line_text; /* start of the line that find_line found, and of its text */
     struct buffer string;
     bool failed; /* an error was reported; the reader must find a place to continue */
 };
@@ -226,13 +228,19 @@ static void tree_json_read_word(struct reader *reader) {
 
 /* ---- Structure ---- */
 
-/* The column of the text at `at`, or NO_COLUMN if it does not start its line. *indent is that of the line. */
-static uint32_t tree_json_column(const struct reader *reader, uint32_t at, uint32_t *indent) {
+/* The line that contains `at`; of one line after the other, each is looked at once. */
+static void find_line(struct reader *reader, uint32_t at) {
     struct source *source = reader->builder->source;
-    uint32_t start = source_line_span(source, source_locate(source, at).line).start, text = start;
-    while (reader->text[text] == ' ' || reader->text[text] == '\t') text++;
-    *indent = text - start;
-    return text == at ? *indent : NO_COLUMN;
+    struct span line = source_line_span(source, source_locate(source, at).line);
+    if (line.start == reader->line && reader->line_text > line.start) return;
+    reader->line = reader->line_text = line.start;
+    while (reader->text[reader->line_text] == ' ' || reader->text[reader->line_text] == '\t') reader->line_text++;
+}
+
+/* The column of the text at `at`, or NO_COLUMN if it does not start its line. */
+static uint32_t tree_json_column(struct reader *reader, uint32_t at) {
+    find_line(reader, at);
+    return reader->line_text == at ? at - reader->line : NO_COLUMN;
 }
 
 static void tree_json_open(struct reader *reader) {
@@ -305,7 +313,28 @@ static enum expected read_first(struct reader *reader) {
     return innermost(reader) == '[' ? EXPECT_VALUE : EXPECT_KEY;
 }
 
+/*
+ * `"type":` above `"config": {` has no value: the string below it was read as one, but is the next key. Reports the
+ * missing value, and returns to the key.
+ */
+static bool value_was_key(struct reader *reader) {
+    struct builder *builder = reader->builder;
+    if (reader->text[reader->at] != ':' || innermost(reader) != '{' || builder->skip > 0) return false;
+    const struct tree_item *last = &builder->stack[builder->stack_count - 1];
+    uint32_t from = last->key_span.end, to = last->node->span.start;
+    if (last->node->kind != TN_STRING || !memchr(reader->text + from, '\n', to - from)) return false;
+    tree_json_fail(reader, to, "a value for the key before it");
+    reader->failed = false;
+    builder->frames[builder->depth - 1].key = last->key;
+    builder->frames[builder->depth - 1].key_span = last->key_span;
+    builder->stack_count--;
+    builder_broken(builder, (struct span){from + 1, from + 1});
+    reader->at = to;
+    return true;
+}
+
 static enum expected read_comma(struct reader *reader) {
+    if (value_was_key(reader)) return EXPECT_KEY;
     if (closes(reader)) {
         tree_json_close(reader);
         return EXPECT_COMMA;
@@ -339,21 +368,57 @@ static void note_columns(struct reader *reader) {
         struct json_level *level = &reader->levels[i];
         if (level->begun) return; /* those outside were noted before */
         level->begun = true;
-        uint32_t start = reader->builder->frames[i].start, first = start + 1, ignored;
-        tree_json_column(reader, start, &level->indent);
+        uint32_t start = reader->builder->frames[i].start, first = start + 1;
+        find_line(reader, start);
+        level->indent = reader->line_text - reader->line;
         while (json_is_space(reader->text[first])) first++;
-        level->column = tree_json_column(reader, first, &ignored);
+        level->column = tree_json_column(reader, first);
     }
 }
 
-/* Finds the comma or bracket in the line that ends the item with the error. */
+static bool is_closed_by(const struct json_level *level, char c) { return c == (level->bracket == '[' ? ']' : '}'); }
+
+/* The number of collections that the rest of the line closes, from `at` on. */
+static size_t closed_in_line(const struct reader *reader, uint32_t at) {
+    size_t closed = 0, nested = 0;
+    uint32_t limit = at + LINE_LOOKED_AT;
+    for (char c; at < limit && (c = reader->text[at]) != '\0' && c != '\n' && c != '\r';) {
+        if (c == '[' || c == '{') nested++;
+        if (c == ']' || c == '}') nested > 0 ? nested-- : closed++;
+        at = c == '"' ? json_string_end(reader, at) : at + 1;
+    }
+    return closed;
+}
+
+/*
+ * The place at a bracket that does not close the innermost collection. If the line has enough brackets for all
+ * collections that start in it, this one is a mistake for another; otherwise one is missing before it.
+ */
+static bool place_at_wrong_bracket(const struct reader *reader, uint32_t at, uint32_t line, struct json_place *place) {
+    size_t outer = reader->depth;
+    while (outer > 0 && reader->builder->frames[outer - 1].start >= line) outer--;
+    if (outer < reader->depth && closed_in_line(reader, at) >= reader->depth - outer) {
+        *place = (struct json_place){at + 1, reader->depth - 1, EXPECT_COMMA};
+        return reader->depth > 1;
+    }
+    for (size_t depth = reader->depth; depth > outer; depth--) {
+        if (!is_closed_by(&reader->levels[depth - 1], reader->text[at])) continue;
+        *place = (struct json_place){at, depth, EXPECT_COMMA};
+        return true;
+    }
+    return false;
+}
+
+/* Finds the comma or bracket in the line that ends the item with the error, or a collection around it in the line. */
 static bool place_in_line(const struct reader *reader, uint32_t at, struct json_place *place) {
-    uint32_t nested = 0;
+    struct source *source = reader->builder->source;
+    uint32_t nested = 0, line = source_line_span(source, source_locate(source, at).line).start;
     for (char c; (c = reader->text[at]) != '\0' && c != '\n' && c != '\r';) {
         bool ends = c == ',' || c == ']' || c == '}';
         if (ends && nested == 0) {
             *place = (struct json_place){at, reader->depth, EXPECT_COMMA};
-            return c == ',' || c == (innermost(reader) == '[' ? ']' : '}');
+            return c == ',' || is_closed_by(&reader->levels[reader->depth - 1], c) ||
+                   place_at_wrong_bracket(reader, at, line, place);
         }
         if (c == '[' || c == '{') nested++;
         if (c == ']' || c == '}') nested--;
@@ -378,7 +443,7 @@ static bool place_at_column(const struct reader *reader, uint32_t at, uint32_t c
     char c = reader->text[at];
     for (size_t i = depth; i-- > 0;) {
         const struct json_level *level = &reader->levels[i];
-        bool ends = c == (level->bracket == '[' ? ']' : '}') && level->indent == column;
+        bool ends = is_closed_by(level, c) && level->indent == column;
         if (!ends && (level->column != column || !starts_json_item(reader, level->bracket, at))) continue;
         *place = (struct json_place){at, i + 1, ends ? EXPECT_COMMA : level->bracket == '[' ? EXPECT_VALUE : EXPECT_KEY};
         return true;
@@ -398,9 +463,8 @@ static bool place_below(const struct reader *reader, uint32_t at, size_t depth, 
     return false;
 }
 
-static bool find_place(const struct reader *reader, size_t depth, struct json_place *place) {
-    uint32_t indent, at = reader->at;
-    uint32_t column = tree_json_column(reader, at, &indent);
+static bool find_place(struct reader *reader, size_t depth, struct json_place *place) {
+    uint32_t at = reader->at, column = tree_json_column(reader, at);
     if (column != NO_COLUMN && depth > 0 && place_at_column(reader, at, column, depth - 1, place)) return true;
     if (depth == reader->depth && place_in_line(reader, at, place)) return true;
     return place_below(reader, at, depth, place);

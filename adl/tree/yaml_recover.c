@@ -44,7 +44,8 @@ struct piece {
     uint32_t text; /* its first text */
     bool stray;    /* it does not start like an item of the block */
     bool holed;    /* stray lines, which pieces do not have, are between its lines */
-    uint32_t inner_column; /* of the lines below the first one, or of the text after `-`; 0 if unknown */
+    uint32_t inner;        /* the text after `-`, or the first text below the line of a key; 0 if unknown */
+    uint32_t inner_column; /* its column */
 };
 
 struct row {
@@ -63,6 +64,11 @@ static struct row row_at(const struct recovery *recovery, uint32_t start, uint32
     if (row.next < limit && text[row.next] == '\r') row.next++;
     if (row.next < limit && text[row.next] == '\n' && (row.next == row.end || text[row.next - 1] == '\r')) row.next++;
     return row;
+}
+
+static uint32_t skip_spaces(const struct recovery *recovery, uint32_t at) {
+    while (recovery->text[at] == ' ' || recovery->text[at] == '\t') at++;
+    return at;
 }
 
 static bool ends_word(const struct recovery *recovery, uint32_t at) {
@@ -126,15 +132,32 @@ static uint32_t trimmed_end(const struct recovery *recovery, uint32_t start, uin
 
 /* ---- Pieces ---- */
 
-/* True if a line without a key is alone between the lines of the piece: those below are indented like those above. */
+/* True if two items of lists start with the same key, as items of one list do. */
+static bool looks_alike(const struct recovery *recovery, uint32_t a, uint32_t b) {
+    struct span a_key, b_key;
+    if (!is_dash(recovery, a) || !is_dash(recovery, b)) return false;
+    if (!key_at(recovery, skip_spaces(recovery, a + 1), &a_key) ||
+        !key_at(recovery, skip_spaces(recovery, b + 1), &b_key))
+        return false;
+    uint32_t length = a_key.end - a_key.start;
+    return length == b_key.end - b_key.start &&
+           memcmp(recovery->text + a_key.start, recovery->text + b_key.start, length) == 0;
+}
+
+/*
+ * True if a line without a key is alone between the lines of the piece: the text below it continues what is above it.
+ * Otherwise the line is a key that lacks its colon, and the text below it is its value.
+ */
 static bool is_hole(const struct recovery *recovery, const struct block *block, const struct piece *piece,
                     const struct row *row) {
     struct row below;
     if (piece->inner_column <= block->column || starts_item(recovery, TN_ARRAY, row->text) ||
-        starts_item(recovery, TN_OBJECT, row->text))
+        starts_item(recovery, TN_OBJECT, row->text) || !next_active(recovery, row->next, block->lines.end, &below))
         return false;
-    return next_active(recovery, row->next, block->lines.end, &below) &&
-           below.text - below.start == piece->inner_column;
+    uint32_t column = below.text - below.start;
+    if (column == piece->inner_column)
+        return block->kind == TN_ARRAY || looks_alike(recovery, piece->inner, below.text);
+    return column > piece->inner_column;
 }
 
 /* True if the line continues the piece. */
@@ -142,13 +165,20 @@ static bool row_continues(const struct recovery *recovery, const struct block *b
                           const struct row *row) {
     if (is_passive(recovery, row)) return true;
     uint32_t column = row->text - row->start;
+    bool dash = is_dash(recovery, row->text);
     if (column > block->column) {
-        if (piece->inner_column == 0) piece->inner_column = column;
-        return true;
+        if (piece->inner_column == 0) {
+            piece->inner = row->text;
+            piece->inner_column = column;
+        }
+        return piece->stray || block->kind != TN_ARRAY || column >= piece->inner_column || !dash;
     }
     bool item = column == block->column && starts_item(recovery, block->kind, row->text);
     if (piece->stray || item) return !item;
-    if (column == block->column && block->kind == TN_OBJECT && is_dash(recovery, row->text)) return true;
+    if (column == block->column && block->kind == TN_OBJECT && dash) {
+        if (piece->inner_column == 0) piece->inner = row->text;
+        return true;
+    }
     if (!is_hole(recovery, block, piece, row)) return false;
     piece->holed = true;
     return true;
@@ -160,12 +190,14 @@ static bool next_piece(const struct recovery *recovery, const struct block *bloc
     if (!next_active(recovery, *at, block->lines.end, &row)) return false;
     uint32_t column = row.text - row.start;
     *piece = (struct piece){.lines = {row.start, row.next}, .text = row.text};
-    piece->stray = column < block->column ||
+    piece->stray = column < block->column || (column > block->column && block->kind == TN_ARRAY) ||
                    (column == block->column && !starts_item(recovery, block->kind, row.text));
     if (block->kind == TN_ARRAY && !piece->stray) {
-        uint32_t inner = row.text + 1;
-        while (inner < row.end && recovery->text[inner] == ' ') inner++;
-        if (inner < row.end) piece->inner_column = inner - row.start;
+        uint32_t inner = skip_spaces(recovery, row.text + 1);
+        if (inner < row.end) {
+            piece->inner = inner;
+            piece->inner_column = inner - row.start;
+        }
     }
     for (*at = row.next; *at < block->lines.end; *at = row.next) {
         row = row_at(recovery, *at, block->lines.end);
@@ -185,10 +217,9 @@ static void recovery_report(struct recovery *recovery, struct span range, const 
 }
 
 static void report_misfit(struct recovery *recovery, const struct block *block, uint32_t at) {
-    bool list = block->kind == TN_ARRAY;
-    struct yaml_problem problem = {list ? YAML_PROBLEM_NO_DASH : YAML_PROBLEM_MISFIT,
-                                   list ? "while parsing a block collection" : "while parsing a block mapping", at,
-                                   block->start, 0};
+    struct yaml_problem problem = {YAML_PROBLEM_MISFIT, "while parsing a block mapping", at, block->start, 0};
+    if (block->kind == TN_ARRAY) problem.problem = YAML_PROBLEM_NO_DASH;
+    if (block->kind == TN_ARRAY && is_dash(recovery, at)) problem.problem = YAML_PROBLEM_DASH_COLUMN;
     recovery_report(recovery, block->lines, &problem);
     builder_incomplete(recovery->builder);
 }
@@ -236,17 +267,13 @@ struct parts {
     struct row row; /* the line of the value */
 };
 
-static uint32_t skip_spaces(const struct recovery *recovery, uint32_t at) {
-    while (recovery->text[at] == ' ' || recovery->text[at] == '\t') at++;
-    return at;
-}
-
 static uint32_t skip_anchor(const struct recovery *recovery, uint32_t at, struct span *anchor) {
     uint32_t end = at;
     if (recovery->text[at] != '&') return at;
     do end++;
     while (!ends_word(recovery, end) && !strchr("{}[],", recovery->text[end]));
     uint32_t next = skip_spaces(recovery, end);
+    if (end == at + 1) return at;
     if (!strchr("\n\r#{[", recovery->text[next])) return at; /* also at the NUL: nothing follows */
     *anchor = (struct span){at, end};
     return next;
@@ -315,6 +342,26 @@ static bool keep_flow(struct recovery *recovery, const struct piece *piece, uint
     return true;
 }
 
+/*
+ * libyaml delivers nothing of a line in brackets before it has seen the whole line, which can be a key. Without the
+ * part with the error, it delivers what is before.
+ */
+static bool keep_flow_line(struct recovery *recovery, const struct block *block, const struct piece *piece,
+                           const struct builder_mark *mark, const struct parts *parts,
+                           const struct yaml_problem *problem) {
+    if (parts->after == 0 || piece->stray || parts->value >= piece->lines.end ||
+        !strchr("{[", recovery->text[parts->value]))
+        return false;
+    if (keep_flow(recovery, piece, mark->depth, parts->value, problem)) return true;
+    struct yaml_problem shorter;
+    bool inside = problem->context && problem->context_at > parts->value && problem->context_at < problem->at;
+    uint32_t end = inside ? problem->context_at : problem->at;
+    builder_rewind(recovery->builder, mark, piece->lines);
+    struct span lines = {piece->lines.start, end < piece->lines.end ? end : piece->lines.end};
+    return end > parts->value && recovery_read(recovery, lines, block->kind, &shorter) == YAML_FAILED &&
+           keep_flow(recovery, piece, mark->depth, parts->value, &shorter);
+}
+
 static bool is_plain_word(const struct recovery *recovery, uint32_t at, uint32_t end) {
     uint32_t start = at;
     while (at < end) {
@@ -376,7 +423,7 @@ static void divide_piece(struct recovery *recovery, const struct block *block, c
                          const struct builder_mark *mark, const struct yaml_problem *problem) {
     struct builder *builder = recovery->builder;
     struct parts parts = parts_of(recovery, block, piece);
-    if (parts.after > 0 && keep_flow(recovery, piece, mark->depth, parts.value, problem)) {
+    if (keep_flow_line(recovery, block, piece, mark, &parts, problem)) {
         recovery_report(recovery, piece->lines, problem);
         return;
     }
@@ -411,10 +458,10 @@ static void read_stray(struct recovery *recovery, const struct block *block, con
     uint32_t column = piece->text - piece->lines.start;
     struct yaml_problem problem;
     struct builder_mark mark = builder_mark(recovery->builder);
-    if (column < block->column) report_misfit(recovery, block, piece->text);
     enum yaml_result result = recovery_read(recovery, piece->lines, block->kind, &problem);
+    if (result == YAML_FAILED) builder_rewind(recovery->builder, &mark, piece->lines);
+    if (column != block->column) report_misfit(recovery, block, piece->text);
     if (result != YAML_FAILED) return;
-    builder_rewind(recovery->builder, &mark, piece->lines);
     bool items = starts_item(recovery, block->kind, piece->text) && block->level < TREE_RECOVERY_DEPTH;
     if (items) {
         struct block own = {block->kind, column, piece->lines, piece->text, block->level + 1};
