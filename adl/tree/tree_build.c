@@ -348,6 +348,24 @@ void builder_rewind(struct builder *builder, const struct builder_mark *mark, st
         diagnostics_remove(builder->found, is_in_lost_part, &lost);
 }
 
+void builder_drop(struct builder *builder, uint32_t depth, uint32_t from) {
+    while (builder->depth > depth + 1 && top(builder)->start >= from) {
+        builder->stack_count = top(builder)->base;
+        builder->depth--;
+    }
+    struct builder_frame *frame = top(builder);
+    bool dropped = false;
+    while (builder->depth > depth && builder->stack_count > frame->base) {
+        struct tree_item last = builder->stack[builder->stack_count - 1];
+        if (last.node->span.end <= from) break;
+        builder->stack_count--;
+        frame->key = last.key;
+        frame->key_span = last.key_span;
+        dropped = true;
+    }
+    if (dropped && frame->kind == TN_ARRAY) builder_broken(builder, (struct span){from, from});
+}
+
 void builder_cut(struct builder *builder, uint32_t depth, uint32_t end) {
     builder->skip = 0;
     builder->pending_anchor = NULL;

@@ -94,6 +94,8 @@ struct builder_mark builder_mark(const struct builder *builder);
  * conflicts. Anchors in `lost` are forgotten.
  */
 void builder_rewind(struct builder *builder, const struct builder_mark *mark, struct span lost);
+/* Removes what is in the collections above `depth` and ends after `from`; a key keeps a broken value. */
+void builder_drop(struct builder *builder, uint32_t depth, uint32_t from);
 /* Closes the collections above `depth` as incomplete, at `end`. A key without a value gets a broken one. */
 void builder_cut(struct builder *builder, uint32_t depth, uint32_t end);
 /* The innermost open collection lacks items. */

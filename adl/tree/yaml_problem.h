@@ -32,5 +32,7 @@ void yaml_problem_report(struct diagnostics *found, struct source *source, struc
  * expects a comma (yaml_flow.c). Returns false if something else is wrong.
  */
 bool yaml_flow_report(struct diagnostics *found, struct source *source, struct span range, uint32_t at);
+/* The start of the text without quotes in braces or brackets that contains `at`, or that ends there. */
+uint32_t yaml_flow_start(struct source *source, struct span range, uint32_t at);
 
 #endif

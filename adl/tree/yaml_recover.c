@@ -314,29 +314,16 @@ static bool find_inner(const struct recovery *recovery, const struct block *bloc
            starts_item(recovery, TN_OBJECT, below.text);
 }
 
-/*
- * Keeps the items of a value in brackets that were read before the error. The last one is broken if the error is
- * directly after it, because it can be a part of what is wrong.
- */
+/* Keeps the items of a value in brackets that were read before the text with the error. */
 static bool keep_flow(struct recovery *recovery, const struct piece *piece, uint32_t depth, uint32_t value,
                       const struct yaml_problem *problem) {
     struct builder *builder = recovery->builder;
     if (builder->depth <= depth || builder->skip > 0 || builder->frames[depth].style != TREE_FLOW ||
         builder->frames[depth].start != value || strcmp(problem->problem, YAML_PROBLEM_DEPTH) == 0)
         return false;
-    uint32_t end = trimmed_end(recovery, value, problem->at < piece->lines.end ? problem->at : piece->lines.end);
-    struct builder_frame *frame = &builder->frames[builder->depth - 1];
-    if (!frame->key && builder->stack_count > frame->base &&
-        problem->at < trimmed_end(recovery, value, piece->lines.end)) {
-        struct tree_item last = builder->stack[builder->stack_count - 1];
-        if (last.node->span.start > value && last.node->span.end == end && last.node->kind != TN_ARRAY &&
-            last.node->kind != TN_OBJECT) {
-            builder->stack_count--;
-            frame->key = last.key;
-            frame->key_span = last.key_span;
-            if (frame->kind == TN_ARRAY) builder_broken(builder, last.node->span);
-        }
-    }
+    uint32_t last = trimmed_end(recovery, value, piece->lines.end);
+    uint32_t end = trimmed_end(recovery, value, problem->at < last ? problem->at : last);
+    if (problem->at < last) builder_drop(builder, depth, yaml_flow_start(builder->source, piece->lines, problem->at));
     builder_cut(builder, depth, end);
     recovery->last_end = end;
     return true;
