@@ -80,10 +80,17 @@ static bool is_dash(const struct recovery *recovery, uint32_t at) {
     return recovery->text[at] == '-' && ends_word(recovery, at + 1);
 }
 
+/* True for `}`, `],` and the like, and for `}, {`, which only are in values in brackets. */
+static bool is_closing(const char *text) {
+    if (!*text || !strchr("]})", *text)) return false;
+    while (*text && strchr("]}), \t", *text)) text++;
+    return !*text || strchr("\n\r#{[", *text);
+}
+
 /* Lines that never start an item: blank, comments, marks of documents, closing brackets, indented by a tab. */
 static bool is_passive(const struct recovery *recovery, const struct row *row) {
     const char *text = recovery->text + row->text;
-    if (row->text == row->end || strchr("#]}),\t", *text)) return true;
+    if (row->text == row->end || strchr("#\t,", *text) || is_closing(text)) return true;
     bool mark = row->text == row->start && (strncmp(text, "---", 3) == 0 || strncmp(text, "...", 3) == 0);
     return mark && ends_word(recovery, row->text + 3);
 }
@@ -144,6 +151,13 @@ static bool looks_alike(const struct recovery *recovery, uint32_t a, uint32_t b)
            memcmp(recovery->text + a_key.start, recovery->text + b_key.start, length) == 0;
 }
 
+/* True if the line has the form of an item anywhere: something was added in front of it. */
+static bool has_item_form(const struct recovery *recovery, const struct row *row) {
+    for (uint32_t at = row->text; at < row->end; at++)
+        if ((recovery->text[at] == ':' || recovery->text[at] == '-') && ends_word(recovery, at + 1)) return true;
+    return false;
+}
+
 /*
  * True if a line without a key is alone between the lines of the piece: the text below it continues what is above it.
  * Otherwise the line is a key that lacks its colon, and the text below it is its value.
@@ -151,8 +165,8 @@ static bool looks_alike(const struct recovery *recovery, uint32_t a, uint32_t b)
 static bool is_hole(const struct recovery *recovery, const struct block *block, const struct piece *piece,
                     const struct row *row) {
     struct row below;
-    if (piece->inner_column <= block->column || starts_item(recovery, TN_ARRAY, row->text) ||
-        starts_item(recovery, TN_OBJECT, row->text) || !next_active(recovery, row->next, block->lines.end, &below))
+    if (piece->inner_column <= block->column || has_item_form(recovery, row) ||
+        !next_active(recovery, row->next, block->lines.end, &below))
         return false;
     uint32_t column = below.text - below.start;
     if (column == piece->inner_column)
@@ -239,9 +253,7 @@ static void fill_holes(struct recovery *recovery, const struct block *block, con
     uint32_t at = piece->lines.start;
     while (next_active(recovery, at, piece->lines.end, &row)) {
         at = row.next;
-        if (row.text == piece->text || row.text - row.start > block->column ||
-            starts_item(recovery, TN_ARRAY, row.text))
-            continue;
+        if (row.text == piece->text || row.text - row.start > block->column || has_item_form(recovery, &row)) continue;
         struct yaml_problem problem = {YAML_PROBLEM_NO_COLON, NULL, row.text, 0, 0}, own;
         struct builder_mark mark = builder_mark(recovery->builder);
         struct span line = {row.start, row.end};
@@ -323,7 +335,9 @@ static bool keep_flow(struct recovery *recovery, const struct piece *piece, uint
         return false;
     uint32_t last = trimmed_end(recovery, value, piece->lines.end);
     uint32_t end = trimmed_end(recovery, value, problem->at < last ? problem->at : last);
-    if (problem->at < last) builder_drop(builder, depth, yaml_flow_start(builder->source, piece->lines, problem->at));
+    /* At the end, libyaml places an absent value behind the text. */
+    builder_drop(builder, depth,
+                 problem->at < last ? yaml_flow_start(builder->source, piece->lines, problem->at) : end);
     builder_cut(builder, depth, end);
     recovery->last_end = end;
     return true;
@@ -353,7 +367,7 @@ static bool is_plain_word(const struct recovery *recovery, uint32_t at, uint32_t
     uint32_t start = at;
     while (at < end) {
         char c = recovery->text[at];
-        bool word = c == '_' || c == '-' || c == '.' || c == '/' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+        bool word = c == '_' || c == '-' || c == '.' || c == '/' || c == ':' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
                     (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
         if (!word) break;
         at++;
@@ -362,16 +376,16 @@ static bool is_plain_word(const struct recovery *recovery, uint32_t at, uint32_t
     return at > start && (next >= end || (next > at && recovery->text[next] == '#'));
 }
 
-/* `type: llm` above lines that do not fit: the word is the value. */
-static bool keep_word(struct recovery *recovery, const struct block *block, const struct parts *parts,
+/* `type: llm` above lines that do not fit: the word is the value, as a text in quotes or a value in brackets is. */
+static bool keep_line(struct recovery *recovery, const struct block *block, const struct parts *parts,
                       const struct yaml_problem *problem) {
-    if (block->kind != TN_OBJECT || parts->below || problem->at < parts->row.next ||
-        !is_plain_word(recovery, parts->value, parts->row.end))
+    if (parts->below || parts->value >= parts->row.end || problem->at < parts->row.next ||
+        !(strchr("\"'{[", recovery->text[parts->value]) || is_plain_word(recovery, parts->value, parts->row.end)))
         return false;
     struct yaml_problem other;
     struct builder_mark mark = builder_mark(recovery->builder);
     struct span line = {parts->row.start, parts->row.end};
-    if (recovery_read(recovery, line, TN_OBJECT, &other) == YAML_READ) return true;
+    if (recovery_read(recovery, line, block->kind, &other) == YAML_READ) return true;
     builder_rewind(recovery->builder, &mark, line);
     return false;
 }
@@ -431,7 +445,7 @@ static void divide_piece(struct recovery *recovery, const struct block *block, c
         }
         builder_open(builder, inner.kind, TREE_BLOCK, inner.start);
         finish_inner(recovery, piece, &inner, problem, false);
-    } else if (keep_word(recovery, block, &parts, problem)) {
+    } else if (keep_line(recovery, block, &parts, problem)) {
         recovery_report(recovery, piece->lines, problem);
         builder_incomplete(builder);
     } else {
