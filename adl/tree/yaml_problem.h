@@ -22,6 +22,7 @@ struct yaml_problem {
 #define YAML_PROBLEM_MISFIT   "did not find expected key"
 #define YAML_PROBLEM_DEPTH    "nested too deeply"
 #define YAML_PROBLEM_DASH_COLUMN "an item in another column"
+#define YAML_PROBLEM_LOST_DASH   "an item without its dash"
 
 /* `range` is the range that was read: a problem at its end is shown after its last text. */
 void yaml_problem_report(struct diagnostics *found, struct source *source, struct span range,

@@ -139,16 +139,25 @@ static uint32_t trimmed_end(const struct recovery *recovery, uint32_t start, uin
 
 /* ---- Pieces ---- */
 
-/* True if two items of lists start with the same key, as items of one list do. */
-static bool looks_alike(const struct recovery *recovery, uint32_t a, uint32_t b) {
+static bool is_same_key(const struct recovery *recovery, uint32_t a, uint32_t b) {
     struct span a_key, b_key;
-    if (!is_dash(recovery, a) || !is_dash(recovery, b)) return false;
-    if (!key_at(recovery, skip_spaces(recovery, a + 1), &a_key) ||
-        !key_at(recovery, skip_spaces(recovery, b + 1), &b_key))
-        return false;
+    if (!key_at(recovery, a, &a_key) || !key_at(recovery, b, &b_key)) return false;
     uint32_t length = a_key.end - a_key.start;
     return length == b_key.end - b_key.start &&
            memcmp(recovery->text + a_key.start, recovery->text + b_key.start, length) == 0;
+}
+
+/* True if two items of lists start with the same key, as items of one list do. */
+static bool looks_alike(const struct recovery *recovery, uint32_t a, uint32_t b) {
+    return is_dash(recovery, a) && is_dash(recovery, b) &&
+           is_same_key(recovery, skip_spaces(recovery, a + 1), skip_spaces(recovery, b + 1));
+}
+
+/* True if the text right of the column of a list starts an item whose `-` is missing or in another column. */
+static bool starts_other_item(const struct recovery *recovery, const struct piece *piece, const struct row *row) {
+    return row->text - row->start < piece->inner_column &&
+           (is_dash(recovery, row->text) || strchr("{[", recovery->text[row->text]) ||
+            is_same_key(recovery, piece->inner, row->text));
 }
 
 /* True if the line has the form of an item anywhere: something was added in front of it. */
@@ -185,7 +194,7 @@ static bool row_continues(const struct recovery *recovery, const struct block *b
             piece->inner = row->text;
             piece->inner_column = column;
         }
-        return piece->stray || block->kind != TN_ARRAY || column >= piece->inner_column || !dash;
+        return piece->stray || block->kind != TN_ARRAY || !starts_other_item(recovery, piece, row);
     }
     bool item = column == block->column && starts_item(recovery, block->kind, row->text);
     if (piece->stray || item) return !item;
@@ -230,9 +239,10 @@ static void recovery_report(struct recovery *recovery, struct span range, const 
     recovery->reports++;
 }
 
-static void report_misfit(struct recovery *recovery, const struct block *block, uint32_t at) {
+static void report_misfit(struct recovery *recovery, const struct block *block, uint32_t at, uint32_t column) {
     struct yaml_problem problem = {YAML_PROBLEM_MISFIT, "while parsing a block mapping", at, block->start, 0};
-    if (block->kind == TN_ARRAY) problem.problem = YAML_PROBLEM_NO_DASH;
+    if (block->kind == TN_ARRAY)
+        problem.problem = column > block->column ? YAML_PROBLEM_LOST_DASH : YAML_PROBLEM_NO_DASH;
     if (block->kind == TN_ARRAY && is_dash(recovery, at)) problem.problem = YAML_PROBLEM_DASH_COLUMN;
     recovery_report(recovery, block->lines, &problem);
     builder_incomplete(recovery->builder);
@@ -461,7 +471,7 @@ static void read_stray(struct recovery *recovery, const struct block *block, con
     struct builder_mark mark = builder_mark(recovery->builder);
     enum yaml_result result = recovery_read(recovery, piece->lines, block->kind, &problem);
     if (result == YAML_FAILED) builder_rewind(recovery->builder, &mark, piece->lines);
-    if (column != block->column) report_misfit(recovery, block, piece->text);
+    if (column != block->column) report_misfit(recovery, block, piece->text, column);
     if (result != YAML_FAILED) return;
     bool items = starts_item(recovery, block->kind, piece->text) && block->level < TREE_RECOVERY_DEPTH;
     if (items) {

@@ -179,7 +179,7 @@ static void check_mistake(const struct sample *sample, const char *text, size_t 
     reading_finish(&reading);
 }
 
-static const char *const added[] = {"\"", "'", "{", "[", "}", "*", "@", "`", "&", "%", "#", "\\", "!", "|"};
+static const char *const added[] = {"\"", "'", "{", "[", "}", "*", "@", "`", "&", "%", "\\", "!", "|"};
 
 static void check_sample(struct sample *sample, size_t step) {
     char *text = mem_alloc(sample->length + 2);
