@@ -445,7 +445,10 @@ static bool place_at_column(const struct reader *reader, uint32_t at, uint32_t c
         const struct json_level *level = &reader->levels[i];
         bool ends = is_closed_by(level, c) && level->indent == column;
         if (!ends && (level->column != column || !starts_json_item(reader, level->bracket, at))) continue;
-        *place = (struct json_place){at, i + 1, ends ? EXPECT_COMMA : level->bracket == '[' ? EXPECT_VALUE : EXPECT_KEY};
+        *place = (struct json_place){at, i + 1,
+                                     ends                    ? EXPECT_COMMA
+                                     : level->bracket == '[' ? EXPECT_VALUE
+                                                             : EXPECT_KEY};
         return true;
     }
     return false;

@@ -325,8 +325,7 @@ enum yaml_result yaml_read_range(struct builder *builder, const char *text, stru
                             .problem = problem};
     if (!yaml_parser_initialize(&reader.parser)) mem_exhausted(0);
     yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text + range.start,
-                                 range.end - range.start);
+    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text + range.start, range.end - range.start);
     enum yaml_result result = YAML_READ;
     for (bool end = false; result == YAML_READ && !end;) {
         yaml_event_t event;

@@ -17,10 +17,10 @@ struct yaml_problem {
 };
 
 /* Our own problems: text in a mapping that is not `key: value`, text in a list without `-`, and too much nesting. */
-#define YAML_PROBLEM_NO_COLON "text without a colon"
-#define YAML_PROBLEM_NO_DASH  "did not find expected '-' indicator"
-#define YAML_PROBLEM_MISFIT   "did not find expected key"
-#define YAML_PROBLEM_DEPTH    "nested too deeply"
+#define YAML_PROBLEM_NO_COLON    "text without a colon"
+#define YAML_PROBLEM_NO_DASH     "did not find expected '-' indicator"
+#define YAML_PROBLEM_MISFIT      "did not find expected key"
+#define YAML_PROBLEM_DEPTH       "nested too deeply"
 #define YAML_PROBLEM_DASH_COLUMN "an item in another column"
 #define YAML_PROBLEM_LOST_DASH   "an item without its dash"
 

@@ -41,9 +41,9 @@ struct block {
 
 struct piece {
     struct span lines;
-    uint32_t text; /* its first text */
-    bool stray;    /* it does not start like an item of the block */
-    bool holed;    /* stray lines, which pieces do not have, are between its lines */
+    uint32_t text;         /* its first text */
+    bool stray;            /* it does not start like an item of the block */
+    bool holed;            /* stray lines, which pieces do not have, are between its lines */
     uint32_t inner;        /* the text after `-`, or the first text below the line of a key; 0 if unknown */
     uint32_t inner_column; /* its column */
 };
@@ -285,7 +285,7 @@ struct parts {
     uint32_t after;  /* behind the `-` or the colon; 0 if the piece has neither */
     uint32_t value;  /* start of the value; the end of the piece if it is absent */
     struct span anchor;
-    bool below;  /* the value starts below the line of the key or `-` */
+    bool below;     /* the value starts below the line of the key or `-` */
     struct row row; /* the line of the value */
 };
 
@@ -324,11 +324,10 @@ static bool find_inner(const struct recovery *recovery, const struct block *bloc
     bool dash = is_dash(recovery, parts->value);
     uint32_t column = parts->value - parts->row.start;
     bool list_beside_key = dash && block->kind == TN_OBJECT && column == block->column;
-    if (parts->below ? column <= block->column && !list_beside_key
-                     : block->kind == TN_OBJECT || parts->anchor.end > 0)
+    if (parts->below ? column <= block->column && !list_beside_key : block->kind == TN_OBJECT || parts->anchor.end > 0)
         return false;
-    *inner = (struct block){dash ? TN_ARRAY : TN_OBJECT, column, {parts->row.start, piece->lines.end}, parts->value,
-                            block->level + 1};
+    *inner = (struct block){
+        dash ? TN_ARRAY : TN_OBJECT, column, {parts->row.start, piece->lines.end}, parts->value, block->level + 1};
     if (dash || starts_item(recovery, TN_OBJECT, parts->value)) return true;
     struct row below; /* a first line that is not finished, above keys */
     return !strchr("{[|>", recovery->text[parts->value]) &&
@@ -377,8 +376,8 @@ static bool is_plain_word(const struct recovery *recovery, uint32_t at, uint32_t
     uint32_t start = at;
     while (at < end) {
         char c = recovery->text[at];
-        bool word = c == '_' || c == '-' || c == '.' || c == '/' || c == ':' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                    (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
+        bool word = c == '_' || c == '-' || c == '.' || c == '/' || c == ':' || (c >= '0' && c <= '9') ||
+                    (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
         if (!word) break;
         at++;
     }
@@ -504,14 +503,21 @@ static bool item_is_inside(const struct tree_item *item, struct span lines) {
     return alias || (span.start >= lines.start && span.end <= lines.end);
 }
 
+/* Where reading went wrong: libyaml notices a quote that is not closed only far below it. */
+static uint32_t place_of_problem(const struct yaml_problem *problem) {
+    bool quote = problem->context && strcmp(problem->context, "while scanning a quoted scalar") == 0;
+    return quote ? problem->context_at : problem->at;
+}
+
 /* Continues in the collection that is the value of the piece and is still open from the first reading. */
 static bool resume_piece(struct recovery *recovery, const struct block *block, const struct piece *piece,
                          uint32_t depth, const struct yaml_problem *problem) {
     struct builder *builder = recovery->builder;
     struct parts parts = parts_of(recovery, block, piece);
     struct block inner;
-    if (builder->depth <= depth || builder->skip > 0 || piece->stray || piece->holed || problem->at < piece->lines.start ||
-        problem->at >= piece->lines.end || block->level + 1 >= ROWS_KEPT_LEVELS)
+    uint32_t at = place_of_problem(problem);
+    if (builder->depth <= depth || builder->skip > 0 || piece->stray || piece->holed || at < piece->lines.start ||
+        at >= piece->lines.end || block->level + 1 >= ROWS_KEPT_LEVELS)
         return false;
     const struct builder_frame *frame = &builder->frames[depth];
     if (!find_inner(recovery, block, piece, &parts, &inner) || frame->kind != inner.kind ||
@@ -535,7 +541,7 @@ static uint32_t keep_items(struct recovery *recovery, const struct block *block,
     struct piece piece;
     bool more;
     while ((more = next_piece(recovery, block, &at, &piece))) {
-        if (kept == count || piece.stray || piece.holed || piece.lines.end > problem->at ||
+        if (kept == count || piece.stray || piece.holed || piece.lines.end > place_of_problem(problem) ||
             !item_is_inside(&builder->stack[base + kept], piece.lines))
             break;
         kept++;
