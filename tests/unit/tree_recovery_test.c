@@ -283,7 +283,7 @@ static void test_one_mistake(void **state) {
 /* Mistakes in every item: each level of blocks around them is read once, and every node keeps its `id` and `type`. */
 static void test_many_mistakes(void **state) {
     (void)state;
-    static const char *const broken[] = {"\"one", "{a: [1", "a: b", "&a [*b", "\n   - x: y", "|x"};
+    static const char *const broken[] = {"\"one", "{a: [1", "a: b", "&a [*b", "1\n   y: z", "|x"};
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         struct buffer text;
         struct reading reading;
