@@ -1,11 +1,10 @@
 /*
  * yaml_recover.c - reading after a YAML syntax error: an error costs only the item that contains it.
  *
- * The indentation of a list or mapping shows where its items start, also if something inside an item is wrong: a quote
- * that is not closed does not hide the items below it. So a *block* (the lines of a list or mapping) is divided into
- * *pieces* (the lines of one item), and libyaml reads each piece on its own. A piece with an error is divided again, if
- * its value is a block. A piece that cannot be divided is reported with libyaml's error, and its value is broken; of a
- * value in brackets, the items before the error are kept.
+ * A *block* (the lines of a list or mapping) is divided by its indentation into *pieces* (the lines of one item;
+ * yaml_block.h), and libyaml reads each piece on its own: a quote that is not closed does not hide the items below it.
+ * A piece with an error is divided again, if its value is a block. A piece that cannot be divided is reported with
+ * libyaml's error, and its value is broken; of a value in brackets, the items before the error are kept.
  *
  * `text` is a copy of the source in which everything around the present block is blank: the `-` before it, and lines
  * that were reported. Offsets and columns in it are those of the source.
@@ -17,6 +16,7 @@
 #include "adl/source/source.h"
 #include "adl/tree/conflict.h"
 #include "adl/tree/tree_arena.h"
+#include "adl/tree/yaml_block.h"
 #include "adl/tree/yaml_read.h"
 #include "adl/value/memory.h"
 #include <string.h>
@@ -31,206 +31,12 @@ struct recovery {
     bool ended; /* reading ends here */
 };
 
-struct block {
-    int kind; /* TN_ARRAY or TN_OBJECT */
-    uint32_t column;
-    struct span lines;
-    uint32_t start; /* its first text */
-    uint32_t level;
-};
-
-struct piece {
-    struct span lines;
-    uint32_t text;         /* its first text */
-    bool stray;            /* it does not start like an item of the block */
-    bool holed;            /* stray lines, which pieces do not have, are between its lines */
-    uint32_t inner;        /* the text after `-`, or the first text below the line of a key; 0 if unknown */
-    uint32_t inner_column; /* its column */
-};
-
-struct row {
-    uint32_t start, text, end, next; /* `text`: the first character that is not a space */
-};
-
-/* ---- Lines ---- */
-
-static struct row row_at(const struct recovery *recovery, uint32_t start, uint32_t limit) {
-    const char *text = recovery->text;
-    struct row row = {start, start, start, start};
-    while (row.text < limit && text[row.text] == ' ') row.text++;
-    row.end = row.text;
-    while (row.end < limit && text[row.end] != '\n' && text[row.end] != '\r') row.end++;
-    row.next = row.end;
-    if (row.next < limit && text[row.next] == '\r') row.next++;
-    if (row.next < limit && text[row.next] == '\n' && (row.next == row.end || text[row.next - 1] == '\r')) row.next++;
-    return row;
-}
-
-static uint32_t skip_spaces(const struct recovery *recovery, uint32_t at) {
-    while (recovery->text[at] == ' ' || recovery->text[at] == '\t') at++;
-    return at;
-}
-
-static bool ends_word(const struct recovery *recovery, uint32_t at) {
-    char c = recovery->text[at];
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\0';
-}
-
-static bool is_dash(const struct recovery *recovery, uint32_t at) {
-    return recovery->text[at] == '-' && ends_word(recovery, at + 1);
-}
-
-/* True for `}`, `],` and the like, and for `}, {`, which only are in values in brackets. */
-static bool is_closing(const char *text) {
-    if (!*text || !strchr("]})", *text)) return false;
-    while (*text && strchr("]}), \t", *text)) text++;
-    return !*text || strchr("\n\r#{[", *text);
-}
-
-/* Lines that never start an item: blank, comments, marks of documents, closing brackets, indented by a tab. */
-static bool is_passive(const struct recovery *recovery, const struct row *row) {
-    const char *text = recovery->text + row->text;
-    if (row->text == row->end || strchr("#\t,", *text) || is_closing(text)) return true;
-    bool mark = row->text == row->start && (strncmp(text, "---", 3) == 0 || strncmp(text, "...", 3) == 0);
-    return mark && ends_word(recovery, row->text + 3);
-}
-
-/* Returns the position after `name:` or `"name":` at `at`, or 0 if there is no key. *key excludes quotes. */
-static uint32_t key_at(const struct recovery *recovery, uint32_t at, struct span *key) {
-    const char *text = recovery->text;
-    char quote = text[at] == '"' || text[at] == '\'' ? text[at] : '\0';
-    uint32_t start = quote ? at + 1 : at, end = start, after;
-    if (quote) {
-        while (text[end] && text[end] != quote && !strchr("\\\n\r", text[end])) end++;
-        if (text[end] != quote) return 0;
-        after = end + 1;
-    } else {
-        if (!text[at] || strchr("{}[],&*#!|>'\"%@`:?", text[at]) || is_dash(recovery, at)) return 0;
-        while (text[end] && !strchr("\n\r", text[end]) && !(text[end] == ':' && ends_word(recovery, end + 1))) {
-            if (text[end] == '#' && (text[end - 1] == ' ' || text[end - 1] == '\t')) return 0;
-            end++;
-        }
-        after = end;
-        while (end > start && (text[end - 1] == ' ' || text[end - 1] == '\t')) end--;
-    }
-    while (text[after] == ' ' || text[after] == '\t') after++;
-    *key = (struct span){start, end};
-    return text[after] == ':' && ends_word(recovery, after + 1) ? after + 1 : 0;
-}
-
-static bool starts_item(const struct recovery *recovery, int kind, uint32_t at) {
-    struct span key;
-    return kind == TN_ARRAY ? is_dash(recovery, at) : key_at(recovery, at, &key) > 0;
-}
-
-/* The first line at or after `at` with text that can start an item; false at the end. */
-static bool next_active(const struct recovery *recovery, uint32_t at, uint32_t limit, struct row *row) {
-    for (; at < limit; at = row->next) {
-        *row = row_at(recovery, at, limit);
-        if (!is_passive(recovery, row)) return true;
-    }
-    return false;
-}
+/* ---- Reports ---- */
 
 static uint32_t trimmed_end(const struct recovery *recovery, uint32_t start, uint32_t end) {
-    while (end > start && ends_word(recovery, end - 1)) end--;
+    while (end > start && yaml_ends_word(recovery->text, end - 1)) end--;
     return end;
 }
-
-/* ---- Pieces ---- */
-
-static bool is_same_key(const struct recovery *recovery, uint32_t a, uint32_t b) {
-    struct span a_key, b_key;
-    if (!key_at(recovery, a, &a_key) || !key_at(recovery, b, &b_key)) return false;
-    uint32_t length = a_key.end - a_key.start;
-    return length == b_key.end - b_key.start &&
-           memcmp(recovery->text + a_key.start, recovery->text + b_key.start, length) == 0;
-}
-
-/* True if two items of lists start with the same key, as items of one list do. */
-static bool looks_alike(const struct recovery *recovery, uint32_t a, uint32_t b) {
-    return is_dash(recovery, a) && is_dash(recovery, b) &&
-           is_same_key(recovery, skip_spaces(recovery, a + 1), skip_spaces(recovery, b + 1));
-}
-
-/* True if the text right of the column of a list starts an item whose `-` is missing or in another column. */
-static bool starts_other_item(const struct recovery *recovery, const struct piece *piece, const struct row *row) {
-    return row->text - row->start < piece->inner_column &&
-           (is_dash(recovery, row->text) || strchr("{[", recovery->text[row->text]) ||
-            is_same_key(recovery, piece->inner, row->text));
-}
-
-/* True if the line has the form of an item anywhere: something was added in front of it. */
-static bool has_item_form(const struct recovery *recovery, const struct row *row) {
-    for (uint32_t at = row->text; at < row->end; at++)
-        if ((recovery->text[at] == ':' || recovery->text[at] == '-') && ends_word(recovery, at + 1)) return true;
-    return false;
-}
-
-/*
- * True if a line without a key is alone between the lines of the piece: the text below it continues what is above it.
- * Otherwise the line is a key that lacks its colon, and the text below it is its value.
- */
-static bool is_hole(const struct recovery *recovery, const struct block *block, const struct piece *piece,
-                    const struct row *row) {
-    struct row below;
-    if (piece->inner_column <= block->column || has_item_form(recovery, row) ||
-        !next_active(recovery, row->next, block->lines.end, &below))
-        return false;
-    uint32_t column = below.text - below.start;
-    if (column == piece->inner_column)
-        return block->kind == TN_ARRAY || looks_alike(recovery, piece->inner, below.text);
-    return column > piece->inner_column;
-}
-
-/* True if the line continues the piece. */
-static bool row_continues(const struct recovery *recovery, const struct block *block, struct piece *piece,
-                          const struct row *row) {
-    if (is_passive(recovery, row)) return true;
-    uint32_t column = row->text - row->start;
-    bool dash = is_dash(recovery, row->text);
-    if (column > block->column) {
-        if (piece->inner_column == 0) {
-            piece->inner = row->text;
-            piece->inner_column = column;
-        }
-        return piece->stray || block->kind != TN_ARRAY || !starts_other_item(recovery, piece, row);
-    }
-    bool item = column == block->column && starts_item(recovery, block->kind, row->text);
-    if (piece->stray || item) return !item;
-    if (column == block->column && block->kind == TN_OBJECT && dash) {
-        if (piece->inner_column == 0) piece->inner = row->text;
-        return true;
-    }
-    if (!is_hole(recovery, block, piece, row)) return false;
-    piece->holed = true;
-    return true;
-}
-
-/* Finds the piece that starts at or after *at, and moves *at behind it; false at the end of the block. */
-static bool next_piece(const struct recovery *recovery, const struct block *block, uint32_t *at, struct piece *piece) {
-    struct row row;
-    if (!next_active(recovery, *at, block->lines.end, &row)) return false;
-    uint32_t column = row.text - row.start;
-    *piece = (struct piece){.lines = {row.start, row.next}, .text = row.text};
-    piece->stray = column < block->column || (column > block->column && block->kind == TN_ARRAY) ||
-                   (column == block->column && !starts_item(recovery, block->kind, row.text));
-    if (block->kind == TN_ARRAY && !piece->stray) {
-        uint32_t inner = skip_spaces(recovery, row.text + 1);
-        if (inner < row.end) {
-            piece->inner = inner;
-            piece->inner_column = inner - row.start;
-        }
-    }
-    for (*at = row.next; *at < block->lines.end; *at = row.next) {
-        row = row_at(recovery, *at, block->lines.end);
-        if (!row_continues(recovery, block, piece, &row)) break;
-        piece->lines.end = row.next;
-    }
-    return true;
-}
-
-/* ---- Reports ---- */
 
 static void recovery_report(struct recovery *recovery, struct span range, const struct yaml_problem *problem) {
     yaml_problem_report(recovery->builder->found, recovery->builder->source, range, problem);
@@ -239,11 +45,11 @@ static void recovery_report(struct recovery *recovery, struct span range, const 
     recovery->reports++;
 }
 
-static void report_misfit(struct recovery *recovery, const struct block *block, uint32_t at, uint32_t column) {
+static void report_misfit(struct recovery *recovery, const struct yaml_block *block, uint32_t at, uint32_t column) {
     struct yaml_problem problem = {YAML_PROBLEM_MISFIT, "while parsing a block mapping", at, block->start, 0};
     if (block->kind == TN_ARRAY)
         problem.problem = column > block->column ? YAML_PROBLEM_LOST_DASH : YAML_PROBLEM_NO_DASH;
-    if (block->kind == TN_ARRAY && is_dash(recovery, at)) problem.problem = YAML_PROBLEM_DASH_COLUMN;
+    if (block->kind == TN_ARRAY && yaml_is_dash(recovery->text, at)) problem.problem = YAML_PROBLEM_DASH_COLUMN;
     recovery_report(recovery, block->lines, &problem);
     builder_incomplete(recovery->builder);
 }
@@ -258,12 +64,13 @@ static enum yaml_result recovery_read(struct recovery *recovery, struct span lin
 }
 
 /* Reports the stray lines between the lines of a piece, and makes them blank. */
-static void fill_holes(struct recovery *recovery, const struct block *block, const struct piece *piece) {
-    struct row row;
+static void fill_holes(struct recovery *recovery, const struct yaml_block *block, const struct yaml_piece *piece) {
+    struct yaml_row row;
     uint32_t at = piece->lines.start;
-    while (next_active(recovery, at, piece->lines.end, &row)) {
+    while (yaml_next_row(recovery->text, at, piece->lines.end, &row)) {
         at = row.next;
-        if (row.text == piece->text || row.text - row.start > block->column || has_item_form(recovery, &row)) continue;
+        if (row.text == piece->text || row.text - row.start > block->column || yaml_has_item_form(recovery->text, &row))
+            continue;
         struct yaml_problem problem = {YAML_PROBLEM_NO_COLON, NULL, row.text, 0, 0}, own;
         struct builder_mark mark = builder_mark(recovery->builder);
         struct span line = {row.start, row.end};
@@ -277,7 +84,7 @@ static void fill_holes(struct recovery *recovery, const struct block *block, con
 
 /* ---- Dividing ---- */
 
-static void recover_block(struct recovery *recovery, const struct block *block, const struct yaml_problem *first);
+static void recover_block(struct recovery *recovery, const struct yaml_block *block, const struct yaml_problem *first);
 
 /* What a piece consists of: a key, or the `-` of an item, and a value. */
 struct parts {
@@ -285,30 +92,32 @@ struct parts {
     uint32_t after;  /* behind the `-` or the colon; 0 if the piece has neither */
     uint32_t value;  /* start of the value; the end of the piece if it is absent */
     struct span anchor;
-    bool below;     /* the value starts below the line of the key or `-` */
-    struct row row; /* the line of the value */
+    bool below;          /* the value starts below the line of the key or `-` */
+    struct yaml_row row; /* the line of the value */
 };
 
 static uint32_t skip_anchor(const struct recovery *recovery, uint32_t at, struct span *anchor) {
     uint32_t end = at;
     if (recovery->text[at] != '&') return at;
     do end++;
-    while (!ends_word(recovery, end) && !strchr("{}[],", recovery->text[end]));
-    uint32_t next = skip_spaces(recovery, end);
+    while (!yaml_ends_word(recovery->text, end) && !strchr("{}[],", recovery->text[end]));
+    uint32_t next = yaml_skip_spaces(recovery->text, end);
     if (end == at + 1) return at;
     if (!strchr("\n\r#{[", recovery->text[next])) return at; /* also at the NUL: nothing follows */
     *anchor = (struct span){at, end};
     return next;
 }
 
-static struct parts parts_of(const struct recovery *recovery, const struct block *block, const struct piece *piece) {
-    struct parts parts = {.value = piece->lines.end, .row = row_at(recovery, piece->lines.start, piece->lines.end)};
-    parts.after = block->kind == TN_ARRAY ? piece->text + 1 : key_at(recovery, piece->text, &parts.key);
+static struct parts parts_of(const struct recovery *recovery, const struct yaml_block *block,
+                             const struct yaml_piece *piece) {
+    struct parts parts = {.value = piece->lines.end,
+                          .row = yaml_row_at(recovery->text, piece->lines.start, piece->lines.end)};
+    parts.after = block->kind == TN_ARRAY ? piece->text + 1 : yaml_key_at(recovery->text, piece->text, &parts.key);
     if (parts.after == 0 || piece->stray) return parts;
-    uint32_t at = skip_anchor(recovery, skip_spaces(recovery, parts.after), &parts.anchor);
+    uint32_t at = skip_anchor(recovery, yaml_skip_spaces(recovery->text, parts.after), &parts.anchor);
     if (at < parts.row.end && recovery->text[at] != '#') {
         parts.value = at;
-    } else if (next_active(recovery, parts.row.next, piece->lines.end, &parts.row)) {
+    } else if (yaml_next_row(recovery->text, parts.row.next, piece->lines.end, &parts.row)) {
         parts.value = parts.row.text;
         parts.below = true;
     }
@@ -316,27 +125,27 @@ static struct parts parts_of(const struct recovery *recovery, const struct block
 }
 
 /* Fills *inner if the value of the piece is a list or mapping by indentation. */
-static bool find_inner(const struct recovery *recovery, const struct block *block, const struct piece *piece,
-                       const struct parts *parts, struct block *inner) {
+static bool find_inner(const struct recovery *recovery, const struct yaml_block *block, const struct yaml_piece *piece,
+                       const struct parts *parts, struct yaml_block *inner) {
     if (parts->value >= piece->lines.end || block->level >= TREE_RECOVERY_DEPTH ||
         recovery->builder->depth >= recovery->builder->limits.depth)
         return false;
-    bool dash = is_dash(recovery, parts->value);
+    bool dash = yaml_is_dash(recovery->text, parts->value);
     uint32_t column = parts->value - parts->row.start;
     bool list_beside_key = dash && block->kind == TN_OBJECT && column == block->column;
     if (parts->below ? column <= block->column && !list_beside_key : block->kind == TN_OBJECT || parts->anchor.end > 0)
         return false;
-    *inner = (struct block){
+    *inner = (struct yaml_block){
         dash ? TN_ARRAY : TN_OBJECT, column, {parts->row.start, piece->lines.end}, parts->value, block->level + 1};
-    if (dash || starts_item(recovery, TN_OBJECT, parts->value)) return true;
-    struct row below; /* a first line that is not finished, above keys */
+    if (dash || yaml_starts_item(recovery->text, TN_OBJECT, parts->value)) return true;
+    struct yaml_row below; /* a first line that is not finished, above keys */
     return !strchr("{[|>", recovery->text[parts->value]) &&
-           next_active(recovery, parts->row.next, piece->lines.end, &below) && below.text - below.start == column &&
-           starts_item(recovery, TN_OBJECT, below.text);
+           yaml_next_row(recovery->text, parts->row.next, piece->lines.end, &below) &&
+           below.text - below.start == column && yaml_starts_item(recovery->text, TN_OBJECT, below.text);
 }
 
 /* Keeps the items of a value in brackets that were read before the text with the error. */
-static bool keep_flow(struct recovery *recovery, const struct piece *piece, uint32_t depth, uint32_t value,
+static bool keep_flow(struct recovery *recovery, const struct yaml_piece *piece, uint32_t depth, uint32_t value,
                       const struct yaml_problem *problem) {
     struct builder *builder = recovery->builder;
     if (builder->depth <= depth || builder->skip > 0 || builder->frames[depth].style != TREE_FLOW ||
@@ -356,7 +165,7 @@ static bool keep_flow(struct recovery *recovery, const struct piece *piece, uint
  * libyaml delivers nothing of a line in brackets before it has seen the whole line, which can be a key. Without the
  * part with the error, it delivers what is before.
  */
-static bool keep_flow_line(struct recovery *recovery, const struct block *block, const struct piece *piece,
+static bool keep_flow_line(struct recovery *recovery, const struct yaml_block *block, const struct yaml_piece *piece,
                            const struct builder_mark *mark, const struct parts *parts,
                            const struct yaml_problem *problem) {
     if (parts->after == 0 || piece->stray || parts->value >= piece->lines.end ||
@@ -381,12 +190,12 @@ static bool is_plain_word(const struct recovery *recovery, uint32_t at, uint32_t
         if (!word) break;
         at++;
     }
-    uint32_t next = skip_spaces(recovery, at);
+    uint32_t next = yaml_skip_spaces(recovery->text, at);
     return at > start && (next >= end || (next > at && recovery->text[next] == '#'));
 }
 
 /* `type: llm` above lines that do not fit: the word is the value, as a text in quotes or a value in brackets is. */
-static bool keep_line(struct recovery *recovery, const struct block *block, const struct parts *parts,
+static bool keep_line(struct recovery *recovery, const struct yaml_block *block, const struct parts *parts,
                       const struct yaml_problem *problem) {
     if (parts->below || parts->value >= parts->row.end || problem->at < parts->row.next ||
         !(strchr("\"'{[", recovery->text[parts->value]) || is_plain_word(recovery, parts->value, parts->row.end)))
@@ -407,7 +216,7 @@ static void recovery_key(struct recovery *recovery, struct span key) {
         builder_key(recovery->builder, text, key.end - key.start, key);
 }
 
-static void recovery_broken(struct recovery *recovery, const struct piece *piece, const struct parts *parts) {
+static void recovery_broken(struct recovery *recovery, const struct yaml_piece *piece, const struct parts *parts) {
     uint32_t start = parts->value < piece->lines.end ? parts->value : parts->after;
     uint32_t end = trimmed_end(recovery, start, piece->lines.end);
     builder_broken(recovery->builder, (struct span){start, end});
@@ -415,7 +224,7 @@ static void recovery_broken(struct recovery *recovery, const struct piece *piece
 }
 
 /* Reads the items of the inner block; its collection is open in the builder. */
-static void finish_inner(struct recovery *recovery, const struct piece *piece, const struct block *inner,
+static void finish_inner(struct recovery *recovery, const struct yaml_piece *piece, const struct yaml_block *inner,
                          const struct yaml_problem *problem, bool resumed) {
     uint32_t reports = recovery->reports;
     recover_block(recovery, inner, resumed ? problem : NULL);
@@ -429,7 +238,7 @@ static void finish_inner(struct recovery *recovery, const struct piece *piece, c
 }
 
 /* Divides a piece that libyaml could not read. The builder has what was read of it since the mark. */
-static void divide_piece(struct recovery *recovery, const struct block *block, const struct piece *piece,
+static void divide_piece(struct recovery *recovery, const struct yaml_block *block, const struct yaml_piece *piece,
                          const struct builder_mark *mark, const struct yaml_problem *problem) {
     struct builder *builder = recovery->builder;
     struct parts parts = parts_of(recovery, block, piece);
@@ -438,7 +247,7 @@ static void divide_piece(struct recovery *recovery, const struct block *block, c
         return;
     }
     builder_rewind(builder, mark, piece->lines);
-    struct block inner;
+    struct yaml_block inner;
     if (parts.after == 0 || piece->stray) {
         recovery_report(recovery, piece->lines, problem);
         builder_incomplete(builder);
@@ -464,7 +273,7 @@ static void divide_piece(struct recovery *recovery, const struct block *block, c
     }
 }
 
-static void read_stray(struct recovery *recovery, const struct block *block, const struct piece *piece) {
+static void read_stray(struct recovery *recovery, const struct yaml_block *block, const struct yaml_piece *piece) {
     uint32_t column = piece->text - piece->lines.start;
     struct yaml_problem problem;
     struct builder_mark mark = builder_mark(recovery->builder);
@@ -472,9 +281,9 @@ static void read_stray(struct recovery *recovery, const struct block *block, con
     if (result == YAML_FAILED) builder_rewind(recovery->builder, &mark, piece->lines);
     if (column != block->column) report_misfit(recovery, block, piece->text, column);
     if (result != YAML_FAILED) return;
-    bool items = starts_item(recovery, block->kind, piece->text) && block->level < TREE_RECOVERY_DEPTH;
+    bool items = yaml_starts_item(recovery->text, block->kind, piece->text) && block->level < TREE_RECOVERY_DEPTH;
     if (items) {
-        struct block own = {block->kind, column, piece->lines, piece->text, block->level + 1};
+        struct yaml_block own = {block->kind, column, piece->lines, piece->text, block->level + 1};
         recover_block(recovery, &own, NULL);
     } else if (column == block->column) {
         recovery_report(recovery, piece->lines, &problem);
@@ -482,7 +291,8 @@ static void read_stray(struct recovery *recovery, const struct block *block, con
     }
 }
 
-static void recovery_read_piece(struct recovery *recovery, const struct block *block, const struct piece *piece) {
+static void recovery_read_piece(struct recovery *recovery, const struct yaml_block *block,
+                                const struct yaml_piece *piece) {
     if (piece->holed) fill_holes(recovery, block, piece);
     if (piece->stray) {
         read_stray(recovery, block, piece);
@@ -510,11 +320,11 @@ static uint32_t place_of_problem(const struct yaml_problem *problem) {
 }
 
 /* Continues in the collection that is the value of the piece and is still open from the first reading. */
-static bool resume_piece(struct recovery *recovery, const struct block *block, const struct piece *piece,
+static bool resume_piece(struct recovery *recovery, const struct yaml_block *block, const struct yaml_piece *piece,
                          uint32_t depth, const struct yaml_problem *problem) {
     struct builder *builder = recovery->builder;
     struct parts parts = parts_of(recovery, block, piece);
-    struct block inner;
+    struct yaml_block inner;
     uint32_t at = place_of_problem(problem);
     if (builder->depth <= depth || builder->skip > 0 || piece->stray || piece->holed || at < piece->lines.start ||
         at >= piece->lines.end || block->level + 1 >= ROWS_KEPT_LEVELS)
@@ -532,15 +342,15 @@ static bool resume_piece(struct recovery *recovery, const struct block *block, c
  * The builder has what was read of the block until the first problem. Keeps the items that are before it, and returns
  * where to continue.
  */
-static uint32_t keep_items(struct recovery *recovery, const struct block *block, uint32_t depth,
+static uint32_t keep_items(struct recovery *recovery, const struct yaml_block *block, uint32_t depth,
                            const struct yaml_problem *problem) {
     struct builder *builder = recovery->builder;
     size_t base = builder->frames[depth - 1].base, kept = 0;
     size_t count = (builder->depth > depth ? builder->frames[depth].base : builder->stack_count) - base;
     uint32_t at = block->lines.start, start = at;
-    struct piece piece;
+    struct yaml_piece piece;
     bool more;
-    while ((more = next_piece(recovery, block, &at, &piece))) {
+    while ((more = yaml_next_piece(recovery->text, block, &at, &piece))) {
         if (kept == count || piece.stray || piece.holed || piece.lines.end > place_of_problem(problem) ||
             !item_is_inside(&builder->stack[base + kept], piece.lines))
             break;
@@ -558,36 +368,37 @@ static uint32_t keep_items(struct recovery *recovery, const struct block *block,
 }
 
 /* Reads the items of a block whose collection is open. `first` is the problem that ended the first reading in it. */
-static void recover_block(struct recovery *recovery, const struct block *block, const struct yaml_problem *first) {
+static void recover_block(struct recovery *recovery, const struct yaml_block *block, const struct yaml_problem *first) {
     uint32_t at = block->lines.start;
-    struct piece piece;
+    struct yaml_piece piece;
     if (first) at = keep_items(recovery, block, block->level + 1, first);
-    while (!recovery->ended && next_piece(recovery, block, &at, &piece)) recovery_read_piece(recovery, block, &piece);
+    while (!recovery->ended && yaml_next_piece(recovery->text, block, &at, &piece))
+        recovery_read_piece(recovery, block, &piece);
 }
 
 /* ---- The document ---- */
 
 /* The whole document is a block: of keys if any line in column 0 has one; else what its first text is. */
-static bool find_root(const struct recovery *recovery, struct span whole, struct block *root) {
-    struct row row, first;
-    if (!next_active(recovery, whole.start, whole.end, &first)) return false;
-    *root = (struct block){TN_OBJECT, 0, whole, first.text, 0};
-    for (uint32_t at = whole.start; next_active(recovery, at, whole.end, &row); at = row.next) {
-        if (is_dash(recovery, row.text) && row.text == first.text) break;
-        if (row.text == row.start && starts_item(recovery, TN_OBJECT, row.text)) return true;
+static bool find_root(const struct recovery *recovery, struct span whole, struct yaml_block *root) {
+    struct yaml_row row, first;
+    if (!yaml_next_row(recovery->text, whole.start, whole.end, &first)) return false;
+    *root = (struct yaml_block){TN_OBJECT, 0, whole, first.text, 0};
+    for (uint32_t at = whole.start; yaml_next_row(recovery->text, at, whole.end, &row); at = row.next) {
+        if (yaml_is_dash(recovery->text, row.text) && row.text == first.text) break;
+        if (row.text == row.start && yaml_starts_item(recovery->text, TN_OBJECT, row.text)) return true;
     }
     root->column = first.text - first.start;
-    if (is_dash(recovery, first.text)) root->kind = TN_ARRAY;
-    return starts_item(recovery, root->kind, first.text);
+    if (yaml_is_dash(recovery->text, first.text)) root->kind = TN_ARRAY;
+    return yaml_starts_item(recovery->text, root->kind, first.text);
 }
 
 static void recovery_read_root(struct recovery *recovery, struct span whole, const struct yaml_problem *problem) {
     struct builder *builder = recovery->builder;
     struct builder_mark none = {0};
-    struct block root;
+    struct yaml_block root;
     if (!find_root(recovery, whole, &root)) {
         recovery_report(recovery, whole, problem);
-        struct piece all = {.lines = whole};
+        struct yaml_piece all = {.lines = whole};
         uint32_t start = builder->depth > 0 ? builder->frames[0].start : 0;
         if (!keep_flow(recovery, &all, 0, start, problem)) builder_rewind(builder, &none, (struct span){0, 0});
         return;
