@@ -3,6 +3,8 @@
  *
  * The form of a case is in assist_fixture.h. Run with TENON_CORPUS_UPDATE=1 to write the expected sections again.
  */
+#include "adl/assist/action.h"
+#include "adl/assist/calls.h"
 #include "adl/assist/lens.h"
 #include "adl/assist/outline.h"
 #include "adl/assist/rename.h"
@@ -214,6 +216,66 @@ static void print_lenses(struct assist_fixture *fixture, const char *argument, s
     assist_lenses_free(lenses);
 }
 
+/* ---- Actions as text ---- */
+
+static struct span selection_of(const struct assist_fixture *fixture) {
+    return (struct span){fixture->cursor, fixture->selection_end};
+}
+
+/* The titles of all actions; "actions TITLE": the result of the first one whose title contains it. */
+static void print_actions(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    struct assist_actions *actions = assist_actions(fixture->focus, selection_of(fixture), &fixture->workspace);
+    for (size_t i = 0; i < actions->count; i++) {
+        struct assist_action *action = &actions->items[i];
+        if (argument[0] == '\0') {
+            buffer_format(out, "%s%s%s\n", action->title, action->edits->refusal ? "; refused: " : "",
+                          action->edits->refusal ? action->edits->refusal : "");
+        } else if (strstr(action->title, argument)) {
+            print_edits(fixture, action->edits, out);
+            action->edits = NULL;
+            break;
+        }
+    }
+    if (!out->length) buffer_text(out, "no actions");
+    assist_actions_free(actions);
+}
+
+static void print_extract(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    (void)argument;
+    print_edits(fixture, assist_extract(fixture->focus, selection_of(fixture)), out);
+}
+
+static void print_router(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    (void)argument;
+    struct assist_edits *edits = assist_to_router(fixture->focus, fixture->cursor);
+    if (edits)
+        print_edits(fixture, edits, out);
+    else
+        buffer_text(out, "nothing");
+}
+
+static void print_calls(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    struct assist_call_item item;
+    const struct source *source = fixture->focus->sources[0];
+    enum assist_calls_direction direction =
+        strcmp(argument, "incoming") == 0 ? ASSIST_CALLS_INCOMING : ASSIST_CALLS_OUTGOING;
+    if (!assist_calls_prepare(fixture->focus, fixture->cursor, &item)) {
+        buffer_text(out, "nothing");
+        return;
+    }
+    struct assist_calls *calls = assist_calls(fixture->focus, &item, direction);
+    for (size_t i = 0; i < calls->count; i++) {
+        const struct assist_call *call = &calls->items[i];
+        buffer_format(out, "%s%s%s%s\n", call->item.name, call->edge ? " by an edge" : "",
+                      call->channels[0] ? " by " : "", call->channels);
+        for (size_t k = 0; k < call->range_count; k++) {
+            buffer_text(out, "  ");
+            fixture_print_span(out, source, call->ranges[k]);
+        }
+    }
+    assist_calls_free(calls);
+}
+
 /* The names of sections that ask for something; the rest of the section's name is the argument. */
 static const struct {
     const char *name;
@@ -233,6 +295,10 @@ static const struct {
     {"selection", print_selection},
     {"tokens", print_tokens},
     {"lenses", print_lenses},
+    {"actions", print_actions},
+    {"extract", print_extract},
+    {"router", print_router},
+    {"calls", print_calls},
 };
 
 /* ---- The corpus ---- */
@@ -318,6 +384,12 @@ static void test_rename(void **state) {
 static void test_structure(void **state) {
     (void)state;
     run_file("tests/corpus/assist-names/structure.txt");
+}
+
+static void test_actions(void **state) {
+    (void)state;
+    run_file("tests/corpus/assist-names/action.txt");
+    run_file("tests/corpus/assist-names/extract.txt");
 }
 
 /* ---- Properties, for the samples ---- */
@@ -461,6 +533,7 @@ int main(void) {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_rename),
         cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_actions),
         cmocka_unit_test(test_rename_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
