@@ -19,7 +19,8 @@
 /* ---- The table ---- */
 
 static const struct lsp_row *const row_tables[] = {lsp_diagnostic_rows, lsp_format_rows,
-                                                  lsp_name_rows, lsp_complete_rows, lsp_outline_rows};
+                                                  lsp_name_rows, lsp_complete_rows, lsp_outline_rows,
+                                                  lsp_action_rows, lsp_call_rows};
 
 const struct lsp_row *lsp_row_find(const char *method) {
     for (size_t i = 0; i < sizeof row_tables / sizeof *row_tables; i++)
@@ -128,7 +129,7 @@ static void read_abilities(struct lsp_client_abilities *can, tn_value from) {
         .creates_files = capability_lists(from, "workspace.workspaceEdit.resourceOperations", "create"),
         .renames_files = capability_lists(from, "workspace.workspaceEdit.resourceOperations", "rename"),
         .code_action_literals = capability(from, "textDocument.codeAction.codeActionLiteralSupport") != NULL,
-        .code_action_data = has_capability(from, "textDocument.codeAction.dataSupport"),
+        .disabled_actions = has_capability(from, "textDocument.codeAction.disabledSupport"),
         .watches_files = has_capability(from, "workspace.didChangeWatchedFiles.dynamicRegistration"),
         .link_tooltips = has_capability(from, "textDocument.documentLink.tooltipSupport"),
         .prepare_rename_default = capability(from, "textDocument.rename.prepareSupportDefaultBehavior") != NULL,

@@ -38,7 +38,7 @@ struct lsp_client_abilities {
     bool document_changes; /* WorkspaceEdit.documentChanges */
     bool creates_files;    /* resourceOperations: create */
     bool renames_files;
-    bool code_action_literals, code_action_data;
+    bool code_action_literals, disabled_actions;
     bool watches_files; /* dynamic registration */
     bool link_tooltips;
     bool prepare_rename_default;
@@ -103,7 +103,7 @@ void lsp_text_close(struct lsp *lsp, tn_value params);
 bool lsp_looks_like_document(const struct source *source);
 /* The names of the checked version, borrowed until the next check; NULL if it is not a document. */
 const struct assist_names *lsp_text_names(struct lsp_text *text);
-/* The open document of params.textDocument.uri, or NULL. */
+/* The open document of params.textDocument.uri, or of params.item.uri (call hierarchy); or NULL. */
 struct lsp_text *lsp_text_of(const struct lsp *lsp, tn_value params);
 void lsp_text_find_project(struct lsp_text *text);
 /* The nearest tenon.yaml of a file, as far as this user may use it; NULL, or to be freed with mem_free. Any thread. */
@@ -151,6 +151,8 @@ extern const struct lsp_row lsp_format_rows[];
 extern const struct lsp_row lsp_name_rows[];
 extern const struct lsp_row lsp_complete_rows[];
 extern const struct lsp_row lsp_outline_rows[];
+extern const struct lsp_row lsp_action_rows[];
+extern const struct lsp_row lsp_call_rows[];
 tn_value lsp_describe_tokens(void); /* the capability semanticTokensProvider */
 
 const struct lsp_row *lsp_row_find(const char *method);
@@ -204,6 +206,9 @@ bool lsp_is_config_path(const char *path); /* of a tenon.yaml */
 
 /* ---- lsp_diagnostics.c ---- */
 
+struct diagnostic;
+/* A Diagnostic of the checked version. */
+tn_value lsp_diagnostic(const struct lsp_text *text, const struct diagnostic *diagnostic);
 /* Sends the diagnostics of the document, or none if it is closed, unless the client pulls them. */
 void lsp_publish(struct lsp_text *text);
 void lsp_publish_none(struct lsp *lsp, const char *uri);

@@ -19,6 +19,7 @@
 
 static tn_value text_uri(tn_value params) {
     tn_value uri = value_get(value_get(params, "textDocument"), "uri");
+    if (!uri) uri = value_get(value_get(params, "item"), "uri");
     return uri && value_is(uri, TN_STRING) ? uri : NULL;
 }
 
