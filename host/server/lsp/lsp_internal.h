@@ -32,19 +32,14 @@ struct lsp_client_abilities {
     bool related_information, versioned_diagnostics;
     bool markdown;      /* hover and documentation */
     bool snippets;      /* completion */
-    bool snippet_edits; /* WorkspaceEdit with SnippetTextEdit */
-    bool label_details, insert_replace, item_defaults;
     bool hierarchical_symbols;
     bool document_changes; /* WorkspaceEdit.documentChanges */
     bool creates_files;    /* resourceOperations: create */
-    bool renames_files;
     bool code_action_literals, disabled_actions;
     bool watches_files; /* dynamic registration */
-    bool link_tooltips;
-    bool prepare_rename_default;
-    bool refreshes_lenses, refreshes_hints, refreshes_tokens, refreshes_folding, refreshes_content;
-    bool line_folding_only;
-    bool progress; /* window/workDoneProgress */
+    bool refreshes_lenses, refreshes_hints, refreshes_tokens, refreshes_folding;
+    bool shows_content; /* workspace/textDocumentContent */
+    bool runs, shows_references; /* initializationOptions.commands has tenon.run, tenon.showReferences */
 };
 
 struct lsp {
@@ -105,6 +100,7 @@ bool lsp_looks_like_document(const struct source *source);
 const struct assist_names *lsp_text_names(struct lsp_text *text);
 /* The open document of params.textDocument.uri, or of params.item.uri (call hierarchy); or NULL. */
 struct lsp_text *lsp_text_of(const struct lsp *lsp, tn_value params);
+struct lsp_text *lsp_text_of_uri(const struct lsp *lsp, const char *uri);
 void lsp_text_find_project(struct lsp_text *text);
 /* The nearest tenon.yaml of a file, as far as this user may use it; NULL, or to be freed with mem_free. Any thread. */
 char *lsp_project_of(const char *path);
@@ -194,6 +190,12 @@ void lsp_check_release(struct lsp_text *text);
 #define CONFIG_TEXT_MAX (1u << 20)
 /* Any thread. Free *text with mem_free; false if it is no regular file of at most `most` bytes. */
 bool lsp_read_file(const char *path, size_t most, char **text, size_t *length);
+
+/* ---- lsp_content.c ---- */
+
+/* Answers workspace/textDocumentContent. */
+void lsp_content(struct lsp *lsp, struct peer_request *request);
+tn_value lsp_reference_uri(const char *kind, const char *id);
 
 /* ---- lsp_workspace.c ---- */
 
