@@ -12,8 +12,8 @@
 
 /* MarkupContent, or the text for clients that know only that. */
 static tn_value markup(const struct lsp *lsp, const char *markdown, const char *plain) {
-    tn_value content = value_set_take(value_object_reserve(2), "kind",
-                                      value_text(lsp->can.markdown ? "markdown" : "plaintext"));
+    tn_value content =
+        value_set_take(value_object_reserve(2), "kind", value_text(lsp->can.markdown ? "markdown" : "plaintext"));
     return value_set_take(content, "value", lsp_string(lsp->can.markdown ? markdown : plain));
 }
 
@@ -67,8 +67,7 @@ static tn_value complete(const struct lsp_query *query, struct error *error) {
     struct assist_completions *list = assist_complete(query->assist, query->offset);
     tn_value items = value_array();
     (void)error;
-    for (uint32_t i = 0; i < list->count; i++)
-        items = value_push_take(items, completion_item(query, &list->items[i]));
+    for (uint32_t i = 0; i < list->count; i++) items = value_push_take(items, completion_item(query, &list->items[i]));
     tn_value result = value_set_take(value_object_reserve(2), "isIncomplete", value_bool(list->incomplete));
     assist_completions_free(list);
     return value_set_take(result, "items", items);
@@ -80,7 +79,8 @@ static tn_value hover(const struct lsp_query *query, struct error *error) {
     struct assist_hover *found = assist_hover(query->assist, query->offset);
     (void)error;
     if (!found) return NULL;
-    tn_value result = value_set_take(value_object_reserve(2), "contents", markup(query->lsp, found->markdown, found->text));
+    tn_value result =
+        value_set_take(value_object_reserve(2), "contents", markup(query->lsp, found->markdown, found->text));
     result = value_set_take(result, "range", lsp_range(query->text->checked, found->span, query->lsp->unit));
     assist_hover_free(found);
     return result;
@@ -104,7 +104,8 @@ static tn_value signature_help(const struct lsp_query *query, struct error *erro
     (void)error;
     if (!found) return NULL;
     tn_value signature = value_set_take(value_object_reserve(3), "label", lsp_string(found->label));
-    signature = value_set_take(signature, "documentation", markup(query->lsp, found->documentation, found->documentation));
+    signature =
+        value_set_take(signature, "documentation", markup(query->lsp, found->documentation, found->documentation));
     signature = value_set_take(signature, "parameters", signature_parameters(found));
     tn_value result = value_set_take(value_object_reserve(3), "signatures", value_push_take(value_array(), signature));
     result = value_set_take(result, "activeSignature", value_int(0));

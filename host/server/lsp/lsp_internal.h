@@ -30,15 +30,15 @@ struct lsp_text;
 struct lsp_client_abilities {
     bool pulls_diagnostics, refreshes_diagnostics;
     bool related_information, versioned_diagnostics;
-    bool markdown;      /* hover and documentation */
-    bool snippets;      /* completion */
+    bool markdown; /* hover and documentation */
+    bool snippets; /* completion */
     bool hierarchical_symbols;
     bool document_changes; /* WorkspaceEdit.documentChanges */
     bool creates_files;    /* resourceOperations: create */
     bool code_action_literals, disabled_actions;
     bool watches_files; /* dynamic registration */
     bool refreshes_lenses, refreshes_hints, refreshes_tokens, refreshes_folding;
-    bool shows_content; /* workspace/textDocumentContent */
+    bool shows_content;          /* workspace/textDocumentContent */
     bool runs, shows_references; /* initializationOptions.commands has tenon.run, tenon.showReferences */
 };
 
