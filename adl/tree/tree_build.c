@@ -290,7 +290,7 @@ void builder_close(struct builder *builder, uint32_t end) {
     if (count > 0) memcpy(kept, items, count * sizeof *kept);
     node->items = kept;
     node->count = (uint32_t)count;
-    node->incomplete = frame->incomplete || builder->stopped || has_gap(builder, span);
+    node->incomplete = frame->incomplete || builder->stopped || (builder->gap_count > 0 && has_gap(builder, span));
     if (node->incomplete) builder->tree->whole = false;
     builder->stack_count = frame->base;
     builder->depth--;

@@ -334,12 +334,12 @@ static bool value_was_key(struct reader *reader) {
 }
 
 static enum expected read_comma(struct reader *reader) {
-    if (value_was_key(reader)) return EXPECT_KEY;
     if (closes(reader)) {
         tree_json_close(reader);
         return EXPECT_COMMA;
     }
     if (reader->text[reader->at] != ',') {
+        if (value_was_key(reader)) return EXPECT_KEY;
         if (!fail_comma(reader)) return EXPECT_COMMA;
         return innermost(reader) == '[' ? EXPECT_VALUE : EXPECT_KEY;
     }
