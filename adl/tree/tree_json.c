@@ -478,6 +478,8 @@ static void leave_item(struct reader *reader, enum expected expected, struct spa
     struct builder *builder = reader->builder;
     struct builder_frame *frame = &builder->frames[builder->depth - 1];
     builder->tree->whole = false;
+    if (frame->key && span.start < frame->key_span.end) span.start = frame->key_span.end;
+    if (span.end < span.start) span.end = span.start;
     if (frame->key || (expected == EXPECT_VALUE && frame->kind == TN_ARRAY))
         builder_broken(builder, span);
     else if (!frame->drop)

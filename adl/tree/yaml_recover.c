@@ -153,9 +153,8 @@ static bool keep_flow(struct recovery *recovery, const struct yaml_piece *piece,
         return false;
     uint32_t last = trimmed_end(recovery, value, piece->lines.end);
     uint32_t end = trimmed_end(recovery, value, problem->at < last ? problem->at : last);
-    /* At the end, libyaml places an absent value behind the text. */
-    builder_drop(builder, depth,
-                 problem->at < last ? yaml_flow_start(builder->source, piece->lines, problem->at) : end);
+    uint32_t from = problem->at < last ? yaml_flow_start(builder->source, piece->lines, problem->at) : end;
+    builder_drop(builder, depth, from < end ? from : end); /* an absent value is behind the end */
     builder_cut(builder, depth, end);
     recovery->last_end = end;
     return true;
