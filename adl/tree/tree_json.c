@@ -516,7 +516,7 @@ static void tree_json_read_document(struct reader *reader) {
         tree_json_skip_space(reader);
         if (expected == EXPECT_COMMA && reader->depth == 0) break;
         uint32_t before = reader->at;
-        enum expected then = expected;
+        enum expected then;
         switch (expected) {
         case EXPECT_VALUE: then = tree_json_value(reader); break;
         case EXPECT_FIRST: then = read_first(reader); break;
@@ -524,7 +524,7 @@ static void tree_json_read_document(struct reader *reader) {
             tree_json_key(reader);
             then = EXPECT_VALUE;
             break;
-        case EXPECT_COMMA: then = read_comma(reader); break;
+        default: then = read_comma(reader); break;
         }
         if (reader->failed) {
             if (!tree_json_recover(reader, &expected, before)) return;
