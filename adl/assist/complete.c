@@ -251,8 +251,8 @@ static void complete_place(struct completer *completer) {
     if (meaning->language != LANGUAGE_NONE) complete_expression(completer);
     if (cursor->quote == CURSOR_BLOCK) return;
     bool ended = completer->prefix_length > 0 && completer->prefix[completer->prefix_length - 1] == ' ';
-    bool one_line = source_locate(cursor->source, completer->span.start).line ==
-                    source_locate(cursor->source, completer->span.end).line;
+    bool one_line = cursor_line_of(cursor->source, completer->span.start) ==
+                    cursor_line_of(cursor->source, completer->span.end);
     if (completer->raw || ended || !one_line) return;
     complete_value(completer);
     complete_items(completer);

@@ -20,7 +20,7 @@ enum value_form { VALUE_OTHER, VALUE_TEXT, VALUE_MAPPING, VALUE_LIST, VALUE_ITEM
 /* The column of the keys of the mapping at the cursor. */
 static int key_column(const struct completer *completer) {
     const struct cursor *cursor = &completer->meaning.cursor;
-    uint32_t line = source_locate(cursor->source, cursor->span.start).line;
+    uint32_t line = cursor_line_of(cursor->source, cursor->span.start);
     if (cursor->kind == CURSOR_KEY) return (int)cursor->steps[cursor->depth - 1].column;
     return (int)(cursor->span.start - source_line_span(cursor->source, line).start) + 2 * cursor->dash + cursor->space;
 }

@@ -90,7 +90,7 @@ static uint32_t deeper_end(const struct source *source, uint32_t number, uint32_
 static bool set_quoted(struct cursor *cursor, uint32_t from, uint32_t column) {
     const struct source *source = cursor->source;
     const char *text = source_text(source);
-    uint32_t number = source_locate(source, from).line, here = source_locate(source, cursor->offset).line;
+    uint32_t number = cursor_line_of(source, from), here = cursor_line_of(source, cursor->offset);
     uint32_t line_end = source_line_span(source, number).end, end = line_end, close = quote_end(text, from, end);
     if (close == end) {
         end = deeper_end(source, number, column);
@@ -110,7 +110,7 @@ static bool set_quoted(struct cursor *cursor, uint32_t from, uint32_t column) {
 static void set_block(struct cursor *cursor, uint32_t number, uint32_t column) {
     const struct source *source = cursor->source;
     uint32_t start = number + 1 < source_lines(source) ? source_line_span(source, number + 1).start : cursor->offset;
-    uint32_t end = start, here = source_locate(source, cursor->offset).line;
+    uint32_t end = start, here = cursor_line_of(source, cursor->offset);
     for (uint32_t i = number + 1; i < source_lines(source) && end - start < CURSOR_SCALAR_MAX; i++) {
         struct line line;
         line_measure(source, i, &line);
@@ -198,12 +198,22 @@ static void walk_line(struct walk *walk, const struct line *line, uint32_t numbe
     }
 }
 
+/* The commonest line: the first one of another item of the same list. */
+static bool another_item(struct walk *walk, const struct line *line) {
+    const char *text = source_text(walk->cursor->source) + line->content;
+    bool dash = line->content - line->start == walk->column && *text == '-' && text[1] == ' ';
+    if (dash) walk->steps[walk->count - 1].index++;
+    return dash;
+}
+
 static void walk_up(struct walk *walk, uint32_t number) {
     const struct source *source = walk->cursor->source;
     while (number-- > 0 && (walk->column > 0 || walk->dash || walk->blank || walk->word)) {
         struct line line;
+        if (line_is_deeper(source, number, walk->column)) continue;
         line_measure(source, number, &line);
         if (line.content - line.start > walk->column || line_is_empty(source, &line)) continue;
+        if (walk->dash && another_item(walk, &line)) continue;
         line_read(source, number, &line);
         walk_line(walk, &line, number);
         if (walk->column == 0 && !walk->dash && walk->sibling) break;
@@ -270,7 +280,7 @@ static void become_key(struct cursor *cursor, uint32_t line, uint32_t column) {
 
 static void find_in_lines(struct cursor *cursor) {
     const struct source *source = cursor->source;
-    uint32_t number = source_locate(source, cursor->offset).line, offset = cursor->offset, used = 0;
+    uint32_t number = cursor_line_of(source, cursor->offset), offset = cursor->offset, used = 0;
     struct line line;
     line_read(source, number, &line);
     bool blank = line.content == line.end;

@@ -68,6 +68,9 @@ struct cursor {
 /* Fills `cursor`. `source` is borrowed while the cursor is used. An offset past the end means the end. */
 void cursor_find(const struct source *source, uint32_t offset, struct cursor *cursor);
 
+/* The number of the line of an offset, from 0. Faster than source_locate, which also counts columns. */
+uint32_t cursor_line_of(const struct source *source, uint32_t offset);
+
 /* True if step `at` is the key of that name. */
 bool cursor_step_is(const struct cursor *cursor, uint32_t at, const char *key);
 /* The key of another entry of the mapping in which step `at` is a key, and where its value starts. */

@@ -26,6 +26,8 @@ struct line {
 /* Only start, end and content. */
 void line_measure(const struct source *source, uint32_t number, struct line *line);
 void line_read(const struct source *source, uint32_t number, struct line *line);
+/* True if the line starts with more than `column` spaces. */
+bool line_is_deeper(const struct source *source, uint32_t number, uint32_t column);
 /* True for an empty line, a comment, a directive or the mark of a document. */
 bool line_is_empty(const struct source *source, const struct line *line);
 /* The end of a plain scalar that starts at `from`: before a comment or spaces at the end. *comment is `end` without one. */

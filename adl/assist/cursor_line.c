@@ -21,15 +21,45 @@ bool line_is_empty(const struct source *source, const struct line *line) {
     return *text == '%' || (length >= 3 && (memcmp(text, "---", 3) == 0 || memcmp(text, "...", 3) == 0));
 }
 
+bool line_is_deeper(const struct source *source, uint32_t number, uint32_t column) {
+    struct span span = source_line_span(source, number);
+    const char *text = source_text(source) + span.start;
+    uint32_t length = span.end - span.start, at = 0;
+    while (at < length && at <= column && text[at] == ' ') at++;
+    return at > column;
+}
+
+uint32_t cursor_line_of(const struct source *source, uint32_t offset) {
+    uint32_t low = 0, high = source_lines(source) - 1;
+    while (low < high) {
+        uint32_t middle = low + (high - low + 1) / 2;
+        if (source_line_span(source, middle).start <= offset)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* Most strings have no escapes, so their end is the next quote. */
+static uint32_t next_of(const char *text, uint32_t from, uint32_t end, char c) {
+    const char *found = memchr(text + from, c, end - from);
+    return found ? (uint32_t)(found - text) : end;
+}
+
 uint32_t quote_end(const char *text, uint32_t from, uint32_t end) {
     char quote = text[from];
-    for (uint32_t i = from + 1; i < end; i++) {
-        if (quote == '"' && text[i] == '\\')
-            i++;
-        else if (text[i] == quote && quote == '\'' && i + 1 < end && text[i + 1] == quote)
-            i++;
-        else if (text[i] == quote)
-            return i;
+    uint32_t at = from + 1;
+    while (at < end) {
+        uint32_t close = next_of(text, at, end, quote);
+        uint32_t escape = quote == '"' ? next_of(text, at, close, '\\') : close;
+        if (escape < close) {
+            at = escape + 2;
+        } else if (close < end && quote == '\'' && close + 1 < end && text[close + 1] == quote) {
+            at = close + 2;
+        } else {
+            return close;
+        }
     }
     return end;
 }

@@ -158,7 +158,7 @@ void cursor_text(const struct cursor *cursor, struct cursor_text *out) {
 
 void cursor_text_at(const struct source *source, uint32_t value, bool flow, struct cursor_text *out) {
     const char *text = source_text(source);
-    struct span line = source_line_span(source, source_locate(source, value).line);
+    struct span line = source_line_span(source, cursor_line_of(source, value));
     uint32_t end = line.end > value ? line.end : value, comment;
     char first = value < end ? text[value] : '#';
     enum cursor_quote quote = first == '"' ? CURSOR_DOUBLE : first == '\'' ? CURSOR_SINGLE : CURSOR_PLAIN;

@@ -2,7 +2,8 @@
  * describe_name.c - what a document declares: channels with their writers and readers, nodes, roles.
  *
  * The writers and readers of a channel come from the configs of all nodes. A config in which the name does not occur
- * is skipped before its schema is looked at, so that a document of 10,000 nodes costs milliseconds.
+ * is skipped before its schema is looked at, and only the first ones are looked at, so that a document of 10,000 nodes
+ * costs milliseconds.
  */
 #include "adl/assist/describe.h"
 #include "adl/assist/known.h"
@@ -12,7 +13,8 @@
 #include "adl/value/memory.h"
 #include <string.h>
 
-#define OCCURS_DEPTH_MAX 32u
+#define OCCURS_DEPTH_MAX  32u
+#define USERS_LOOKED_MAX 500u /* configs with the name that are looked at; the users of further ones are left out */
 
 /* ---- The users of a channel ---- */
 
@@ -71,7 +73,7 @@ static void list_add(struct name_list *list, const char *name) {
 
 static void list_write(struct name_list *list, const char *title, struct buffer *out) {
     if (list->count > 0) buffer_format(out, "\n\n%s: %s", title, buffer_cstr(&list->text));
-    if (list->count > DESCRIBE_NAMES_MAX) buffer_format(out, " and %u others", list->count - DESCRIBE_NAMES_MAX);
+    if (list->count > DESCRIBE_NAMES_MAX) buffer_format(out, ", …");
     buffer_finish(&list->text);
 }
 
@@ -79,9 +81,10 @@ static void write_users(const struct document *document, struct channel_users *u
     struct name_list writers = {.count = 0}, readers = {.count = 0};
     buffer_init(&writers.text, SIZE_MAX);
     buffer_init(&readers.text, SIZE_MAX);
-    for (uint32_t i = 0; i < document->node_count; i++) {
+    for (uint32_t i = 0, looked = 0; i < document->node_count && looked < USERS_LOOKED_MAX; i++) {
         const struct document_node *node = &document->nodes[i];
         if (!node->component || !node->id || !node->config || !occurs_in(node->config, users, 0)) continue;
+        looked++;
         users->reads = users->writes = false;
         schema_each_annotation(node->component->config, node->config, "x-tenon", see_annotation, users);
         if (users->writes) list_add(&writers, value_chars(node->id, NULL));

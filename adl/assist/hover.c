@@ -243,8 +243,9 @@ struct assist_hover *assist_hover(const struct assist *assist, uint32_t offset) 
     cursor_text(cursor, &text);
     size_t length = text.length;
     while (length > 0 && text.text[length - 1] == ' ') length--;
-    struct hovered hovered = {&meaning, assist, text.text, length, cursor->inner, &out};
-    if (hover_place(&hovered)) {
+    bool quote = cursor->offset < cursor->inner.start || cursor->offset > cursor->inner.end;
+    struct hovered hovered = {&meaning, assist, text.text, length, quote ? cursor->span : cursor->inner, &out};
+    if (!(quote && meaning.language != LANGUAGE_NONE) && hover_place(&hovered)) {
         hover = mem_zalloc(sizeof *hover);
         hover->span = hovered.span;
         hover->markdown = mem_text(buffer_cstr(&out));

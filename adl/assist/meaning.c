@@ -61,7 +61,7 @@ static tn_value value_of_text(const struct meaning *meaning, const struct buffer
 static tn_value value_of_lines(const struct meaning *meaning, const struct cursor_step *step) {
     const struct source *source = meaning->assist->source;
     const char *text = source_text(source);
-    uint32_t here = source_locate(source, meaning->cursor.offset).line;
+    uint32_t here = cursor_line_of(source, meaning->cursor.offset);
     struct buffer part;
     buffer_init(&part, MEANING_CONFIG_MAX);
     for (uint32_t i = step->line + 1; i < source_lines(source); i++) {

@@ -12,6 +12,7 @@
 #define TENON_TESTS_ASSIST_FIXTURE_H
 
 #include "adl/assist/assist.h"
+#include "adl/assist/complete.h"
 #include "adl/value/buffer.h"
 #include "tests/unit/manifest_catalog.h"
 
@@ -113,5 +114,22 @@ static inline void assist_place_init(struct assist_place *place, const struct as
 }
 
 static inline void assist_place_finish(struct assist_place *place) { assist_unref(place->assist); }
+
+/* What holds for every list. */
+static inline void fixture_check_list(const struct assist_completions *list, const struct assist *assist, uint32_t offset) {
+    size_t length = source_length(assist->source);
+    uint32_t line = source_locate(assist->source, offset).line;
+    assert_true(list->count <= COMPLETE_ITEMS_MAX);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct assist_completion *item = &list->items[i];
+        bool fits = item->span.start <= offset && offset <= item->span.end && item->span.end <= length &&
+                    source_locate(assist->source, item->span.start).line == line &&
+                    source_locate(assist->source, item->span.end).line == line;
+        if (!fits) fail_msg("%s: at %u: `%s` replaces %u to %u", source_name(assist->source), offset, item->label,
+                            item->span.start, item->span.end);
+        assert_true(*item->label && item->text);
+        if (i > 0) assert_true(strcmp(list->items[i - 1].sort, item->sort) <= 0);
+    }
+}
 
 #endif

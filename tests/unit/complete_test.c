@@ -122,28 +122,13 @@ static void check_rule(const struct corpus_case *test, const char *rule, const s
     }
 }
 
-/* What holds for every list. */
-static void check_list(const struct assist_completions *list, const struct assist *assist, uint32_t offset) {
-    size_t length = source_length(assist->source);
-    uint32_t line = source_locate(assist->source, offset).line;
-    assert_true(list->count <= COMPLETE_ITEMS_MAX);
-    for (uint32_t i = 0; i < list->count; i++) {
-        const struct assist_completion *item = &list->items[i];
-        assert_true(item->span.start <= offset && offset <= item->span.end && item->span.end <= length);
-        assert_int_equal(source_locate(assist->source, item->span.start).line, line);
-        assert_int_equal(source_locate(assist->source, item->span.end).line, line);
-        assert_true(*item->label && item->text);
-        if (i > 0) assert_true(strcmp(list->items[i - 1].sort, item->sort) <= 0);
-    }
-}
-
 static void check_case(const struct corpus_case *test, void *user) {
     const char *name = corpus_section(test, "file");
     char *text = fixture_text(test);
     struct assist_place place;
     assist_place_init(&place, &world, name ? name : "doc.yaml", text);
     struct assist_completions *list = assist_complete(place.assist, place.offset);
-    check_list(list, place.assist, place.offset);
+    fixture_check_list(list, place.assist, place.offset);
     char *rules = mem_text(corpus_need(test, "complete")), *rest = rules;
     for (char *rule; (rule = strsep(&rest, "\n"));)
         if (*rule) check_rule(test, rule, list, place.assist->source);
