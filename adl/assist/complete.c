@@ -226,7 +226,7 @@ void offer(struct completer *completer, const struct offer *offer) {
     item->text = keep_inserted(completer, buffer_cstr(&text));
     item->snippet = offer->snippet && strchr(offer->snippet, '$') ? keep_inserted(completer, offer->snippet) : NULL;
     buffer_clear(&text);
-    buffer_format(&text, "%c%c", "012"[completer->rank], offer->group ? offer->group : '5');
+    buffer_format(&text, "%c%c", "012"[completer->rank], offer -> group ? offer -> group : '5');
     if (offer->ordered)
         buffer_format(&text, "%05u", completer->order++);
     else
@@ -251,8 +251,8 @@ static void complete_place(struct completer *completer) {
     if (meaning->language != LANGUAGE_NONE) complete_expression(completer);
     if (cursor->quote == CURSOR_BLOCK) return;
     bool ended = completer->prefix_length > 0 && completer->prefix[completer->prefix_length - 1] == ' ';
-    bool one_line = cursor_line_of(cursor->source, completer->span.start) ==
-                    cursor_line_of(cursor->source, completer->span.end);
+    bool one_line =
+        cursor_line_of(cursor->source, completer->span.start) == cursor_line_of(cursor->source, completer->span.end);
     if (completer->raw || ended || !one_line) return;
     complete_value(completer);
     complete_items(completer);

@@ -70,8 +70,13 @@ static void offer_member_of(void *user, const char *name, size_t length, const s
     struct buffer type;
     buffer_init(&type, 256);
     shape_write_type(shape, &type);
-    const struct offer made = {.kind = COMPLETION_FIELD, .label = name, .label_length = length, .group = '3',
-                               .detail = buffer_cstr(&type), .documentation = shape->description, .ordered = true};
+    const struct offer made = {.kind = COMPLETION_FIELD,
+                               .label = name,
+                               .label_length = length,
+                               .group = '3',
+                               .detail = buffer_cstr(&type),
+                               .documentation = shape->description,
+                               .ordered = true};
     offer(completer, &made);
     buffer_finish(&type);
 }
@@ -94,15 +99,20 @@ static void offer_locals_of_state(struct completer *completer) {
     const struct document *document = assist_names_from(completer->assist)->document;
     bool config = completer->meaning.kind == MEANING_CONFIG;
     for (uint32_t i = 0; config && i < document->local_count; i++)
-        offer(completer, &(struct offer){.kind = COMPLETION_FIELD, .label = value_chars(document->locals[i], NULL),
+        offer(completer, &(struct offer){.kind = COMPLETION_FIELD,
+                                         .label = value_chars(document->locals[i], NULL),
                                          .detail = "the item of a map edge"});
 }
 
 static void offer_run_members(struct completer *completer) {
     const struct phrase_run_member *member;
     for (size_t i = 0; (member = phrase_run_member(i)); i++)
-        offer(completer, &(struct offer){.kind = COMPLETION_FIELD, .label = member->name, .detail = member->type,
-                                         .documentation = member->documentation, .group = '3', .ordered = true});
+        offer(completer, &(struct offer){.kind = COMPLETION_FIELD,
+                                         .label = member->name,
+                                         .detail = member->type,
+                                         .documentation = member->documentation,
+                                         .group = '3',
+                                         .ordered = true});
 }
 
 /* Behind a dot. `operand` is the last token before it. */
@@ -144,14 +154,18 @@ static void offer_locals(struct completer *completer, const struct phrase *phras
     for (uint32_t i = 0; i < phrase->local_count; i++) {
         struct span name = phrase->locals[i].name;
         if (name.end > name.start)
-            offer(completer, &(struct offer){.kind = COMPLETION_VARIABLE, .label = phrase->text.text + name.start,
-                                             .label_length = name.end - name.start, .group = '2',
+            offer(completer, &(struct offer){.kind = COMPLETION_VARIABLE,
+                                             .label = phrase->text.text + name.start,
+                                             .label_length = name.end - name.start,
+                                             .group = '2',
                                              .detail = phrase->locals[i].index ? "the index or key" : "the item"});
     }
     tn_value variables = completer->meaning.variables;
     for (size_t i = 0; value_is(variables, TN_ARRAY) && i < value_count(variables) && i < MEANING_VARIABLES_MAX; i++)
         if (value_is(value_at(variables, i), TN_STRING))
-            offer(completer, &(struct offer){.kind = COMPLETION_VARIABLE, .group = '2', .detail = "from the component",
+            offer(completer, &(struct offer){.kind = COMPLETION_VARIABLE,
+                                             .group = '2',
+                                             .detail = "from the component",
                                              .label = value_chars(value_at(variables, i), NULL)});
 }
 
@@ -161,23 +175,28 @@ static void offer_words(struct completer *completer, const struct phrase *phrase
         offer(completer, &(struct offer){.kind = COMPLETION_WORD, .label = words[i], .group = '7'});
     bool start = phrase->count == 0 || phrase->tokens[0].span.end >= phrase->word.end;
     if (completer->meaning.language == LANGUAGE_CONDITION && start)
-        offer(completer, &(struct offer){.kind = COMPLETION_WORD, .label = "default", .group = '4',
-                                         .detail = "always holds"});
+        offer(completer,
+              &(struct offer){.kind = COMPLETION_WORD, .label = "default", .group = '4', .detail = "always holds"});
 }
 
 static void offer_marks(struct completer *completer) {
     static const struct {
         const char *label, *text, *snippet, *documentation;
     } marks[] = {
-        {"for", "for ", "for ${1:x} in ${2:list}", "Repeats the text up to `{end}` for each item of a list, or key of a map."},
+        {"for", "for ", "for ${1:x} in ${2:list}",
+         "Repeats the text up to `{end}` for each item of a list, or key of a map."},
         {"if", "if ", "if ${1:condition}", "Keeps the text up to `{else}` or `{end}` if the condition is true."},
         {"else", "else", NULL, "Begins the text for the case that the condition is false."},
         {"end", "end", NULL, "Ends a `for` or an `if`."},
     };
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        offer(completer, &(struct offer){.kind = COMPLETION_WORD, .label = marks[i].label, .text = marks[i].text,
-                                         .snippet = marks[i].snippet, .documentation = marks[i].documentation,
-                                         .group = '4', .ordered = true});
+        offer(completer, &(struct offer){.kind = COMPLETION_WORD,
+                                         .label = marks[i].label,
+                                         .text = marks[i].text,
+                                         .snippet = marks[i].snippet,
+                                         .documentation = marks[i].documentation,
+                                         .group = '4',
+                                         .ordered = true});
 }
 
 static void complete_operand(struct completer *completer, const struct phrase *phrase, char next) {
@@ -185,9 +204,9 @@ static void complete_operand(struct completer *completer, const struct phrase *p
     offer_locals(completer, phrase);
     if (language == LANGUAGE_TEMPLATE) complete_channels(completer, false);
     offer_variable(completer, "state", "the channels");
-    offer_variable(completer, "input", language == LANGUAGE_CONDITION || language == LANGUAGE_EDGE
-                                           ? "the input of the run"
-                                           : "the input of the task");
+    offer_variable(completer, "input",
+                   language == LANGUAGE_CONDITION || language == LANGUAGE_EDGE ? "the input of the run"
+                                                                               : "the input of the task");
     offer_variable(completer, "run", "run_id, step, now, …");
     if (language == LANGUAGE_CONFIG || language == LANGUAGE_TEMPLATE) {
         offer_variable(completer, "item", "the item of a map edge");
@@ -207,8 +226,11 @@ static void complete_operator(struct completer *completer) {
         for (size_t j = 0; j < sizeof logic / sizeof *logic; j++)
             if (strstr(row->form, logic[j])) snprintf(symbol, sizeof symbol, "%s", logic[j]);
         if (!*symbol) continue;
-        offer(completer, &(struct offer){.kind = COMPLETION_OPERATOR, .label = symbol, .detail = row->form,
-                                         .documentation = row->documentation, .ordered = true});
+        offer(completer, &(struct offer){.kind = COMPLETION_OPERATOR,
+                                         .label = symbol,
+                                         .detail = row->form,
+                                         .documentation = row->documentation,
+                                         .ordered = true});
     }
 }
 

@@ -15,14 +15,14 @@ struct walk {
     struct cursor *cursor;
     struct cursor_step steps[CURSOR_DEPTH_MAX]; /* innermost first */
     uint32_t count;
-    uint32_t column;  /* of the outermost construct so far */
-    bool dash;        /* it is a dash */
-    bool blank;       /* nothing is written yet, so it may be either */
-    bool word;        /* only a word is written, which may become a key */
-    bool sibling;     /* a key at the column of the blank or the word was found … */
+    uint32_t column;         /* of the outermost construct so far */
+    bool dash;               /* it is a dash */
+    bool blank;              /* nothing is written yet, so it may be either */
+    bool word;               /* only a word is written, which may become a key */
+    bool sibling;            /* a key at the column of the blank or the word was found … */
     uint32_t sibling_column; /* … which is this one */
-    bool deep;        /* more steps than CURSOR_DEPTH_MAX */
-    bool inside;      /* the cursor is filled: it is inside the value of a parent */
+    bool deep;               /* more steps than CURSOR_DEPTH_MAX */
+    bool inside;             /* the cursor is filled: it is inside the value of a parent */
 };
 
 bool cursor_push(struct cursor *cursor, struct cursor_step step) {
@@ -286,8 +286,8 @@ static void find_in_lines(struct cursor *cursor) {
     bool blank = line.content == line.end;
     struct walk walk = {.cursor = cursor, .column = (blank ? offset : line.content) - line.start};
     /* The openers that the cursor is behind, or in. */
-    while (used < line.count && (line.openers[used].dash ? line.openers[used].span.start < offset
-                                                         : line.openers[used].span.start <= offset))
+    while (used < line.count &&
+           (line.openers[used].dash ? line.openers[used].span.start < offset : line.openers[used].span.start <= offset))
         used++;
     bool in_key = used > 0 && !line.openers[used - 1].dash && offset <= line.openers[used - 1].span.end;
     bool before = !blank && offset < line.content;
@@ -313,8 +313,10 @@ static void find_in_lines(struct cursor *cursor) {
     if (walk.inside || in_key || cursor->kind != CURSOR_VALUE || cursor->flow || !open) return;
     if (cursor->dash) return;
     uint32_t below = used == 0 ? column : line.openers[used - 1].column;
-    if (key_follows(cursor, number, &below, used > 0)) column = below;
-    else if (used > 0 || (cursor->depth > 0 && !walk.sibling)) return;
+    if (key_follows(cursor, number, &below, used > 0))
+        column = below;
+    else if (used > 0 || (cursor->depth > 0 && !walk.sibling))
+        return;
     become_key(cursor, number, walk.sibling && used == 0 ? walk.sibling_column : column);
 }
 

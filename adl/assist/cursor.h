@@ -55,11 +55,11 @@ struct cursor {
     enum cursor_quote quote; /* of the key or scalar at the offset */
     bool json;               /* JSON, where everything is quoted */
     bool flow;               /* in brackets */
-    bool fresh;     /* VALUE: a mapping or list in block style may start here, because nothing is before it in the line */
-    bool dash;      /* VALUE: a new item of a list, whose `- ` is not written yet */
-    bool space;     /* VALUE: directly after a colon or a dash, so a space is needed first */
-    bool colon;     /* KEY: a colon follows */
-    uint32_t depth; /* of steps; the last one is the key itself, or that of the value */
+    bool fresh; /* VALUE: a mapping or list in block style may start here, because nothing is before it in the line */
+    bool dash;  /* VALUE: a new item of a list, whose `- ` is not written yet */
+    bool space; /* VALUE: directly after a colon or a dash, so a space is needed first */
+    bool colon; /* KEY: a colon follows */
+    uint32_t depth;    /* of steps; the last one is the key itself, or that of the value */
     struct span span;  /* what is replaced: the key or scalar with its quotes; empty where nothing is written */
     struct span inner; /* the same without quotes; for a block scalar its lines */
     struct cursor_step steps[CURSOR_DEPTH_MAX];
@@ -84,7 +84,8 @@ void cursor_each_sibling(const struct cursor *cursor, uint32_t at,
 /* Finds one of them. On success *value is the offset of its value. */
 bool cursor_sibling(const struct cursor *cursor, uint32_t at, const char *key, uint32_t *value);
 
-/* A scalar without quotes and escapes. `at[i]` is the offset of its byte i in the source; at[length] that of its end. */
+/* A scalar without quotes and escapes. `at[i]` is the offset of its byte i in the source; at[length] that of its end.
+ */
 struct cursor_text {
     char *text; /* NUL-terminated */
     uint32_t *at;

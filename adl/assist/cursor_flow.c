@@ -80,9 +80,9 @@ static struct flow_token flow_next(struct flow_reader *reader) {
     char c = text[at];
     bool quoted = reader->after_quote;
     reader->after_quote = false;
-    enum flow_kind kind = c == '{' || c == '['   ? FLOW_OPEN
-                          : c == '}' || c == ']' ? FLOW_CLOSE
-                          : c == ','             ? FLOW_COMMA
+    enum flow_kind kind = c == '{' || c == '['                             ? FLOW_OPEN
+                          : c == '}' || c == ']'                           ? FLOW_CLOSE
+                          : c == ','                                       ? FLOW_COMMA
                           : c == ':' && (quoted || flow_colon(reader, at)) ? FLOW_COLON
                                                                            : FLOW_TEXT;
     if (c == '#' && !reader->json && (at == 0 || is_blank(text[at - 1]))) {

@@ -30,7 +30,8 @@ void line_read(const struct source *source, uint32_t number, struct line *line);
 bool line_is_deeper(const struct source *source, uint32_t number, uint32_t column);
 /* True for an empty line, a comment, a directive or the mark of a document. */
 bool line_is_empty(const struct source *source, const struct line *line);
-/* The end of a plain scalar that starts at `from`: before a comment or spaces at the end. *comment is `end` without one. */
+/* The end of a plain scalar that starts at `from`: before a comment or spaces at the end. *comment is `end` without
+ * one. */
 uint32_t line_plain_end(const struct source *source, uint32_t from, uint32_t end, uint32_t *comment);
 /* The offset of the closing quote of the string that opens at `from`; `end` if there is none before it. */
 uint32_t quote_end(const char *text, uint32_t from, uint32_t end);

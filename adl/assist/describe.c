@@ -21,9 +21,11 @@ bool describe_key(const struct document_key *key, struct buffer *out) {
     static const struct {
         uint32_t form;
         const char *text;
-    } forms[] = {{KEY_TEXT, "text"},       {KEY_INTEGER, "whole number"}, {KEY_NUMBER, "number"},
-                 {KEY_BOOL, "`true` or `false`"}, {KEY_DURATION, "duration"}, {KEY_LIST, "list"},
-                 {KEY_MAPPING, "mapping"}, {KEY_SCHEMA, "JSON Schema"},   {KEY_ANY, "any value"}};
+    } forms[] = {{KEY_TEXT, "text"},         {KEY_INTEGER, "whole number"},
+                 {KEY_NUMBER, "number"},     {KEY_BOOL, "`true` or `false`"},
+                 {KEY_DURATION, "duration"}, {KEY_LIST, "list"},
+                 {KEY_MAPPING, "mapping"},   {KEY_SCHEMA, "JSON Schema"},
+                 {KEY_ANY, "any value"}};
     buffer_format(out, "**%s**", key->name);
     const char *between = " (";
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -203,7 +205,8 @@ static void write_approval(const struct assist *assist, const char *id, struct b
         tn_value approval = value_get(document->tools[i].options, "approval");
         size_t length;
         const char *pattern = value_chars(document->tools[i].pattern, &length);
-        if (value_is(approval, TN_STRING) && wildcard_matches_n(pattern, length, id)) found = value_chars(approval, NULL);
+        if (value_is(approval, TN_STRING) && wildcard_matches_n(pattern, length, id))
+            found = value_chars(approval, NULL);
     }
     if (found) buffer_format(out, "\n\nApproval: `%s`, by this document.", found);
 }

@@ -13,7 +13,7 @@
 #include "adl/value/memory.h"
 #include <string.h>
 
-#define OCCURS_DEPTH_MAX  32u
+#define OCCURS_DEPTH_MAX 32u
 #define USERS_LOOKED_MAX 500u /* configs with the name that are looked at; the users of further ones are left out */
 
 /* ---- The users of a channel ---- */
@@ -46,7 +46,8 @@ static bool occurs_in(tn_value value, const struct channel_users *users, uint32_
     for (size_t i = 0; value_is(value, TN_ARRAY) && i < value_count(value); i++)
         if (occurs_in(value_at(value, i), users, depth + 1)) return true;
     for (size_t i = 0; value_is(value, TN_OBJECT) && i < value_count(value); i++)
-        if (has_word(value_key_at(value, i), users) || occurs_in(value_value_at(value, i), users, depth + 1)) return true;
+        if (has_word(value_key_at(value, i), users) || occurs_in(value_value_at(value, i), users, depth + 1))
+            return true;
     return false;
 }
 
@@ -131,14 +132,14 @@ bool describe_channel(const struct assist *assist, const char *name, size_t leng
                                         [CHANNEL_APPEND] = "`append`: a list",
                                         [CHANNEL_REDUCE] = "`reduce`",
                                         [CHANNEL_EPHEMERAL] = "`ephemeral`: gone after the next step"};
-    static const char *const reducers[] = {[REDUCER_NONE] = "",          [REDUCER_SUM] = "sum",
-                                           [REDUCER_MAX] = "max",        [REDUCER_MIN] = "min",
-                                           [REDUCER_MERGE] = "merge",    [REDUCER_UNION] = "union",
-                                           [REDUCER_MESSAGES] = "messages"};
+    static const char *const reducers[] = {
+        [REDUCER_NONE] = "",       [REDUCER_SUM] = "sum",     [REDUCER_MAX] = "max",          [REDUCER_MIN] = "min",
+        [REDUCER_MERGE] = "merge", [REDUCER_UNION] = "union", [REDUCER_MESSAGES] = "messages"};
     const struct document_channel *channel = known_channel(assist, name, length);
     if (!channel) return false;
     if (channel->implicit) {
-        buffer_format(out, "**%.*s**: the failures of the last step, for nodes that `on_error` names.", (int)length, name);
+        buffer_format(out, "**%.*s**: the failures of the last step, for nodes that `on_error` names.", (int)length,
+                      name);
         return true;
     }
     buffer_format(out, "**%.*s**: channel", (int)length, name);

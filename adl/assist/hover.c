@@ -141,7 +141,8 @@ static bool hover_config_value(struct hovered *hovered) {
                describe_model(assist, text, length, hovered->out);
     if (shape_has(&shape, "tool") || shape_has(&shape, "approval"))
         done = done || describe_tool(assist, text, length, hovered->out);
-    bool file = shape_has(&shape, "file") || (!shape.found && last->key && last->length == 4 && !memcmp(last->key, "file", 4));
+    bool file =
+        shape_has(&shape, "file") || (!shape.found && last->key && last->length == 4 && !memcmp(last->key, "file", 4));
     if (!done && (file || shape_has(&shape, "document"))) {
         buffer_format(hovered->out, "%s `%.*s`", file ? "File" : "Document", (int)length, text);
         done = true;
@@ -182,7 +183,8 @@ static bool hover_key_value(struct hovered *hovered) {
 
 static bool hover_config_key(struct hovered *hovered) {
     const struct meaning *meaning = hovered->meaning;
-    bool channel = meaning_has_annotation(meaning, true, "channel-read") || meaning_has_annotation(meaning, true, "channel-write");
+    bool channel =
+        meaning_has_annotation(meaning, true, "channel-read") || meaning_has_annotation(meaning, true, "channel-write");
     if (channel && describe_channel(hovered->assist, hovered->text, hovered->length, hovered->out)) return true;
     struct shape shape;
     shape_init(&shape);

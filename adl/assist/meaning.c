@@ -24,7 +24,8 @@ uint32_t meaning_step(const struct cursor *cursor, const char *key) {
 
 /* ---- The config as a value ---- */
 
-/* The node of the tree that step `last` leads to, or NULL. Items are found by their spans: broken ones may be missing. */
+/* The node of the tree that step `last` leads to, or NULL. Items are found by their spans: broken ones may be missing.
+ */
 static const struct tree_node *tree_follow(const struct meaning *meaning, uint32_t last) {
     const struct cursor *cursor = &meaning->cursor;
     const struct tree_node *node = tree_root(meaning->assist->tree);
@@ -46,7 +47,8 @@ static const struct tree_node *tree_follow(const struct meaning *meaning, uint32
 
 /* Reads a part of the text that is a mapping; NULL if it is not one. */
 static tn_value value_of_text(const struct meaning *meaning, const struct buffer *text) {
-    struct source *source = source_new(meaning->cursor.json ? "part.json" : "part.yaml", buffer_cstr(text), text->length);
+    struct source *source =
+        source_new(meaning->cursor.json ? "part.json" : "part.yaml", buffer_cstr(text), text->length);
     struct diagnostics *ignored = diagnostics_new();
     struct tree *tree = tree_read(source, NULL, ignored);
     bool whole = tree_is_whole(tree) && tree_root(tree)->kind == TN_OBJECT;

@@ -45,7 +45,7 @@ struct meaning {
     enum meaning_kind kind;
     enum keys_mapping mapping;
     const struct document_key *key;
-    bool item;                              /* VALUE: an item of the list of `key`, or a value of its mapping of names */
+    bool item; /* VALUE: an item of the list of `key`, or a value of its mapping of names */
     const struct component_info *component; /* CONFIG: the node type or the provider; NULL if it is not known */
     uint32_t config_step;                   /* CONFIG, SCHEMA: the step whose value is the config or the schema */
     bool option;                            /* CONFIG: it consists of the options of a model */

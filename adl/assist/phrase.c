@@ -21,8 +21,10 @@ static uint32_t hole_end(const struct cursor_text *text, uint32_t open) {
         char c = text->text[i];
         if (c == '\n' && depth == 0 && !quote) return i;
         if (quote) {
-            if (c == '\\') i++;
-            else if (c == quote) quote = 0;
+            if (c == '\\')
+                i++;
+            else if (c == quote)
+                quote = 0;
         } else if (c == '"' || c == '\'') {
             quote = c;
         } else if (c == '{') {
@@ -85,9 +87,12 @@ static void take_block(struct phrase *phrase, uint32_t from, uint32_t end, uint3
 static void set_hole(struct phrase *phrase, uint32_t from, uint32_t end) {
     const char *text = phrase->text.text;
     uint32_t start = from;
-    if (starts_with(text + from, end - from, "for ")) start = loop_list(&phrase->text, from + 4, end);
-    else if (starts_with(text + from, end - from, "if ")) start = from + 3;
-    else if (starts_with(text + from, end - from, "else if ")) start = from + 8;
+    if (starts_with(text + from, end - from, "for "))
+        start = loop_list(&phrase->text, from + 4, end);
+    else if (starts_with(text + from, end - from, "if "))
+        start = from + 3;
+    else if (starts_with(text + from, end - from, "else if "))
+        start = from + 8;
     phrase->expression = (struct span){start, end};
     phrase->first = start == from;
     for (uint32_t i = from; i < phrase->at; i++) phrase->first &= is_word_char(text[i]);
@@ -173,7 +178,8 @@ const struct expr_function *phrase_function(const struct phrase *phrase, uint32_
     /* A function in a namespace: `regex.extract`. */
     char name[64];
     struct span all = span;
-    if (receiver && phrase->tokens[token - 2].kind == EXPR_TOKEN_VARIABLE) all.start = phrase->tokens[token - 2].span.start;
+    if (receiver && phrase->tokens[token - 2].kind == EXPR_TOKEN_VARIABLE)
+        all.start = phrase->tokens[token - 2].span.start;
     if (all.end - all.start >= sizeof name) return NULL;
     const struct expr_function *found = NULL;
     for (size_t i = 0; i < expr_function_count(); i++) {
@@ -199,10 +205,12 @@ static void find_macros(struct phrase *phrase, uint32_t before) {
     }
     for (uint32_t i = 0; i < depth; i++) {
         uint32_t at = open[i];
-        const struct expr_function *row = at >= 3 && phrase_char(phrase, at) == '(' ? phrase_function(phrase, at - 1) : NULL;
+        const struct expr_function *row =
+            at >= 3 && phrase_char(phrase, at) == '(' ? phrase_function(phrase, at - 1) : NULL;
         if (!row || !row->macro || !row->receiver) continue;
         bool two = phrase_char(phrase, at + 2) == ',' && phrase_char(phrase, at + 4) == ',';
-        bool both = two && (strncmp(row->name, "transform", 9) == 0 || row->maximum == 3) && strcmp(row->name, "map") != 0;
+        bool both =
+            two && (strncmp(row->name, "transform", 9) == 0 || row->maximum == 3) && strcmp(row->name, "map") != 0;
         for (uint32_t j = 0; j < 1u + both; j++) {
             uint32_t name = at + 1 + 2 * j;
             if (name + 1 >= phrase->count || phrase->tokens[name].kind != EXPR_TOKEN_VARIABLE ||

@@ -81,11 +81,15 @@ static bool set_item(const struct phrase *phrase, const char *name, size_t lengt
         for (uint32_t j = 0; edge->kind == EDGE_MAP && j < edge->to_count; j++) leads |= edge->to[j] == node;
         if (!leads || !edge->over_text) continue;
         if (name) {
-            const char *as = edge->as_field == UINT32_MAX ? "" : value_chars(document->locals[edge->as_field - document->channel_count], NULL);
+            const char *as = edge->as_field == UINT32_MAX
+                                 ? ""
+                                 : value_chars(document->locals[edge->as_field - document->channel_count], NULL);
             if (!text_is(name, length, as)) continue;
         }
         const char *over = value_chars(edge->over_text, NULL);
-        size_t end = strncmp(over, "state.", 6) == 0 ? strspn(over + 6, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
+        size_t end = strncmp(over, "state.", 6) == 0
+                         ? strspn(over + 6, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+                         : 0;
         if (end == 0 || over[6 + end] || !set_channel(value, over + 6, end)) return false;
         return enter(value, (struct phrase_step){NULL, 0});
     }
@@ -149,7 +153,8 @@ static bool resolve_call(const struct phrase *phrase, uint32_t open, uint32_t de
     for (size_t i = 0; receiver && i < sizeof same / sizeof *same; i++)
         if (strcmp(row->name, same[i]) == 0 && resolve(phrase, open - 3, depth + 1, value)) return true;
     bool one = strcmp(row->name, "first") == 0 || strcmp(row->name, "last") == 0;
-    if (receiver && one) return resolve(phrase, open - 3, depth + 1, value) && enter(value, (struct phrase_step){NULL, 0});
+    if (receiver && one)
+        return resolve(phrase, open - 3, depth + 1, value) && enter(value, (struct phrase_step){NULL, 0});
     const struct assist *assist = value->assist;
     *value = (struct phrase_value){.assist = assist, .kinds = row->result};
     return true;

@@ -13,6 +13,7 @@
 
 #include "adl/assist/assist.h"
 #include "adl/assist/complete.h"
+#include "adl/assist/cursor.h"
 #include "adl/value/buffer.h"
 #include "tests/unit/manifest_catalog.h"
 
@@ -54,9 +55,11 @@ static const char fixture_base[] =
     "tools: [calc.add]\n"
     "channels:\n"
     "  - {name: score, type: last_value, schema: {type: number}}\n"
-    "  - {name: user, type: last_value, schema: {type: object, properties: {name: {type: string, description: Who it is},"
+    "  - {name: user, type: last_value, schema: {type: object, properties: {name: {type: string, description: Who it "
+    "is},"
     " age: {type: integer}}}}\n"
-    "  - {name: mails, type: append, schema: {type: object, properties: {subject: {type: string}, size: {type: integer}}}}\n"
+    "  - {name: mails, type: append, schema: {type: object, properties: {subject: {type: string}, size: {type: "
+    "integer}}}}\n"
     "nodes:\n"
     "  - {id: judge, type: passthrough}\n"
     "  - {id: worker, type: passthrough}\n";
@@ -116,17 +119,19 @@ static inline void assist_place_init(struct assist_place *place, const struct as
 static inline void assist_place_finish(struct assist_place *place) { assist_unref(place->assist); }
 
 /* What holds for every list. */
-static inline void fixture_check_list(const struct assist_completions *list, const struct assist *assist, uint32_t offset) {
+static inline void fixture_check_list(const struct assist_completions *list, const struct assist *assist,
+                                      uint32_t offset) {
     size_t length = source_length(assist->source);
-    uint32_t line = source_locate(assist->source, offset).line;
+    uint32_t line = cursor_line_of(assist->source, offset);
     assert_true(list->count <= COMPLETE_ITEMS_MAX);
     for (uint32_t i = 0; i < list->count; i++) {
         const struct assist_completion *item = &list->items[i];
         bool fits = item->span.start <= offset && offset <= item->span.end && item->span.end <= length &&
-                    source_locate(assist->source, item->span.start).line == line &&
-                    source_locate(assist->source, item->span.end).line == line;
-        if (!fits) fail_msg("%s: at %u: `%s` replaces %u to %u", source_name(assist->source), offset, item->label,
-                            item->span.start, item->span.end);
+                    cursor_line_of(assist->source, item->span.start) == line &&
+                    cursor_line_of(assist->source, item->span.end) == line;
+        if (!fits)
+            fail_msg("%s: at %u: `%s` replaces %u to %u", source_name(assist->source), offset, item->label,
+                     item->span.start, item->span.end);
         assert_true(*item->label && item->text);
         if (i > 0) assert_true(strcmp(list->items[i - 1].sort, item->sort) <= 0);
     }

@@ -1,7 +1,8 @@
 /*
  * complete_test.c - completion at the cursors of tests/corpus/assist/complete_*.txt.
  *
- * A case has the sections `text` (with ‸) and `complete`, and optionally `file` (the name of the document) and `options`
+ * A case has the sections `text` (with ‸) and `complete`, and optionally `file` (the name of the document) and
+ * `options`
  * (`base`, `crlf`: see fixture_text). The lines of `complete` are rules:
  *
  *     = a, b, c             exactly these labels, in this order          first: a, b     they are the first ones
@@ -51,8 +52,8 @@ static void fail_rule(const struct corpus_case *test, const char *rule, const st
     struct buffer labels;
     buffer_init(&labels, 4000);
     list_labels(list, 60, &labels);
-    (void)fprintf(stderr, "%s:%zu: `%s`\nrule:  %s\nfound: %s\nlabels: %s\n\n", test->path, test->line, test->name, rule,
-                  found, buffer_cstr(&labels));
+    (void)fprintf(stderr, "%s:%zu: `%s`\nrule:  %s\nfound: %s\nlabels: %s\n\n", test->path, test->line, test->name,
+                  rule, found, buffer_cstr(&labels));
     buffer_finish(&labels);
     failures++;
 }
@@ -79,7 +80,8 @@ static void expect_item(const struct corpus_case *test, const char *rule, const 
         return;
     }
     const char *found = completion_kind_name(item->kind);
-    bool other = kind == label + length && (strncmp(kind + 2, found, strlen(found)) != 0 || kind[2 + strlen(found)] != ')');
+    bool other =
+        kind == label + length && (strncmp(kind + 2, found, strlen(found)) != 0 || kind[2 + strlen(found)] != ')');
     if (other) fail_rule(test, rule, list, found);
     if (!text) return;
     struct buffer visible;

@@ -29,7 +29,8 @@ static void write_span(const struct source *source, struct span span, struct buf
 }
 
 static void answer_place(const struct assist_place *place, struct buffer *out) {
-    static const char *const kinds[] = {"nothing", "key", "value"}, *const quotes[] = {"", " in '", " in \"", " in block"};
+    static const char *const kinds[] = {"nothing", "key", "value"}, *const quotes[] = {"", " in '", " in \"",
+                                                                                       " in block"};
     struct cursor cursor;
     cursor_find(place->assist->source, place->offset, &cursor);
     buffer_text(out, kinds[cursor.kind]);
@@ -134,7 +135,8 @@ static void check_case(const struct corpus_case *test, void *user) {
     const char *expected = corpus_section(test, questions[question]);
     bool same = question == 2 ? has_lines(buffer_cstr(&found), expected) : strcmp(buffer_cstr(&found), expected) == 0;
     if (!same) {
-        (void)fprintf(stderr, "%s:%zu: `%s`: found:\n%s\n@@\n", test->path, test->line, test->name, buffer_cstr(&found));
+        (void)fprintf(stderr, "%s:%zu: `%s`: found:\n%s\n@@\n", test->path, test->line, test->name,
+                      buffer_cstr(&found));
         failures++;
     }
     buffer_finish(&found);
