@@ -235,6 +235,22 @@ void offer(struct completer *completer, const struct offer *offer) {
     buffer_finish(&text);
 }
 
+/* ---- Other items of the list ---- */
+
+static bool list_item(void *user, uint32_t value) {
+    struct completer *completer = user;
+    const struct cursor *cursor = &completer->meaning.cursor;
+    if (value == cursor->span.start) return true;
+    cursor_text_at(cursor->source, value, cursor->flow, &completer->listed[completer->listed_count]);
+    return ++completer->listed_count < LISTED_MAX;
+}
+
+bool complete_is_listed(const struct completer *completer, const char *text, size_t length) {
+    for (uint32_t i = 0; i < completer->listed_count; i++)
+        if (completer->listed[i].length == length && memcmp(completer->listed[i].text, text, length) == 0) return true;
+    return false;
+}
+
 /* ---- The call ---- */
 
 static void complete_place(struct completer *completer) {
@@ -265,7 +281,7 @@ static int compare_items(const void *a, const void *b) {
 }
 
 /* Removes items with the label and text of another one. */
-static void remove_duplicates(struct assist_completions *list) {
+static void drop_duplicates(struct assist_completions *list) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         const struct assist_completion *item = &list->items[i];
@@ -281,6 +297,8 @@ struct assist_completions *assist_complete(const struct assist *assist, uint32_t
     struct completer completer = {.assist = assist};
     completer.list = mem_zalloc(sizeof *completer.list);
     meaning_find(assist, offset, &completer.meaning);
+    if (completer.meaning.cursor.kind == CURSOR_VALUE && completer.meaning.cursor.depth > 0)
+        cursor_each_item(&completer.meaning.cursor, completer.meaning.cursor.depth - 1, list_item, &completer);
     for (int rank = RANK_PREFIX; rank < RANKS; rank++) {
         if (rank == RANK_NEAR && completer.list->count > 0) break;
         completer.rank = (enum complete_rank)rank;
@@ -288,8 +306,9 @@ struct assist_completions *assist_complete(const struct assist *assist, uint32_t
         if (completer.prefix_length == 0) break; /* everything begins with it */
     }
     meaning_finish(&completer.meaning);
+    for (uint32_t i = 0; i < completer.listed_count; i++) cursor_text_finish(&completer.listed[i]);
     if (completer.list->count > 1)
         qsort(completer.list->items, completer.list->count, sizeof *completer.list->items, compare_items);
-    remove_duplicates(completer.list);
+    drop_duplicates(completer.list);
     return completer.list;
 }

@@ -115,20 +115,31 @@ static void offer_run_members(struct completer *completer) {
                                          .ordered = true});
 }
 
+/* Offers the members of the operand that ends with a token. Returns false if nothing is known of it. */
+static bool complete_members(struct completer *completer, const struct phrase *phrase, uint32_t operand,
+                             struct phrase_value *value) {
+    if (!phrase_resolve(phrase, operand, value)) return false;
+    if (value->root == ROOT_STATE) {
+        complete_channels(completer, false);
+        offer_locals_of_state(completer);
+    } else if (value->root == ROOT_RUN) {
+        offer_run_members(completer);
+    } else {
+        phrase_each_member(value, offer_member_of, completer);
+    }
+    return true;
+}
+
+static void complete_named(struct completer *completer, const struct phrase *phrase, uint32_t operand) {
+    struct phrase_value value;
+    complete_members(completer, phrase, operand, &value);
+}
+
 /* Behind a dot. `operand` is the last token before it. */
 static void complete_member(struct completer *completer, const struct phrase *phrase, uint32_t operand, char next) {
     struct phrase_value value;
-    bool known = phrase_resolve(phrase, operand, &value);
-    if (known && value.root == ROOT_STATE) {
-        complete_channels(completer, false);
-        offer_locals_of_state(completer);
-        return;
-    }
-    if (known && value.root == ROOT_RUN) {
-        offer_run_members(completer);
-        return;
-    }
-    if (known) phrase_each_member(&value, offer_member_of, completer);
+    bool known = complete_members(completer, phrase, operand, &value);
+    if (known && (value.root == ROOT_STATE || value.root == ROOT_RUN)) return;
     /* A namespace: its name belongs to the functions. */
     char space[64];
     struct span span = phrase->tokens[operand].span;
@@ -169,7 +180,7 @@ static void offer_locals(struct completer *completer, const struct phrase *phras
                                              .label = value_chars(value_at(variables, i), NULL)});
 }
 
-static void offer_words(struct completer *completer, const struct phrase *phrase) {
+static void complete_literals(struct completer *completer, const struct phrase *phrase) {
     static const char *const words[] = {"true", "false", "null"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         offer(completer, &(struct offer){.kind = COMPLETION_WORD, .label = words[i], .group = '7'});
@@ -212,7 +223,7 @@ static void complete_operand(struct completer *completer, const struct phrase *p
         offer_variable(completer, "item", "the item of a map edge");
         offer_variable(completer, "config", "the configuration of the node");
     }
-    offer_words(completer, phrase);
+    complete_literals(completer, phrase);
     if (phrase->first && language == LANGUAGE_TEMPLATE) offer_marks(completer);
     offer_functions(completer, false, 0, "", next);
 }
@@ -258,6 +269,14 @@ static bool is_quiet(const struct phrase *phrase, uint32_t last) {
     return (kind == EXPR_TOKEN_STRING || kind == EXPR_TOKEN_NUMBER) && phrase->at <= span.end && !closed;
 }
 
+/* In `x["…"]`, the text is the name of a member of `x`. */
+static bool in_key(const struct phrase *phrase) {
+    uint32_t last = phrase->count - 1;
+    if (phrase->count < 3 || phrase_char(phrase, last - 1) != '[' || !ends_operand(phrase, last - 2)) return false;
+    char c = phrase_char(phrase, last);
+    return (c == '"' || c == '\'') && phrase->word.start == phrase->tokens[last].span.start + 1;
+}
+
 void complete_expression(struct completer *completer) {
     const struct cursor *cursor = &completer->meaning.cursor;
     struct phrase phrase;
@@ -265,7 +284,7 @@ void complete_expression(struct completer *completer) {
     bool inside = phrase_find(&completer->meaning, false, &phrase);
     if (inside && cursor->json && cursor->quote == CURSOR_PLAIN) inside = false;
     uint32_t last = phrase.count - 1, before = phrase.count;
-    if (inside && phrase.count > 0 && is_quiet(&phrase, last)) inside = false;
+    if (inside && phrase.count > 0 && is_quiet(&phrase, last) && !in_key(&phrase)) inside = false;
     if (!inside) {
         phrase_finish(&phrase);
         return;
@@ -276,6 +295,11 @@ void complete_expression(struct completer *completer) {
     if (phrase.count > 0 && phrase.word.end > phrase.word.start && phrase.tokens[last].span.end == phrase.word.end)
         before = last;
     char next = phrase.text.text[phrase.word.end];
+    if (phrase.count > 0 && is_quiet(&phrase, last)) {
+        complete_named(completer, &phrase, last - 2);
+        phrase_finish(&phrase);
+        return;
+    }
     if (before > 0 && phrase_char(&phrase, before - 1) == '.' && before > 1)
         complete_member(completer, &phrase, before - 2, next);
     else if (before > 0 && ends_operand(&phrase, before - 1))

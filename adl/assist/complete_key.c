@@ -344,7 +344,7 @@ static bool is_blank_text(const struct source *source) {
 
 /* ---- The two places ---- */
 
-static void offer_role(void *user, const struct known_role *role) {
+static void complete_role_key(void *user, const struct known_role *role) {
     struct completer *completer = user;
     const struct key_offer key = {
         .name = role->name, .length = strlen(role->name), .form = VALUE_TEXT, .detail = role->model, .by_name = true};
@@ -358,7 +358,7 @@ static void offer_roles(struct completer *completer, const struct present *prese
                                     .documentation = "The role of nodes that name no model.",
                                     .by_name = true};
     if (!is_present(present, "default", 7)) offer_key(completer, &usual);
-    known_each_role(completer->assist, offer_role, completer);
+    known_each_role(completer->assist, complete_role_key, completer);
 }
 
 void complete_keys(struct completer *completer) {

@@ -17,6 +17,19 @@ static const char *const channel_type_names[] = {[CHANNEL_LAST_VALUE] = "last_va
                                                  [CHANNEL_REDUCE] = "reduce",
                                                  [CHANNEL_EPHEMERAL] = "ephemeral"};
 
+/* "append, object": the type, and what its schema says. */
+static void write_channel_type(const struct document_channel *channel, struct buffer *out) {
+    struct shape shape;
+    shape_init(&shape);
+    if (!channel->type_unread) buffer_text(out, channel_type_names[channel->type]);
+    if (channel->schema_value) shape_add(&shape, channel->schema_value);
+    if (shape.kinds || value_count(shape.values) > 0) {
+        buffer_text(out, ", ");
+        shape_write_type(&shape, out);
+    }
+    shape_finish(&shape);
+}
+
 struct channel_offer {
     struct completer *completer;
     bool as_key;
@@ -28,8 +41,10 @@ static bool offer_channel(void *user, const struct document_channel *channel) {
     size_t length;
     const char *name = value_chars(channel->name, &length);
     if (channel->implicit || !offer_fits(completer, name, length)) return true;
-    struct buffer key;
+    struct buffer key, detail;
     buffer_init(&key, SIZE_MAX);
+    buffer_init(&detail, 160);
+    write_channel_type(channel, &detail);
     if (it->as_key) {
         complete_write_value(completer, name, length, &key);
         if (!completer->meaning.cursor.colon)
@@ -38,12 +53,13 @@ static bool offer_channel(void *user, const struct document_channel *channel) {
     const struct offer made = {.kind = COMPLETION_CHANNEL,
                                .label = name,
                                .label_length = length,
-                               .detail = channel->type_unread ? NULL : channel_type_names[channel->type],
+                               .detail = buffer_cstr(&detail),
                                .text = it->as_key ? buffer_cstr(&key) : NULL,
                                .written = it->as_key,
                                .again = it->as_key};
     offer(completer, &made);
     buffer_finish(&key);
+    buffer_finish(&detail);
     return completer->list->count < COMPLETE_ITEMS_MAX || !completer->list->incomplete;
 }
 
@@ -56,6 +72,7 @@ static bool offer_node(void *user, const struct document_node *node) {
     struct completer *completer = user;
     size_t length;
     const char *id = value_chars(node->id, &length);
+    if (!offer_fits(completer, id, length) || complete_is_listed(completer, id, length)) return true;
     const struct offer made = {.kind = COMPLETION_NODE,
                                .label = id,
                                .label_length = length,
@@ -76,7 +93,7 @@ static void offer_nodes(struct completer *completer, bool start, bool end) {
 
 /* ---- Models ---- */
 
-static void offer_role(void *user, const struct known_role *role) {
+static void complete_role(void *user, const struct known_role *role) {
     struct completer *completer = user;
     char detail[160] = "role";
     const char *model = role->model && *role->model ? role->model : NULL;
@@ -149,7 +166,7 @@ static bool write_required(const struct completer *completer, const struct compo
     return true;
 }
 
-static bool offer_node_type(void *user, const struct component_info *component) {
+static bool complete_node_type(void *user, const struct component_info *component) {
     struct completer *completer = user;
     if (!offer_fits(completer, component->id, strlen(component->id))) return true;
     struct buffer snippet;
@@ -169,11 +186,12 @@ static bool offer_node_type(void *user, const struct component_info *component) 
 static bool offer_tool(void *user, const struct component_info *component) {
     struct completer *completer = user;
     const char *dot = strrchr(component->id, '.');
-    offer(completer, &(struct offer){.kind = COMPLETION_TOOL,
-                                     .label = component->id,
-                                     .detail = component->title,
-                                     .documentation = component->documentation,
-                                     .deprecated = component_deprecated(component)});
+    const struct offer made = {.kind = COMPLETION_TOOL,
+                               .label = component->id,
+                               .detail = component->title,
+                               .documentation = component->documentation,
+                               .deprecated = component_deprecated(component)};
+    if (!complete_is_listed(completer, component->id, strlen(component->id))) offer(completer, &made);
     if (!dot) return true;
     char pattern[300];
     snprintf(pattern, sizeof pattern, "%.*s.*", (int)(dot - component->id), component->id);
@@ -193,7 +211,7 @@ static bool offer_reducer(void *user, const struct component_info *component) {
     return true;
 }
 
-static void offer_plugin(void *user, const char *plugin) {
+static void complete_plugin(void *user, const char *plugin) {
     struct completer *completer = user;
     const struct catalog *catalog = completer->assist->world->catalog;
     const char *version = catalog->plugin_version ? catalog->plugin_version(catalog->self, plugin) : NULL;
@@ -303,7 +321,7 @@ static void complete_config_value(struct completer *completer) {
     if (channel) complete_channels(completer, false);
     if (shape_has(&shape, "node")) offer_nodes(completer, false, true);
     if (shape_has(&shape, "model")) {
-        known_each_role(completer->assist, offer_role, completer);
+        known_each_role(completer->assist, complete_role, completer);
         each_component(completer, "model", offer_provider);
     }
     if (shape_has(&shape, "tool") || shape_has(&shape, "approval")) each_component(completer, "tool", offer_tool);
@@ -316,7 +334,7 @@ static void complete_config_value(struct completer *completer) {
 
 /* ---- Values of keys ---- */
 
-static void offer_words(struct completer *completer, const struct document_key *key) {
+static void complete_key_words(struct completer *completer, const struct document_key *key) {
     for (uint32_t i = 0; key->words && key->words[i]; i++)
         offer(completer, &(struct offer){.kind = COMPLETION_WORD,
                                          .label = key->words[i],
@@ -353,9 +371,9 @@ static bool offer_model_id(void *user, const struct component_info *component) {
 
 static void complete_key_value(struct completer *completer) {
     const struct document_key *key = completer->meaning.key;
-    offer_words(completer, key);
+    complete_key_words(completer, key);
     switch (key->key) {
-    case KEY_NODE_TYPE: each_component(completer, "node", offer_node_type); break;
+    case KEY_NODE_TYPE: each_component(completer, "node", complete_node_type); break;
     case KEY_CHANNEL_REDUCER: offer_reducers(completer); break;
     case KEY_EDGE_FROM: offer_nodes(completer, true, false); break;
     case KEY_EDGE_TO:
@@ -373,7 +391,7 @@ static void complete_key_value(struct completer *completer) {
     case KEY_REQUIRES: {
         const struct catalog *catalog = completer->assist->world->catalog;
         bool can = completer->meaning.item && catalog && catalog->each_plugin;
-        if (can) catalog->each_plugin(catalog->self, offer_plugin, completer);
+        if (can) catalog->each_plugin(catalog->self, complete_plugin, completer);
         break;
     }
     default: break;

@@ -84,6 +84,9 @@ void cursor_each_sibling(const struct cursor *cursor, uint32_t at,
 /* Finds one of them. On success *value is the offset of its value. */
 bool cursor_sibling(const struct cursor *cursor, uint32_t at, const char *key, uint32_t *value);
 
+/* Visits where the other items of the list start in which step `at` is an item. False stops. */
+void cursor_each_item(const struct cursor *cursor, uint32_t at, bool (*visit)(void *user, uint32_t value), void *user);
+
 /* A scalar without quotes and escapes. `at[i]` is the offset of its byte i in the source; at[length] that of its end.
  */
 struct cursor_text {

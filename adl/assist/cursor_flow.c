@@ -298,3 +298,17 @@ void flow_each_key(const struct source *source, bool json, uint32_t open,
         if (!visit(user, &entry)) return;
     }
 }
+
+void flow_each_item(const struct source *source, bool json, uint32_t open, bool (*visit)(void *user, uint32_t value),
+                    void *user) {
+    struct flow_reader reader = {source_text(source), open, (uint32_t)source_length(source), json, false};
+    bool start = true;
+    for (uint32_t depth = 0;;) {
+        struct flow_token token = flow_next(&reader);
+        if (token.kind == FLOW_END) return;
+        if (token.kind == FLOW_CLOSE && depth-- == 0) return;
+        if (depth == 0 && start && token.kind == FLOW_TEXT && !visit(user, token.span.start)) return;
+        start = depth == 0 && token.kind == FLOW_COMMA;
+        if (token.kind == FLOW_OPEN) depth++;
+    }
+}

@@ -45,5 +45,8 @@ bool flow_find(struct cursor *cursor, uint32_t from);
 /* Visits the keys of the mapping whose bracket is before `open`. */
 void flow_each_key(const struct source *source, bool json, uint32_t open,
                    bool (*visit)(void *user, const struct cursor_entry *entry), void *user);
+/* Visits where the items of the list start whose bracket is before `open`. */
+void flow_each_item(const struct source *source, bool json, uint32_t open, bool (*visit)(void *user, uint32_t value),
+                    void *user);
 
 #endif

@@ -22,7 +22,7 @@ struct hovered {
 
 /* ---- Expressions ---- */
 
-static void write_kind(const struct phrase_value *value, struct buffer *out) {
+static void hover_type(const struct phrase_value *value, struct buffer *out) {
     struct shape shape;
     shape_init(&shape);
     phrase_shape(value, &shape);
@@ -74,7 +74,7 @@ static bool hover_name(const struct hovered *hovered, const struct phrase *phras
     if (value.root == ROOT_CHANNEL && value.step_count == 0)
         return describe_channel(hovered->assist, name, length, hovered->out);
     buffer_format(hovered->out, "**%.*s**", (int)length, name);
-    write_kind(&value, hovered->out);
+    hover_type(&value, hovered->out);
     return true;
 }
 

@@ -2,6 +2,7 @@
  * meaning.c - follows the path of a cursor through the rows of keys.def, and from there into schemas.
  */
 #include "adl/assist/meaning.h"
+#include "adl/assist/known.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/schema/schema.h"
 #include "adl/tree/tree.h"
@@ -14,12 +15,6 @@ void meaning_sibling_text(const struct cursor *cursor, uint32_t at, const char *
     bool found = cursor_sibling(cursor, at, key, &value);
     cursor_text_at(cursor->source, found ? value : (uint32_t)source_length(cursor->source), cursor->steps[at].flow,
                    out);
-}
-
-uint32_t meaning_step(const struct cursor *cursor, const char *key) {
-    for (uint32_t i = cursor->depth; i-- > 0;)
-        if (cursor_step_is(cursor, i, key)) return i;
-    return UINT32_MAX;
 }
 
 /* ---- The config as a value ---- */
@@ -112,7 +107,7 @@ static tn_value read_config(const struct meaning *meaning) {
 
 /* ---- The path ---- */
 
-static const struct document_key *find_row(enum keys_mapping mapping, const struct cursor_step *step) {
+static const struct document_key *row_of_step(enum keys_mapping mapping, const struct cursor_step *step) {
     const struct document_mapping *rows = document_mapping(mapping);
     for (uint32_t i = 0; step->key && i < rows->key_count; i++)
         if (strlen(rows->keys[i].name) == step->length && memcmp(rows->keys[i].name, step->key, step->length) == 0)
@@ -120,17 +115,11 @@ static const struct document_key *find_row(enum keys_mapping mapping, const stru
     return NULL;
 }
 
-static const struct component_info *find_component(const struct assist *assist, const char *kind, const char *id,
-                                                   size_t length) {
-    const struct catalog *catalog = assist->world->catalog;
-    return catalog && length > 0 ? catalog->find(catalog->self, kind, id, length) : NULL;
-}
-
 /* Sets the component of the config from a sibling of step `at`: the type of a node, or the provider of a model. */
 static void set_component(struct meaning *meaning, uint32_t at, const char *kind, const char *key) {
     struct cursor_text text;
     meaning_sibling_text(&meaning->cursor, at, key, &text);
-    meaning->component = find_component(meaning->assist, kind, text.text, text.length);
+    meaning->component = known_component(meaning->assist, kind, text.text, text.length);
     cursor_text_finish(&text);
 }
 
@@ -194,7 +183,7 @@ static void find_path(struct meaning *meaning) {
     meaning->mapping = KEYS_ROOT;
     for (uint32_t at = 0; at < cursor->depth;) {
         bool last = at + 1 == cursor->depth;
-        meaning->key = find_row(meaning->mapping, &cursor->steps[at]);
+        meaning->key = row_of_step(meaning->mapping, &cursor->steps[at]);
         meaning->item = false;
         if (last && cursor->kind == CURSOR_KEY) {
             if (meaning->mapping != KEYS_MODEL || at == 0) return;

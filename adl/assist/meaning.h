@@ -70,7 +70,5 @@ bool meaning_has_annotation(const struct meaning *meaning, bool on_key, const ch
 
 /* The text of a sibling of step `at`, "" if there is none; free it with cursor_text_finish. */
 void meaning_sibling_text(const struct cursor *cursor, uint32_t at, const char *key, struct cursor_text *out);
-/* The step of the innermost key with this name; UINT32_MAX if there is none. */
-uint32_t meaning_step(const struct cursor *cursor, const char *key);
 
 #endif

@@ -116,7 +116,7 @@ static bool set_root(const struct phrase *phrase, const char *name, size_t lengt
 
 /* ---- Chains ---- */
 
-static bool resolve(const struct phrase *phrase, uint32_t token, uint32_t depth, struct phrase_value *value);
+static bool resolve_operand(const struct phrase *phrase, uint32_t token, uint32_t depth, struct phrase_value *value);
 
 /* A variable of a loop of a template: its list is a name, or a member of the state. */
 static bool resolve_loop(const struct phrase *phrase, const struct phrase_local *local, struct phrase_value *value) {
@@ -140,7 +140,8 @@ static bool resolve_name(const struct phrase *phrase, uint32_t token, uint32_t d
             continue;
         if (local->index) return false;
         if (local->list_end == UINT32_MAX) return resolve_loop(phrase, local, value);
-        return resolve(phrase, local->list_end, depth + 1, value) && enter(value, (struct phrase_step){NULL, 0});
+        return resolve_operand(phrase, local->list_end, depth + 1, value) &&
+               enter(value, (struct phrase_step){NULL, 0});
     }
     return set_root(phrase, name, length, value);
 }
@@ -151,22 +152,22 @@ static bool resolve_call(const struct phrase *phrase, uint32_t open, uint32_t de
     static const char *const same[] = {"filter", "sortBy", "sort", "distinct", "slice", "reverse"};
     bool receiver = row->receiver && open >= 3;
     for (size_t i = 0; receiver && i < sizeof same / sizeof *same; i++)
-        if (strcmp(row->name, same[i]) == 0 && resolve(phrase, open - 3, depth + 1, value)) return true;
+        if (strcmp(row->name, same[i]) == 0 && resolve_operand(phrase, open - 3, depth + 1, value)) return true;
     bool one = strcmp(row->name, "first") == 0 || strcmp(row->name, "last") == 0;
     if (receiver && one)
-        return resolve(phrase, open - 3, depth + 1, value) && enter(value, (struct phrase_step){NULL, 0});
+        return resolve_operand(phrase, open - 3, depth + 1, value) && enter(value, (struct phrase_step){NULL, 0});
     const struct assist *assist = value->assist;
     *value = (struct phrase_value){.assist = assist, .kinds = row->result};
     return true;
 }
 
-static bool resolve(const struct phrase *phrase, uint32_t token, uint32_t depth, struct phrase_value *value) {
+static bool resolve_operand(const struct phrase *phrase, uint32_t token, uint32_t depth, struct phrase_value *value) {
     if (token >= phrase->count || depth > PHRASE_RESOLVE_MAX) return false;
     const struct phrase_token *it = &phrase->tokens[token];
     bool dot = token >= 2 && phrase_char(phrase, token - 1) == '.';
     if (dot && it->kind != EXPR_TOKEN_PUNCTUATION) {
         const struct phrase_step step = {phrase->text.text + it->span.start, it->span.end - it->span.start};
-        return resolve(phrase, token - 2, depth + 1, value) && enter(value, step);
+        return resolve_operand(phrase, token - 2, depth + 1, value) && enter(value, step);
     }
     if (it->kind == EXPR_TOKEN_VARIABLE) return resolve_name(phrase, token, depth, value);
     if (it->kind == EXPR_TOKEN_STRING) value->kinds = EXPR_KIND(TN_STRING);
@@ -176,7 +177,7 @@ static bool resolve(const struct phrase *phrase, uint32_t token, uint32_t depth,
     if (open == UINT32_MAX) return false;
     if (phrase_char(phrase, token) == ')') return resolve_call(phrase, open, depth, value);
     if (phrase_char(phrase, token) != ']' || open == 0) return false;
-    if (!resolve(phrase, open - 1, depth + 1, value)) return false;
+    if (!resolve_operand(phrase, open - 1, depth + 1, value)) return false;
     const struct phrase_token *key = &phrase->tokens[open + 1];
     bool name = token == open + 2 && key->kind == EXPR_TOKEN_STRING && key->span.end - key->span.start >= 2;
     struct phrase_step step = {NULL, 0};
@@ -186,7 +187,7 @@ static bool resolve(const struct phrase *phrase, uint32_t token, uint32_t depth,
 
 bool phrase_resolve(const struct phrase *phrase, uint32_t token, struct phrase_value *value) {
     *value = (struct phrase_value){.assist = phrase->meaning->assist};
-    return resolve(phrase, token, 0, value);
+    return resolve_operand(phrase, token, 0, value);
 }
 
 /* ---- Members ---- */
