@@ -67,7 +67,7 @@ static bool has_prefix(const struct completer *completer, const char *label, siz
 
 static char lower_case(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 32) : c; }
 
-static bool starts_word(const char *label, size_t at) {
+static bool label_starts_word(const char *label, size_t at) {
     if (at == 0) return true;
     bool upper = label[at] >= 'A' && label[at] <= 'Z', before = label[at - 1] >= 'A' && label[at - 1] <= 'Z';
     return strchr("_.-:/ ", label[at - 1]) || (upper && !before);
@@ -77,7 +77,8 @@ static bool starts_word(const char *label, size_t at) {
 static bool has_characters(const struct completer *completer, const char *label, size_t length) {
     size_t found = 0;
     for (size_t i = 0; i < length && found < completer->prefix_length; i++)
-        found += lower_case(label[i]) == lower_case(completer->prefix[found]) && (found > 0 || starts_word(label, i));
+        found +=
+            lower_case(label[i]) == lower_case(completer->prefix[found]) && (found > 0 || label_starts_word(label, i));
     return found == completer->prefix_length;
 }
 

@@ -27,7 +27,7 @@ static bool flow_colon(const struct flow_reader *reader, uint32_t at) {
 }
 
 /* The end of a string of JSON: its closing quote, or the end of its line. */
-static uint32_t json_string_end(const char *text, uint32_t from, uint32_t end) {
+static uint32_t flow_json_end(const char *text, uint32_t from, uint32_t end) {
     uint32_t at = from + 1;
     while (at < end && text[at] != '"' && text[at] != '\n') at += text[at] == '\\' ? 2 : 1;
     return at < end ? at : end;
@@ -38,7 +38,7 @@ static struct flow_token flow_quoted(struct flow_reader *reader) {
     uint32_t from = reader->at, end = reader->end;
     const char *text = reader->text;
     if (end - from > CURSOR_SCALAR_MAX) end = from + CURSOR_SCALAR_MAX;
-    uint32_t close = reader->json ? json_string_end(text, from, end) : quote_end(text, from, end);
+    uint32_t close = reader->json ? flow_json_end(text, from, end) : quote_end(text, from, end);
     bool closed = close < end && text[close] == text[from];
     const char *newline = closed || reader->json ? NULL : memchr(text + from, '\n', close - from);
     if (newline) close = (uint32_t)(newline - text);

@@ -79,7 +79,7 @@ static uint32_t skip_spaces(const char *text, uint32_t at, uint32_t end) {
 }
 
 /* Moves past `&name `. */
-static uint32_t skip_anchor(const char *text, uint32_t at, uint32_t end) {
+static uint32_t line_skip_anchor(const char *text, uint32_t at, uint32_t end) {
     if (at >= end || text[at] != '&') return at;
     uint32_t behind = at;
     while (behind < end && text[behind] != ' ') behind++;
@@ -115,12 +115,12 @@ void line_read(const struct source *source, uint32_t number, struct line *line) 
     line_measure(source, number, line);
     uint32_t at = line->content, end = line->end;
     while (at < end && text[at] == '-' && (at + 1 == end || text[at + 1] == ' ') && line->count < OPENERS_MAX) {
-        uint32_t behind = skip_anchor(text, skip_spaces(text, at + 1, end), end);
+        uint32_t behind = line_skip_anchor(text, skip_spaces(text, at + 1, end), end);
         line->openers[line->count++] = (struct opener){true, at - line->start, {at, at + 1}, behind};
         at = behind;
     }
     uint32_t key_end, colon;
     if (line->count == OPENERS_MAX || !key_at(text, at, end, &key_end, &colon)) return;
-    uint32_t value = skip_anchor(text, skip_spaces(text, colon + 1, end), end);
+    uint32_t value = line_skip_anchor(text, skip_spaces(text, colon + 1, end), end);
     line->openers[line->count++] = (struct opener){false, at - line->start, {at, key_end}, value};
 }

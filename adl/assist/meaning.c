@@ -116,7 +116,7 @@ static const struct document_key *row_of_step(enum keys_mapping mapping, const s
 }
 
 /* Sets the component of the config from a sibling of step `at`: the type of a node, or the provider of a model. */
-static void set_component(struct meaning *meaning, uint32_t at, const char *kind, const char *key) {
+static void meaning_set_component(struct meaning *meaning, uint32_t at, const char *kind, const char *key) {
     struct cursor_text text;
     meaning_sibling_text(&meaning->cursor, at, key, &text);
     meaning->component = known_component(meaning->assist, kind, text.text, text.length);
@@ -146,7 +146,7 @@ static uint32_t enter_row(struct meaning *meaning, uint32_t at) {
     uint32_t next = at + 1;
     meaning->kind = MEANING_VALUE;
     if (row->key == KEY_NODE_CONFIG) {
-        set_component(meaning, at, "node", "type");
+        meaning_set_component(meaning, at, "node", "type");
         enter_config(meaning, at, next);
         return UINT32_MAX;
     }
@@ -187,13 +187,13 @@ static void find_path(struct meaning *meaning) {
         meaning->item = false;
         if (last && cursor->kind == CURSOR_KEY) {
             if (meaning->mapping != KEYS_MODEL || at == 0) return;
-            set_component(meaning, at, "model", "provider");
+            meaning_set_component(meaning, at, "model", "provider");
             meaning->option = true;
             meaning->config_step = at - 1;
             return;
         }
         if (!meaning->key && meaning->mapping == KEYS_MODEL && at > 0) {
-            set_component(meaning, at, "model", "provider");
+            meaning_set_component(meaning, at, "model", "provider");
             meaning->option = true;
             enter_config(meaning, at - 1, at);
             return;

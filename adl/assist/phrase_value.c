@@ -29,7 +29,7 @@ static bool holds_list(const struct document_channel *channel) {
     return channel->type == CHANNEL_APPEND || channel->reducer == REDUCER_UNION || channel->reducer == REDUCER_MESSAGES;
 }
 
-static bool text_is(const char *text, size_t length, const char *word) {
+static bool phrase_name_is(const char *text, size_t length, const char *word) {
     return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
@@ -67,7 +67,7 @@ static bool enter(struct phrase_value *value, struct phrase_step step) {
 }
 
 /* The item of the map edges that lead to the node of the cursor. */
-static bool set_item(const struct phrase *phrase, const char *name, size_t length, struct phrase_value *value) {
+static bool enter_map_item(const struct phrase *phrase, const char *name, size_t length, struct phrase_value *value) {
     const struct document *document = assist_names_from(value->assist)->document;
     const struct cursor *cursor = &phrase->meaning->cursor;
     if (!cursor_step_is(cursor, 0, "nodes") || cursor->depth < 3) return false;
@@ -84,7 +84,7 @@ static bool set_item(const struct phrase *phrase, const char *name, size_t lengt
             const char *as = edge->as_field == UINT32_MAX
                                  ? ""
                                  : value_chars(document->locals[edge->as_field - document->channel_count], NULL);
-            if (!text_is(name, length, as)) continue;
+            if (!phrase_name_is(name, length, as)) continue;
         }
         const char *over = value_chars(edge->over_text, NULL);
         size_t end = strncmp(over, "state.", 6) == 0
@@ -99,18 +99,18 @@ static bool set_item(const struct phrase *phrase, const char *name, size_t lengt
 static bool set_root(const struct phrase *phrase, const char *name, size_t length, struct phrase_value *value) {
     const struct meaning *meaning = phrase->meaning;
     bool config = meaning->language == LANGUAGE_CONFIG || meaning->language == LANGUAGE_TEMPLATE;
-    if (text_is(name, length, "state")) value->root = ROOT_STATE;
-    if (text_is(name, length, "run")) value->root = ROOT_RUN;
-    if (text_is(name, length, "input")) {
+    if (phrase_name_is(name, length, "state")) value->root = ROOT_STATE;
+    if (phrase_name_is(name, length, "run")) value->root = ROOT_RUN;
+    if (phrase_name_is(name, length, "input")) {
         value->root = ROOT_INPUT;
         value->schema = assist_names_from(value->assist)->document->input;
     }
-    if (config && text_is(name, length, "config") && meaning->component) {
+    if (config && phrase_name_is(name, length, "config") && meaning->component) {
         value->root = ROOT_CONFIG;
         value->schema = meaning->component->config;
     }
     if (value->root != ROOT_UNKNOWN) return true;
-    if (config && text_is(name, length, "item")) return set_item(phrase, NULL, 0, value);
+    if (config && phrase_name_is(name, length, "item")) return enter_map_item(phrase, NULL, 0, value);
     return meaning->language == LANGUAGE_TEMPLATE && set_channel(value, name, length);
 }
 

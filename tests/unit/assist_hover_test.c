@@ -1,5 +1,6 @@
 /*
- * hover_test.c - hover, signature help, hints, links and the places of cursors, by the cases of tests/corpus/assist.
+ * assist_hover_test.c - hover, signature help, hints, links and the places of cursors, by the cases of
+ * tests/corpus/assist.
  *
  * A case has the section `text`, and one that names the question and has the answer:
  *
@@ -9,14 +10,14 @@
  *     hints        the text with its hints in «»
  *     links        each span with its target
  *
- * `nothing` is the answer where there is none. `file` and `options` are as in complete_test.c.
+ * `nothing` is the answer if there is no answer. `file` and `options` are as in assist_complete_test.c.
  */
 #include "adl/assist/cursor.h"
 #include "adl/assist/hover.h"
 #include "adl/assist/inlay.h"
 #include "adl/assist/link.h"
 #include "adl/assist/signature.h"
-#include "tests/unit/assist_fixture.h"
+#include "tests/unit/complete_fixture.h"
 
 static struct assist_world world = {
     .each_role = fixture_each_role, .each_file = fixture_each_file, .each_document = fixture_each_document};

@@ -1,6 +1,6 @@
 /*
- * typing_test.c - samples that are typed character by character, and documents with mistakes: completion, hover and
- * signature help answer at every place, and completion is not silent where it must not be.
+ * assist_typing_test.c - samples that are typed character by character, and documents with mistakes: completion, hover
+ * and signature help answer at every place, and completion is not silent where it must not be.
  *
  * Places where it must offer something, at each prefix of a sample:
  *
@@ -13,7 +13,7 @@
 #include "adl/assist/inlay.h"
 #include "adl/assist/link.h"
 #include "adl/assist/signature.h"
-#include "tests/unit/assist_fixture.h"
+#include "tests/unit/complete_fixture.h"
 
 static struct assist_world world = {
     .each_role = fixture_each_role, .each_file = fixture_each_file, .each_document = fixture_each_document};

@@ -1,5 +1,5 @@
 /*
- * assist_fixture.h - an assist for a text with a cursor, and the world around it, for the tests of adl/assist.
+ * complete_fixture.h - an assist for a text with a cursor, and the world around it, for the tests of adl/assist.
  *
  *     struct assist_place place;
  *     assist_place_init(&place, "doc.yaml", "nodes:\n  - id: ‸", NULL);
@@ -8,8 +8,8 @@
  *
  * The version before it is the text without the line of the cursor, as if that line were being typed. Header-only.
  */
-#ifndef TENON_TESTS_ASSIST_FIXTURE_H
-#define TENON_TESTS_ASSIST_FIXTURE_H
+#ifndef TENON_TESTS_COMPLETE_FIXTURE_H
+#define TENON_TESTS_COMPLETE_FIXTURE_H
 
 #include "adl/assist/assist.h"
 #include "adl/assist/complete.h"

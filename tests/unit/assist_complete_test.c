@@ -1,5 +1,5 @@
 /*
- * complete_test.c - completion at the cursors of tests/corpus/assist/complete_*.txt.
+ * assist_complete_test.c - completion at the cursors of tests/corpus/assist/complete_*.txt.
  *
  * A case has the sections `text` (with ‸) and `complete`, and optionally `file` (the name of the document) and
  * `options`
@@ -15,7 +15,7 @@
 #include "adl/assist/complete.h"
 #include "adl/assist/cursor.h"
 #include "adl/value/buffer.h"
-#include "tests/unit/assist_fixture.h"
+#include "tests/unit/complete_fixture.h"
 
 static struct assist_world world = {
     .each_role = fixture_each_role, .each_file = fixture_each_file, .each_document = fixture_each_document};
