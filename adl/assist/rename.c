@@ -121,7 +121,7 @@ static void refuse_unread(struct rename *rename, const struct assist_names *name
                             whole ? "line %u of `%s` uses the whole state, and contains the text `%.*s`: write "
                                     "`state.NAME` there first"
                                   : "line %u of `%s` cannot be read, and contains `%.*s`: correct its mistake first",
-                            source_locate(source, name->span.start).line + 1, source_name(source),
+                            source_line_at(source, name->span.start) + 1, source_name(source),
                             (int)rename->symbol->length, rename->symbol->text);
         return;
     }
@@ -144,7 +144,7 @@ static void refuse_existing(struct rename *rename, const struct assist_names *na
         if (!same) continue;
         const struct source *source = names->sources[name->file];
         assist_edits_refuse(rename->edits, "`%s` is already the name of a %s, in line %u of `%s`", rename->text,
-                            assist_kind_name(name->kind), source_locate(source, name->span.start).line + 1,
+                            assist_kind_name(name->kind), source_line_at(source, name->span.start) + 1,
                             source_name(source));
         return;
     }

@@ -88,8 +88,8 @@ struct mistakes {
     int in; /* IN_EDGE, … */
     bool any;
     struct place_cursor cursor; /* for names; set by the first one */
-    bool unread; /* a part of the text was not read */
-    bool whole; /* a report covers the whole expression: what else is wrong with it follows from that */
+    bool unread;                /* a part of the text was not read */
+    bool whole;                 /* a report covers the whole expression: what else is wrong with it follows from that */
 };
 
 static struct span mistake_span(const struct mistakes *mistakes, struct span part) {
@@ -306,7 +306,8 @@ static void on_field(void *self, const struct expr_field_name *field) {
 
 /* Ends the report of an expression or template. */
 static void report_rest(struct mistakes *mistakes, int32_t status, const struct error *error) {
-    if (mistakes->unread || (status != TN_OK && !mistakes->any)) use_unread_expression(mistakes->reader, mistakes->place);
+    if (mistakes->unread || (status != TN_OK && !mistakes->any))
+        use_unread_expression(mistakes->reader, mistakes->place);
     if (status == TN_OK || mistakes->any) return;
     const struct expr_problem problem = {
         .mistake = status == TN_LIMIT ? EXPR_MISTAKE_LIMIT : EXPR_MISTAKE_SYNTAX,
@@ -321,9 +322,11 @@ static struct expr *compile(struct reader *reader, int in, const struct expr_pla
     struct expr_variable variables[DOCUMENT_VARIABLE_COUNT];
     use_text(reader, USE_EXPRESSION, place);
     fill_variables(reader, in, variables);
-    const struct expr_scope scope = {
-        .variables = variables, .variable_count = DOCUMENT_VARIABLE_COUNT, .problem = on_problem, .self = &mistakes,
-        .field = reader->observer ? on_field : NULL};
+    const struct expr_scope scope = {.variables = variables,
+                                     .variable_count = DOCUMENT_VARIABLE_COUNT,
+                                     .problem = on_problem,
+                                     .self = &mistakes,
+                                     .field = reader->observer ? on_field : NULL};
     struct expr *expr = NULL;
     struct error error = ERROR_INIT;
     int32_t status = expr_compile(place->text, place->length, &scope, NULL, &expr, &error);

@@ -76,7 +76,7 @@ struct session {
     uint32_t depth;
     struct document **documents; /* inner documents read so far; owned references */
     uint32_t document_count;
-    uint64_t file_bytes; /* of all files that were read */
+    uint64_t file_bytes;                 /* of all files that were read */
     const struct use_observer *observer; /* of the outermost document, which takes it; may be NULL */
     struct session_kind {
         const char *kind;
@@ -281,7 +281,7 @@ struct config_use {
     const struct tree_item *item;
     const char *text; /* of a default */
     size_t length;
-    struct span span; /* where it is missing */
+    struct span span; /* the place that stands for a default */
 };
 void use_in_config(const struct reader *reader, const struct config_use *where, enum use_kind kind, uint32_t access,
                    const char *path);

@@ -1,5 +1,5 @@
 /*
- * uses.c - tells the observer of a reader the names of scalars, keys, configs and expressions.
+ * uses.c - calls the observer of a reader for the names of scalars, keys, configs and expressions.
  */
 #include "adl/document/uses.h"
 #include "adl/document/place.h"
@@ -14,9 +14,9 @@ static void use_tell(const struct reader *reader, struct document_use *use) {
 static void use_fill_scalar(const struct reader *reader, struct document_use *use, const struct tree_node *scalar) {
     use->name = tree_text(reader->tree, scalar, &use->length);
     use->token = scalar->span;
-    use->span = scalar->style == TREE_BLOCK
-                    ? place_in_scalar(reader->source, scalar, use->name, use->length, (struct span){0, (uint32_t)use->length})
-                    : place_in_quotes(reader->source, scalar->span);
+    use->span = scalar->style == TREE_BLOCK ? place_in_scalar(reader->source, scalar, use->name, use->length,
+                                                              (struct span){0, (uint32_t)use->length})
+                                            : place_in_quotes(reader->source, scalar->span);
 }
 
 void use_scalar(const struct reader *reader, enum use_kind kind, uint32_t access, const struct tree_node *scalar,
@@ -63,7 +63,8 @@ void use_unread(const struct reader *reader, struct source *source, struct span 
 void use_in_config(const struct reader *reader, const struct config_use *where, enum use_kind kind, uint32_t access,
                    const char *path) {
     if (!reader->observer) return;
-    struct document_use use = {.kind = kind, .access = access, .node = where->node, .pointer = where->pointer, .path = path};
+    struct document_use use = {
+        .kind = kind, .access = access, .node = where->node, .pointer = where->pointer, .path = path};
     if (!where->scalar && !where->item) {
         use.form = USE_DEFAULT;
         use.span = use.token = where->span;
@@ -111,7 +112,9 @@ void use_field(const struct reader *reader, const struct expr_place *place, stru
     int32_t index = document_find_field(document, field->name, field->length);
     struct document_use use = {.kind = USE_CHANNEL,
                                .access = USE_READS,
-                               .form = field->bare ? USE_BARE : field->indexed ? USE_INDEXED : USE_FIELD,
+                               .form = field->bare      ? USE_BARE
+                                       : field->indexed ? USE_INDEXED
+                                                        : USE_FIELD,
                                .source = place->source,
                                .name = field->name,
                                .length = field->length,
