@@ -118,20 +118,19 @@ bool assist_edit_append_item(struct assist_edits *edits, struct source *source, 
     if (last && !item_is_here(list, list->count - 1)) return false;
     buffer_init(&out, SIZE_MAX);
     uint32_t at = list->span.start + 1;
-    if (!flow) {
-        at = end_of_last_line(source, list->items[list->count - 1].node->span);
+    if (!last) {
+        buffer_text(&out, item);
+    } else if (!flow) {
+        at = end_of_last_line(source, last->span);
         int column = (int)assist_column(source, list->span.start);
         buffer_format(&out, "%s%*s- %s", assist_line_end(source), column, "", item);
-    } else if (last) {
-        const struct source_place first = source_locate(source, list->items[0].node->span.start);
-        bool lines = first.line != source_line_at(source, list->span.start);
+    } else {
         at = last->span.end;
-        if (lines)
-            buffer_format(&out, ",%s%*s%s", assist_line_end(source), (int)first.byte, "", item);
+        uint32_t first = list->items[0].node->span.start;
+        if (source_line_at(source, first) != source_line_at(source, list->span.start))
+            buffer_format(&out, ",%s%*s%s", assist_line_end(source), (int)assist_column(source, first), "", item);
         else
             buffer_format(&out, ", %s", item);
-    } else {
-        buffer_text(&out, item);
     }
     assist_edit_insert(edits, source, at, buffer_cstr(&out));
     buffer_finish(&out);

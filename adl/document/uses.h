@@ -10,7 +10,8 @@
  *     const struct use_observer observer = {.self = list, .use = on_use};
  *     struct document *document = document_read_observed(tree, &catalog, found, &observer);
  *
- * Names are observed in the order of reading, and one place can be observed twice. All pointers are valid only during the call.
+ * Names are observed in the order of reading, and one place can be observed twice. All pointers are valid only during
+ * the call.
  */
 #ifndef TENON_ADL_DOCUMENT_USES_H
 #define TENON_ADL_DOCUMENT_USES_H
