@@ -30,6 +30,7 @@ void assist_edits_free(struct assist_edits *edits) {
     edits_clear(edits);
     mem_free(edits->items);
     mem_free(edits->files);
+    mem_free(edits->note);
     mem_free(edits->refusal);
     mem_free(edits);
 }

@@ -82,6 +82,7 @@ static const struct source *source_of_path(const struct assist_fixture *fixture,
 static void print_edits(struct assist_fixture *fixture, struct assist_edits *edits, struct buffer *out) {
     if (edits->refusal) buffer_format(out, "refused: %s\n", edits->refusal);
     if (edits->refusal && (edits->count || edits->file_count)) fail_msg("a refusal has edits");
+    if (edits->note) buffer_format(out, "note: %s\n", edits->note);
     if (!edits->refusal && !edits->count && !edits->file_count) buffer_text(out, "no edits\n");
     for (size_t i = 0; i < edits->count; i++) {
         const char *path = source_name(edits->items[i].source);
