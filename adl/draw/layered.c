@@ -194,6 +194,7 @@ void layered_place(struct layered *layered) {
     layered_add_layers(&grid);
     layered_order(&grid);
     layered_align(&grid);
+    layered_relax(&grid);
     layered_route(&grid);
     mem_free(grid.cells);
     mem_free(grid.chain);
