@@ -23,9 +23,10 @@
  *                                                                          map, empty, error, chosen
  *     <g class="inside" data-inside="ID">   a document inside the node ID
  *
- * An edge to or from the bar of a join has one of its ends only. The line of an edge is that of its condition, if it has
- * one, or of its node (error, chosen). What is inside nodes has no data-line, because it is in another text. Identifiers
- * of nodes inside others have the path to them as a prefix. In an identifier, bytes that are not letters, digits, '-' or
+ * An edge to or from the bar of a join has one of its ends only. The line of an edge is that of its condition, if it
+ * has one, or of its node (error, chosen). What is inside nodes has no data-line, because it is in another text.
+ * Identifiers of nodes inside others have the path to them as a prefix. In an identifier, bytes that are not letters,
+ * digits, '-' or
  * '_' are `:hh`.
  *
  * The document must have been read without errors. Names and labels are the document's own: a caller that writes a

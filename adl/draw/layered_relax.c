@@ -16,7 +16,7 @@ struct relaxation {
     bool *has_main;   /* [cell]: it is a box with lines that are not minor */
     bool *seen;       /* [cell]: its column has been looked at in this pass */
     uint32_t *column; /* cells */
-    int64_t *offsets; /* from the column to the neighbours */
+    int64_t *offsets; /* where the members of the column would move */
     uint32_t members, neighbours;
 };
 
@@ -32,18 +32,40 @@ static bool relax_counts(const struct relaxation *relaxation, const struct layer
     return !relaxation->has_main[link->upper] && !relaxation->has_main[link->lower];
 }
 
+static int relax_compare(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The way to the nearest median of the offsets. */
+static int64_t relax_median(int64_t *offsets, uint32_t count) {
+    if (!count) return 0;
+    qsort(offsets, count, sizeof *offsets, relax_compare);
+    int64_t least = offsets[(count - 1) / 2], most = offsets[count / 2];
+    return least > 0 ? least : most < 0 ? most : 0;
+}
+
+/*
+ * Adds the neighbours of a member of the column in one direction: those with the same x to the column. If there are
+ * others, adds one offset: the way to their median. So a box stays between two successors.
+ */
 static void relax_follow(struct relaxation *relaxation, const struct layered_links *links, uint32_t cell) {
     const struct layered_grid *grid = relaxation->grid;
+    int64_t *offsets = relaxation->offsets + relaxation->neighbours;
+    uint32_t count = 0;
+    bool outside = false;
     for (uint32_t i = links->first[cell]; i < links->first[cell + 1]; i++) {
         uint32_t other = layered_other(grid, links->link[i], cell);
         if (!relax_counts(relaxation, &grid->links[links->link[i]])) continue;
-        if (grid->cells[other].x != grid->cells[cell].x) {
-            relaxation->offsets[relaxation->neighbours++] = grid->cells[other].x - grid->cells[cell].x;
-        } else if (!relaxation->seen[other]) {
-            relaxation->seen[other] = true;
-            relaxation->column[relaxation->members++] = other;
-        }
+        offsets[count++] = grid->cells[other].x - grid->cells[cell].x;
+        outside = outside || offsets[count - 1] != 0;
+        if (offsets[count - 1] != 0 || relaxation->seen[other]) continue;
+        relaxation->seen[other] = true;
+        relaxation->column[relaxation->members++] = other;
     }
+    if (!outside) return;
+    offsets[0] = relax_median(offsets, count);
+    relaxation->neighbours++;
 }
 
 static void relax_collect(struct relaxation *relaxation, uint32_t cell) {
@@ -58,20 +80,6 @@ static void relax_collect(struct relaxation *relaxation, uint32_t cell) {
         if (member->owner == LAYERED_NONE) continue; /* otherwise the line stays near to its box */
         relaxation->offsets[relaxation->neighbours++] = relaxation->grid->cells[member->owner].x - member->x;
     }
-}
-
-static int relax_compare(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* The way to the nearest median of the neighbours. */
-static int64_t relax_wish(const struct relaxation *relaxation) {
-    uint32_t count = relaxation->neighbours;
-    if (!count) return 0;
-    qsort(relaxation->offsets, count, sizeof *relaxation->offsets, relax_compare);
-    int64_t least = relaxation->offsets[(count - 1) / 2], most = relaxation->offsets[count / 2];
-    return least > 0 ? least : most < 0 ? most : 0;
 }
 
 /* How far a cell can move to the left (negative) or right before it is too near to the next cell of its layer. */
@@ -92,7 +100,7 @@ static int64_t relax_space(const struct layered_grid *grid, uint32_t cell, bool 
 static bool relax_column(struct relaxation *relaxation, uint32_t cell) {
     struct layered_grid *grid = relaxation->grid;
     relax_collect(relaxation, cell);
-    int64_t wish = relax_wish(relaxation);
+    int64_t wish = relax_median(relaxation->offsets, relaxation->neighbours);
     for (uint32_t i = 0; i < relaxation->members && wish != 0; i++) {
         int64_t space = relax_space(grid, relaxation->column[i], wish < 0);
         if (wish < 0)
