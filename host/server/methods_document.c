@@ -26,7 +26,7 @@
 
 #define DRAWING_MAX        (16u << 20) /* bytes */
 #define ARROWS_MAX         50000u      /* of a drawing, because the loop draws it; the command draws draw_arrows_max */
-#define PICTURE_ARROWS_MAX 20000u      /* of one with a layout */
+#define PICTURE_ARROWS_MAX 10000u      /* of one with a layout */
 
 /* ---- check ---- */
 

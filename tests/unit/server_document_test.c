@@ -205,7 +205,7 @@ static void large_drawings_are_refused(void **state) {
     static const struct {
         const char *format, *limit;
     } formats[] = {{"text", "50000"}, {"mermaid", "50000"}, {"dot", "50000"},
-                   {"json", "50000"}, {"svg", "20000"},     {"html", "20000"}};
+                   {"json", "50000"}, {"svg", "10000"},     {"html", "10000"}};
     struct served served;
     (void)state;
     served_open(&served, METHOD_READ);
