@@ -1,13 +1,14 @@
 /*
  * connection.c - the life of a connection, calls of methods for its requests, and events for its subscriptions.
  *
- * Each request for a method is one call (plugin/call/call.h); cancelling the request cancels the call. When the client does
- * not read, the peer is full: the client's subscriptions are paused, and the runs behind them wait.
+ * Each request for a method is one call (plugin/call/call.h); cancelling the request cancels the call. When the client
+ * does not read, the peer is full: the client's subscriptions are paused, and the runs behind them wait.
  */
 #include "host/server/connection.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
+#include "host/base/log.h"
 #include "host/base/loop.h"
 #include "host/plugin/call/call.h"
 #include "host/server/client.h"
@@ -35,10 +36,10 @@ struct connection {
     bool input_ended, was_shut_down;
     size_t calls; /* open ones: they can end after the peer was closed */
     tn_value client_info;
-    int64_t parent;             /* processId, or 0 */
-    struct loop_timer watch;    /* looks for the parent */
-    struct loop_timer linger;   /* after the end of the input */
-    struct loop_work finish;    /* closes when nothing is open */
+    int64_t parent;           /* processId, or 0 */
+    struct loop_timer watch;  /* looks for the parent */
+    struct loop_timer linger; /* after the end of the input */
+    struct loop_work finish;  /* closes when nothing is open */
 };
 
 /* A method that runs for a request. */
@@ -70,9 +71,10 @@ static void trace(struct connection *connection, tn_value message, tn_value deta
     if (connection->trace == TRACE_VERBOSE && detail) {
         char *text = json_text(detail, JSON_COMPACT);
         size_t length = strlen(text);
-        params = value_set_take(params, "verbose",
-                                value_format("%.*s%s", (int)(length > CONNECTION_TRACE_MAX ? CONNECTION_TRACE_MAX : length),
-                                             text, length > CONNECTION_TRACE_MAX ? "…" : ""));
+        params =
+            value_set_take(params, "verbose",
+                           value_format("%.*s%s", (int)(length > CONNECTION_TRACE_MAX ? CONNECTION_TRACE_MAX : length),
+                                        text, length > CONNECTION_TRACE_MAX ? "…" : ""));
         mem_free(text);
     }
     peer_notify_take(connection->peer, "$/logTrace", params);
@@ -89,7 +91,8 @@ static enum trace_level trace_level(tn_value value, enum trace_level otherwise) 
 static void report_progress(const struct connected_call *call, const char *kind) {
     if (!call->connection->peer) return;
     tn_value value = value_set_take(value_object_reserve(2), "kind", value_text(kind));
-    if (strcmp(kind, "begin") == 0) value = value_set_take(value, "title", value_text(peer_request_method(call->request)));
+    if (strcmp(kind, "begin") == 0)
+        value = value_set_take(value, "title", value_text(peer_request_method(call->request)));
     tn_value params = value_set_take(value_object_reserve(2), "token", value_ref(call->progress));
     peer_notify_take(call->connection->peer, "$/progress", value_set_take(params, "value", value));
 }
@@ -102,6 +105,12 @@ static void connection_look_finished(struct loop_work *work) {
     if (connection->input_ended && peer_open_requests(connection->peer) == 0) connection_close(connection);
 }
 
+static void connection_on_idle(void *user) {
+    struct connection *connection = user;
+    bool over = connection->input_ended && connection->state != STATE_CLOSING;
+    if (over) loop_defer(connection_loop(connection), &connection->finish);
+}
+
 static void connection_on_linger(struct loop_timer *timer) {
     connection_close(CONTAINER_OF(timer, struct connection, linger));
 }
@@ -110,6 +119,7 @@ static void connection_on_ended(void *user, const struct error *why) {
     struct connection *connection = user;
     connection->input_ended = true;
     if (why) {
+        log_write(LOG_INFO, NULL, "%s: %s", connection->name, why->message);
         connection_close(connection);
         return;
     }
@@ -152,7 +162,8 @@ static void connection_watch_parent(struct loop_timer *timer) {
     if (kill((pid_t)connection->parent, 0) != 0 && errno == ESRCH)
         connection_close(connection);
     else
-        loop_timer_start(connection_loop(connection), &connection->watch, CONNECTION_PARENT_MS, connection_watch_parent);
+        loop_timer_start(connection_loop(connection), &connection->watch, CONNECTION_PARENT_MS,
+                         connection_watch_parent);
 }
 
 /* ---- The life of a connection ---- */
@@ -185,7 +196,8 @@ static void connection_initialize(struct connection *connection, struct peer_req
     if (info && value_is(info, TN_OBJECT)) connection->client_info = value_ref(info);
     if (connection->options.watch_parent && process && value_as_int(process, &connection->parent) &&
         connection->parent > 0 && connection->parent <= INT32_MAX)
-        loop_timer_start(connection_loop(connection), &connection->watch, CONNECTION_PARENT_MS, connection_watch_parent);
+        loop_timer_start(connection_loop(connection), &connection->watch, CONNECTION_PARENT_MS,
+                         connection_watch_parent);
     peer_reply_take(request, describe_server(connection, params));
 }
 
@@ -206,9 +218,7 @@ static void connected_call_free(struct connected_call *open) {
     call_free(open->call);
     value_unref(open->progress);
     mem_free(open);
-    if (--connection->calls == 0 && !connection->peer)
-        connection_free(connection);
-    else if (connection->input_ended && connection->state != STATE_CLOSING) loop_defer(connection_loop(connection), &connection->finish);
+    if (--connection->calls == 0 && !connection->peer) connection_free(connection);
 }
 
 static void answer_call(struct connected_call *open) {
@@ -241,11 +251,8 @@ static tn_value own_params(tn_value params, tn_value *progress) {
     if (token && (value_is(token, TN_STRING) || value_is(token, TN_INT))) *progress = value_ref(token);
     static const char *const of_lsp[] = {"workDoneToken", "partialResultToken"};
     params = value_ref(params);
-    for (size_t i = 0; i < sizeof of_lsp / sizeof *of_lsp; i++) {
-        tn_value name = value_text(of_lsp[i]);
-        if (value_get(params, of_lsp[i])) params = value_remove_take(params, name);
-        value_unref(name);
-    }
+    for (size_t i = 0; i < sizeof of_lsp / sizeof *of_lsp; i++)
+        if (value_get(params, of_lsp[i])) params = value_remove_take(params, value_text(of_lsp[i]));
     return params;
 }
 
@@ -341,6 +348,7 @@ static void connection_on_event(void *user, uint64_t subscription, const char *e
 static const struct peer_ops connection_peer_ops = {.request = connection_on_request,
                                                     .notification = connection_on_notification,
                                                     .drained = connection_on_drained,
+                                                    .idle = connection_on_idle,
                                                     .ended = connection_on_ended,
                                                     .closed = connection_on_closed};
 

@@ -5,8 +5,8 @@
  *         .server = server, .name = "stdio", .scope = METHOD_ADMIN, .files = true, .closed = ended, .user = me});
  *     connection_close(connection);                  // `closed` follows
  *
- * Messages are JSON-RPC 2.0 (rpc/rpc_peer.h). A request is a method of the table; `tenon/` before its name is allowed. An
- * event is a notification with the name of the event; on a connection on which the client has sent `initialize`,
+ * Messages are JSON-RPC 2.0 (rpc/rpc_peer.h). A request is a method of the table; `tenon/` before its name is allowed.
+ * An event is a notification with the name of the event; on a connection on which the client has sent `initialize`,
  * `tenon/` is before it, as the Language Server Protocol wants it of extensions.
  *
  * The life of a connection is that of the Language Server Protocol, but methods of the table need no handshake:
@@ -16,8 +16,8 @@
  *       +----------------------+-- exit, end of the input, a failure ------+
  *
  * `initialize` twice, and every request after `shutdown`, is an invalid request (-32600); a request of a service (an
- * editor's) before `initialize` is refused with -32002. After the end of the input, open requests are answered first, for
- * at most CONNECTION_LINGER_MS. Runs that the client has started continue on the host.
+ * editor's) before `initialize` is refused with -32002. After the end of the input, open requests are answered first,
+ * for at most CONNECTION_LINGER_MS. Runs that the client has started continue on the host.
  *
  * All functions are [loop].
  */

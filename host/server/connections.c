@@ -80,11 +80,10 @@ static void connections_on_accepted(void *user, struct rpc_stream *stream) {
         return;
     }
     (void)snprintf(name, sizeof name, "client %llu", (unsigned long long)++all->accepted);
-    connections_add(all, stream,
-                    &(struct connection_options){.name = name,
-                                                 .scope = all->scope,
-                                                 .files = all->scope == METHOD_ADMIN,
-                                                 .framing = RPC_FRAMING_DETECT});
+    connections_add(
+        all, stream,
+        &(struct connection_options){
+            .name = name, .scope = all->scope, .files = all->scope == METHOD_ADMIN, .framing = RPC_FRAMING_DETECT});
 }
 
 bool connections_listen(struct connections *all, const char *path, mode_t mode, enum method_scope scope,
@@ -97,21 +96,23 @@ bool connections_listen(struct connections *all, const char *path, mode_t mode, 
 bool connections_serve(struct connections *all, int input, int output, enum rpc_framing framing, struct error *error) {
     struct rpc_stream *stream = rpc_stream_open(server_loop(all->server), input, output, error);
     if (!stream) return false;
-    connections_add(all, stream,
-                    &(struct connection_options){.name = "stdio",
-                                                 .scope = METHOD_ADMIN,
-                                                 .files = true,
-                                                 .framing = framing,
-                                                 .watch_parent = true});
+    connections_add(
+        all, stream,
+        &(struct connection_options){
+            .name = "stdio", .scope = METHOD_ADMIN, .files = true, .framing = framing, .watch_parent = true});
     return true;
 }
 
 size_t connections_count(const struct connections *all) { return all->count; }
 int connections_last_code(const struct connections *all) { return all->last_code; }
 
-void connections_stop(struct connections *all) {
+void connections_refuse(struct connections *all) {
     rpc_listener_close(all->listener);
     all->listener = NULL;
+}
+
+void connections_stop(struct connections *all) {
+    connections_refuse(all);
     for (struct listed_connection *at = all->first, *next; at; at = next) {
         next = at->next;
         connection_close(at->connection);

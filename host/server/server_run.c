@@ -351,8 +351,10 @@ void server_run_cancel(struct server_run *run, bool drain) {
 
 static bool no_run_is_active(void *user) { return ((const struct server_runs *)user)->active == 0; }
 
+void server_runs_refuse(struct server_runs *runs) { runs->ending = true; }
+
 void server_runs_end(struct server_runs *runs) {
-    runs->ending = true;
+    server_runs_refuse(runs);
     for (struct server_run *run = runs->newest; run; run = run->older)
         if (run->active) invocation_cancel(run->invocation);
     (void)loop_run(server_loop(runs->server), no_run_is_active, runs);

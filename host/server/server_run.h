@@ -38,6 +38,8 @@ struct subscription;
 #define SERVER_RUNS_SIZE       (64 << 20) /* bytes of all that is kept of runs: older ended runs and events are forgotten */
 
 struct server_runs *server_runs_new(struct server *server);
+/* From now on no run starts: CANCELLED. */
+void server_runs_refuse(struct server_runs *runs);
 /* Cancels the runs, runs the loop until they have ended, and forgets them. Clients still exist. */
 void server_runs_end(struct server_runs *runs);
 void server_runs_free(struct server_runs *runs);

@@ -5,8 +5,8 @@
  *                         has `method` only      -> a notification: delivered; cancellations are handled here
  *                         has `id` only          -> the answer to a request of ours
  *
- * Open requests of the client are in a list, and found by id only for a cancellation and for a repeated id. There are at
- * most PEER_REQUESTS_MAX of them.
+ * Open requests of the client are in a list, and found by id only for a cancellation and for a repeated id. There are
+ * at most PEER_REQUESTS_MAX of them.
  */
 #include "host/server/rpc/rpc_peer.h"
 #include "adl/value/json.h"
@@ -16,8 +16,6 @@
 #include "host/server/rpc/rpc_stream.h"
 #include <stdarg.h>
 #include <string.h>
-
-#define PEER_DEPTH_MAX 512u /* nesting of a message */
 
 struct peer_request {
     struct peer *peer; /* NULL: the peer was freed */
@@ -48,7 +46,8 @@ struct peer {
     size_t call_count;
     uint64_t last_number;
     bool input_ended, closing;
-    bool handling; /* in peer_handle_input */
+    bool stuck;            /* PEER_WAITING_MAX bytes wait: nothing more is sent, and the connection ends */
+    bool handling;         /* in peer_handle_input */
     struct loop_work more; /* continues to read messages that have arrived */
 };
 
@@ -56,9 +55,13 @@ struct peer {
 
 bool peer_is_full(const struct peer *peer) { return rpc_stream_waiting(peer->stream) >= RPC_STREAM_FULL; }
 
-/* Takes the message. */
+/* Takes the message. A client that does not read is disconnected in a later turn, because a callback may be active. */
 static void peer_send_take(struct peer *peer, tn_value message) {
-    if (!peer->closing) {
+    if (!peer->stuck && rpc_stream_waiting(peer->stream) >= PEER_WAITING_MAX) {
+        peer->stuck = true;
+        loop_defer(peer->loop, &peer->more);
+    }
+    if (!peer->closing && !peer->stuck) {
         struct buffer text, framed;
         buffer_init(&text, SIZE_MAX);
         buffer_init(&framed, SIZE_MAX);
@@ -71,14 +74,12 @@ static void peer_send_take(struct peer *peer, tn_value message) {
     value_unref(message);
 }
 
-static tn_value new_message(void) {
-    return value_set_take(value_object_reserve(4), "jsonrpc", value_text("2.0"));
-}
+static tn_value new_message(void) { return value_set_take(value_object_reserve(4), "jsonrpc", value_text("2.0")); }
 
-/* Takes `data`, which may be NULL. */
+/* Takes `data`, which may be NULL. A text that was cut may end inside a character. */
 static tn_value error_object(int number, const char *text, tn_value data) {
     tn_value error = value_set_take(value_object_reserve(3), "code", value_int(number));
-    error = value_set_take(error, "message", value_text(text));
+    error = value_set_take(error, "message", value_string_lossy(text, strlen(text)));
     return data ? value_set_take(error, "data", data) : error;
 }
 
@@ -114,11 +115,13 @@ static void request_unlink(struct peer_request *request) {
 }
 
 static void request_free(struct peer_request *request) {
+    const struct peer *peer = request->peer;
     request_unlink(request);
     value_unref(request->id);
     value_unref(request->method);
     value_unref(request->params);
     mem_free(request);
+    if (peer && peer->request_count == 0 && peer->ops->idle) peer->ops->idle(peer->user);
 }
 
 void peer_reply_take(struct peer_request *request, tn_value result) {
@@ -182,8 +185,8 @@ static void receive_request(struct peer *peer, tn_value id, tn_value method, tn_
     }
     if (peer->request_count == PEER_REQUESTS_MAX) {
         struct error error = ERROR_INIT;
-        error_set(&error, TN_LIMIT, "LIMIT", "%u requests of this connection are open, which is the limit; wait for answers",
-                  PEER_REQUESTS_MAX);
+        error_set(&error, TN_LIMIT, "LIMIT",
+                  "%u requests of this connection are open, which is the limit; wait for answers", PEER_REQUESTS_MAX);
         send_error(peer, id, RPC_FAILED, error.message, error_to_value(&error));
         error_finish(&error);
         return;
@@ -354,6 +357,13 @@ static void peer_lose_frames(struct peer *peer, const struct error *error) {
     peer_end_input(peer, error);
 }
 
+static void peer_give_up(struct peer *peer) {
+    struct error error = ERROR_INIT;
+    error_set(&error, TN_LIMIT, "LIMIT", "the other side has not read %zu bytes, which is the limit", PEER_WAITING_MAX);
+    peer_end_input(peer, &error);
+    error_finish(&error);
+}
+
 /* Handles what has arrived, until the output is full. */
 static void peer_handle_input(struct loop_work *work) {
     struct peer *peer = CONTAINER_OF(work, struct peer, more);
@@ -361,7 +371,8 @@ static void peer_handle_input(struct loop_work *work) {
     enum rpc_read result = RPC_READ_MORE;
     const char *text;
     size_t length;
-    if (peer->handling) return;
+    if (peer->stuck && !peer->closing) peer_give_up(peer);
+    if (peer->handling || peer->closing) return;
     peer->handling = true;
     while (!peer->closing && !peer->input_ended && !peer_is_full(peer)) {
         result = rpc_reader_next(&peer->reader, &text, &length, &error);
@@ -371,6 +382,7 @@ static void peer_handle_input(struct loop_work *work) {
     peer->handling = false;
     if (result == RPC_READ_FAILED) peer_lose_frames(peer, &error);
     error_finish(&error);
+    rpc_reader_rest(&peer->reader);
     if (!peer->closing && !peer->input_ended) rpc_stream_pause(peer->stream, peer_is_full(peer));
 }
 
@@ -388,13 +400,9 @@ static void peer_on_drained(void *user) {
 
 static void peer_on_ended(void *user, const struct error *why) {
     struct peer *peer = user;
-    struct error error = ERROR_INIT;
-    if (!why && rpc_reader_is_inside(&peer->reader)) {
-        error_set(&error, TN_FAILED, "INVALID_INPUT", "the input ends inside a message");
-        why = &error;
-    }
+    if (!why && !peer->input_ended && rpc_reader_is_inside(&peer->reader))
+        send_error(peer, NULL, RPC_PARSE_ERROR, "the input ends inside a message", NULL);
     peer_end_input(peer, why);
-    error_finish(&error);
 }
 
 /* ---- Life ---- */

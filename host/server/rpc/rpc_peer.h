@@ -7,15 +7,18 @@
  *         ...                                             // or later; each request is answered exactly once
  *     }
  *     peer_notify_take(peer, "progress", params);
- *     peer_close(peer);                                   // `closed` follows; then all requests must have been answered
+ *     peer_close(peer);                                   // `closed` follows; then all requests must have been
+ * answered
  *
  * Requests are delivered in the order in which they arrive, and may be answered in any order. A request that the peer
  * cannot deliver is answered by it: malformed JSON (-32700), not a request or a repeated id (-32600), too many open
- * requests (-32000 with the code LIMIT). Batches are refused with -32600. A frame that cannot be found (framing.h) ends the
- * connection, after a notification of the reason could be sent as an error with the id null.
+ * requests (-32000 with the code LIMIT). Batches are refused with -32600. A frame that cannot be found (rpc_framing.h)
+ * ends the connection, after an error with the id null. If the input ends inside a message, such an error is sent, too,
+ * and then it is the end of the input.
  *
  * Memory is bounded: while RPC_STREAM_FULL bytes wait for the client to read, nothing is read from it, so a client that
- * floods the host or never reads only stops itself. Notifications are the sender's own care: see peer_is_full.
+ * floods the host or never reads only stops itself. The requests that are open then are still answered; a client that
+ * lets PEER_WAITING_MAX bytes wait is disconnected. Notifications are the sender's own care: see peer_is_full.
  *
  * All functions are [loop].
  */
@@ -35,6 +38,8 @@ struct rpc_stream;
 
 #define PEER_REQUESTS_MAX 1024u /* open requests of the client; and open requests to it */
 #define PEER_ID_MAX       256u  /* bytes of an id that is a text */
+#define PEER_DEPTH_MAX    272u  /* nesting of a message: that of a value (JSON_DEPTH_MAX), and of what is around it */
+#define PEER_WAITING_MAX  ((size_t)128 << 20) /* bytes that wait for the other side to read; more end the connection */
 
 /* Error numbers of JSON-RPC and LSP. */
 #define RPC_PARSE_ERROR      (-32700)
@@ -50,7 +55,8 @@ struct rpc_stream;
 struct peer_ops {
     void (*request)(void *user, struct peer_request *request);
     void (*notification)(void *user, const char *method, tn_value params); /* params is borrowed; null if absent */
-    void (*drained)(void *user);                          /* peer_is_full became false; may be NULL */
+    void (*drained)(void *user);                                           /* peer_is_full became false; may be NULL */
+    void (*idle)(void *user); /* the last open request was answered; may be NULL. It must not call peer_close */
     /*
      * Nothing more can be received: the input has ended (`why` is NULL), or the connection has failed. Called once. It
      * may call peer_close.
@@ -72,13 +78,14 @@ tn_value peer_request_params(const struct peer_request *request); /* borrowed; n
 /* A pointer of the user, NULL at first: what answers the request. */
 void *peer_request_data(const struct peer_request *request);
 /*
- * `cancel` is called if the other side cancels the request ($/cancelRequest, $/cancel_request), or the connection is closed
- * before it is answered; the request must still be answered.
+ * `cancel` is called if the other side cancels the request ($/cancelRequest, $/cancel_request), or the connection is
+ * closed before it is answered; the request must still be answered.
  */
 void peer_request_hold(struct peer_request *request, void *data, void (*cancel)(struct peer_request *request));
 /* Each ends the request. */
 void peer_reply_take(struct peer_request *request, tn_value result);
-void peer_refuse(struct peer_request *request, int number, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void peer_refuse(struct peer_request *request, int number, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* RPC_FAILED, or RPC_CANCELLED for the code CANCELLED; `data` is {code, message, retryable, …}. */
 void peer_fail(struct peer_request *request, const struct error *error);
 size_t peer_open_requests(const struct peer *peer);
@@ -90,8 +97,8 @@ void peer_notify_take(struct peer *peer, const char *method, tn_value params);
 /* True while the other side has not read RPC_STREAM_FULL bytes: send no more than necessary until `drained`. */
 bool peer_is_full(const struct peer *peer);
 /*
- * Sends a request. `done` is called once: with the result (borrowed), or with NULL and the error: that of the other side
- * (its `data.code`, or FAILED), LIMIT, or CANCELLED if the connection ends. It may be called before peer_call_take
+ * Sends a request. `done` is called once: with the result (borrowed), or with NULL and the error: that of the other
+ * side (its `data.code`, or FAILED), LIMIT, or CANCELLED if the connection ends. It may be called before peer_call_take
  * returns. Returns a number for peer_cancel, or 0.
  */
 typedef void peer_done_fn(void *user, tn_value result, const struct error *error);
