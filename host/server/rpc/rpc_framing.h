@@ -17,8 +17,8 @@
  * uses no memory before its bytes arrive, and rpc_reader_rest frees that of a long one that was read. Thread: one at a
  * time.
  */
-#ifndef TENON_HOST_SERVER_RPC_FRAMING_H
-#define TENON_HOST_SERVER_RPC_FRAMING_H
+#ifndef TENON_HOST_SERVER_RPC_RPC_FRAMING_H
+#define TENON_HOST_SERVER_RPC_RPC_FRAMING_H
 
 #include "adl/value/buffer.h"
 #include "adl/value/error.h"

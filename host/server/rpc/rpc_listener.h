@@ -11,8 +11,8 @@
  *
  * All functions are [loop].
  */
-#ifndef TENON_HOST_SERVER_RPC_LISTENER_H
-#define TENON_HOST_SERVER_RPC_LISTENER_H
+#ifndef TENON_HOST_SERVER_RPC_RPC_LISTENER_H
+#define TENON_HOST_SERVER_RPC_RPC_LISTENER_H
 
 #include "adl/value/error.h"
 #include <sys/types.h>

@@ -22,8 +22,8 @@
  *
  * All functions are [loop].
  */
-#ifndef TENON_HOST_SERVER_RPC_PEER_H
-#define TENON_HOST_SERVER_RPC_PEER_H
+#ifndef TENON_HOST_SERVER_RPC_RPC_PEER_H
+#define TENON_HOST_SERVER_RPC_RPC_PEER_H
 
 #include "adl/value/error.h"
 #include "adl/value/value.h"

@@ -12,8 +12,8 @@
  *
  * All functions are [loop].
  */
-#ifndef TENON_HOST_SERVER_RPC_STREAM_H
-#define TENON_HOST_SERVER_RPC_STREAM_H
+#ifndef TENON_HOST_SERVER_RPC_RPC_STREAM_H
+#define TENON_HOST_SERVER_RPC_RPC_STREAM_H
 
 #include "adl/value/error.h"
 #include <stdbool.h>
