@@ -33,7 +33,8 @@ struct subscription;
 #define SERVER_RUNS_MAX        10000u /* runs of one server that have not ended; then LIMIT */
 #define SERVER_RUNS_PLUGIN_MAX 1000u  /* of them started by one plugin; then LIMIT */
 #define SERVER_RUNS_KEPT       1000u /* ended runs whose results are kept; the one that ended first is forgotten first */
-#define SERVER_EVENTS_KEPT     256u  /* last events of a run that run/subscribe can send again */
+#define SERVER_RUNS_WAITING    10000u /* runs that wait for run/answer; the one that waits longest is forgotten first */
+#define SERVER_EVENTS_KEPT     256u   /* last events of a run that run/subscribe can send again */
 #define SERVER_EVENTS_SIZE     (1 << 20) /* bytes of these events, approximately; older ones are not kept */
 #define SERVER_RUNS_SIZE       (64 << 20) /* bytes of all that is kept of runs: older ended runs and events are forgotten */
 
