@@ -15,16 +15,16 @@ class Host:
     def __init__(self, path):
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(path)
-        self.stream = connection.makefile("rw")
+        self.output, self.input = connection.makefile("w"), connection.makefile("r")
         self.ids, self.events = itertools.count(1), []
 
     def receive(self):
-        return json.loads(self.stream.readline() or sys.exit("the host has gone"))
+        return json.loads(self.input.readline() or sys.exit("the host has gone"))
 
     def call(self, method, **params):
         """The result of a method. Events that arrive before it are kept."""
         request = {"jsonrpc": "2.0", "id": next(self.ids), "method": method, "params": params}
-        print(json.dumps(request), file=self.stream, flush=True)
+        print(json.dumps(request), file=self.output, flush=True)
         while (message := self.receive()).get("id") != request["id"]:
             self.events.append(message)
         if "error" in message:
