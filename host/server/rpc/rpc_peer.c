@@ -280,6 +280,16 @@ static void end_all_calls(struct peer *peer) {
     error_finish(&error);
 }
 
+/* For an error that another program than a host has made. */
+static const char *code_of_number(tn_value number) {
+    switch (number && value_is(number, TN_INT) ? value_to_int(number) : 0) {
+    case RPC_METHOD_NOT_FOUND: return "UNSUPPORTED";
+    case RPC_INVALID_PARAMS: return "INVALID_INPUT";
+    case RPC_CANCELLED: return "CANCELLED";
+    default: return "FAILED";
+    }
+}
+
 /* {code, message, data?} of the other side. */
 static void read_error(tn_value object, struct error *error) {
     tn_value data = value_get(object, "data"), text = value_get(object, "message");
@@ -288,7 +298,7 @@ static void read_error(tn_value object, struct error *error) {
         error_from_value(error, data);
         return;
     }
-    error_set(error, TN_FAILED, "FAILED", "%s",
+    error_set(error, TN_FAILED, code_of_number(value_get(object, "code")), "%s",
               text && value_is(text, TN_STRING) ? value_chars(text, NULL) : "the other side has failed");
 }
 
@@ -347,8 +357,8 @@ static void receive_text(struct peer *peer, const char *text, size_t length) {
 static void peer_end_input(struct peer *peer, const struct error *why) {
     if (peer->input_ended) return;
     peer->input_ended = true;
-    end_all_calls(peer);
     peer->ops->ended(peer->user, why);
+    end_all_calls(peer);
 }
 
 static void peer_lose_frames(struct peer *peer, const struct error *error) {

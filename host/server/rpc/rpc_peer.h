@@ -58,8 +58,8 @@ struct peer_ops {
     void (*drained)(void *user);                                           /* peer_is_full became false; may be NULL */
     void (*idle)(void *user); /* the last open request was answered; may be NULL. It must not call peer_close */
     /*
-     * Nothing more can be received: the input has ended (`why` is NULL), or the connection has failed. Called once. It
-     * may call peer_close.
+     * Nothing more can be received: the input has ended (`why` is NULL), or the connection has failed. Called once,
+     * before open requests to the other side end with CANCELLED. It may call peer_close.
      */
     void (*ended)(void *user, const struct error *why);
     void (*closed)(void *user); /* after peer_close: the last callback. The peer is freed when it returns. */
@@ -98,8 +98,8 @@ void peer_notify_take(struct peer *peer, const char *method, tn_value params);
 bool peer_is_full(const struct peer *peer);
 /*
  * Sends a request. `done` is called once: with the result (borrowed), or with NULL and the error: that of the other
- * side (its `data.code`, or FAILED), LIMIT, or CANCELLED if the connection ends. It may be called before peer_call_take
- * returns. Returns a number for peer_cancel, or 0.
+ * side (its `data.code`, or one for its number: UNSUPPORTED, INVALID_INPUT, CANCELLED, FAILED), LIMIT, or CANCELLED if
+ * the connection ends. It may be called before peer_call_take returns. Returns a number for peer_cancel, or 0.
  */
 typedef void peer_done_fn(void *user, tn_value result, const struct error *error);
 uint64_t peer_call_take(struct peer *peer, const char *method, tn_value params, peer_done_fn *done, void *user);
