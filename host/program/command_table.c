@@ -42,6 +42,8 @@
     { "json", .help = "print JSON on standard output" }
 #define FILTER_OPTION                                                                                                  \
     { "filter", "JSON", .letter = 'f', .help = "conditions that members must meet: {\"payload.size\": {\"gt\": 9}}" }
+#define CONNECT_OPTION                                                                                                 \
+    { "connect", "PATH", .help = "work in the host that listens on this socket (`tenon serve`)" }
 #define LIMIT_OPTION                                                                                                   \
     { "limit", "N", .letter = 'n', .help = "list at most N (default: " LIST_ENTRIES ")" }
 #define AFTER_OPTION                                                                                                   \
@@ -73,6 +75,7 @@ static const struct command_option plugin_install_options[] = {
     OPTIONS_END,
 };
 static const struct command_option json_options[] = {JSON_OPTION, OPTIONS_END};
+static const struct command_option connect_options[] = {CONNECT_OPTION, OPTIONS_END};
 
 static const struct command_option serve_options[] = {
     {"socket", "PATH", .letter = 's', .help = "the Unix socket to which clients connect"},
@@ -759,7 +762,7 @@ const struct command commands[] = {
      "Ctrl-C cancels the run.",
      "$ tenon call run/start '{\"document\": \"samples/hello/hello.yaml\", \"subscribe\": {}}'\n"
      "{\"run_id\":\"019b2d05-7a22-7f01-8c4e-51b2c7d9e0fa\",\"subscription\":1}\n",
-     .operands_min = 1, .operands_max = 2, .run = command_call},
+     .options = connect_options, .operands_min = 1, .operands_max = 2, .run = command_call},
 
     {"serve", "--socket PATH", "keep a host running for clients",
      "Clients connect to the socket, call the methods (`tenon reference methods`) and receive events, as JSON-RPC "
