@@ -43,7 +43,7 @@ def check(condition, what, *details):
 
 
 class Agent:
-    def __init__(self, document, *options, answer=None, raw=False):
+    def __init__(self, document, *options, answer=None):
         """`answer(method, params)` answers requests of the agent: a result, or None to leave them open."""
         self.process = subprocess.Popen([TENON, "acp", document, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
@@ -51,7 +51,7 @@ class Agent:
         self.methods, self.waiting = {}, {}
         self.updates, self.requests, self.others = [], [], queue.Queue()
         self.number = 0
-        self.failure = None
+        self.failure, self.ended = None, False
         self.lock = threading.Condition()
         self.errors = []
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -105,7 +105,7 @@ class Agent:
                 with self.lock:
                     self.lock.notify_all()
         with self.lock:
-            self.waiting[None] = None
+            self.ended = True
             self.lock.notify_all()
 
     def _receive(self, message):
@@ -154,7 +154,7 @@ class Agent:
             while not what():
                 left = deadline - time.monotonic()
                 check(self.failure is None, "a message is wrong:", self.failure or "")
-                check(left > 0 and None not in self.waiting, "waited for " + why, self.updates[-3:], self.err)
+                check(left > 0 and not self.ended, "waited for " + why, self.updates[-3:], self.err)
                 self.lock.wait(left)
 
     def wait(self, number):
@@ -230,7 +230,7 @@ def call(name, arguments=None, id="c1", content=""):
 
 def run_tests(tests, names):
     failed = False
-    for name, test in tests.items():
+    for name, test in list(tests.items()):
         if not name.startswith("test_") or (names and name not in names):
             continue
         started = time.monotonic()

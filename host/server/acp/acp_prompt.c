@@ -245,6 +245,13 @@ void acp_turn_answer(struct acp_turn *turn) {
 
 /* ---- The end of a run ---- */
 
+static bool is_limit_of_requests(const char *code) {
+    static const char *const codes[] = {"RECURSION_LIMIT", "BUDGET_EXCEEDED", "TURN_LIMIT"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(codes[i], code) == 0) return true;
+    return false;
+}
+
 static void run_failed(struct acp_turn *turn, tn_value report) {
     struct error error = ERROR_INIT;
     tn_value object = value_get(report, "error");
@@ -261,7 +268,7 @@ static void run_failed(struct acp_turn *turn, tn_value report) {
     if (turn->resuming && turn->message && !turn->cancelled && strcmp(code, "OWNED") != 0) {
         if (!nothing_to_continue) acp_turn_say(turn, "The earlier turn has failed: %s", error.message ? error.message : code);
         turn_start(turn);
-    } else if (strcmp(code, "RECURSION_LIMIT") == 0 || strcmp(code, "BUDGET_EXCEEDED") == 0) {
+    } else if (is_limit_of_requests(code)) {
         acp_turn_say(turn, "%s", error.message ? error.message : code);
         turn_reply(turn, turn->cancelled ? "cancelled" : "max_turn_requests");
     } else {
