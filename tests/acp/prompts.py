@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from harness import Agent, call, check, kinds_of, run_tests, scripted, text_of, write_document
+from harness import Agent, Refused, call, check, kinds_of, run_tests, scripted, text_of, write_document
 
 NODES = ["--plugins", os.environ["TEST_NODES"]]
 SLOW = {"message": "one two three four five six seven", "delay_ms": 0}
@@ -264,6 +264,56 @@ def test_plans():
             _, updates = agent.prompt(agent.new(), "plan it")
             found = [u["entries"] for u in updates if u["sessionUpdate"] == "plan"]
             check(found == [expected], "the plan", updates)
+
+
+def test_messages_without_ids():
+    """A channel `append` gives no ids: earlier answers are not sent again."""
+    write_document("append.yaml", scripted("One.", "Two."), "[{id: a, type: llm, config: {messages_key: messages}}]",
+                   "[{name: messages, type: append}]")
+    with Agent("append.yaml") as agent:
+        agent.initialize()
+        session = agent.new()
+        check(text_of(agent.prompt(session, "a")[1]) == "One.", "the first answer", agent.updates)
+        check(text_of(agent.prompt(session, "b")[1]) == "Two.", "only the second answer", agent.updates)
+
+
+def test_two_processes():
+    """While another process runs a thread, its prompt fails, and the thread stays as it is."""
+    write_document("owned.yaml", scripted("a long answer " * 8, "Next.", chunk=4, delay_ms=30))
+    with Agent("owned.yaml") as first, Agent("owned.yaml") as second:
+        first.initialize()
+        second.initialize()
+        session = first.new()
+        number = first.start_prompt(session, "begin")
+        first.wait_update("agent_message_chunk")
+        try:
+            second.request("session/resume", sessionId=session, cwd="/")
+        except Refused as error:
+            check(error.code == -32002, "it is not saved yet", error.message)
+        else:
+            second.refused("session/prompt", -32603, "[OWNED]", sessionId=session, prompt=[{"type": "text", "text": "x"}])
+        check(first.wait(number) == {"stopReason": "end_turn"}, "the first one is not disturbed")
+        second.request("session/resume", sessionId=session, cwd="/")
+        check(text_of(second.prompt(session, "more")[1]) == "Next.", "then it continues", second.updates)
+        _, updates = first.prompt(session, "and I?")
+        check("a long answer" in text_of(updates) or "Next" in text_of(updates), "both can", updates)
+
+
+def test_a_changed_document():
+    write_document("changed.yaml", scripted("Before."))
+    with Agent("changed.yaml") as agent:
+        agent.initialize()
+        session = agent.new()
+        agent.prompt(session, "hi")
+    write_document("changed.yaml", scripted("x", "After."), "[{id: a, type: llm, config: {messages_key: messages}}]")
+    with Agent("changed.yaml") as agent:
+        agent.initialize()
+        agent.request("session/resume", sessionId=session, cwd="/")
+        agent.refused("session/prompt", -32603, "--accept-changes", sessionId=session, prompt=[{"type": "text", "text": "x"}])
+    with Agent("changed.yaml", "--accept-changes") as agent:
+        agent.initialize()
+        agent.request("session/resume", sessionId=session, cwd="/")
+        check(text_of(agent.prompt(session, "x")[1]) == "After.", "it continues", agent.updates)
 
 
 def test_stop_reasons():

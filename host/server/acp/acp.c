@@ -17,6 +17,8 @@
 #include "host/server/server.h"
 #include <string.h>
 
+#define CHANGED_HINT "; with `tenon acp --accept-changes`, sessions continue with a changed document"
+
 /* ---- Answers and notifications ---- */
 
 void acp_fail(struct peer_request *request, const struct error *error) {
@@ -24,7 +26,8 @@ void acp_fail(struct peer_request *request, const struct error *error) {
     if (cancelled)
         peer_refuse(request, RPC_CANCELLED, "the request was cancelled");
     else
-        peer_refuse(request, RPC_INTERNAL_ERROR, "%s [%s]", error && error->message ? error->message : "failed",
+        peer_refuse(request, RPC_INTERNAL_ERROR, "%s%s [%s]", error && error->message ? error->message : "failed",
+                    error && error->code && strcmp(error->code, "GRAPH_CHANGED") == 0 ? CHANGED_HINT : "",
                     error && error->code ? error->code : "FAILED");
 }
 

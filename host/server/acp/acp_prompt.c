@@ -193,6 +193,7 @@ static void turn_start(struct acp_turn *turn) {
     tn_value config = value_set_take(value_object_reserve(4), "metadata", acp_session_metadata(session));
     if (session->unfinished) config = value_set_take(config, "replace", value_bool(true));
     turn->resuming = false;
+    turn->known = value_count(session->messages);
     value_unref(turn->message);
     turn->message = NULL;
     acp_call_take(session->acp, "run/start", value_set_take(run_params_take(session, config), "input", input),
@@ -252,24 +253,43 @@ static bool is_limit_of_requests(const char *code) {
     return false;
 }
 
+/* A run that could not begin (another process runs the thread, the document has changed) has no state. */
+static bool has_begun(tn_value report) { return value_get(report, "state") != NULL; }
+
+/* What the next prompt does with the thread of a run that has failed. */
+static void note_failure(struct acp_turn *turn, const char *code, bool begun) {
+    struct acp_session *session = turn->session;
+    if (begun)
+        turn_discard(turn);
+    else if (strcmp(code, "DONE") == 0)
+        session->unfinished = session->discards = false;
+    else if (strcmp(code, "UNFINISHED") == 0)
+        session->unfinished = true; /* another client has used the thread */
+}
+
+/* The failure of what was resumed does not keep the prompt from its run, unless the thread cannot be used at all. */
+static bool continues_after(const struct acp_turn *turn, const char *code, bool begun) {
+    return turn->resuming && turn->message && !turn->cancelled && (begun || strcmp(code, "DONE") == 0);
+}
+
 static void run_failed(struct acp_turn *turn, tn_value report) {
     struct error error = ERROR_INIT;
     tn_value object = value_get(report, "error");
     if (object) error_from_value(&error, object);
-    const char *code = error.code ? error.code : "FAILED";
+    if (!error.code) error_set(&error, TN_FAILED, "FAILED", "the run has failed");
+    const char *code = error.code;
+    bool begun = has_begun(report);
     if (turn->resuming && turn->interrupts && strcmp(code, "INVALID_INPUT") == 0 && !turn->cancelled) {
         refuse_answers(turn, &error); /* the thread has not changed */
         error_finish(&error);
         return;
     }
-    bool nothing_to_continue = turn->resuming && strcmp(code, "DONE") == 0;
-    if (nothing_to_continue) turn->session->unfinished = false;
-    if (!nothing_to_continue) turn_discard(turn);
-    if (turn->resuming && turn->message && !turn->cancelled && strcmp(code, "OWNED") != 0) {
-        if (!nothing_to_continue) acp_turn_say(turn, "The earlier turn has failed: %s", error.message ? error.message : code);
+    note_failure(turn, code, begun);
+    if (continues_after(turn, code, begun)) {
+        if (begun) acp_turn_say(turn, "The earlier turn has failed: %s", error.message);
         turn_start(turn);
     } else if (is_limit_of_requests(code)) {
-        acp_turn_say(turn, "%s", error.message ? error.message : code);
+        acp_turn_say(turn, "%s", error.message);
         turn_reply(turn, turn->cancelled ? "cancelled" : "max_turn_requests");
     } else {
         turn_failed(turn, &error);
@@ -413,6 +433,7 @@ static void turn_begin(struct acp_session *session, struct peer_request *request
     turn->sent = value_object();
     turn->nested = value_object();
     turn->calls = value_object();
+    turn->known = value_count(session->messages);
     turn->seen = ids_of(session->messages);
     session->turn = turn;
     session->turns++;

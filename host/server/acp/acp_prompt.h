@@ -32,6 +32,7 @@ struct acp_turn {
     tn_value sent;        /* texts that were sent, {text: true} */
     tn_value nested;      /* {path: true}: graphs that report messages themselves */
     tn_value calls;       /* {id of the model: {id, name, arguments}}: calls of tools without a result */
+    size_t known;        /* messages of the thread before this run; those of a channel `append` have no id */
     tn_value seen;        /* {id of a message: true}: messages of earlier turns, and of this one */
     tn_value last_usage;  /* of the last call of a model, or NULL */
     const char *finish;   /* stop reason of the last answer: "end_turn", "max_tokens", "refusal" */
