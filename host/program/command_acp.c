@@ -7,7 +7,6 @@
 #include "host/base/loop.h"
 #include "host/program/command.h"
 #include "host/server/acp/acp.h"
-#include "host/server/rpc/rpc_stream.h"
 #include "host/server/server.h"
 #include <unistd.h>
 
@@ -32,13 +31,12 @@ static int serve_agent(struct served_agent *agent, struct acp_options *options) 
     options->server = server_of(agent->host);
     options->closed = agent_on_closed;
     options->user = agent;
-    struct rpc_stream *stream = rpc_stream_open(loop, STDIN_FILENO, STDOUT_FILENO, &error);
-    if (!stream) {
+    struct acp *acp = acp_new(STDIN_FILENO, STDOUT_FILENO, options, &error);
+    if (!acp) {
         int code = command_report_error(COMMAND_RUN_FAILED, &error);
         error_finish(&error);
         return code;
     }
-    struct acp *acp = acp_new(stream, options);
     (void)loop_run(loop, agent_must_end, agent);
     if (agent->closed) return COMMAND_OK;
     acp_close(acp);

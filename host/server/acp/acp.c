@@ -281,7 +281,9 @@ static const struct peer_ops acp_peer_ops = {.request = acp_on_request,
                                              .ended = acp_on_ended,
                                              .closed = acp_on_closed};
 
-struct acp *acp_new(struct rpc_stream *stream, const struct acp_options *options) {
+struct acp *acp_new(int input, int output, const struct acp_options *options, struct error *error) {
+    struct rpc_stream *stream = rpc_stream_open(server_loop(options->server), input, output, error);
+    if (!stream) return NULL;
     struct acp *acp = mem_zalloc(sizeof *acp);
     acp->options = *options;
     if (acp->options.context_tokens <= 0) acp->options.context_tokens = ACP_CONTEXT_TOKENS;

@@ -1,8 +1,8 @@
 /*
  * acp.h - one document as an agent inside an editor: the Agent Client Protocol, version 1, over a stream.
  *
- *     struct acp *acp = acp_new(stream, &(struct acp_options){.server = server, .document = "agent.yaml",
- *                                                             .closed = ended, .user = me});
+ *     struct acp *acp = acp_new(STDIN_FILENO, STDOUT_FILENO, &(struct acp_options){.server = server,
+ *                               .document = "agent.yaml", .closed = ended, .user = me}, &error);
  *     acp_close(acp);                                // cancels the prompts; `closed` follows
  *
  * Messages are JSON-RPC 2.0, one in each line. A session is a thread of the store, and a prompt is a run. All work is
@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 struct acp;
-struct rpc_stream;
+struct error;
 struct server;
 
 #define ACP_VERSION        1
@@ -46,8 +46,8 @@ struct acp_options {
     void *user;
 };
 
-/* Takes the stream. `options` is copied. */
-struct acp *acp_new(struct rpc_stream *stream, const struct acp_options *options);
+/* Takes both descriptors, which may be the same; NULL with IO if one cannot be used. `options` is copied. */
+struct acp *acp_new(int input, int output, const struct acp_options *options, struct error *error);
 void acp_close(struct acp *acp);
 
 #endif
