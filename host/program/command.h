@@ -150,6 +150,7 @@ int command_pack_remove(const struct arguments *arguments);
 int command_call(const struct arguments *arguments);
 int command_serve(const struct arguments *arguments);
 int command_lsp(const struct arguments *arguments);
+int command_acp(const struct arguments *arguments);
 int command_doctor(const struct arguments *arguments);
 int command_reference(const struct arguments *arguments);
 
