@@ -32,7 +32,7 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct lsp_text 
     struct lsp_query query = {.lsp = lsp, .text = text, .params = peer_request_params(request)};
     struct error error = ERROR_INIT;
     if (text) query.assist = text->assist;
-    if ((row->needs & LSP_OF_DOCUMENT) && !query.assist) {
+    if ((row->needs & (LSP_OF_DOCUMENT | LSP_ALWAYS)) == LSP_OF_DOCUMENT && !query.assist) {
         peer_reply_take(request, no_answer(row));
         return;
     }

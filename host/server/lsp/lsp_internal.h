@@ -114,7 +114,8 @@ typedef tn_value lsp_feature(const struct lsp_query *query, struct error *error)
 
 enum lsp_needs {
     LSP_OF_DOCUMENT = 1, /* params.textDocument is open: the feature waits for its check */
-    LSP_AT_POSITION = 2  /* and params.position is in it */
+    LSP_AT_POSITION = 2, /* and params.position is in it */
+    LSP_ALWAYS = 4       /* runs without an open document, too: `assist` may be NULL */
 };
 
 struct lsp_row {

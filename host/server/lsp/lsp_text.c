@@ -100,6 +100,7 @@ void lsp_text_change(struct lsp *lsp, tn_value params) {
     for (size_t i = 0; i < value_count(changes); i++)
         if (!apply_change(text, value_at(changes, i))) break;
     if (version) (void)value_as_int(version, &text->version);
+    text->dirty = true; /* diagnostics follow each version, even one without a change */
     lsp_check_next(lsp);
 }
 
