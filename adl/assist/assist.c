@@ -5,6 +5,7 @@
  * text are alive for each assist.
  */
 #include "adl/assist/assist.h"
+#include "adl/assist/names.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
 #include "adl/tree/tree.h"
@@ -31,7 +32,9 @@ struct assist *assist_next_take(struct source *source, const struct assist_world
         assist_unref(before);
     else
         assist->good = newest_good_take(before);
-    assist->document = document_read_tree(assist->tree, world->catalog, assist->found);
+    assist->uses = assist_uses_new(source);
+    const struct use_observer observer = assist_uses_observer(assist->uses);
+    assist->document = document_read_observed(assist->tree, world->catalog, assist->found, &observer);
     return assist;
 }
 
@@ -47,6 +50,7 @@ struct assist *assist_ref(struct assist *assist) {
 void assist_unref(struct assist *assist) {
     if (!assist || __atomic_sub_fetch(&assist->references, 1, __ATOMIC_ACQ_REL) != 0) return;
     document_unref(assist->document);
+    assist_uses_free(assist->uses);
     tree_free(assist->tree);
     diagnostics_free(assist->found);
     source_unref(assist->source);

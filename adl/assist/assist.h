@@ -26,6 +26,7 @@
 struct diagnostics;
 struct document;
 struct tree;
+struct assist_uses;
 
 /* What is outside the text. It must live as long as an assist that was made with it: see `ref`. */
 struct assist_world {
@@ -49,11 +50,11 @@ struct assist {
     uint32_t references; /* atomic */
     struct source *source;
     struct tree *tree;
-    struct document *document; /* never NULL; incomplete if the text has errors */
-    struct diagnostics *found; /* sorted */
+    struct document *document;   /* never NULL; incomplete if the text has errors */
+    struct diagnostics *found;   /* sorted */
+    struct assist_uses *uses;    /* the names, for names.h */
     const struct assist_world *world;
-    struct assist
-        *good; /* the newest earlier version whose tree was whole; NULL if this one's is, or if there is none */
+    struct assist *good; /* the newest earlier version with a whole tree; NULL if this tree is whole, or without one */
 };
 
 /* Reads and checks a text. `before` is the version before this one, or NULL. Never returns NULL. Any thread. */

@@ -13,6 +13,7 @@
 #include "adl/document/reader.h"
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
+#include "adl/value/pointer.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -54,6 +55,15 @@ static struct span span_at(const struct config_check *check, const char *pointer
     return node->span.start < node->span.end ? node->span : item ? item->key_span : check->span;
 }
 
+static void tell_reference(const struct config_check *check, const char *pointer, const char *path) {
+    const struct tree_item *item = NULL;
+    const struct tree_node *node = check->tree ? find_pointer(check->tree, pointer, &item) : NULL;
+    const struct tree_node *name = node ? tree_get(node, "file") : NULL;
+    if (!name) return;
+    const struct config_use use = {.node = check->node, .pointer = pointer, .scalar = name};
+    use_in_config(check->reader, &use, USE_FILE, 0, path);
+}
+
 /* config_reference_fn: remembers the reference, and returns the text of its file; "" for all others. */
 static tn_value read_reference(void *self, const char *pointer, const char *kind, tn_value name) {
     struct config_check *check = self;
@@ -76,6 +86,7 @@ static tn_value read_reference(void *self, const char *pointer, const char *kind
         report(reader, ADL_E063, span_at(check, inner, false), "the file `%.200s` cannot be read: %s", file,
                error.message);
     }
+    tell_reference(check, pointer, found.path);
     catalog_file_finish(&found);
     error_finish(&error);
     return text ? text : value_text("");
@@ -102,6 +113,23 @@ struct annotated_string {
 
 static const char *annotated_describe(const struct annotated_string *string, char out[256]) {
     return where_in_config(string->check->reader, string->check->node, string->pointer, out);
+}
+
+/* Tells the name to the observer. A name in a file is reported instead. */
+static void annotated_tell(const struct annotated_string *string, enum use_kind kind, uint32_t access,
+                           const char *path) {
+    const struct config_check *check = string->check;
+    if (!check->reader->observer || reference_at(check, string->pointer)) return;
+    const struct tree_item *item = NULL;
+    const struct tree_node *node = check->tree ? find_pointer(check->tree, string->pointer, &item) : NULL;
+    const struct config_use use = {.node = check->node,
+                                   .pointer = string->pointer,
+                                   .scalar = string->on_key ? NULL : node,
+                                   .item = string->on_key && node ? item : NULL,
+                                   .text = string->text,
+                                   .length = string->length,
+                                   .span = string->span};
+    use_in_config(check->reader, &use, kind, access, path);
 }
 
 /*
@@ -202,6 +230,8 @@ static void check_annotated_read(const struct annotated_string *string) {
     struct reader *reader = string->check->reader;
     char where[256];
     int32_t field = annotated_resolve_channel(string, true);
+    bool item = field >= 0 && (uint32_t)field >= reader->document->channel_count;
+    annotated_tell(string, item ? USE_ITEM : USE_CHANNEL, USE_READS, NULL);
     if (field < 0 || (uint32_t)field < reader->document->channel_count) return;
     if (local_reaches(reader, string->check->node, (uint32_t)field)) return;
     report(reader, ADL_E048, string->span, "%s names `%.*s`, the item of a map edge that does not lead to this node",
@@ -287,8 +317,9 @@ static void check_annotated_write(const struct annotated_string *string) {
     const struct document *document = reader->document;
     char where[256];
     int32_t field = annotated_resolve_channel(string, false);
+    bool local = field >= 0 && (uint32_t)field >= document->channel_count;
+    annotated_tell(string, local ? USE_ITEM : USE_CHANNEL, USE_WRITES, NULL);
     if (field < 0) return;
-    bool local = (uint32_t)field >= document->channel_count;
     if (local || document->channels[field].implicit) {
         report(reader, ADL_E048, string->span, "%s writes `%.*s`, which %s", annotated_describe(string, where),
                (int)string->length, string->text,
@@ -360,6 +391,7 @@ static void check_annotated_node(const struct annotated_string *string) {
     int32_t to = node && tree_text(reader->tree, node, NULL)
                      ? resolve_end(reader, END_TO, node)
                      : find_node_or_end(reader->document, string->text, string->length);
+    if (!node && to != DOCUMENT_END) annotated_tell(string, USE_NODE, 0, NULL);
     if (!node && to == DOCUMENT_NOWHERE) {
         char where[256];
         struct nearest nearest;
@@ -380,13 +412,28 @@ static void check_annotated_end(const struct annotated_string *string) {
     record_link(string->check->reader, string->check->node, DOCUMENT_END);
 }
 
+/* `openai:gpt-4o` names a provider, unless it is a role. */
+static void tell_model(const struct annotated_string *string) {
+    const struct reader *reader = string->check->reader;
+    const struct tree_item *item = NULL;
+    const struct tree_node *node = string->check->tree ? find_pointer(string->check->tree, string->pointer, &item) : NULL;
+    bool provider = memchr(string->text, ':', string->length) &&
+                    names_find(&reader->whole->models, string->text, string->length) < 0;
+    if (!provider)
+        annotated_tell(string, USE_ROLE, 0, NULL);
+    else if (node && !string->on_key && tree_text(reader->tree, node, NULL))
+        use_provider(reader, node, string->check->node);
+}
+
 static void check_annotated_model(const struct annotated_string *string) {
+    if (string->check->reader->observer) tell_model(string);
     check_model_name(string->check->reader, string->text, string->length, string->span, string->check->node,
                      string->pointer);
 }
 
 static void check_annotated_tool(const struct annotated_string *string) {
     struct reader *reader = string->check->reader;
+    annotated_tell(string, USE_TOOL, 0, NULL);
     check_tool_name(reader, string->text, string->length, string->span, string->check->node, string->pointer);
     if (!reader->document->tools_given) check_tool_key(reader, string->text, string->length, string->span);
     /* A tool that is not an item of a list is called by the node itself. Of a list, a model chooses. */
@@ -398,12 +445,15 @@ static void check_annotated_tool(const struct annotated_string *string) {
     if (catalog && !item) note->tool = catalog->find(catalog->self, "tool", string->text, string->length);
 }
 
+static void tell_approval(const struct annotated_string *string) { annotated_tell(string, USE_TOOL, 0, NULL); }
+
 static void check_annotated_document(const struct annotated_string *string) {
     struct config_check *check = string->check;
     size_t length = strlen(string->pointer);
     if (check->document[0] || length >= sizeof check->document) return;
     memcpy(check->document, string->pointer, length + 1);
     check->inner = subgraph_open(check->reader, check->node, string->text, string->length, string->span);
+    annotated_tell(string, USE_DOCUMENT, 0, check->inner ? source_name(check->inner->source) : NULL);
 }
 
 static void check_annotated_file(const struct annotated_string *string) {
@@ -417,6 +467,7 @@ static void check_annotated_file(const struct annotated_string *string) {
     if (!text)
         report(reader, ADL_W108, string->span, "%s names the file `%.200s`, which cannot be read now: %s",
                annotated_describe(string, where), string->text, error.message);
+    annotated_tell(string, USE_FILE, 0, found.path);
     value_unref(text);
     catalog_file_finish(&found);
     error_finish(&error);
@@ -448,6 +499,7 @@ static const struct {
     {"end", check_annotated_end, true},
     {"model", check_annotated_model, false},
     {"tool", check_annotated_tool, false},
+    {"approval", tell_approval, false},
     {"document", check_annotated_document, false},
     {"file", check_annotated_file, false},
 };
@@ -500,12 +552,14 @@ static void note_port_side(void *self, const char *pointer, bool on_key, tn_valu
 }
 
 static void check_port_name(struct config_check *check, tn_value ports, tn_value name, const char *pointer,
-                            bool on_key) {
+                            bool on_key, uint32_t access) {
     if (!value_is(name, TN_STRING)) return;
     struct reader *reader = check->reader;
     size_t length;
     const char *text = value_chars(name, &length);
     struct document *inner = check->inner;
+    const struct annotated_string string = {check, pointer, on_key, text, length, check->span};
+    annotated_tell(&string, USE_INNER_CHANNEL, access, source_name(inner->source));
     int32_t channel = document_find_channel(inner, text, length);
     if (channel >= 0) return;
     struct nearest nearest;
@@ -531,9 +585,15 @@ static void check_ports(struct config_check *check, const struct schema *schema,
     schema_each_annotation(schema, check->filled, "x-tenon", note_port_side, &sides);
     for (size_t i = 0, n = value_count(ports); i < n; i++) {
         tn_value name = value_key_at(ports, i);
-        char member[320];
-        snprintf(member, sizeof member, "%s/%.256s", pointer, value_chars(name, NULL));
-        check_port_name(check, ports, sides.keys_outer ? value_value_at(ports, i) : name, member, !sides.keys_outer);
+        size_t length;
+        const char *text = value_chars(name, &length);
+        struct buffer member;
+        buffer_init(&member, SIZE_MAX);
+        buffer_text(&member, pointer);
+        pointer_append_key(&member, text, length);
+        check_port_name(check, ports, sides.keys_outer ? value_value_at(ports, i) : name, buffer_cstr(&member),
+                        !sides.keys_outer, sides.keys_outer ? USE_WRITES : USE_READS);
+        buffer_finish(&member);
     }
 }
 
@@ -604,7 +664,10 @@ static void check_config(struct reader *reader, uint32_t index) {
     struct document_node *def = &reader->document->nodes[index];
     struct node_note *note = &reader->notes[index];
     note->first_write = reader->write_count;
-    if (!def->component || !def->component->config) return;
+    if (!def->component || !def->component->config) {
+        if (note->config) use_unread(reader, reader->source, note->config->node->span, index);
+        return;
+    }
     size_t length;
     const char *type_name = value_chars(def->type, &length);
     const struct node_type *type = &reader->node_types[names_find(&reader->types, type_name, length)];
@@ -634,7 +697,7 @@ static void check_config(struct reader *reader, uint32_t index) {
 }
 
 void check_configs(struct reader *reader) {
-    if (!reader->catalog) return;
-    note_annotated_types(reader);
+    if (!reader->catalog && !reader->observer) return;
+    if (reader->catalog) note_annotated_types(reader);
     for (uint32_t i = 0; i < reader->document->node_count; i++) check_config(reader, i);
 }

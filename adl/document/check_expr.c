@@ -87,6 +87,7 @@ struct mistakes {
     const struct expr_place *place;
     int in; /* IN_EDGE, … */
     bool any;
+    bool unread; /* a part of the text was not read */
     bool whole; /* a report covers the whole expression: what else is wrong with it follows from that */
 };
 
@@ -260,6 +261,7 @@ static void on_problem(void *self, const struct expr_problem *problem) {
     struct mistakes *mistakes = self;
     struct reader *reader = mistakes->reader;
     mistakes->any = true;
+    mistakes->unread |= problem->mistake == EXPR_MISTAKE_SYNTAX || problem->mistake == EXPR_MISTAKE_LIMIT;
     bool unknown = problem->mistake == EXPR_MISTAKE_NAME, template = mistakes->in == IN_TEMPLATE;
     if (mistakes->whole || (unknown && is_unread(mistakes, problem))) return;
     bool shown = source_view(mistakes->place->source) == SOURCE_SHOWN;
@@ -293,7 +295,14 @@ static void on_problem(void *self, const struct expr_problem *problem) {
         diagnostic_suggest(it, "did you mean `%s`?", meant);
 }
 
+static void on_field(void *self, const struct expr_field_name *field) {
+    const struct mistakes *mistakes = self;
+    use_field(mistakes->reader, mistakes->place, field);
+}
+
+/* Ends the report of an expression or template. */
 static void report_rest(struct mistakes *mistakes, int32_t status, const struct error *error) {
+    if (mistakes->unread || (status != TN_OK && !mistakes->any)) use_unread_expression(mistakes->reader, mistakes->place);
     if (status == TN_OK || mistakes->any) return;
     const struct expr_problem problem = {
         .mistake = status == TN_LIMIT ? EXPR_MISTAKE_LIMIT : EXPR_MISTAKE_SYNTAX,
@@ -308,7 +317,8 @@ static struct expr *compile(struct reader *reader, int in, const struct expr_pla
     struct expr_variable variables[DOCUMENT_VARIABLE_COUNT];
     fill_variables(reader, in, variables);
     const struct expr_scope scope = {
-        .variables = variables, .variable_count = DOCUMENT_VARIABLE_COUNT, .problem = on_problem, .self = &mistakes};
+        .variables = variables, .variable_count = DOCUMENT_VARIABLE_COUNT, .problem = on_problem, .self = &mistakes,
+        .field = reader->observer ? on_field : NULL};
     struct expr *expr = NULL;
     struct error error = ERROR_INIT;
     int32_t status = expr_compile(place->text, place->length, &scope, NULL, &expr, &error);
@@ -476,6 +486,7 @@ void check_config_template(struct reader *reader, uint32_t node, const struct ex
                                      .variable_count = add_given(variables, place->variables),
                                      .open = value_is(place->variables, TN_BOOL),
                                      .problem = on_problem,
+                                     .field = reader->observer ? on_field : NULL,
                                      .self = &mistakes};
     struct template *template = NULL;
     struct error error = ERROR_INIT;

@@ -5,6 +5,7 @@
  * plugin was reported, so the name is not.
  */
 #include "adl/document/effects.h"
+#include "adl/document/place.h"
 #include "adl/document/reader.h"
 #include "adl/value/wildcard.h"
 #include <ctype.h>
@@ -33,17 +34,10 @@ void add_component_candidates(struct reader *reader, const char *kind, struct ne
     }
 }
 
-/* The span inside the quotes, so that a fix keeps them. */
-static struct span inside_quotes(const struct source *source, struct span span) {
-    const char *text = source_text(source);
-    bool quoted = span.end >= span.start + 2 && (text[span.start] == '"' || text[span.start] == '\'');
-    return quoted ? (struct span){span.start + 1, span.end - 1} : span;
-}
-
 void suggest_nearest(struct reader *reader, struct diagnostic *diagnostic, struct span span,
                      const struct nearest *nearest) {
     if (nearest_result(nearest))
-        diagnostic_suggest_name(diagnostic, inside_quotes(reader->source, span), nearest->best, nearest->best_length);
+        diagnostic_suggest_name(diagnostic, place_in_quotes(reader->source, span), nearest->best, nearest->best_length);
 }
 
 const char *missing_text(const struct reader *reader) {
@@ -94,7 +88,7 @@ bool check_provider(struct reader *reader, const char *text, size_t length, stru
     struct diagnostic *it =
         report(reader, fallback ? ADL_W107 : ADL_E055, span, "no plugin provides the model provider `%.*s`%s",
                provider > 80 ? 80 : (int)provider, text, missing_text(reader));
-    struct span name = inside_quotes(reader->source, span);
+    struct span name = place_in_quotes(reader->source, span);
     if (name.end - name.start == length) name.end = name.start + (uint32_t)provider;
     suggest_nearest(reader, it, name, &nearest);
     suggest_colon(reader, it, text, length, span);

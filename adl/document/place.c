@@ -114,3 +114,9 @@ struct span place_in_scalar(const struct source *source, const struct tree_node 
     }
     return (struct span){start, end > whole.end ? whole.end : end};
 }
+
+struct span place_in_quotes(const struct source *source, struct span span) {
+    const char *text = source_text(source);
+    bool quoted = span.end >= span.start + 2 && (text[span.start] == '"' || text[span.start] == '\'');
+    return quoted ? (struct span){span.start + 1, span.end - 1} : span;
+}

@@ -17,5 +17,7 @@
  */
 struct span place_in_scalar(const struct source *source, const struct tree_node *scalar, const char *text,
                             size_t length, struct span part);
+/* The span of a scalar or a key without its quotes, so that a replacement keeps them. */
+struct span place_in_quotes(const struct source *source, struct span span);
 
 #endif

@@ -260,14 +260,30 @@ bool may_be_unread(const struct reader *reader, bool whole, const char *section,
 
 /* ---- Input and output of a run ---- */
 
+/* The input of a run is written to channels, and the output is read from them. */
+static uint32_t port_access(const struct tree_item *item) {
+    return value_text_is(item->key, "input") ? USE_WRITES : USE_READS;
+}
+
+static void tell_required(const struct reader *reader, const struct tree_node *required) {
+    for (uint32_t i = 0; required && required->kind == TN_ARRAY && i < required->count; i++)
+        use_scalar(reader, USE_CHANNEL, 0, required->items[i].node, UINT32_MAX);
+}
+
 /* Input and output of a run are channels; `input` and `output` describe them. */
 static void read_port(struct reader *reader, const struct tree_item *item, tn_value *value, struct schema **schema) {
-    if (!item || !read_schema(reader, item, value, schema)) return;
+    if (!item) return;
+    if (!read_schema(reader, item, value, schema)) {
+        use_unread(reader, reader->source, item->node->span, UINT32_MAX);
+        return;
+    }
+    tell_required(reader, tree_get(item->node, "required"));
     const struct tree_node *properties = tree_get(item->node, "properties");
     for (uint32_t i = 0; properties && i < properties->count; i++) {
         const struct tree_item *property = &properties->items[i];
         size_t length;
         const char *name = value_chars(property->key, &length);
+        use_key(reader, USE_CHANNEL, port_access(item), property, UINT32_MAX);
         if (names_find(&reader->whole->fields, name, length) >= 0) continue;
         struct nearest nearest;
         nearest_init(&nearest, name, length);
@@ -349,10 +365,12 @@ struct document *document_read_within(struct session *session, struct tree *tree
         .tree = tree,
         .catalog = session->catalog,
         .found = session->found,
+        .observer = session->observer,
         .whole = whole,
         .document = document,
         .default_retry = {1, RETRY_FACTOR, RETRY_INITIAL_MS, RETRY_MAX_MS},
     };
+    session->observer = NULL; /* inner documents have none */
     document_read_sections(&reader, tree_root(reader.tree));
     if (!document->name) document->name = name_of_source(document->source);
     reader_finish(&reader);
@@ -365,12 +383,17 @@ static void session_finish(struct session *session) {
     mem_free(session->documents);
 }
 
-struct document *document_read_tree(struct tree *tree, const struct catalog *catalog, struct diagnostics *found) {
-    struct session session = {.catalog = catalog, .found = found};
+struct document *document_read_observed(struct tree *tree, const struct catalog *catalog, struct diagnostics *found,
+                                        const struct use_observer *observer) {
+    struct session session = {.catalog = catalog, .found = found, .observer = observer};
     struct document *document = document_read_within(&session, tree);
     session_finish(&session);
     diagnostics_sort(found);
     return document;
+}
+
+struct document *document_read_tree(struct tree *tree, const struct catalog *catalog, struct diagnostics *found) {
+    return document_read_observed(tree, catalog, found, NULL);
 }
 
 struct document *document_read(struct source *source, const struct catalog *catalog, struct diagnostics *found) {

@@ -65,6 +65,7 @@ int32_t resolve_end(struct reader *reader, enum end_side side, const struct tree
         reader->edge_unknown = true;
         return DOCUMENT_NOWHERE;
     }
+    use_scalar(reader, USE_NODE, 0, node, UINT32_MAX);
     int32_t found = document_find_node(reader->document, text, length);
     return found >= 0 ? found : unknown_node(reader, side, node, text, length);
 }
@@ -225,6 +226,7 @@ static void read_as(struct reader *reader, const struct tree_node *node, struct 
     if (!read_name(reader, "`as`", node, &name)) return;
     size_t length;
     const char *text = value_chars(name, &length);
+    use_scalar(reader, USE_ITEM, USE_DEFINES, node, UINT32_MAX);
     uint32_t known = reader->whole->fields.count, field = names_add(&reader->whole->fields, text, length);
     if (field < document->channel_count) {
         struct diagnostic *it = report(reader, ADL_E052, node->span,

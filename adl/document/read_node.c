@@ -77,6 +77,7 @@ static void read_id(struct reader *reader, const struct tree_node *node, uint32_
         return;
     }
     reader->notes[index].nameless = false;
+    use_scalar(reader, USE_NODE, USE_DEFINES, node, index);
     uint32_t known = whole->nodes.count, name = names_add(&whole->nodes, text, length);
     if (name == known) {
         whole->node_of_name[name] = index;
@@ -143,7 +144,10 @@ static void document_read_node(struct reader *reader, const struct tree_node *no
     }
     if (type) {
         def->type_span = def->config_span = type->node->span;
-        if (read_name(reader, "`type`", type->node, &def->type)) document_read_node_type(reader, type->node, def);
+        if (read_name(reader, "`type`", type->node, &def->type)) {
+            use_scalar(reader, USE_NODE_TYPE, 0, type->node, index);
+            document_read_node_type(reader, type->node, def);
+        }
     }
     if (!def->id) def->id = value_text("");
     if (!def->type) def->type = value_text("");

@@ -51,6 +51,7 @@ static void read_reducer(struct reader *reader, const struct tree_item *item, st
     }
     const struct catalog *catalog = reader->catalog;
     const struct component_info *component = catalog ? catalog->find(catalog->self, "reducer", text, length) : NULL;
+    use_scalar(reader, USE_REDUCER, 0, item->node, UINT32_MAX);
     channel->reducer = component ? REDUCER_COMPONENT : REDUCER_NONE;
     channel->reducer_component = component;
     if (!component) report_reducer(reader, item->node->span, text, length);
@@ -160,6 +161,7 @@ static void add_channel(struct reader *reader, const struct tree_item *name, str
     size_t length;
     const char *text = value_chars(channel->name, &length);
     uint32_t index = names_add(&reader->whole->fields, text, length);
+    use_scalar(reader, USE_CHANNEL, USE_DEFINES, name->node, UINT32_MAX);
     if (index == document->channel_count) {
         document->channels[document->channel_count++] = *channel;
         return;
@@ -215,7 +217,7 @@ void read_error_channel(struct reader *reader) {
 
 struct binding_files {
     struct reader *reader;
-    struct span span;
+    const struct tree_node *node; /* the mapping */
     bool tell;         /* report unreadable files; the options are walked twice */
     tn_value pointers; /* owned array: where the files are named; NULL if not needed */
 };
@@ -225,6 +227,13 @@ static enum value_stand_in binding_stand_in(void *self, const char *pointer) {
     for (size_t i = 0; i < value_count(files->pointers); i++)
         if (value_text_is(value_at(files->pointers, i), pointer)) return STAND_IN_FILE;
     return STAND_IN_NONE;
+}
+
+static void tell_binding_file(const struct binding_files *files, const char *pointer, const char *path) {
+    const struct tree_item *item = NULL;
+    const struct tree_node *name = tree_get(find_pointer(files->node, pointer, &item), "file");
+    const struct config_use use = {.node = UINT32_MAX, .scalar = name};
+    if (name) use_in_config(files->reader, &use, USE_FILE, 0, path);
 }
 
 static tn_value binding_file(void *self, const char *pointer, const char *kind, tn_value name) {
@@ -237,7 +246,8 @@ static tn_value binding_file(void *self, const char *pointer, const char *kind, 
     struct error error = ERROR_INIT;
     tn_value text = read_named_file(files->reader, file, length, &found, &error);
     if (!text && files->tell)
-        report(files->reader, ADL_E063, files->span, "the file `%.200s` cannot be read: %s", file, error.message);
+        report(files->reader, ADL_E063, files->node->span, "the file `%.200s` cannot be read: %s", file, error.message);
+    if (files->tell) tell_binding_file(files, pointer, found.path);
     if (files->pointers) files->pointers = value_push_take(files->pointers, value_text(pointer));
     catalog_file_finish(&found);
     error_finish(&error);
@@ -256,7 +266,7 @@ static void check_options(struct reader *reader, const struct tree_node *node, c
     tn_value of = value_format("model `%s`", role), type = value_format("provider `%s`", provider);
     tn_value key = value_text("provider");
     tn_value options = value_remove_take(tree_to_value(node), key);
-    struct binding_files files = {reader, node->span, true, value_array()};
+    struct binding_files files = {reader, node, true, value_array()};
     options = with_files_take(component, options, &files);
     struct value_check check = {
         .schema = component->config,
@@ -289,6 +299,7 @@ static void read_binding(struct reader *reader, const struct tree_node *node, co
     size_t length;
     const char *text = tree_text(reader->tree, node, &length);
     if (text) {
+        use_provider(reader, node, UINT32_MAX);
         check_provider(reader, text, length, node->span, fallback);
         return;
     }
@@ -308,6 +319,7 @@ static void read_binding(struct reader *reader, const struct tree_node *node, co
         if (!keys_read(reader, KEYS_MODEL, node, node->span, &slots) || !slots.items[KEY_MODEL_PROVIDER]) return;
         const struct tree_node *provider = slots.items[KEY_MODEL_PROVIDER]->node;
         text = tree_text(reader->tree, provider, &length);
+        use_provider(reader, provider, UINT32_MAX);
         if (!check_provider(reader, text, length, provider->span, fallback) || !reader->catalog) return;
         const struct component_info *component = reader->catalog->find(reader->catalog->self, "model", text, length);
         tn_value name = value_string(text, length);
@@ -334,7 +346,7 @@ static const struct component_info *provider_of(const struct reader *reader, con
 static tn_value binding_value(struct reader *reader, const struct tree_node *node) {
     tn_value text = read_text(reader, node);
     if (text) return text;
-    struct binding_files files = {reader, node->span, false, NULL};
+    struct binding_files files = {reader, node, false, NULL};
     if (node->kind != TN_ARRAY) return with_files_take(provider_of(reader, node), tree_to_value(node), &files);
     tn_value list = value_array_reserve(node->count);
     for (uint32_t i = 0; i < node->count; i++) list = value_push_take(list, binding_value(reader, node->items[i].node));
@@ -378,6 +390,7 @@ void read_models(struct reader *reader, const struct tree_item *item) {
                                          entry->key_span};
         role = value_chars(model->role, &length);
         names_add(&reader->whole->models, role, length);
+        use_key(reader, USE_ROLE, USE_DEFINES, entry, UINT32_MAX);
         const struct catalog *catalog = reader->catalog;
         if (catalog && catalog->role_bound && catalog->role_bound(catalog->role_self, role, length)) continue;
         if (entry->node->kind == TN_ARRAY)
@@ -403,6 +416,7 @@ static void read_tool(struct reader *reader, const struct tree_node *node) {
     struct span span = node->span;
     if (tree_text(reader->tree, node, NULL)) {
         if (!read_name(reader, "the name of a tool", node, &tool->pattern)) return;
+        use_scalar(reader, USE_TOOL, 0, node, UINT32_MAX);
         tool->options = value_object();
     } else {
         struct keys slots;
@@ -412,6 +426,7 @@ static void read_tool(struct reader *reader, const struct tree_node *node) {
         }
         const struct tree_node *name = slots.items[KEY_TOOL_NAME]->node;
         if (!read_name(reader, "`name`", name, &tool->pattern)) return;
+        use_scalar(reader, USE_TOOL, 0, name, UINT32_MAX);
         span = name->span;
         tn_value key = value_text("name");
         tool->options = value_remove_take(tree_to_value(node), key);

@@ -22,6 +22,7 @@
 #include "adl/document/document.h"
 #include "adl/document/keys.h"
 #include "adl/document/names.h"
+#include "adl/document/uses.h"
 #include "adl/expr/expr.h"
 #include "adl/source/source.h"
 #include "adl/tree/tree.h"
@@ -75,6 +76,7 @@ struct session {
     struct document **documents; /* inner documents read so far; owned references */
     uint32_t document_count;
     uint64_t file_bytes; /* of all files that were read */
+    const struct use_observer *observer; /* of the outermost document, which takes it; may be NULL */
     struct session_kind {
         const char *kind;
         struct names names;
@@ -88,6 +90,7 @@ struct reader {
     struct tree *tree;
     const struct catalog *catalog; /* may be NULL */
     struct diagnostics *found;
+    const struct use_observer *observer; /* receives the names; may be NULL */
     struct document_whole *whole;
     struct document *document; /* &whole->document */
     struct document_retry default_retry;
@@ -251,6 +254,33 @@ void check_config_template(struct reader *reader, uint32_t node, const struct ex
 void check_edge_expressions(struct reader *reader, const struct tree_item *edges);
 /* True if tasks of `node` have that item; `field` is a local of a map edge. */
 bool local_reaches(const struct reader *reader, uint32_t node, uint32_t field);
+
+/* ---- uses.c: names for the observer; nothing happens without one. `node` is UINT32_MAX outside of nodes. ---- */
+
+void use_scalar(const struct reader *reader, enum use_kind kind, uint32_t access, const struct tree_node *scalar,
+                uint32_t node);
+void use_key(const struct reader *reader, enum use_kind kind, uint32_t access, const struct tree_item *item,
+             uint32_t node);
+/* The provider in `openai:gpt-4o-mini`, or the whole text. */
+void use_provider(const struct reader *reader, const struct tree_node *scalar, uint32_t node);
+/* A text that could not be read. */
+void use_unread(const struct reader *reader, struct source *source, struct span span, uint32_t node);
+void use_unread_expression(const struct reader *reader, const struct expr_place *place);
+/* A use of the state in an expression. There must be an observer. */
+void use_field(const struct reader *reader, const struct expr_place *place, const struct expr_field_name *field);
+
+/* A text in a config: a scalar, the key of an item, or a default if both are NULL. */
+struct config_use {
+    uint32_t node;
+    const char *pointer;
+    const struct tree_node *scalar;
+    const struct tree_item *item;
+    const char *text; /* of a default */
+    size_t length;
+    struct span span; /* where it is missing */
+};
+void use_in_config(const struct reader *reader, const struct config_use *where, enum use_kind kind, uint32_t access,
+                   const char *path);
 
 /* ---- inner_file.c ---- */
 

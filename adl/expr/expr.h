@@ -106,6 +106,20 @@ struct expr_problem {
     const char *nearest; /* a replacement for `span`, or NULL */
 };
 
+/*
+ * The name of a field where an expression has it: `score` in `state.score`, `state.`score``, `state["score"]`. The name
+ * is NULL if the whole variable is used: `"score" in state`.
+ */
+struct expr_field_name {
+    uint32_t variable; /* index in the scope */
+    const char *name;  /* within the text; not NUL-terminated */
+    size_t length;
+    struct span span;  /* the name without quotes … */
+    struct span token; /* … and with them */
+    bool bare;         /* written without the variable */
+    bool indexed;      /* in brackets */
+};
+
 struct expr_scope {
     const struct expr_variable *variables;
     size_t variable_count;
@@ -118,7 +132,12 @@ struct expr_scope {
     bool unchecked;
     /* Called for every mistake, in text order, during expr_compile; may be NULL. */
     void (*problem)(void *self, const struct expr_problem *problem);
-    void *self;
+    /*
+     * Called for every use of a variable that has fields, with the field's name, known or not, in text order, also if
+     * the expression has mistakes after it; may be NULL.
+     */
+    void (*field)(void *self, const struct expr_field_name *field);
+    void *self; /* of both */
 };
 
 /*

@@ -61,6 +61,36 @@ static void offer_fields(struct nearest *near, const struct expr_fields *fields)
     }
 }
 
+/* ---- Names of fields, for editors ---- */
+
+static void tell_field(struct compiler *compiler, uint32_t variable, const struct token *token, bool bare) {
+    const struct expr_scope *scope = compiler->scope;
+    if (!scope->field) return;
+    const struct expr_field_name field = {.variable = variable,
+                                          .name = compiler->lexer.text + token->from,
+                                          .length = token->to - token->from,
+                                          .span = {token->from, token->to},
+                                          .token = span_of(token),
+                                          .bare = bare,
+                                          .indexed = token->kind == LEX_STRING};
+    scope->field(scope->self, &field);
+}
+
+static void tell_whole(struct compiler *compiler, uint32_t variable, struct span span) {
+    const struct expr_field_name field = {.variable = variable, .span = span, .token = span};
+    if (compiler->scope->field) compiler->scope->field(compiler->scope->self, &field);
+}
+
+/* An unknown name is told as a bare field if the scope has any. */
+static void tell_unknown(struct compiler *compiler, const struct token *token) {
+    for (size_t i = 0; i < compiler->scope->variable_count; i++) {
+        const struct expr_variable *variable = &compiler->scope->variables[i];
+        if (!variable->bare || !variable->fields) continue;
+        tell_field(compiler, (uint32_t)i, token, true);
+        return;
+    }
+}
+
 static void unknown_field(struct compiler *compiler, const struct expr_variable *variable, const char *name,
                           size_t length, struct span span) {
     struct nearest near;
@@ -114,8 +144,11 @@ void unknown_function(struct compiler *compiler, const struct token *name, bool 
 
 static uint32_t known(uint32_t kinds) { return kinds ? kinds & EXPR_ANY : EXPR_ANY; }
 
-static uint32_t emit_field(struct compiler *compiler, uint32_t variable, const char *name, size_t length,
-                           struct span span) {
+static uint32_t emit_field(struct compiler *compiler, uint32_t variable, const struct token *token, bool bare) {
+    const char *name = compiler->lexer.text + token->from;
+    size_t length = token->to - token->from;
+    struct span span = span_of(token);
+    tell_field(compiler, variable, token, bare);
     const struct expr_variable *row = &compiler->scope->variables[variable];
     int32_t field = row->fields->index(row->fields->self, name, length);
     if (field < 0 && !compiler->scope->unchecked) unknown_field(compiler, row, name, length, span);
@@ -133,7 +166,7 @@ static bool compile_field(struct compiler *compiler, uint32_t variable, uint32_t
         name = lex(&ahead);
         if ((name.kind != LEX_NAME && name.kind != LEX_QUOTED) || method_follows(&ahead)) return false;
         advance(compiler);
-        *kinds = emit_field(compiler, variable, ahead.text + name.from, name.to - name.from, span_of(&name));
+        *kinds = emit_field(compiler, variable, &name, false);
         compiler->selection = compiler->expr->code_count - 1;
         compiler->selection_from = from;
         advance(compiler);
@@ -146,7 +179,7 @@ static bool compile_field(struct compiler *compiler, uint32_t variable, uint32_t
     size_t length = name.to - name.from;
     if (!name.raw && memchr(text, '\\', length)) return false; /* rare: use the general path */
     advance(compiler);
-    *kinds = emit_field(compiler, variable, text, length, span_of(&name));
+    *kinds = emit_field(compiler, variable, &name, false);
     advance(compiler);
     advance(compiler);
     return true;
@@ -201,6 +234,7 @@ static bool compile_variable(struct compiler *compiler, uint32_t *kinds) {
     struct span span = take_qualified_name(compiler, after);
     *kinds = known(variable->kinds);
     if (variable->fields && compile_field(compiler, best, from, kinds)) return true;
+    if (variable->fields) tell_whole(compiler, best, span);
     use_add(compiler, best, EXPR_WHOLE, span);
     emit(compiler, OP_VARIABLE, 0, best, span, 1);
     if (variable->fields && !variable->kinds) *kinds = EXPR_KIND(TN_OBJECT);
@@ -214,7 +248,8 @@ static bool compile_bare(struct compiler *compiler, uint32_t *kinds) {
         const struct expr_variable *variable = &compiler->scope->variables[i];
         if (!variable->bare || !variable->fields) continue;
         if (variable->fields->index(variable->fields->self, text, length) < 0) continue;
-        *kinds = emit_field(compiler, (uint32_t)i, text, length, span_of(&compiler->token));
+        struct token name = compiler->token;
+        *kinds = emit_field(compiler, (uint32_t)i, &name, true);
         compiler->selection = compiler->expr->code_count - 1;
         compiler->selection_from = compiler->token.start;
         advance(compiler);
@@ -257,7 +292,10 @@ uint32_t compile_name(struct compiler *compiler) {
         return EXPR_KIND(TN_BOOL);
     }
     if (compile_type(compiler)) return EXPR_KIND(EXPR_TYPE);
-    if (!compiler->scope->open && !compiler->scope->unchecked) unknown_name(compiler, text, length, span_of(&token));
+    if (!compiler->scope->open && !compiler->scope->unchecked) {
+        tell_unknown(compiler, &token);
+        unknown_name(compiler, text, length, span_of(&token));
+    }
     use_add(compiler, EXPR_FREE, EXPR_WHOLE, span_of(&token));
     emit(compiler, OP_NAME, 0, constant_text(compiler, text, length), span_of(&token), 1);
     advance(compiler);

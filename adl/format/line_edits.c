@@ -2,8 +2,8 @@
  * line_edits.c - compares texts by lines: the greedy algorithm of Myers ("An O(ND) Difference Algorithm", 1986), after
  * the common lines at both ends are set aside.
  *
- * reach[d][k] is the furthest line of the first text on the diagonal k (line of the first minus line of the second text)
- * with d inserted or removed lines. The way back from the end gives the edits, last one first.
+ * reach[d][k] is the furthest line of the first text on the diagonal k (line of the first minus line of the second
+ * text) with d inserted or removed lines. The way back from the end gives the edits, last one first.
  */
 #include "adl/format/line_edits.h"
 #include "adl/value/memory.h"
@@ -19,8 +19,8 @@ struct lines {
 
 struct comparison {
     struct lines from, to;
-    uint32_t first;                     /* lines in common at the start */
-    uint32_t from_count, to_count;      /* lines that are compared after these */
+    uint32_t first;                          /* lines in common at the start */
+    uint32_t from_count, to_count;           /* lines that are compared after these */
     int32_t *reach[LINE_EDITS_DISTANCE + 1]; /* each allocated, with an offset of d */
     line_edit_fn *edit;
     void *user;
@@ -129,7 +129,8 @@ static void report_steps(const struct comparison *all, const struct step *steps,
 
 void line_edits(const char *from, size_t from_length, const char *to, size_t to_length, line_edit_fn *edit,
                 void *user) {
-    struct comparison all = {.from = lines_of(from, from_length), .to = lines_of(to, to_length), .edit = edit, .user = user};
+    struct comparison all = {
+        .from = lines_of(from, from_length), .to = lines_of(to, to_length), .edit = edit, .user = user};
     set_ends_aside(&all);
     int32_t count = all.from_count || all.to_count ? compare_lines(&all) : 0;
     if (count < 0) {

@@ -132,6 +132,14 @@ static void hole_problem(void *self, const struct expr_problem *problem) {
     mistake_add(splitter, &shifted, false);
 }
 
+static void hole_field(void *self, const struct expr_field_name *field) {
+    const struct splitter *splitter = self;
+    struct expr_field_name shifted = *field;
+    shifted.span = template_span(field->span, splitter->offset);
+    shifted.token = template_span(field->token, splitter->offset);
+    splitter->scope->field(splitter->scope->self, &shifted);
+}
+
 /* ---- Steps ---- */
 
 static uint32_t step_add(struct template *template, struct template_step step) {
@@ -430,6 +438,7 @@ static void template_build(struct splitter *splitter) {
     splitter->inner = *splitter->scope;
     splitter->inner.variables = splitter->variables;
     splitter->inner.problem = hole_problem;
+    splitter->inner.field = splitter->scope->field ? hole_field : NULL;
     splitter->inner.self = splitter;
     template_split(splitter);
     mem_free(splitter->variables);

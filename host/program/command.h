@@ -188,6 +188,8 @@ void command_printf(FILE *out, const char *format, ...) __attribute__((format(pr
 void command_print_line(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Opens a host with the global options. Returns NULL and sets `error` on failure. */
 struct host *command_open(const struct arguments *arguments, struct error *error);
+/* The same with another configuration than the one that the options select. */
+struct host *command_open_config(const struct arguments *arguments, const char *config, struct error *error);
 /* The same, but its log has only errors, as with --quiet. */
 struct host *command_open_quiet(const struct arguments *arguments, struct error *error);
 /* The same, but prints the error on failure. */

@@ -12,6 +12,7 @@
 #include "host/server/lsp/lsp.h"
 #include "host/server/server.h"
 #include <malloc.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,11 +67,17 @@ static int finish_serving(struct served_host *served, int code) {
     return code;
 }
 
+/* For documents of a project with another tenon.yaml, unless the command line names one for all. */
+static struct host *open_project(void *user, const char *config, struct error *error) {
+    return command_open_config(user, config, error);
+}
+
 static bool open_served(struct served_host *served, const struct arguments *arguments) {
     *served = (struct served_host){.host = command_host(arguments)};
     if (!served->host) return false;
     command_watch_signals(served->host);
-    served->editors = lsp_hosts_new(served->host);
+    bool fixed = argument_given(arguments, "config") || argument_given(arguments, "no-config");
+    served->editors = lsp_hosts_new(served->host, fixed ? NULL : open_project, (void *)(uintptr_t)arguments);
     served->connections = connections_new(server_of(served->host), &lsp_service, served->editors);
     return true;
 }

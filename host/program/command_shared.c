@@ -110,13 +110,13 @@ static const char **option_values(const struct arguments *arguments, const char 
 }
 
 static struct host *open_host(const struct arguments *arguments, bool quiet, const char *known_plugin,
-                              struct error *error) {
+                              const char *config, struct error *error) {
     const char **paths = option_values(arguments, "plugins"), **isolate = option_values(arguments, "isolate");
     const char **models = option_values(arguments, "model");
     struct host_options options = {.plugin_paths = paths,
                                    .isolate = isolate,
                                    .models = models,
-                                   .config_file = argument_text(arguments, "config"),
+                                   .config_file = config ? config : argument_text(arguments, "config"),
                                    .no_config = argument_given(arguments, "no-config"),
                                    .check_plugins = argument_given(arguments, "check-plugins"),
                                    .allow_drafts = argument_given(arguments, "allow-drafts"),
@@ -133,16 +133,20 @@ static struct host *open_host(const struct arguments *arguments, bool quiet, con
 }
 
 struct host *command_open(const struct arguments *arguments, struct error *error) {
-    return open_host(arguments, argument_given(arguments, "quiet"), NULL, error);
+    return open_host(arguments, argument_given(arguments, "quiet"), NULL, NULL, error);
+}
+
+struct host *command_open_config(const struct arguments *arguments, const char *config, struct error *error) {
+    return open_host(arguments, argument_given(arguments, "quiet"), NULL, config, error);
 }
 
 struct host *command_open_quiet(const struct arguments *arguments, struct error *error) {
-    return open_host(arguments, true, NULL, error);
+    return open_host(arguments, true, NULL, NULL, error);
 }
 
 struct host *command_host_for_plugin(const struct arguments *arguments, const char *id) {
     struct error error = ERROR_INIT;
-    struct host *host = open_host(arguments, argument_given(arguments, "quiet"), id, &error);
+    struct host *host = open_host(arguments, argument_given(arguments, "quiet"), id, NULL, &error);
     if (!host) command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
     error_finish(&error);
     return host;

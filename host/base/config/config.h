@@ -80,6 +80,11 @@ struct config *config_empty(void);
  */
 int32_t config_load(const char *file, struct config **out, struct error *error);
 int32_t config_load_from(const char *file, const char *directory, struct config **out, struct error *error);
+/*
+ * Finds the project's file as config_load does, from `directory` upwards: *file is its path, to be freed with mem_free,
+ * or NULL if there is none. PERMISSION_DENIED if it belongs to another user.
+ */
+int32_t config_find_project(const char *directory, char **file, struct error *error);
 /* The folder of installed packs, to be freed with mem_free; NULL if neither XDG_DATA_HOME nor HOME is set. */
 char *config_packs_folder(void);
 /*

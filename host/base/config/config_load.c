@@ -160,11 +160,10 @@ static bool config_is_in_packs(const char *folder) {
 }
 
 /*
- * Finds the nearest tenon.yaml from `directory` upwards (mem_free it). The file decides which code runs, so in a parent
- * folder, where other users may write, it must belong to this user or to root. A file of an installed pack is ignored:
- * a pack could trust itself with it.
+ * The file decides which code runs, so in a parent folder, where other users may write, it must belong to this user or
+ * to root. A file of an installed pack is ignored: a pack could trust itself with it.
  */
-static int32_t config_find_project(const char *directory, char **out, struct error *error) {
+int32_t config_find_project(const char *directory, char **out, struct error *error) {
     char folder[PATH_MAX];
     *out = NULL;
     if (!realpath(directory ? directory : ".", folder)) return TN_OK;

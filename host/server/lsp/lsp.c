@@ -32,7 +32,8 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct lsp_text 
     struct lsp_query query = {.lsp = lsp, .text = text, .params = peer_request_params(request)};
     struct error error = ERROR_INIT;
     if (text) query.assist = text->assist;
-    if ((row->needs & (LSP_OF_DOCUMENT | LSP_ALWAYS)) == LSP_OF_DOCUMENT && !query.assist) {
+    bool missing = (row->needs & LSP_OF_TEXT) && (!text || !text->checked);
+    if ((missing && !(row->needs & LSP_ALWAYS)) || ((row->needs & LSP_OF_DOCUMENT) == LSP_OF_DOCUMENT && !query.assist)) {
         peer_reply_take(request, no_answer(row));
         return;
     }
@@ -55,7 +56,7 @@ static bool lsp_on_request(void *state, struct peer_request *request) {
     struct lsp *lsp = state;
     const struct lsp_row *row = lsp_row_find(peer_request_method(request));
     if (!row) return false;
-    struct lsp_text *text = row->needs & LSP_OF_DOCUMENT ? lsp_text_of(lsp, peer_request_params(request)) : NULL;
+    struct lsp_text *text = row->needs & LSP_OF_TEXT ? lsp_text_of(lsp, peer_request_params(request)) : NULL;
     if (text && !lsp_text_is_ready(text))
         lsp_check_await(text, row, request);
     else
@@ -230,11 +231,11 @@ static void lsp_close(void *state) {
 
 static void lsp_initialized(struct lsp *lsp) {
     if (lsp->client) return;
-    lsp->client = client_new(connection_server(lsp->connection), &(struct client_options){.name = "language server",
-                                                                                          .scope = METHOD_READ,
-                                                                                          .notify = lsp_on_event,
-                                                                                          .user = lsp});
+    lsp->client = client_new(
+        connection_server(lsp->connection),
+        &(struct client_options){.name = "language server", .scope = METHOD_READ, .notify = lsp_on_event, .user = lsp});
     subscribe_to_components(lsp);
+    lsp_watch_files(lsp);
 }
 
 static bool lsp_on_notification(void *state, const char *method, tn_value params) {
@@ -248,7 +249,9 @@ static bool lsp_on_notification(void *state, const char *method, tn_value params
     else if (strcmp(method, "initialized") == 0)
         lsp_initialized(lsp);
     else if (strcmp(method, "workspace/didChangeWatchedFiles") == 0)
-        lsp_check_all(lsp);
+        lsp_watched_files(lsp, params);
+    else if (strcmp(method, "textDocument/didSave") == 0)
+        lsp_text_saved(lsp, params);
     else
         return false;
     return true;

@@ -1,29 +1,35 @@
 /*
  * lsp.h - the language server: a service of connections (server/connection.h).
  *
- *     struct lsp_hosts *hosts = lsp_hosts_new(host);
+ *     struct lsp_hosts *hosts = lsp_hosts_new(host, NULL, NULL);
  *     connections_new(server, &lsp_service, hosts);
  *     …                                                     // all connections are closed
  *     lsp_hosts_free(hosts);
  *
- * The features are functions in adl/assist; this room keeps the open documents, checks them on a thread, and translates.
- * README.md describes it. All functions are [loop].
+ * The features are functions in adl/assist; this room keeps the open documents, checks them on a thread, and
+ * translates. README.md describes it. All functions are [loop].
  */
 #ifndef TENON_HOST_SERVER_LSP_LSP_H
 #define TENON_HOST_SERVER_LSP_LSP_H
 
 #include "host/server/connection.h"
 
+struct error;
 struct host;
 struct lsp_hosts;
 
 #define LSP_DOCUMENTS_MAX 1000u /* open documents of a connection; further ones are not checked, and reported once */
+#define LSP_PROJECTS_MAX  64u /* projects with their own tenon.yaml; documents of further ones use the server's host */
 #define LSP_WAITING_MAX   1000u /* requests of a document that wait for its check */
 
 extern const struct connection_service lsp_service; /* its user is a struct lsp_hosts */
 
-/* What connections share: the host of the server. */
-struct lsp_hosts *lsp_hosts_new(struct host *host);
+/*
+ * What connections share: the host of the server, and hosts for documents of other projects, whose nearest tenon.yaml
+ * is another one. `open` makes such a host; NULL: all documents use the host of the server.
+ */
+typedef struct host *lsp_open_host(void *user, const char *config, struct error *error);
+struct lsp_hosts *lsp_hosts_new(struct host *host, lsp_open_host *open, void *user);
 void lsp_hosts_free(struct lsp_hosts *hosts); /* NULL is allowed; no connection may be open */
 
 #endif

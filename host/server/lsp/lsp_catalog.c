@@ -80,7 +80,8 @@ static int compare_names(const char *kind, const char *id, size_t length, const 
 
 static int compare_components(const void *a, const void *b) {
     const struct component_info *first = &(*(const struct copied_component *const *)a)->info;
-    return compare_names(first->kind, first->id, strlen(first->id), &(*(const struct copied_component *const *)b)->info);
+    return compare_names(first->kind, first->id, strlen(first->id),
+                         &(*(const struct copied_component *const *)b)->info);
 }
 
 struct catalog_copy *catalog_copy_new(const struct catalog *from, uint64_t generation) {
@@ -101,8 +102,8 @@ struct catalog_copy *catalog_copy_new(const struct catalog *from, uint64_t gener
 
 static void component_free(struct copied_component *component) {
     const struct component_info *info = &component->info;
-    const char *const texts[] = {info->id, info->kind, info->title, info->documentation, info->plugin_id,
-                                 info->plugin_version};
+    const char *const texts[] = {info->id,        info->kind,          info->title, info->documentation,
+                                 info->plugin_id, info->plugin_version};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) mem_free((char *)(uintptr_t)texts[i]);
     const struct schema *const schemas[] = {info->config, info->input, info->output};
     for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) schema_unref((struct schema *)(uintptr_t)schemas[i]);

@@ -8,6 +8,7 @@
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
 #include "adl/value/memory.h"
+#include "host/base/config/config.h"
 #include "host/base/loop.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_world.h"
@@ -22,6 +23,8 @@ struct lsp_check {
     struct source *source;
     struct lsp_world *world;
     struct assist *before, *result;
+    bool is_config;
+    struct diagnostics *found; /* of a tenon.yaml */
 };
 
 /* A request for a document whose newest text is not checked yet. */
@@ -111,8 +114,20 @@ static struct lsp_text *newest_dirty(const struct lsp *lsp) {
 }
 
 /* [worker] */
+static void check_config(struct lsp_check *check) {
+    check->found = diagnostics_new();
+    config_free(config_read(source_name(check->source), source_text(check->source), source_length(check->source),
+                            check->found));
+    diagnostics_sort(check->found);
+}
+
+/* [worker] */
 static void check_run(uv_work_t *work) {
     struct lsp_check *check = work->data;
+    if (check->is_config) {
+        check_config(check);
+        return;
+    }
     check->result = assist_next_take(check->source, lsp_world_assist(check->world), check->before);
     check->before = NULL;
 }
@@ -120,6 +135,7 @@ static void check_run(uv_work_t *work) {
 static void check_free(struct lsp_check *check) {
     assist_unref(check->result);
     assist_unref(check->before);
+    diagnostics_free(check->found);
     lsp_world_unref(check->world);
     source_unref(check->source);
     mem_free(check);
@@ -131,6 +147,9 @@ static void text_take_result(struct lsp_text *text, struct lsp_check *check) {
     text->assist = check->result;
     text->checked = source_ref(check->source);
     check->result = NULL;
+    diagnostics_free(text->found);
+    text->found = check->found;
+    check->found = NULL;
     text->results++;
     text->checking = false;
     if (!first) dirty_outer_documents(text);
@@ -143,8 +162,10 @@ static void text_take_result(struct lsp_text *text, struct lsp_check *check) {
 static void text_drop_result(struct lsp_text *text) {
     if (text->checked) lsp_publish_none(text->lsp, text->uri);
     assist_unref(text->assist);
+    diagnostics_free(text->found);
     source_unref(text->checked);
     text->assist = NULL;
+    text->found = NULL;
     text->checked = NULL;
     answer_waiting(text);
 }
@@ -170,7 +191,7 @@ void lsp_check_next(struct lsp *lsp) {
     struct lsp_text *text;
     while (!lsp->check && !lsp->closing && (text = newest_dirty(lsp)) != NULL) {
         text->dirty = false;
-        if (!text->is_document) { /* it may have been one before */
+        if (!text->is_document && !text->is_config) { /* it may have been one before */
             text_drop_result(text);
             continue;
         }
@@ -178,14 +199,16 @@ void lsp_check_next(struct lsp *lsp) {
         check->work.data = check;
         check->lsp = lsp;
         check->opened = text->opened;
+        check->is_config = text->is_config;
         text->checking = true;
         check->source = source_ref(text->source);
-        check->world = lsp_hosts_world(lsp->hosts, lsp);
+        check->world = lsp_hosts_world(lsp->hosts, text);
         check->before = text->assist; /* no feature uses it before the check has ended */
         text->assist = NULL;
         lsp->check = check;
         lsp_hosts_begin_check(lsp->hosts);
-        (void)uv_queue_work(loop_uv(server_loop(connection_server(lsp->connection))), &check->work, check_run, check_done);
+        (void)uv_queue_work(loop_uv(server_loop(connection_server(lsp->connection))), &check->work, check_run,
+                            check_done);
     }
 }
 

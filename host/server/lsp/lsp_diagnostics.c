@@ -22,12 +22,14 @@ static tn_value related_list(const struct lsp_text *text, const struct diagnosti
     tn_value list = value_array();
     for (size_t i = 0; i < diagnostic->related_count; i++) {
         const struct diagnostic_related *related = &diagnostic->related[i];
-        tn_value uri = related->source == text->checked ? value_text(text->uri) : uri_of_source(text->lsp, related->source);
+        tn_value uri =
+            related->source == text->checked ? value_text(text->uri) : uri_of_source(text->lsp, related->source);
         if (!uri) continue;
         tn_value location = value_set_take(value_object_reserve(2), "uri", uri);
         location = value_set_take(location, "range", lsp_range(related->source, related->span, text->lsp->unit));
         tn_value entry = value_set_take(value_object_reserve(2), "location", location);
-        list = value_push_take(list, value_set_take(entry, "message", value_string_lossy(related->message, strlen(related->message))));
+        list = value_push_take(
+            list, value_set_take(entry, "message", value_string_lossy(related->message, strlen(related->message))));
     }
     return list;
 }
@@ -41,7 +43,7 @@ static tn_value message_of(const struct diagnostic *diagnostic) {
 
 static tn_value translate_diagnostic(const struct lsp_text *text, const struct diagnostic *diagnostic) {
     const struct diagnostic_info *info = diagnostic_info(diagnostic->code);
-    bool here = diagnostic->source == text->checked;
+    bool here = !text->assist || diagnostic->source == text->checked; /* config_read makes its own source */
     struct span span = here ? diagnostic->span : (struct span){0, 0};
     tn_value result = value_set_take(value_object_reserve(8), "range", lsp_range(text->checked, span, text->lsp->unit));
     result = value_set_take(result, "severity", value_int(lsp_severity[diagnostic->severity]));
@@ -70,10 +72,11 @@ static tn_value inner_diagnostic(const struct lsp_text *text, size_t first) {
     const struct diagnostics *found = text->assist->found;
     struct diagnostic summary = *diagnostics_at(found, first);
     size_t count = 0;
-    for (size_t i = first; i < diagnostics_count(found); i++) count += diagnostics_at(found, i)->source == summary.source;
+    for (size_t i = first; i < diagnostics_count(found); i++)
+        count += diagnostics_at(found, i)->source == summary.source;
     const char *path = source_name(summary.source), *slash = strrchr(path, '/');
-    tn_value message = value_format("%s: %s%s", slash ? slash + 1 : path, summary.message,
-                                    count > 1 ? " (and more)" : "");
+    tn_value message =
+        value_format("%s: %s%s", slash ? slash + 1 : path, summary.message, count > 1 ? " (and more)" : "");
     struct diagnostic_related where = {summary.source, summary.span, summary.message};
     summary.span = inner_span(text, summary.source);
     summary.source = text->checked;
@@ -93,10 +96,10 @@ static bool is_repeated(const struct diagnostics *found, size_t index) {
 
 static tn_value all_diagnostics(const struct lsp_text *text) {
     tn_value list = value_array();
-    const struct diagnostics *found = text->assist ? text->assist->found : NULL;
+    const struct diagnostics *found = text->assist ? text->assist->found : text->found;
     for (size_t i = 0; found && i < diagnostics_count(found); i++) {
         const struct diagnostic *diagnostic = diagnostics_at(found, i);
-        bool other = diagnostic->source && diagnostic->source != text->checked;
+        bool other = text->assist && diagnostic->source && diagnostic->source != text->checked;
         if (!other)
             list = value_push_take(list, translate_diagnostic(text, diagnostic));
         else if (!is_repeated(found, i))
@@ -136,7 +139,7 @@ static tn_value report_of(const struct lsp_text *text, tn_value previous) {
 
 static tn_value pull_diagnostics(const struct lsp_query *query, struct error *error) {
     (void)error;
-    if (!query->assist) { /* not open, or not ADL: the protocol has no null for it */
+    if (!query->text || !query->text->checked) { /* the protocol has no null for it */
         tn_value report = value_set_take(value_object_reserve(2), "kind", value_text("full"));
         return value_set_take(report, "items", value_array());
     }
@@ -156,7 +159,7 @@ static tn_value pull_all(const struct lsp_query *query, struct error *error) {
     tn_value items = value_array();
     (void)error;
     for (const struct lsp_text *text = query->lsp->texts; text; text = text->next) {
-        if (!text->assist || !lsp_text_is_ready(text)) continue;
+        if (!text->checked || !lsp_text_is_ready(text)) continue;
         tn_value report = report_of(text, previous_result(query->params, text->uri));
         report = value_set_take(report, "uri", value_text(text->uri));
         items = value_push_take(items, value_set_take(report, "version", value_int(text->version)));
@@ -165,7 +168,7 @@ static tn_value pull_all(const struct lsp_query *query, struct error *error) {
 }
 
 const struct lsp_row lsp_diagnostic_rows[] = {
-    {"textDocument/diagnostic", LSP_OF_DOCUMENT | LSP_ALWAYS, false, pull_diagnostics, "diagnosticProvider",
+    {"textDocument/diagnostic", LSP_OF_TEXT | LSP_ALWAYS, false, pull_diagnostics, "diagnosticProvider",
      "{\"identifier\": \"tenon\", \"interFileDependencies\": true, \"workspaceDiagnostics\": true}"},
     {"workspace/diagnostic", 0, false, pull_all, NULL, NULL},
     {NULL, 0, false, NULL, NULL, NULL},

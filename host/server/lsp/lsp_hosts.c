@@ -1,55 +1,167 @@
 /*
- * lsp_hosts.c - the host of a connection, and the copy of its catalog, which is made again after a change of components.
+ * lsp_hosts.c - the hosts for documents: that of the server, and one for each other project (a folder with a
+ * tenon.yaml).
+ *
+ * A project's host is opened by the first check of one of its documents. Its loop runs inside the loop of the server.
+ * When the tenon.yaml changes, the host is retired: the next check opens another one, and the old one is freed when no
+ * checked document uses it any more. The copy of a host's catalog is made again after a change of its components.
  */
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
+#include "host/base/config/config.h"
+#include "host/base/log.h"
 #include "host/base/loop.h"
+#include "host/base/loop_nest.h"
 #include "host/plugin/registry/registry.h"
 #include "host/server/lsp/lsp_catalog.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_world.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 
-struct lsp_hosts {
-    struct host *host;
+struct project_host {
+    struct project_host *next;
+    char *config;      /* the path of tenon.yaml; NULL for the host of the server */
+    struct host *host; /* NULL: it could not be opened, so the server's host is used */
+    struct loop_nest *nest;
     struct catalog_copy *copy; /* or NULL */
-    size_t checks;             /* that run: they use the host */
+    size_t worlds;             /* atomic: those that use the host */
+    bool retired;
 };
 
-struct lsp_hosts *lsp_hosts_new(struct host *host) {
+struct lsp_hosts {
+    struct project_host server; /* its host is borrowed */
+    struct project_host *projects;
+    lsp_open_host *open; /* or NULL */
+    void *user;
+    size_t checks; /* that run: they use hosts */
+};
+
+/* The canonical path of the server's own tenon.yaml, or NULL. */
+static char *own_config(struct host *host) {
+    const char *file = config_file(host_config(host));
+    char resolved[PATH_MAX];
+    return file && realpath(file, resolved) ? mem_text(resolved) : NULL;
+}
+
+struct lsp_hosts *lsp_hosts_new(struct host *host, lsp_open_host *open, void *user) {
     struct lsp_hosts *hosts = mem_zalloc(sizeof *hosts);
-    hosts->host = host;
+    hosts->server.host = host;
+    hosts->server.config = own_config(host);
+    hosts->open = open;
+    hosts->user = user;
     return hosts;
 }
 
+static void project_free(struct project_host *project) {
+    catalog_copy_unref(project->copy);
+    loop_nest_free(project->nest);
+    host_free(project->host);
+    mem_free(project->config);
+    mem_free(project);
+}
+
+/* Frees retired hosts that no world uses. */
+static void hosts_sweep(struct lsp_hosts *hosts) {
+    for (struct project_host **link = &hosts->projects; *link;) {
+        struct project_host *project = *link;
+        if (project->retired && __atomic_load_n(&project->worlds, __ATOMIC_ACQUIRE) == 0) {
+            *link = project->next;
+            project_free(project);
+        } else {
+            link = &project->next;
+        }
+    }
+}
+
 void lsp_hosts_begin_check(struct lsp_hosts *hosts) { hosts->checks++; }
-void lsp_hosts_end_check(struct lsp_hosts *hosts) { hosts->checks--; }
+
+void lsp_hosts_end_check(struct lsp_hosts *hosts) {
+    hosts->checks--;
+    hosts_sweep(hosts);
+}
 
 static bool hosts_have_no_check(void *user) { return ((const struct lsp_hosts *)user)->checks == 0; }
 
 void lsp_hosts_free(struct lsp_hosts *hosts) {
     if (!hosts) return;
-    (void)loop_run(host_loop(hosts->host), hosts_have_no_check, hosts);
-    catalog_copy_unref(hosts->copy);
+    (void)loop_run(host_loop(hosts->server.host), hosts_have_no_check, hosts);
+    while (hosts->projects) {
+        struct project_host *project = hosts->projects;
+        hosts->projects = project->next;
+        project_free(project);
+    }
+    catalog_copy_unref(hosts->server.copy);
+    mem_free(hosts->server.config);
     mem_free(hosts);
 }
 
-struct host *lsp_hosts_host(const struct lsp_hosts *hosts) { return hosts->host; }
+/* ---- Projects ---- */
 
-static struct catalog_copy *hosts_catalog(struct lsp_hosts *hosts) {
-    uint64_t generation = registry_generation(host_registry(hosts->host));
-    if (hosts->copy && catalog_copy_generation(hosts->copy) == generation) return hosts->copy;
-    catalog_copy_unref(hosts->copy);
-    hosts->copy = catalog_copy_new(host_catalog(hosts->host), generation);
-    return hosts->copy;
+static struct project_host *project_open(struct lsp_hosts *hosts, const char *config) {
+    struct project_host *project = mem_zalloc(sizeof *project);
+    struct log *log = log_ref(log_current());
+    struct error error = ERROR_INIT;
+    project->config = mem_text(config);
+    project->host = hosts->open(hosts->user, config, &error);
+    log_enter(log);
+    log_unref(log);
+    if (project->host)
+        project->nest = loop_nest_new(host_loop(hosts->server.host), host_loop(project->host));
+    else
+        log_write(LOG_WARN, NULL, "%s cannot be used: %s", config, error.message);
+    error_finish(&error);
+    project->next = hosts->projects;
+    hosts->projects = project;
+    return project;
 }
 
-struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp *lsp) {
+static struct project_host *project_find(struct lsp_hosts *hosts, const char *config) {
+    size_t count = 0;
+    if (!config || !hosts->open) return &hosts->server;
+    if (!hosts->server.retired && hosts->server.config && strcmp(hosts->server.config, config) == 0)
+        return &hosts->server;
+    for (struct project_host *project = hosts->projects; project; project = project->next, count++)
+        if (!project->retired && strcmp(project->config, config) == 0) return project;
+    return count < LSP_PROJECTS_MAX ? project_open(hosts, config) : &hosts->server;
+}
+
+/* The server's host itself stays; only documents use another one. */
+void lsp_hosts_forget(struct lsp_hosts *hosts, const char *config) {
+    if (hosts->open && hosts->server.config && (!config || strcmp(hosts->server.config, config) == 0))
+        hosts->server.retired = true;
+    for (struct project_host *project = hosts->projects; project; project = project->next)
+        if (!config || strcmp(project->config, config) == 0) project->retired = true;
+    hosts_sweep(hosts);
+}
+
+/* ---- Worlds ---- */
+
+static struct catalog_copy *project_catalog(struct project_host *project) {
+    uint64_t generation = registry_generation(host_registry(project->host));
+    if (project->copy && catalog_copy_generation(project->copy) == generation) return project->copy;
+    catalog_copy_unref(project->copy);
+    project->copy = catalog_copy_new(host_catalog(project->host), generation);
+    return project->copy;
+}
+
+/* {path: text} of all open documents but this one. */
+static tn_value open_texts(const struct lsp_text *except) {
     tn_value open = value_object();
-    for (const struct lsp_text *text = lsp->texts; text; text = text->next)
-        if (text->path)
-            open = value_set_take(open, text->path,
-                                  value_string_lossy(source_text(text->source), source_length(text->source)));
-    struct lsp_world *world = lsp_world_new(hosts->host, hosts_catalog(hosts), open);
+    for (struct lsp_text *text = except->lsp->texts; text; text = text->next) {
+        if (text == except || !text->path) continue;
+        if (!text->content) text->content = value_string_lossy(source_text(text->source), source_length(text->source));
+        open = value_set_take(open, text->path, value_ref(text->content));
+    }
+    return open;
+}
+
+struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp_text *text) {
+    struct project_host *project = project_find(hosts, text->project);
+    if (!project->host) project = &hosts->server;
+    tn_value open = open_texts(text);
+    struct lsp_world *world = lsp_world_new(project->host, project_catalog(project), open, &project->worlds);
     value_unref(open);
     return world;
 }

@@ -1,5 +1,6 @@
 /*
- * lsp_internal.h - the state of a language server's connection, and how its parts call each other; private to this room.
+ * lsp_internal.h - the state of a language server's connection, and how its parts call each other; private to this
+ * room.
  *
  *     lsp.c              the life of a connection, capabilities, the table of methods
  *     lsp_text.c         open documents: opened, changed, closed
@@ -18,6 +19,7 @@
 #include <stdint.h>
 
 struct client;
+struct diagnostics;
 struct lsp;
 struct lsp_check;
 struct lsp_text;
@@ -26,21 +28,21 @@ struct lsp_text;
 struct lsp_client_abilities {
     bool pulls_diagnostics, refreshes_diagnostics;
     bool related_information, versioned_diagnostics;
-    bool markdown;              /* hover and documentation */
-    bool snippets;              /* completion */
-    bool snippet_edits;         /* WorkspaceEdit with SnippetTextEdit */
+    bool markdown;      /* hover and documentation */
+    bool snippets;      /* completion */
+    bool snippet_edits; /* WorkspaceEdit with SnippetTextEdit */
     bool label_details, insert_replace, item_defaults;
     bool hierarchical_symbols;
-    bool document_changes;      /* WorkspaceEdit.documentChanges */
-    bool creates_files;         /* resourceOperations: create */
+    bool document_changes; /* WorkspaceEdit.documentChanges */
+    bool creates_files;    /* resourceOperations: create */
     bool renames_files;
     bool code_action_literals, code_action_data;
-    bool watches_files;         /* dynamic registration */
+    bool watches_files; /* dynamic registration */
     bool link_tooltips;
     bool prepare_rename_default;
     bool refreshes_lenses, refreshes_hints, refreshes_tokens, refreshes_folding, refreshes_content;
     bool line_folding_only;
-    bool progress;              /* window/workDoneProgress */
+    bool progress; /* window/workDoneProgress */
 };
 
 struct lsp {
@@ -52,9 +54,10 @@ struct lsp {
     enum source_unit unit;
     struct lsp_text *texts;
     size_t text_count;
-    uint64_t last_change; /* counts changes and openings of documents */
+    uint64_t last_change;    /* counts changes and openings of documents */
     struct lsp_check *check; /* the running one, or NULL */
     bool closing;
+    bool told_limit; /* that LSP_DOCUMENTS_MAX documents are open */
     tn_value folders; /* paths of workspace folders: [text] */
 };
 
@@ -72,16 +75,20 @@ struct lsp_text {
     struct lsp *lsp;
     struct lsp_text *next;
     char *uri, *path; /* as the client wrote it; canonical path, or NULL without a file */
+    char *project;    /* its nearest tenon.yaml, or NULL */
     int64_t version;
-    struct source *source; /* the newest text */
-    bool is_document;      /* it is ADL, not some other YAML or JSON file */
-    bool declared;         /* the client says so (languageId) */
-    struct assist *assist; /* the newest checked version, or NULL */
-    struct source *checked; /* its source */
-    bool dirty, checking;   /* a check is due, or runs */
-    uint64_t opened;        /* identifies it */
-    uint64_t changed;       /* order of changes: the newest is checked first */
-    uint64_t results;       /* number of checks so far: resultId of pulled diagnostics */
+    struct source *source;       /* the newest text */
+    tn_value content;            /* the same as a value, or NULL: it is made when it is needed */
+    bool is_document;            /* it is ADL, not some other YAML or JSON file */
+    bool is_config;              /* it is a tenon.yaml */
+    bool declared;               /* the client says so (languageId) */
+    struct assist *assist;       /* the newest checked version, or NULL */
+    struct diagnostics *found;   /* of a tenon.yaml, or NULL */
+    struct source *checked;      /* its source */
+    bool dirty, checking;        /* a check is due, or runs */
+    uint64_t opened;             /* identifies it */
+    uint64_t changed;            /* order of changes: the newest is checked first */
+    uint64_t results;            /* number of checks so far: resultId of pulled diagnostics */
     struct lsp_waiting *waiting; /* requests, the newest first */
     size_t waiting_count;
 };
@@ -91,6 +98,7 @@ void lsp_text_change(struct lsp *lsp, tn_value params);
 void lsp_text_close(struct lsp *lsp, tn_value params);
 /* The open document of params.textDocument.uri, or NULL. */
 struct lsp_text *lsp_text_of(const struct lsp *lsp, tn_value params);
+void lsp_text_find_project(struct lsp_text *text);
 struct lsp_text *lsp_text_at_path(const struct lsp *lsp, const char *path);
 void lsp_texts_free(struct lsp *lsp);
 /* `assist` is that of the newest text, or the text is not a document. */
@@ -113,9 +121,10 @@ struct lsp_query {
 typedef tn_value lsp_feature(const struct lsp_query *query, struct error *error);
 
 enum lsp_needs {
-    LSP_OF_DOCUMENT = 1, /* params.textDocument is open: the feature waits for its check */
-    LSP_AT_POSITION = 2, /* and params.position is in it */
-    LSP_ALWAYS = 4       /* runs without an open document, too: `assist` may be NULL */
+    LSP_OF_TEXT = 1,     /* params.textDocument is open, a document or a tenon.yaml: the feature waits for its check */
+    LSP_OF_DOCUMENT = 3, /* it is a document */
+    LSP_AT_POSITION = 4, /* and params.position is in it */
+    LSP_ALWAYS = 8       /* it also answers if nothing is open or checked */
 };
 
 struct lsp_row {
@@ -150,6 +159,13 @@ void lsp_check_await(struct lsp_text *text, const struct lsp_row *row, struct pe
 /* Requests that wait are answered as if they were cancelled. */
 void lsp_check_forget(struct lsp_text *text);
 
+/* ---- lsp_workspace.c ---- */
+
+void lsp_watch_files(struct lsp *lsp);
+void lsp_watched_files(struct lsp *lsp, tn_value params);
+void lsp_text_saved(struct lsp *lsp, tn_value params);
+bool lsp_is_config_path(const char *path); /* of a tenon.yaml */
+
 /* ---- lsp_diagnostics.c ---- */
 
 /* Sends the diagnostics of the document, or none if it is closed, unless the client pulls them. */
@@ -159,10 +175,11 @@ void lsp_publish_none(struct lsp *lsp, const char *uri);
 /* ---- lsp_hosts.c ---- */
 
 /* A world for a document; release it with lsp_world_unref. */
-struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp *lsp);
+struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp_text *text);
+/* A tenon.yaml has changed: its host is opened again for the next check. NULL: any. */
+void lsp_hosts_forget(struct lsp_hosts *hosts, const char *config);
 /* Around each check, for which lsp_hosts_free waits. */
 void lsp_hosts_begin_check(struct lsp_hosts *hosts);
 void lsp_hosts_end_check(struct lsp_hosts *hosts);
-struct host *lsp_hosts_host(const struct lsp_hosts *hosts);
 
 #endif

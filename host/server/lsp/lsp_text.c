@@ -1,11 +1,15 @@
 /*
  * lsp_text.c - open documents, kept equal to the client's by its changes.
  *
- * A YAML or JSON file that is not ADL is kept, too, because later changes can make it one; nothing is reported about it.
+ * A YAML or JSON file that is not ADL is kept, too, because later changes can make it one; nothing is reported about
+ * it.
  */
+#include "adl/diagnostic/diagnostic.h"
 #include "adl/tree/tree.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "host/base/config/config.h"
+#include "host/base/files.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_position.h"
 #include <limits.h>
@@ -49,7 +53,8 @@ static bool has_section(const char *text, const char *key) {
 static bool looks_like_document(const struct lsp_text *text) {
     const char *content = source_text(text->source);
     if (text->declared) return true;
-    if (tree_name_is_json(source_name(text->source))) return strstr(content, "\"nodes\"") && strstr(content, "\"edges\"");
+    if (tree_name_is_json(source_name(text->source)))
+        return strstr(content, "\"nodes\"") && strstr(content, "\"edges\"");
     return has_section(content, "nodes:") &&
            (has_section(content, "edges:") || has_section(content, "agent:") || has_section(content, "channels:"));
 }
@@ -59,8 +64,10 @@ static bool looks_like_document(const struct lsp_text *text) {
 /* Takes the source. */
 static void text_set(struct lsp_text *text, struct source *source) {
     source_unref(text->source);
+    value_unref(text->content);
     text->source = source;
-    text->is_document = looks_like_document(text);
+    text->content = NULL;
+    text->is_document = !text->is_config && looks_like_document(text);
     text->changed = ++text->lsp->last_change;
     text->dirty = true;
 }
@@ -95,7 +102,8 @@ static bool apply_change(struct lsp_text *text, tn_value change) {
 
 void lsp_text_change(struct lsp *lsp, tn_value params) {
     struct lsp_text *text = lsp_text_of(lsp, params);
-    tn_value changes = value_get(params, "contentChanges"), version = value_get(value_get(params, "textDocument"), "version");
+    tn_value changes = value_get(params, "contentChanges"),
+             version = value_get(value_get(params, "textDocument"), "version");
     if (!text || !changes || !value_is(changes, TN_ARRAY)) return;
     for (size_t i = 0; i < value_count(changes); i++)
         if (!apply_change(text, value_at(changes, i))) break;
@@ -113,14 +121,35 @@ static char *canonical_path(const char *uri) {
     return mem_text(resolved);
 }
 
+/* The nearest tenon.yaml, as far as this user may use it. */
+void lsp_text_find_project(struct lsp_text *text) {
+    char *folder = text->path ? files_folder_of(text->path) : NULL;
+    mem_free(text->project);
+    text->project = NULL;
+    if (folder) (void)config_find_project(folder, &text->project, NULL);
+    mem_free(folder);
+}
+
 static bool is_language(tn_value id) {
     return id && (value_text_is(id, "adl") || value_text_is(id, "tenon") || value_text_is(id, "tenon-adl"));
+}
+
+/* Returns false if no further document can be open; the person is told the first time. */
+static bool has_room(struct lsp *lsp) {
+    if (lsp->text_count < LSP_DOCUMENTS_MAX) return true;
+    if (!lsp->told_limit) {
+        tn_value message = value_format("%u documents are open; further ones are not checked", LSP_DOCUMENTS_MAX);
+        tn_value params = value_set_take(value_object_reserve(2), "type", value_int(2));
+        peer_notify_take(lsp->peer, "window/showMessage", value_set_take(params, "message", message));
+    }
+    lsp->told_limit = true;
+    return false;
 }
 
 void lsp_text_open(struct lsp *lsp, tn_value params) {
     tn_value uri = text_uri(params), item = value_get(params, "textDocument"), content = value_get(item, "text");
     tn_value version = value_get(item, "version");
-    if (!uri || !content || !value_is(content, TN_STRING) || lsp->text_count >= LSP_DOCUMENTS_MAX) return;
+    if (!uri || !content || !value_is(content, TN_STRING) || !has_room(lsp)) return;
     if (text_find(lsp, value_chars(uri, NULL))) lsp_text_close(lsp, params); /* the client has opened it twice */
     struct lsp_text *text = mem_zalloc(sizeof *text);
     size_t length;
@@ -129,6 +158,8 @@ void lsp_text_open(struct lsp *lsp, tn_value params) {
     text->opened = ++lsp->last_change;
     text->uri = mem_text(value_chars(uri, NULL));
     text->path = canonical_path(text->uri);
+    text->is_config = text->path && lsp_is_config_path(text->path);
+    lsp_text_find_project(text);
     text->declared = is_language(value_get(item, "languageId"));
     if (version) (void)value_as_int(version, &text->version);
     text->next = lsp->texts;
@@ -141,8 +172,11 @@ void lsp_text_open(struct lsp *lsp, tn_value params) {
 static void text_free(struct lsp_text *text) {
     lsp_check_forget(text);
     assist_unref(text->assist);
+    diagnostics_free(text->found);
     source_unref(text->source);
     source_unref(text->checked);
+    value_unref(text->content);
+    mem_free(text->project);
     mem_free(text->uri);
     mem_free(text->path);
     mem_free(text);
@@ -154,7 +188,7 @@ void lsp_text_close(struct lsp *lsp, tn_value params) {
     while (*link != text) link = &(*link)->next;
     *link = text->next;
     lsp->text_count--;
-    if (text->is_document) lsp_publish_none(lsp, text->uri);
+    if (text->checked) lsp_publish_none(lsp, text->uri);
     text_free(text);
     lsp_check_all(lsp); /* others that contain it now get the file on the disk */
 }

@@ -12,6 +12,7 @@
 
 struct lsp_world {
     uint32_t references; /* atomic */
+    size_t *users;       /* atomic: worlds of the host */
     struct assist_world world;
     struct catalog catalog;
     struct catalog_copy *components;
@@ -56,10 +57,12 @@ static void world_ref(void *self) { __atomic_add_fetch(&((struct lsp_world *)sel
 
 static void world_unref(void *self) { lsp_world_unref(self); }
 
-struct lsp_world *lsp_world_new(struct host *host, struct catalog_copy *components, tn_value open) {
+struct lsp_world *lsp_world_new(struct host *host, struct catalog_copy *components, tn_value open, size_t *users) {
     struct lsp_world *world = mem_zalloc(sizeof *world);
     tn_value roles = config_models(host_config(host));
     world->references = 1;
+    world->users = users;
+    __atomic_add_fetch(users, 1, __ATOMIC_RELAXED);
     world->components = catalog_copy_ref(components);
     world->of_host = host_catalog(host);
     world->roles = roles ? value_ref(roles) : NULL;
@@ -82,6 +85,7 @@ void lsp_world_unref(struct lsp_world *world) {
     catalog_copy_unref(world->components);
     value_unref(world->roles);
     value_unref(world->open);
+    __atomic_sub_fetch(world->users, 1, __ATOMIC_RELEASE);
     mem_free(world);
 }
 

@@ -18,8 +18,11 @@ struct catalog_copy;
 struct host;
 struct lsp_world;
 
-/* `open` is {canonical path: text}. Keeps a reference to both. */
-struct lsp_world *lsp_world_new(struct host *host, struct catalog_copy *components, tn_value open);
+/*
+ * `open` is {canonical path: text}. Keeps a reference to both. *users is incremented, and decremented when the world is
+ * freed, by any thread: the host must live until then.
+ */
+struct lsp_world *lsp_world_new(struct host *host, struct catalog_copy *components, tn_value open, size_t *users);
 void lsp_world_unref(struct lsp_world *world); /* NULL is allowed; any thread */
 const struct assist_world *lsp_world_assist(const struct lsp_world *world);
 

@@ -193,6 +193,9 @@ def test_limits():
         many = [client.open(f"/tmp/many{i}.yaml", HEAD + nodes([i]) + TAIL) for i in range(1010)]
         for document in many[:3] + many[900:1000]:
             expect_equal_texts(document)
+        client.settle()
+        told = [params["message"] for method, params in client.notifications if method == "window/showMessage"]
+        expect_equal(told, ["1000 documents are open; further ones are not checked"])
         for document in many:
             document.close()
         document = client.open("/tmp/large.yaml", HEAD + nodes([1]) + TAIL)

@@ -1,0 +1,154 @@
+/*
+ * rename_write.c - the edit of each place with the old name: in a scalar, in an expression, or for a default.
+ */
+#include "adl/assist/rename_internal.h"
+#include "adl/expr/lex.h"
+#include "adl/tree/tree.h"
+#include <string.h>
+
+/* ---- Expressions ---- */
+
+static bool is_identifier(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        bool letter = text[i] == '_' || (text[i] >= 'A' && text[i] <= 'Z') || (text[i] >= 'a' && text[i] <= 'z');
+        if (!letter && (i == 0 || text[i] < '0' || text[i] > '9')) return false;
+    }
+    return !lex_reserved(text, length);
+}
+
+/* Characters that are the same in an expression, in YAML with any quotes or none, and in JSON. */
+static bool is_harmless(char letter) {
+    return (unsigned char)letter >= 0x80 || (letter >= '0' && letter <= '9') || (letter >= 'A' && letter <= 'Z') ||
+           (letter >= 'a' && letter <= 'z') || (letter && strchr("_-./ ", letter) != NULL);
+}
+
+static bool fits_expression(const struct rename *rename) {
+    for (size_t i = 0; i < rename->length; i++)
+        if (!is_harmless(rename->text[i])) return false;
+    return true;
+}
+
+/* Names that mean something else than a channel where they stand alone in a template. */
+static bool hides_channel(const char *text, size_t length) {
+    static const char *const words[] = {"state", "input", "item", "config", "run", "end"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0) return true;
+    return false;
+}
+
+static void write_in_expression(struct rename *rename, const struct assist_name *name, struct source *source) {
+    struct buffer out;
+    bool identifier = is_identifier(rename->text, rename->length);
+    bool bare = name->form == USE_BARE;
+    if (!identifier && !fits_expression(rename)) {
+        assist_edits_refuse(rename->edits,
+                            "`%s` is used in an expression (line %u of `%s`), in which a name has only letters, digits, "
+                            "blanks, `_`, `-`, `.` and `/`",
+                            name->text, source_locate(source, name->span.start).line + 1, source_name(source));
+        return;
+    }
+    if (name->form == USE_INDEXED) {
+        assist_edit_add(rename->edits, source, name->span, rename->text, rename->length);
+        return;
+    }
+    bool qualify = bare && (rename->qualified || !identifier || hides_channel(rename->text, rename->length));
+    buffer_init(&out, SIZE_MAX);
+    if (qualify) buffer_text(&out, "state.");
+    buffer_format(&out, identifier ? "%s" : "`%s`", rename->text);
+    assist_edit_add(rename->edits, source, name->token, buffer_cstr(&out), out.length);
+    buffer_finish(&out);
+}
+
+/* ---- Defaults ---- */
+
+static const struct tree_node *node_of_document(const struct assist_names *names, uint32_t node) {
+    const struct tree_node *nodes = tree_get(tree_root(names->assist->tree), "nodes");
+    return nodes && node < nodes->count ? nodes->items[node].node : NULL;
+}
+
+/* The config has no such key, and its default is the old name: the new one is written there. */
+static bool write_default(struct rename *rename, const struct renamed *item) {
+    const struct assist_name *name = item->name;
+    struct source *source = item->names->sources[0];
+    const struct tree_node *node = node_of_document(item->names, name->node);
+    const struct tree_node *config = tree_get(node, "config");
+    bool json = tree_name_is_json(source_name(source)), written;
+    if (!node || !name->pointer || name->pointer[0] != '/' || strpbrk(name->pointer + 1, "/~")) return false;
+    const char *key = name->pointer + 1;
+    struct buffer value, whole;
+    buffer_init(&value, SIZE_MAX);
+    assist_scalar(&value, rename->text, rename->length, json ? '"' : 0);
+    if (config) {
+        written = assist_edit_add_member(rename->edits, source, config, key, buffer_cstr(&value));
+    } else {
+        buffer_init(&whole, SIZE_MAX);
+        buffer_char(&whole, '{');
+        assist_scalar(&whole, key, strlen(key), json ? '"' : 0);
+        buffer_format(&whole, ": %s}", buffer_cstr(&value));
+        written = assist_edit_add_member(rename->edits, source, node, "config", buffer_cstr(&whole));
+        buffer_finish(&whole);
+    }
+    buffer_finish(&value);
+    return written;
+}
+
+/* ---- All places ---- */
+
+static void write_place(struct rename *rename, const struct renamed *item) {
+    const struct assist_name *name = item->name;
+    struct source *source = item->names->sources[name->file];
+    uint32_t line = source_locate(source, name->span.start).line + 1;
+    switch (name->form) {
+    case USE_SCALAR:
+    case USE_KEY:
+        if (!assist_edit_scalar(rename->edits, source, name->token, name->span, rename->text, rename->length))
+            assist_edits_refuse(rename->edits, "line %u of `%s` cannot contain this name: write the old one in quotes",
+                                line, source_name(source));
+        return;
+    case USE_FIELD:
+    case USE_INDEXED:
+    case USE_BARE: write_in_expression(rename, name, source); return;
+    default:
+        if (name->form == USE_DEFAULT && write_default(rename, item)) return;
+        assist_edits_refuse(rename->edits, "the config in line %u of `%s` uses `%s` by default: write it there first",
+                            line, source_name(source), name->text);
+    }
+}
+
+static bool is_same_place(const struct assist_name *a, const struct assist_name *b) {
+    return a->file == b->file && a->span.start == b->span.start;
+}
+
+/* An anchor can give a name two meanings: then another item is at the same place. */
+static void refuse_shared(struct rename *rename, const struct renamed *item) {
+    const struct assist_names *names = item->names;
+    const struct assist_name *name = item->name;
+    size_t at = (size_t)(name - names->items);
+    bool before = at > 0 && is_same_place(&names->items[at - 1], name);
+    bool after = at + 1 < names->text_count && is_same_place(&names->items[at + 1], name);
+    if (!before && !after) return;
+    assist_edits_refuse(rename->edits, "line %u of `%s` has an anchor that is used for another name, too",
+                        source_locate(names->sources[name->file], name->span.start).line + 1,
+                        source_name(names->sources[name->file]));
+}
+
+static void write_in_config(struct rename *rename) {
+    const struct assist_symbol *symbol = rename->symbol;
+    if (symbol->kind != USE_ROLE || symbol->path) return;
+    const struct tree *config = rename->workspace->config;
+    const struct tree_item *item = assist_role_in_config(config, symbol->text, symbol->length);
+    if (!item) return;
+    struct source *source = tree_source(config);
+    struct span inside = item->key_span;
+    char first = source_text(source)[inside.start];
+    if (first == '"' || first == '\'') inside = (struct span){inside.start + 1, inside.end - 1};
+    assist_edit_scalar(rename->edits, source, item->key_span, inside, rename->text, rename->length);
+}
+
+void rename_write(struct rename *rename) {
+    for (size_t i = 0; i < rename->count && !rename->edits->refusal; i++) {
+        if (rename->items[i].name->form < USE_DEFAULT) refuse_shared(rename, &rename->items[i]);
+        write_place(rename, &rename->items[i]);
+    }
+    write_in_config(rename);
+}

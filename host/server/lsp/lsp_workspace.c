@@ -1,0 +1,58 @@
+/*
+ * lsp_workspace.c - changes outside the open documents: files that the client watches, and saved tenon.yaml files.
+ */
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/server/lsp/lsp_internal.h"
+#include "host/server/lsp/lsp_position.h"
+#include <string.h>
+
+/* Everything that a check may read: documents, the files that they name, and the configuration. */
+#define WATCHERS                                                                                                       \
+    "{\"registrations\": [{\"id\": \"files\", \"method\": \"workspace/didChangeWatchedFiles\", "                       \
+    "\"registerOptions\": {\"watchers\": [{\"globPattern\": \"**/*.{yaml,yml,json,md,txt,adl}\"}]}}]}"
+
+static void watch_answered(void *user, tn_value result, const struct error *error) {
+    (void)user, (void)result, (void)error; /* a client that refuses does not report changes */
+}
+
+void lsp_watch_files(struct lsp *lsp) {
+    tn_value params;
+    if (!lsp->can.watches_files || json_read(WATCHERS, strlen(WATCHERS), NULL, &params, NULL) != TN_OK) return;
+    (void)peer_call_take(lsp->peer, "client/registerCapability", params, watch_answered, NULL);
+}
+
+bool lsp_is_config_path(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return strcmp(slash ? slash + 1 : path, "tenon.yaml") == 0;
+}
+
+/* Documents may belong to another project now. */
+static void config_changed(struct lsp *lsp) {
+    lsp_hosts_forget(lsp->hosts, NULL);
+    for (struct lsp_text *text = lsp->texts; text; text = text->next) lsp_text_find_project(text);
+}
+
+static bool names_config(tn_value uri) {
+    char *path = uri && value_is(uri, TN_STRING) ? lsp_uri_path(value_chars(uri, NULL)) : NULL;
+    bool config = path && lsp_is_config_path(path);
+    mem_free(path);
+    return config;
+}
+
+void lsp_watched_files(struct lsp *lsp, tn_value params) {
+    tn_value changes = value_get(params, "changes");
+    bool config = false;
+    for (size_t i = 0; changes && value_is(changes, TN_ARRAY) && i < value_count(changes); i++)
+        config = config || names_config(value_get(value_at(changes, i), "uri"));
+    if (config) config_changed(lsp);
+    lsp_check_all(lsp);
+}
+
+/* For clients that watch no files. */
+void lsp_text_saved(struct lsp *lsp, tn_value params) {
+    if (names_config(value_get(value_get(params, "textDocument"), "uri"))) {
+        config_changed(lsp);
+        lsp_check_all(lsp);
+    }
+}

@@ -1,0 +1,361 @@
+/*
+ * assist_names_test.c - names, definitions, references and edits of names, from tests/corpus/assist-names.
+ *
+ * The form of a case is in assist_fixture.h. Run with TENON_CORPUS_UPDATE=1 to write the expected sections again.
+ */
+#include "adl/assist/rename.h"
+#include "adl/value/memory.h"
+#include "tests/unit/assist_fixture.h"
+
+/* ---- Answers as text ---- */
+
+static void print_access(struct buffer *out, uint32_t access) {
+    if (access & USE_DEFINES) buffer_text(out, " defines");
+    if (access & USE_READS) buffer_text(out, " reads");
+    if (access & USE_WRITES) buffer_text(out, " writes");
+}
+
+static void print_names(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    static const char *const forms[] = {"", " (key)", " (part)", " (field)", " (indexed)", " (bare)", " (default)", " (in a default)"};
+    (void)argument;
+    const struct assist_names *names = fixture->focus;
+    for (size_t i = 0; i < names->count; i++) {
+        const struct assist_name *name = &names->items[i];
+        buffer_format(out, "%s %s", name->kind == USE_UNREAD ? "unread" : assist_kind_name(name->kind), name->text);
+        print_access(out, name->access);
+        buffer_text(out, forms[name->form]);
+        if (name->path) buffer_format(out, " <%s>", name->path);
+        buffer_text(out, ": ");
+        fixture_print_span(out, names->sources[name->file], name->span);
+    }
+}
+
+static void print_places(struct assist_places *places, struct buffer *out) {
+    if (!places) {
+        buffer_text(out, "nothing");
+        return;
+    }
+    if (places->component_id[0]) buffer_format(out, "component %s %s\n", places->component_kind, places->component_id);
+    for (size_t i = 0; i < places->count; i++) {
+        const struct assist_place *place = &places->items[i];
+        if (place->source)
+            fixture_print_span(out, place->source, place->span);
+        else
+            buffer_format(out, "%s\n", place->path);
+    }
+    assist_places_free(places);
+}
+
+static void print_definition(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    (void)argument;
+    print_places(assist_definition(fixture->focus, fixture->cursor, &fixture->workspace), out);
+}
+
+static void print_references(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    bool definitions = strcmp(argument, "only") != 0;
+    print_places(assist_references(fixture->focus, fixture->cursor, &fixture->workspace, definitions), out);
+}
+
+static void print_highlight(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    (void)argument;
+    print_places(assist_highlight(fixture->focus, fixture->cursor), out);
+}
+
+static const struct source *source_of_path(const struct assist_fixture *fixture, const char *path) {
+    if (fixture->config && strcmp(source_name(tree_source(fixture->config)), path) == 0)
+        return tree_source(fixture->config);
+    for (size_t i = 0; i < fixture->count; i++)
+        for (size_t k = 0; k < fixture->names[i]->source_count; k++)
+            if (strcmp(source_name(fixture->names[i]->sources[k]), path) == 0) return fixture->names[i]->sources[k];
+    fail_msg("an edit of an unknown file `%s`", path);
+    return NULL;
+}
+
+/* Prints the changed files whole. Takes the edits. */
+static void print_edits(struct assist_fixture *fixture, struct assist_edits *edits, struct buffer *out) {
+    if (edits->refusal) buffer_format(out, "refused: %s\n", edits->refusal);
+    if (edits->refusal && (edits->count || edits->file_count)) fail_msg("a refusal has edits");
+    if (!edits->refusal && !edits->count && !edits->file_count) buffer_text(out, "no edits\n");
+    for (size_t i = 0; i < edits->count; i++) {
+        const char *path = source_name(edits->items[i].source);
+        if (i > 0 && strcmp(path, source_name(edits->items[i - 1].source)) == 0) continue;
+        buffer_format(out, ">>> %s\n", path);
+        assist_edits_apply(edits, source_of_path(fixture, path), out);
+    }
+    for (size_t i = 0; i < edits->file_count; i++)
+        buffer_format(out, ">>> new %s\n%s", edits->files[i].path, edits->files[i].text);
+    assist_edits_free(edits);
+}
+
+static void print_prepare(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    struct assist_rename_target target;
+    (void)argument;
+    if (assist_rename_prepare(fixture->focus, fixture->cursor, &fixture->workspace, &target)) {
+        buffer_format(out, "%s\n", target.text);
+        fixture_print_span(out, fixture->focus->sources[0], target.span);
+    } else {
+        buffer_format(out, "refused: %s\n", target.refusal);
+    }
+    assist_rename_target_finish(&target);
+}
+
+static void print_rename(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    print_edits(fixture,
+                assist_rename(fixture->focus, fixture->cursor, argument, strlen(argument), &fixture->workspace), out);
+}
+
+static void print_rename_role(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    struct assist_symbol symbol;
+    const struct tree_item *first = &tree_get(tree_root(fixture->config), "models")->items[0];
+    if (!assist_symbol_in_config(fixture->config, first->key_span.start, &symbol)) fail_msg("no role");
+    print_edits(fixture, assist_rename_symbol(&symbol, argument, strlen(argument), &fixture->workspace), out);
+}
+
+/* The argument is "FROM TO". */
+static void print_move(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    char from[256];
+    const char *space = strchr(argument, ' ');
+    snprintf(from, sizeof from, "%.*s", (int)(space - argument), argument);
+    const struct assist_move move = {from, space + 1};
+    print_edits(fixture, assist_rename_files(&move, 1, &fixture->workspace), out);
+}
+
+/* The names of sections that ask for something; the rest of the section's name is the argument. */
+static const struct {
+    const char *name;
+    void (*print)(struct assist_fixture *fixture, const char *argument, struct buffer *out);
+} questions[] = {
+    {"names", print_names},
+    {"definition", print_definition},
+    {"references", print_references},
+    {"highlight", print_highlight},
+    {"prepare", print_prepare},
+    {"rename", print_rename},
+    {"rename-role", print_rename_role},
+    {"move", print_move},
+};
+
+/* ---- The corpus ---- */
+
+struct corpus_run {
+    struct buffer rewritten; /* the whole file with the answers that were found */
+    bool update;
+    size_t questions;
+};
+
+static void ask(struct assist_fixture *fixture, const struct corpus_case *test, const char *section,
+                struct corpus_run *run) {
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    size_t length = strcspn(section, " ");
+    const char *argument = section[length] ? section + length + 1 : "";
+    bool known = false;
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+        if (strlen(questions[i].name) != length || memcmp(questions[i].name, section, length) != 0) continue;
+        questions[i].print(fixture, argument, &out);
+        known = true;
+    }
+    if (!known) fail_msg("%s:%zu: unknown section `%s`", test->path, test->line, section);
+    run->questions++;
+    if (!run->update) corpus_expect(test, section, buffer_cstr(&out));
+    while (out.length && out.data[out.length - 1] == '\n') out.length--;
+    buffer_append(&run->rewritten, out.data, out.length);
+    buffer_finish(&out);
+}
+
+static void run_case(const struct corpus_case *test, void *user) {
+    struct corpus_run *run = (struct corpus_run *)user;
+    struct assist_fixture fixture;
+    fixture_open(&fixture, test);
+    buffer_format(&run->rewritten, "=== %s\n", test->name);
+    for (size_t i = 0; i < test->section_count; i++) {
+        const struct corpus_section *section = &test->sections[i];
+        buffer_format(&run->rewritten, "--- %s\n", section->name);
+        if (fixture_is_name_of_file(section->name))
+            buffer_text(&run->rewritten, section->text);
+        else
+            ask(&fixture, test, section->name, run);
+        buffer_text(&run->rewritten, "\n");
+    }
+    buffer_text(&run->rewritten, "\n");
+    fixture_close(&fixture);
+}
+
+/* Writes the file again, with its comment. */
+static void rewrite(const char *path, struct buffer *text) {
+    char full[4096];
+    corpus_path(path, full, sizeof full);
+    char *before = corpus_load(full, NULL), *first = strstr(before, "=== ");
+    FILE *file = fopen(full, "wb");
+    while (text->length > 1 && text->data[text->length - 2] == '\n') text->length--;
+    assert_non_null(file);
+    fwrite(before, 1, (size_t)(first - before), file);
+    fwrite(text->data, 1, text->length, file);
+    fclose(file);
+    free(before);
+}
+
+static size_t run_file(const char *path) {
+    struct corpus_run run = {.update = getenv("TENON_CORPUS_UPDATE") != NULL};
+    buffer_init(&run.rewritten, SIZE_MAX);
+    corpus_each(path, run_case, &run);
+    if (run.update) rewrite(path, &run.rewritten);
+    buffer_finish(&run.rewritten);
+    return run.questions;
+}
+
+static void test_names(void **state) {
+    (void)state;
+    run_file("tests/corpus/assist-names/names.txt");
+    run_file("tests/corpus/assist-names/symbol.txt");
+}
+
+static void test_rename(void **state) {
+    (void)state;
+    run_file("tests/corpus/assist-names/rename.txt");
+}
+
+/* ---- Properties, for the samples ---- */
+
+static bool is_renameable(const struct assist_name *name) {
+    bool kind = name->kind == USE_NODE || name->kind == USE_CHANNEL || name->kind == USE_ITEM || name->kind == USE_ROLE;
+    return kind && (name->access & USE_DEFINES) && name->file == 0;
+}
+
+/* Returns the text of a document after the edits. Fails if another document is changed. */
+static char *apply_to_document(const struct assist_names *names, const struct assist_edits *edits) {
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    assist_edits_apply(edits, names->sources[0], &out);
+    return buffer_detach(&out, NULL);
+}
+
+/* The message with the new name replaced by the old one. */
+static char *with_old_name(const char *message, const char *new_name, const char *old_name) {
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    for (const char *at = message; *at;) {
+        bool here = strncmp(at, new_name, strlen(new_name)) == 0;
+        if (here)
+            buffer_text(&out, old_name);
+        else
+            buffer_char(&out, *at);
+        at += here ? strlen(new_name) : 1;
+    }
+    if (!out.data) return mem_text("");
+    return buffer_detach(&out, NULL);
+}
+
+static void expect_same_diagnostics(const struct assist *before, const struct assist *after, const char *new_name,
+                                    const char *old_name) {
+    assert_int_equal(diagnostics_count(before->found), diagnostics_count(after->found));
+    for (size_t i = 0; i < diagnostics_count(before->found); i++) {
+        const struct diagnostic *a = diagnostics_at(before->found, i), *b = diagnostics_at(after->found, i);
+        char *message = with_old_name(b->message, new_name, old_name);
+        assert_int_equal(a->code, b->code);
+        if (strcmp(a->message, message) != 0 && strstr(a->message, old_name))
+            fail_msg("`%s` became `%s`", a->message, b->message);
+        mem_free(message);
+    }
+}
+
+static void expect_same_graph(const struct document *before, const struct document *after) {
+    assert_int_equal(before->node_count, after->node_count);
+    assert_int_equal(before->channel_count, after->channel_count);
+    assert_int_equal(before->edge_count, after->edge_count);
+    assert_int_equal(before->link_count, after->link_count);
+    for (uint32_t i = 0; i < before->edge_count; i++) {
+        const struct document_edge *a = &before->edges[i], *b = &after->edges[i];
+        assert_int_equal(a->from_count, b->from_count);
+        assert_int_equal(a->to_count, b->to_count);
+        assert_int_equal(a->condition_count, b->condition_count);
+        if (a->from_count) assert_memory_equal(a->from, b->from, a->from_count * sizeof *a->from);
+        if (a->to_count) assert_memory_equal(a->to, b->to, a->to_count * sizeof *a->to);
+        for (uint32_t k = 0; k < a->condition_count; k++) assert_int_equal(a->conditions[k].to, b->conditions[k].to);
+    }
+    for (uint32_t i = 0; i < before->node_count; i++) assert_int_equal(before->nodes[i].on_error, after->nodes[i].on_error);
+}
+
+static size_t renamed_names, refused_names;
+
+/* Renames to a name that does not exist, and back. */
+static void rename_and_back(struct assist_fixture *fixture, const struct assist_names *names,
+                            const struct assist_name *name) {
+    static const char new_name[] = "quite_new_name";
+    const struct assist_workspace one = {&names, 1, NULL};
+    struct assist_edits *edits = assist_rename(names, name->span.start, new_name, strlen(new_name), &one);
+    renamed_names++;
+    if (edits->refusal) {
+        refused_names++;
+        if (!strstr(edits->refusal, "cannot be read") && !strstr(edits->refusal, "whole state"))
+            fail_msg("%s: `%s`: %s", source_name(names->sources[0]), name->text, edits->refusal);
+        assist_edits_free(edits);
+        return;
+    }
+    bool changed_form = !assist_plain_safe(name->text, name->length); /* such a name is quoted afterwards */
+    size_t count, places = 0;
+    const uint32_t *with = assist_names_with(names, name->text, name->length, &count);
+    for (size_t i = 0; i < count; i++) {
+        changed_form |= names->items[with[i]].kind == name->kind && names->items[with[i]].form >= USE_DEFAULT;
+        places += names->items[with[i]].kind == name->kind;
+    }
+    assert_int_equal(edits->count, places);
+    char *text = apply_to_document(names, edits);
+    struct assist_names *after = fixture_read(fixture, source_name(names->sources[0]), text, strlen(text));
+    expect_same_diagnostics(names->assist, after->assist, new_name, name->text);
+    expect_same_graph(names->assist->document, after->assist->document);
+    const struct assist_name *there = assist_names_definition(after, name->kind, new_name, strlen(new_name));
+    assert_non_null(there);
+    const struct assist_workspace two = {(const struct assist_names *const *)&after, 1, NULL};
+    struct assist_edits *back = assist_rename(after, there->span.start, name->text, name->length, &two);
+    if (back->refusal) fail_msg("%s: back to `%s`: %s", source_name(names->sources[0]), name->text, back->refusal);
+    char *original = apply_to_document(after, back);
+    if (!changed_form) assert_string_equal(original, source_text(names->sources[0]));
+    mem_free(original);
+    mem_free(text);
+    assist_edits_free(back);
+    assist_edits_free(edits);
+    assist_names_free(after);
+}
+
+static void each_sample(const char *pattern, void (*check)(struct assist_fixture *fixture,
+                                                           const struct assist_names *names)) {
+    glob_t files;
+    if (glob(pattern, 0, NULL, &files) != 0) fail_msg("no files `%s`", pattern);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        struct assist_fixture fixture;
+        size_t length;
+        char *text = corpus_load(files.gl_pathv[i], &length);
+        fixture_init(&fixture);
+        fixture_use_manifests(&fixture);
+        fixture.fake.folder = "/";
+        struct assist_names *names = fixture_read(&fixture, files.gl_pathv[i], text, length);
+        check(&fixture, names);
+        assist_names_free(names);
+        fixture_close(&fixture);
+        free(text);
+    }
+    globfree(&files);
+}
+
+static void rename_all(struct assist_fixture *fixture, const struct assist_names *names) {
+    for (size_t i = 0; i < names->own_count && tree_is_whole(names->assist->tree); i++)
+        if (is_renameable(&names->items[i])) rename_and_back(fixture, names, &names->items[i]);
+}
+
+static void test_rename_samples(void **state) {
+    (void)state;
+    each_sample(TENON_SOURCE_DIR "/samples/*/*.yaml", rename_all);
+    each_sample(TENON_SOURCE_DIR "/tests/corpus/documents/*.*", rename_all);
+    assert_true(renamed_names > 100);
+    assert_true(refused_names * 4 < renamed_names);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_rename),
+        cmocka_unit_test(test_rename_samples),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
