@@ -50,9 +50,9 @@ struct assist {
     uint32_t references; /* atomic */
     struct source *source;
     struct tree *tree;
-    struct document *document;   /* never NULL; incomplete if the text has errors */
-    struct diagnostics *found;   /* sorted */
-    struct assist_uses *uses;    /* the names, for names.h */
+    struct document *document; /* never NULL; incomplete if the text has errors */
+    struct diagnostics *found; /* sorted */
+    struct assist_uses *uses;  /* the names, for names.h */
     const struct assist_world *world;
     struct assist *good; /* the newest earlier version with a whole tree; NULL if this tree is whole, or without one */
 };

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct assist_edits *assist_edits_new(void) { return mem_zalloc(sizeof(struct assist_edits)); }
+struct assist_edits *assist_edits_new(void) {
+    return mem_zalloc(sizeof(struct assist_edits));
+}
 
 static void edits_clear(struct assist_edits *edits) {
     for (size_t i = 0; i < edits->count; i++) {

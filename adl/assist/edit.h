@@ -3,8 +3,8 @@
  *
  *     struct assist_edits *edits = assist_rename(names, offset, "score2", 6, &workspace);
  *     if (edits->refusal) return say(edits->refusal);
- *     for (size_t i = 0; i < edits->count; i++) replace(edits->items[i].path, edits->items[i].span, edits->items[i].text);
- *     assist_edits_free(edits);
+ *     for (size_t i = 0; i < edits->count; i++) replace(edits->items[i].path, edits->items[i].span,
+ * edits->items[i].text); assist_edits_free(edits);
  *
  * The edits of one file are sorted by position and do not overlap; all spans refer to the text before the change. Edits
  * keep the style of the place: quotes, flow or block, indentation, line ends.
@@ -59,8 +59,8 @@ void assist_edits_apply(const struct assist_edits *edits, const struct source *s
 /* True if the text, written without quotes in any place of a YAML document, is that string. */
 bool assist_plain_safe(const char *text, size_t length);
 /*
- * Appends a scalar that means the text. `quote` is the preferred quote: '"', '\'', or 0 for none where that is possible.
- * JSON documents need '"'.
+ * Appends a scalar that means the text. `quote` is the preferred quote: '"', '\'', or 0 for none where that is
+ * possible. JSON documents need '"'.
  */
 void assist_scalar(struct buffer *out, const char *text, size_t length, char quote);
 /*

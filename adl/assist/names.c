@@ -155,7 +155,7 @@ const char *assist_kind_name(enum use_kind kind) {
         [USE_ROLE] = "role",         [USE_TOOL] = "tool",         [USE_NODE_TYPE] = "node type",
         [USE_PROVIDER] = "provider", [USE_REDUCER] = "reducer",   [USE_DOCUMENT] = "document",
         [USE_FILE] = "file",         [USE_INNER_CHANNEL] = "channel", [USE_UNREAD] = "text",
-        [USE_WHOLE_STATE] = "text",
+        [USE_WHOLE_STATE] = "text", [USE_EXPRESSION] = "expression", [USE_TEMPLATE] = "template",
     };
     return kinds[kind];
 }

@@ -24,14 +24,14 @@
 struct assist_name {
     enum use_kind kind;
     enum use_form form;
-    uint32_t access;    /* mask of USE_DEFINES, USE_READS, USE_WRITES */
-    uint32_t file;      /* 0: the document; else an index into `sources` */
-    struct span span;   /* exactly the name, in that source */
-    struct span token;  /* with its quotes */
-    uint32_t node;      /* the node in whose definition it is, or UINT32_MAX */
-    uint32_t text_id;   /* equal for equal texts of one list */
-    uint32_t length;    /* of `text` */
-    const char *text;   /* the name, NUL-terminated; this and the rest are borrowed from the list */
+    uint32_t access;     /* mask of USE_DEFINES, USE_READS, USE_WRITES */
+    uint32_t file;       /* 0: the document; else an index into `sources` */
+    struct span span;    /* exactly the name, in that source */
+    struct span token;   /* with its quotes */
+    uint32_t node;       /* the node in whose definition it is, or UINT32_MAX */
+    uint32_t text_id;    /* equal for equal texts of one list */
+    uint32_t length;     /* of `text` */
+    const char *text;    /* the name, NUL-terminated; this and the rest are borrowed from the list */
     const char *pointer; /* JSON Pointer of the place in the node's config; NULL elsewhere, and in templates of files */
     const char *path;    /* documents, files, inner channels: the file, if it can be read; else NULL */
 };
@@ -43,9 +43,9 @@ struct assist_names {
      * of a name: defaults of schemas (USE_DEFAULT), texts that could not be read (USE_UNREAD) and the like.
      */
     const struct assist_name *items;
-    size_t own_count;   /* in the document's text */
-    size_t text_count;  /* with those in files */
-    size_t count;       /* with all others */
+    size_t own_count;        /* in the document's text */
+    size_t text_count;       /* with those in files */
+    size_t count;            /* with all others */
     struct source **sources; /* [0] is the document's */
     size_t source_count;
     const struct assist_names_index *index;

@@ -64,7 +64,8 @@ static void move_name(struct assist_edits *edits, const struct file_moves *moves
         buffer_text(&after, "./");
         write_relative(&after, own_after, path_after);
     }
-    if (!same && !assist_edit_scalar(edits, names->sources[0], name->token, name->span, buffer_cstr(&after), after.length))
+    if (!same &&
+        !assist_edit_scalar(edits, names->sources[0], name->token, name->span, buffer_cstr(&after), after.length))
         assist_edits_refuse(edits, "the name of the file `%s` in `%s` cannot be changed", name->text, own);
     buffer_finish(&before);
     buffer_finish(&after);

@@ -43,7 +43,7 @@ static bool changed_role_bound(void *self, const char *role, size_t length) {
     const struct catalog *base = changed->base;
     if (symbol->kind == USE_ROLE && !symbol->path) {
         bool old = length == symbol->length && memcmp(role, symbol->text, length) == 0;
-        bool new = length == changed->rename->length && memcmp(role, changed->rename->text, length) == 0;
+        bool new = length == changed->rename->length &&memcmp(role, changed->rename->text, length) == 0;
         if (old) return false;
         if (new) return base->role_bound(base->role_self, symbol->text, symbol->length);
     }
@@ -131,8 +131,7 @@ static bool same_diagnostics(const struct diagnostics *before, const struct diag
 
 static bool means_the_same(const struct rename *rename, const struct assist_names *before,
                            const struct assist_names *after) {
-    return before->count == after->count &&
-           count_named(rename, before, false) == count_named(rename, after, true) &&
+    return before->count == after->count && count_named(rename, before, false) == count_named(rename, after, true) &&
            count_named(rename, after, false) == 0 && same_diagnostics(before->assist->found, after->assist->found);
 }
 

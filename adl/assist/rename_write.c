@@ -41,10 +41,11 @@ static void write_in_expression(struct rename *rename, const struct assist_name 
     bool identifier = is_identifier(rename->text, rename->length);
     bool bare = name->form == USE_BARE;
     if (!identifier && !fits_expression(rename)) {
-        assist_edits_refuse(rename->edits,
-                            "`%s` is used in an expression (line %u of `%s`), in which a name has only letters, digits, "
-                            "blanks, `_`, `-`, `.` and `/`",
-                            name->text, source_locate(source, name->span.start).line + 1, source_name(source));
+        assist_edits_refuse(
+            rename->edits,
+            "`%s` is used in an expression (line %u of `%s`), in which a name has only letters, digits, "
+            "blanks, `_`, `-`, `.` and `/`",
+            name->text, source_locate(source, name->span.start).line + 1, source_name(source));
         return;
     }
     if (name->form == USE_INDEXED) {

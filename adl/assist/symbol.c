@@ -41,6 +41,8 @@ bool assist_symbol_of(const struct assist_names *names, const struct assist_name
         return true;
     case USE_UNREAD:
     case USE_WHOLE_STATE:
+    case USE_EXPRESSION:
+    case USE_TEMPLATE:
     case USE_KINDS: return false;
     default: return true;
     }

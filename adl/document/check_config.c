@@ -416,7 +416,8 @@ static void check_annotated_end(const struct annotated_string *string) {
 static void tell_model(const struct annotated_string *string) {
     const struct reader *reader = string->check->reader;
     const struct tree_item *item = NULL;
-    const struct tree_node *node = string->check->tree ? find_pointer(string->check->tree, string->pointer, &item) : NULL;
+    const struct tree_node *node =
+        string->check->tree ? find_pointer(string->check->tree, string->pointer, &item) : NULL;
     bool provider = memchr(string->text, ':', string->length) &&
                     names_find(&reader->whole->models, string->text, string->length) < 0;
     if (!provider)
@@ -551,8 +552,8 @@ static void note_port_side(void *self, const char *pointer, bool on_key, tn_valu
         sides->keys_outer = true;
 }
 
-static void check_port_name(struct config_check *check, tn_value ports, tn_value name, const char *pointer,
-                            bool on_key, uint32_t access) {
+static void check_port_name(struct config_check *check, tn_value ports, tn_value name, const char *pointer, bool on_key,
+                            uint32_t access) {
     if (!value_is(name, TN_STRING)) return;
     struct reader *reader = check->reader;
     size_t length;

@@ -87,8 +87,9 @@ struct mistakes {
     const struct expr_place *place;
     int in; /* IN_EDGE, … */
     bool any;
+    struct place_cursor cursor; /* for names; set by the first one */
     bool unread; /* a part of the text was not read */
-    bool whole; /* a report covers the whole expression: what else is wrong with it follows from that */
+    bool whole;  /* a report covers the whole expression: what else is wrong with it follows from that */
 };
 
 static struct span mistake_span(const struct mistakes *mistakes, struct span part) {
@@ -296,13 +297,17 @@ static void on_problem(void *self, const struct expr_problem *problem) {
 }
 
 static void on_field(void *self, const struct expr_field_name *field) {
-    const struct mistakes *mistakes = self;
-    use_field(mistakes->reader, mistakes->place, field);
+    struct mistakes *mistakes = self;
+    const struct expr_place *place = mistakes->place;
+    if (!mistakes->cursor.base && place->exact && place->scalar)
+        place_cursor_init(&mistakes->cursor, place->source, place->scalar, place->text, place->length);
+    use_field(mistakes->reader, place, &mistakes->cursor, field);
 }
 
 /* Ends the report of an expression or template. */
 static void report_rest(struct mistakes *mistakes, int32_t status, const struct error *error) {
-    if (mistakes->unread || (status != TN_OK && !mistakes->any)) use_unread_expression(mistakes->reader, mistakes->place);
+    if (mistakes->unread || (status != TN_OK && !mistakes->any))
+        use_unread_expression(mistakes->reader, mistakes->place);
     if (status == TN_OK || mistakes->any) return;
     const struct expr_problem problem = {
         .mistake = status == TN_LIMIT ? EXPR_MISTAKE_LIMIT : EXPR_MISTAKE_SYNTAX,
@@ -315,10 +320,13 @@ static void report_rest(struct mistakes *mistakes, int32_t status, const struct 
 static struct expr *compile(struct reader *reader, int in, const struct expr_place *place) {
     struct mistakes mistakes = {.reader = reader, .place = place, .in = in};
     struct expr_variable variables[DOCUMENT_VARIABLE_COUNT];
+    use_text(reader, USE_EXPRESSION, place);
     fill_variables(reader, in, variables);
-    const struct expr_scope scope = {
-        .variables = variables, .variable_count = DOCUMENT_VARIABLE_COUNT, .problem = on_problem, .self = &mistakes,
-        .field = reader->observer ? on_field : NULL};
+    const struct expr_scope scope = {.variables = variables,
+                                     .variable_count = DOCUMENT_VARIABLE_COUNT,
+                                     .problem = on_problem,
+                                     .self = &mistakes,
+                                     .field = reader->observer ? on_field : NULL};
     struct expr *expr = NULL;
     struct error error = ERROR_INIT;
     int32_t status = expr_compile(place->text, place->length, &scope, NULL, &expr, &error);
@@ -480,6 +488,7 @@ static void check_literal_braces(const struct mistakes *mistakes) {
 void check_config_template(struct reader *reader, uint32_t node, const struct expr_place *place) {
     if (!memchr(place->text, '{', place->length) && !memchr(place->text, '}', place->length)) return;
     struct mistakes mistakes = {.reader = reader, .place = place, .in = IN_TEMPLATE};
+    use_text(reader, USE_TEMPLATE, place);
     struct expr_variable variables[DOCUMENT_VARIABLE_COUNT + GIVEN_MAX];
     fill_variables(reader, IN_TEMPLATE, variables);
     const struct expr_scope scope = {.variables = variables,

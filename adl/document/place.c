@@ -79,40 +79,76 @@ static bool place_step(struct walk *walk) {
     return true;
 }
 
-/* Returns the source offset of the byte `offset` of the value, or UINT32_MAX. */
-static uint32_t place_locate(struct walk walk, const char *text, size_t offset, const char *base) {
-    while (walk.text < text + offset)
+static bool at_continued_line(const struct walk *walk) {
+    return walk->quote == '"' && walk->source + 1 < walk->source_end && *walk->source == '\\' &&
+           is_break(walk->source[1]);
+}
+
+/* ---- A cursor in a scalar ---- */
+
+static void cursor_restart(struct place_cursor *cursor) {
+    cursor->source = cursor->start;
+    cursor->at = 0;
+}
+
+void place_cursor_init(struct place_cursor *cursor, const struct source *source, const struct tree_node *scalar,
+                       const char *text, size_t length) {
+    const char *base = source_text(source), *end = base + scalar->span.end, *start = base + scalar->span.start;
+    *cursor = (struct place_cursor){.base = base, .text = text, .length = length, .whole = scalar->span, .end = end};
+    if (start < end && (*start == '"' || *start == '\'')) {
+        cursor->quote = *start++;
+        cursor->end--;
+    } else if (start < end && scalar->style == TREE_BLOCK) { /* skip `|` or `>` up to the end of that line */
+        while (start < end && !is_break(*start)) start++;
+        while (start < end && (place_is_blank(*start) || is_break(*start))) start++;
+    }
+    cursor->start = start;
+    cursor->same = cursor->end >= start && (size_t)(cursor->end - start) == length && memcmp(start, text, length) == 0;
+    cursor_restart(cursor);
+}
+
+/* Moves to the byte `offset` of the text, and returns its place in the source, or UINT32_MAX. */
+static uint32_t cursor_move(struct place_cursor *cursor, size_t offset) {
+    if (offset < cursor->at) cursor_restart(cursor);
+    struct walk walk = {cursor->source, cursor->end, cursor->text + cursor->at, cursor->text + cursor->length,
+                        cursor->quote};
+    while (walk.text < cursor->text + offset)
         if (!place_step(&walk)) return UINT32_MAX;
-    bool continued =
-        walk.quote == '"' && walk.source + 1 < walk.source_end && *walk.source == '\\' && is_break(walk.source[1]);
-    if (continued) skip_escape(&walk);
-    return (uint32_t)(walk.source - base);
+    if (at_continued_line(&walk)) skip_escape(&walk);
+    cursor->source = walk.source;
+    cursor->at = (size_t)(walk.text - cursor->text);
+    return (uint32_t)(walk.source - cursor->base);
+}
+
+/* The end in the source of the character at the byte `last` of the text, which the cursor is at. */
+static uint32_t cursor_end(const struct place_cursor *cursor, size_t end, uint32_t from) {
+    struct walk walk = {cursor->base + from, cursor->end, cursor->text + cursor->at, cursor->text + cursor->length,
+                        cursor->quote};
+    while (walk.text < cursor->text + end && place_step(&walk)) from = (uint32_t)(walk.source - cursor->base);
+    return from;
+}
+
+struct span place_cursor_find(struct place_cursor *cursor, struct span part) {
+    struct span whole = cursor->whole;
+    if (whole.start >= whole.end || part.start > part.end || part.end > cursor->length) return whole;
+    if (cursor->same) {
+        uint32_t start = (uint32_t)(cursor->start - cursor->base);
+        return (struct span){start + part.start, start + part.end};
+    }
+    size_t last = part.end; /* start of the last character, whose source may be longer */
+    if (last > part.start) last--;
+    while (last > part.start && ((unsigned char)cursor->text[last] & 0xc0) == 0x80) last--;
+    uint32_t start = cursor_move(cursor, part.start), end = cursor_move(cursor, last);
+    if (start == UINT32_MAX || end == UINT32_MAX) return whole;
+    if (part.end > part.start) end = cursor_end(cursor, part.end, end);
+    return (struct span){start, end > whole.end ? whole.end : end};
 }
 
 struct span place_in_scalar(const struct source *source, const struct tree_node *scalar, const char *text,
                             size_t length, struct span part) {
-    const char *base = source_text(source);
-    struct span whole = scalar->span;
-    struct walk walk = {base + whole.start, base + whole.end, text, text + length, 0};
-    if (whole.start >= whole.end || part.start > part.end || part.end > length) return whole;
-    if (*walk.source == '"' || *walk.source == '\'') {
-        walk.quote = *walk.source++;
-        walk.source_end--;
-    } else if (scalar->style == TREE_BLOCK) { /* skip `|` or `>` up to the end of that line */
-        while (walk.source < walk.source_end && !is_break(*walk.source)) walk.source++;
-        while (walk.source < walk.source_end && (place_is_blank(*walk.source) || is_break(*walk.source))) walk.source++;
-    }
-    size_t last_at = part.end; /* start of the last character, whose source may be longer */
-    if (last_at > part.start) last_at--;
-    while (last_at > part.start && ((unsigned char)text[last_at] & 0xc0) == 0x80) last_at--;
-    uint32_t start = place_locate(walk, text, part.start, base), end = place_locate(walk, text, last_at, base);
-    if (start == UINT32_MAX || end == UINT32_MAX) return whole;
-    if (part.end > part.start) {
-        walk.source = base + end;
-        walk.text = text + last_at;
-        while (walk.text < text + part.end && place_step(&walk)) end = (uint32_t)(walk.source - base);
-    }
-    return (struct span){start, end > whole.end ? whole.end : end};
+    struct place_cursor cursor;
+    place_cursor_init(&cursor, source, scalar, text, length);
+    return place_cursor_find(&cursor, part);
 }
 
 struct span place_in_quotes(const struct source *source, struct span span) {

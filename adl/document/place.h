@@ -9,6 +9,7 @@
 
 #include "adl/tree/tree.h"
 #include "adl/value/error.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -17,6 +18,26 @@
  */
 struct span place_in_scalar(const struct source *source, const struct tree_node *scalar, const char *text,
                             size_t length, struct span part);
+/*
+ * The same for many parts of one scalar. Parts in text order cost one pass over the scalar. The fields are private.
+ *
+ *     struct place_cursor cursor;
+ *     place_cursor_init(&cursor, source, scalar, text, length);
+ *     struct span first = place_cursor_find(&cursor, part), second = place_cursor_find(&cursor, later_part);
+ */
+struct place_cursor {
+    const char *base, *start, *end; /* the source; where the text starts and ends in it */
+    const char *text;
+    size_t length;
+    struct span whole;
+    char quote;         /* '"', '\'' or 0 */
+    bool same;          /* the source has the text unchanged */
+    const char *source; /* where the byte `at` of the text is */
+    size_t at;
+};
+void place_cursor_init(struct place_cursor *cursor, const struct source *source, const struct tree_node *scalar,
+                       const char *text, size_t length);
+struct span place_cursor_find(struct place_cursor *cursor, struct span part);
 /* The span of a scalar or a key without its quotes, so that a replacement keeps them. */
 struct span place_in_quotes(const struct source *source, struct span span);
 

@@ -218,8 +218,8 @@ void read_error_channel(struct reader *reader) {
 struct binding_files {
     struct reader *reader;
     const struct tree_node *node; /* the mapping */
-    bool tell;         /* report unreadable files; the options are walked twice */
-    tn_value pointers; /* owned array: where the files are named; NULL if not needed */
+    bool tell;                    /* report unreadable files; the options are walked twice */
+    tn_value pointers;            /* owned array: where the files are named; NULL if not needed */
 };
 
 static enum value_stand_in binding_stand_in(void *self, const char *pointer) {

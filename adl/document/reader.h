@@ -22,6 +22,7 @@
 #include "adl/document/document.h"
 #include "adl/document/keys.h"
 #include "adl/document/names.h"
+#include "adl/document/place.h"
 #include "adl/document/uses.h"
 #include "adl/expr/expr.h"
 #include "adl/source/source.h"
@@ -75,7 +76,7 @@ struct session {
     uint32_t depth;
     struct document **documents; /* inner documents read so far; owned references */
     uint32_t document_count;
-    uint64_t file_bytes; /* of all files that were read */
+    uint64_t file_bytes;                 /* of all files that were read */
     const struct use_observer *observer; /* of the outermost document, which takes it; may be NULL */
     struct session_kind {
         const char *kind;
@@ -267,7 +268,10 @@ void use_provider(const struct reader *reader, const struct tree_node *scalar, u
 void use_unread(const struct reader *reader, struct source *source, struct span span, uint32_t node);
 void use_unread_expression(const struct reader *reader, const struct expr_place *place);
 /* A use of the state in an expression. There must be an observer. */
-void use_field(const struct reader *reader, const struct expr_place *place, const struct expr_field_name *field);
+void use_field(const struct reader *reader, const struct expr_place *place, struct place_cursor *cursor,
+               const struct expr_field_name *field);
+/* The place of an expression or a template. */
+void use_text(const struct reader *reader, enum use_kind kind, const struct expr_place *place);
 
 /* A text in a config: a scalar, the key of an item, or a default if both are NULL. */
 struct config_use {

@@ -14,9 +14,9 @@ static void use_tell(const struct reader *reader, struct document_use *use) {
 static void use_fill_scalar(const struct reader *reader, struct document_use *use, const struct tree_node *scalar) {
     use->name = tree_text(reader->tree, scalar, &use->length);
     use->token = scalar->span;
-    use->span = scalar->style == TREE_BLOCK
-                    ? place_in_scalar(reader->source, scalar, use->name, use->length, (struct span){0, (uint32_t)use->length})
-                    : place_in_quotes(reader->source, scalar->span);
+    use->span = scalar->style == TREE_BLOCK ? place_in_scalar(reader->source, scalar, use->name, use->length,
+                                                              (struct span){0, (uint32_t)use->length})
+                                            : place_in_quotes(reader->source, scalar->span);
 }
 
 void use_scalar(const struct reader *reader, enum use_kind kind, uint32_t access, const struct tree_node *scalar,
@@ -63,7 +63,8 @@ void use_unread(const struct reader *reader, struct source *source, struct span 
 void use_in_config(const struct reader *reader, const struct config_use *where, enum use_kind kind, uint32_t access,
                    const char *path) {
     if (!reader->observer) return;
-    struct document_use use = {.kind = kind, .access = access, .node = where->node, .pointer = where->pointer, .path = path};
+    struct document_use use = {
+        .kind = kind, .access = access, .node = where->node, .pointer = where->pointer, .path = path};
     if (!where->scalar && !where->item) {
         use.form = USE_DEFAULT;
         use.span = use.token = where->span;
@@ -83,9 +84,13 @@ void use_in_config(const struct reader *reader, const struct config_use *where, 
 
 /* ---- Expressions ---- */
 
-static struct span use_place(const struct expr_place *place, struct span part) {
-    if (!place->scalar) return part;
-    return place_in_scalar(place->source, place->scalar, place->text, place->length, part);
+static struct span use_place(const struct expr_place *place, struct place_cursor *cursor, struct span part) {
+    return place->scalar ? place_cursor_find(cursor, part) : part;
+}
+
+void use_text(const struct reader *reader, enum use_kind kind, const struct expr_place *place) {
+    if (!reader->observer || !place->exact || !place->scalar) return;
+    tell_text(reader, kind, place->source, place->span, place->where ? UINT32_MAX : place->node);
 }
 
 static struct span whole_place(const struct expr_place *place) {
@@ -97,7 +102,8 @@ void use_unread_expression(const struct reader *reader, const struct expr_place 
     use_unread(reader, place->source, whole_place(place), place->where ? UINT32_MAX : place->node);
 }
 
-void use_field(const struct reader *reader, const struct expr_place *place, const struct expr_field_name *field) {
+void use_field(const struct reader *reader, const struct expr_place *place, struct place_cursor *cursor,
+               const struct expr_field_name *field) {
     const struct document *document = reader->document;
     if (!field->name) {
         tell_text(reader, USE_WHOLE_STATE, place->source, whole_place(place), place->where ? UINT32_MAX : place->node);
@@ -106,7 +112,9 @@ void use_field(const struct reader *reader, const struct expr_place *place, cons
     int32_t index = document_find_field(document, field->name, field->length);
     struct document_use use = {.kind = USE_CHANNEL,
                                .access = USE_READS,
-                               .form = field->bare ? USE_BARE : field->indexed ? USE_INDEXED : USE_FIELD,
+                               .form = field->bare      ? USE_BARE
+                                       : field->indexed ? USE_INDEXED
+                                                        : USE_FIELD,
                                .source = place->source,
                                .name = field->name,
                                .length = field->length,
@@ -114,8 +122,8 @@ void use_field(const struct reader *reader, const struct expr_place *place, cons
                                .pointer = place->pointer};
     if (index >= 0 && (uint32_t)index >= document->channel_count) use.kind = USE_ITEM;
     if (place->exact) {
-        use.span = use_place(place, field->span);
-        use.token = use_place(place, field->token);
+        use.span = use_place(place, cursor, field->span);
+        use.token = use_place(place, cursor, field->token);
     } else {
         use.form = USE_IN_DEFAULT;
         use.span = use.token = place->span;

@@ -35,6 +35,8 @@ enum use_kind {
     USE_INNER_CHANNEL, /* a channel of the document at `path` */
     USE_UNREAD,        /* not a name: a text that could not be read, and that may contain names */
     USE_WHOLE_STATE,   /* not a name: an expression that uses `state` as a whole, and may name channels in texts */
+    USE_EXPRESSION,    /* not a name: an expression of the document … */
+    USE_TEMPLATE,      /* … or a template */
     USE_KINDS
 };
 
@@ -44,12 +46,12 @@ enum use_kind {
 #define USE_WRITES  (1u << 2)
 
 enum use_form {
-    USE_SCALAR,  /* the name is a whole scalar */
-    USE_KEY,     /* the name is a key of a mapping */
-    USE_PART,    /* the name is a part of a scalar: the provider of `openai:gpt-4o` */
-    USE_FIELD,   /* in an expression: `state.name` */
-    USE_INDEXED, /* in an expression: `state["name"]` */
-    USE_BARE,    /* in a template: `{name}` */
+    USE_SCALAR,     /* the name is a whole scalar */
+    USE_KEY,        /* the name is a key of a mapping */
+    USE_PART,       /* the name is a part of a scalar: the provider of `openai:gpt-4o` */
+    USE_FIELD,      /* in an expression: `state.name` */
+    USE_INDEXED,    /* in an expression: `state["name"]` */
+    USE_BARE,       /* in a template: `{name}` */
     USE_DEFAULT,    /* the name is a default of a schema: not in the text */
     USE_IN_DEFAULT, /* the same within an expression or template */
 };

@@ -40,10 +40,10 @@ struct template;
 #define TEMPLATE_OPERATIONS 10000000u /* of all expressions of a template with loops */
 
 /*
- * Like expr_compile; spans in `error`, in scope->problem and in scope->field refer to `text`. The mistakes of all holes are reported. A
- * brace without its partner is EXPR_MISTAKE_SYNTAX, with a hint how to write a literal brace. Codes: TEMPLATE_ERROR for
- * braces, MISSING_VARIABLE for an unknown name, EXPRESSION_ERROR for other mistakes; the status is TN_INVALID, or
- * TN_LIMIT with code LIMIT.
+ * Like expr_compile; spans in `error`, in scope->problem and in scope->field refer to `text`. The mistakes of all holes
+ * are reported. A brace without its partner is EXPR_MISTAKE_SYNTAX, with a hint how to write a literal brace. Codes:
+ * TEMPLATE_ERROR for braces, MISSING_VARIABLE for an unknown name, EXPRESSION_ERROR for other mistakes; the status is
+ * TN_INVALID, or TN_LIMIT with code LIMIT.
  */
 int32_t template_compile(const char *text, size_t length, const struct expr_scope *scope,
                          const struct expr_limits *limits, struct template **out, struct error *error);

@@ -1,11 +1,14 @@
 /*
  * assist_names_test.c - names, definitions, references and edits of names, from tests/corpus/assist-names.
  *
- * The form of a case is in assist_fixture.h. Run with TENON_CORPUS_UPDATE=1 to write the expected sections again.
+ * The form of a case is in assist_names_fixture.h. Run with TENON_CORPUS_UPDATE=1 to write the expected sections again.
  */
+#include "adl/assist/lens.h"
+#include "adl/assist/outline.h"
 #include "adl/assist/rename.h"
+#include "adl/assist/tokens.h"
 #include "adl/value/memory.h"
-#include "tests/unit/assist_fixture.h"
+#include "tests/unit/assist_names_fixture.h"
 
 /* ---- Answers as text ---- */
 
@@ -21,6 +24,7 @@ static void print_names(struct assist_fixture *fixture, const char *argument, st
     const struct assist_names *names = fixture->focus;
     for (size_t i = 0; i < names->count; i++) {
         const struct assist_name *name = &names->items[i];
+        if (name->kind == USE_EXPRESSION || name->kind == USE_TEMPLATE) continue;
         buffer_format(out, "%s %s", name->kind == USE_UNREAD ? "unread" : assist_kind_name(name->kind), name->text);
         print_access(out, name->access);
         buffer_text(out, forms[name->form]);
@@ -120,6 +124,96 @@ static void print_move(struct assist_fixture *fixture, const char *argument, str
     print_edits(fixture, assist_rename_files(&move, 1, &fixture->workspace), out);
 }
 
+/* ---- Structure as text ---- */
+
+static void print_outline(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    static const char *const kinds[] = {"section", "node", "channel", "edge", "role", "tool", "plugin", "property"};
+    (void)argument;
+    const struct source *source = fixture->focus->sources[0];
+    struct assist_outline *outline = assist_outline(fixture->focus->assist);
+    for (size_t i = 0; i < outline->count; i++) {
+        const struct assist_outline_item *item = &outline->items[i];
+        buffer_format(out, "%*s%s %s%s%s%s, lines %u-%u, ", (int)item->depth * 2, "", kinds[item->kind], item->name,
+                      item->detail[0] ? " (" : "", item->detail, item->detail[0] ? ")" : "",
+                      source_locate(source, item->span.start).line + 1, source_locate(source, item->span.end).line + 1);
+        fixture_print_span(out, source, item->name_span);
+    }
+    assist_outline_free(outline);
+}
+
+static void print_symbols(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    struct assist_found found[ASSIST_SYMBOLS_MAX];
+    size_t count = assist_find_symbols(&fixture->workspace, argument, strlen(argument), found);
+    for (size_t i = 0; i < count; i++)
+        buffer_format(out, "%s %s in %s\n", assist_kind_name(found[i].name->kind), found[i].name->text,
+                      source_name(found[i].names->sources[0]));
+}
+
+static void print_folding(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    (void)argument;
+    const struct source *source = fixture->focus->sources[0];
+    struct assist_folds *folds = assist_folds(fixture->focus->assist);
+    for (size_t i = 0; i < folds->count; i++) {
+        size_t length;
+        const char *line = source_line(source, folds->items[i].first_line, &length);
+        buffer_format(out, "%u-%u%s: %.*s\n", folds->items[i].first_line + 1, folds->items[i].last_line + 1,
+                      folds->items[i].comment ? " comment" : "", (int)length, line);
+    }
+    assist_folds_free(folds);
+}
+
+/* Prints a part of the text in one line. */
+static void print_part(struct buffer *out, const struct source *source, struct span span) {
+    for (uint32_t at = span.start; at < span.end; at++) {
+        char letter = source_text(source)[at];
+        if (letter == '\n')
+            buffer_text(out, "⏎");
+        else
+            buffer_char(out, letter);
+    }
+}
+
+static void print_selection(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    (void)argument;
+    struct span spans[ASSIST_SELECTIONS_MAX];
+    size_t count = assist_selection(fixture->focus->assist, fixture->cursor, spans);
+    for (size_t i = 0; i < count; i++) {
+        print_part(out, fixture->focus->sources[0], spans[i]);
+        buffer_text(out, "\n");
+    }
+}
+
+static void print_tokens(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    const struct source *source = fixture->focus->sources[0];
+    struct span range = {0, UINT32_MAX};
+    if (strcmp(argument, "range") == 0) range = (struct span){fixture->cursor, fixture->selection_end};
+    struct assist_tokens *tokens = assist_tokens(fixture->focus, range);
+    for (size_t i = 0; i < tokens->count; i++) {
+        const struct assist_token *token = &tokens->items[i];
+        buffer_format(out, "%u: ", source_locate(source, token->span.start).line + 1);
+        print_part(out, source, token->span);
+        buffer_format(out, " %s", assist_token_type_name(token->type));
+        for (uint32_t bit = 0; bit < ASSIST_TOKEN_MODIFIER_COUNT; bit++)
+            if (token->modifiers & (1u << bit)) buffer_format(out, " %s", assist_token_modifier_name(bit));
+        buffer_text(out, "\n");
+    }
+    assist_tokens_free(tokens);
+}
+
+static void print_lenses(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    (void)argument;
+    struct assist_lenses *lenses = assist_lenses(fixture->focus, &fixture->workspace);
+    for (size_t i = 0; i < lenses->count; i++) {
+        const struct assist_lens *lens = &lenses->items[i];
+        if (lens->kind == ASSIST_LENS_RUN)
+            buffer_text(out, lens->has_errors ? "run (errors): " : "run: ");
+        else
+            buffer_format(out, "%u references: ", lens->references);
+        fixture_print_span(out, fixture->focus->sources[0], lens->span);
+    }
+    assist_lenses_free(lenses);
+}
+
 /* The names of sections that ask for something; the rest of the section's name is the argument. */
 static const struct {
     const char *name;
@@ -133,6 +227,12 @@ static const struct {
     {"rename", print_rename},
     {"rename-role", print_rename_role},
     {"move", print_move},
+    {"outline", print_outline},
+    {"symbols", print_symbols},
+    {"folding", print_folding},
+    {"selection", print_selection},
+    {"tokens", print_tokens},
+    {"lenses", print_lenses},
 };
 
 /* ---- The corpus ---- */
@@ -213,6 +313,11 @@ static void test_names(void **state) {
 static void test_rename(void **state) {
     (void)state;
     run_file("tests/corpus/assist-names/rename.txt");
+}
+
+static void test_structure(void **state) {
+    (void)state;
+    run_file("tests/corpus/assist-names/structure.txt");
 }
 
 /* ---- Properties, for the samples ---- */
@@ -355,6 +460,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_rename),
+        cmocka_unit_test(test_structure),
         cmocka_unit_test(test_rename_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

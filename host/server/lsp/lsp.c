@@ -8,6 +8,7 @@
 #include "host/plugin/call/call.h"
 #include "host/server/client.h"
 #include "host/server/connection.h"
+#include "host/server/lsp/lsp_index.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_position.h"
 #include "host/server/method_call.h"
@@ -17,7 +18,7 @@
 
 /* ---- The table ---- */
 
-static const struct lsp_row *const row_tables[] = {lsp_diagnostic_rows, lsp_format_rows};
+static const struct lsp_row *const row_tables[] = {lsp_diagnostic_rows, lsp_format_rows, lsp_name_rows};
 
 const struct lsp_row *lsp_row_find(const char *method) {
     for (size_t i = 0; i < sizeof row_tables / sizeof *row_tables; i++)
@@ -28,7 +29,8 @@ const struct lsp_row *lsp_row_find(const char *method) {
 
 static tn_value no_answer(const struct lsp_row *row) { return row->list ? value_array() : value_null(); }
 
-void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct lsp_text *text, struct peer_request *request) {
+void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_request *request) {
+    struct lsp_text *text = row->needs & LSP_OF_TEXT ? lsp_text_of(lsp, peer_request_params(request)) : NULL;
     struct lsp_query query = {.lsp = lsp, .text = text, .params = peer_request_params(request)};
     struct error error = ERROR_INIT;
     if (text) query.assist = text->assist;
@@ -52,16 +54,29 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct lsp_text 
     error_finish(&error);
 }
 
-static bool lsp_on_request(void *state, struct peer_request *request) {
-    struct lsp *lsp = state;
-    const struct lsp_row *row = lsp_row_find(peer_request_method(request));
-    if (!row) return false;
-    struct lsp_text *text = row->needs & LSP_OF_TEXT ? lsp_text_of(lsp, peer_request_params(request)) : NULL;
-    if (text && !lsp_text_is_ready(text))
+/* The document whose check the request must wait for, or NULL. */
+static struct lsp_text *text_to_await(const struct lsp *lsp, const struct lsp_row *row, tn_value params) {
+    struct lsp_text *text = row->needs & LSP_OF_TEXT ? lsp_text_of(lsp, params) : NULL;
+    if (text && !lsp_text_is_ready(text)) return text;
+    if (!(row->needs & LSP_OF_WORKSPACE)) return NULL;
+    for (text = lsp->texts; text && lsp_text_is_ready(text);) text = text->next;
+    return text;
+}
+
+void lsp_row_start(struct lsp *lsp, const struct lsp_row *row, struct peer_request *request) {
+    struct lsp_text *text = text_to_await(lsp, row, peer_request_params(request));
+    if (text)
         lsp_check_await(text, row, request);
+    else if (row->needs & LSP_OF_WORKSPACE)
+        lsp_index_await(lsp, row, request);
     else
-        lsp_row_answer(lsp, row, text, request);
-    return true;
+        lsp_row_answer(lsp, row, request);
+}
+
+static bool lsp_on_request(void *state, struct peer_request *request) {
+    const struct lsp_row *row = lsp_row_find(peer_request_method(request));
+    if (row) lsp_row_start(state, row, request);
+    return row != NULL;
 }
 
 /* ---- Capabilities of the client ---- */
@@ -143,8 +158,11 @@ static tn_value read_options(const char *text) {
     return value;
 }
 
-#define WORKSPACE_OPTIONS "{\"workspaceFolders\": {\"supported\": true, \"changeNotifications\": true}}"
-#define SYNC_OPTIONS      "{\"openClose\": true, \"change\": 2, \"save\": true}"
+#define WORKSPACE_OPTIONS                                                                                              \
+    "{\"workspaceFolders\": {\"supported\": true, \"changeNotifications\": true}, "                                    \
+    "\"fileOperations\": {\"willRename\": {\"filters\": [{\"scheme\": \"file\", \"pattern\": {\"glob\": "              \
+    "\"**/*\"}}]}}}"
+#define SYNC_OPTIONS "{\"openClose\": true, \"change\": 2, \"save\": true}"
 
 static tn_value describe_capabilities(const struct lsp *lsp) {
     const char *unit = lsp->unit == SOURCE_BYTES ? "utf-8" : "utf-16";
@@ -162,6 +180,7 @@ static tn_value lsp_initialize(void *state, tn_value params) {
     tn_value capabilities = value_get(params, "capabilities");
     read_abilities(&lsp->can, capabilities);
     lsp->unit = choose_unit(capabilities);
+    lsp_read_folders(lsp, params);
     return describe_capabilities(lsp);
 }
 
@@ -176,6 +195,7 @@ static void ask_to_refresh(struct lsp *lsp, bool able, const char *method) {
 }
 
 static void refresh_all(struct lsp *lsp) {
+    lsp_index_drop(lsp);
     lsp_check_all(lsp);
     ask_to_refresh(lsp, lsp->can.pulls_diagnostics && lsp->can.refreshes_diagnostics, "workspace/diagnostic/refresh");
     ask_to_refresh(lsp, lsp->can.refreshes_lenses, "workspace/codeLens/refresh");
@@ -212,11 +232,13 @@ static void *lsp_open(void *user, struct connection *connection) {
     lsp->peer = connection_peer(connection);
     lsp->hosts = user;
     lsp->unit = SOURCE_UTF16;
+    lsp->folders = value_array();
     return lsp;
 }
 
 void lsp_finish_closing(struct lsp *lsp) {
-    if (lsp->check) return;
+    if (lsp->check || lsp_index_is_busy(lsp)) return;
+    lsp_index_free(lsp);
     value_unref(lsp->folders);
     mem_free(lsp);
 }
@@ -250,6 +272,8 @@ static bool lsp_on_notification(void *state, const char *method, tn_value params
         lsp_initialized(lsp);
     else if (strcmp(method, "workspace/didChangeWatchedFiles") == 0)
         lsp_watched_files(lsp, params);
+    else if (strcmp(method, "workspace/didChangeWorkspaceFolders") == 0)
+        lsp_change_folders(lsp, params);
     else if (strcmp(method, "textDocument/didSave") == 0)
         lsp_text_saved(lsp, params);
     else

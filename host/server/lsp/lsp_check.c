@@ -5,6 +5,7 @@
  * (assist_new's `before`), but not published, and the newest text is checked. The document that was changed last comes
  * first. A check that was started always ends; a connection that is closed meanwhile is freed after it.
  */
+#include "adl/assist/names.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
 #include "adl/value/memory.h"
@@ -61,12 +62,9 @@ void lsp_check_await(struct lsp_text *text, const struct lsp_row *row, struct pe
     peer_request_hold(request, waiting, waiting_cancel);
 }
 
-void lsp_check_forget(struct lsp_text *text) {
-    while (text->waiting) waiting_cancel(text->waiting->request);
-}
-
 /* Oldest first. */
-static void answer_waiting(struct lsp_text *text) {
+void lsp_check_release(struct lsp_text *text) {
+    struct lsp *lsp = text->lsp;
     struct lsp_waiting *list = NULL;
     while (text->waiting) {
         struct lsp_waiting *waiting = text->waiting;
@@ -79,7 +77,7 @@ static void answer_waiting(struct lsp_text *text) {
         struct lsp_waiting *waiting = list;
         list = waiting->next;
         peer_request_hold(waiting->request, NULL, NULL);
-        lsp_row_answer(text->lsp, waiting->row, text, waiting->request);
+        lsp_row_start(lsp, waiting->row, waiting->request);
         mem_free(waiting);
     }
 }
@@ -155,19 +153,21 @@ static void text_take_result(struct lsp_text *text, struct lsp_check *check) {
     if (!first) dirty_outer_documents(text);
     if (!lsp_text_is_ready(text)) return; /* a newer text follows */
     lsp_publish(text);
-    answer_waiting(text);
+    lsp_check_release(text);
 }
 
 /* The text is not ADL any more. */
 static void text_drop_result(struct lsp_text *text) {
     if (text->checked) lsp_publish_none(text->lsp, text->uri);
+    assist_names_free(text->names);
     assist_unref(text->assist);
     diagnostics_free(text->found);
     source_unref(text->checked);
+    text->names = NULL;
     text->assist = NULL;
     text->found = NULL;
     text->checked = NULL;
-    answer_waiting(text);
+    lsp_check_release(text);
 }
 
 static void check_done(uv_work_t *work, int status) {
@@ -205,6 +205,8 @@ void lsp_check_next(struct lsp *lsp) {
         check->world = lsp_hosts_world(lsp->hosts, text);
         check->before = text->assist; /* no feature uses it before the check has ended */
         text->assist = NULL;
+        assist_names_free(text->names);
+        text->names = NULL;
         lsp->check = check;
         lsp_hosts_begin_check(lsp->hosts);
         (void)uv_queue_work(loop_uv(server_loop(connection_server(lsp->connection))), &check->work, check_run,

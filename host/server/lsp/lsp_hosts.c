@@ -146,10 +146,10 @@ static struct catalog_copy *project_catalog(struct project_host *project) {
     return project->copy;
 }
 
-/* {path: text} of all open documents but this one. */
-static tn_value open_texts(const struct lsp_text *except) {
+/* {path: text} of all open documents; of `except`, which may be NULL, the checked text itself is used. */
+static tn_value open_texts(const struct lsp *lsp, const struct lsp_text *except) {
     tn_value open = value_object();
-    for (struct lsp_text *text = except->lsp->texts; text; text = text->next) {
+    for (struct lsp_text *text = lsp->texts; text; text = text->next) {
         if (text == except || !text->path) continue;
         if (!text->content) text->content = value_string_lossy(source_text(text->source), source_length(text->source));
         open = value_set_take(open, text->path, value_ref(text->content));
@@ -157,11 +157,24 @@ static tn_value open_texts(const struct lsp_text *except) {
     return open;
 }
 
-struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp_text *text) {
-    struct project_host *project = project_find(hosts, text->project);
+static struct lsp_world *project_world(struct lsp_hosts *hosts, const char *config, const struct lsp *lsp,
+                                       const struct lsp_text *except) {
+    struct project_host *project = project_find(hosts, config);
     if (!project->host) project = &hosts->server;
-    tn_value open = open_texts(text);
+    tn_value open = open_texts(lsp, except);
     struct lsp_world *world = lsp_world_new(project->host, project_catalog(project), open, &project->worlds);
     value_unref(open);
+    return world;
+}
+
+struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp_text *text) {
+    return project_world(hosts, text->project, text->lsp, text);
+}
+
+struct lsp_world *lsp_hosts_world_of_folder(struct lsp_hosts *hosts, const struct lsp *lsp, const char *folder) {
+    char *config = NULL;
+    (void)config_find_project(folder, &config, NULL);
+    struct lsp_world *world = project_world(hosts, config, lsp, NULL);
+    mem_free(config);
     return world;
 }

@@ -18,10 +18,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct assist_names;
 struct client;
 struct diagnostics;
 struct lsp;
 struct lsp_check;
+struct lsp_index;
 struct lsp_text;
 
 /* What the client can do (ClientCapabilities), as far as answers depend on it. */
@@ -56,6 +58,7 @@ struct lsp {
     size_t text_count;
     uint64_t last_change;    /* counts changes and openings of documents */
     struct lsp_check *check; /* the running one, or NULL */
+    struct lsp_index *index; /* or NULL */
     bool closing;
     bool told_limit; /* that LSP_DOCUMENTS_MAX documents are open */
     tn_value folders; /* paths of workspace folders: [text] */
@@ -83,6 +86,7 @@ struct lsp_text {
     bool is_config;              /* it is a tenon.yaml */
     bool declared;               /* the client says so (languageId) */
     struct assist *assist;       /* the newest checked version, or NULL */
+    struct assist_names *names;  /* of `assist`, or NULL: they are collected when they are needed */
     struct diagnostics *found;   /* of a tenon.yaml, or NULL */
     struct source *checked;      /* its source */
     bool dirty, checking;        /* a check is due, or runs */
@@ -96,9 +100,15 @@ struct lsp_text {
 void lsp_text_open(struct lsp *lsp, tn_value params);
 void lsp_text_change(struct lsp *lsp, tn_value params);
 void lsp_text_close(struct lsp *lsp, tn_value params);
+/* True if the text is ADL by its sections. */
+bool lsp_looks_like_document(const struct source *source);
+/* The names of the checked version, borrowed until the next check; NULL if it is not a document. */
+const struct assist_names *lsp_text_names(struct lsp_text *text);
 /* The open document of params.textDocument.uri, or NULL. */
 struct lsp_text *lsp_text_of(const struct lsp *lsp, tn_value params);
 void lsp_text_find_project(struct lsp_text *text);
+/* The nearest tenon.yaml of a file, as far as this user may use it; NULL, or to be freed with mem_free. Any thread. */
+char *lsp_project_of(const char *path);
 struct lsp_text *lsp_text_at_path(const struct lsp *lsp, const char *path);
 void lsp_texts_free(struct lsp *lsp);
 /* `assist` is that of the newest text, or the text is not a document. */
@@ -124,7 +134,8 @@ enum lsp_needs {
     LSP_OF_TEXT = 1,     /* params.textDocument is open, a document or a tenon.yaml: the feature waits for its check */
     LSP_OF_DOCUMENT = 3, /* it is a document */
     LSP_AT_POSITION = 4, /* and params.position is in it */
-    LSP_ALWAYS = 8       /* it also answers if nothing is open or checked */
+    LSP_OF_WORKSPACE = 8, /* all open documents are checked, and the index (lsp_index.h) is up to date */
+    LSP_ALWAYS = 16       /* it also answers if nothing is open or checked */
 };
 
 struct lsp_row {
@@ -139,11 +150,23 @@ struct lsp_row {
 extern const struct lsp_row lsp_diagnostic_rows[];
 extern const struct lsp_row lsp_format_rows[];
 
+extern const struct lsp_row lsp_name_rows[];
+
 const struct lsp_row *lsp_row_find(const char *method);
-/* Answers the request. Sets it free. */
-void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct lsp_text *text, struct peer_request *request);
+/* Answers the request when everything that it needs is up to date. */
+void lsp_row_start(struct lsp *lsp, const struct lsp_row *row, struct peer_request *request);
+/* Answers it now. */
+void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_request *request);
 
 /* ---- lsp_edit.c ---- */
+
+struct assist_edits;
+/* A WorkspaceEdit; NULL with the error if the client cannot apply it. */
+tn_value lsp_workspace_edit(struct lsp *lsp, const struct assist_edits *edits, struct error *error);
+/* The URI of a file: the client's own, if it is open. */
+tn_value lsp_uri_of_path(const struct lsp *lsp, const char *path);
+/* A Location. */
+tn_value lsp_location(const struct lsp *lsp, const struct source *source, struct span span);
 
 /* A TextEdit in the checked version. */
 tn_value lsp_text_edit(const struct lsp_text *text, struct span span, const char *chars, size_t length);
@@ -154,13 +177,21 @@ tn_value lsp_text_edit(const struct lsp_text *text, struct span span, const char
 void lsp_check_next(struct lsp *lsp);
 /* All open documents are due again: what is outside them has changed. */
 void lsp_check_all(struct lsp *lsp);
-/* Keeps the request until the newest text of the document is checked. */
+/* Keeps the request until the newest text of the document is checked, then starts it again (lsp_row_start). */
 void lsp_check_await(struct lsp_text *text, const struct lsp_row *row, struct peer_request *request);
-/* Requests that wait are answered as if they were cancelled. */
-void lsp_check_forget(struct lsp_text *text);
+/* Starts the requests again that wait for this text. */
+void lsp_check_release(struct lsp_text *text);
+
+/* ---- lsp_index.c ---- */
+
+#define CONFIG_TEXT_MAX (1u << 20)
+/* Any thread. Free *text with mem_free; false if it is no regular file of at most `most` bytes. */
+bool lsp_read_file(const char *path, size_t most, char **text, size_t *length);
 
 /* ---- lsp_workspace.c ---- */
 
+void lsp_read_folders(struct lsp *lsp, tn_value params); /* of `initialize` */
+void lsp_change_folders(struct lsp *lsp, tn_value params);
 void lsp_watch_files(struct lsp *lsp);
 void lsp_watched_files(struct lsp *lsp, tn_value params);
 void lsp_text_saved(struct lsp *lsp, tn_value params);
@@ -176,6 +207,8 @@ void lsp_publish_none(struct lsp *lsp, const char *uri);
 
 /* A world for a document; release it with lsp_world_unref. */
 struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp_text *text);
+/* The same for files in a folder that are not open. */
+struct lsp_world *lsp_hosts_world_of_folder(struct lsp_hosts *hosts, const struct lsp *lsp, const char *folder);
 /* A tenon.yaml has changed: its host is opened again for the next check. NULL: any. */
 void lsp_hosts_forget(struct lsp_hosts *hosts, const char *config);
 /* Around each check, for which lsp_hosts_free waits. */

@@ -4,6 +4,7 @@
  * A YAML or JSON file that is not ADL is kept, too, because later changes can make it one; nothing is reported about
  * it.
  */
+#include "adl/assist/names.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/tree/tree.h"
 #include "adl/value/buffer.h"
@@ -40,6 +41,11 @@ struct lsp_text *lsp_text_at_path(const struct lsp *lsp, const char *path) {
 
 bool lsp_text_is_ready(const struct lsp_text *text) { return !text->dirty && !text->checking; }
 
+const struct assist_names *lsp_text_names(struct lsp_text *text) {
+    if (!text->names && text->assist) text->names = assist_names_new(text->assist);
+    return text->names;
+}
+
 /* ---- Is it ADL? ---- */
 
 /* True if a line of the text begins with `key`. */
@@ -49,12 +55,9 @@ static bool has_section(const char *text, const char *key) {
     return false;
 }
 
-/* The client says so, or the text has sections that only a document has. */
-static bool looks_like_document(const struct lsp_text *text) {
-    const char *content = source_text(text->source);
-    if (text->declared) return true;
-    if (tree_name_is_json(source_name(text->source)))
-        return strstr(content, "\"nodes\"") && strstr(content, "\"edges\"");
+bool lsp_looks_like_document(const struct source *source) {
+    const char *content = source_text(source);
+    if (tree_name_is_json(source_name(source))) return strstr(content, "\"nodes\"") && strstr(content, "\"edges\"");
     return has_section(content, "nodes:") &&
            (has_section(content, "edges:") || has_section(content, "agent:") || has_section(content, "channels:"));
 }
@@ -67,7 +70,7 @@ static void text_set(struct lsp_text *text, struct source *source) {
     value_unref(text->content);
     text->source = source;
     text->content = NULL;
-    text->is_document = !text->is_config && looks_like_document(text);
+    text->is_document = !text->is_config && (text->declared || lsp_looks_like_document(source));
     text->changed = ++text->lsp->last_change;
     text->dirty = true;
 }
@@ -121,13 +124,16 @@ static char *canonical_path(const char *uri) {
     return mem_text(resolved);
 }
 
-/* The nearest tenon.yaml, as far as this user may use it. */
-void lsp_text_find_project(struct lsp_text *text) {
-    char *folder = text->path ? files_folder_of(text->path) : NULL;
-    mem_free(text->project);
-    text->project = NULL;
-    if (folder) (void)config_find_project(folder, &text->project, NULL);
+char *lsp_project_of(const char *path) {
+    char *folder = files_folder_of(path), *project = NULL;
+    (void)config_find_project(folder, &project, NULL);
     mem_free(folder);
+    return project;
+}
+
+void lsp_text_find_project(struct lsp_text *text) {
+    mem_free(text->project);
+    text->project = text->path ? lsp_project_of(text->path) : NULL;
 }
 
 static bool is_language(tn_value id) {
@@ -170,7 +176,7 @@ void lsp_text_open(struct lsp *lsp, tn_value params) {
 }
 
 static void text_free(struct lsp_text *text) {
-    lsp_check_forget(text);
+    assist_names_free(text->names);
     assist_unref(text->assist);
     diagnostics_free(text->found);
     source_unref(text->source);
@@ -189,6 +195,7 @@ void lsp_text_close(struct lsp *lsp, tn_value params) {
     *link = text->next;
     lsp->text_count--;
     if (text->checked) lsp_publish_none(lsp, text->uri);
+    lsp_check_release(text);
     text_free(text);
     lsp_check_all(lsp); /* others that contain it now get the file on the disk */
 }

@@ -3,6 +3,7 @@
  */
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "host/server/lsp/lsp_index.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_position.h"
 #include <string.h>
@@ -46,8 +47,51 @@ void lsp_watched_files(struct lsp *lsp, tn_value params) {
     for (size_t i = 0; changes && value_is(changes, TN_ARRAY) && i < value_count(changes); i++)
         config = config || names_config(value_get(value_at(changes, i), "uri"));
     if (config) config_changed(lsp);
+    if (config) lsp_index_drop(lsp);
     lsp_check_all(lsp);
 }
+
+/* ---- Folders ---- */
+
+static void add_folder(struct lsp *lsp, tn_value uri) {
+    char *path = uri && value_is(uri, TN_STRING) ? lsp_uri_path(value_chars(uri, NULL)) : NULL;
+    if (path) lsp->folders = value_push_take(lsp->folders, value_string_lossy(path, strlen(path)));
+    mem_free(path);
+}
+
+static void add_folders(struct lsp *lsp, tn_value list) {
+    for (size_t i = 0; list && value_is(list, TN_ARRAY) && i < value_count(list); i++)
+        add_folder(lsp, value_get(value_at(list, i), "uri"));
+}
+
+void lsp_read_folders(struct lsp *lsp, tn_value params) {
+    add_folders(lsp, value_get(params, "workspaceFolders"));
+    if (value_count(lsp->folders) == 0) add_folder(lsp, value_get(params, "rootUri"));
+}
+
+static bool lists_folder(tn_value list, tn_value path) {
+    for (size_t i = 0; list && value_is(list, TN_ARRAY) && i < value_count(list); i++) {
+        tn_value uri = value_get(value_at(list, i), "uri");
+        char *removed = uri && value_is(uri, TN_STRING) ? lsp_uri_path(value_chars(uri, NULL)) : NULL;
+        bool same = removed && value_text_is(path, removed);
+        mem_free(removed);
+        if (same) return true;
+    }
+    return false;
+}
+
+void lsp_change_folders(struct lsp *lsp, tn_value params) {
+    tn_value event = value_get(params, "event"), removed = value_get(event, "removed"), kept = value_array();
+    for (size_t i = 0; i < value_count(lsp->folders); i++)
+        if (!lists_folder(removed, value_at(lsp->folders, i)))
+            kept = value_push_take(kept, value_ref(value_at(lsp->folders, i)));
+    value_unref(lsp->folders);
+    lsp->folders = kept;
+    add_folders(lsp, value_get(event, "added"));
+    lsp_index_drop(lsp);
+}
+
+/* ---- Files ---- */
 
 /* For clients that watch no files. */
 void lsp_text_saved(struct lsp *lsp, tn_value params) {

@@ -1,0 +1,46 @@
+/*
+ * cursor_internal.h - parts of cursor.h that its files share: lines of block style, and tokens in brackets.
+ */
+#ifndef TENON_ADL_ASSIST_CURSOR_INTERNAL_H
+#define TENON_ADL_ASSIST_CURSOR_INTERNAL_H
+
+#include "adl/assist/cursor.h"
+
+#define OPENERS_MAX 8u /* dashes and keys at the start of one line; further ones are not looked at */
+
+/* A dash or a key at the start of a line: what comes after it is deeper. */
+struct opener {
+    bool dash;
+    uint32_t column;
+    struct span span; /* the dash, or the key with its quotes */
+    uint32_t value;   /* the offset behind the dash or colon, and behind spaces and an anchor */
+};
+
+struct line {
+    uint32_t start, end; /* without the line end */
+    uint32_t content;    /* the first byte that is not a space; `end` for a blank line */
+    uint32_t count;
+    struct opener openers[OPENERS_MAX];
+};
+
+/* Only start, end and content. */
+void line_measure(const struct source *source, uint32_t number, struct line *line);
+void line_read(const struct source *source, uint32_t number, struct line *line);
+/* True for an empty line, a comment, a directive or the mark of a document. */
+bool line_is_empty(const struct source *source, const struct line *line);
+/* The end of a plain scalar that starts at `from`: before a comment or spaces at the end. *comment is `end` without one. */
+uint32_t line_plain_end(const struct source *source, uint32_t from, uint32_t end, uint32_t *comment);
+/* The offset of the closing quote of the string that opens at `from`; `end` if there is none before it. */
+uint32_t quote_end(const char *text, uint32_t from, uint32_t end);
+bool cursor_push(struct cursor *cursor, struct cursor_step step);
+
+/*
+ * Reads brackets that open at `from`. If the offset of the cursor is inside of them, fills the cursor, appends steps
+ * and returns true. If they end before the offset, returns false.
+ */
+bool flow_find(struct cursor *cursor, uint32_t from);
+/* Visits the keys of the mapping whose bracket is before `open`. */
+void flow_each_key(const struct source *source, bool json, uint32_t open,
+                   bool (*visit)(void *user, const struct cursor_entry *entry), void *user);
+
+#endif

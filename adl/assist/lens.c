@@ -1,0 +1,54 @@
+/* lens.c - counts the names of each symbol that the document defines. */
+#include "adl/assist/lens.h"
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/tree/tree.h"
+#include "adl/value/memory.h"
+#include <stdlib.h>
+
+static void lens_add(struct assist_lenses *lenses, struct assist_lens lens) {
+    MEM_GROW(lenses->items, lenses->count, lenses->capacity);
+    lenses->items[lenses->count++] = lens;
+}
+
+static int compare_lenses(const void *a, const void *b) {
+    const struct assist_lens *left = a, *right = b;
+    return left->span.start < right->span.start ? -1 : left->span.start > right->span.start;
+}
+
+static void count_reference(void *self, const struct assist_names *names, const struct assist_name *name) {
+    uint32_t *count = self;
+    (void)names;
+    *count += name->form < USE_DEFAULT && !(name->access & USE_DEFINES);
+}
+
+static void add_run(struct assist_lenses *lenses, const struct assist *assist) {
+    const struct tree_node *root = tree_root(assist->tree);
+    if (root->kind != TN_OBJECT || !tree_get(root, "nodes")) return;
+    const struct tree_item *agent = tree_find(root, "agent");
+    lens_add(lenses, (struct assist_lens){.kind = ASSIST_LENS_RUN,
+                                          .span = agent ? agent->key_span : root->items[0].key_span,
+                                          .has_errors = diagnostics_errors(assist->found) > 0});
+}
+
+struct assist_lenses *assist_lenses(const struct assist_names *names, const struct assist_workspace *workspace) {
+    struct assist_lenses *lenses = mem_zalloc(sizeof *lenses);
+    add_run(lenses, names->assist);
+    for (size_t i = 0; i < names->own_count; i++) {
+        const struct assist_name *name = &names->items[i];
+        struct assist_symbol symbol;
+        bool counted = name->kind == USE_NODE || name->kind == USE_CHANNEL || name->kind == USE_ROLE;
+        if (!counted || !(name->access & USE_DEFINES)) continue;
+        struct assist_lens lens = {.kind = ASSIST_LENS_REFERENCES, .span = name->span};
+        if (!assist_symbol_of(names, name, workspace, &symbol)) continue;
+        assist_symbol_each(&symbol, workspace, count_reference, &lens.references);
+        lens_add(lenses, lens);
+    }
+    if (lenses->count) qsort(lenses->items, lenses->count, sizeof *lenses->items, compare_lenses);
+    return lenses;
+}
+
+void assist_lenses_free(struct assist_lenses *lenses) {
+    if (!lenses) return;
+    mem_free(lenses->items);
+    mem_free(lenses);
+}

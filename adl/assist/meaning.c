@@ -1,0 +1,302 @@
+/*
+ * meaning.c - follows the path of a cursor through the rows of keys.def, and from there into schemas.
+ */
+#include "adl/assist/meaning.h"
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/schema/schema.h"
+#include "adl/tree/tree.h"
+#include "adl/value/pointer.h"
+#include <stdio.h>
+#include <string.h>
+
+void meaning_sibling_text(const struct cursor *cursor, uint32_t at, const char *key, struct cursor_text *out) {
+    uint32_t value = (uint32_t)source_length(cursor->source);
+    bool found = cursor_sibling(cursor, at, key, &value);
+    cursor_text_at(cursor->source, found ? value : (uint32_t)source_length(cursor->source), cursor->steps[at].flow,
+                   out);
+}
+
+uint32_t meaning_step(const struct cursor *cursor, const char *key) {
+    for (uint32_t i = cursor->depth; i-- > 0;)
+        if (cursor_step_is(cursor, i, key)) return i;
+    return UINT32_MAX;
+}
+
+/* ---- The config as a value ---- */
+
+/* The node of the tree that step `last` leads to, or NULL. Items are found by their spans: broken ones may be missing. */
+static const struct tree_node *tree_follow(const struct meaning *meaning, uint32_t last) {
+    const struct cursor *cursor = &meaning->cursor;
+    const struct tree_node *node = tree_root(meaning->assist->tree);
+    for (uint32_t i = 0; node && i <= last; i++) {
+        const struct cursor_step *step = &cursor->steps[i];
+        if (step->key) {
+            node = tree_find_n(node, step->key, step->length) ? tree_find_n(node, step->key, step->length)->node : NULL;
+            continue;
+        }
+        const struct tree_node *found = NULL;
+        for (uint32_t j = 0; node->kind == TN_ARRAY && j < node->count; j++) {
+            struct span span = node->items[j].node->span;
+            if (span.start <= cursor->offset && cursor->offset <= span.end) found = node->items[j].node;
+        }
+        node = found;
+    }
+    return node;
+}
+
+/* Reads a part of the text that is a mapping; NULL if it is not one. */
+static tn_value value_of_text(const struct meaning *meaning, const struct buffer *text) {
+    struct source *source = source_new(meaning->cursor.json ? "part.json" : "part.yaml", buffer_cstr(text), text->length);
+    struct diagnostics *ignored = diagnostics_new();
+    struct tree *tree = tree_read(source, NULL, ignored);
+    bool whole = tree_is_whole(tree) && tree_root(tree)->kind == TN_OBJECT;
+    tn_value value = whole ? tree_to_value(tree_root(tree)) : NULL;
+    tree_free(tree);
+    diagnostics_free(ignored);
+    source_unref(source);
+    return value;
+}
+
+/* The lines of the config in block style, without that of the cursor. */
+static tn_value value_of_lines(const struct meaning *meaning, const struct cursor_step *step) {
+    const struct source *source = meaning->assist->source;
+    const char *text = source_text(source);
+    uint32_t here = source_locate(source, meaning->cursor.offset).line;
+    struct buffer part;
+    buffer_init(&part, MEANING_CONFIG_MAX);
+    for (uint32_t i = step->line + 1; i < source_lines(source); i++) {
+        struct span line = source_line_span(source, i);
+        uint32_t content = line.start;
+        while (content < line.end && text[content] == ' ') content++;
+        if (content < line.end && content - line.start <= step->column && i != here) break;
+        if (i != here) buffer_append(&part, text + line.start, line.end - line.start);
+        buffer_char(&part, '\n');
+    }
+    tn_value value = part.overflow ? NULL : value_of_text(meaning, &part);
+    buffer_finish(&part);
+    return value;
+}
+
+/* The config in brackets up to the entry of the cursor, with brackets that close it. */
+static tn_value value_of_flow(const struct meaning *meaning) {
+    const struct cursor *cursor = &meaning->cursor;
+    const char *text = source_text(cursor->source);
+    uint32_t first = meaning->config_step + 1, last = cursor->depth - 1;
+    if (first > last || !cursor->steps[first].flow) return NULL;
+    uint32_t start = cursor->steps[first].open - 1, end = cursor->span.start;
+    if (cursor->steps[last].key) end = cursor->steps[last].span.start;
+    if (end < start || end - start > MEANING_CONFIG_MAX) return NULL;
+    while (end > start && (text[end - 1] == ' ' || text[end - 1] == ',' || text[end - 1] == '\n')) end--;
+    struct buffer part;
+    buffer_init(&part, SIZE_MAX);
+    buffer_append(&part, text + start, end - start);
+    for (uint32_t i = last + 1; i-- > first;) {
+        if (i < last && cursor->steps[i].key && text[end - 1] == ':') buffer_text(&part, " null");
+        buffer_char(&part, cursor->steps[i].key ? '}' : ']');
+    }
+    tn_value value = value_of_text(meaning, &part);
+    buffer_finish(&part);
+    return value;
+}
+
+static tn_value read_config(const struct meaning *meaning) {
+    const struct tree_node *node = tree_follow(meaning, meaning->config_step);
+    if (node && node->kind == TN_OBJECT && !node->incomplete) return tree_to_value(node);
+    const struct cursor_step *step = &meaning->cursor.steps[meaning->config_step];
+    tn_value value = value_of_flow(meaning);
+    if (!value && !step->flow) value = value_of_lines(meaning, step);
+    return value ? value : value_object();
+}
+
+/* ---- The path ---- */
+
+static const struct document_key *find_row(enum keys_mapping mapping, const struct cursor_step *step) {
+    const struct document_mapping *rows = document_mapping(mapping);
+    for (uint32_t i = 0; step->key && i < rows->key_count; i++)
+        if (strlen(rows->keys[i].name) == step->length && memcmp(rows->keys[i].name, step->key, step->length) == 0)
+            return &rows->keys[i];
+    return NULL;
+}
+
+static const struct component_info *find_component(const struct assist *assist, const char *kind, const char *id,
+                                                   size_t length) {
+    const struct catalog *catalog = assist->world->catalog;
+    return catalog && length > 0 ? catalog->find(catalog->self, kind, id, length) : NULL;
+}
+
+/* Sets the component of the config from a sibling of step `at`: the type of a node, or the provider of a model. */
+static void set_component(struct meaning *meaning, uint32_t at, const char *kind, const char *key) {
+    struct cursor_text text;
+    meaning_sibling_text(&meaning->cursor, at, key, &text);
+    meaning->component = find_component(meaning->assist, kind, text.text, text.length);
+    cursor_text_finish(&text);
+}
+
+static void enter_config(struct meaning *meaning, uint32_t config_step, uint32_t first) {
+    const struct cursor *cursor = &meaning->cursor;
+    meaning->kind = MEANING_CONFIG;
+    meaning->config_step = config_step;
+    uint32_t end = cursor->depth - (cursor->kind == CURSOR_KEY);
+    for (uint32_t i = first; i < end; i++) {
+        char index[16];
+        int length = snprintf(index, sizeof index, "%u", (unsigned)cursor->steps[i].index);
+        if (cursor->steps[i].key)
+            pointer_append_key(&meaning->pointer, cursor->steps[i].key, cursor->steps[i].length);
+        else
+            pointer_append_key(&meaning->pointer, index, (size_t)length);
+    }
+}
+
+/* The entry at step `at` of a mapping that keys.def describes. Returns the step to continue with, or UINT32_MAX. */
+static uint32_t enter_row(struct meaning *meaning, uint32_t at) {
+    const struct cursor *cursor = &meaning->cursor;
+    const struct document_key *row = meaning->key;
+    bool names = row->forms & KEY_NAMES;
+    uint32_t next = at + 1;
+    meaning->kind = MEANING_VALUE;
+    if (row->key == KEY_NODE_CONFIG) {
+        set_component(meaning, at, "node", "type");
+        enter_config(meaning, at, next);
+        return UINT32_MAX;
+    }
+    if (next == cursor->depth) {
+        if (row->forms & KEY_SCHEMA) meaning->kind = MEANING_SCHEMA;
+        meaning->config_step = at;
+        return UINT32_MAX;
+    }
+    if (row->forms & (KEY_SCHEMA | KEY_ANY)) {
+        meaning->kind = row->forms & KEY_SCHEMA ? MEANING_SCHEMA : MEANING_NOTHING;
+        meaning->config_step = at;
+        return UINT32_MAX;
+    }
+    if (names) {
+        bool key = next + 1 == cursor->depth && cursor->kind == CURSOR_KEY;
+        meaning->kind = !cursor->steps[next].key ? MEANING_NOTHING : key ? MEANING_ROLE : MEANING_VALUE;
+        if (meaning->kind != MEANING_VALUE) return UINT32_MAX;
+        meaning->item = true;
+        if (++next == cursor->depth) return UINT32_MAX;
+    }
+    if (!cursor->steps[next].key) {
+        meaning->item = true;
+        meaning->kind = row->forms & KEY_LIST ? MEANING_VALUE : MEANING_NOTHING;
+        if (++next == cursor->depth || meaning->kind == MEANING_NOTHING) return UINT32_MAX;
+    }
+    meaning->kind = row->of == KEYS_NONE ? MEANING_NOTHING : MEANING_KEYS;
+    meaning->mapping = row->of;
+    return meaning->kind == MEANING_NOTHING ? UINT32_MAX : next;
+}
+
+static void find_path(struct meaning *meaning) {
+    const struct cursor *cursor = &meaning->cursor;
+    meaning->kind = MEANING_KEYS;
+    meaning->mapping = KEYS_ROOT;
+    for (uint32_t at = 0; at < cursor->depth;) {
+        bool last = at + 1 == cursor->depth;
+        meaning->key = find_row(meaning->mapping, &cursor->steps[at]);
+        meaning->item = false;
+        if (last && cursor->kind == CURSOR_KEY) {
+            if (meaning->mapping != KEYS_MODEL || at == 0) return;
+            set_component(meaning, at, "model", "provider");
+            meaning->option = true;
+            meaning->config_step = at - 1;
+            return;
+        }
+        if (!meaning->key && meaning->mapping == KEYS_MODEL && at > 0) {
+            set_component(meaning, at, "model", "provider");
+            meaning->option = true;
+            enter_config(meaning, at - 1, at);
+            return;
+        }
+        meaning->kind = MEANING_NOTHING;
+        if (!meaning->key) return;
+        at = enter_row(meaning, at);
+        if (at == UINT32_MAX) return;
+    }
+}
+
+/* ---- Schemas ---- */
+
+/* The steps of a config that lead into a string with x-tenon `schema` are those of a JSON Schema. */
+static void enter_inner_schema(struct meaning *meaning) {
+    struct buffer whole = meaning->pointer;
+    uint32_t depth = meaning->cursor.depth;
+    bool key = meaning->cursor.kind == CURSOR_KEY;
+    buffer_init(&meaning->pointer, SIZE_MAX);
+    for (uint32_t i = meaning->config_step + 1; i < depth - key && meaning->kind == MEANING_CONFIG; i++) {
+        pointer_append_key(&meaning->pointer, meaning->cursor.steps[i].key, meaning->cursor.steps[i].length);
+        if (meaning_has_annotation(meaning, false, "schema")) {
+            meaning->kind = MEANING_SCHEMA;
+            meaning->config_step = i;
+        }
+        if (i + 1 < depth && !meaning->cursor.steps[i + 1].key) break;
+    }
+    buffer_finish(&meaning->pointer);
+    meaning->pointer = whole;
+}
+
+void meaning_each_schema(const struct meaning *meaning, bool inner, void (*visit)(void *user, tn_value schema),
+                         void *user) {
+    if (!meaning->component || !meaning->instance) return;
+    struct buffer pointer;
+    buffer_init(&pointer, SIZE_MAX);
+    buffer_text(&pointer, buffer_cstr(&meaning->pointer));
+    const struct cursor_step *last = &meaning->cursor.steps[meaning->cursor.depth - 1];
+    if (inner && meaning->cursor.kind == CURSOR_KEY) pointer_append_key(&pointer, last->key, last->length);
+    schema_at(meaning->component->config, meaning->instance, buffer_cstr(&pointer), visit, user);
+    buffer_finish(&pointer);
+}
+
+struct annotation_search {
+    const char *annotation;
+    bool on_key, found;
+    tn_value variables;
+};
+
+static void search_annotation(void *user, tn_value schema) {
+    struct annotation_search *search = user;
+    tn_value holder = search->on_key ? value_get(schema, "propertyNames") : schema;
+    if (!value_text_is(value_get(holder, "x-tenon"), search->annotation)) return;
+    search->found = true;
+    search->variables = value_get(holder, "x-tenon-variables");
+}
+
+bool meaning_has_annotation(const struct meaning *meaning, bool on_key, const char *annotation) {
+    struct annotation_search search = {annotation, on_key, false, NULL};
+    meaning_each_schema(meaning, false, search_annotation, &search);
+    return search.found;
+}
+
+static void find_language(struct meaning *meaning) {
+    if (meaning->cursor.kind != CURSOR_VALUE) return;
+    if (meaning->kind == MEANING_VALUE && meaning->key->key == KEY_CONDITION_EXPRESSION)
+        meaning->language = LANGUAGE_CONDITION;
+    if (meaning->kind == MEANING_VALUE && meaning->key->key == KEY_EDGE_OVER) meaning->language = LANGUAGE_EDGE;
+    if (meaning->kind != MEANING_CONFIG) return;
+    struct annotation_search search = {"expression", false, false, NULL};
+    meaning_each_schema(meaning, false, search_annotation, &search);
+    if (search.found) meaning->language = LANGUAGE_CONFIG;
+    if (!search.found) {
+        search.annotation = "template";
+        meaning_each_schema(meaning, false, search_annotation, &search);
+        if (search.found) meaning->language = LANGUAGE_TEMPLATE;
+    }
+    meaning->variables = search.variables;
+}
+
+void meaning_find(const struct assist *assist, uint32_t offset, struct meaning *meaning) {
+    *meaning = (struct meaning){.assist = assist};
+    buffer_init(&meaning->pointer, SIZE_MAX);
+    cursor_find(assist->source, offset, &meaning->cursor);
+    if (meaning->cursor.kind == CURSOR_NOTHING) return;
+    if (meaning->cursor.depth == 0) return;
+    find_path(meaning);
+    if (meaning->component) meaning->instance = read_config(meaning);
+    if (meaning->kind == MEANING_CONFIG && meaning->component) enter_inner_schema(meaning);
+    find_language(meaning);
+}
+
+void meaning_finish(struct meaning *meaning) {
+    value_unref(meaning->instance);
+    buffer_finish(&meaning->pointer);
+    meaning->instance = NULL;
+}

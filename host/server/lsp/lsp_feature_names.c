@@ -1,0 +1,225 @@
+/*
+ * lsp_feature_names.c - definition, references, highlights and renaming of names, over all documents of the workspace.
+ */
+#include "adl/assist/rename.h"
+#include "adl/assist/symbol.h"
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/tree/tree.h"
+#include "adl/value/memory.h"
+#include "host/base/files.h"
+#include "host/server/lsp/lsp_index.h"
+#include "host/server/lsp/lsp_internal.h"
+#include "host/server/lsp/lsp_position.h"
+#include <string.h>
+
+/* ---- The workspace ---- */
+
+/* What struct assist_workspace borrows. */
+struct gathered {
+    struct assist_workspace workspace;
+    const struct assist_names **names;
+    size_t count;
+    struct tree *config;
+    const struct lsp_text *of; /* only documents of its project; NULL: all */
+};
+
+static bool same_project(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
+
+static void gather_names(void *user, const struct assist_names *names, const char *project) {
+    struct gathered *all = user;
+    if (all->of && !same_project(all->of->project, project)) return;
+    MEM_EXTEND(all->names, all->count);
+    all->names[all->count++] = names;
+}
+
+/* The text of a tenon.yaml: that of the editor, if it is open there. NULL if it cannot be read. */
+static struct source *config_source(const struct lsp *lsp, const char *path) {
+    const struct lsp_text *text = lsp_text_at_path(lsp, path);
+    if (text) return source_ref(text->source);
+    char *content;
+    size_t length;
+    if (!lsp_read_file(path, CONFIG_TEXT_MAX, &content, &length)) return NULL;
+    struct source *source = source_new(path, content, length);
+    mem_free(content);
+    return source;
+}
+
+static struct tree *config_tree(const struct lsp *lsp, const struct lsp_text *of) {
+    const char *path = of->is_config ? of->path : of->project;
+    struct source *source = path ? config_source(lsp, path) : NULL;
+    if (!source) return NULL;
+    struct diagnostics *found = diagnostics_new();
+    struct tree *tree = tree_read(source, NULL, found);
+    diagnostics_free(found);
+    source_unref(source);
+    return tree;
+}
+
+/* The documents and the configuration of the project of `of`; all documents if it is NULL. */
+static void gather(struct lsp *lsp, const struct lsp_text *of, struct gathered *all) {
+    *all = (struct gathered){.config = of ? config_tree(lsp, of) : NULL, .of = of};
+    for (struct lsp_text *text = lsp->texts; text; text = text->next)
+        if (lsp_text_names(text)) gather_names(all, lsp_text_names(text), text->project);
+    lsp_index_each(lsp, gather_names, all);
+    all->workspace = (struct assist_workspace){all->names, all->count, all->config};
+}
+
+static void gathered_finish(struct gathered *all) {
+    mem_free((void *)all->names);
+    tree_free(all->config);
+}
+
+/* ---- Places ---- */
+
+static tn_value location_of_place(const struct lsp *lsp, const struct assist_place *place) {
+    if (place->source) return lsp_location(lsp, place->source, place->span);
+    struct source *unread = source_new(place->path, "", 0);
+    tn_value location = lsp_location(lsp, unread, (struct span){0, 0});
+    source_unref(unread);
+    return location;
+}
+
+/* Takes `places`; NULL without any. */
+static tn_value locations_take(const struct lsp *lsp, struct assist_places *places) {
+    tn_value list = NULL;
+    if (places && places->count) {
+        list = value_array();
+        for (size_t i = 0; i < places->count; i++)
+            list = value_push_take(list, location_of_place(lsp, &places->items[i]));
+    }
+    assist_places_free(places);
+    return list;
+}
+
+static tn_value find_definition(const struct lsp_query *query, struct error *error) {
+    struct gathered all;
+    (void)error;
+    gather(query->lsp, query->text, &all);
+    tn_value found = locations_take(query->lsp, assist_definition(lsp_text_names(query->text), query->offset, &all.workspace));
+    gathered_finish(&all);
+    return found;
+}
+
+static tn_value find_references(const struct lsp_query *query, struct error *error) {
+    struct gathered all;
+    tn_value with = value_get(value_get(query->params, "context"), "includeDeclaration");
+    bool definitions = !with || !value_is(with, TN_BOOL) || value_to_bool(with);
+    (void)error;
+    gather(query->lsp, query->text, &all);
+    struct assist_places *places =
+        assist_references(lsp_text_names(query->text), query->offset, &all.workspace, definitions);
+    tn_value found = locations_take(query->lsp, places);
+    gathered_finish(&all);
+    return found;
+}
+
+/* DocumentHighlightKind: 1 text, 2 read, 3 write. */
+static int highlight_kind(uint32_t access) {
+    return access & (USE_WRITES | USE_DEFINES) ? 3 : access & USE_READS ? 2 : 1;
+}
+
+static tn_value find_highlights(const struct lsp_query *query, struct error *error) {
+    struct assist_places *places = assist_highlight(lsp_text_names(query->text), query->offset);
+    tn_value list = NULL;
+    (void)error;
+    for (size_t i = 0; places && i < places->count; i++) {
+        if (!list) list = value_array();
+        tn_value range = lsp_range(query->text->checked, places->items[i].span, query->lsp->unit);
+        tn_value highlight = value_set_take(value_object_reserve(2), "range", range);
+        list = value_push_take(list, value_set_take(highlight, "kind", value_int(highlight_kind(places->items[i].access))));
+    }
+    assist_places_free(places);
+    return list;
+}
+
+/* ---- Renaming ---- */
+
+static tn_value prepare_rename(const struct lsp_query *query, struct error *error) {
+    struct assist_rename_target target = {0};
+    struct gathered all;
+    tn_value result = NULL;
+    gather(query->lsp, query->text, &all);
+    if (assist_rename_prepare(lsp_text_names(query->text), query->offset, &all.workspace, &target)) {
+        tn_value range = lsp_range(query->text->checked, target.span, query->lsp->unit);
+        result = value_set_take(value_object_reserve(2), "range", range);
+        result = value_set_take(result, "placeholder", value_string_lossy(target.text, strlen(target.text)));
+    } else if (target.refusal) {
+        (void)error_set(error, TN_FAILED, "FAILED", "%s", target.refusal);
+    }
+    assist_rename_target_finish(&target);
+    gathered_finish(&all);
+    return result;
+}
+
+/* In a document, or at a role in tenon.yaml. NULL if there is no name. */
+static struct assist_edits *rename_at(const struct lsp_query *query, const struct gathered *all, const char *text,
+                                      size_t length) {
+    struct assist_symbol symbol;
+    if (!query->text->is_config)
+        return assist_rename(lsp_text_names(query->text), query->offset, text, length, &all->workspace);
+    if (!all->config || !assist_symbol_in_config(all->config, query->offset, &symbol)) return NULL;
+    return assist_rename_symbol(&symbol, text, length, &all->workspace);
+}
+
+static tn_value rename_name(const struct lsp_query *query, struct error *error) {
+    tn_value name = value_get(query->params, "newName"), result = NULL;
+    struct gathered all;
+    size_t length;
+    if (!name || !value_is(name, TN_STRING)) {
+        (void)error_set(error, TN_INVALID, "INVALID_INPUT", "`newName` must be a text");
+        return NULL;
+    }
+    if (!query->assist && !query->text->is_config) return NULL;
+    const char *text = value_chars(name, &length);
+    gather(query->lsp, query->text, &all);
+    struct assist_edits *edits = rename_at(query, &all, text, length);
+    if (edits) result = lsp_workspace_edit(query->lsp, edits, error);
+    assist_edits_free(edits);
+    gathered_finish(&all);
+    return result;
+}
+
+/* ---- Moved files ---- */
+
+/* The path that an entry of params.files names; free it with mem_free. */
+static char *moved_path(tn_value entry, const char *member) {
+    tn_value uri = value_get(entry, member);
+    return uri && value_is(uri, TN_STRING) ? lsp_uri_path(value_chars(uri, NULL)) : NULL;
+}
+
+static tn_value will_rename_files(const struct lsp_query *query, struct error *error) {
+    tn_value files = value_get(query->params, "files"), result = NULL;
+    size_t given = files && value_is(files, TN_ARRAY) ? value_count(files) : 0, count = 0;
+    struct assist_move *moves = mem_array(NULL, given + 1, sizeof *moves);
+    struct gathered all;
+    for (size_t i = 0; i < given; i++) {
+        char *from = moved_path(value_at(files, i), "oldUri"), *to = moved_path(value_at(files, i), "newUri");
+        if (from && to) moves[count++] = (struct assist_move){from, to};
+        else mem_free(from), mem_free(to);
+    }
+    gather(query->lsp, NULL, &all);
+    struct assist_edits *edits = assist_rename_files(moves, count, &all.workspace);
+    if (edits->count) result = lsp_workspace_edit(query->lsp, edits, error);
+    assist_edits_free(edits);
+    gathered_finish(&all);
+    for (size_t i = 0; i < count; i++) {
+        mem_free((char *)(uintptr_t)moves[i].from);
+        mem_free((char *)(uintptr_t)moves[i].to);
+    }
+    mem_free(moves);
+    return result;
+}
+
+const struct lsp_row lsp_name_rows[] = {
+    {"textDocument/definition", LSP_OF_DOCUMENT | LSP_AT_POSITION | LSP_OF_WORKSPACE, true, find_definition,
+     "definitionProvider", "true"},
+    {"textDocument/references", LSP_OF_DOCUMENT | LSP_AT_POSITION | LSP_OF_WORKSPACE, true, find_references,
+     "referencesProvider", "true"},
+    {"textDocument/documentHighlight", LSP_OF_DOCUMENT | LSP_AT_POSITION, true, find_highlights,
+     "documentHighlightProvider", "true"},
+    {"textDocument/prepareRename", LSP_OF_DOCUMENT | LSP_AT_POSITION | LSP_OF_WORKSPACE, false, prepare_rename, NULL, NULL},
+    {"textDocument/rename", LSP_OF_TEXT | LSP_AT_POSITION | LSP_OF_WORKSPACE, false, rename_name, "renameProvider",
+     "{\"prepareProvider\": true}"},
+    {"workspace/willRenameFiles", LSP_OF_WORKSPACE, false, will_rename_files, NULL, NULL},
+    {NULL, 0, false, NULL, NULL, NULL},
+};

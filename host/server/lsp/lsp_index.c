@@ -1,0 +1,336 @@
+/*
+ * lsp_index.c - finds, reads and checks the documents of workspace folders on a thread of libuv's pool.
+ *
+ * A job owns the list of files while it runs; the connection gets it back at the end. Requests that arrive meanwhile wait
+ * for the next job if the job has begun to look at files, because a file may have been written after that.
+ */
+#include "host/server/lsp/lsp_index.h"
+#include "adl/assist/names.h"
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/tree/tree.h"
+#include "adl/value/buffer.h"
+#include "adl/value/memory.h"
+#include "host/base/loop.h"
+#include "host/server/lsp/lsp_internal.h"
+#include "host/server/lsp/lsp_world.h"
+#include "host/server/server.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uv.h>
+
+struct indexed_file {
+    char *path, *project; /* its nearest tenon.yaml, or NULL */
+    struct timespec changed;
+    off_t size;
+    struct assist_names *names; /* NULL: it is not a document */
+    bool seen;                  /* by the running job */
+};
+
+struct index_request {
+    struct index_request *next;
+    const struct lsp_row *row;
+    struct peer_request *request;
+    struct lsp *lsp;
+};
+
+/* A folder that is still to be looked at. */
+struct index_folder {
+    char *path;
+    uint32_t depth, root;
+};
+
+struct index_job {
+    uv_work_t work;
+    struct lsp *lsp;
+    struct lsp_world **worlds; /* one for each workspace folder */
+    char **roots;
+    size_t root_count;
+    struct indexed_file *files;
+    size_t file_count;
+    size_t entries, size;
+    size_t next; /* where the next file probably is */
+    struct index_folder *folders; /* a stack */
+    size_t folder_count;
+};
+
+struct lsp_index {
+    struct indexed_file *files;
+    size_t file_count;
+    struct index_job *job;           /* the running one, or NULL */
+    struct index_request *waiting;   /* for the next job, the newest first */
+    struct index_request *served;    /* by the running job */
+    bool stale;                      /* read everything again */
+};
+
+/* ---- Files, on the thread ---- */
+
+static void indexed_file_finish(struct indexed_file *file) {
+    assist_names_free(file->names);
+    mem_free(file->path);
+    mem_free(file->project);
+}
+
+/* Folders are usually read in the same order as the last time. */
+static struct indexed_file *job_find(struct index_job *job, const char *path) {
+    size_t next = job->next++;
+    if (next < job->file_count && strcmp(job->files[next].path, path) == 0) return &job->files[next];
+    for (size_t i = 0; i < job->file_count; i++)
+        if (strcmp(job->files[i].path, path) == 0) return &job->files[i];
+    return NULL;
+}
+
+/* Only regular files, without following a link. */
+bool lsp_read_file(const char *path, size_t most, char **text, size_t *length) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat status;
+    bool good = descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+                (uint64_t)status.st_size <= most;
+    size_t size = good ? (size_t)status.st_size : 0, got = 0;
+    char *content = good ? mem_alloc(size + 1) : NULL;
+    ssize_t count;
+    while (good && got < size && (count = read(descriptor, content + got, size - got)) > 0) got += (size_t)count;
+    if (descriptor >= 0) (void)close(descriptor);
+    if (!good) return false;
+    *text = content;
+    *length = got;
+    return true;
+}
+
+/* Returns NULL if it cannot be read. */
+static struct source *read_source(const char *path) {
+    char *text;
+    size_t length;
+    if (!lsp_read_file(path, TREE_SIZE_MAX, &text, &length)) return NULL;
+    struct source *source = source_new(path, text, length);
+    mem_free(text);
+    return source;
+}
+
+static struct assist_names *read_names(const struct lsp_world *world, const char *path) {
+    struct source *source = read_source(path);
+    struct assist_names *names = NULL;
+    if (source && lsp_looks_like_document(source)) {
+        struct assist *assist = assist_new(source, lsp_world_assist(world), NULL);
+        names = assist_names_new(assist);
+        assist_unref(assist);
+    }
+    source_unref(source);
+    return names;
+}
+
+static void job_take_file(struct index_job *job, const char *path, const struct stat *status, uint32_t root) {
+    struct indexed_file *file = job_find(job, path);
+    bool same = file && file->size == status->st_size && file->changed.tv_sec == status->st_mtim.tv_sec &&
+                file->changed.tv_nsec == status->st_mtim.tv_nsec;
+    if (!file) {
+        if (job->file_count >= LSP_INDEX_FILES_MAX) return;
+        MEM_EXTEND(job->files, job->file_count);
+        file = &job->files[job->file_count++];
+        *file = (struct indexed_file){.path = mem_text(path), .project = lsp_project_of(path)};
+    }
+    file->seen = true;
+    if (!same) {
+        assist_names_free(file->names);
+        file->names = NULL;
+        file->size = status->st_size;
+        file->changed = status->st_mtim;
+        if (job->size + (size_t)status->st_size <= LSP_INDEX_SIZE_MAX)
+            file->names = read_names(job->worlds[root], path);
+    }
+    if (file->names) job->size += (size_t)status->st_size;
+}
+
+static bool has_ending(const char *name, const char *ending) {
+    size_t length = strlen(name), wanted = strlen(ending);
+    return length > wanted && strcmp(name + length - wanted, ending) == 0;
+}
+
+static void job_push_folder(struct index_job *job, char *path, uint32_t depth, uint32_t root) {
+    MEM_EXTEND(job->folders, job->folder_count);
+    job->folders[job->folder_count++] = (struct index_folder){path, depth, root};
+}
+
+static void job_take_entry(struct index_job *job, const struct index_folder *folder, const char *name) {
+    struct buffer path;
+    struct stat status;
+    buffer_init(&path, SIZE_MAX);
+    buffer_format(&path, "%s/%s", folder->path, name);
+    bool yaml = has_ending(name, ".yaml") || has_ending(name, ".yml") || has_ending(name, ".json");
+    if (lstat(buffer_cstr(&path), &status) != 0) {
+        buffer_finish(&path);
+        return;
+    }
+    if (S_ISREG(status.st_mode) && yaml && !lsp_is_config_path(name)) {
+        job_take_file(job, buffer_cstr(&path), &status, folder->root);
+    } else if (S_ISDIR(status.st_mode) && folder->depth < LSP_INDEX_DEPTH_MAX && strcmp(name, "node_modules") != 0 &&
+               strcmp(name, "build") != 0) {
+        job_push_folder(job, buffer_detach(&path, NULL), folder->depth + 1, folder->root);
+    }
+    buffer_finish(&path);
+}
+
+static void job_read_folder(struct index_job *job, const struct index_folder *folder) {
+    DIR *entries = opendir(folder->path);
+    const struct dirent *entry;
+    while (entries && (entry = readdir(entries)) != NULL && job->entries < LSP_INDEX_ENTRIES_MAX) {
+        job->entries++;
+        if (entry->d_name[0] != '.') job_take_entry(job, folder, entry->d_name);
+    }
+    if (entries) (void)closedir(entries);
+}
+
+/* [worker] */
+static void index_run(uv_work_t *work) {
+    struct index_job *job = work->data;
+    for (size_t i = 0; i < job->file_count; i++) job->files[i].seen = false;
+    for (uint32_t i = 0; i < job->root_count; i++) job_push_folder(job, mem_text(job->roots[i]), 0, i);
+    while (job->folder_count > 0) {
+        struct index_folder folder = job->folders[--job->folder_count];
+        job_read_folder(job, &folder);
+        mem_free(folder.path);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < job->file_count; i++) {
+        if (job->files[i].seen)
+            job->files[kept++] = job->files[i];
+        else
+            indexed_file_finish(&job->files[i]);
+    }
+    job->file_count = kept;
+}
+
+/* ---- Jobs ---- */
+
+static void job_free(struct index_job *job) {
+    for (size_t i = 0; i < job->root_count; i++) {
+        lsp_world_unref(job->worlds[i]);
+        mem_free(job->roots[i]);
+    }
+    mem_free((void *)job->worlds);
+    mem_free((void *)job->roots);
+    mem_free(job->folders);
+    mem_free(job);
+}
+
+static void files_free(struct indexed_file *files, size_t count) {
+    for (size_t i = 0; i < count; i++) indexed_file_finish(&files[i]);
+    mem_free(files);
+}
+
+static bool all_texts_are_ready(const struct lsp *lsp) {
+    const struct lsp_text *text = lsp->texts;
+    while (text && lsp_text_is_ready(text)) text = text->next;
+    return !text;
+}
+
+static void answer_served(struct lsp *lsp) {
+    while (lsp->index->served) {
+        struct index_request *one = lsp->index->served;
+        lsp->index->served = one->next;
+        peer_request_hold(one->request, NULL, NULL);
+        if (all_texts_are_ready(lsp))
+            lsp_row_answer(lsp, one->row, one->request);
+        else
+            lsp_row_start(lsp, one->row, one->request);
+        mem_free(one);
+    }
+}
+
+static void index_start(struct lsp *lsp);
+
+static void index_done(uv_work_t *work, int status) {
+    struct index_job *job = work->data;
+    struct lsp *lsp = job->lsp;
+    (void)status;
+    lsp->index->job = NULL;
+    lsp->index->files = job->files;
+    lsp->index->file_count = job->file_count;
+    job_free(job);
+    lsp_hosts_end_check(lsp->hosts);
+    if (lsp->closing) {
+        lsp_finish_closing(lsp);
+        return;
+    }
+    answer_served(lsp);
+    if (lsp->index->waiting && !lsp->index->job) index_start(lsp);
+}
+
+static void index_start(struct lsp *lsp) {
+    struct lsp_index *index = lsp->index;
+    struct index_job *job = mem_zalloc(sizeof *job);
+    if (index->stale) {
+        files_free(index->files, index->file_count);
+        index->files = NULL;
+        index->file_count = 0;
+        index->stale = false;
+    }
+    job->work.data = job;
+    job->lsp = lsp;
+    job->files = index->files;
+    job->file_count = index->file_count;
+    job->root_count = value_count(lsp->folders);
+    job->roots = mem_array(NULL, job->root_count + 1, sizeof *job->roots);
+    job->worlds = mem_array(NULL, job->root_count + 1, sizeof *job->worlds);
+    for (size_t i = 0; i < job->root_count; i++) {
+        job->roots[i] = mem_text(value_chars(value_at(lsp->folders, i), NULL));
+        job->worlds[i] = lsp_hosts_world_of_folder(lsp->hosts, lsp, job->roots[i]);
+    }
+    index->files = NULL;
+    index->file_count = 0;
+    index->job = job;
+    index->served = index->waiting; /* answered in the other order than they came: each stands alone */
+    index->waiting = NULL;
+    lsp_hosts_begin_check(lsp->hosts);
+    (void)uv_queue_work(loop_uv(server_loop(connection_server(lsp->connection))), &job->work, index_run, index_done);
+}
+
+/* ---- Requests ---- */
+
+static bool unlink_request(struct index_request **link, const struct index_request *request) {
+    while (*link && *link != request) link = &(*link)->next;
+    if (!*link) return false;
+    *link = request->next;
+    return true;
+}
+
+static void index_cancel(struct peer_request *request) {
+    struct index_request *one = peer_request_data(request);
+    struct error error = ERROR_INIT;
+    (void)(unlink_request(&one->lsp->index->waiting, one) || unlink_request(&one->lsp->index->served, one));
+    mem_free(one);
+    error_set(&error, TN_CANCELLED, "CANCELLED", "the request was cancelled");
+    peer_fail(request, &error);
+    error_finish(&error);
+}
+
+void lsp_index_await(struct lsp *lsp, const struct lsp_row *row, struct peer_request *request) {
+    if (!lsp->index) lsp->index = mem_zalloc(sizeof *lsp->index);
+    struct index_request *one = mem_zalloc(sizeof *one);
+    *one = (struct index_request){lsp->index->waiting, row, request, lsp};
+    lsp->index->waiting = one;
+    peer_request_hold(request, one, index_cancel);
+    if (!lsp->index->job) index_start(lsp);
+}
+
+void lsp_index_each(const struct lsp *lsp, lsp_index_visit visit, void *user) {
+    for (size_t i = 0; lsp->index && i < lsp->index->file_count; i++) {
+        const struct indexed_file *file = &lsp->index->files[i];
+        if (file->names && !lsp_text_at_path(lsp, file->path)) visit(user, file->names, file->project);
+    }
+}
+
+void lsp_index_drop(struct lsp *lsp) {
+    if (lsp->index) lsp->index->stale = true;
+}
+
+bool lsp_index_is_busy(const struct lsp *lsp) { return lsp->index && lsp->index->job; }
+
+void lsp_index_free(struct lsp *lsp) {
+    if (!lsp->index) return;
+    files_free(lsp->index->files, lsp->index->file_count);
+    mem_free(lsp->index);
+    lsp->index = NULL;
+}
