@@ -18,7 +18,8 @@
 
 /* ---- The table ---- */
 
-static const struct lsp_row *const row_tables[] = {lsp_diagnostic_rows, lsp_format_rows, lsp_name_rows};
+static const struct lsp_row *const row_tables[] = {lsp_diagnostic_rows, lsp_format_rows,
+                                                  lsp_name_rows, lsp_complete_rows, lsp_outline_rows};
 
 const struct lsp_row *lsp_row_find(const char *method) {
     for (size_t i = 0; i < sizeof row_tables / sizeof *row_tables; i++)
@@ -172,7 +173,7 @@ static tn_value describe_capabilities(const struct lsp *lsp) {
     for (size_t i = 0; i < sizeof row_tables / sizeof *row_tables; i++)
         for (const struct lsp_row *row = row_tables[i]; row->method; row++)
             if (row->capability) all = value_set_take(all, row->capability, read_options(row->options));
-    return all;
+    return value_set_take(all, "semanticTokensProvider", lsp_describe_tokens());
 }
 
 static tn_value lsp_initialize(void *state, tn_value params) {

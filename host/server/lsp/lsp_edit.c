@@ -6,10 +6,24 @@
 #include "host/server/lsp/lsp_position.h"
 #include <string.h>
 
+tn_value lsp_string(const char *text) { return value_string_lossy(text, strlen(text)); }
+
 tn_value lsp_uri_of_path(const struct lsp *lsp, const char *path) {
     const struct lsp_text *text = lsp_text_at_path(lsp, path);
     if (text) return value_text(text->uri);
     return path[0] == '/' ? lsp_path_uri(path) : value_text(path); /* a document without a file has its URI as name */
+}
+
+tn_value lsp_uri_of_file(const struct lsp_text *text, const char *name) {
+    const struct catalog *catalog = text->assist->world->catalog;
+    struct catalog_file found = {NULL, NULL};
+    struct error error = ERROR_INIT;
+    tn_value content = catalog->read(catalog->read_self, text->checked, name, &found, &error);
+    tn_value uri = content && found.path ? lsp_uri_of_path(text->lsp, found.path) : NULL;
+    value_unref(content);
+    catalog_file_finish(&found);
+    error_finish(&error);
+    return uri;
 }
 
 tn_value lsp_location(const struct lsp *lsp, const struct source *source, struct span span) {

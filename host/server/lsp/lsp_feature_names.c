@@ -3,71 +3,11 @@
  */
 #include "adl/assist/rename.h"
 #include "adl/assist/symbol.h"
-#include "adl/diagnostic/diagnostic.h"
-#include "adl/tree/tree.h"
 #include "adl/value/memory.h"
-#include "host/base/files.h"
-#include "host/server/lsp/lsp_index.h"
+#include "host/server/lsp/lsp_gather.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_position.h"
 #include <string.h>
-
-/* ---- The workspace ---- */
-
-/* What struct assist_workspace borrows. */
-struct gathered {
-    struct assist_workspace workspace;
-    const struct assist_names **names;
-    size_t count;
-    struct tree *config;
-    const struct lsp_text *of; /* only documents of its project; NULL: all */
-};
-
-static bool same_project(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
-
-static void gather_names(void *user, const struct assist_names *names, const char *project) {
-    struct gathered *all = user;
-    if (all->of && !same_project(all->of->project, project)) return;
-    MEM_EXTEND(all->names, all->count);
-    all->names[all->count++] = names;
-}
-
-/* The text of a tenon.yaml: that of the editor, if it is open there. NULL if it cannot be read. */
-static struct source *config_source(const struct lsp *lsp, const char *path) {
-    const struct lsp_text *text = lsp_text_at_path(lsp, path);
-    if (text) return source_ref(text->source);
-    char *content;
-    size_t length;
-    if (!lsp_read_file(path, CONFIG_TEXT_MAX, &content, &length)) return NULL;
-    struct source *source = source_new(path, content, length);
-    mem_free(content);
-    return source;
-}
-
-static struct tree *config_tree(const struct lsp *lsp, const struct lsp_text *of) {
-    const char *path = of->is_config ? of->path : of->project;
-    struct source *source = path ? config_source(lsp, path) : NULL;
-    if (!source) return NULL;
-    struct diagnostics *found = diagnostics_new();
-    struct tree *tree = tree_read(source, NULL, found);
-    diagnostics_free(found);
-    source_unref(source);
-    return tree;
-}
-
-/* The documents and the configuration of the project of `of`; all documents if it is NULL. */
-static void gather(struct lsp *lsp, const struct lsp_text *of, struct gathered *all) {
-    *all = (struct gathered){.config = of ? config_tree(lsp, of) : NULL, .of = of};
-    for (struct lsp_text *text = lsp->texts; text; text = text->next)
-        if (lsp_text_names(text)) gather_names(all, lsp_text_names(text), text->project);
-    lsp_index_each(lsp, gather_names, all);
-    all->workspace = (struct assist_workspace){all->names, all->count, all->config};
-}
-
-static void gathered_finish(struct gathered *all) {
-    mem_free((void *)all->names);
-    tree_free(all->config);
-}
 
 /* ---- Places ---- */
 
@@ -92,24 +32,24 @@ static tn_value locations_take(const struct lsp *lsp, struct assist_places *plac
 }
 
 static tn_value find_definition(const struct lsp_query *query, struct error *error) {
-    struct gathered all;
+    struct lsp_gathered all;
     (void)error;
-    gather(query->lsp, query->text, &all);
+    lsp_gather(query->lsp, query->text, &all);
     tn_value found = locations_take(query->lsp, assist_definition(lsp_text_names(query->text), query->offset, &all.workspace));
-    gathered_finish(&all);
+    lsp_gathered_finish(&all);
     return found;
 }
 
 static tn_value find_references(const struct lsp_query *query, struct error *error) {
-    struct gathered all;
+    struct lsp_gathered all;
     tn_value with = value_get(value_get(query->params, "context"), "includeDeclaration");
     bool definitions = !with || !value_is(with, TN_BOOL) || value_to_bool(with);
     (void)error;
-    gather(query->lsp, query->text, &all);
+    lsp_gather(query->lsp, query->text, &all);
     struct assist_places *places =
         assist_references(lsp_text_names(query->text), query->offset, &all.workspace, definitions);
     tn_value found = locations_take(query->lsp, places);
-    gathered_finish(&all);
+    lsp_gathered_finish(&all);
     return found;
 }
 
@@ -136,9 +76,9 @@ static tn_value find_highlights(const struct lsp_query *query, struct error *err
 
 static tn_value prepare_rename(const struct lsp_query *query, struct error *error) {
     struct assist_rename_target target = {0};
-    struct gathered all;
+    struct lsp_gathered all;
     tn_value result = NULL;
-    gather(query->lsp, query->text, &all);
+    lsp_gather(query->lsp, query->text, &all);
     if (assist_rename_prepare(lsp_text_names(query->text), query->offset, &all.workspace, &target)) {
         tn_value range = lsp_range(query->text->checked, target.span, query->lsp->unit);
         result = value_set_take(value_object_reserve(2), "range", range);
@@ -147,12 +87,12 @@ static tn_value prepare_rename(const struct lsp_query *query, struct error *erro
         (void)error_set(error, TN_FAILED, "FAILED", "%s", target.refusal);
     }
     assist_rename_target_finish(&target);
-    gathered_finish(&all);
+    lsp_gathered_finish(&all);
     return result;
 }
 
 /* In a document, or at a role in tenon.yaml. NULL if there is no name. */
-static struct assist_edits *rename_at(const struct lsp_query *query, const struct gathered *all, const char *text,
+static struct assist_edits *rename_at(const struct lsp_query *query, const struct lsp_gathered *all, const char *text,
                                       size_t length) {
     struct assist_symbol symbol;
     if (!query->text->is_config)
@@ -163,7 +103,7 @@ static struct assist_edits *rename_at(const struct lsp_query *query, const struc
 
 static tn_value rename_name(const struct lsp_query *query, struct error *error) {
     tn_value name = value_get(query->params, "newName"), result = NULL;
-    struct gathered all;
+    struct lsp_gathered all;
     size_t length;
     if (!name || !value_is(name, TN_STRING)) {
         (void)error_set(error, TN_INVALID, "INVALID_INPUT", "`newName` must be a text");
@@ -171,11 +111,11 @@ static tn_value rename_name(const struct lsp_query *query, struct error *error) 
     }
     if (!query->assist && !query->text->is_config) return NULL;
     const char *text = value_chars(name, &length);
-    gather(query->lsp, query->text, &all);
+    lsp_gather(query->lsp, query->text, &all);
     struct assist_edits *edits = rename_at(query, &all, text, length);
     if (edits) result = lsp_workspace_edit(query->lsp, edits, error);
     assist_edits_free(edits);
-    gathered_finish(&all);
+    lsp_gathered_finish(&all);
     return result;
 }
 
@@ -191,17 +131,17 @@ static tn_value will_rename_files(const struct lsp_query *query, struct error *e
     tn_value files = value_get(query->params, "files"), result = NULL;
     size_t given = files && value_is(files, TN_ARRAY) ? value_count(files) : 0, count = 0;
     struct assist_move *moves = mem_array(NULL, given + 1, sizeof *moves);
-    struct gathered all;
+    struct lsp_gathered all;
     for (size_t i = 0; i < given; i++) {
         char *from = moved_path(value_at(files, i), "oldUri"), *to = moved_path(value_at(files, i), "newUri");
         if (from && to) moves[count++] = (struct assist_move){from, to};
         else mem_free(from), mem_free(to);
     }
-    gather(query->lsp, NULL, &all);
+    lsp_gather(query->lsp, NULL, &all);
     struct assist_edits *edits = assist_rename_files(moves, count, &all.workspace);
     if (edits->count) result = lsp_workspace_edit(query->lsp, edits, error);
     assist_edits_free(edits);
-    gathered_finish(&all);
+    lsp_gathered_finish(&all);
     for (size_t i = 0; i < count; i++) {
         mem_free((char *)(uintptr_t)moves[i].from);
         mem_free((char *)(uintptr_t)moves[i].to);

@@ -151,6 +151,9 @@ extern const struct lsp_row lsp_diagnostic_rows[];
 extern const struct lsp_row lsp_format_rows[];
 
 extern const struct lsp_row lsp_name_rows[];
+extern const struct lsp_row lsp_complete_rows[];
+extern const struct lsp_row lsp_outline_rows[];
+tn_value lsp_describe_tokens(void); /* the capability semanticTokensProvider */
 
 const struct lsp_row *lsp_row_find(const char *method);
 /* Answers the request when everything that it needs is up to date. */
@@ -160,11 +163,15 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_requ
 
 /* ---- lsp_edit.c ---- */
 
+tn_value lsp_string(const char *text);
+
 struct assist_edits;
 /* A WorkspaceEdit; NULL with the error if the client cannot apply it. */
 tn_value lsp_workspace_edit(struct lsp *lsp, const struct assist_edits *edits, struct error *error);
 /* The URI of a file: the client's own, if it is open. */
 tn_value lsp_uri_of_path(const struct lsp *lsp, const char *path);
+/* The URI of a file that the document names, if it can be found; NULL otherwise. */
+tn_value lsp_uri_of_file(const struct lsp_text *text, const char *name);
 /* A Location. */
 tn_value lsp_location(const struct lsp *lsp, const struct source *source, struct span span);
 
