@@ -122,6 +122,14 @@ static void read_abilities(struct lsp_client_abilities *can, tn_value from) {
         .snippet_edits = has_capability(from, "workspace.workspaceEdit.snippetEditSupport"),
         .label_details = has_capability(from, "textDocument.completion.completionItem.labelDetailsSupport"),
         .insert_replace = has_capability(from, "textDocument.completion.completionItem.insertReplaceSupport"),
+        .item_tags = capability(from, "textDocument.completion.completionItem.tagSupport") != NULL,
+        .item_modes = capability(from, "textDocument.completion.completionItem.insertTextModeSupport") != NULL,
+        .markdown_items =
+            capability_lists(from, "textDocument.completion.completionItem.documentationFormat", "markdown"),
+        .markdown_signatures =
+            capability_lists(from, "textDocument.signatureHelp.signatureInformation.documentationFormat", "markdown"),
+        .label_offsets = has_capability(
+            from, "textDocument.signatureHelp.signatureInformation.parameterInformation.labelOffsetSupport"),
         .item_defaults = capability(from, "textDocument.completion.completionList.itemDefaults") != NULL,
         .hierarchical_symbols = has_capability(from, "textDocument.documentSymbol.hierarchicalDocumentSymbolSupport"),
         .document_changes = has_capability(from, "workspace.workspaceEdit.documentChanges"),

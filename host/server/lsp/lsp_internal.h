@@ -33,7 +33,9 @@ struct lsp_client_abilities {
     bool markdown;      /* hover and documentation */
     bool snippets;      /* completion */
     bool snippet_edits; /* WorkspaceEdit with SnippetTextEdit */
-    bool label_details, insert_replace, item_defaults;
+    bool label_details, insert_replace, item_defaults, item_tags, item_modes;
+    bool markdown_items, markdown_signatures;
+    bool label_offsets; /* parameters of signatures */
     bool hierarchical_symbols;
     bool document_changes; /* WorkspaceEdit.documentChanges */
     bool creates_files;    /* resourceOperations: create */

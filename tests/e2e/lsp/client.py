@@ -542,7 +542,7 @@ def check_abilities(capabilities, method, result):
     if not result:
         return
     if method == "textDocument/completion":
-        check_completion(can, result)
+        check_completion(capabilities, can, result)
     elif method == "textDocument/documentSymbol":
         if "selectionRange" in result[0] and not can("textDocument.documentSymbol.hierarchicalDocumentSymbolSupport"):
             raise Violation("hierarchical symbols were not announced")
@@ -550,6 +550,8 @@ def check_abilities(capabilities, method, result):
         kind = result["contents"].get("kind") if isinstance(result["contents"], dict) else None
         if kind == "markdown" and "markdown" not in (capability(capabilities, "textDocument.hover.contentFormat") or []):
             raise Violation("Markdown was not announced for hover")
+    elif method == "textDocument/signatureHelp":
+        check_signatures(capabilities, can, result)
     elif method == "textDocument/codeAction":
         literals = can("textDocument.codeAction.codeActionLiteralSupport")
         for action in result:
@@ -570,7 +572,20 @@ def check_abilities(capabilities, method, result):
             raise Violation("the client folds lines only")
 
 
-def check_completion(can, result):
+def check_signatures(capabilities, can, result):
+    information = "textDocument.signatureHelp.signatureInformation."
+    formats = capability(capabilities, information + "documentationFormat") or []
+    for signature in result["signatures"]:
+        kind = signature["documentation"].get("kind") if isinstance(signature.get("documentation"), dict) else None
+        if kind == "markdown" and "markdown" not in formats:
+            raise Violation(f"Markdown was not announced for signatures: {signature}")
+        for parameter in signature.get("parameters", []):
+            if isinstance(parameter["label"], list) and not can(information + "parameterInformation.labelOffsetSupport"):
+                raise Violation(f"offsets of labels were not announced: {signature}")
+
+
+def check_completion(capabilities, can, result):
+    formats = capability(capabilities, "textDocument.completion.completionItem.documentationFormat") or []
     item_of = "textDocument.completion.completionItem."
     items = result if isinstance(result, list) else result["items"]
     defaults = {} if isinstance(result, list) else result.get("itemDefaults", {})
@@ -583,6 +598,11 @@ def check_completion(can, result):
             raise Violation(f"label details were not announced: {item}")
         if "insert" in item.get("textEdit", {}) and not can(item_of + "insertReplaceSupport"):
             raise Violation(f"insert and replace were not announced: {item}")
+        if isinstance(item.get("documentation"), dict) and item["documentation"]["kind"] == "markdown" and \
+                "markdown" not in formats:
+            raise Violation(f"Markdown was not announced for items: {item}")
+        if "insertTextMode" in item and not can(item_of + "insertTextModeSupport"):
+            raise Violation(f"modes of insertion were not announced: {item}")
         if "tags" in item and not can(item_of + "tagSupport"):
             raise Violation(f"tags were not announced: {item}")
 

@@ -9,7 +9,8 @@ from client import *
 
 SAMPLES, CORPUS = pathlib.Path(os.environ["SAMPLES"]), pathlib.Path(os.environ["CORPUS"])
 HERE = pathlib.Path.cwd()
-REVIEW = (SAMPLES / "from-langgraph" / "review.yaml").read_text()
+# With characters outside of ASCII before names, so that bytes, UTF-16 units and characters differ.
+REVIEW = (SAMPLES / "from-langgraph" / "review.yaml").read_text().replace('prompt: "', 'prompt: "é👋 ')
 HELLO = 'version: "1.0"\nagent: {name: hello}\nnodes: [{id: greet, type: passthrough}]\n' \
         'edges: [{from: START, to: greet}, {from: greet, to: END}]\n'
 
@@ -185,7 +186,7 @@ def check_highlight(client, options, review):
 
 def check_rename(client, options, review):
     for what, nth, new in (("id: count", 4, "tally"), ("name: draft", 6, "text_of_it"), ("to: review", 4, "judge"),
-                           ("state.rounds", 6, "tries"), ("model: critic", 8, "judge")):
+                           ("state.rounds", 6, "tries"), ("model: critic", 7, "judge")):
         old = re.match(r"\w+", what[nth:]).group()
         at = review.find(what, nth)
         if options["prepareProvider"]:
@@ -202,7 +203,11 @@ def check_rename(client, options, review):
         expect(not client.at("textDocument/prepareRename", review, (0, 3)), "a comment can be renamed")
     except ResponseError:
         pass
-    for wrong in ("", "END", "a b: [", "review"):  # empty, reserved, no name, another node
+    odd = client.open("/tmp/odd.yaml", applied(review, client.at("textDocument/rename", review, review.find("id: count", 4),
+                                                                 newName="a b: ["))[review.uri])
+    expect_equal(client.codes(odd), [], "a name that needs quotes")
+    odd.close()
+    for wrong in ("", "END", "review"):  # empty, reserved, another node
         try:
             expect(client.at("textDocument/rename", review, review.find("id: count", 4), newName=wrong) is None,
                    "renamed to", repr(wrong))
@@ -263,7 +268,7 @@ def check_completion(client, options, review):
         client.at("textDocument/completion", review, review.find("state.verdict", 6),
                   context={"triggerKind": 2, "triggerCharacter": trigger})
     broken = client.open("/tmp/broken.yaml", REVIEW.replace("type: llm", "type: l"))
-    labels = [item["label"] for item in completions(client, broken, broken.find("type: l", 7))]
+    labels = [item["label"] for item in completions(client, broken, broken.find("type: l\n", 7))]
     expect("llm" in labels, labels)
     broken.close()
 
@@ -562,7 +567,7 @@ def test_all():
 
 
 def test_utf8():
-    """The same in bytes, in a document with an emoji in each line."""
+    """The same with positions in bytes."""
     run_checks({**FULL, "general": {"positionEncodings": ["utf-8"]}})
 
 

@@ -85,7 +85,7 @@ def test_completion():
         asked, missing = 0, []
         for path in sorted(SAMPLES.glob("*/*.yaml")):
             text = read(path)
-            if path.name == "tenon.yaml":
+            if path.name == "tenon.yaml" or path.parent.name == "ffi":  # other files, and keys of another language
                 continue
             document = client.open(str(path), text)
             known = {d["code"] for d in client.diagnostics(document)}
