@@ -25,3 +25,22 @@ npm_folder() {
         timeout 240 npm install --no-audit --no-fund --ignore-scripts --fetch-retries=1 "${@:2}" && echo "${*:2}" >done
     ) 9>"$modules/lock" >npm.log 2>&1 || skips "npm could not install ${*:2}: $(tail -1 npm.log)"
 }
+
+# Files for editors: $DOCUMENT has one mistake, `passthroug`, behind characters outside of ASCII; $OTHER is no document.
+editor_files() {
+    export DOCUMENT=$PWD/mistake.yaml OTHER=$PWD/compose.yaml
+    cat >"$DOCUMENT" <<'Y'
+version: "1.0"
+agent: {name: editors}
+channels:
+  - {name: text, type: last_value}
+nodes:
+  - {id: greet, config: {}, type: passthrough}
+  - {id: "é👋 wave", type: passthroug}
+edges:
+  - {from: START, to: greet}
+  - {from: greet, to: "é👋 wave"}
+  - {from: "é👋 wave", to: END}
+Y
+    printf 'services:\n  web: {image: nginx\n' >"$OTHER"
+}
