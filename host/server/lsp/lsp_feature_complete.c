@@ -17,6 +17,11 @@ static tn_value markup(bool knows_markdown, const char *markdown, const char *pl
     return value_set_take(content, "value", lsp_string(knows_markdown ? markdown : plain));
 }
 
+/* The documentation of an item or signature: the text alone for clients that have announced no format for it. */
+static tn_value documentation(bool knows_markdown, const char *text) {
+    return knows_markdown ? markup(true, text, text) : lsp_string(text);
+}
+
 /* ---- Completion ---- */
 
 /* CompletionItemKind. */
@@ -52,8 +57,7 @@ static tn_value completion_item(const struct lsp_query *query, const struct assi
     item = value_set_take(item, "kind", value_int(item_kinds[found->kind]));
     if (found->detail) item = value_set_take(item, "detail", lsp_string(found->detail));
     if (found->documentation)
-        item = value_set_take(item, "documentation",
-                              markup(lsp->can.markdown_items, found->documentation, found->documentation));
+        item = value_set_take(item, "documentation", documentation(lsp->can.markdown_items, found->documentation));
     if (found->deprecated && lsp->can.item_tags) item = value_set_take(item, "tags", value_push_take(value_array(), value_int(1)));
     item = value_set_take(item, "sortText", lsp_string(found->sort));
     item = value_set_take(item, "filterText", lsp_string(found->filter));
@@ -109,9 +113,8 @@ static tn_value signature_help(const struct lsp_query *query, struct error *erro
     (void)error;
     if (!found) return NULL;
     tn_value signature = value_set_take(value_object_reserve(3), "label", lsp_string(found->label));
-    signature =
-        value_set_take(signature, "documentation",
-                       markup(query->lsp->can.markdown_signatures, found->documentation, found->documentation));
+    signature = value_set_take(signature, "documentation",
+                               documentation(query->lsp->can.markdown_signatures, found->documentation));
     signature = value_set_take(signature, "parameters", signature_parameters(query->lsp, found));
     tn_value result = value_set_take(value_object_reserve(3), "signatures", value_push_take(value_array(), signature));
     result = value_set_take(result, "activeSignature", value_int(0));

@@ -598,9 +598,8 @@ def check_completion(capabilities, can, result):
             raise Violation(f"label details were not announced: {item}")
         if "insert" in item.get("textEdit", {}) and not can(item_of + "insertReplaceSupport"):
             raise Violation(f"insert and replace were not announced: {item}")
-        if isinstance(item.get("documentation"), dict) and item["documentation"]["kind"] == "markdown" and \
-                "markdown" not in formats:
-            raise Violation(f"Markdown was not announced for items: {item}")
+        if isinstance(item.get("documentation"), dict) and item["documentation"]["kind"] not in formats:
+            raise Violation(f"{item['documentation']['kind']} was not announced for items: {item}")
         if "insertTextMode" in item and not can(item_of + "insertTextModeSupport"):
             raise Violation(f"modes of insertion were not announced: {item}")
         if "tags" in item and not can(item_of + "tagSupport"):

@@ -44,3 +44,18 @@ edges:
 Y
     printf 'services:\n  web: {image: nginx\n' >"$OTHER"
 }
+
+# python_folder NAME PACKAGE==VERSION…: the same for packages of Python, in a virtual environment; $python is its program.
+python_folder() {
+    [ "${TENON_NPM:-}" != off ] || skips "TENON_NPM=off"
+    local folder=$BINARY/python/$1
+    python=$folder/bin/python
+    mkdir -p "$BINARY/python"
+    (
+        flock 9
+        [ "$(cat "$folder/done" 2>/dev/null)" = "${*:2}" ] && exit 0
+        rm -rf "$folder"
+        python3 -m venv "$folder"
+        timeout 240 "$python" -m pip install -q --disable-pip-version-check --no-input "${@:2}" && echo "${*:2}" >"$folder/done"
+    ) 9>"$BINARY/python/$1.lock" >pip.log 2>&1 || skips "pip could not install ${*:2}: $(tail -1 pip.log)"
+}
