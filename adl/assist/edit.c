@@ -3,6 +3,7 @@
  */
 #include "adl/assist/edit.h"
 #include "adl/diagnostic/diagnostic.h"
+#include "adl/expr/lex.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include <stdlib.h>
@@ -203,4 +204,32 @@ bool assist_edit_scalar(struct assist_edits *edits, struct source *source, struc
     assist_edit_add(edits, source, quoted ? inside : token, buffer_cstr(&written), written.length);
     buffer_finish(&written);
     return true;
+}
+
+/* ---- Words ---- */
+
+bool assist_is_identifier(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        bool letter = text[i] == '_' || (text[i] >= 'A' && text[i] <= 'Z') || (text[i] >= 'a' && text[i] <= 'z');
+        if (!letter && (i == 0 || text[i] < '0' || text[i] > '9')) return false;
+    }
+    return length > 0 && !lex_reserved(text, length);
+}
+
+static bool edit_in_word(char letter) {
+    return letter == '_' || (unsigned char)letter >= 0x80 || (letter >= '0' && letter <= '9') ||
+           (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z');
+}
+
+bool assist_has_word(const struct source *source, struct span span, const char *word, size_t length, bool quoted) {
+    const char *text = source_text(source);
+    for (uint32_t at = span.start; at + length <= span.end; at++) {
+        const char *found = memmem(text + at, span.end - at, word, length);
+        if (!found) return false;
+        at = (uint32_t)(found - text);
+        char before = at ? text[at - 1] : '\0', after = text[at + length]; /* the text ends with NUL */
+        bool quotes = (before == '"' || before == '\'') && (after == '"' || after == '\'' || after == '\\');
+        if (!edit_in_word(before) && !edit_in_word(after) && (quotes || !quoted)) return true;
+    }
+    return false;
 }

@@ -84,6 +84,12 @@ bool assist_edit_append_item(struct assist_edits *edits, struct source *source, 
 /* Removes the item with its line, dash or comma. The list must have it. False if it is an alias. */
 bool assist_edit_remove_item(struct assist_edits *edits, struct source *source, const struct tree_node *list,
                              uint32_t index);
+/* True if the part of the text contains the word; if `quoted`, between quotes. */
+bool assist_has_word(const struct source *source, struct span span, const char *word, size_t length, bool quoted);
+/* True if the text can be written as `state.TEXT` in an expression. */
+bool assist_is_identifier(const char *text, size_t length);
+/* The whole lines of a part of the text, with the last line end. Blanks at the end of the part do not count. */
+struct span assist_lines_of(const struct source *source, struct span span);
 /* "\r\n" if the text has such line ends, else "\n". */
 const char *assist_line_end(const struct source *source);
 /* The column of the offset, as spaces: the indentation of an item that starts there. */

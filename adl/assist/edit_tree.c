@@ -144,13 +144,15 @@ static uint32_t next_line(const struct source *source, uint32_t offset) {
     return text[end] == '\n' ? end + 1 : end;
 }
 
+struct span assist_lines_of(const struct source *source, struct span span) {
+    uint32_t start = source_line_span(source, source_locate(source, span.start).line).start;
+    return (struct span){start, next_line(source, end_of_last_line(source, span))};
+}
+
 static void remove_block_item(struct assist_edits *edits, struct source *source, const struct tree_node *list,
                               uint32_t index) {
-    const struct tree_node *node = list->items[index].node;
-    uint32_t dash = dash_before(source, list, index);
-    uint32_t start = source_line_span(source, source_locate(source, dash).line).start;
-    uint32_t end = next_line(source, end_of_last_line(source, node->span));
-    assist_edit_add(edits, source, (struct span){start, end}, "", 0);
+    struct span span = {dash_before(source, list, index), list->items[index].node->span.end};
+    assist_edit_add(edits, source, assist_lines_of(source, span), "", 0);
 }
 
 static void remove_flow_item(struct assist_edits *edits, struct source *source, const struct tree_node *list,

@@ -105,27 +105,6 @@ bool rename_concerns(const struct rename *rename, const struct assist_names *nam
     return false;
 }
 
-static bool rename_in_word(char letter) {
-    return letter == '_' || (unsigned char)letter >= 0x80 || (letter >= '0' && letter <= '9') ||
-           (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z');
-}
-
-/* True if a part of the text contains the old name as a word; or, if `quoted`, between quotes. */
-static bool contains_word(const struct source *source, struct span span, const struct assist_symbol *symbol,
-                          bool quoted) {
-    const char *text = source_text(source);
-    for (uint32_t at = span.start; at + symbol->length <= span.end; at++) {
-        const char *found = memmem(text + at, span.end - at, symbol->text, symbol->length);
-        if (!found) return false;
-        at = (uint32_t)(found - text);
-        size_t end = at + symbol->length;
-        bool quotes = at > 0 && (text[at - 1] == '"' || text[at - 1] == '\'') && strchr("\"'\\", text[end]);
-        if (quoted && !quotes) continue;
-        if ((at == 0 || !rename_in_word(text[at - 1])) && !rename_in_word(text[end])) return true;
-    }
-    return false;
-}
-
 static void refuse_unread(struct rename *rename, const struct assist_names *names) {
     if (!tree_is_whole(names->assist->tree)) {
         assist_edits_refuse(rename->edits, "`%s` has a syntax error: correct it first, so that no name is missed",
@@ -137,7 +116,7 @@ static void refuse_unread(struct rename *rename, const struct assist_names *name
         bool whole = name->kind == USE_WHOLE_STATE;
         const struct source *source = names->sources[name->file];
         if (name->kind != USE_UNREAD && !(whole && rename->symbol->kind == USE_CHANNEL)) continue;
-        if (!contains_word(source, name->span, rename->symbol, whole)) continue;
+        if (!assist_has_word(source, name->span, rename->symbol->text, rename->symbol->length, whole)) continue;
         assist_edits_refuse(rename->edits,
                             whole ? "line %u of `%s` uses the whole state, and contains the text `%.*s`: write "
                                     "`state.NAME` there first"

@@ -2,19 +2,10 @@
  * rename_write.c - the edit of each place with the old name: in a scalar, in an expression, or for a default.
  */
 #include "adl/assist/rename_internal.h"
-#include "adl/expr/lex.h"
 #include "adl/tree/tree.h"
 #include <string.h>
 
 /* ---- Expressions ---- */
-
-static bool is_identifier(const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++) {
-        bool letter = text[i] == '_' || (text[i] >= 'A' && text[i] <= 'Z') || (text[i] >= 'a' && text[i] <= 'z');
-        if (!letter && (i == 0 || text[i] < '0' || text[i] > '9')) return false;
-    }
-    return !lex_reserved(text, length);
-}
 
 /* Characters that are the same in an expression, in YAML with any quotes or none, and in JSON. */
 static bool is_harmless(char letter) {
@@ -38,7 +29,7 @@ static bool hides_channel(const char *text, size_t length) {
 
 static void write_in_expression(struct rename *rename, const struct assist_name *name, struct source *source) {
     struct buffer out;
-    bool identifier = is_identifier(rename->text, rename->length);
+    bool identifier = assist_is_identifier(rename->text, rename->length);
     bool bare = name->form == USE_BARE;
     if (!identifier && !fits_expression(rename)) {
         assist_edits_refuse(

@@ -2,7 +2,7 @@
  * draw.c - the arrows of a document, its drawing as JSON, and the table of formats.
  *
  * Every form draws the same arrows: draw_each_arrow is the only function that reads the edges. The other forms are in
- * draw_text.c and draw_markup.c.
+ * draw_text.c, draw_markup.c, draw_svg.c and draw_html.c.
  */
 #include "adl/document/document.h"
 #include "adl/draw/draw_internal.h"
@@ -17,40 +17,45 @@ const char *draw_end_name(const struct document *document, int32_t end) {
     return end >= 0 ? value_chars(document->nodes[end].id, NULL) : "?";
 }
 
-static void each_arrow_of_edge(const struct document *document, const struct document_edge *edge, int32_t from,
-                               draw_arrow_fn *visit, void *user) {
-    bool map = edge->kind == EDGE_MAP;
-    struct draw_arrow arrow = {from, 0, edge->from_count > 1 ? "join" : "", NULL, false, "(%s)"};
+static void each_arrow_of_edge(const struct document *document, uint32_t index, int32_t from, draw_arrow_fn *visit,
+                               void *user) {
+    const struct document_edge *edge = &document->edges[index];
+    bool map = edge->kind == EDGE_MAP, join = edge->from_count > 1;
+    struct draw_arrow arrow = {from, 0, join ? "join" : "", NULL, false, "(%s)", join ? DRAW_JOIN : DRAW_PLAIN, index};
     if (map)
-        arrow =
-            (struct draw_arrow){from, 0, value_chars(edge->over_text, NULL), edge->over_text, true, "for each of %s"};
+        arrow = (struct draw_arrow){
+            from, 0, value_chars(edge->over_text, NULL), edge->over_text, true, "for each of %s", DRAW_MAP, index};
     for (uint32_t t = 0; t < edge->to_count; t++) {
         arrow.to = edge->to[t];
         visit(user, document, &arrow);
     }
     for (uint32_t c = 0; c < edge->condition_count; c++) {
         tn_value text = edge->conditions[c].text;
+        bool otherwise = value_text_is(text, "default");
         visit(user, document,
               &(struct draw_arrow){from, edge->conditions[c].to, value_chars(text, NULL), text, true,
-                                   value_text_is(text, "default") ? "otherwise" : "when %s"});
+                                   otherwise ? "otherwise" : "when %s", otherwise ? DRAW_OTHERWISE : DRAW_CONDITION,
+                                   index});
     }
     if (map && edge->empty != DOCUMENT_NOWHERE)
-        visit(user, document, &(struct draw_arrow){from, edge->empty, "empty", NULL, true, "if the list is %s"});
+        visit(user, document,
+              &(struct draw_arrow){from, edge->empty, "empty", NULL, true, "if the list is %s", DRAW_EMPTY, index});
 }
 
 void draw_each_arrow(const struct document *document, draw_arrow_fn *visit, void *user) {
     for (uint32_t i = 0; i < document->edge_count; i++)
         for (uint32_t f = 0; f < document->edges[i].from_count; f++)
-            each_arrow_of_edge(document, &document->edges[i], document->edges[i].from[f], visit, user);
+            each_arrow_of_edge(document, i, document->edges[i].from[f], visit, user);
     for (uint32_t i = 0; i < document->node_count; i++)
         if (document->nodes[i].on_error != DOCUMENT_NOWHERE)
             visit(user, document,
-                  &(struct draw_arrow){(int32_t)i, document->nodes[i].on_error, "on error", NULL, true, "%s"});
+                  &(struct draw_arrow){(int32_t)i, document->nodes[i].on_error, "on error", NULL, true, "%s",
+                                       DRAW_ERROR, 0});
     for (uint32_t i = 0; i < document->link_count; i++)
         if (document->links[i].to != DOCUMENT_NOWHERE)
             visit(user, document,
                   &(struct draw_arrow){(int32_t)document->links[i].from, document->links[i].to, "chosen", NULL, true,
-                                       "%s by the node"});
+                                       "%s by the node", DRAW_CHOSEN, 0});
 }
 
 char *draw_one_line(const char *label) {
@@ -149,10 +154,9 @@ static const struct {
     const char *name;
     void (*draw)(struct buffer *out, const struct document *document, const struct draw_inside *inside);
 } draw_formats[] = {
-    [DRAW_TEXT] = {"text", draw_as_text},
-    [DRAW_MERMAID] = {"mermaid", draw_as_mermaid},
-    [DRAW_DOT] = {"dot", draw_as_dot},
-    [DRAW_JSON] = {"json", draw_as_json},
+    [DRAW_TEXT] = {"text", draw_as_text}, [DRAW_MERMAID] = {"mermaid", draw_as_mermaid},
+    [DRAW_DOT] = {"dot", draw_as_dot},    [DRAW_JSON] = {"json", draw_as_json},
+    [DRAW_SVG] = {"svg", draw_as_svg},    [DRAW_HTML] = {"html", draw_as_html},
 };
 
 bool draw_format_find(const char *name, enum draw_format *out) {
@@ -164,9 +168,13 @@ bool draw_format_find(const char *name, enum draw_format *out) {
     return false;
 }
 
+uint32_t draw_arrows_max(enum draw_format format) {
+    return format == DRAW_SVG || format == DRAW_HTML ? DRAW_PICTURE_ARROWS_MAX : DRAW_ARROWS_MAX;
+}
+
 int32_t draw_document(struct buffer *out, const struct document *document, const struct draw_inside *inside,
                       enum draw_format format, struct error *error) {
-    int32_t status = draw_check_arrows(document, inside, DRAW_ARROWS_MAX, error);
+    int32_t status = draw_check_arrows(document, inside, draw_arrows_max(format), error);
     if (status != TN_OK) return status;
     draw_formats[format].draw(out, document, inside);
     if (!out->overflow) return TN_OK;

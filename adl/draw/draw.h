@@ -1,5 +1,5 @@
 /*
- * draw.h - drawings of a document: text for people, Mermaid, Graphviz dot, and JSON.
+ * draw.h - drawings of a document: pictures (SVG, HTML), text for people, Mermaid, Graphviz dot, and JSON.
  *
  * A drawing has the nodes of the document and every way from one to another: edges, `on_error`, and the successors that
  * a config names. The text form lists the nodes by their depth from START, each with its successors. It needs no layout
@@ -13,6 +13,18 @@
  *     if (draw_document(&out, document, NULL, format, &error) != TN_OK) return report(&error);
  *     write(buffer_cstr(&out), out.length);
  *     buffer_finish(&out);
+ *
+ * The svg form is a picture with a layout of our own (adl/draw/layered.h), for documents and for editors. It is one XML
+ * element without scripts, is light or dark as the viewer prefers, and can be put into HTML as it is. The html form is
+ * a page with this picture, which a person can move, enlarge and search; it needs no network. In both:
+ *
+ *     <g class="node" id="node-IDENTIFIER" data-node="ID" data-type="TYPE" data-line="LINE">   LINE counts from 1
+ *     <g class="edge KIND" data-from="ID" data-to="ID">        KIND: plain, join, condition, otherwise, map, empty,
+ *                                                              error, chosen
+ *     <g class="inside" data-inside="ID">                      a document inside the node ID
+ *
+ * Nodes inside others have no data-line, because they are in another text; their identifiers have the path to them as a
+ * prefix. In an identifier, bytes that are not letters, digits, '-' or '_' are `:hh`.
  *
  * The document must have been read without errors. Names and labels are the document's own: a caller that writes a
  * drawing to a terminal replaces control characters (adl/value/terminal.h). Nothing is kept, so any thread may draw,
@@ -29,11 +41,13 @@
 
 struct document;
 
-#define DRAW_FORMATS "mermaid|dot|json|text" /* the names that draw_format_find knows */
+#define DRAW_FORMATS "svg|html|mermaid|dot|json|text" /* the names that draw_format_find knows */
 
-#define DRAW_ARROWS_MAX 1000000u /* of a document and the documents inside it */
+/* Of a document and the documents inside it. Nodes count as arrows, too. */
+#define DRAW_ARROWS_MAX         1000000u
+#define DRAW_PICTURE_ARROWS_MAX 100000u /* of svg and html, which have a layout */
 
-enum draw_format { DRAW_TEXT, DRAW_MERMAID, DRAW_DOT, DRAW_JSON };
+enum draw_format { DRAW_TEXT, DRAW_MERMAID, DRAW_DOT, DRAW_JSON, DRAW_SVG, DRAW_HTML };
 
 /*
  * The documents inside the nodes of a document, which its caller has built: subgraphs, and documents that node types
@@ -51,6 +65,8 @@ struct draw_inside {
 
 /* Sets `out` to the format with this name. Returns false, and leaves `out` unchanged, if the name is unknown. */
 bool draw_format_find(const char *name, enum draw_format *out);
+/* DRAW_ARROWS_MAX, or less for a format with a layout. */
+uint32_t draw_arrows_max(enum draw_format format);
 /*
  * Returns TN_LIMIT (code LIMIT) if the drawing would have more than `most` arrows, at most DRAW_ARROWS_MAX. It counts
  * them without drawing, for a caller that must not take long.
@@ -59,7 +75,7 @@ int32_t draw_check_arrows(const struct document *document, const struct draw_ins
                           struct error *error);
 /*
  * Appends the drawing, which ends with a line end; JSON is compact. `inside` is NULL if only the document itself is
- * drawn. Returns TN_LIMIT (code LIMIT) if there are more than DRAW_ARROWS_MAX arrows, or if the drawing exceeds the
+ * drawn. Returns TN_LIMIT (code LIMIT) if there are more arrows than draw_arrows_max, or if the drawing exceeds the
  * limit of `out`, which then has its beginning.
  */
 int32_t draw_document(struct buffer *out, const struct document *document, const struct draw_inside *inside,

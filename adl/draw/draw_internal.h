@@ -11,6 +11,17 @@
 
 #include "adl/draw/draw.h"
 
+enum draw_kind {
+    DRAW_PLAIN,     /* of an edge from one node; always taken */
+    DRAW_JOIN,      /* of an edge from several nodes */
+    DRAW_CONDITION, /* the label is the condition */
+    DRAW_OTHERWISE, /* the condition `default` */
+    DRAW_MAP,       /* the label is the list; the target runs for each item */
+    DRAW_EMPTY,     /* of a map edge whose list is empty */
+    DRAW_ERROR,
+    DRAW_CHOSEN /* the config of the node names it */
+};
+
 /* One arrow of the drawing; `label` is borrowed from the document, or static. */
 struct draw_arrow {
     int32_t from, to;  /* nodes, DOCUMENT_START or DOCUMENT_END */
@@ -18,6 +29,8 @@ struct draw_arrow {
     tn_value text;     /* the label as a value of the document, borrowed; NULL for other labels */
     bool dashed;       /* conditional, map, on_error, chosen by the node */
     const char *says;  /* the label as words: "when %s", "for each of %s" */
+    enum draw_kind kind;
+    uint32_t edge; /* of the document; 0 for on_error and links */
 };
 
 typedef void draw_arrow_fn(void *user, const struct document *document, const struct draw_arrow *arrow);
@@ -36,5 +49,13 @@ const struct document *draw_find_inside(const struct draw_inside *inside, uint32
 void draw_as_text(struct buffer *out, const struct document *document, const struct draw_inside *inside);
 void draw_as_mermaid(struct buffer *out, const struct document *document, const struct draw_inside *inside);
 void draw_as_dot(struct buffer *out, const struct document *document, const struct draw_inside *inside);
+void draw_as_svg(struct buffer *out, const struct document *document, const struct draw_inside *inside);
+void draw_as_html(struct buffer *out, const struct document *document, const struct draw_inside *inside);
+/* adl/draw/picture.css, which is compiled in: the dark form of an svg picture. */
+extern const char draw_picture_css_text[];
+extern const unsigned draw_picture_css_length;
+extern const unsigned char draw_picture_css_sha256[32];
+/* Appends a text for XML and HTML, also in an attribute. What XML does not allow becomes U+FFFD. */
+void draw_xml_text(struct buffer *out, const char *text);
 
 #endif

@@ -172,6 +172,7 @@ static void read_into(struct tree *tree, const struct tree_limits *limits, struc
     }
     for (uint32_t i = 0; i < builder->anchor_count; i++) mem_free(builder->anchors[i].name);
     mem_free(builder->anchors);
+    mem_free(builder->gaps);
     mem_free(builder->frames);
     mem_free(builder->stack);
     mem_free(builder);

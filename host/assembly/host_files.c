@@ -54,18 +54,31 @@ static bool host_grants_file(void *user, const char *path) {
 
 #define INSTALLED_PREFIX "tenon:"
 
-/* Appends the names of the installed documents. */
-static void host_list_installed(const char *folder, struct buffer *text) {
+struct document_visit {
+    void (*visit)(void *user, const char *name, const char *title);
+    void *user;
+};
+
+static void visit_installed_documents(const char *data, const struct document_visit *to) {
     struct dirent **items = NULL;
-    int count = scandir(folder, &items, NULL, alphasort), listed = 0;
+    tn_value folder = value_format("%s/documents", data);
+    int count = scandir(value_chars(folder, NULL), &items, NULL, alphasort);
     for (int i = 0; i < count; i++) {
         const char *name = items[i]->d_name, *end = strrchr(name, '.');
-        if (end && end > name && strcmp(end, ".yaml") == 0)
-            buffer_format(text, "%s" INSTALLED_PREFIX "%.*s", listed++ ? ", " : "; available: ", (int)(end - name),
-                          name);
+        if (end && end > name && strcmp(end, ".yaml") == 0) {
+            tn_value whole = value_format(INSTALLED_PREFIX "%.*s", (int)(end - name), name);
+            to->visit(to->user, value_chars(whole, NULL), "");
+            value_unref(whole);
+        }
         free(items[i]);
     }
     free((void *)items);
+    value_unref(folder);
+}
+
+static void append_document_name(void *text, const char *name, const char *title) {
+    (void)title;
+    buffer_format(text, "%s%s", ((struct buffer *)text)->length ? ", " : "; available: ", name);
 }
 
 /* The canonical path of DATA/FOLDER/NAME, or NULL. */
@@ -96,11 +109,9 @@ static int32_t host_locate_installed(const char *whole, struct catalog_file *fou
     if (!there) {
         struct buffer text;
         buffer_init(&text, 1024);
-        tn_value documents = value_format("%s/documents", data ? data : "");
-        if (data) host_list_installed(value_chars(documents, NULL), &text);
+        if (data) visit_installed_documents(data, &(struct document_visit){append_document_name, &text});
         error_set(error, TN_NOT_FOUND, "NOT_FOUND", "no file `%.200s` is installed with Tenon%s", whole,
                   buffer_cstr(&text));
-        value_unref(documents);
         buffer_finish(&text);
     }
     mem_free(data);
@@ -114,6 +125,28 @@ static int32_t host_locate(void *user, const char *name, struct catalog_file *fo
     int32_t status = pack_locate(name, host->config, &location, error);
     if (status == TN_OK) *found = (struct catalog_file){location.path, location.root};
     return status;
+}
+
+/* ---- Lists of documents ---- */
+
+static void visit_pack_documents(void *user, const struct installed_pack *pack) {
+    const struct document_visit *to = user;
+    tn_value documents = value_get(pack->manifest.value, "documents");
+    if (pack->version_in_use || pack->fault.code || !documents || !value_is(documents, TN_ARRAY)) return;
+    for (size_t i = 0; i < value_count(documents); i++) {
+        tn_value name = value_format("pack:%s/%s", pack->name, value_chars(value_at(documents, i), NULL));
+        to->visit(to->user, value_chars(name, NULL), pack->manifest.title ? pack->manifest.title : "");
+        value_unref(name);
+    }
+}
+
+void host_each_document(const struct host *host, void (*visit)(void *user, const char *name, const char *title),
+                        void *user) {
+    struct document_visit to = {visit, user};
+    char *data = search_data_directory();
+    if (data) visit_installed_documents(data, &to);
+    packs_each(host->config, visit_pack_documents, &to);
+    mem_free(data);
 }
 
 int32_t host_locate_file(void *host, const char *name, char **path, struct error *error) {

@@ -6,10 +6,12 @@
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "host/base/file_open.h"
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A folder below which files may be read. */
@@ -342,6 +344,41 @@ tn_value files_read(void *files, const struct source *from, const char *file, st
     }
     if (!text) catalog_file_finish(found);
     return text;
+}
+
+/* ---- Listing ---- */
+
+/* True if the canonical folder is below a root. */
+static bool scope_has(const struct files_scope *scope, const char *path) {
+    for (size_t i = 0; i < scope->count; i++)
+        if (path_below(scope->roots[i].real, path)) return true;
+    return false;
+}
+
+static void list_folder(const char *path, void (*visit)(void *user, const char *name, bool is_folder), void *user) {
+    DIR *entries = opendir(path);
+    const struct dirent *entry;
+    for (size_t i = 0; entries && (entry = readdir(entries)) != NULL && i < FILES_LIST_MAX; i++) {
+        struct stat status;
+        if (entry->d_name[0] == '.' || fstatat(dirfd(entries), entry->d_name, &status, 0) != 0) continue;
+        if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) visit(user, entry->d_name, S_ISDIR(status.st_mode));
+    }
+    if (entries) (void)closedir(entries);
+}
+
+void files_list(const void *files, const struct source *from, const char *folder,
+                void (*visit)(void *user, const char *name, bool is_folder), void *user) {
+    if (source_origin(from) == SOURCE_WITHOUT_FILE || files_is_special_name(folder)) return;
+    char *base = document_folder(source_name(from));
+    if (!base) return;
+    struct files_scope scope = {NULL, 0, false};
+    files_scope_of(files, from, base, &scope);
+    char *named = path_normal(base, folder), *path = path_real(named);
+    if (path && scope_has(&scope, path)) list_folder(path, visit, user);
+    mem_free(named);
+    mem_free(path);
+    mem_free(base);
+    scope_finish(&scope);
 }
 
 /* ---- Creating and freeing ---- */

@@ -79,4 +79,12 @@ void files_free(struct files *files);                         /* NULL is allowed
 tn_value files_read(void *files, const struct source *from, const char *file, struct catalog_file *found,
                     struct error *error);
 
+#define FILES_LIST_MAX 5000u /* entries of a folder that files_list visits */
+/*
+ * Visits the entries of a folder, named relative to the folder of the document `from`, in no particular order. Nothing is
+ * visited if the document may not read there. Names that begin with a dot are left out. `files` is a struct files.
+ */
+void files_list(const void *files, const struct source *from, const char *folder,
+                void (*visit)(void *user, const char *name, bool is_folder), void *user);
+
 #endif

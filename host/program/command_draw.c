@@ -1,5 +1,6 @@
 /*
- * command_draw.c - `tenon graph`: draws a document as Mermaid, Graphviz dot, JSON, or text for a terminal (adl/draw).
+ * command_draw.c - `tenon graph`: draws a document as a picture (SVG, HTML), Mermaid, Graphviz dot, JSON, or text for a
+ * terminal (adl/draw).
  *
  * Node types are looked up, because a config can name successors (`router`). If the document has mistakes with them, it
  * is read without them, so a graph can be drawn if its plugins are missing. With `--inside` the graph is built, and the

@@ -512,9 +512,17 @@ const struct command commands[] = {
      "there are no errors, 3 if there are, and 2 if something cannot be read.",
      "$ tenon check triage.yaml\nno problems found\n", .options = check_options, .operands_min = 1,
      .operands_max = NO_MAXIMUM, .run = command_check},
-    {"graph", "FILE", "draw a document", "As text for a terminal, Mermaid, Graphviz dot, or JSON.",
-     "$ tenon graph triage.yaml --format mermaid\n", .options = graph_options, .operands_min = 1, .operands_max = 1,
-     .run = command_graph},
+    {"graph", "FILE", "draw a document",
+     "As text for a terminal, as a picture (`svg`), as a page with this picture that can be moved, enlarged and "
+     "searched\n"
+     "(`html`; no network is needed), as Mermaid, Graphviz dot, or JSON. In the picture, a bar joins lines that are "
+     "all\n"
+     "waited for, a blue line with two heads leads to a node that runs for each item of a list, a dashed red line is "
+     "taken\n"
+     "after an error, and a dotted one if the node chooses it.",
+     "$ tenon graph triage.yaml --format svg > triage.svg\n$ tenon graph triage.yaml --inside --format html > "
+     "triage.html\n",
+     .options = graph_options, .operands_min = 1, .operands_max = 1, .run = command_graph},
     {"fmt", "FILE…", "format documents in place",
      "Keeps comments and blank lines. Formatting a formatted file changes nothing. `-` formats standard input.",
      "$ tenon fmt triage.yaml\n", .options = fmt_options, .operands_min = 1, .operands_max = NO_MAXIMUM,

@@ -24,8 +24,9 @@
 #include "host/server/server.h"
 #include <string.h>
 
-#define DRAWING_MAX (16u << 20) /* bytes */
-#define ARROWS_MAX  50000u      /* of a drawing, because the loop draws it; the command draws DRAW_ARROWS_MAX */
+#define DRAWING_MAX        (16u << 20) /* bytes */
+#define ARROWS_MAX         50000u      /* of a drawing, because the loop draws it; the command draws draw_arrows_max */
+#define PICTURE_ARROWS_MAX 20000u      /* of one with a layout */
 
 /* ---- check ---- */
 
@@ -85,7 +86,8 @@ static int32_t refuse_drawing(struct error *error) {
 static tn_value draw(const struct document *document, const struct draw_inside *inside, enum draw_format format,
                      struct error *error) {
     tn_value drawn;
-    if (draw_check_arrows(document, inside, ARROWS_MAX, error) != TN_OK) return NULL;
+    bool picture = draw_arrows_max(format) < DRAW_ARROWS_MAX;
+    if (draw_check_arrows(document, inside, picture ? PICTURE_ARROWS_MAX : ARROWS_MAX, error) != TN_OK) return NULL;
     if (format == DRAW_JSON) {
         drawn = draw_json(document, inside, error);
         if (drawn && value_weight(drawn) > DRAWING_MAX) {

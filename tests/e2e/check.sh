@@ -265,7 +265,7 @@ expect_code 0 && expect_in out 'digraph "a \"b\" \\ <c>" {' && expect_in out '"a
 if command -v dot >"$work/which"; then dot -Tsvg -o"$work/svg" <"$work/out" || fails "Graphviz rejects the drawing"; fi
 for wrong in dto '' 'dot json'; do
     run tenon graph drawn.yaml --format "$wrong"
-    expect_code 2 && expect_in err "expected mermaid, dot, json or text"
+    expect_code 2 && expect_in err "expected svg, html, mermaid, dot, json or text"
 done
 run tenon graph absent.yaml
 expect_code 2

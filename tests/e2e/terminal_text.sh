@@ -85,7 +85,7 @@ Y
 on_terminal "$TENON" check wrong.yaml
 expect_code 3
 sed "s/, \"[^\"]*\": 1//; s/, {from: only.*}/, {from: only, to: END}/" wrong.yaml >drawn.yaml
-for format in text mermaid dot; do on_terminal "$TENON" graph drawn.yaml --format $format; done
+for format in text svg html mermaid dot; do on_terminal "$TENON" graph drawn.yaml --format $format; done
 on_terminal "$TENON" fmt --stdout drawn.yaml
 
 # Lists, and what is stored.

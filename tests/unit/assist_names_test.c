@@ -3,6 +3,8 @@
  *
  * The form of a case is in assist_names_fixture.h. Run with TENON_CORPUS_UPDATE=1 to write the expected sections again.
  */
+#include "adl/assist/action.h"
+#include "adl/assist/calls.h"
 #include "adl/assist/lens.h"
 #include "adl/assist/outline.h"
 #include "adl/assist/rename.h"
@@ -214,6 +216,66 @@ static void print_lenses(struct assist_fixture *fixture, const char *argument, s
     assist_lenses_free(lenses);
 }
 
+/* ---- Actions as text ---- */
+
+static struct span selection_of(const struct assist_fixture *fixture) {
+    return (struct span){fixture->cursor, fixture->selection_end};
+}
+
+/* The titles of all actions; "actions TITLE": the result of the first one whose title contains it. */
+static void print_actions(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    struct assist_actions *actions = assist_actions(fixture->focus, selection_of(fixture), &fixture->workspace);
+    for (size_t i = 0; i < actions->count; i++) {
+        struct assist_action *action = &actions->items[i];
+        if (argument[0] == '\0') {
+            buffer_format(out, "%s%s%s\n", action->title, action->edits->refusal ? "; refused: " : "",
+                          action->edits->refusal ? action->edits->refusal : "");
+        } else if (strstr(action->title, argument)) {
+            print_edits(fixture, action->edits, out);
+            action->edits = NULL;
+            break;
+        }
+    }
+    if (!out->length) buffer_text(out, "no actions");
+    assist_actions_free(actions);
+}
+
+static void print_extract(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    (void)argument;
+    print_edits(fixture, assist_extract(fixture->focus, selection_of(fixture)), out);
+}
+
+static void print_router(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    (void)argument;
+    struct assist_edits *edits = assist_to_router(fixture->focus, fixture->cursor);
+    if (edits)
+        print_edits(fixture, edits, out);
+    else
+        buffer_text(out, "nothing");
+}
+
+static void print_calls(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    struct assist_call_item item;
+    const struct source *source = fixture->focus->sources[0];
+    enum assist_calls_direction direction =
+        strcmp(argument, "incoming") == 0 ? ASSIST_CALLS_INCOMING : ASSIST_CALLS_OUTGOING;
+    if (!assist_calls_prepare(fixture->focus, fixture->cursor, &item)) {
+        buffer_text(out, "nothing");
+        return;
+    }
+    struct assist_calls *calls = assist_calls(fixture->focus, &item, direction);
+    for (size_t i = 0; i < calls->count; i++) {
+        const struct assist_call *call = &calls->items[i];
+        buffer_format(out, "%s%s%s%s\n", call->item.name, call->edge ? " by an edge" : "",
+                      call->channels[0] ? " by " : "", call->channels);
+        for (size_t k = 0; k < call->range_count; k++) {
+            buffer_text(out, "  ");
+            fixture_print_span(out, source, call->ranges[k]);
+        }
+    }
+    assist_calls_free(calls);
+}
+
 /* The names of sections that ask for something; the rest of the section's name is the argument. */
 static const struct {
     const char *name;
@@ -233,6 +295,10 @@ static const struct {
     {"selection", print_selection},
     {"tokens", print_tokens},
     {"lenses", print_lenses},
+    {"actions", print_actions},
+    {"extract", print_extract},
+    {"router", print_router},
+    {"calls", print_calls},
 };
 
 /* ---- The corpus ---- */
@@ -318,6 +384,12 @@ static void test_rename(void **state) {
 static void test_structure(void **state) {
     (void)state;
     run_file("tests/corpus/assist-names/structure.txt");
+}
+
+static void test_actions(void **state) {
+    (void)state;
+    run_file("tests/corpus/assist-names/action.txt");
+    run_file("tests/corpus/assist-names/extract.txt");
 }
 
 /* ---- Properties, for the samples ---- */
@@ -423,8 +495,9 @@ static void rename_and_back(struct assist_fixture *fixture, const struct assist_
     assist_names_free(after);
 }
 
-static void each_sample(const char *pattern, void (*check)(struct assist_fixture *fixture,
-                                                           const struct assist_names *names)) {
+/* Checks each file; with the manifests of the plugins, or with the components of the fixture. */
+static void each_file(const char *pattern, bool manifests,
+                      void (*check)(struct assist_fixture *fixture, const struct assist_names *names)) {
     glob_t files;
     if (glob(pattern, 0, NULL, &files) != 0) fail_msg("no files `%s`", pattern);
     for (size_t i = 0; i < files.gl_pathc; i++) {
@@ -432,7 +505,7 @@ static void each_sample(const char *pattern, void (*check)(struct assist_fixture
         size_t length;
         char *text = corpus_load(files.gl_pathv[i], &length);
         fixture_init(&fixture);
-        fixture_use_manifests(&fixture);
+        if (manifests) fixture_use_manifests(&fixture);
         fixture.fake.folder = "/";
         struct assist_names *names = fixture_read(&fixture, files.gl_pathv[i], text, length);
         check(&fixture, names);
@@ -450,10 +523,141 @@ static void rename_all(struct assist_fixture *fixture, const struct assist_names
 
 static void test_rename_samples(void **state) {
     (void)state;
-    each_sample(TENON_SOURCE_DIR "/samples/*/*.yaml", rename_all);
-    each_sample(TENON_SOURCE_DIR "/tests/corpus/documents/*.*", rename_all);
+    each_file(TENON_SOURCE_DIR "/samples/*/*.yaml", true, rename_all);
+    each_file(TENON_SOURCE_DIR "/tests/corpus/documents/*.*", false, rename_all);
     assert_true(renamed_names > 100);
     assert_true(refused_names * 4 < renamed_names);
+}
+
+/* ---- All features at every offset ---- */
+
+static void expect_inside(struct span span, const struct source *source) {
+    assert_true(span.start <= span.end && span.end <= source_length(source));
+}
+
+static void expect_places(struct assist_places *places, const struct source *own) {
+    for (size_t i = 0; places && i < places->count; i++)
+        if (places->items[i].source) expect_inside(places->items[i].span, places->items[i].source);
+    if (places) expect_inside(places->origin, own);
+    assist_places_free(places);
+}
+
+static void expect_names(const struct assist_names *names) {
+    for (size_t i = 0; i < names->count; i++) {
+        const struct assist_name *name = &names->items[i];
+        expect_inside(name->span, names->sources[name->file]);
+        assert_true(name->token.start <= name->span.start && name->span.end <= name->token.end);
+        bool sorted = i == 0 || i >= names->text_count || names->items[i - 1].file < name->file ||
+                      names->items[i - 1].span.start <= name->span.start;
+        assert_true(sorted);
+    }
+}
+
+static void expect_structure(const struct assist_names *names, const struct assist_workspace *workspace) {
+    const struct source *source = names->sources[0];
+    struct assist_outline *outline = assist_outline(names->assist);
+    for (size_t i = 0; i < outline->count; i++) {
+        const struct assist_outline_item *item = &outline->items[i];
+        expect_inside(item->span, source);
+        assert_true(item->span.start <= item->name_span.start && item->name_span.end <= item->span.end);
+        assert_true(item->name[0] != '\0');
+    }
+    assist_outline_free(outline);
+    struct assist_folds *folds = assist_folds(names->assist);
+    for (size_t i = 0; i < folds->count; i++) {
+        assert_true(folds->items[i].first_line < folds->items[i].last_line);
+        assert_true(folds->items[i].last_line < source_lines(source));
+        assert_true(i == 0 || folds->items[i - 1].first_line < folds->items[i].first_line);
+    }
+    assist_folds_free(folds);
+    struct assist_tokens *tokens = assist_tokens(names, (struct span){0, UINT32_MAX});
+    for (size_t i = 0; i < tokens->count; i++) {
+        struct span span = tokens->items[i].span;
+        expect_inside(span, source);
+        assert_true(span.start < span.end && (i == 0 || tokens->items[i - 1].span.end <= span.start));
+        assert_int_equal(source_locate(source, span.start).line, source_locate(source, span.end).line);
+    }
+    assist_tokens_free(tokens);
+    struct assist_lenses *lenses = assist_lenses(names, workspace);
+    for (size_t i = 0; i < lenses->count; i++) expect_inside(lenses->items[i].span, source);
+    assist_lenses_free(lenses);
+}
+
+static void expect_at(const struct assist_names *names, uint32_t offset, const struct assist_workspace *workspace) {
+    struct span spans[ASSIST_SELECTIONS_MAX];
+    struct assist_call_item item;
+    const struct source *source = names->sources[0];
+    expect_places(assist_definition(names, offset, workspace), source);
+    expect_places(assist_references(names, offset, workspace, true), source);
+    expect_places(assist_highlight(names, offset), source);
+    size_t count = assist_selection(names->assist, offset, spans);
+    for (size_t i = 0; i < count; i++) {
+        expect_inside(spans[i], source);
+        bool larger = i == 0 || (spans[i].start <= spans[i - 1].start && spans[i].end >= spans[i - 1].end &&
+                                 spans[i].end - spans[i].start > spans[i - 1].end - spans[i - 1].start);
+        assert_true(larger && spans[i].start <= offset && offset <= spans[i].end);
+    }
+    if (!assist_calls_prepare(names, offset, &item)) return;
+    assist_calls_free(assist_calls(names, &item, ASSIST_CALLS_INCOMING));
+    assist_calls_free(assist_calls(names, &item, ASSIST_CALLS_OUTGOING));
+}
+
+/* The edits of an action are sorted, inside of the text, and without new errors. */
+static void expect_actions(const struct assist_names *names, struct span selection,
+                           const struct assist_workspace *workspace) {
+    struct assist_actions *actions = assist_actions(names, selection, workspace);
+    for (size_t i = 0; i < actions->count; i++) {
+        const struct assist_edits *edits = actions->items[i].edits;
+        for (size_t k = 0; k < edits->count; k++) {
+            expect_inside(edits->items[k].span, edits->items[k].source);
+            assert_true(k == 0 || edits->items[k].source != edits->items[k - 1].source ||
+                        edits->items[k - 1].span.end <= edits->items[k].span.start);
+        }
+    }
+    assist_actions_free(actions);
+}
+
+static void at_every_offset(struct assist_fixture *fixture, const struct assist_names *names) {
+    const struct assist_workspace one = {&names, 1, NULL};
+    const char *text = source_text(names->sources[0]), *name = source_name(names->sources[0]);
+    uint32_t length = (uint32_t)source_length(names->sources[0]);
+    expect_names(names);
+    expect_structure(names, &one);
+    for (uint32_t offset = 0; offset <= length; offset++) expect_at(names, offset, &one);
+    for (uint32_t offset = 0; offset < length; offset += 97) {
+        expect_actions(names, (struct span){offset, offset}, &one);
+        expect_actions(names, (struct span){offset, offset + (length - offset) / 2}, &one);
+    }
+    for (uint32_t end = 0; end < length; end += 61) {
+        struct assist_names *part = fixture_read(fixture, name, text, end);
+        const struct assist_workspace of_part = {(const struct assist_names *const *)&part, 1, NULL};
+        expect_names(part);
+        expect_structure(part, &of_part);
+        expect_at(part, end, &of_part);
+        expect_actions(part, (struct span){end, end}, &of_part);
+        assist_names_free(part);
+    }
+}
+
+/* For documents with mistakes. */
+static void at_some_offsets(struct assist_fixture *fixture, const struct assist_names *names) {
+    const struct assist_workspace one = {&names, 1, NULL};
+    uint32_t length = (uint32_t)source_length(names->sources[0]);
+    (void)fixture;
+    if (length > 100000) return; /* about limits of size */
+    expect_names(names);
+    expect_structure(names, &one);
+    for (uint32_t offset = 0; offset <= length; offset += 7) {
+        expect_at(names, offset, &one);
+        if (offset % 35 == 0) expect_actions(names, (struct span){offset, length}, &one);
+    }
+}
+
+static void test_every_offset(void **state) {
+    (void)state;
+    each_file(TENON_SOURCE_DIR "/samples/*/*.yaml", true, at_every_offset);
+    each_file(TENON_SOURCE_DIR "/tests/corpus/diagnostics/*.yaml", false, at_some_offsets);
+    each_file(TENON_SOURCE_DIR "/tests/corpus/documents/*.*", false, at_every_offset);
 }
 
 int main(void) {
@@ -461,7 +665,9 @@ int main(void) {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_rename),
         cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_actions),
         cmocka_unit_test(test_rename_samples),
+        cmocka_unit_test(test_every_offset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

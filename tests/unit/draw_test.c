@@ -145,7 +145,8 @@ static void knows_the_names_of_formats(void **state) {
     char names[] = DRAW_FORMATS, *rest = names;
     unsigned seen = 0;
     for (const char *name; (name = strtok_r(rest, "|", &rest)) != NULL;) seen |= 1u << format_named(name);
-    assert_int_equal(seen, 1u << DRAW_TEXT | 1u << DRAW_MERMAID | 1u << DRAW_DOT | 1u << DRAW_JSON);
+    assert_int_equal(seen, 1u << DRAW_TEXT | 1u << DRAW_MERMAID | 1u << DRAW_DOT | 1u << DRAW_JSON | 1u << DRAW_SVG |
+                               1u << DRAW_HTML);
     static const char *const unknown[] = {"", "JSON", "text ", DRAW_FORMATS};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         enum draw_format format = DRAW_DOT;

@@ -19,7 +19,8 @@
 /* ---- The table ---- */
 
 static const struct lsp_row *const row_tables[] = {lsp_diagnostic_rows, lsp_format_rows,
-                                                  lsp_name_rows, lsp_complete_rows, lsp_outline_rows};
+                                                  lsp_name_rows, lsp_complete_rows, lsp_outline_rows,
+                                                  lsp_action_rows, lsp_call_rows};
 
 const struct lsp_row *lsp_row_find(const char *method) {
     for (size_t i = 0; i < sizeof row_tables / sizeof *row_tables; i++)
@@ -76,6 +77,10 @@ void lsp_row_start(struct lsp *lsp, const struct lsp_row *row, struct peer_reque
 
 static bool lsp_on_request(void *state, struct peer_request *request) {
     const struct lsp_row *row = lsp_row_find(peer_request_method(request));
+    if (strcmp(peer_request_method(request), "workspace/textDocumentContent") == 0) {
+        lsp_content(state, request);
+        return true;
+    }
     if (row) lsp_row_start(state, row, request);
     return row != NULL;
 }
@@ -119,9 +124,6 @@ static void read_abilities(struct lsp_client_abilities *can, tn_value from) {
         .versioned_diagnostics = has_capability(from, "textDocument.publishDiagnostics.versionSupport"),
         .markdown = capability_lists(from, "textDocument.hover.contentFormat", "markdown"),
         .snippets = has_capability(from, "textDocument.completion.completionItem.snippetSupport"),
-        .snippet_edits = has_capability(from, "workspace.workspaceEdit.snippetEditSupport"),
-        .label_details = has_capability(from, "textDocument.completion.completionItem.labelDetailsSupport"),
-        .insert_replace = has_capability(from, "textDocument.completion.completionItem.insertReplaceSupport"),
         .item_tags = capability(from, "textDocument.completion.completionItem.tagSupport") != NULL,
         .item_modes = capability(from, "textDocument.completion.completionItem.insertTextModeSupport") != NULL,
         .markdown_items =
@@ -130,23 +132,16 @@ static void read_abilities(struct lsp_client_abilities *can, tn_value from) {
             capability_lists(from, "textDocument.signatureHelp.signatureInformation.documentationFormat", "markdown"),
         .label_offsets = has_capability(
             from, "textDocument.signatureHelp.signatureInformation.parameterInformation.labelOffsetSupport"),
-        .item_defaults = capability(from, "textDocument.completion.completionList.itemDefaults") != NULL,
         .hierarchical_symbols = has_capability(from, "textDocument.documentSymbol.hierarchicalDocumentSymbolSupport"),
         .document_changes = has_capability(from, "workspace.workspaceEdit.documentChanges"),
         .creates_files = capability_lists(from, "workspace.workspaceEdit.resourceOperations", "create"),
-        .renames_files = capability_lists(from, "workspace.workspaceEdit.resourceOperations", "rename"),
         .code_action_literals = capability(from, "textDocument.codeAction.codeActionLiteralSupport") != NULL,
-        .code_action_data = has_capability(from, "textDocument.codeAction.dataSupport"),
+        .disabled_actions = has_capability(from, "textDocument.codeAction.disabledSupport"),
         .watches_files = has_capability(from, "workspace.didChangeWatchedFiles.dynamicRegistration"),
-        .link_tooltips = has_capability(from, "textDocument.documentLink.tooltipSupport"),
-        .prepare_rename_default = capability(from, "textDocument.rename.prepareSupportDefaultBehavior") != NULL,
-        .refreshes_lenses = has_capability(from, "workspace.codeLens.refreshSupport"),
         .refreshes_hints = has_capability(from, "workspace.inlayHint.refreshSupport"),
         .refreshes_tokens = has_capability(from, "workspace.semanticTokens.refreshSupport"),
         .refreshes_folding = has_capability(from, "workspace.foldingRange.refreshSupport"),
-        .refreshes_content = capability(from, "workspace.textDocumentContent") != NULL,
-        .line_folding_only = has_capability(from, "textDocument.foldingRange.lineFoldingOnly"),
-        .progress = has_capability(from, "window.workDoneProgress"),
+        .shows_content = capability(from, "workspace.textDocumentContent") != NULL,
     };
 }
 
@@ -188,6 +183,8 @@ static tn_value lsp_initialize(void *state, tn_value params) {
     struct lsp *lsp = state;
     tn_value capabilities = value_get(params, "capabilities");
     read_abilities(&lsp->can, capabilities);
+    lsp->can.runs = capability_lists(params, "initializationOptions.commands", "tenon.run");
+    lsp->can.shows_references = capability_lists(params, "initializationOptions.commands", "tenon.showReferences");
     lsp->unit = choose_unit(capabilities);
     lsp_read_folders(lsp, params);
     return describe_capabilities(lsp);

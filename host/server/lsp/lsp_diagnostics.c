@@ -41,7 +41,7 @@ static tn_value message_of(const struct diagnostic *diagnostic) {
     return value_format("%s\n%s", diagnostic->message, diagnostic->suggestion);
 }
 
-static tn_value translate_diagnostic(const struct lsp_text *text, const struct diagnostic *diagnostic) {
+tn_value lsp_diagnostic(const struct lsp_text *text, const struct diagnostic *diagnostic) {
     const struct diagnostic_info *info = diagnostic_info(diagnostic->code);
     bool here = !text->assist || diagnostic->source == text->checked; /* config_read makes its own source */
     struct span span = here ? diagnostic->span : (struct span){0, 0};
@@ -83,7 +83,7 @@ static tn_value inner_diagnostic(const struct lsp_text *text, size_t first) {
     summary.message = (char *)(uintptr_t)value_chars(message, NULL);
     summary.related = &where;
     summary.related_count = 1;
-    tn_value result = translate_diagnostic(text, &summary);
+    tn_value result = lsp_diagnostic(text, &summary);
     value_unref(message);
     return result;
 }
@@ -101,7 +101,7 @@ static tn_value all_diagnostics(const struct lsp_text *text) {
         const struct diagnostic *diagnostic = diagnostics_at(found, i);
         bool other = text->assist && diagnostic->source && diagnostic->source != text->checked;
         if (!other)
-            list = value_push_take(list, translate_diagnostic(text, diagnostic));
+            list = value_push_take(list, lsp_diagnostic(text, diagnostic));
         else if (!is_repeated(found, i))
             list = value_push_take(list, inner_diagnostic(text, i));
     }

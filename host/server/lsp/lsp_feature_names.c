@@ -31,11 +31,27 @@ static tn_value locations_take(const struct lsp *lsp, struct assist_places *plac
     return list;
 }
 
+/* The reference of a component, which is not in a file; NULL if the client cannot show it. */
+static tn_value component_location(const struct lsp *lsp, const struct assist_places *places) {
+    if (!*places->component_id || !lsp->can.shows_content) return NULL;
+    struct source *empty = source_new("", "", 0);
+    tn_value location = value_set_take(value_object_reserve(2), "uri",
+                                       lsp_reference_uri(places->component_kind, places->component_id));
+    location = value_set_take(location, "range", lsp_range(empty, (struct span){0, 0}, lsp->unit));
+    source_unref(empty);
+    return value_push_take(value_array(), location);
+}
+
 static tn_value find_definition(const struct lsp_query *query, struct error *error) {
     struct lsp_gathered all;
     (void)error;
     lsp_gather(query->lsp, query->text, &all);
-    tn_value found = locations_take(query->lsp, assist_definition(lsp_text_names(query->text), query->offset, &all.workspace));
+    struct assist_places *places = assist_definition(lsp_text_names(query->text), query->offset, &all.workspace);
+    tn_value found = places ? component_location(query->lsp, places) : NULL;
+    if (found)
+        assist_places_free(places);
+    else
+        found = locations_take(query->lsp, places);
     lsp_gathered_finish(&all);
     return found;
 }

@@ -200,20 +200,17 @@ tn_value lsp_describe_tokens(void) {
 
 /* ---- Code lenses ---- */
 
-/* Editors run these commands themselves (samples/editors); the server has them as well (workspace/executeCommand). */
+/* The editor has the commands (samples/editors). Without them, the number of references is shown, and nothing can be run. */
 static tn_value lens_command(const struct lsp_query *query, const struct assist_lens *lens) {
+    bool run = lens->kind == ASSIST_LENS_RUN;
     tn_value arguments = value_push_take(value_array(), value_text(query->text->uri));
-    tn_value command;
-    if (lens->kind == ASSIST_LENS_RUN) {
-        command = value_set_take(value_object_reserve(3), "title", value_text(lens->has_errors ? "Run (has errors)" : "Run"));
-        command = value_set_take(command, "command", value_text("tenon.run"));
-    } else {
-        tn_value title = value_format("%u reference%s", lens->references, lens->references == 1 ? "" : "s");
-        command = value_set_take(value_object_reserve(3), "title", title);
-        command = value_set_take(command, "command", value_text("tenon.showReferences"));
-        tn_value at = lsp_position(query->text->checked, lens->span.start, query->lsp->unit);
-        arguments = value_push_take(arguments, at);
-    }
+    tn_value title = run ? value_text(lens->has_errors ? "Run (has errors)" : "Run")
+                         : value_format("%u reference%s", lens->references, lens->references == 1 ? "" : "s");
+    const char *name = run ? "tenon.run" : query->lsp->can.shows_references ? "tenon.showReferences" : "";
+    if (!run)
+        arguments = value_push_take(arguments, lsp_position(query->text->checked, lens->span.start, query->lsp->unit));
+    tn_value command = value_set_take(value_object_reserve(3), "title", title);
+    command = value_set_take(command, "command", value_text(name));
     return value_set_take(command, "arguments", arguments);
 }
 
@@ -224,6 +221,7 @@ static tn_value code_lenses(const struct lsp_query *query, struct error *error) 
     lsp_gather(query->lsp, query->text, &all);
     struct assist_lenses *lenses = assist_lenses(lsp_text_names(query->text), &all.workspace);
     for (size_t i = 0; i < lenses->count; i++) {
+        if (lenses->items[i].kind == ASSIST_LENS_RUN && !query->lsp->can.runs) continue;
         tn_value range = lsp_range(query->text->checked, lenses->items[i].span, query->lsp->unit);
         tn_value lens = value_set_take(value_object_reserve(2), "range", range);
         list = value_push_take(list, value_set_take(lens, "command", lens_command(query, &lenses->items[i])));

@@ -32,21 +32,17 @@ struct lsp_client_abilities {
     bool related_information, versioned_diagnostics;
     bool markdown;      /* hover and documentation */
     bool snippets;      /* completion */
-    bool snippet_edits; /* WorkspaceEdit with SnippetTextEdit */
-    bool label_details, insert_replace, item_defaults, item_tags, item_modes;
+    bool item_tags, item_modes;
     bool markdown_items, markdown_signatures;
     bool label_offsets; /* parameters of signatures */
     bool hierarchical_symbols;
     bool document_changes; /* WorkspaceEdit.documentChanges */
     bool creates_files;    /* resourceOperations: create */
-    bool renames_files;
-    bool code_action_literals, code_action_data;
+    bool code_action_literals, disabled_actions;
     bool watches_files; /* dynamic registration */
-    bool link_tooltips;
-    bool prepare_rename_default;
-    bool refreshes_lenses, refreshes_hints, refreshes_tokens, refreshes_folding, refreshes_content;
-    bool line_folding_only;
-    bool progress; /* window/workDoneProgress */
+    bool refreshes_lenses, refreshes_hints, refreshes_tokens, refreshes_folding;
+    bool shows_content; /* workspace/textDocumentContent */
+    bool runs, shows_references; /* initializationOptions.commands has tenon.run, tenon.showReferences */
 };
 
 struct lsp {
@@ -106,8 +102,9 @@ void lsp_text_close(struct lsp *lsp, tn_value params);
 bool lsp_looks_like_document(const struct source *source);
 /* The names of the checked version, borrowed until the next check; NULL if it is not a document. */
 const struct assist_names *lsp_text_names(struct lsp_text *text);
-/* The open document of params.textDocument.uri, or NULL. */
+/* The open document of params.textDocument.uri, or of params.item.uri (call hierarchy); or NULL. */
 struct lsp_text *lsp_text_of(const struct lsp *lsp, tn_value params);
+struct lsp_text *lsp_text_of_uri(const struct lsp *lsp, const char *uri);
 void lsp_text_find_project(struct lsp_text *text);
 /* The nearest tenon.yaml of a file, as far as this user may use it; NULL, or to be freed with mem_free. Any thread. */
 char *lsp_project_of(const char *path);
@@ -155,6 +152,8 @@ extern const struct lsp_row lsp_format_rows[];
 extern const struct lsp_row lsp_name_rows[];
 extern const struct lsp_row lsp_complete_rows[];
 extern const struct lsp_row lsp_outline_rows[];
+extern const struct lsp_row lsp_action_rows[];
+extern const struct lsp_row lsp_call_rows[];
 tn_value lsp_describe_tokens(void); /* the capability semanticTokensProvider */
 
 const struct lsp_row *lsp_row_find(const char *method);
@@ -197,6 +196,12 @@ void lsp_check_release(struct lsp_text *text);
 /* Any thread. Free *text with mem_free; false if it is no regular file of at most `most` bytes. */
 bool lsp_read_file(const char *path, size_t most, char **text, size_t *length);
 
+/* ---- lsp_content.c ---- */
+
+/* Answers workspace/textDocumentContent. */
+void lsp_content(struct lsp *lsp, struct peer_request *request);
+tn_value lsp_reference_uri(const char *kind, const char *id);
+
 /* ---- lsp_workspace.c ---- */
 
 void lsp_read_folders(struct lsp *lsp, tn_value params); /* of `initialize` */
@@ -208,6 +213,9 @@ bool lsp_is_config_path(const char *path); /* of a tenon.yaml */
 
 /* ---- lsp_diagnostics.c ---- */
 
+struct diagnostic;
+/* A Diagnostic of the checked version. */
+tn_value lsp_diagnostic(const struct lsp_text *text, const struct diagnostic *diagnostic);
 /* Sends the diagnostics of the document, or none if it is closed, unless the client pulls them. */
 void lsp_publish(struct lsp_text *text);
 void lsp_publish_none(struct lsp *lsp, const char *uri);

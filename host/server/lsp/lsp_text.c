@@ -19,10 +19,11 @@
 
 static tn_value text_uri(tn_value params) {
     tn_value uri = value_get(value_get(params, "textDocument"), "uri");
+    if (!uri) uri = value_get(value_get(params, "item"), "uri");
     return uri && value_is(uri, TN_STRING) ? uri : NULL;
 }
 
-static struct lsp_text *text_find(const struct lsp *lsp, const char *uri) {
+struct lsp_text *lsp_text_of_uri(const struct lsp *lsp, const char *uri) {
     struct lsp_text *text = lsp->texts;
     while (text && strcmp(text->uri, uri) != 0) text = text->next;
     return text;
@@ -30,7 +31,7 @@ static struct lsp_text *text_find(const struct lsp *lsp, const char *uri) {
 
 struct lsp_text *lsp_text_of(const struct lsp *lsp, tn_value params) {
     tn_value uri = text_uri(params);
-    return uri ? text_find(lsp, value_chars(uri, NULL)) : NULL;
+    return uri ? lsp_text_of_uri(lsp, value_chars(uri, NULL)) : NULL;
 }
 
 struct lsp_text *lsp_text_at_path(const struct lsp *lsp, const char *path) {
@@ -156,7 +157,7 @@ void lsp_text_open(struct lsp *lsp, tn_value params) {
     tn_value uri = text_uri(params), item = value_get(params, "textDocument"), content = value_get(item, "text");
     tn_value version = value_get(item, "version");
     if (!uri || !content || !value_is(content, TN_STRING) || !has_room(lsp)) return;
-    if (text_find(lsp, value_chars(uri, NULL))) lsp_text_close(lsp, params); /* the client has opened it twice */
+    if (lsp_text_of_uri(lsp, value_chars(uri, NULL))) lsp_text_close(lsp, params); /* the client has opened it twice */
     struct lsp_text *text = mem_zalloc(sizeof *text);
     size_t length;
     const char *chars = value_chars(content, &length);

@@ -16,6 +16,7 @@ struct lsp_world {
     struct assist_world world;
     struct catalog catalog;
     struct catalog_copy *components;
+    const struct host *host;
     const struct catalog *of_host; /* `read` and `read_self`, which any thread may use */
     tn_value roles;                /* {role: binding}, or NULL */
     tn_value open;                 /* {path: text} */
@@ -53,6 +54,17 @@ static void world_each_role(void *self, void (*visit)(void *user, const char *ro
         visit(user, value_chars(value_key_at(world->roles, i), NULL), model_of(value_value_at(world->roles, i)));
 }
 
+static void world_each_file(void *self, const struct source *from, const char *folder,
+                            void (*visit)(void *user, const char *name, bool is_folder), void *user) {
+    const struct lsp_world *world = self;
+    files_list(world->of_host->read_self, from, folder, visit, user);
+}
+
+static void world_each_document(void *self, void (*visit)(void *user, const char *name, const char *title), void *user) {
+    const struct lsp_world *world = self;
+    host_each_document(world->host, visit, user);
+}
+
 static void world_ref(void *self) { __atomic_add_fetch(&((struct lsp_world *)self)->references, 1, __ATOMIC_RELAXED); }
 
 static void world_unref(void *self) { lsp_world_unref(self); }
@@ -64,6 +76,7 @@ struct lsp_world *lsp_world_new(struct host *host, struct catalog_copy *componen
     world->users = users;
     __atomic_add_fetch(users, 1, __ATOMIC_RELAXED);
     world->components = catalog_copy_ref(components);
+    world->host = host;
     world->of_host = host_catalog(host);
     world->roles = roles ? value_ref(roles) : NULL;
     world->open = value_ref(open);
@@ -76,7 +89,9 @@ struct lsp_world *lsp_world_new(struct host *host, struct catalog_copy *componen
                                          .self = world,
                                          .ref = world_ref,
                                          .unref = world_unref,
-                                         .each_role = world_each_role};
+                                         .each_role = world_each_role,
+                                         .each_file = world_each_file,
+                                         .each_document = world_each_document};
     return world;
 }
 

@@ -2,7 +2,7 @@
 topic commands
 # choices COMMAND OPTION: prints them as the reference lists them
 choices() { section commands.md "tenon $1" | sed -nE "s/^- .*--$2 .*: (\`.*)/\1/p" | grep -o '`[a-z]*`' | tr -d '`'; }
-[ "$(choices graph format | wc -l)" = 4 ] && [ "$(choices run stream | wc -l)" = 8 ] || fails "expected 4 formats of graph and 8 modes of run"
+[ "$(choices graph format | wc -l)" = 6 ] && [ "$(choices run stream | wc -l)" = 8 ] || fails "expected 6 formats of graph and 8 modes of run"
 for format in $(choices graph format); do
     run tenon graph hello.yaml --format "$format"
     expect_code 0

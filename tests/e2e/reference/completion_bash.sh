@@ -33,9 +33,9 @@ offers tenon help run '' :
 offers tenon run --str : --stream
 offers tenon plugin show --v : --validate
 offers tenon run --stream values,up : values,updates
-offers tenon graph --format '' : mermaid dot json text
+offers tenon graph --format '' : svg html mermaid dot json text
 offers tenon graph --format = me : mermaid
-offers tenon graph --format = : mermaid dot json text
+offers tenon graph --format = : svg html mermaid dot json text
 offers tenon graph folder/ : folder/in.json folder/inside folder/one.yaml
 offers tenon graph -f d : dot
 offers tenon run --color al : always

@@ -1,0 +1,60 @@
+/*
+ * action.h - code actions: fixes of diagnostics, declarations of unknown names, removal of unused ones, and two larger
+ * changes of a graph.
+ *
+ *     struct assist_actions *actions = assist_actions(names, selection, &workspace);
+ *     for (size_t i = 0; i < actions->count; i++) offer(actions->items[i].title, actions->items[i].edits);
+ *     assist_actions_free(actions);
+ *
+ * Everything but the fixes has been verified: the document with the edits has no more errors than before. An action that
+ * the selection asks for, but that is not possible, is in the list with the reason (`edits->refusal`); an editor shows it
+ * as disabled.
+ */
+#ifndef TENON_ADL_ASSIST_ACTION_H
+#define TENON_ADL_ASSIST_ACTION_H
+
+#include "adl/assist/edit.h"
+#include "adl/assist/symbol.h"
+
+#define ASSIST_ACTIONS_MAX 100u
+
+enum assist_action_kind {
+    ASSIST_ACTION_FIX,     /* of one diagnostic */
+    ASSIST_ACTION_FIX_ALL, /* of all diagnostics with one code */
+    ASSIST_ACTION_DECLARE, /* an unknown channel, role or node */
+    ASSIST_ACTION_REMOVE,  /* an unused channel or node */
+    ASSIST_ACTION_ROUTER,  /* the conditions of an edge become a node `router`, in which a model chooses */
+    ASSIST_ACTION_EXTRACT, /* nodes become a document of their own */
+};
+
+struct assist_action {
+    enum assist_action_kind kind;
+    char *title;
+    size_t diagnostic; /* the index of the diagnostic that it fixes; SIZE_MAX for others */
+    struct assist_edits *edits;
+};
+
+struct assist_actions {
+    struct assist_action *items;
+    size_t count;
+};
+
+/* The actions for a part of the document; an empty span is a cursor. Never returns NULL. */
+struct assist_actions *assist_actions(const struct assist_names *names, struct span selection,
+                                      const struct assist_workspace *workspace);
+void assist_actions_free(struct assist_actions *actions); /* NULL is allowed */
+
+/*
+ * Moves the nodes that the selection touches to a new document beside this one, with the edges between them and
+ * declarations of the channels that they use. One node `subgraph` replaces them.
+ *
+ * The nodes must be entered at one node, and be left to the same nodes everywhere, or by one edge. A channel that the
+ * nodes read comes in with its value; one that they write goes out with it. Refused: map edges across the border, `goto`
+ * or `on_error` to the outside, the item of a task or the input of the run in an expression, and channels whose
+ * reducer would merge a value twice.
+ */
+struct assist_edits *assist_extract(const struct assist_names *names, struct span selection);
+/* Replaces the conditional edge at an offset by a node `router`. NULL if there is no such edge. */
+struct assist_edits *assist_to_router(const struct assist_names *names, uint32_t offset);
+
+#endif
