@@ -37,7 +37,7 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_requ
     struct error error = ERROR_INIT;
     if (text) query.assist = text->assist;
     bool missing = (row->needs & LSP_OF_TEXT) && (!text || !text->checked);
-    if (missing || ((row->needs & LSP_OF_DOCUMENT) == LSP_OF_DOCUMENT && !query.assist)) {
+    if ((missing && !(row->needs & LSP_ALWAYS)) || ((row->needs & LSP_OF_DOCUMENT) == LSP_OF_DOCUMENT && !query.assist)) {
         peer_reply_take(request, no_answer(row));
         return;
     }
@@ -124,6 +124,15 @@ static void read_abilities(struct lsp_client_abilities *can, tn_value from) {
         .versioned_diagnostics = has_capability(from, "textDocument.publishDiagnostics.versionSupport"),
         .markdown = capability_lists(from, "textDocument.hover.contentFormat", "markdown"),
         .snippets = has_capability(from, "textDocument.completion.completionItem.snippetSupport"),
+        .item_tags = capability(from, "textDocument.completion.completionItem.tagSupport") != NULL,
+        .item_modes = capability(from, "textDocument.completion.completionItem.insertTextModeSupport") != NULL,
+        .markdown_items =
+            capability_lists(from, "textDocument.completion.completionItem.documentationFormat", "markdown"),
+        .markdown_signatures =
+            capability_lists(from, "textDocument.signatureHelp.signatureInformation.documentationFormat", "markdown"),
+        .label_offsets = has_capability(
+            from, "textDocument.signatureHelp.signatureInformation.parameterInformation.labelOffsetSupport"),
+        .hierarchical_symbols = has_capability(from, "textDocument.documentSymbol.hierarchicalDocumentSymbolSupport"),
         .document_changes = has_capability(from, "workspace.workspaceEdit.documentChanges"),
         .creates_files = capability_lists(from, "workspace.workspaceEdit.resourceOperations", "create"),
         .code_action_literals = capability(from, "textDocument.codeAction.codeActionLiteralSupport") != NULL,

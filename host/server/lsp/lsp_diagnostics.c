@@ -139,6 +139,10 @@ static tn_value report_of(const struct lsp_text *text, tn_value previous) {
 
 static tn_value pull_diagnostics(const struct lsp_query *query, struct error *error) {
     (void)error;
+    if (!query->text || !query->text->checked) { /* the protocol has no null for it */
+        tn_value report = value_set_take(value_object_reserve(2), "kind", value_text("full"));
+        return value_set_take(report, "items", value_array());
+    }
     return report_of(query->text, value_get(query->params, "previousResultId"));
 }
 
@@ -164,7 +168,7 @@ static tn_value pull_all(const struct lsp_query *query, struct error *error) {
 }
 
 const struct lsp_row lsp_diagnostic_rows[] = {
-    {"textDocument/diagnostic", LSP_OF_TEXT, false, pull_diagnostics, "diagnosticProvider",
+    {"textDocument/diagnostic", LSP_OF_TEXT | LSP_ALWAYS, false, pull_diagnostics, "diagnosticProvider",
      "{\"identifier\": \"tenon\", \"interFileDependencies\": true, \"workspaceDiagnostics\": true}"},
     {"workspace/diagnostic", 0, false, pull_all, NULL, NULL},
     {NULL, 0, false, NULL, NULL, NULL},

@@ -11,10 +11,15 @@
 #include <string.h>
 
 /* MarkupContent, or the text for clients that know only that. */
-static tn_value markup(const struct lsp *lsp, const char *markdown, const char *plain) {
+static tn_value markup(bool knows_markdown, const char *markdown, const char *plain) {
     tn_value content =
-        value_set_take(value_object_reserve(2), "kind", value_text(lsp->can.markdown ? "markdown" : "plaintext"));
-    return value_set_take(content, "value", lsp_string(lsp->can.markdown ? markdown : plain));
+        value_set_take(value_object_reserve(2), "kind", value_text(knows_markdown ? "markdown" : "plaintext"));
+    return value_set_take(content, "value", lsp_string(knows_markdown ? markdown : plain));
+}
+
+/* The documentation of an item or signature: the text alone for clients that have announced no format for it. */
+static tn_value documentation(bool knows_markdown, const char *text) {
+    return knows_markdown ? markup(true, text, text) : lsp_string(text);
 }
 
 /* ---- Completion ---- */
@@ -52,12 +57,12 @@ static tn_value completion_item(const struct lsp_query *query, const struct assi
     item = value_set_take(item, "kind", value_int(item_kinds[found->kind]));
     if (found->detail) item = value_set_take(item, "detail", lsp_string(found->detail));
     if (found->documentation)
-        item = value_set_take(item, "documentation", markup(lsp, found->documentation, found->documentation));
-    if (found->deprecated) item = value_set_take(item, "tags", value_push_take(value_array(), value_int(1)));
+        item = value_set_take(item, "documentation", documentation(lsp->can.markdown_items, found->documentation));
+    if (found->deprecated && lsp->can.item_tags) item = value_set_take(item, "tags", value_push_take(value_array(), value_int(1)));
     item = value_set_take(item, "sortText", lsp_string(found->sort));
     item = value_set_take(item, "filterText", lsp_string(found->filter));
     if (snippet) item = value_set_take(item, "insertTextFormat", value_int(2));
-    item = value_set_take(item, "insertTextMode", value_int(1)); /* the text has its indentation */
+    if (lsp->can.item_modes) item = value_set_take(item, "insertTextMode", value_int(1)); /* the text has its indentation */
     item = value_set_take(item, "textEdit", lsp_text_edit(query->text, found->span, text, strlen(text)));
     if (found->again && client_is_vscode(lsp)) item = value_set_take(item, "command", ask_again());
     return item;
@@ -67,7 +72,8 @@ static tn_value complete(const struct lsp_query *query, struct error *error) {
     struct assist_completions *list = assist_complete(query->assist, query->offset);
     tn_value items = value_array();
     (void)error;
-    for (uint32_t i = 0; i < list->count; i++) items = value_push_take(items, completion_item(query, &list->items[i]));
+    for (uint32_t i = 0; i < list->count; i++)
+        items = value_push_take(items, completion_item(query, &list->items[i]));
     tn_value result = value_set_take(value_object_reserve(2), "isIncomplete", value_bool(list->incomplete));
     assist_completions_free(list);
     return value_set_take(result, "items", items);
@@ -79,8 +85,7 @@ static tn_value hover(const struct lsp_query *query, struct error *error) {
     struct assist_hover *found = assist_hover(query->assist, query->offset);
     (void)error;
     if (!found) return NULL;
-    tn_value result =
-        value_set_take(value_object_reserve(2), "contents", markup(query->lsp, found->markdown, found->text));
+    tn_value result = value_set_take(value_object_reserve(2), "contents", markup(query->lsp->can.markdown, found->markdown, found->text));
     result = value_set_take(result, "range", lsp_range(query->text->checked, found->span, query->lsp->unit));
     assist_hover_free(found);
     return result;
@@ -89,11 +94,15 @@ static tn_value hover(const struct lsp_query *query, struct error *error) {
 /* ---- Signatures ---- */
 
 /* Labels are in ASCII, so bytes are UTF-16 units. */
-static tn_value signature_parameters(const struct assist_signature *signature) {
+static tn_value parameter_label(const struct lsp *lsp, const struct assist_signature *signature, struct span span) {
+    if (!lsp->can.label_offsets) return value_text_n(signature->label + span.start, span.end - span.start);
+    return value_push_take(value_push_take(value_array(), value_int(span.start)), value_int(span.end));
+}
+
+static tn_value signature_parameters(const struct lsp *lsp, const struct assist_signature *signature) {
     tn_value list = value_array();
     for (uint32_t i = 0; i < signature->parameter_count; i++) {
-        tn_value label = value_push_take(value_array(), value_int(signature->parameters[i].start));
-        label = value_push_take(label, value_int(signature->parameters[i].end));
+        tn_value label = parameter_label(lsp, signature, signature->parameters[i]);
         list = value_push_take(list, value_set_take(value_object_reserve(1), "label", label));
     }
     return list;
@@ -104,9 +113,9 @@ static tn_value signature_help(const struct lsp_query *query, struct error *erro
     (void)error;
     if (!found) return NULL;
     tn_value signature = value_set_take(value_object_reserve(3), "label", lsp_string(found->label));
-    signature =
-        value_set_take(signature, "documentation", markup(query->lsp, found->documentation, found->documentation));
-    signature = value_set_take(signature, "parameters", signature_parameters(found));
+    signature = value_set_take(signature, "documentation",
+                               documentation(query->lsp->can.markdown_signatures, found->documentation));
+    signature = value_set_take(signature, "parameters", signature_parameters(query->lsp, found));
     tn_value result = value_set_take(value_object_reserve(3), "signatures", value_push_take(value_array(), signature));
     result = value_set_take(result, "activeSignature", value_int(0));
     result = value_set_take(result, "activeParameter", value_int(found->active));

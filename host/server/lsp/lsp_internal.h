@@ -30,8 +30,11 @@ struct lsp_text;
 struct lsp_client_abilities {
     bool pulls_diagnostics, refreshes_diagnostics;
     bool related_information, versioned_diagnostics;
-    bool markdown; /* hover and documentation */
-    bool snippets; /* completion */
+    bool markdown;      /* hover and documentation */
+    bool snippets;      /* completion */
+    bool item_tags, item_modes;
+    bool markdown_items, markdown_signatures;
+    bool label_offsets; /* parameters of signatures */
     bool hierarchical_symbols;
     bool document_changes; /* WorkspaceEdit.documentChanges */
     bool creates_files;    /* resourceOperations: create */
@@ -55,6 +58,7 @@ struct lsp {
     struct lsp_check *check; /* the running one, or NULL */
     struct lsp_index *index; /* or NULL */
     bool closing;
+    bool told_limit; /* that LSP_DOCUMENTS_MAX documents are open */
     tn_value folders; /* paths of workspace folders: [text] */
 };
 
@@ -129,7 +133,8 @@ enum lsp_needs {
     LSP_OF_TEXT = 1,     /* params.textDocument is open, a document or a tenon.yaml: the feature waits for its check */
     LSP_OF_DOCUMENT = 3, /* it is a document */
     LSP_AT_POSITION = 4, /* and params.position is in it */
-    LSP_OF_WORKSPACE = 8 /* all open documents are checked, and the index (lsp_index.h) is up to date */
+    LSP_OF_WORKSPACE = 8, /* all open documents are checked, and the index (lsp_index.h) is up to date */
+    LSP_ALWAYS = 16       /* it also answers if nothing is open or checked */
 };
 
 struct lsp_row {

@@ -112,6 +112,7 @@ void lsp_text_change(struct lsp *lsp, tn_value params) {
     for (size_t i = 0; i < value_count(changes); i++)
         if (!apply_change(text, value_at(changes, i))) break;
     if (version) (void)value_as_int(version, &text->version);
+    text->dirty = true; /* diagnostics follow each version, even one without a change */
     lsp_check_next(lsp);
 }
 
@@ -140,10 +141,22 @@ static bool is_language(tn_value id) {
     return id && (value_text_is(id, "adl") || value_text_is(id, "tenon") || value_text_is(id, "tenon-adl"));
 }
 
+/* Returns false if no further document can be open; the person is told the first time. */
+static bool has_room(struct lsp *lsp) {
+    if (lsp->text_count < LSP_DOCUMENTS_MAX) return true;
+    if (!lsp->told_limit) {
+        tn_value message = value_format("%u documents are open; further ones are not checked", LSP_DOCUMENTS_MAX);
+        tn_value params = value_set_take(value_object_reserve(2), "type", value_int(2));
+        peer_notify_take(lsp->peer, "window/showMessage", value_set_take(params, "message", message));
+    }
+    lsp->told_limit = true;
+    return false;
+}
+
 void lsp_text_open(struct lsp *lsp, tn_value params) {
     tn_value uri = text_uri(params), item = value_get(params, "textDocument"), content = value_get(item, "text");
     tn_value version = value_get(item, "version");
-    if (!uri || !content || !value_is(content, TN_STRING) || lsp->text_count >= LSP_DOCUMENTS_MAX) return;
+    if (!uri || !content || !value_is(content, TN_STRING) || !has_room(lsp)) return;
     if (lsp_text_of_uri(lsp, value_chars(uri, NULL))) lsp_text_close(lsp, params); /* the client has opened it twice */
     struct lsp_text *text = mem_zalloc(sizeof *text);
     size_t length;

@@ -1,0 +1,61 @@
+# A script of this folder runs NAME.py with the program. Messages are validated against the model of the protocol if
+# $TENON_SUITES/lsp/metaModel.json exists.
+command -v python3 >/dev/null || skips "python3 is not installed"
+export PYTHONDONTWRITEBYTECODE=1 SAMPLES=$SOURCE/samples CORPUS=$SOURCE/tests/corpus
+echo '{}' >tenon.yaml
+
+# lsp_test NAME: its output is the log of the test.
+lsp_test() {
+    run python3 "$SOURCE/tests/e2e/lsp/$1.py"
+    cat "$work/out"
+    expect_code 0
+}
+
+# npm_folder NAME PACKAGE@VERSION…: installs them once, beside the build, in $modules. Skips the test if that is impossible.
+npm_folder() {
+    [ "${TENON_NPM:-}" != off ] || skips "TENON_NPM=off"
+    command -v node >/dev/null && command -v npm >/dev/null || skips "node and npm are not installed"
+    modules=$BINARY/npm/$1
+    mkdir -p "$modules"
+    (
+        flock 9
+        [ "$(cat "$modules/done" 2>/dev/null)" = "${*:2}" ] && exit 0
+        echo '{"private": true}' >"$modules/package.json"
+        cd "$modules"
+        timeout 240 npm install --no-audit --no-fund --ignore-scripts --fetch-retries=1 "${@:2}" && echo "${*:2}" >done
+    ) 9>"$modules/lock" >npm.log 2>&1 || skips "npm could not install ${*:2}: $(tail -1 npm.log)"
+}
+
+# Files for editors: $DOCUMENT has one mistake, `passthroug`, behind characters outside of ASCII; $OTHER is no document.
+editor_files() {
+    export DOCUMENT=$PWD/mistake.yaml OTHER=$PWD/compose.yaml
+    cat >"$DOCUMENT" <<'Y'
+version: "1.0"
+agent: {name: editors}
+channels:
+  - {name: text, type: last_value}
+nodes:
+  - {id: greet, config: {}, type: passthrough}
+  - {id: "é👋 wave", type: passthroug}
+edges:
+  - {from: START, to: greet}
+  - {from: greet, to: "é👋 wave"}
+  - {from: "é👋 wave", to: END}
+Y
+    printf 'services:\n  web: {image: nginx\n' >"$OTHER"
+}
+
+# python_folder NAME PACKAGE==VERSION…: the same for packages of Python, in a virtual environment; $python is its program.
+python_folder() {
+    [ "${TENON_NPM:-}" != off ] || skips "TENON_NPM=off"
+    local folder=$BINARY/python/$1
+    python=$folder/bin/python
+    mkdir -p "$BINARY/python"
+    (
+        flock 9
+        [ "$(cat "$folder/done" 2>/dev/null)" = "${*:2}" ] && exit 0
+        rm -rf "$folder"
+        python3 -m venv "$folder"
+        timeout 240 "$python" -m pip install -q --disable-pip-version-check --no-input "${@:2}" && echo "${*:2}" >"$folder/done"
+    ) 9>"$BINARY/python/$1.lock" >pip.log 2>&1 || skips "pip could not install ${*:2}: $(tail -1 pip.log)"
+}
