@@ -160,6 +160,7 @@ static void read_into(struct tree *tree, const struct tree_limits *limits, struc
     builder->tree = tree;
     builder->source = tree->source;
     builder->found = found;
+    builder->older = diagnostics_count(found);
     builder->limits = effective_limits(limits);
     if (check_size(tree->source, builder->limits.size, found) &&
         check_text(tree->source, json, found, &builder->ascii)) {
@@ -172,6 +173,7 @@ static void read_into(struct tree *tree, const struct tree_limits *limits, struc
     }
     for (uint32_t i = 0; i < builder->anchor_count; i++) mem_free(builder->anchors[i].name);
     mem_free(builder->anchors);
+    mem_free(builder->gaps);
     mem_free(builder->frames);
     mem_free(builder->stack);
     mem_free(builder);

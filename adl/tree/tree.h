@@ -14,6 +14,14 @@
  * false, null, integers (decimal, 0o, 0x) and floats are resolved, every other plain scalar is a string. The following
  * are refused with their position: tags, the merge key `<<`, duplicate keys, keys that are not scalars, more than one
  * document, malformed UTF-8, control characters, and numbers out of range. Each limit below has its own error.
+ *
+ * A syntax error costs the smallest item that contains it: a value (TREE_BROKEN; its key stays), the rest of a value in
+ * brackets (`incomplete`, with the items before the error), or a line that is not an item (the collection around it is
+ * `incomplete`). All other items of all collections are read, with one error for each place. In YAML the indentation
+ * says where items start, in JSON the commas and brackets of the line, and the columns of the lines below. Of a merge
+ * conflict, the lines of the current branch are read, and the collections beside it are `incomplete`. The cost stays
+ * linear: at most TREE_RECOVERY_DEPTH + 3 readings of the text, however many errors it has; after one error in a large
+ * list, the items above it are read once, and those below it once.
  */
 #ifndef TENON_ADL_TREE_H
 #define TENON_ADL_TREE_H
@@ -36,7 +44,7 @@ struct tree;
 
 #define TREE_DEPTH_CEILING  1000u /* maximum of limits.depth, because users of the tree recurse */
 #define TREE_ANCHORS_MAX    1000u /* names of anchors in one document */
-#define TREE_RECOVERIES_MAX 16u   /* YAML sections with syntax errors; reading ends after the last one */
+#define TREE_RECOVERY_DEPTH 8u    /* levels of lists and mappings around a YAML syntax error that lose one item only */
 
 /* A member that is 0 selects the default above. */
 struct tree_limits {
@@ -73,8 +81,7 @@ struct tree_item {
 };
 
 /*
- * Reads `source` and reports into `found`. `limits` may be NULL. Never returns NULL. A syntax error ends only its
- * top-level section (the node of that key is TREE_BROKEN); the other sections are read. The tree holds a reference to
+ * Reads `source` and reports into `found`. `limits` may be NULL. Never returns NULL. The tree holds a reference to
  * `source`. Any thread.
  */
 struct tree *tree_read(struct source *source, const struct tree_limits *limits, struct diagnostics *found);

@@ -261,6 +261,19 @@ void builder_open(struct builder *builder, int kind, enum tree_style style, uint
     builder->pending_anchor = NULL;
 }
 
+/* True if the range contains one of the gaps. */
+static bool has_gap(const struct builder *builder, struct span span) {
+    size_t low = 0, high = builder->gap_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (builder->gaps[middle] < span.start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < builder->gap_count && builder->gaps[low] < span.end;
+}
+
 void builder_close(struct builder *builder, uint32_t end) {
     if (builder->skip > 0) {
         builder->skip--;
@@ -274,10 +287,10 @@ void builder_close(struct builder *builder, uint32_t end) {
     count_nodes(builder, 1, span);
     struct tree_node *node = new_node(builder, frame->kind, frame->style, span);
     struct tree_item *kept = tree_alloc(builder->tree, count * sizeof *kept);
-    if (count > 0) memcpy(kept, items, count * sizeof *kept);
+    if (items) memcpy(kept, items, count * sizeof *kept);
     node->items = kept;
     node->count = (uint32_t)count;
-    node->incomplete = frame->incomplete || builder->stopped;
+    node->incomplete = frame->incomplete || builder->stopped || (builder->gap_count > 0 && has_gap(builder, span));
     if (node->incomplete) builder->tree->whole = false;
     builder->stack_count = frame->base;
     builder->depth--;
@@ -286,15 +299,91 @@ void builder_close(struct builder *builder, uint32_t end) {
     add_node(builder, node, frame->height + 1);
 }
 
-void builder_unwind(struct builder *builder) {
+/* ---- Recovery ---- */
+
+void builder_incomplete(struct builder *builder) {
+    builder->tree->whole = false;
+    if (builder->skip == 0 && builder->depth > 0) top(builder)->incomplete = true;
+}
+
+struct builder_mark builder_mark(const struct builder *builder) {
+    return (struct builder_mark){builder->depth, builder->total, builder->stack_count,
+                                 diagnostics_count(builder->found)};
+}
+
+/* True if the anchor is that of a collection that is still open. */
+static bool is_of_open_frame(const struct builder *builder, const struct builder_anchor *anchor) {
+    for (uint32_t i = 0; i < builder->depth; i++)
+        if (builder->frames[i].anchor && builder->frames[i].anchor_serial == anchor->serial) return true;
+    return false;
+}
+
+static void forget_anchors(struct builder *builder, struct span lost) {
+    for (uint32_t i = 0; i < builder->anchor_count; i++) {
+        struct builder_anchor *anchor = &builder->anchors[i];
+        if (anchor->open && !is_of_open_frame(builder, anchor)) anchor->open = false;
+        if (anchor->node && anchor->node->span.end > lost.start && anchor->node->span.start < lost.end)
+            anchor->node = NULL;
+    }
+}
+
+struct lost_part {
+    const struct source *source;
+    struct span span;
+    size_t older, seen; /* diagnostics that were there before are kept */
+};
+
+static bool is_in_lost_part(void *user, const struct diagnostic *it) {
+    struct lost_part *lost = user;
+    return lost->seen++ >= lost->older && it->source == lost->source && it->code != ADL_E017 &&
+           it->span.start >= lost->span.start && it->span.start < lost->span.end;
+}
+
+void builder_rewind(struct builder *builder, const struct builder_mark *mark, struct span lost) {
     builder->skip = 0;
     builder->pending_anchor = NULL;
-    if (builder->depth > 1) {
-        builder->stack_count = builder->frames[1].base;
-        builder->depth = 1;
+    builder->depth = mark->depth;
+    builder->total = mark->total;
+    builder->stack_count = mark->stack_count;
+    if (mark->depth == 0) builder->tree->root = NULL;
+    if (mark->depth > 0) {
+        top(builder)->key = NULL;
+        top(builder)->drop = false;
     }
-    for (uint32_t i = 0; i < builder->anchor_count; i++) builder->anchors[i].open = false;
-    if (builder->depth == 1) builder->frames[0].drop = false; /* a key without a value stays: the reader decides */
+    forget_anchors(builder, lost);
+    size_t older = mark->diagnostics > builder->older ? mark->diagnostics : builder->older;
+    struct lost_part part = {builder->source, lost, older, 0};
+    if (diagnostics_count(builder->found) > older) diagnostics_remove(builder->found, is_in_lost_part, &part);
+}
+
+void builder_drop(struct builder *builder, uint32_t depth, uint32_t from) {
+    while (builder->depth > depth + 1 && top(builder)->start >= from) {
+        builder->stack_count = top(builder)->base;
+        builder->depth--;
+    }
+    struct builder_frame *frame = top(builder);
+    bool dropped = false;
+    while (builder->depth > depth && builder->stack_count > frame->base) {
+        struct tree_item last = builder->stack[builder->stack_count - 1];
+        if (last.node->span.end <= from) break;
+        builder->stack_count--;
+        frame->key = last.key;
+        frame->key_span = last.key_span;
+        dropped = true;
+    }
+    if (dropped && frame->kind == TN_ARRAY) builder_broken(builder, (struct span){from, from});
+}
+
+void builder_cut(struct builder *builder, uint32_t depth, uint32_t end) {
+    builder->skip = 0;
+    builder->pending_anchor = NULL;
+    while (builder->depth > depth) {
+        struct builder_frame *frame = top(builder);
+        if (frame->key) builder_broken(builder, (struct span){end, end});
+        frame->drop = false;
+        frame->incomplete = true;
+        builder_close(builder, end);
+    }
 }
 
 /* ---- Anchors ---- */

@@ -41,6 +41,7 @@ struct builder {
     struct tree *tree;
     struct source *source; /* the source of the tree */
     struct diagnostics *found;
+    size_t older; /* diagnostics that were in `found` before */
     struct tree_limits limits;
     struct tree_item *stack; /* items of all open frames */
     size_t stack_count, stack_capacity;
@@ -55,6 +56,8 @@ struct builder {
     uint32_t anchor_count, anchor_capacity, serial;
     const char *pending_anchor; /* the anchor of the next node, or NULL */
     uint32_t pending_serial;
+    uint32_t *gaps; /* sorted offsets: a collection that contains one of them is incomplete (conflict.h) */
+    size_t gap_count;
     tn_value keys[BUILDER_KEYS];
 };
 
@@ -78,10 +81,28 @@ const char *builder_alias_text(struct builder *builder, const char *name, size_t
 bool builder_length_allowed(struct builder *builder, size_t length, struct span span);
 /* Starts to skip as if inside one collection; the reader continues to report opens and closes. */
 void builder_skip(struct builder *builder);
-/* Discards everything that is open inside the root; the root stays open with its finished items. */
-void builder_unwind(struct builder *builder);
 
-/* The readers. Each closes all frames or unwinds the builder; tree_read closes what is still open. */
+/* ---- Recovery ---- */
+
+/* A state to return to: `depth` open collections, with their items up to then. The next node of a mapping is a key. */
+struct builder_mark {
+    uint32_t depth, total;
+    size_t stack_count, diagnostics;
+};
+struct builder_mark builder_mark(const struct builder *builder);
+/*
+ * Returns to the mark: removes nodes, keys, and what was reported since then in the range `lost`, except merge
+ * conflicts. Anchors in `lost` are forgotten.
+ */
+void builder_rewind(struct builder *builder, const struct builder_mark *mark, struct span lost);
+/* Removes what is in the collections above `depth` and ends after `from`; a key keeps a broken value. */
+void builder_drop(struct builder *builder, uint32_t depth, uint32_t from);
+/* Closes the collections above `depth` as incomplete, at `end`. A key without a value gets a broken one. */
+void builder_cut(struct builder *builder, uint32_t depth, uint32_t end);
+/* The innermost open collection lacks items. */
+void builder_incomplete(struct builder *builder);
+
+/* The readers. tree_read closes what is still open. */
 void tree_read_json(struct builder *builder);
 void tree_read_yaml(struct builder *builder);
 

@@ -3,24 +3,42 @@
  *
  * One loop over the text uses the builder's frames as its stack, so that depth costs no C stack. The reader is strict,
  * like adl/value/json.h. It recovers without loss only from a superfluous or missing comma. After any other error it
- * abandons the current top-level member and continues at the next line that starts with a key in the column of the
- * first top-level key. If the document has line breaks, the other members are still read.
+ * continues at the next comma or closing bracket of the same collection in the line. If the line has none, it continues
+ * at the first line below that starts an item in the column of the items of an open collection, or that closes one in
+ * the column of the line that opened it. An error thus costs one value, or the items up to such a line. Text is skipped
+ * only forwards, so that the cost is linear.
  */
+#include "adl/source/source.h"
+#include "adl/tree/conflict.h"
 #include "adl/tree/tree_arena.h"
 #include "adl/tree/tree_build.h"
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"
 #include "adl/value/json_scan.h"
+#include "adl/value/memory.h"
 #include <stdio.h>
 #include <string.h>
+
+#define NO_COLUMN      UINT32_MAX
+#define LINE_LOOKED_AT 1000u /* bytes after a wrong bracket in which others are counted */
+
+/* An open collection. */
+struct json_level {
+    uint32_t column; /* of its first item, if that starts a line; else NO_COLUMN */
+    uint32_t indent; /* of the line that opens it */
+    char bracket;    /* `[` or `{` */
+    bool begun;      /* `column` was set */
+};
 
 struct reader {
     struct builder *builder;
     const char *text; /* NUL-terminated; a NUL inside was refused before */
     uint32_t at, length;
-    uint32_t column; /* column of the first top-level key if it starts its line; else UINT32_MAX */
+    struct json_level *levels; /* all open collections, including skipped ones, which the builder does not record */
+    size_t depth, levels_capacity;
+    uint32_t line, line_text; /* start of the line that find_line found, and of its text */
     struct buffer string;
-    bool failed; /* an error was reported; the rest of the section is skipped */
+    bool failed; /* an error was reported; the reader must find a place to continue */
 };
 
 enum expected { EXPECT_VALUE, EXPECT_FIRST, EXPECT_KEY, EXPECT_COMMA };
@@ -66,6 +84,14 @@ static struct diagnostic *tree_json_fail(struct reader *reader, uint32_t at, con
 
 /* ---- Strings ---- */
 
+/* The end of the string at `at`, or of the line if it has no end. */
+static uint32_t json_string_end(const struct reader *reader, uint32_t at) {
+    const char *text = reader->text;
+    for (at++; text[at] && text[at] != '\n' && text[at] != '\r' && text[at] != '"'; at++)
+        if (text[at] == '\\' && (text[at + 1] == '"' || text[at + 1] == '\\')) at++;
+    return text[at] == '"' ? at + 1 : at;
+}
+
 /* Appends the character of the escape at reader->at to reader->string. Returns false if an error was reported. */
 static bool unescape(struct reader *reader) {
     const char *at = reader->text + reader->at;
@@ -103,6 +129,7 @@ static bool read_string(struct reader *reader, const char **text, size_t *length
             uint32_t open = start - 1;
             struct diagnostic *it = tree_json_fail(reader, reader->at, "the rest of the string and its closing quote");
             diagnostic_relate(it, reader->builder->source, (struct span){open, start}, "the string starts here");
+            reader->at = json_string_end(reader, open);
             return false;
         }
         if (c != '\\') { /* UTF-8 beyond ASCII, which the source has checked */
@@ -111,7 +138,10 @@ static bool read_string(struct reader *reader, const char **text, size_t *length
         }
         escaped = true;
         buffer_append(&reader->string, reader->text + from, reader->at - from);
-        if (!unescape(reader)) return false;
+        if (!unescape(reader)) {
+            reader->at = json_string_end(reader, start - 1);
+            return false;
+        }
         from = reader->at;
     }
     if (escaped) buffer_append(&reader->string, reader->text + from, reader->at - from);
@@ -198,25 +228,42 @@ static void tree_json_read_word(struct reader *reader) {
 
 /* ---- Structure ---- */
 
-/* `open` contains `[` or `{` for each open collection, including skipped ones, which the builder does not record. */
+/* The line that contains `at`; of one line after the other, each is looked at once. */
+static void find_line(struct reader *reader, uint32_t at) {
+    struct source *source = reader->builder->source;
+    struct span line = source_line_span(source, source_locate(source, at).line);
+    if (line.start == reader->line && reader->line_text > line.start) return;
+    reader->line = reader->line_text = line.start;
+    while (reader->text[reader->line_text] == ' ' || reader->text[reader->line_text] == '\t') reader->line_text++;
+}
 
-static void tree_json_open(struct reader *reader, struct buffer *open) {
+/* The column of the text at `at`, or NO_COLUMN if it does not start its line. */
+static uint32_t tree_json_column(struct reader *reader, uint32_t at) {
+    find_line(reader, at);
+    return reader->line_text == at ? at - reader->line : NO_COLUMN;
+}
+
+static void tree_json_open(struct reader *reader) {
     char c = reader->text[reader->at];
-    buffer_char(open, c);
+    MEM_GROW(reader->levels, reader->depth, reader->levels_capacity);
+    struct json_level *level = &reader->levels[reader->depth++];
+    *level = (struct json_level){.column = NO_COLUMN, .indent = NO_COLUMN, .bracket = c};
     builder_open(reader->builder, c == '[' ? TN_ARRAY : TN_OBJECT, TREE_FLOW, reader->at++);
 }
 
-static char innermost(const struct buffer *open) { return open->length ? open->data[open->length - 1] : '\0'; }
+static char innermost(const struct reader *reader) {
+    return reader->depth ? reader->levels[reader->depth - 1].bracket : '\0';
+}
 
-static void tree_json_close(struct reader *reader, struct buffer *open) {
-    open->length--;
+static void tree_json_close(struct reader *reader) {
+    reader->depth--;
     builder_close(reader->builder, ++reader->at);
 }
 
-static enum expected tree_json_value(struct reader *reader, struct buffer *open) {
+static enum expected tree_json_value(struct reader *reader) {
     char c = reader->text[reader->at];
     if (c == '{' || c == '[') {
-        tree_json_open(reader, open);
+        tree_json_open(reader);
         return EXPECT_FIRST;
     }
     if (c == '"')
@@ -228,11 +275,13 @@ static enum expected tree_json_value(struct reader *reader, struct buffer *open)
     return EXPECT_COMMA;
 }
 
+static bool is_outer_item(struct reader *reader);
+
 /* Returns true if another item follows, so that only the comma is missing: reading continues as if it were present. */
-static bool fail_comma(struct reader *reader, const struct buffer *open) {
-    bool list = innermost(open) == '[';
+static bool fail_comma(struct reader *reader) {
+    bool list = innermost(reader) == '[';
     char next = reader->text[reader->at];
-    bool item = next == '"' || (list && next && strchr("{[-0123456789", next));
+    bool item = (next == '"' || (list && next && strchr("{[-0123456789", next))) && !is_outer_item(reader);
     struct diagnostic *it =
         tree_json_fail(reader, reader->at, list ? "`,` or `]` after an item" : "`,` or `}` after a value");
     if (!item) return false;
@@ -254,127 +303,275 @@ static void report_comma(struct reader *reader, uint32_t comma) {
     diagnostic_set_fix(it, span, "", 0, "remove the comma");
 }
 
-static bool closes(const struct reader *reader, const struct buffer *open) {
-    return reader->text[reader->at] == (innermost(open) == '[' ? ']' : '}');
+static bool closes(const struct reader *reader) {
+    return reader->text[reader->at] == (innermost(reader) == '[' ? ']' : '}');
 }
 
-static enum expected read_first(struct reader *reader, struct buffer *open) {
-    if (closes(reader, open)) {
-        tree_json_close(reader, open);
+static enum expected read_first(struct reader *reader) {
+    if (closes(reader)) {
+        tree_json_close(reader);
         return EXPECT_COMMA;
     }
-    return innermost(open) == '[' ? EXPECT_VALUE : EXPECT_KEY;
+    return innermost(reader) == '[' ? EXPECT_VALUE : EXPECT_KEY;
 }
 
-static enum expected read_comma(struct reader *reader, struct buffer *open) {
-    if (closes(reader, open)) {
-        tree_json_close(reader, open);
+/*
+ * `"type":` above `"config": {` has no value: the string below it was read as one, but is the next key. Reports the
+ * missing value, and returns to the key.
+ */
+static bool value_was_key(struct reader *reader) {
+    struct builder *builder = reader->builder;
+    if (reader->text[reader->at] != ':' || innermost(reader) != '{' || builder->skip > 0) return false;
+    const struct tree_item *last = &builder->stack[builder->stack_count - 1];
+    uint32_t from = last->key_span.end, to = last->node->span.start;
+    if (last->node->kind != TN_STRING || !memchr(reader->text + from, '\n', to - from)) return false;
+    tree_json_fail(reader, to, "a value for the key before it");
+    reader->failed = false;
+    builder->frames[builder->depth - 1].key = last->key;
+    builder->frames[builder->depth - 1].key_span = last->key_span;
+    builder->stack_count--;
+    builder_broken(builder, (struct span){from + 1, from + 1});
+    reader->at = to;
+    return true;
+}
+
+static enum expected read_comma(struct reader *reader) {
+    if (closes(reader)) {
+        tree_json_close(reader);
         return EXPECT_COMMA;
     }
     if (reader->text[reader->at] != ',') {
-        if (!fail_comma(reader, open)) return EXPECT_COMMA;
-        return innermost(open) == '[' ? EXPECT_VALUE : EXPECT_KEY;
+        if (value_was_key(reader)) return EXPECT_KEY;
+        if (!fail_comma(reader)) return EXPECT_COMMA;
+        return innermost(reader) == '[' ? EXPECT_VALUE : EXPECT_KEY;
     }
     uint32_t comma = reader->at++;
     tree_json_skip_space(reader);
-    if (closes(reader, open)) {
+    if (closes(reader)) {
         report_comma(reader, comma);
-        tree_json_close(reader, open);
+        tree_json_close(reader);
         return EXPECT_COMMA;
     }
-    return innermost(open) == '[' ? EXPECT_VALUE : EXPECT_KEY;
+    return innermost(reader) == '[' ? EXPECT_VALUE : EXPECT_KEY;
 }
 
 /* ---- Recovery ---- */
 
-static void note_column(struct reader *reader, const struct buffer *open) {
-    if (reader->column != UINT32_MAX || open->length != 1) return;
-    uint32_t start = reader->at;
-    while (start > 0 && (reader->text[start - 1] == ' ' || reader->text[start - 1] == '\t')) start--;
-    bool begins = start > 0 && (reader->text[start - 1] == '\n' || reader->text[start - 1] == '\r');
-    reader->column = begins ? reader->at - start : UINT32_MAX - 1;
+/* Where reading continues. */
+struct json_place {
+    uint32_t at;
+    size_t depth; /* collections that stay open */
+    enum expected expected;
+};
+
+/* Notes the columns of the level at its first item. Only errors use them, so they are found when one occurs. */
+static void note_columns(struct reader *reader) {
+    for (size_t i = reader->depth < reader->builder->depth ? reader->depth : reader->builder->depth; i-- > 0;) {
+        struct json_level *level = &reader->levels[i];
+        if (level->begun) return; /* those outside were noted before */
+        level->begun = true;
+        uint32_t start = reader->builder->frames[i].start, first = start + 1;
+        find_line(reader, start);
+        level->indent = reader->line_text - reader->line;
+        while (json_is_space(reader->text[first])) first++;
+        level->column = tree_json_column(reader, first);
+    }
 }
 
-/* True if the line that starts at `line` starts with a top-level key; *key is set to its quote. */
-static bool line_starts_member(const struct reader *reader, uint32_t line, uint32_t *key) {
-    const char *text = reader->text;
-    uint32_t at = line;
-    while (text[at] == ' ' || text[at] == '\t') at++;
-    if (at - line != reader->column || text[at] != '"') return false;
-    *key = at++;
-    while (text[at] && text[at] != '"' && text[at] != '\n') at += text[at] == '\\' && text[at + 1] ? 2 : 1;
-    if (text[at] != '"') return false;
-    at++;
-    while (json_is_space(text[at])) at++;
-    return text[at] == ':';
+static bool is_closed_by(const struct json_level *level, char c) { return c == (level->bracket == '[' ? ']' : '}'); }
+
+/* The number of collections that the rest of the line closes, from `at` on. */
+static size_t closed_in_line(const struct reader *reader, uint32_t at) {
+    size_t closed = 0, nested = 0;
+    uint32_t limit = at + LINE_LOOKED_AT;
+    for (char c; at < limit && (c = reader->text[at]) != '\0' && c != '\n' && c != '\r';) {
+        if (c == '[' || c == '{') nested++;
+        if (c == ']' || c == '}') nested > 0 ? nested-- : closed++;
+        at = c == '"' ? json_string_end(reader, at) : at + 1;
+    }
+    return closed;
 }
 
-/* Finds the next top-level key at or after `from`; returns false at the end. */
-static bool next_member(const struct reader *reader, uint32_t from, uint32_t *key) {
-    const struct source *source = reader->builder->source;
-    uint32_t lines = source_lines(source);
-    for (uint32_t line = source_locate(source, from).line; line < lines; line++)
-        if (line_starts_member(reader, source_line_span(source, line).start, key) && *key >= from) return true;
+/*
+ * The place at a bracket that does not close the innermost collection. If the line has enough brackets for all
+ * collections that start in it, this one is a mistake for another; otherwise one is missing before it.
+ */
+static bool place_at_wrong_bracket(const struct reader *reader, uint32_t at, uint32_t line, struct json_place *place) {
+    size_t outer = reader->depth;
+    while (outer > 0 && reader->builder->frames[outer - 1].start >= line) outer--;
+    if (outer < reader->depth && closed_in_line(reader, at) >= reader->depth - outer) {
+        *place = (struct json_place){at + 1, reader->depth - 1, EXPECT_COMMA};
+        return reader->depth > 1;
+    }
+    for (size_t depth = reader->depth; depth > outer; depth--) {
+        if (!is_closed_by(&reader->levels[depth - 1], reader->text[at])) continue;
+        *place = (struct json_place){at, depth, EXPECT_COMMA};
+        return true;
+    }
     return false;
 }
 
-/* Abandons the member with the error and continues with the next one. Returns false at the end. */
-static bool tree_json_recover(struct reader *reader, struct buffer *open, uint32_t error) {
-    struct builder *builder = reader->builder;
-    if (open->length == 0 || open->data[0] != '{' || reader->column >= UINT32_MAX - 1) return false;
-    bool lost = true;
-    builder_unwind(builder);
-    if (!builder_wants_key(builder)) {
-        builder_broken(builder, (struct span){error, error});
-        lost = false;
+/* Finds the comma or bracket in the line that ends the item with the error, or a collection around it in the line. */
+static bool place_in_line(const struct reader *reader, uint32_t at, struct json_place *place) {
+    struct source *source = reader->builder->source;
+    uint32_t nested = 0, line = source_line_span(source, source_locate(source, at).line).start;
+    for (char c; (c = reader->text[at]) != '\0' && c != '\n' && c != '\r';) {
+        bool ends = c == ',' || c == ']' || c == '}';
+        if (ends && nested == 0) {
+            *place = (struct json_place){at, reader->depth, EXPECT_COMMA};
+            return c == ',' || is_closed_by(&reader->levels[reader->depth - 1], c) ||
+                   place_at_wrong_bracket(reader, at, line, place);
+        }
+        if (c == '[' || c == '{') nested++;
+        if (c == ']' || c == '}') nested--;
+        at = c == '"' ? json_string_end(reader, at) : at + 1;
     }
-    uint32_t key;
-    bool found = next_member(reader, error, &key);
-    if (lost && (!found || key != error)) builder->frames[0].incomplete = true;
-    if (!found) return false;
-    open->length = 1;
+    return false;
+}
+
+/* True if the text at `at` starts an item of a list, or of a mapping: a key with a colon. */
+static bool starts_json_item(const struct reader *reader, char bracket, uint32_t at) {
+    const char *text = reader->text;
+    if (bracket == '[') return text[at] && strchr("{[\"-0123456789tfn", text[at]);
+    if (text[at] != '"') return false;
+    uint32_t end = json_string_end(reader, at);
+    while (json_is_space(text[end])) end++;
+    return text[end] == ':';
+}
+
+/* Finds the innermost of the first `depth` collections that continues or ends at the text at the start of a line. */
+static bool place_at_column(const struct reader *reader, uint32_t at, uint32_t column, size_t depth,
+                            struct json_place *place) {
+    char c = reader->text[at];
+    for (size_t i = depth; i-- > 0;) {
+        const struct json_level *level = &reader->levels[i];
+        bool ends = is_closed_by(level, c) && level->indent == column;
+        if (!ends && (level->column != column || !starts_json_item(reader, level->bracket, at))) continue;
+        *place = (struct json_place){at, i + 1,
+                                     ends                    ? EXPECT_COMMA
+                                     : level->bracket == '[' ? EXPECT_VALUE
+                                                             : EXPECT_KEY};
+        return true;
+    }
+    return false;
+}
+
+/* True if the text at the start of a line is in the column of a collection around the innermost, which is not closed.
+ */
+static bool is_outer_item(struct reader *reader) {
+    note_columns(reader);
+    size_t depth = reader->depth < reader->builder->depth ? reader->depth : reader->builder->depth;
+    uint32_t column = tree_json_column(reader, reader->at);
+    struct json_place place;
+    return column != NO_COLUMN && depth > 1 && reader->levels[depth - 1].column != column &&
+           place_at_column(reader, reader->at, column, depth - 1, &place);
+}
+
+/* Finds the place in the lines below `at`. */
+static bool place_below(const struct reader *reader, uint32_t at, size_t depth, struct json_place *place) {
+    const struct source *source = reader->builder->source;
+    uint32_t lines = source_lines(source);
+    for (uint32_t line = source_locate(source, at).line + 1; line < lines; line++) {
+        uint32_t start = source_line_span(source, line).start, text = start;
+        while (reader->text[text] == ' ' || reader->text[text] == '\t') text++;
+        if (place_at_column(reader, text, text - start, depth, place)) return true;
+    }
+    return false;
+}
+
+static bool find_place(struct reader *reader, size_t depth, struct json_place *place) {
+    uint32_t at = reader->at, column = tree_json_column(reader, at);
+    if (column != NO_COLUMN && depth > 0 && place_at_column(reader, at, column, depth - 1, place)) return true;
+    if (depth == reader->depth && place_in_line(reader, at, place)) return true;
+    return place_below(reader, at, depth, place);
+}
+
+/* Completes the item with the error: a broken value for a key or in a list; else the collection lacks an item. */
+static void leave_item(struct reader *reader, enum expected expected, struct span span) {
+    struct builder *builder = reader->builder;
+    struct builder_frame *frame = &builder->frames[builder->depth - 1];
+    builder->tree->whole = false;
+    if (frame->key && span.start < frame->key_span.end) span.start = frame->key_span.end;
+    if (span.end < span.start) span.end = span.start;
+    if (frame->key || (expected == EXPECT_VALUE && frame->kind == TN_ARRAY))
+        builder_broken(builder, span);
+    else if (!frame->drop)
+        frame->incomplete = true;
+    frame->drop = false;
+}
+
+/* Continues after an error, which is reported, at `before` or later. Returns false at the end. */
+static bool tree_json_recover(struct reader *reader, enum expected *expected, uint32_t before) {
+    struct builder *builder = reader->builder;
+    note_columns(reader);
+    size_t depth = reader->depth < builder->depth ? reader->depth : builder->depth; /* skipped levels have no places */
+    struct json_place place;
+    if (depth == 0) return false;
+    bool found = find_place(reader, depth, &place);
+    uint32_t end = found ? place.at : reader->length;
+    while (end > before && (json_is_space(reader->text[end - 1]) || reader->text[end - 1] == ',')) end--;
+    if (builder->skip == 0) leave_item(reader, *expected, (struct span){before, end});
+    builder_cut(builder, found ? (uint32_t)place.depth : 1, end);
+    if (!found) {
+        builder->frames[0].incomplete = true;
+        return false;
+    }
     reader->failed = false;
-    reader->at = key;
+    reader->depth = place.depth;
+    reader->at = place.at;
+    *expected = place.expected;
     return true;
 }
 
-static void tree_json_read_document(struct reader *reader, struct buffer *open) {
+static void tree_json_read_document(struct reader *reader) {
     enum expected expected = EXPECT_VALUE;
     while (!reader->builder->stopped) {
         tree_json_skip_space(reader);
-        if (expected == EXPECT_COMMA && open->length == 0) break;
+        if (expected == EXPECT_COMMA && reader->depth == 0) break;
         uint32_t before = reader->at;
+        enum expected then;
         switch (expected) {
-        case EXPECT_VALUE: expected = tree_json_value(reader, open); break;
-        case EXPECT_FIRST: expected = read_first(reader, open); break;
+        case EXPECT_VALUE: then = tree_json_value(reader); break;
+        case EXPECT_FIRST: then = read_first(reader); break;
         case EXPECT_KEY:
-            note_column(reader, open);
             tree_json_key(reader);
-            expected = EXPECT_VALUE;
+            then = EXPECT_VALUE;
             break;
-        case EXPECT_COMMA: expected = read_comma(reader, open); break;
+        default: then = read_comma(reader); break;
         }
-        if (!reader->failed) continue;
-        uint32_t error = reader->at > before ? reader->at : before;
-        if (!tree_json_recover(reader, open, error)) return;
-        expected = EXPECT_KEY;
+        if (reader->failed) {
+            if (!tree_json_recover(reader, &expected, before)) return;
+        } else {
+            expected = then;
+        }
     }
     tree_json_skip_space(reader);
     if (reader->at < reader->length && !reader->builder->stopped)
         tree_json_fail(reader, reader->at, "the end of the text after the document's value");
 }
 
-void tree_read_json(struct builder *builder) {
+static bool tree_json_read_text(struct builder *builder, const char *text) {
     struct reader reader = {.builder = builder,
-                            .text = source_text(builder->source),
+                            .text = text,
                             .at = source_line_span(builder->source, 0).start,
-                            .length = (uint32_t)source_length(builder->source),
-                            .column = UINT32_MAX};
-    struct buffer open;
+                            .length = (uint32_t)source_length(builder->source)};
     buffer_init(&reader.string, SIZE_MAX);
-    buffer_init(&open, SIZE_MAX);
-    tree_json_read_document(&reader, &open);
+    tree_json_read_document(&reader);
     if (reader.failed) builder->tree->whole = false;
     buffer_finish(&reader.string);
-    buffer_finish(&open);
+    mem_free(reader.levels);
+    return builder->tree->whole;
+}
+
+void tree_read_json(struct builder *builder) {
+    const char *text = source_text(builder->source);
+    struct builder_mark none = builder_mark(builder);
+    if (tree_json_read_text(builder, text)) return;
+    char *copy = mem_text_n(text, source_length(builder->source));
+    if (conflicts_hide(builder, copy)) {
+        builder_rewind(builder, &none, (struct span){0, (uint32_t)source_length(builder->source)});
+        builder->stopped = false;
+        tree_json_read_text(builder, copy);
+    }
+    mem_free(copy);
 }

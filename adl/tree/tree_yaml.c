@@ -1,22 +1,19 @@
 /*
  * tree_yaml.c - YAML to a tree, from the events of libyaml. YAML features that documents may not use are refused here.
  *
- * The reader parses a range of the text, at first the whole text. If libyaml fails, the failed top-level section is
- * parsed again on its own, so that the error refers to that section; then reading continues with the rest, whose items
- * join the same root. A syntax error therefore loses one section, and no error is reported twice. A section starts at
- * any text in column 0 that is not a comment.
+ * yaml_read_range parses a range of the text: the whole document, or, after a syntax error, one item of a list or
+ * mapping that is open in the builder (yaml_recover.c).
  *
  * The text was checked before (tree.c): it is UTF-8 without characters that libyaml refuses.
  */
 #include "adl/tree/tree_arena.h"
 #include "adl/tree/tree_build.h"
 #include "adl/tree/yaml_problem.h"
+#include "adl/tree/yaml_read.h"
 #include "adl/value/memory.h"
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
-
-enum result { READ_DONE, READ_FAILED, READ_ENDED /* a second document, or a limit: reading ends */ };
 
 struct reader {
     struct builder *builder;
@@ -24,10 +21,11 @@ struct reader {
     yaml_parser_t parser;
     uint32_t from, to;
     uint32_t mark_index, mark_offset; /* one place, in characters and in bytes */
-    uint32_t level;                   /* open collections in this range, including the joined root */
+    uint32_t level;                   /* open collections in this range, including the joined one */
+    uint32_t outer;                   /* open collections around the range */
     uint32_t documents;
     uint32_t last_end; /* end of the last scalar, alias or bracket; block collections end there */
-    bool joins;        /* the range continues the open root mapping */
+    int joins;         /* TN_ARRAY or TN_OBJECT if the range continues an open block collection; else 0 */
     struct yaml_problem *problem;
 };
 
@@ -246,18 +244,22 @@ static void yaml_close(struct reader *reader, const yaml_event_t *event) {
     builder_close(builder, reader->last_end);
 }
 
-/* Reports a second document or, if the range continues a root, a section that is not `key: value`. */
-static enum result refuse_document(struct reader *reader, const yaml_event_t *event) {
+static enum yaml_result refuse_document(struct reader *reader, const yaml_event_t *event) {
     struct builder *builder = reader->builder;
     uint32_t start = yaml_offset_of(reader, event->start_mark.index);
     diagnostics_add(builder->found, ADL_E005, builder->source, (struct span){start, start + 3},
                     "found a second document; expected one document in a file: the rest is not read");
-    return READ_ENDED;
+    return YAML_ENDED;
 }
 
-static bool continues_root(const struct reader *reader, const yaml_event_t *event) {
+/* True if the range's first collection is the one that is open in the builder. */
+static bool continues_block(const struct reader *reader, const yaml_event_t *event) {
+    if (reader->joins == TN_ARRAY)
+        return event->type == YAML_SEQUENCE_START_EVENT &&
+               event->data.sequence_start.style != YAML_FLOW_SEQUENCE_STYLE && !event->data.sequence_start.anchor &&
+               !event->data.sequence_start.tag;
     return event->type == YAML_MAPPING_START_EVENT && event->data.mapping_start.style != YAML_FLOW_MAPPING_STYLE &&
-           !event->data.mapping_start.anchor && !event->data.mapping_start.tag && reader->level == 0;
+           !event->data.mapping_start.anchor && !event->data.mapping_start.tag;
 }
 
 static void set_problem(struct reader *reader, const char *problem, size_t at, const char *context, size_t context_at) {
@@ -270,23 +272,24 @@ static void set_problem(struct reader *reader, const char *problem, size_t at, c
 /* Ends the section, because libyaml's cost grows with the square of the depth. */
 static bool is_too_deep(struct reader *reader, const yaml_event_t *event) {
     bool opens = event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT;
-    if (!opens || reader->level < reader->builder->limits.depth) return false;
+    if (!opens || reader->outer + reader->level < reader->builder->limits.depth) return false;
     set_problem(reader, YAML_PROBLEM_DEPTH, event->start_mark.index, NULL, 0);
     reader->problem->limit = reader->builder->limits.depth;
     return true;
 }
 
-static enum result read_event(struct reader *reader, const yaml_event_t *event) {
-    if (is_too_deep(reader, event)) return READ_FAILED;
+static enum yaml_result read_event(struct reader *reader, const yaml_event_t *event) {
+    if (is_too_deep(reader, event)) return YAML_FAILED;
     bool node = event->type == YAML_SCALAR_EVENT || event->type == YAML_ALIAS_EVENT ||
                 event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT;
     if (reader->joins && node && reader->level == 0) {
-        if (continues_root(reader, event)) {
+        if (continues_block(reader, event)) {
             reader->level = 1;
-            return READ_DONE;
+            return YAML_READ;
         }
-        set_problem(reader, YAML_PROBLEM_NO_COLON, event->start_mark.index, NULL, 0);
-        return READ_FAILED;
+        set_problem(reader, reader->joins == TN_ARRAY ? YAML_PROBLEM_NO_DASH : YAML_PROBLEM_NO_COLON,
+                    event->start_mark.index, NULL, 0);
+        return YAML_FAILED;
     }
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
@@ -306,32 +309,31 @@ static enum result read_event(struct reader *reader, const yaml_event_t *event) 
     case YAML_MAPPING_END_EVENT: yaml_close(reader, event); break;
     default: break;
     }
-    return reader->builder->stopped ? READ_ENDED : READ_DONE;
+    return reader->builder->stopped ? YAML_ENDED : YAML_READ;
 }
 
-/* Reads [from, to). On READ_FAILED, fills *problem and leaves the builder unchanged. */
-static enum result read_range(struct builder *builder, uint32_t from, uint32_t to, bool joins,
-                              struct yaml_problem *problem) {
-    const char *text = source_text(builder->source);
+enum yaml_result yaml_read_range(struct builder *builder, const char *text, struct span range, int joins,
+                                 uint32_t *last_end, struct yaml_problem *problem) {
     struct reader reader = {.builder = builder,
                             .text = text,
-                            .from = from,
-                            .to = to,
-                            .mark_offset = from,
-                            .last_end = from,
+                            .from = range.start,
+                            .to = range.end,
+                            .mark_offset = range.start,
+                            .outer = joins ? builder->depth - 1 : 0,
+                            .last_end = range.start,
                             .joins = joins,
                             .problem = problem};
     if (!yaml_parser_initialize(&reader.parser)) mem_exhausted(0);
     yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text + from, to - from);
-    enum result result = READ_DONE;
-    for (bool end = false; result == READ_DONE && !end;) {
+    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text + range.start, range.end - range.start);
+    enum yaml_result result = YAML_READ;
+    for (bool end = false; result == YAML_READ && !end;) {
         yaml_event_t event;
         if (!yaml_parser_parse(&reader.parser, &event)) {
             if (reader.parser.error == YAML_MEMORY_ERROR) mem_exhausted(0);
             set_problem(&reader, reader.parser.problem, reader.parser.problem_mark.index, reader.parser.context,
                         reader.parser.context_mark.index);
-            result = READ_FAILED;
+            result = YAML_FAILED;
             break;
         }
         end = event.type == YAML_STREAM_END_EVENT;
@@ -339,154 +341,16 @@ static enum result read_range(struct builder *builder, uint32_t from, uint32_t t
         yaml_event_delete(&event);
     }
     yaml_parser_delete(&reader.parser);
+    *last_end = reader.last_end;
     return result;
 }
 
-/* ---- Recovery ---- */
-
-/* Returns the first line at or after `from` (a line start) that starts a section, or `to`. */
-static uint32_t next_section(const struct builder *builder, uint32_t from, uint32_t to) {
-    const char *text = source_text(builder->source);
-    uint32_t line = source_locate(builder->source, from).line, lines = source_lines(builder->source);
-    for (; line < lines; line++) {
-        struct span span = source_line_span(builder->source, line);
-        if (span.start < from) continue;
-        if (span.start >= to) break;
-        if (span.start == span.end || strchr(" \t#-]}),%", text[span.start])) continue;
-        if (span.end - span.start >= 3 && memcmp(text + span.start, "...", 3) == 0) continue;
-        return span.start;
-    }
-    return to;
-}
-
-/*
- * Returns the position after `name:` or `"name":` at the start of a section, or 0 if the section has no key. *key
- * excludes quotes.
- */
-static uint32_t section_key(const struct builder *builder, uint32_t at, struct span *key) {
-    const char *text = source_text(builder->source);
-    char quote = text[at] == '"' || text[at] == '\'' ? text[at] : '\0';
-    uint32_t start = quote ? at + 1 : at, end = start;
-    if (quote) {
-        while (text[end] && text[end] != quote && text[end] != '\\' && text[end] != '\n') end++;
-        if (text[end] != quote) return 0;
-    } else {
-        while (text[end] && !tree_yaml_is_blank(text[end]) && !strchr(":{}[],&*#!|>'\"%@`", text[end])) end++;
-        if (end == start) return 0;
-    }
-    *key = (struct span){start, end};
-    uint32_t after = quote ? end + 1 : end;
-    while (text[after] == ' ' || text[after] == '\t') after++;
-    bool colon = text[after] == ':' && (tree_yaml_is_blank(text[after + 1]) || text[after + 1] == '\0');
-    return colon ? after + 1 : 0;
-}
-
-static uint32_t yaml_line_of(const struct builder *builder, uint32_t at) {
-    return source_line_span(builder->source, source_locate(builder->source, at).line).start;
-}
-
-/* Removes and returns the last finished item of the root whose key is at or after `from`, or NULL. */
-static const struct tree_item *take_back(struct builder *builder, uint32_t from) {
-    if (builder->stack_count == builder->frames[0].base) return NULL;
-    const struct tree_item *last = &builder->stack[builder->stack_count - 1];
-    if (last->key_span.start < from) return NULL;
-    builder->stack_count--;
-    return last;
-}
-
-/* Keeps the root's items before the section and adds a broken item for the section's key. */
-static void give_up_section(struct builder *builder, uint32_t start, uint32_t end) {
-    builder_unwind(builder);
-    struct builder_frame *root = &builder->frames[0];
-    for (const struct tree_item *item; (item = take_back(builder, start)) != NULL;) {
-        root->key = item->key;
-        root->key_span = item->key_span;
-    }
-    struct span key;
-    if (!root->key && section_key(builder, start, &key))
-        builder_key(builder, source_text(builder->source) + key.start, key.end - key.start, key);
-    if (builder_wants_key(builder))
-        root->incomplete = true;
-    else
-        builder_broken(builder, (struct span){start, end});
-    builder->lost_sections = true;
-}
-
-/* Returns where to read again after a failure: the section of the pending key, else the first unfinished section. */
-static uint32_t failed_section(const struct builder *builder, uint32_t from, uint32_t to) {
-    const struct builder_frame *root = &builder->frames[0];
-    if (root->key) return yaml_line_of(builder, root->key_span.start);
-    if (builder->stack_count == root->base) return next_section(builder, from, to);
-    const struct tree_item *last = &builder->stack[builder->stack_count - 1];
-    uint32_t after = last->key_span.end; /* the value may be an alias; its node is elsewhere */
-    if (last->node->span.start >= after) after = last->node->span.end;
-    return next_section(builder, after > from ? after : from, to);
-}
-
-/* Opens a root mapping that sections can join if the text has any; otherwise the whole text failed. */
-static bool open_root(struct builder *builder, uint32_t from, uint32_t to) {
-    if (builder->depth > 0) return builder->frames[0].kind == TN_OBJECT && builder->frames[0].style == TREE_BLOCK;
-    struct span key;
-    for (uint32_t at = next_section(builder, from, to); at < to; at = next_section(builder, at + 1, to)) {
-        if (!section_key(builder, at, &key)) continue;
-        builder_open(builder, TN_OBJECT, TREE_BLOCK, at);
-        return true;
-    }
-    return false;
-}
-
-/* Parses the failed section on its own and reports the failure. Returns where to continue; `to` at the end. */
-static uint32_t yaml_recover(struct builder *builder, uint32_t from, uint32_t to, const struct yaml_problem *problem) {
-    struct yaml_problem own;
-    builder_unwind(builder);
-    uint32_t start = failed_section(builder, from, to);
-    if (problem->at < start || start >= to) { /* the item before the failure is incomplete */
-        const struct tree_item *last = take_back(builder, from);
-        if (last) start = yaml_line_of(builder, last->key_span.start);
-    }
-    if (start >= to || problem->at < start) { /* before the first section, or after the last one */
-        yaml_problem_report(builder->found, builder->source, (struct span){from, to}, problem);
-        builder->frames[0].key = NULL;
-        builder->frames[0].incomplete = true;
-        return start;
-    }
-    uint32_t end = next_section(builder, start + 1, to);
-    builder->frames[0].key = NULL;
-    if (tree_yaml_is_blank(source_text(builder->source)[start]))
-        builder->frames[0].incomplete = true; /* an indented section: the starts of others are unknown */
-    enum result result = read_range(builder, start, end, true, &own);
-    if (result == READ_ENDED) return to;
-    if (result == READ_FAILED) {
-        yaml_problem_report(builder->found, builder->source, (struct span){start, end}, &own);
-        give_up_section(builder, start, end);
-    }
-    return end;
-}
-
-/* Reads sections until the end. Returns false if the root cannot be continued. */
-static bool tree_yaml_read_sections(struct builder *builder, uint32_t from, uint32_t to, struct yaml_problem problem) {
-    for (unsigned tries = 0; tries < TREE_RECOVERIES_MAX && open_root(builder, from, to); tries++) {
-        from = yaml_recover(builder, from, to, &problem);
-        if (from >= to || read_range(builder, from, to, true, &problem) != READ_FAILED) return true;
-    }
-    yaml_problem_report(builder->found, builder->source, (struct span){from, to}, &problem);
-    builder->tree->root = NULL;
-    builder_unwind(builder);
-    if (builder->depth > 0 && builder->frames[0].key) builder_broken(builder, (struct span){from, to});
-    return false;
-}
-
 void tree_read_yaml(struct builder *builder) {
-    uint32_t from = source_line_span(builder->source, 0).start, to = (uint32_t)source_length(builder->source);
-    size_t errors = diagnostics_errors(builder->found);
+    struct span whole = {source_line_span(builder->source, 0).start, (uint32_t)source_length(builder->source)};
     struct yaml_problem problem;
-    enum result result = read_range(builder, from, to, false, &problem);
-    if (result == READ_DONE && !builder->tree->root && builder->depth == 0)
-        builder_scalar(builder, value_null(), TREE_PLAIN, (struct span){to, to}); /* the text has only comments */
-    if (result != READ_FAILED) return;
-    builder->tree->whole = false;
-    if (!tree_yaml_read_sections(builder, from, to, problem) || diagnostics_errors(builder->found) > errors) return;
-    /* Every section is correct on its own: the error is before them or between them. */
-    yaml_problem_report(builder->found, builder->source, (struct span){from, to}, &problem);
-    if (builder->depth > 0) builder->frames[0].incomplete = true;
+    uint32_t last_end;
+    if (yaml_read_range(builder, source_text(builder->source), whole, 0, &last_end, &problem) == YAML_FAILED)
+        yaml_recover(builder, whole, &problem);
+    if (!builder->tree->root && builder->depth == 0 && builder->tree->whole)
+        builder_scalar(builder, value_null(), TREE_PLAIN, (struct span){whole.end, whole.end}); /* only comments */
 }

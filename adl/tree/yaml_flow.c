@@ -121,6 +121,14 @@ static uint32_t flow_sign_inside(const struct flow_line *line, uint32_t start, u
     return before > start && line->text[before - 1] == ',' ? before - 1 : at;
 }
 
+uint32_t yaml_flow_start(struct source *source, struct span range, uint32_t at) {
+    if (at >= range.end) return at;
+    struct flow_line line = flow_line_at(source, range, at);
+    uint32_t before = flow_skip_back(&line, at);
+    bool after_bracket = before > line.start && strchr("]}\"'", line.text[before - 1]);
+    return flow_text_start(&line, after_bracket ? flow_opener(&line, before - 1) : at);
+}
+
 bool yaml_flow_report(struct diagnostics *found, struct source *source, struct span range, uint32_t at) {
     if (at >= range.end) return false;
     struct flow_line line = flow_line_at(source, range, at);

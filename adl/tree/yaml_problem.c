@@ -46,6 +46,12 @@ static const struct row rows[] = {
     {"did not find expected '-' indicator", NULL, AT_PROBLEM,
      "found text in the column of a list's `-`; expected another `-`, or a line that is indented less",
      "indent the lines that belong to the item above", "the list starts here"},
+    {YAML_PROBLEM_LOST_DASH, NULL, AT_PROBLEM, "found the start of an item without a `-`; expected one before it",
+     "write `-` in the column of the other items, or align the line with the keys of the item above",
+     "the list starts here"},
+    {YAML_PROBLEM_DASH_COLUMN, NULL, AT_PROBLEM,
+     "found a `-` that is not in the column of the list's other items; expected the same column for all",
+     "indent the `-` like the one above, and the lines of its item with it", "the list starts here"},
     {"did not find expected ',' or '}'", NULL, AT_TEXT, "found the end of a value in braces, but neither `,` nor `}`",
      "close the brace, or put a comma between the values; put text that contains `{` or `}` in quotes",
      "the brace is opened here"},
@@ -91,6 +97,12 @@ static const struct row rows[] = {
      "put a space after it if it ends a key, or put the text in quotes", NULL},
     {"did not find expected <document start>", NULL, AT_PROBLEM,
      "found text after the end of the document; expected nothing more", NULL, NULL},
+    {"could not find expected directive name", NULL, AT_CONTEXT,
+     "found `%` at the start of a line, which means a directive; expected `key: value`",
+     "remove it, or put the text in quotes", NULL},
+    {"found unknown directive name", NULL, AT_CONTEXT,
+     "found `%` at the start of a line, which means a directive; expected `key: value`",
+     "remove it, or put the text in quotes", NULL},
     {"found incompatible YAML document", NULL, AT_PROBLEM, "found a %YAML directive of another version; expected 1.2",
      "remove the directive", NULL},
 };
@@ -135,6 +147,21 @@ static struct diagnostic *report_start(struct diagnostics *found, struct source 
     return it;
 }
 
+/* libyaml has no message for a closing bracket where none is open. */
+static bool report_closing(struct diagnostics *found, struct source *source, struct span range,
+                           const struct yaml_problem *problem) {
+    char c = problem->at < range.end ? source_text(source)[problem->at] : '\0';
+    bool stray = strcmp(problem->problem, "did not find expected <document start>") == 0 ||
+                 strcmp(problem->problem, "did not find expected key") == 0 ||
+                 strcmp(problem->problem, "did not find expected '-' indicator") == 0;
+    if (!stray || (c != '}' && c != ']')) return false;
+    struct diagnostic *it =
+        diagnostics_add(found, ADL_E001, source, (struct span){problem->at, problem->at + 1},
+                        "found `%c`, but no `%c` before it is open; expected both or neither", c, c == '}' ? '{' : '[');
+    diagnostic_suggest(it, "remove it, or put the text in quotes");
+    return true;
+}
+
 void yaml_problem_report(struct diagnostics *found, struct source *source, struct span range,
                          const struct yaml_problem *problem) {
     struct span at = yaml_place_of(source, range, problem->at);
@@ -143,6 +170,7 @@ void yaml_problem_report(struct diagnostics *found, struct source *source, struc
         if (!yaml_flow_report(found, source, range, problem->at)) report_start(found, source, at);
         return;
     }
+    if (report_closing(found, source, range, problem)) return;
     if (strcmp(problem->problem, YAML_PROBLEM_DEPTH) == 0) {
         diagnostics_add(found, ADL_E011, source, at,
                         "lists and mappings are nested deeper than %u here; expected a flatter document",

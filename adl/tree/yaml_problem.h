@@ -16,9 +16,13 @@ struct yaml_problem {
     uint32_t limit;                /* limit of YAML_PROBLEM_DEPTH */
 };
 
-/* Our own problems: a top-level section that is not `key: value`, and one that is nested too deeply. */
-#define YAML_PROBLEM_NO_COLON "a section without a colon"
-#define YAML_PROBLEM_DEPTH    "nested too deeply"
+/* Our own problems: text in a mapping that is not `key: value`, text in a list without `-`, and too much nesting. */
+#define YAML_PROBLEM_NO_COLON    "text without a colon"
+#define YAML_PROBLEM_NO_DASH     "did not find expected '-' indicator"
+#define YAML_PROBLEM_MISFIT      "did not find expected key"
+#define YAML_PROBLEM_DEPTH       "nested too deeply"
+#define YAML_PROBLEM_DASH_COLUMN "an item in another column"
+#define YAML_PROBLEM_LOST_DASH   "an item without its dash"
 
 /* `range` is the range that was read: a problem at its end is shown after its last text. */
 void yaml_problem_report(struct diagnostics *found, struct source *source, struct span range,
@@ -29,5 +33,7 @@ void yaml_problem_report(struct diagnostics *found, struct source *source, struc
  * expects a comma (yaml_flow.c). Returns false if something else is wrong.
  */
 bool yaml_flow_report(struct diagnostics *found, struct source *source, struct span range, uint32_t at);
+/* The start of the text without quotes in braces or brackets that contains `at`, or that ends there. */
+uint32_t yaml_flow_start(struct source *source, struct span range, uint32_t at);
 
 #endif

@@ -1,0 +1,24 @@
+/*
+ * conflict.h - the marks that Git leaves in a text where it could not merge; private to adl/tree.
+ *
+ *     <<<<<<< HEAD        a conflict starts: the lines of the current branch follow
+ *     ||||||| base        optional: the lines of their common ancestor follow
+ *     =======             the lines of the other branch follow
+ *     >>>>>>> branch      it ends
+ *
+ * The lines of the current branch are read, because they fit the text around the conflict. All others are hidden, so
+ * that one conflict is one diagnostic, and names are not defined twice.
+ */
+#ifndef TENON_ADL_CONFLICT_H
+#define TENON_ADL_CONFLICT_H
+
+#include "adl/tree/tree_build.h"
+
+/*
+ * Reports every conflict, and replaces what is hidden in `text`, a copy of the source's text, by spaces. Collections
+ * beside a hidden part become incomplete. Returns false if there is none. One pass over the text. Marks that are left
+ * over from a half resolved conflict are reported and hidden too.
+ */
+bool conflicts_hide(struct builder *builder, char *text);
+
+#endif
