@@ -49,11 +49,10 @@ struct assist {
     uint32_t references; /* atomic */
     struct source *source;
     struct tree *tree;
-    struct document *document; /* never NULL; incomplete if the text has errors */
-    struct diagnostics *found; /* sorted */
+    struct document *document;   /* never NULL; incomplete if the text has errors */
+    struct diagnostics *found;   /* sorted */
     const struct assist_world *world;
-    struct assist
-        *good; /* the newest earlier version whose tree was whole; NULL if this one's is, or if there is none */
+    struct assist *good; /* the newest earlier version whose tree was whole; NULL if this one's is, or if there is none */
 };
 
 /* Reads and checks a text. `before` is the version before this one, or NULL. Never returns NULL. Any thread. */
