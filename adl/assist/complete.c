@@ -199,36 +199,36 @@ static void write_plain(struct buffer *out, const char *snippet) {
     }
 }
 
-void offer(struct completer *completer, const struct offer *offer) {
+void offer(struct completer *completer, const struct offer *made) {
     struct assist_completions *list = completer->list;
-    size_t length = offer->label_length ? offer->label_length : strlen(offer->label);
-    if (!offer_fits(completer, offer->label, length)) return;
+    size_t length = made->label_length ? made->label_length : strlen(made->label);
+    if (!offer_fits(completer, made->label, length)) return;
     if (list->count == COMPLETE_ITEMS_MAX) {
         list->incomplete = true;
         return;
     }
     MEM_GROW(list->items, list->count, list->capacity);
     struct assist_completion *item = &list->items[list->count++];
-    *item = (struct assist_completion){.kind = offer->kind, .span = completer->span};
-    item->deprecated = offer->deprecated;
-    item->again = offer->again;
-    item->label = item->filter = list_keep(list, offer->label, length);
-    item->detail = keep_optional(completer, offer->detail);
-    item->documentation = keep_optional(completer, offer->documentation);
+    *item = (struct assist_completion){.kind = made->kind, .span = completer->span};
+    item->deprecated = made->deprecated;
+    item->again = made->again;
+    item->label = item->filter = list_keep(list, made->label, length);
+    item->detail = keep_optional(completer, made->detail);
+    item->documentation = keep_optional(completer, made->documentation);
     struct buffer text;
     buffer_init(&text, SIZE_MAX);
-    const char *inserted = offer->text ? offer->text : item->label;
-    if (offer->snippet && offer->written && !offer->text)
-        write_plain(&text, offer->snippet);
-    else if (offer->written || completer->raw)
+    const char *inserted = made->text ? made->text : item->label;
+    if (made->snippet && made->written && !made->text)
+        write_plain(&text, made->snippet);
+    else if (made->written || completer->raw)
         buffer_text(&text, inserted);
     else
         complete_write_value(completer, inserted, strlen(inserted), &text);
     item->text = keep_inserted(completer, buffer_cstr(&text));
-    item->snippet = offer->snippet && strchr(offer->snippet, '$') ? keep_inserted(completer, offer->snippet) : NULL;
+    item->snippet = made->snippet && strchr(made->snippet, '$') ? keep_inserted(completer, made->snippet) : NULL;
     buffer_clear(&text);
-    buffer_format(&text, "%c%c", "012"[completer->rank], offer -> group ? offer -> group : '5');
-    if (offer->ordered)
+    buffer_format(&text, "%c%c", "012"[completer->rank], made -> deprecated ? '9' : made->group ? made->group : '5');
+    if (made->ordered)
         buffer_format(&text, "%05u", completer->order++);
     else
         buffer_text(&text, item->label);

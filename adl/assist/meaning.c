@@ -277,6 +277,7 @@ static void find_language(struct meaning *meaning) {
 void meaning_find(const struct assist *assist, uint32_t offset, struct meaning *meaning) {
     *meaning = (struct meaning){.assist = assist};
     buffer_init(&meaning->pointer, SIZE_MAX);
+    if (source_length(assist->source) > TREE_SIZE_MAX) return;
     cursor_find(assist->source, offset, &meaning->cursor);
     if (meaning->cursor.kind == CURSOR_NOTHING) return;
     if (meaning->cursor.depth == 0) return;

@@ -55,7 +55,7 @@ struct meaning {
     tn_value variables;                     /* x-tenon-variables of it, borrowed from the schema; may be NULL */
 };
 
-/* Fills `meaning`; finish it in any case. */
+/* Fills `meaning`; finish it in any case. A text that is larger than TREE_SIZE_MAX has no meaning. */
 void meaning_find(const struct assist *assist, uint32_t offset, struct meaning *meaning);
 void meaning_finish(struct meaning *meaning); /* keeps the struct reusable */
 
