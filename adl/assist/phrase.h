@@ -96,6 +96,9 @@ void phrase_each_member(const struct phrase_value *value, phrase_member_fn visit
 /* Adds the schemas of the value itself. */
 void phrase_shape(const struct phrase_value *value, struct shape *shape);
 
+/* The names that map edges give the items of the node of the cursor: `mail` for `as: mail`. */
+void phrase_each_item_name(const struct meaning *meaning, void (*visit)(void *user, const char *name), void *user);
+
 /* The members of `run`. */
 struct phrase_run_member {
     const char *name, *type, *documentation;
