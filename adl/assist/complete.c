@@ -254,6 +254,11 @@ bool complete_is_listed(const struct completer *completer, const char *text, siz
 
 /* ---- The call ---- */
 
+static bool on_one_line(const struct completer *completer) {
+    const struct source *source = completer->assist->source;
+    return cursor_line_of(source, completer->span.start) == cursor_line_of(source, completer->span.end);
+}
+
 static void complete_place(struct completer *completer) {
     const struct meaning *meaning = &completer->meaning;
     const struct cursor *cursor = &meaning->cursor;
@@ -261,16 +266,16 @@ static void complete_place(struct completer *completer) {
     completer->order = 0;
     if (cursor->kind == CURSOR_NOTHING || meaning->kind == MEANING_NOTHING) return;
     complete_set_span(completer, cursor->inner);
+    if (meaning->language != LANGUAGE_NONE) {
+        complete_expression(completer);
+        return;
+    }
+    bool ended = completer->prefix_length > 0 && completer->prefix[completer->prefix_length - 1] == ' ';
+    if (cursor->quote == CURSOR_BLOCK || ended || !on_one_line(completer)) return;
     if (cursor->kind == CURSOR_KEY) {
         complete_keys(completer);
         return;
     }
-    if (meaning->language != LANGUAGE_NONE) complete_expression(completer);
-    if (cursor->quote == CURSOR_BLOCK) return;
-    bool ended = completer->prefix_length > 0 && completer->prefix[completer->prefix_length - 1] == ' ';
-    bool one_line =
-        cursor_line_of(cursor->source, completer->span.start) == cursor_line_of(cursor->source, completer->span.end);
-    if (completer->raw || ended || !one_line) return;
     complete_value(completer);
     complete_items(completer);
 }

@@ -242,22 +242,14 @@ static void offer_members(struct completer *completer, const struct present *pre
     value_unref(members.seen);
 }
 
-static void offer_arguments(struct completer *completer, const struct present *present) {
-    tn_value tool = value_get(completer->meaning.instance, "tool");
-    if (!value_is(tool, TN_STRING) || !meaning_has_annotation(&completer->meaning, false, "arguments")) return;
-    size_t length;
-    const char *name = value_chars(tool, &length);
-    const struct component_info *component = known_component(completer->assist, "tool", name, length);
-    if (component && component->input) offer_members(completer, present, component->input, value_object(), "");
-}
-
 static void offer_config_keys(struct completer *completer, const struct present *present) {
     const struct meaning *meaning = &completer->meaning;
     if (!meaning->component) return;
     offer_members(completer, present, meaning->component->config, meaning->instance, buffer_cstr(&meaning->pointer));
     if (meaning_has_annotation(meaning, true, "channel-read") || meaning_has_annotation(meaning, true, "channel-write"))
         complete_channels(completer, true);
-    offer_arguments(completer, present);
+    const struct component_info *tool = meaning_tool(meaning);
+    if (tool && tool->input) offer_members(completer, present, tool->input, value_object(), "");
 }
 
 /* ---- JSON Schemas ---- */

@@ -6,8 +6,10 @@
 #include "adl/assist/keyword.h"
 #include "adl/assist/known.h"
 #include "adl/assist/phrase.h"
+#include "adl/schema/schema.h"
 #include "adl/tree/tree.h"
 #include "adl/value/memory.h"
+#include "adl/value/pointer.h"
 #include <string.h>
 
 /* The text of the key or scalar at the cursor. */
@@ -205,7 +207,16 @@ static bool hover_config_key(struct hovered *hovered) {
     if (channel && describe_channel(hovered->assist, hovered->text, hovered->length, hovered->out)) return true;
     struct shape shape;
     shape_init(&shape);
-    meaning_each_schema(meaning, true, shape_add, &shape);
+    const struct component_info *tool = meaning_tool(meaning);
+    if (tool && tool->input) {
+        struct buffer pointer;
+        buffer_init(&pointer, SIZE_MAX);
+        pointer_append_key(&pointer, hovered->text, hovered->length);
+        schema_at(tool->input, value_object(), buffer_cstr(&pointer), shape_add, &shape);
+        buffer_finish(&pointer);
+    } else {
+        meaning_each_schema(meaning, true, shape_add, &shape);
+    }
     bool done = describe_shape(hovered->text, hovered->length, &shape, hovered->out);
     shape_finish(&shape);
     return done;

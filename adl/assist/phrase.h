@@ -22,7 +22,7 @@
 #define PHRASE_TOKENS_MAX  4096u /* of one expression; later ones are not looked at */
 #define PHRASE_STEPS_MAX   16u   /* members within members */
 #define PHRASE_LOCALS_MAX  32u   /* variables of macros and loops */
-#define PHRASE_RESOLVE_MAX 8u    /* variables of macros within the values of others */
+#define PHRASE_RESOLVE_MAX 32u   /* variables of macros within the values of others */
 
 struct phrase_token {
     enum expr_token_kind kind;
