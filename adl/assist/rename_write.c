@@ -102,8 +102,10 @@ static void write_place(struct rename *rename, const struct renamed *item) {
     case USE_BARE: write_in_expression(rename, name, source); return;
     default:
         if (name->form == USE_DEFAULT && write_default(rename, item)) return;
-        assist_edits_refuse(rename->edits, "the config in line %u of `%s` uses `%s` by default: write it there first",
-                            line, source_name(source), name->text);
+        assist_edits_refuse(
+            rename->edits,
+            "the place of `%s` in line %u of `%s` is not known, or is in a default: write it there first", name->text,
+            line, source_name(source));
     }
 }
 
