@@ -36,7 +36,8 @@ static const struct {
      "\"required\":[\"targets\"],\"additionalProperties\":false}"},
     {"node", "agent",
      "{\"type\":\"object\",\"properties\":{\"messages_key\":{\"type\":\"string\",\"default\":\"messages\",\"allOf\":[{"
-     "\"x-tenon\":\"channel-read\"},{\"x-tenon\":\"channel-write\"}]}},\"additionalProperties\":false}"},
+     "\"x-tenon\":\"channel-read\"},{\"x-tenon\":\"channel-write\"}]},\"history_key\":{\"type\":\"string\",\"default\":"
+     "\"messages\",\"x-tenon\":\"channel-read\"}},\"additionalProperties\":false}"},
     {"node", "prompt",
      "{\"type\":\"object\",\"properties\":{\"template\":{\"type\":\"string\",\"x-tenon\":\"template\","
      "\"x-tenon-variables\":[]},\"output_key\":{\"type\":\"string\",\"x-tenon\":\"channel-write\",\"default\":"
