@@ -353,11 +353,81 @@ static void test_every_offset(void **state) {
     each_file(TENON_SOURCE_DIR "/tests/corpus/documents/*.*", false, at_every_offset);
 }
 
+/* Without a catalog, components are not known. */
+static void without_catalog(struct assist_fixture *fixture, const struct assist_names *names) {
+    fixture->world.catalog = NULL;
+    const struct source *source = names->sources[0];
+    struct assist_names *bare = fixture_read(fixture, source_name(source), source_text(source), source_length(source));
+    at_some_offsets(fixture, bare);
+    assist_names_free(bare);
+}
+
+static void test_without_catalog(void **state) {
+    (void)state;
+    each_file(TENON_SOURCE_DIR "/samples/*/*.yaml", false, without_catalog);
+}
+
+/* An id with an anchor, and a thousand edges that name it by an alias: one place. */
+static void test_thousand_aliases(void **state) {
+    (void)state;
+    struct assist_fixture fixture;
+    struct buffer text;
+    fixture_init(&fixture);
+    buffer_init(&text, SIZE_MAX);
+    buffer_text(&text, "version: \"1.0\"\nagent: {name: a}\nnodes:\n  - {id: &n one, type: passthrough}\n");
+    for (int i = 0; i < 1000; i++) buffer_format(&text, "  - {id: n%d, type: go, config: {to: *n}}\n", i);
+    buffer_text(&text, "edges:\n  - {from: START, to: *n}\n");
+    struct assist_names *names = fixture_read(&fixture, "a.yaml", buffer_cstr(&text), text.length);
+    const struct assist_workspace one = {(const struct assist_names *const *)&names, 1, NULL};
+    const struct assist_name *definition = assist_names_definition(names, USE_NODE, "one", 3);
+    assert_non_null(definition);
+    struct assist_edits *edits = assist_rename(names, definition->span.start, "first", 5, &one);
+    assert_null(edits->refusal);
+    assert_int_equal(edits->count, 1);
+    expect_names(names);
+    expect_structure(names, &one);
+    for (uint32_t offset = 0; offset < text.length; offset += 501) expect_at(names, offset, &one);
+    assist_edits_free(edits);
+    assist_names_free(names);
+    buffer_finish(&text);
+    fixture_close(&fixture);
+}
+
+/* A file in the middle of a merge: names are found around the markers, but nothing is renamed. */
+static void test_conflict_markers(void **state) {
+    (void)state;
+    static const char text[] = "version: \"1.0\"\n"
+                               "agent: {name: a}\n"
+                               "nodes:\n"
+                               "  - {id: one, type: passthrough}\n"
+                               "<<<<<<< HEAD\n"
+                               "  - {id: two, type: passthrough}\n"
+                               "=======\n"
+                               "  - {id: three, type: passthrough}\n"
+                               ">>>>>>> branch\n"
+                               "edges:\n"
+                               "  - {from: START, to: one}\n";
+    struct assist_fixture fixture;
+    fixture_init(&fixture);
+    struct assist_names *names = fixture_read(&fixture, "a.yaml", text, strlen(text));
+    const struct assist_workspace one = {(const struct assist_names *const *)&names, 1, NULL};
+    uint32_t last = (uint32_t)(strstr(text, "to: one") - text) + 4;
+    expect_names(names);
+    expect_structure(names, &one);
+    for (uint32_t offset = 0; offset <= strlen(text); offset++) expect_at(names, offset, &one);
+    assert_string_equal(assist_names_at(names, last)->text, "one");
+    struct assist_edits *edits = assist_rename(names, last, "first", 5, &one);
+    assert_non_null(edits->refusal);
+    assist_edits_free(edits);
+    assist_names_free(names);
+    fixture_close(&fixture);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rename_samples),
-        cmocka_unit_test(test_extract_samples),
-        cmocka_unit_test(test_every_offset),
+        cmocka_unit_test(test_rename_samples),   cmocka_unit_test(test_extract_samples),
+        cmocka_unit_test(test_every_offset),     cmocka_unit_test(test_without_catalog),
+        cmocka_unit_test(test_thousand_aliases), cmocka_unit_test(test_conflict_markers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
