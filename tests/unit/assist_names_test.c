@@ -1,7 +1,7 @@
 /*
  * assist_names_test.c - names, definitions, references and edits of names, from tests/corpus/assist-names.
  *
- * The form of a case is in assist_names_fixture.h. Run with TENON_CORPUS_UPDATE=1 to write the expected sections again.
+ * The form of a case is in assist_fixture.h. Run with TENON_CORPUS_UPDATE=1 to write the expected sections again.
  */
 #include "adl/assist/action.h"
 #include "adl/assist/calls.h"
@@ -10,7 +10,7 @@
 #include "adl/assist/rename.h"
 #include "adl/assist/tokens.h"
 #include "adl/value/memory.h"
-#include "tests/unit/assist_names_fixture.h"
+#include "tests/unit/assist_fixture.h"
 
 /* ---- Answers as text ---- */
 
