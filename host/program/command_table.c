@@ -76,6 +76,7 @@ static const struct command_option plugin_install_options[] = {
 };
 static const struct command_option json_options[] = {JSON_OPTION, OPTIONS_END};
 static const struct command_option connect_options[] = {CONNECT_OPTION, OPTIONS_END};
+static const struct command_option connect_json_options[] = {JSON_OPTION, CONNECT_OPTION, OPTIONS_END};
 
 static const struct command_option serve_options[] = {
     {"socket", "PATH", .letter = 's', .help = "the Unix socket to which clients connect"},
@@ -227,6 +228,7 @@ static const struct command_option task_create_options[] = {
     ARTIFACT_OPTION,
     {"key", "TEXT", .letter = 'k', .help = "idempotency key: if a Task has this key, return that Task"},
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -240,12 +242,14 @@ static const struct command_option task_list_options[] = {
     LIMIT_OPTION,
     AFTER_OPTION,
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
 static const struct command_option task_update_options[] = {
     {"token", "TOKEN", .help = "update only if the claim with this token is still valid"},
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -255,18 +259,21 @@ static const struct command_option task_claim_options[] = {
     {"as", "NAME", .help = "the name of the claimant (default: this machine and shell)"},
     {"ttl", "SECONDS", .help = "how long the claim is valid (default: " CLAIM_SECONDS ")"},
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
 static const struct command_option task_renew_options[] = {
     {"ttl", "SECONDS", .help = "how long the claim is valid from now (default: " CLAIM_SECONDS ")"},
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
 static const struct command_option task_complete_options[] = {
     ARTIFACT_OPTION,
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -274,6 +281,7 @@ static const struct command_option task_fail_options[] = {
     {"code", "CODE", .help = "the error's code (default: FAILED)"},
     ARTIFACT_OPTION,
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -284,6 +292,7 @@ static const struct command_option artifact_write_options[] = {
     {"metadata", "JSON", .letter = 'm', .help = "metadata that can be searched, an object: JSON, @FILE or -"},
     {"key", "TEXT", .letter = 'k', .help = "idempotency key: if an Artifact has this key, return that Artifact"},
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -292,11 +301,12 @@ static const struct command_option artifact_read_options[] = {
     {"offset", "N", .help = "start at this byte"},
     {"length", "N", .help = "read this many bytes"},
     {"json", .help = "print the Artifact, with its body, as JSON"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
 static const struct command_option artifact_list_options[] = {
-    FILTER_OPTION, LIMIT_OPTION, AFTER_OPTION, JSON_OPTION, OPTIONS_END,
+    FILTER_OPTION, LIMIT_OPTION, AFTER_OPTION, JSON_OPTION, CONNECT_OPTION, OPTIONS_END,
 };
 
 /* ---- Options: Memory ---- */
@@ -305,6 +315,7 @@ static const struct command_option memory_put_options[] = {
     {"ttl", "SECONDS", .help = "delete the memory after this time"},
     {"text", "TEXT", .help = "the text to search (default: every string in the value)"},
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -313,6 +324,7 @@ static const struct command_option memory_search_options[] = {
     {"filter", "JSON", .letter = 'f', .help = "conditions that members of the value must meet: {\"likes\": \"pizza\"}"},
     LIMIT_OPTION,
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -548,7 +560,7 @@ const struct command commands[] = {
     {"task list", "", "list Tasks", "The oldest is first.", "$ tenon task list --state queued --type work\n",
      .options = task_list_options, .run = command_task_list},
     {"task show", "ID", "show a Task", "", "$ tenon task show 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n",
-     .options = json_options, .operands_min = 1, .operands_max = 1, .run = command_task_show},
+     .options = connect_json_options, .operands_min = 1, .operands_max = 1, .run = command_task_show},
     {"task update", "ID PATCH", "change a Task",
      "PATCH is a JSON Merge Patch of `payload`, `artifact_refs` and `state`: JSON, @FILE or -. A failed Task can\n"
      "be set to the state `queued`, and so can a claimed one with its --token.",
@@ -595,14 +607,15 @@ const struct command commands[] = {
      "$ tenon memory put users/ada food '{\"likes\": \"pizza\"}'\n", .options = memory_put_options, .operands_min = 3,
      .operands_max = 3, .run = command_memory_put},
     {"memory get", "NAMESPACE KEY", "print a memory", "Prints its value; with --json, also its times.",
-     "$ tenon memory get users/ada food\n{\"likes\":\"pizza\"}\n", .options = json_options, .operands_min = 2,
+     "$ tenon memory get users/ada food\n{\"likes\":\"pizza\"}\n", .options = connect_json_options, .operands_min = 2,
      .operands_max = 2, .run = command_memory_get},
     {"memory search", "[NAMESPACE]", "search memories",
      "Searches a namespace and all namespaces below it, or all namespaces.",
      "$ tenon memory search users --query pizza\n", .options = memory_search_options, .operands_max = 1,
      .run = command_memory_search},
     {"memory delete", "NAMESPACE KEY", "delete a memory", "Succeeds if the memory does not exist.",
-     "$ tenon memory delete users/ada food\n", .operands_min = 2, .operands_max = 2, .run = command_memory_delete},
+     "$ tenon memory delete users/ada food\n", .options = connect_options, .operands_min = 2, .operands_max = 2,
+     .run = command_memory_delete},
 
     /* ---- Models ---- */
     {"model list", "", "list model providers, and the roles that are bound to them",

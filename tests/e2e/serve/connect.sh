@@ -62,6 +62,51 @@ expect_code 5
 same call run/start "{\"document\": \"$PWD/count.yaml\", \"config\": {\"recursion_limit\": 2}}"
 expect_code 1 && expect_in err '[RECURSION_LIMIT]'
 
+# ---- Tasks, Artifacts, memories: both hosts use one store ----
+same task show nobody
+expect_code 1
+same task create work --payload '[1]'
+expect_code 2
+run tenon task create work --payload '{"goal": "sum"}' --connect s
+expect_code 0
+id=$(cat "$work/out")
+same task list --json
+expect_in out "$id"
+same task list
+same task show "$id"
+run tenon task claim --type work --as me --connect s --json
+expect_code 0
+token=$(sed 's/.*"claim_token":"\([^"]*\)".*/\1/' "$work/out")
+run tenon task complete "$id" "$token" --connect s
+expect_code 0
+same task list --state done
+expect_in out "$id"
+head -c 3000000 /dev/urandom >body.bin # in parts
+run tenon artifact write body.bin --connect s
+expect_code 0
+id=$(cat "$work/out")
+same artifact list
+run tenon artifact read "$id" --output copy.bin --connect s
+expect_code 0
+cmp body.bin copy.bin || fails "the body differs"
+run tenon artifact read "$id" --offset 1000 --length 300000 --output part.bin --connect s
+cmp <(tail -c +1001 body.bin | head -c 300000) part.bin || fails "the part differs"
+echo hello >hello.txt
+run tenon artifact write hello.txt --metadata '{"title": "Hello"}' --connect s
+same artifact search hello
+expect_in out text/plain
+run tenon artifact read "$(head -c 36 "$work/out")" --connect s
+expect_out hello
+run tenon memory put users/ada food '{"likes": "pizza"}' --connect s
+expect_code 0
+same memory get users/ada food
+expect_out '{"likes":"pizza"}'
+same memory get users/ada drink
+expect_code 1
+same memory search users --query pizza --json
+same memory delete users/ada food
+same memory search users
+
 # A signal cancels the run in the other host; a run that is not awaited continues.
 env --default-signal=INT "$TENON" call run/start "{\"document\": \"$PWD/count.yaml\", \"input\": {\"n\": 100000000}, \"subscribe\": {}}" \
     --connect s >long.out 2>long.err &
