@@ -151,17 +151,20 @@ static const struct command_option thread_list_options[] = {
     {"older-than", "DAYS", .help = "only threads that have not changed for this many days"},
     {"newer-than", "DAYS", .help = "only threads that have changed within this many days"},
     {"json", .help = "print one line of JSON per thread"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
 static const struct command_option thread_history_options[] = {
     {"limit", "N", .help = "list at most N checkpoints (default: " CHECKPOINTS ")"},
     {"json", .help = "print one line of JSON per checkpoint"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
 static const struct command_option thread_at_options[] = {
     {"at", "N", .help = "the number of a checkpoint, from `thread history` (default: the newest)"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -171,11 +174,13 @@ static const struct command_option thread_update_options[] = {
     {"as", "NODE", .help = "continue as if this node had written the values"},
     {"accept-changes", .help = "update even if the document has changed since the thread started"},
     {"force", .help = "update even if a process runs the thread; that run then ends with FENCED"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
 static const struct command_option thread_delete_options[] = {
     {"force", .help = "delete even if a process runs the thread; that run then ends with FENCED"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -478,7 +483,7 @@ const struct command commands[] = {
     {"thread list", "", "list threads", "The most recently changed thread is first.",
      "$ tenon thread list --status interrupted\n", .options = thread_list_options, .run = command_thread_list},
     {"thread show", "THREAD", "show a thread's status and its open questions", "", "$ tenon thread show support-42\n",
-     .options = json_options, .operands_min = 1, .operands_max = 1, .run = command_thread_show},
+     .options = connect_json_options, .operands_min = 1, .operands_max = 1, .run = command_thread_show},
     {"thread history", "THREAD", "list a thread's checkpoints",
      "The newest is first. Shows the number and step of each, the nodes that ran, and the nodes that are next.",
      "$ tenon thread history support-42\n", .options = thread_history_options, .operands_min = 1, .operands_max = 1,
@@ -493,8 +498,8 @@ const struct command commands[] = {
      .operands_max = 2, .run = command_thread_fork},
     {"thread answer", "THREAD ID=VALUE…", "answer a thread's interrupts without running it",
      "The answers are saved until `tenon run --thread THREAD --resume`. Each is checked against the question's schema.",
-     "$ tenon thread answer support-42 a9e95ec1da120bfe=yes\n", .operands_min = 2, .operands_max = NO_MAXIMUM,
-     .run = command_thread_answer},
+     "$ tenon thread answer support-42 a9e95ec1da120bfe=yes\n", .options = connect_options, .operands_min = 2,
+     .operands_max = NO_MAXIMUM, .run = command_thread_answer},
     {"thread update", "THREAD FILE", "write channels of a thread's state",
      "Writes the values like an input, with the merge rules of the document FILE. With --as, the nodes after NODE are\n"
      "next; without it, the next nodes do not change. Results of nodes in the unfinished step are discarded.",

@@ -4,6 +4,7 @@
 #include "host/program/method_caller.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
+#include "host/base/files.h"
 #include "host/base/loop.h"
 #include "host/plugin/call/call.h"
 #include "host/server/client.h"
@@ -11,7 +12,9 @@
 #include "host/server/rpc/rpc_listener.h"
 #include "host/server/rpc/rpc_peer.h"
 #include "host/server/server.h"
+#include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* An event that was received in the same turn as the answer that comes before it. */
@@ -180,6 +183,12 @@ struct host *method_caller_host(const struct method_caller *caller) {
     return caller->host;
 }
 
+tn_value method_caller_path(const struct method_caller *caller, const char *name) {
+    char path[PATH_MAX];
+    if (!caller->host && !files_is_special_name(name) && realpath(name, path)) name = path;
+    return value_string_lossy(name, strlen(name));
+}
+
 void method_caller_watch_signals(struct method_caller *caller) { command_watch_signals_in(caller->loop); }
 
 struct called *method_caller_begin_take(struct method_caller *caller, const char *method, tn_value params) {
@@ -285,8 +294,8 @@ int method_caller_report(int code, const struct error *error) {
     for (size_t i = 0; i < value_count(violations); i++) {
         tn_value one = value_at(violations, i);
         const char *at = command_text(one, "pointer", "");
-        command_warn("%s%s%s%s [%s]", *at ? "`" : "", *at ? at + 1 : "", *at ? "`: " : "", command_text(one, "message", ""),
-                     error->code);
+        command_warn("%s%s%s%s [%s]", *at ? "`" : "", *at ? at + 1 : "", *at ? "`: " : "",
+                     command_text(one, "message", ""), error->code);
     }
     return value_count(violations) ? code : command_report_error(code, error);
 }

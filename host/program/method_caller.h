@@ -34,6 +34,11 @@ int method_caller_open(struct method_caller **out, const struct arguments *argum
 void method_caller_free(struct method_caller *caller);
 /* NULL with --connect. */
 struct host *method_caller_host(const struct method_caller *caller);
+/*
+ * The name of a file that the user has given, as the host finds it, a text: with --connect an absolute path, because
+ * the host has another working folder. Names such as pack:NAME/FILE stay the same.
+ */
+tn_value method_caller_path(const struct method_caller *caller, const char *name);
 /* Handles signals as command_watch_signals: from then on, a signal ends method_caller_wait and cancels a call. */
 void method_caller_watch_signals(struct method_caller *caller);
 
@@ -48,7 +53,8 @@ int32_t method_caller_try_take(struct method_caller *caller, const char *method,
 /* Of a failed call: of the command line, of a document, of the store, or of the work. COMMAND_CANCELLED after a signal.
  */
 int method_caller_exit_code(const struct error *error);
-/* command_report_error; of parameters that do not match their schema, it prints only what is wrong with which of them. */
+/* command_report_error; of parameters that do not match their schema, it prints only what is wrong with which of them.
+ */
 int method_caller_report(int code, const struct error *error);
 
 /* ---- Calls that are open while others are made ---- */

@@ -62,6 +62,55 @@ expect_code 5
 same call run/start "{\"document\": \"$PWD/count.yaml\", \"config\": {\"recursion_limit\": 2}}"
 expect_code 1 && expect_in err '[RECURSION_LIMIT]'
 
+# ---- Threads ----
+same thread list
+run tenon run asks.yaml --thread t1
+expect_code 5
+run tenon run count.yaml --thread t2
+expect_code 0
+for options in '' '--limit 1' '--status done --json' '--older-than 1' '--agent nobody'; do
+    # shellcheck disable=SC2086 # the options, in words
+    same thread list $options
+    expect_code 0
+done
+same thread show t1
+expect_in out 'waits for'
+same thread show t1 --json
+id=$(sed 's/.*"interrupts":\[{"id":"\([^"]*\)".*/\1/' "$work/out")
+same thread show t2 --json
+same thread show nobody
+expect_code 1
+same thread history t2
+same thread history t2 --limit 2 --json
+same thread state t2
+expect_out '{"i":3,"n":3}'
+same thread state t2 --at 1
+same thread state t2 --at 99
+expect_code 1
+same thread state t2 --at x
+expect_code 2
+run tenon thread fork t2 t3 --at 1 --connect s
+expect_code 0
+same thread fork t2 t3
+expect_code 1
+run tenon thread update t3 count.yaml --set i=7 --connect s # a path of this folder
+expect_code 0
+same thread state t3
+expect_out '{"i":7,"n":3}'
+same thread update t3 nowhere.yaml --set i=7
+expect_code 3
+same thread update t3 count.yaml --set nothing=7
+expect_code 1
+same thread answer t1 nothing=1
+expect_code 1
+same thread answer t1 "$id=true"
+expect_code 0
+same thread show t1
+run tenon thread delete t1 t3 --connect s
+expect_code 0
+same thread delete t1
+expect_code 1
+
 # ---- Tasks, Artifacts, memories: both hosts use one store ----
 same task show nobody
 expect_code 1
