@@ -358,6 +358,7 @@ static const struct command_option tool_call_options[] = {
 static const struct command_option plugin_show_options[] = {
     {"json", .help = "print the whole manifest as JSON"},
     {"validate", .help = "print nothing; fail if the manifest is invalid (for build systems)"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -665,7 +666,7 @@ const struct command commands[] = {
     /* ---- Plugins ---- */
     {"plugin list", "", "list plugins and the components they register",
      "Reads only manifests: no plugin code runs. Shows the file that each component comes from.",
-     "$ tenon plugin list\n", .options = json_options, .run = command_plugin_list},
+     "$ tenon plugin list\n", .options = connect_json_options, .run = command_plugin_list},
     {"plugin show", "FILE", "show a plugin's manifest without running any of its code",
      "FILE is a shared object, or the id of an installed plugin.", "$ tenon plugin show ./acme.so\n",
      .options = plugin_show_options, .operands_min = 1, .operands_max = 1, .run = command_plugin_show},
@@ -696,9 +697,23 @@ const struct command commands[] = {
      "$ tenon plugin remove acme.text\n", .operands_min = 1, .operands_max = 1, .run = command_plugin_remove},
     {"plugin upgrade", "FILE", "replace an installed plugin with a new build",
      "FILE is checked first and must have the id of an installed plugin. The file is replaced atomically: running\n"
-     "work continues with the old build, new work uses the new one.",
-     "$ tenon plugin upgrade build/acme-text.so\n", .operands_min = 1, .operands_max = 1,
+     "work continues with the old build, new work uses the new one. With --connect, the plugin is replaced in the "
+     "host\n"
+     "that runs, and no file is.",
+     "$ tenon plugin upgrade build/acme-text.so\n", .options = connect_options, .operands_min = 1, .operands_max = 1,
      .run = command_plugin_upgrade},
+    {"plugin load", "FILE", "add a plugin to a host that runs",
+     "Loads its code in the host that listens on the socket of --connect. Documents can use its components at once. "
+     "The\n"
+     "host forgets it when it ends; `tenon plugin install` is for all hosts.",
+     "$ tenon plugin load build/acme-text.so --connect tenon.sock\nacme.text: 1.0.0, loaded\n",
+     .options = connect_options, .operands_min = 1, .operands_max = 1, .run = command_plugin_load},
+    {"plugin unload", "ID", "remove a plugin from a host that runs",
+     "Fails with PLUGIN_BUSY while a run needs the plugin. From then on it accepts no new work, so that the command "
+     "can\n"
+     "be repeated until it succeeds.",
+     "$ tenon plugin unload acme.text --connect tenon.sock\nacme.text: unloaded\n", .options = connect_options,
+     .operands_min = 1, .operands_max = 1, .run = command_plugin_unload},
     {"plugin reset", "ID", "start a plugin whose process keeps ending again at once",
      "A host starts the process of an isolated plugin again after a pause, which grows with each time that it ends. "
      "This\n"

@@ -41,7 +41,7 @@ static int thread_store_finish(struct thread_store *command, int code) {
 /* Prints the error of the operation if it failed. Returns the exit code. */
 static int thread_store_end(struct thread_store *command, int32_t status) {
     return thread_store_finish(command, status == TN_OK ? COMMAND_OK
-                                                          : command_report_error(COMMAND_RUN_FAILED, &command->error));
+                                                        : command_report_error(COMMAND_RUN_FAILED, &command->error));
 }
 
 /*

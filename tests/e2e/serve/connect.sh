@@ -18,7 +18,7 @@ YAML
 sed 's/type: set, /type: set, interrupt: before, /' count.yaml >asks.yaml
 
 # same COMMAND…: runs it with and without --connect. Times, ids and measurements are replaced, because they differ.
-hide='s/[0-9a-f]\{8\}-[0-9a-f]\{4\}-[0-9a-f-]\{22\}/ID/g; s/20[0-9-]\{8\}T[0-9:.]*Z/TIME/g; s/\("now"\|"elapsed_ms"\|"duration_ms"\):[0-9.]*/\1:0/g; s/client [0-9]*/tenon/g'
+hide='s/[0-9a-f]\{8\}-[0-9a-f]\{4\}-[0-9a-f-]\{22\}/ID/g; s/20[0-9-]\{8\}T[0-9:.]*Z/TIME/g; s/\("now"\|"elapsed_ms"\|"duration_ms"\):[0-9.]*/\1:0/g; s/"client [0-9][0-9]*"/"tenon"/g'
 same() {
     run tenon "$@"
     sed "$hide" "$work/out" >own.out
@@ -155,6 +155,30 @@ expect_code 1
 same memory search users --query pizza --json
 same memory delete users/ada food
 same memory search users
+
+# ---- Plugins ----
+same plugin list
+expect_in out "core.so (installed)"
+same plugin show tenon.core
+same plugin show nobody
+expect_code 4
+run tenon plugin load x.so
+expect_code 2 && expect_in err 'expected --connect PATH'
+cp "$BINARY/tests/upgrade/test_versioned_1.so" .
+run tenon plugin load test_versioned_1.so --connect s # a path of this folder
+expect_code 0 && expect_in err 'test.versioned: 1.0.0, loaded'
+run tenon plugin show test.versioned --connect s
+expect_code 0 && expect_in out 'test.versioned 1.0.0'
+run tenon plugin upgrade "$BINARY/tests/upgrade/test_versioned_2.so" --connect s
+expect_code 0 && expect_in err 'test.versioned: 2.0.0, was 1.0.0, in this host'
+run tenon plugin upgrade "$BINARY/tests/upgrade/test_versioned_3.so" --connect s # its initialisation fails
+expect_code 4
+run tenon plugin list --connect s
+expect_in out 'test.versioned 2.0.0'
+run tenon plugin unload test.versioned --connect s
+expect_code 0 && expect_in err 'test.versioned: unloaded'
+run tenon plugin unload nobody --connect s
+expect_code 4 && expect_in err '[NOT_FOUND]'
 
 # A signal cancels the run in the other host; a run that is not awaited continues.
 env --default-signal=INT "$TENON" call run/start "{\"document\": \"$PWD/count.yaml\", \"input\": {\"n\": 100000000}, \"subscribe\": {}}" \
