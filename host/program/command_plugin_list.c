@@ -1,6 +1,6 @@
 /*
- * command_plugin_list.c - `tenon plugin list`: what plugin/list returns, for people. It reads manifests, and runs no plugin
- * code.
+ * command_plugin_list.c - `tenon plugin list`: what plugin/list returns, for people. It reads manifests, and runs no
+ * plugin code.
  */
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
@@ -22,7 +22,8 @@ static void plugin_print_components(tn_value plugin) {
                         : *other  ? value_format("  (shadowed by `%s`)", other)
                                   : value_text("");
         command_printf(stdout, "    %-8s %-28s %s%s\n", command_text(component, "kind", ""),
-                       command_text(component, "id", ""), command_text(component, "title", ""), value_chars(note, NULL));
+                       command_text(component, "id", ""), command_text(component, "title", ""),
+                       value_chars(note, NULL));
         value_unref(note);
     }
 }

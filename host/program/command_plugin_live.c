@@ -15,7 +15,8 @@ static tn_value plugin_change(const struct arguments *arguments, const char *met
     *code = method_caller_open(&caller, arguments, NULL, NULL);
     if (!*code) {
         tn_value value = file ? method_caller_path(caller, given) : value_string_lossy(given, strlen(given));
-        *code = method_caller_call_take(caller, method, value_set_take(value_object_reserve(1), member, value), &result);
+        *code =
+            method_caller_call_take(caller, method, value_set_take(value_object_reserve(1), member, value), &result);
         if (*code == COMMAND_RUN_FAILED) *code = COMMAND_PLUGIN_PROBLEM;
     }
     method_caller_free(caller);
