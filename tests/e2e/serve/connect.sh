@@ -1,20 +1,4 @@
 # Commands with --connect print what they print in a host of their own, and have the same exit codes.
-cat >count.yaml <<'YAML'
-version: "1.0"
-agent: {name: count, recursion_limit: 100000000}
-channels:
-  - {name: i, type: last_value, default: 0}
-  - {name: n, type: last_value, default: 3}
-nodes:
-  - {id: add, type: set, config: {values: {i: state.i + 1}}}
-edges:
-  - {from: START, to: add}
-  - from: add
-    type: conditional
-    conditions:
-      - {expression: state.i < state.n, to: add}
-      - {expression: default, to: END}
-YAML
 sed 's/type: set, /type: set, interrupt: before, /' count.yaml >asks.yaml
 
 # same COMMAND…: runs it with and without --connect. Times, ids and measurements are replaced, because they differ.
