@@ -626,7 +626,7 @@ const struct command commands[] = {
     /* ---- Models ---- */
     {"model list", "", "list model providers, and the roles that are bound to them",
      "A role is bound by tenon.yaml or --model; if neither binds it, the document's own binding is used.",
-     "$ tenon model list\n", .options = json_options, .run = command_model_list},
+     "$ tenon model list\n", .options = connect_json_options, .run = command_model_list},
     {"model test", "[MODEL]", "send a prompt to a model, to see if it answers",
      "MODEL is a role of tenon.yaml (default: `default`), PROVIDER:NAME, or a JSON binding, as for --model. Prints\n"
      "the answer as it arrives, then the time it took and its usage. Nothing is retried.",
@@ -647,14 +647,14 @@ const struct command commands[] = {
      "Shows the policy of each tool when a model calls it: run at once (`auto`), ask for approval (`ask`) or never\n"
      "run (`deny`). The policy follows from tenon.yaml and from the tool's declared effects. A document can be\n"
      "stricter.",
-     "$ tenon tool list\n", .options = json_options, .run = command_tool_list},
+     "$ tenon tool list\n", .options = connect_json_options, .run = command_tool_list},
     {"tool show", "NAME", "show a tool's arguments, result and effects",
      "With --json, prints its definition as models receive it.", "$ tenon tool show artifact.search\n",
-     .options = json_options, .operands_min = 1, .operands_max = 1, .run = command_tool_show},
+     .options = connect_json_options, .operands_min = 1, .operands_max = 1, .run = command_tool_show},
     {"tool search", "WORDS", "search tools",
      "Lists the tools that contain all words in name, title or documentation, best match first.",
-     "$ tenon tool search 'remember something'\n", .options = json_options, .operands_min = 1, .operands_max = 1,
-     .run = command_tool_search},
+     "$ tenon tool search 'remember something'\n", .options = connect_json_options, .operands_min = 1,
+     .operands_max = 1, .run = command_tool_search},
     {"tool call", "NAME [JSON]", "call a tool",
      "JSON is the tool's arguments, an object: JSON, @FILE, or - for standard input. The call is validated,\n"
      "checked against tenon.yaml and logged exactly as a call from a model. Approvals and the tool's own questions\n"

@@ -164,6 +164,18 @@ expect_code 0 && expect_in err 'test.versioned: unloaded'
 run tenon plugin unload nobody --connect s
 expect_code 4 && expect_in err '[NOT_FOUND]'
 
+# ---- Models, tools ----
+same model list
+same model list --json
+same tool list
+same tool list --json
+same tool search artifact
+same tool search nothing-like-this
+same tool show task.create
+expect_code 0
+same tool show nobody
+expect_code 2
+
 # A signal cancels the run in the other host; a run that is not awaited continues.
 env --default-signal=INT "$TENON" call run/start "{\"document\": \"$PWD/count.yaml\", \"input\": {\"n\": 100000000}, \"subscribe\": {}}" \
     --connect s >long.out 2>long.err &
