@@ -2,6 +2,8 @@
 import json
 import os
 import sys
+import threading
+import time
 
 from harness import Agent, Refused, call, check, kinds_of, run_tests, scripted, text_of, write_document
 
@@ -240,6 +242,50 @@ def test_mistakes():
         answer, _ = agent.prompt(session, "still here?")
         check(answer["stopReason"] == "end_turn", "it continues", answer)
     check("Error" not in agent.err and not agent.err, "nothing is logged", agent.err)
+
+
+def memory_of(agent):
+    """Bytes of memory of the process."""
+    with open("/proc/%d/statm" % agent.process.pid) as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_a_client_that_does_not_read():
+    """The run waits, memory stays, and nothing is lost."""
+    text = "0123456789abcdef" * 8000
+    write_document("flood.yaml", scripted(text, templates=False))
+    with Agent("flood.yaml") as agent:
+        agent.initialize()
+        session = agent.new()
+        agent.reads.clear()
+        number = agent.start_prompt(session, "go")
+        before = memory_of(agent)
+        time.sleep(1.5)
+        check(memory_of(agent) - before < 48 << 20, "memory", memory_of(agent) - before)
+        agent.reads.set()
+        check(agent.wait(number) == {"stopReason": "end_turn"}, "the end")
+        check(text_of(agent.updates) == text, "the text is complete")
+
+
+def test_many_requests():
+    """Without reading the answers: those beyond the limit of open requests are refused, and all are answered."""
+    write_document("requests.yaml", scripted("Yes."))
+    with Agent("requests.yaml") as agent:
+        agent.initialize()
+        agent.reads.clear()
+        writer = threading.Thread(target=lambda: [agent.start("session/list") for _ in range(3000)])
+        writer.start()
+        time.sleep(0.5)
+        agent.reads.set()
+        writer.join(30)
+        limits = 0
+        for number in range(2, 3002):
+            try:
+                agent.wait(number)
+            except Refused as error:
+                limits += "limit" in error.message
+                check("limit" in error.message, "refused", error.message)
+        check(agent.prompt(agent.new(), "hi")[0] == {"stopReason": "end_turn"}, "it continues", limits)
 
 
 def test_the_end_of_the_input():

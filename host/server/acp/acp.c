@@ -95,8 +95,12 @@ static tn_value flag_object(const char *const *names, bool value) {
 }
 
 static tn_value agent_capabilities(const struct acp *acp) {
-    static const char *const prompt[] = {"image", "audio", NULL}, *const sessions[] = {
-        "list", "delete", "resume", "close", "additionalDirectories", NULL};
+    static const char *const prompt[] = {"image", "audio", NULL}, *const sessions[] = {"list",
+                                                                                       "delete",
+                                                                                       "resume",
+                                                                                       "close",
+                                                                                       "additionalDirectories",
+                                                                                       NULL};
     tn_value session = value_object(), mcp = value_set_take(value_object(), "http", value_bool(!acp->options.no_mcp));
     tn_value prompts = flag_object(prompt, acp->input == ACP_INPUT_MESSAGES);
     prompts = value_set_take(prompts, "embeddedContext", value_bool(true));
@@ -191,8 +195,8 @@ static void acp_on_request(void *user, struct peer_request *request) {
         acp_look_finished(acp);
         return;
     }
-    peer_refuse(request, RPC_METHOD_NOT_FOUND, "`%.100s` is not a method of the Agent Client Protocol, version %d", name,
-                ACP_VERSION);
+    peer_refuse(request, RPC_METHOD_NOT_FOUND, "`%.100s` is not a method of the Agent Client Protocol, version %d",
+                name, ACP_VERSION);
 }
 
 static void acp_on_notification(void *user, const char *method, tn_value params) {
@@ -290,11 +294,9 @@ struct acp *acp_new(int input, int output, const struct acp_options *options, st
     acp->document = mem_text(options->document);
     acp->channel = mem_text(options->channel ? options->channel : "messages");
     acp->finish.run = acp_finish;
-    acp->client = client_new(options->server, &(struct client_options){.name = "acp",
-                                                                       .scope = METHOD_ADMIN,
-                                                                       .files = true,
-                                                                       .notify = acp_on_event,
-                                                                       .user = acp});
+    acp->client = client_new(
+        options->server, &(struct client_options){
+                             .name = "acp", .scope = METHOD_ADMIN, .files = true, .notify = acp_on_event, .user = acp});
     acp->peer = peer_new(server_loop(options->server), stream, RPC_FRAMING_LINES, &acp_peer_ops, acp);
     return acp;
 }

@@ -3,8 +3,8 @@
  *
  *     text           {type: text, text}
  *     image, audio   {type: image or audio, media_type, data}
- *     resource       with `text`: a text part with the address around it; with `blob`: {type: file, media_type, name, data}
- *     resource_link  a text part: the address. The graph, or a tool of it, reads it if it needs it
+ *     resource       with `text`: a text part with the address around it; with `blob`: {type: file, media_type, name,
+ * data} resource_link  a text part: the address. The graph, or a tool of it, reads it if it needs it
  */
 #include "host/server/acp/acp_internal.h"
 #include <string.h>
@@ -50,10 +50,11 @@ static tn_value part_of_block(const struct acp *acp, tn_value block, struct erro
     tn_value resource = value_get(block, "resource");
     bool media = strcmp(type, "image") == 0 || strcmp(type, "audio") == 0 || (resource && !acp_text(resource, "text"));
     if (media && acp->input != ACP_INPUT_MESSAGES) {
-        error_set(error, TN_INVALID, "INVALID_INPUT",
-                  "`prompt`: found content of the type `%s`; this agent accepts only texts, because its document has no "
-                  "channel of messages",
-                  type);
+        error_set(
+            error, TN_INVALID, "INVALID_INPUT",
+            "`prompt`: found content of the type `%s`; this agent accepts only texts, because its document has no "
+            "channel of messages",
+            type);
         return NULL;
     }
     if (strcmp(type, "text") == 0) return text_part_take(value_ref(value_get(block, "text")));

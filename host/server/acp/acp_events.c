@@ -216,7 +216,8 @@ static void show_usage(struct acp_turn *turn, tn_value usage) {
 static void show_rest_messages(struct acp_turn *turn, tn_value messages) {
     for (size_t i = 0; messages && value_is(messages, TN_ARRAY) && i < value_count(messages); i++) {
         tn_value message = value_at(messages, i), calls = value_get(message, "tool_calls");
-        bool answers = value_text_is(value_get(message, "type"), "ai") || value_text_is(value_get(message, "type"), "error");
+        bool answers =
+            value_text_is(value_get(message, "type"), "ai") || value_text_is(value_get(message, "type"), "error");
         bool old = i < turn->known && !value_get(message, "id");
         if (!answers || (calls && value_count(calls)) || old || was_seen(turn, message)) continue;
         const char *finish = stop_reason(value_get(message, "finish_reason"));

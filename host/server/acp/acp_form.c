@@ -29,8 +29,10 @@ static tn_value form_field(tn_value schema) {
                                          "default", "minimum",     "maximum",   "minItems",  "maxItems"};
     tn_value type = schema && value_is(schema, TN_OBJECT) ? value_get(schema, "type") : NULL;
     tn_value choices = schema && value_is(schema, TN_OBJECT) ? value_get(schema, "enum") : NULL;
-    if (!type && is_text_list(choices)) type = value_text("string");
-    else if (type) type = value_ref(type);
+    if (!type && is_text_list(choices))
+        type = value_text("string");
+    else if (type)
+        type = value_ref(type);
     if (!type || !value_is(type, TN_STRING)) return value_unref(type), NULL;
     const char *word = value_chars(type, NULL);
     bool plain = strcmp(word, "string") == 0 || strcmp(word, "number") == 0 || strcmp(word, "integer") == 0 ||

@@ -33,9 +33,9 @@ struct acp {
     struct acp_options options;
     char *document, *channel; /* channel: of messages, or the member of the input for ACP_INPUT_TEXT */
     enum acp_input input;
-    bool removes;      /* the channel of messages accepts the removal of messages */
-    bool starting;     /* `initialize` waits for the description of the document */
-    bool initialized;  /* it was answered */
+    bool removes;     /* the channel of messages accepts the removal of messages */
+    bool starting;    /* `initialize` waits for the description of the document */
+    bool initialized; /* it was answered */
     bool input_ended;
     struct peer *peer; /* NULL: closed */
     struct client *client;
@@ -59,21 +59,21 @@ struct acp_session {
     tn_value directories; /* additional ones */
     tn_value title;       /* NULL before the first prompt */
     enum acp_mode mode;
-    tn_value roles;     /* {role: the role whose model it uses} */
-    tn_value decisions; /* {tool and caller: true or false}: allow_always, reject_always */
-    tn_value servers;   /* its MCP servers: [{name at the plugin, prefix of its tools}] */
-    char *connecting;   /* the run that starts them, or NULL */
+    tn_value roles;              /* {role: the role whose model it uses} */
+    tn_value decisions;          /* {tool and caller: true or false}: allow_always, reject_always */
+    tn_value servers;            /* its MCP servers: [{name at the plugin, prefix of its tools}] */
+    char *connecting;            /* the run that starts them, or NULL */
     struct peer_request *opener; /* session/new, load or resume, which is not answered yet; or NULL */
     bool replays;                /* it sends the conversation first */
     /* The thread. */
-    bool unfinished;   /* the last turn has not completed */
-    bool discards;     /* the next prompt discards it: it was cancelled, or has failed */
-    tn_value messages; /* of the thread, after the last turn; an array */
-    tn_value completed; /* after the last turn that completed */
-    tn_value waits;    /* the interrupts that the next prompt answers; NULL if there are none */
-    tn_value answers;  /* those that were given already, {id: answer} */
-    uint64_t tool_calls, turns; /* so far */
-    struct acp_turn *turn; /* the open prompt, or NULL */
+    bool unfinished;             /* the last turn has not completed */
+    bool discards;               /* the next prompt discards it: it was cancelled, or has failed */
+    tn_value messages;           /* of the thread, after the last turn; an array */
+    tn_value completed;          /* after the last turn that completed */
+    tn_value waits;              /* the interrupts that the next prompt answers; NULL if there are none */
+    tn_value answers;            /* those that were given already, {id: answer} */
+    uint64_t tool_calls, turns;  /* so far */
+    struct acp_turn *turn;       /* the open prompt, or NULL */
     struct peer_request *ending; /* session/close or session/delete, which waits for the end of the turn */
     bool deletes;
 };

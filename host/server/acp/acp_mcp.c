@@ -23,7 +23,8 @@ struct servers_start {
 
 bool acp_servers_check(tn_value servers, struct error *error) {
     if (value_count(servers) > ACP_SERVERS_MAX) {
-        error_set(error, TN_LIMIT, "LIMIT", "found %zu servers, expected at most %u", value_count(servers), ACP_SERVERS_MAX);
+        error_set(error, TN_LIMIT, "LIMIT", "found %zu servers, expected at most %u", value_count(servers),
+                  ACP_SERVERS_MAX);
         return false;
     }
     for (size_t i = 0; i < value_count(servers); i++) {
@@ -135,7 +136,7 @@ static tn_value connect_params_take(tn_value config) {
 
 static void start_over(struct servers_start *start) {
     struct acp_session *session = start->session;
-    void (*done)(struct acp_session *session) = start->done;
+    void (*done)(struct acp_session * session) = start->done;
     mem_free(session->connecting);
     session->connecting = NULL;
     mem_free(start);

@@ -15,9 +15,10 @@ static const char *one_of(tn_value entry, const char *const *names) {
 }
 
 static const char *status_word(const char *given) {
-    static const char *const words[][2] = {
-        {"in_progress", "in_progress"}, {"running", "in_progress"}, {"active", "in_progress"}, {"doing", "in_progress"},
-        {"completed", "completed"},     {"done", "completed"},      {"finished", "completed"}, {"complete", "completed"}};
+    static const char *const words[][2] = {{"in_progress", "in_progress"}, {"running", "in_progress"},
+                                           {"active", "in_progress"},      {"doing", "in_progress"},
+                                           {"completed", "completed"},     {"done", "completed"},
+                                           {"finished", "completed"},      {"complete", "completed"}};
     for (size_t i = 0; given && i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i][0], given) == 0) return words[i][1];
     return "pending";

@@ -27,7 +27,9 @@ static void turn_free(struct acp_turn *turn) {
     acp_session_look_ended(session);
 }
 
-static void ignore_result(void *user, tn_value result, const struct error *error) { (void)user, (void)result, (void)error; }
+static void ignore_result(void *user, tn_value result, const struct error *error) {
+    (void)user, (void)result, (void)error;
+}
 
 /* Ends the run, if it waits. Its thread keeps what it waits for. */
 static void release_run(struct acp_turn *turn) {

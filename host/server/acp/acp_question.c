@@ -41,7 +41,8 @@ tn_value acp_question_text(tn_value interrupt) {
     static const char *const members[] = {"question", "message", "prompt", "title", "text"};
     tn_value payload = value_get(interrupt, "payload");
     const char *node = acp_text(interrupt, "node");
-    if (!payload || value_is(payload, TN_NULL)) return value_format("`%s` waits for an answer.", node ? node : "The run");
+    if (!payload || value_is(payload, TN_NULL))
+        return value_format("`%s` waits for an answer.", node ? node : "The run");
     if (value_is(payload, TN_STRING)) return value_ref(payload);
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         const char *text = acp_text(payload, members[i]), *url = acp_text(payload, "url");
@@ -118,7 +119,8 @@ static void question_failed(struct acp_turn *turn, const struct error *error) {
 
 /* The same tool for another caller is asked about again. A new reference. */
 static tn_value decision_key(tn_value payload) {
-    const char *tool = acp_text(payload, "tool"), *type = acp_text(payload, "type"), *caller = acp_text(payload, "caller");
+    const char *tool = acp_text(payload, "tool"), *type = acp_text(payload, "type"),
+               *caller = acp_text(payload, "caller");
     return value_format("%s\n%s", tool ? tool : type ? type : "", caller ? caller : "");
 }
 
@@ -191,7 +193,8 @@ static void permission_on_done(void *user, tn_value result, const struct error *
 }
 
 static tn_value pause_tool_call(tn_value interrupt) {
-    const char *node = acp_text(interrupt, "node"), *when = acp_text(interrupt, "when"), *id = acp_text(interrupt, "id");
+    const char *node = acp_text(interrupt, "node"), *when = acp_text(interrupt, "when"),
+               *id = acp_text(interrupt, "id");
     tn_value call = value_set_take(value_object_reserve(4), "toolCallId", value_format("pause-%s", id ? id : ""));
     call = value_set_take(call, "title", value_format("Paused %s `%s`", when, node ? node : "a node"));
     call = value_set_take(call, "kind", value_text("other"));
@@ -202,8 +205,9 @@ static void ask_permission(struct acp_turn *turn, tn_value interrupt) {
     struct acp_session *session = turn->session;
     bool pause = is_pause(interrupt);
     struct acp_question *question = question_new(turn);
-    tn_value shown = pause ? pause_tool_call(interrupt)
-                           : acp_tool_of_approval(session, turn->calls, value_get(interrupt, "payload"), &question->made);
+    tn_value shown = pause
+                         ? pause_tool_call(interrupt)
+                         : acp_tool_of_approval(session, turn->calls, value_get(interrupt, "payload"), &question->made);
     question->tool_call = pause ? NULL : value_ref(shown);
     tn_value params = value_set_take(value_object_reserve(3), "sessionId", value_text(session->id));
     params = value_set_take(params, "toolCall", shown);

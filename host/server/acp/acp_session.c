@@ -67,8 +67,9 @@ void acp_session_free(struct acp_session *session) {
     *session->link = session->next;
     if (session->next) session->next->link = session->link;
     session->acp->session_count--;
-    const tn_value values[] = {session->directories, session->title,     session->roles, session->decisions, session->servers,
-                               session->messages,    session->completed, session->waits, session->answers};
+    const tn_value values[] = {session->directories, session->title,   session->roles,
+                               session->decisions,   session->servers, session->messages,
+                               session->completed,   session->waits,   session->answers};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) value_unref(values[i]);
     mem_free(session->connecting);
     mem_free(session->cwd);
@@ -121,7 +122,8 @@ void acp_update_take(const struct acp_session *session, const char *kind, tn_val
 static void session_opened(struct acp_session *session) {
     struct peer_request *opener = session->opener;
     bool made = strcmp(peer_request_method(opener), "session/new") == 0;
-    tn_value result = made ? value_set_take(value_object_reserve(3), "sessionId", value_text(session->id)) : value_object();
+    tn_value result =
+        made ? value_set_take(value_object_reserve(3), "sessionId", value_text(session->id)) : value_object();
     result = value_set_take(result, "modes", acp_modes(session));
     result = value_set_take(result, "configOptions", acp_config_options(session));
     session->opener = NULL;
@@ -220,7 +222,8 @@ static void open_saved(struct acp *acp, struct peer_request *request, bool repla
     const char *id = acp_text(params, "sessionId");
     struct acp_session *open = acp_session_find(acp, id);
     if (open && (open->turn || open->opener || open->ending)) {
-        peer_refuse(request, RPC_INVALID_REQUEST, "the session `%.200s` is open, and busy; cancel its prompt first", id);
+        peer_refuse(request, RPC_INVALID_REQUEST, "the session `%.200s` is open, and busy; cancel its prompt first",
+                    id);
         return;
     }
     if (!check_opening(acp, request)) return;
@@ -265,7 +268,8 @@ static void list_page(struct session_listing *listing, const char *after);
 static void listing_end(struct session_listing *listing, const struct error *error, tn_value cursor) {
     bool unknown = error && error->code && strcmp(error->code, "NOT_FOUND") == 0;
     if (unknown) {
-        peer_refuse(listing->request, RPC_INVALID_PARAMS, "`cursor`: the session of the last page does not exist any more");
+        peer_refuse(listing->request, RPC_INVALID_PARAMS,
+                    "`cursor`: the session of the last page does not exist any more");
     } else if (error) {
         acp_fail(listing->request, error);
     } else {

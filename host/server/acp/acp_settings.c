@@ -96,7 +96,8 @@ static tn_value choices_of(tn_value roles) {
         tn_value role = value_key_at(roles, i);
         tn_value choice = value_set_take(value_object_reserve(3), "value", value_ref(role));
         choice = value_set_take(choice, "name", value_ref(value_value_at(roles, i)));
-        choice = value_set_take(choice, "description", value_format("the model of the role `%s`", value_chars(role, NULL)));
+        choice =
+            value_set_take(choice, "description", value_format("the model of the role `%s`", value_chars(role, NULL)));
         choices = value_push_take(choices, choice);
     }
     return choices;
@@ -132,8 +133,8 @@ static bool choose_model(struct acp_session *session, const char *role, const ch
     if (!known)
         error_set(error, TN_INVALID, "INVALID_INPUT", "there is no role `%.100s` to choose a model for", role);
     else if (!good)
-        error_set(error, TN_INVALID, "INVALID_INPUT", "found `%.100s`, expected a role that tenon.yaml or the document binds",
-                  choice);
+        error_set(error, TN_INVALID, "INVALID_INPUT",
+                  "found `%.100s`, expected a role that tenon.yaml or the document binds", choice);
     else
         session->roles = value_set_take(session->roles, role, value_text(choice));
     value_unref(roles);
@@ -218,7 +219,8 @@ static void command_on_done(void *user, tn_value result, const struct error *err
     mem_free(call);
 }
 
-static void call_for_command(struct acp_session *session, struct peer_request *request, const char *method, tn_value params) {
+static void call_for_command(struct acp_session *session, struct peer_request *request, const char *method,
+                             tn_value params) {
     struct command_call *call = mem_zalloc(sizeof *call);
     *call = (struct command_call){session->acp, mem_text(session->id), request};
     acp_call_take(session->acp, method, params, command_on_done, call);
@@ -236,7 +238,8 @@ static tn_value command_model(struct acp_session *session, const char *text) {
     const char *choice = equals ? equals + 1 : text;
     struct error error = ERROR_INIT;
     bool good = choose_model(session, role, choice, &error);
-    tn_value answer = good ? value_format("The role `%s` uses the model of `%s` now.", role, choice) : value_text(error.message);
+    tn_value answer =
+        good ? value_format("The role `%s` uses the model of `%s` now.", role, choice) : value_text(error.message);
     if (good)
         acp_update_take(session, "config_option_update",
                         value_set_take(value_object_reserve(2), "configOptions", acp_config_options(session)));

@@ -48,7 +48,8 @@ static bool name_has(const char *name, const char *const *words) {
 
 /* By its effects. All tools of MCP servers have the effect of their connection, so it says nothing. */
 static const char *tool_kind(tn_value shown, const char *name) {
-    static const char *const finds[] = {"search", "find", "grep", "glob", NULL}, *const removes[] = {"delete", "remove", NULL};
+    static const char *const finds[] = {"search", "find", "grep", "glob", NULL}, *const removes[] = {"delete", "remove",
+                                                                                                     NULL};
     bool mcp = shown && value_text_is(value_get(shown, "plugin"), "tenon.mcp");
     bool writes = has_effect(shown, "fs.write") || has_effect(shown, "mcp.write");
     if ((has_effect(shown, "destructive") || writes) && name_has(name, removes)) return "delete";
@@ -99,7 +100,8 @@ static tn_value locations(const struct acp_session *session, tn_value arguments)
 }
 
 static tn_value tool_title(tn_value shown, const char *name, tn_value arguments) {
-    static const char *const names[] = {"path", "file_path", "file", "filename", "command", "query", "pattern", "url", NULL};
+    static const char *const names[] = {"path",  "file_path", "file", "filename", "command",
+                                        "query", "pattern",   "url",  NULL};
     const char *title = shown ? acp_text(shown, "title") : NULL, *detail = first_text(arguments, names);
     size_t length = detail ? strcspn(detail, "\n\r") : 0;
     if (!title || !*title) title = *name ? name : "a tool";
@@ -201,8 +203,7 @@ void acp_tool_end(struct acp_session *session, tn_value *calls, tn_value message
 
 void acp_tools_abandon(struct acp_session *session, tn_value *calls) {
     for (size_t i = 0; i < value_count(*calls); i++)
-        acp_update_take(session, "tool_call_update",
-                        call_update(value_get(value_value_at(*calls, i), "id"), "failed"));
+        acp_update_take(session, "tool_call_update", call_update(value_get(value_value_at(*calls, i), "id"), "failed"));
     value_unref(*calls);
     *calls = value_object();
 }
@@ -212,7 +213,8 @@ void acp_tools_abandon(struct acp_session *session, tn_value *calls) {
 static tn_value open_call(tn_value calls, const char *name, tn_value arguments) {
     for (size_t i = 0; i < value_count(calls); i++) {
         tn_value call = value_value_at(calls, i);
-        if (value_text_is(value_get(call, "name"), name) && value_equal(value_get(call, "arguments"), arguments)) return call;
+        if (value_text_is(value_get(call, "name"), name) && value_equal(value_get(call, "arguments"), arguments))
+            return call;
     }
     return NULL;
 }
@@ -238,5 +240,6 @@ tn_value acp_tool_of_approval(struct acp_session *session, tn_value calls, tn_va
 }
 
 void acp_tool_status(struct acp_session *session, tn_value tool_call, const char *status) {
-    if (tool_call) acp_update_take(session, "tool_call_update", call_update(value_get(tool_call, "toolCallId"), status));
+    if (tool_call)
+        acp_update_take(session, "tool_call_update", call_update(value_get(tool_call, "toolCallId"), status));
 }
