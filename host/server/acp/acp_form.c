@@ -64,7 +64,20 @@ static tn_value wrapped(tn_value field) {
     return form_of(fields, value_push_take(value_array(), value_text("answer")), NULL);
 }
 
-tn_value acp_form_schema(tn_value schema, bool *wraps) {
+/* Of a schema or null (an answer that can be declined): the schema. Borrowed. */
+static tn_value without_null(tn_value schema) {
+    tn_value list = schema && value_is(schema, TN_OBJECT) ? value_get(schema, "anyOf") : NULL, found = NULL;
+    if (!list || !value_is(list, TN_ARRAY)) return schema;
+    for (size_t i = 0; i < value_count(list); i++) {
+        if (value_text_is(value_get(value_at(list, i), "type"), "null")) continue;
+        if (found) return schema;
+        found = value_at(list, i);
+    }
+    return found ? found : schema;
+}
+
+tn_value acp_form_schema(tn_value given, bool *wraps) {
+    tn_value schema = without_null(given);
     tn_value members = schema && value_is(schema, TN_OBJECT) ? value_get(schema, "properties") : NULL;
     *wraps = true;
     if (!schema || value_is(schema, TN_BOOL) || value_count(schema) == 0)

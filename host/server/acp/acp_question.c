@@ -3,7 +3,8 @@
  *
  * The interrupts of a run are asked one after the other. An approval is session/request_permission. A question with a
  * schema that a form can have is elicitation/create, if the client has announced it. Any other question is said in the
- * text, and ends the turn: the next prompt is the answer.
+ * text, and ends the turn: the next prompt is the answer. A page is opened by the client (elicitation/create with a URL),
+ * and the run continues when the person says that it is done.
  */
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
@@ -35,6 +36,12 @@ static bool is_pause(tn_value interrupt) {
     return value_get(interrupt, "when") && (!payload || value_is(payload, TN_NULL));
 }
 
+/* The answer is true after the visit of a page, its final URL, or null. */
+static bool is_page(tn_value interrupt) {
+    tn_value payload = value_get(interrupt, "payload");
+    return payload && value_is(payload, TN_OBJECT) && acp_text(payload, "url");
+}
+
 bool acp_is_approval(tn_value interrupt) { return is_of_kind_approval(interrupt) || is_pause(interrupt); }
 
 tn_value acp_question_text(tn_value interrupt) {
@@ -60,7 +67,7 @@ tn_value acp_answer_of_text(tn_value interrupt, tn_value text) {
     const char *chars = value_chars(text, &length);
     if (schema && value_text_is(value_get(schema, "type"), "string")) return value_ref(text);
     if (json_read(chars, length, NULL, &answer, NULL) == TN_OK) return answer;
-    return value_ref(text);
+    return is_page(interrupt) && strncmp(chars, "http", 4) != 0 ? value_bool(true) : value_ref(text);
 }
 
 static tn_value asked_interrupt(const struct acp_turn *turn) { return value_at(turn->interrupts, turn->asked); }
@@ -144,12 +151,14 @@ static tn_value permission_option(const char *kind, const char *name) {
     return value_set_take(option, "kind", value_text(kind));
 }
 
-static tn_value permission_options(bool pause) {
+static tn_value permission_options(tn_value interrupt) {
+    bool pause = is_pause(interrupt), page = is_page(interrupt), once = pause || page;
+    const char *reject = pause ? "Stop here" : page ? "Decline" : "Reject";
     tn_value options = value_array_reserve(4);
-    options = value_push_take(options, permission_option("allow_once", pause ? "Continue" : "Allow"));
-    if (!pause) options = value_push_take(options, permission_option("allow_always", "Allow always in this session"));
-    options = value_push_take(options, permission_option("reject_once", pause ? "Stop here" : "Reject"));
-    if (!pause) options = value_push_take(options, permission_option("reject_always", "Reject always in this session"));
+    options = value_push_take(options, permission_option("allow_once", once ? "Continue" : "Allow"));
+    if (!once) options = value_push_take(options, permission_option("allow_always", "Allow always in this session"));
+    options = value_push_take(options, permission_option("reject_once", reject));
+    if (!once) options = value_push_take(options, permission_option("reject_always", "Reject always in this session"));
     return options;
 }
 
@@ -163,6 +172,8 @@ static void decide(struct acp_turn *turn, const char *option) {
     }
     if (pause && !allowed)
         acp_turn_end(turn, "end_turn"); /* it stays there, and is asked again */
+    else if (is_page(interrupt))
+        give_answer_take(turn, allowed ? value_bool(true) : value_null());
     else
         give_answer_take(turn, pause ? value_bool(true) : verdict(allowed));
 }
@@ -192,26 +203,28 @@ static void permission_on_done(void *user, tn_value result, const struct error *
     value_unref(tool_call);
 }
 
-static tn_value pause_tool_call(tn_value interrupt) {
-    const char *node = acp_text(interrupt, "node"), *when = acp_text(interrupt, "when"),
-               *id = acp_text(interrupt, "id");
-    tn_value call = value_set_take(value_object_reserve(4), "toolCallId", value_format("pause-%s", id ? id : ""));
-    call = value_set_take(call, "title", value_format("Paused %s `%s`", when, node ? node : "a node"));
+/* What the client shows for a pause, or while a page is open. */
+static tn_value waiting_tool_call(tn_value interrupt) {
+    const char *node = acp_text(interrupt, "node"), *when = acp_text(interrupt, "when"), *id = acp_text(interrupt, "id");
+    tn_value call = value_set_take(value_object_reserve(4), "toolCallId", value_format("wait-%s", id ? id : ""));
+    tn_value title = is_page(interrupt) ? value_text("Continue when the page is done")
+                                        : value_format("Paused %s `%s`", when, node ? node : "a node");
+    call = value_set_take(call, "title", title);
     call = value_set_take(call, "kind", value_text("other"));
     return value_set_take(call, "status", value_text("pending"));
 }
 
 static void ask_permission(struct acp_turn *turn, tn_value interrupt) {
     struct acp_session *session = turn->session;
-    bool pause = is_pause(interrupt);
+    bool approval = is_of_kind_approval(interrupt);
     struct acp_question *question = question_new(turn);
-    tn_value shown = pause
-                         ? pause_tool_call(interrupt)
-                         : acp_tool_of_approval(session, turn->calls, value_get(interrupt, "payload"), &question->made);
-    question->tool_call = pause ? NULL : value_ref(shown);
+    tn_value payload = value_get(interrupt, "payload");
+    tn_value shown = approval ? acp_tool_of_approval(session, turn->calls, payload, &question->made)
+                              : waiting_tool_call(interrupt);
+    question->tool_call = approval ? value_ref(shown) : NULL;
     tn_value params = value_set_take(value_object_reserve(3), "sessionId", value_text(session->id));
     params = value_set_take(params, "toolCall", shown);
-    params = value_set_take(params, "options", permission_options(pause));
+    params = value_set_take(params, "options", permission_options(interrupt));
     send_question(question, "session/request_permission", params, permission_on_done);
 }
 
@@ -244,7 +257,7 @@ static void form_on_done(void *user, tn_value result, const struct error *error)
     tn_value interrupt = asked_interrupt(turn), schema = value_get(interrupt, "schema");
     tn_value answer = wraps ? value_get(content, "answer") : content;
     if (value_text_is(action, "accept") && url)
-        give_answer_take(turn, value_bool(true));
+        ask_permission(turn, interrupt); /* the page is open now; it is not done */
     else if (value_text_is(action, "accept") && answer && wraps && value_is(answer, TN_STRING))
         give_answer_take(turn, acp_answer_of_text(interrupt, answer));
     else if (value_text_is(action, "accept") && answer)
@@ -278,8 +291,8 @@ static void ask_page(struct acp_turn *turn, tn_value interrupt) {
 
 static void ask_question(struct acp_turn *turn, tn_value interrupt) {
     const struct acp *acp = turn->session->acp;
-    tn_value payload = value_get(interrupt, "payload"), form = NULL;
-    bool wraps = false, page = payload && value_is(payload, TN_OBJECT) && acp_text(payload, "url");
+    tn_value form = NULL;
+    bool wraps = false, page = is_page(interrupt);
     if (page && client_elicits(acp, "url")) {
         ask_page(turn, interrupt);
         return;

@@ -315,27 +315,18 @@ void acp_session_list(struct acp *acp, struct peer_request *request) {
 
 /* ---- session/close and session/delete ---- */
 
+/* A session that does not exist is as good as deleted. */
 static void delete_on_done(void *user, tn_value result, const struct error *error) {
-    struct peer_request *request = user;
-    if (result)
-        peer_reply_take(request, value_object());
-    else if (error->code && strcmp(error->code, "NOT_FOUND") == 0)
-        refuse_session(request, acp_text(peer_request_params(request), "sessionId"));
-    else
-        acp_fail(request, error);
-}
-
-static void delete_open_on_done(void *user, tn_value result, const struct error *error) {
-    bool unsaved = !result && error->code && strcmp(error->code, "NOT_FOUND") == 0; /* it had no prompt */
-    if (unsaved)
+    if (result || (error->code && strcmp(error->code, "NOT_FOUND") == 0))
         peer_reply_take(user, value_object());
     else
-        delete_on_done(user, result, error);
+        acp_fail(user, error);
 }
 
-static void delete_thread(struct acp *acp, struct peer_request *request, acp_done *done) {
+static void delete_thread(struct acp *acp, struct peer_request *request) {
     tn_value id = value_ref(value_get(peer_request_params(request), "sessionId"));
-    acp_call_take(acp, "thread/delete", value_set_take(value_object_reserve(1), "thread_id", id), done, request);
+    tn_value params = value_set_take(value_object_reserve(1), "thread_id", id);
+    acp_call_take(acp, "thread/delete", params, delete_on_done, request);
 }
 
 void acp_session_look_ended(struct acp_session *session) {
@@ -345,7 +336,7 @@ void acp_session_look_ended(struct acp_session *session) {
     if (!ending || session->turn) return;
     acp_session_free(session);
     if (deletes)
-        delete_thread(acp, ending, delete_open_on_done);
+        delete_thread(acp, ending);
     else
         peer_reply_take(ending, value_object());
 }
@@ -364,7 +355,7 @@ void acp_session_close(struct acp *acp, struct peer_request *request) {
 
 void acp_session_delete(struct acp *acp, struct peer_request *request) {
     if (!acp_session_find(acp, acp_text(peer_request_params(request), "sessionId"))) {
-        delete_thread(acp, request, delete_on_done);
+        delete_thread(acp, request);
         return;
     }
     struct acp_session *session = acp_session_of(acp, request);

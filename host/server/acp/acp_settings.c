@@ -10,6 +10,7 @@
 #include "host/server/rpc/rpc_peer.h"
 #include <string.h>
 
+#define MODE_OPTION   "mode"
 #define OPTION_PREFIX "model."
 #define CHOICES_MAX   100u
 
@@ -49,14 +50,38 @@ static void send_mode(const struct acp_session *session) {
     acp_update_take(session, "current_mode_update", update);
 }
 
+static void send_options(const struct acp_session *session) {
+    tn_value options = acp_config_options(session);
+    acp_update_take(session, "config_option_update",
+                    value_set_take(value_object_reserve(2), "configOptions", options));
+}
+
+/* The modes are an option, too: newer clients show only options. */
+static tn_value mode_option(const struct acp_session *session) {
+    tn_value choices = value_array_reserve(MODE_COUNT), option = value_object_reserve(6);
+    for (size_t i = 0; i < MODE_COUNT; i++) {
+        tn_value choice = value_set_take(value_object_reserve(3), "value", value_text(modes[i].id));
+        choice = value_set_take(choice, "name", value_text(modes[i].name));
+        choices = value_push_take(choices, value_set_take(choice, "description", value_text(modes[i].description)));
+    }
+    option = value_set_take(option, "id", value_text(MODE_OPTION));
+    option = value_set_take(option, "name", value_text("Approvals"));
+    option = value_set_take(option, "category", value_text("mode"));
+    option = value_set_take(option, "type", value_text("select"));
+    option = value_set_take(option, "currentValue", value_text(modes[session->mode].id));
+    return value_set_take(option, "options", choices);
+}
+
 void acp_set_mode(struct acp *acp, struct peer_request *request) {
     const char *id = acp_text(peer_request_params(request), "modeId");
     struct acp_session *session = acp_session_of(acp, request);
     if (!session) return;
-    if (choose_mode(session, id))
+    if (choose_mode(session, id)) {
         peer_reply_take(request, value_object());
-    else
+        send_options(session);
+    } else {
         peer_refuse(request, RPC_INVALID_PARAMS, "`modeId`: found `%.100s`, expected ask, allow or reject", id);
+    }
 }
 
 /* ---- Models ---- */
@@ -109,7 +134,7 @@ static bool is_option(const struct acp *acp, const char *role) {
 }
 
 tn_value acp_config_options(const struct acp_session *session) {
-    tn_value roles = all_roles(session->acp), options = value_array();
+    tn_value roles = all_roles(session->acp), options = value_push_take(value_array(), mode_option(session));
     for (size_t i = 0; i < value_count(roles); i++) {
         const char *role = value_chars(value_key_at(roles, i), NULL);
         tn_value chosen = value_get(session->roles, role);
@@ -141,21 +166,34 @@ static bool choose_model(struct acp_session *session, const char *role, const ch
     return good;
 }
 
+/* Returns false with the error if the option does not exist, or does not have this choice. */
+static bool choose_option(struct acp_session *session, const char *id, const char *choice, struct error *error) {
+    if (strcmp(id, MODE_OPTION) == 0) {
+        if (choose_mode(session, choice)) return true;
+        error_set(error, TN_INVALID, "INVALID_INPUT", "found `%.100s`, expected ask, allow or reject", choice);
+        return false;
+    }
+    if (strncmp(id, OPTION_PREFIX, strlen(OPTION_PREFIX)) == 0)
+        return choose_model(session, id + strlen(OPTION_PREFIX), choice, error);
+    error_set(error, TN_INVALID, "INVALID_INPUT", "`configId`: there is no option `%.100s`", id);
+    return false;
+}
+
 void acp_set_config_option(struct acp *acp, struct peer_request *request) {
     tn_value params = peer_request_params(request);
     const char *id = acp_text(params, "configId"), *choice = acp_text(params, "value");
     struct acp_session *session = acp_session_of(acp, request);
     struct error error = ERROR_INIT;
     if (!session) return;
-    bool model = strncmp(id, OPTION_PREFIX, strlen(OPTION_PREFIX)) == 0;
-    if (!model)
-        peer_refuse(request, RPC_INVALID_PARAMS, "`configId`: there is no option `%.100s`", id);
-    else if (!choice)
+    if (!choice) {
         peer_refuse(request, RPC_INVALID_PARAMS, "`value`: found a boolean, expected the value of a choice");
-    else if (!choose_model(session, id + strlen(OPTION_PREFIX), choice, &error))
+    } else if (choose_option(session, id, choice, &error)) {
+        tn_value options = acp_config_options(session);
+        peer_reply_take(request, value_set_take(value_object_reserve(1), "configOptions", options));
+        if (strcmp(id, MODE_OPTION) == 0) send_mode(session);
+    } else {
         peer_refuse(request, RPC_INVALID_PARAMS, "%s", error.message);
-    else
-        peer_reply_take(request, value_set_take(value_object_reserve(1), "configOptions", acp_config_options(session)));
+    }
     error_finish(&error);
 }
 
@@ -229,6 +267,7 @@ static void call_for_command(struct acp_session *session, struct peer_request *r
 static tn_value command_mode(struct acp_session *session, const char *id) {
     if (!choose_mode(session, id)) return value_text("The modes are ask, allow and reject.");
     send_mode(session);
+    send_options(session);
     return value_format("The mode is %s now: %s.", modes[session->mode].id, modes[session->mode].description);
 }
 
@@ -240,9 +279,7 @@ static tn_value command_model(struct acp_session *session, const char *text) {
     bool good = choose_model(session, role, choice, &error);
     tn_value answer =
         good ? value_format("The role `%s` uses the model of `%s` now.", role, choice) : value_text(error.message);
-    if (good)
-        acp_update_take(session, "config_option_update",
-                        value_set_take(value_object_reserve(2), "configOptions", acp_config_options(session)));
+    if (good) send_options(session);
     error_finish(&error);
     mem_free(role);
     return answer;
