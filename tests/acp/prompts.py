@@ -342,10 +342,14 @@ def test_cost_and_thoughts():
     try:
         with Agent("cost.yaml") as agent:
             agent.initialize()
-            _, updates = agent.prompt(agent.new(), "think")
+            session = agent.new()
+            _, updates = agent.prompt(session, "think")
             shown = [u for u in updates if u["sessionUpdate"] == "usage_update"]
             check(shown[0]["used"] == 5 and shown[0]["cost"] == {"amount": 7, "currency": "USD"}, "the cost", shown)
             check(text_of(updates) == "Yes." and text_of(updates, "agent_thought_chunk") == "Hm.", "thoughts", updates)
+            _, updates = agent.prompt(session, "think again")
+            shown = [u for u in updates if u["sessionUpdate"] == "usage_update"]
+            check(shown[0]["used"] == 5 and shown[0]["cost"]["amount"] == 14, "the cost of the session", shown)
     finally:
         os.remove("tenon.yaml")
 

@@ -99,6 +99,16 @@ tn_value acp_content_text(tn_value content) {
     return text;
 }
 
+tn_value acp_text_cut_take(tn_value text, size_t most) {
+    size_t length, cut = most;
+    const char *chars = value_chars(text, &length);
+    if (length <= most) return text;
+    while (cut && ((unsigned char)chars[cut] & 0xc0) == 0x80) cut--;
+    tn_value shorter = value_format("%.*s… (%zu bytes more)", (int)cut, chars, length - cut);
+    value_unref(text);
+    return shorter;
+}
+
 tn_value acp_text_block(tn_value text) {
     tn_value block = value_set_take(value_object_reserve(2), "type", value_text("text"));
     return value_set_take(block, "text", value_ref(text));

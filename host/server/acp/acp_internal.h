@@ -162,6 +162,8 @@ tn_value acp_servers_tools(const struct acp_session *session);
 tn_value acp_content_read(const struct acp *acp, tn_value prompt, struct error *error);
 /* All its texts, joined; a new reference. */
 tn_value acp_content_text(tn_value content);
+/* The text, or its first `most` bytes and a note. Takes the text. */
+tn_value acp_text_cut_take(tn_value text, size_t most);
 /* {type: text, text} of the protocol. */
 tn_value acp_text_block(tn_value text);
 /* {sessionUpdate's members} of a text: {content, messageId?}. */

@@ -245,13 +245,15 @@ static void command_on_done(void *user, tn_value result, const struct error *err
     struct command_call *call = user;
     tn_value drawing = value_get(result, "drawing"), state = value_get(result, "state"), text;
     char *json = state ? json_text(state, JSON_INDENTED) : NULL;
+    tn_value whole = value_text(json ? json : "{}"), shown = acp_text_cut_take(whole, ACP_OUTPUT_MAX);
     if (error)
         text = value_text(error->message);
     else if (drawing)
         text = value_format("```mermaid\n%s\n```", value_chars(drawing, NULL));
     else
-        text = value_format("```json\n%s\n```", json ? json : "{}");
+        text = value_format("```json\n%s\n```", value_chars(shown, NULL));
     answer_command_take(acp_session_find(call->acp, call->session), call->request, text);
+    value_unref(shown);
     mem_free(json);
     mem_free(call->session);
     mem_free(call);

@@ -12,6 +12,7 @@
 #include "host/server/acp/acp_prompt.h"
 #include <string.h>
 
+#define CLIENT_PREFIX "acp." /* of the names of tools of the client's servers */
 #define TITLE_MAX 200u /* bytes of the part of an argument in a title */
 
 /* ---- What is known of a tool ---- */
@@ -46,11 +47,13 @@ static bool name_has(const char *name, const char *const *words) {
     return false;
 }
 
+static bool is_of_mcp(tn_value shown) { return shown && value_text_is(value_get(shown, "plugin"), "tenon.mcp"); }
+
 /* By its effects. All tools of MCP servers have the effect of their connection, so it says nothing. */
 static const char *tool_kind(tn_value shown, const char *name) {
     static const char *const finds[] = {"search", "find", "grep", "glob", NULL}, *const removes[] = {"delete", "remove",
                                                                                                      NULL};
-    bool mcp = shown && value_text_is(value_get(shown, "plugin"), "tenon.mcp");
+    bool mcp = is_of_mcp(shown);
     bool writes = has_effect(shown, "fs.write") || has_effect(shown, "mcp.write");
     if ((has_effect(shown, "destructive") || writes) && name_has(name, removes)) return "delete";
     if (has_effect(shown, "fs.write")) return "edit";
@@ -104,9 +107,13 @@ static tn_value tool_title(tn_value shown, const char *name, tn_value arguments)
                                         "query", "pattern",   "url",  NULL};
     const char *title = shown ? acp_text(shown, "title") : NULL, *detail = first_text(arguments, names);
     size_t length = detail ? strcspn(detail, "\n\r") : 0;
-    if (!title || !*title) title = *name ? name : "a tool";
+    if (!title || !*title || is_of_mcp(shown)) title = *name ? name : "a tool"; /* its title is a long description */
+    if (strncmp(title, CLIENT_PREFIX, strlen(CLIENT_PREFIX)) == 0) title += strlen(CLIENT_PREFIX);
+    size_t whole = strlen(title);
+    if (whole > 1 && title[whole - 1] == '.') whole--;
     if (length > TITLE_MAX) length = TITLE_MAX;
-    return length ? value_format("%s: %.*s", title, (int)length, detail) : value_text(title);
+    return length ? value_format("%.*s: %.*s", (int)whole, title, (int)length, detail)
+                  : value_format("%.*s", (int)whole, title);
 }
 
 /* {toolCallId, title, kind, status, rawInput, locations} */
@@ -149,15 +156,11 @@ static tn_value call_update(tn_value id, const char *status) {
 static tn_value cut_block_take(tn_value block, size_t *left) {
     tn_value text = value_get(block, "text");
     size_t length = 0;
-    const char *chars = text && value_is(text, TN_STRING) ? value_chars(text, &length) : NULL;
-    if (!chars || length <= *left) {
-        *left -= length;
-        return block;
-    }
-    size_t cut = *left;
-    while (cut && ((unsigned char)chars[cut] & 0xc0) == 0x80) cut--;
-    *left = 0;
-    return value_set_take(block, "text", value_format("%.*s… (%zu bytes more)", (int)cut, chars, length - cut));
+    if (!text || !value_is(text, TN_STRING)) return block;
+    (void)value_chars(text, &length);
+    block = value_set_take(block, "text", acp_text_cut_take(value_ref(text), *left));
+    *left -= length < *left ? length : *left;
+    return block;
 }
 
 /* What a tool that has changed a file reports: {path, newText, oldText?}; NULL if it is not that. */
