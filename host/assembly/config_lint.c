@@ -227,8 +227,11 @@ static void lint_rule(const struct config_lint *lint, const char *key) {
     nearest_init(&rule.nearest, rule.pattern, strlen(rule.pattern));
     catalog->each(catalog->self, kind, effect ? rule_match_effects : rule_match_tool, &rule);
     if (effect) rule_match_known_effects(&rule);
-    lint_report_rule(lint, key, effect ? "effect" : node ? "node type" : "tool", &rule,
-                     registry_knows_all(host_registry(lint->host), kind));
+    lint_report_rule(lint, key,
+                     effect ? "effect"
+                     : node ? "node type"
+                            : "tool",
+                     &rule, registry_knows_all(host_registry(lint->host), kind));
 }
 
 void config_lint_tools(struct host *host, config_lint_fn *report, void *user) {

@@ -89,7 +89,7 @@ void servers_remove(const char *name) {
     server->next = gone;
     gone = server;
     server_leave(server);
-    connect_notify(); /* nobody waits for it any more */
+    connect_notify(); /* a node that waits for it has ended with it */
     sweep_gone();
 }
 

@@ -209,7 +209,7 @@ def test_pages():
 
 
 def test_other_threads():
-    """A thread of another document is no session of this agent; one of `tenon chat` is not listed."""
+    """A thread of another document does not belong to this agent; one of `tenon chat` is not listed."""
     write_document("one.yaml", scripted("One."))
     write_document("two.yaml", scripted("Two."))
     with Agent("one.yaml") as agent:
@@ -265,11 +265,26 @@ def test_a_client_that_does_not_read():
         agent.reads.clear()
         number = agent.start_prompt(session, "go")
         before = memory_of(agent)
-        time.sleep(1.5)
+        time.sleep(0.8)
         check(memory_of(agent) - before < 48 << 20, "memory", memory_of(agent) - before)
         agent.reads.set()
         check(agent.wait(number) == {"stopReason": "end_turn"}, "the end")
         check(text_of(agent.updates) == text, "the text is complete")
+
+
+def test_the_end_of_a_client_that_does_not_read():
+    write_document("stuck.yaml", scripted("0123456789abcdef" * 8000, templates=False))
+    agent = Agent("stuck.yaml")
+    agent.initialize()
+    session = agent.new()
+    agent.reads.clear()
+    agent.start_prompt(session, "go")
+    time.sleep(0.5)
+    agent.process.terminate()
+    agent.process.wait(20)
+    check(agent.process.returncode == 130, "the exit code", agent.process.returncode)
+    agent.reads.set()
+    agent.end(kill=True)
 
 
 def test_many_requests():

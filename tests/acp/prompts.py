@@ -267,7 +267,7 @@ def test_plans():
 
 
 def test_messages_without_ids():
-    """A channel `append` gives no ids: earlier answers are not sent again."""
+    """A channel `append` has no ids: earlier answers are not sent again."""
     write_document("append.yaml", scripted("One.", "Two."), "[{id: a, type: llm, config: {messages_key: messages}}]",
                    "[{name: messages, type: append}]")
     with Agent("append.yaml") as agent:
@@ -314,6 +314,25 @@ def test_a_changed_document():
         agent.initialize()
         agent.request("session/resume", sessionId=session, cwd="/")
         check(text_of(agent.prompt(session, "x")[1]) == "After.", "it continues", agent.updates)
+
+
+def test_limits():
+    plan = json.dumps(["step"] * 250)
+    write_document("limits.yaml", "{}", "[{id: a, type: emit, config: {value: '{\"plan\": %s}'}}]" % plan,
+                   "[{name: messages, type: append}]")
+    with Agent("limits.yaml") as agent:
+        agent.initialize()
+        session = agent.new()
+        _, updates = agent.prompt(session, "ä" * 100)
+        check([len(u["entries"]) for u in updates if u["sessionUpdate"] == "plan"] == [200], "entries of a plan")
+        check([u["title"] for u in updates if "title" in u] == ["ä" * 40], "the title has 80 bytes", updates[0])
+        agent.refused("session/prompt", -32602, "16777216 bytes", sessionId=session,
+                      prompt=[{"type": "text", "text": "x" * (17 << 20)}])
+    ask_document("many.yaml", {"type": "object", "properties": {"m%d" % i: {"type": "string"} for i in range(101)}})
+    with Agent("many.yaml", *NODES) as agent:
+        agent.initialize({"elicitation": {"form": {}}})
+        _, updates = agent.prompt(agent.new(), "go")
+        check(text_of(updates) == "may I?" and not agent.requests, "a form with too many members", updates)
 
 
 def test_stop_reasons():

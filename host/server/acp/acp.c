@@ -34,7 +34,7 @@ void acp_fail(struct peer_request *request, const struct error *error) {
 void acp_notify_take(struct acp *acp, const char *method, tn_value params) {
     if (acp->peer) {
         peer_notify_take(acp->peer, method, params);
-        if (peer_is_full(acp->peer)) client_pause(acp->client, true);
+        if (!acp->closing && peer_is_full(acp->peer)) client_pause(acp->client, true);
     } else {
         value_unref(params);
     }
@@ -137,7 +137,7 @@ static void acp_on_described(void *user, tn_value description, const struct erro
     answer_initialize(acp, request);
 }
 
-/* Only version 1 is spoken. A client that wants another one is told so, and decides whether it continues. */
+/* Only version 1 is spoken. A client that wants another one gets 1 as the answer, and decides whether it continues. */
 static void acp_initialize(struct acp *acp, struct peer_request *request) {
     tn_value capabilities = value_get(peer_request_params(request), "clientCapabilities");
     if (acp->initialized || acp->starting) {
@@ -270,6 +270,7 @@ static void acp_on_closed(void *user) {
 }
 
 void acp_close(struct acp *acp) {
+    acp->closing = true;
     loop_timer_stop(server_loop(acp->options.server), &acp->linger);
     for (struct acp_session *session = acp->sessions, *next; session; session = next) {
         next = session->next;
@@ -277,6 +278,7 @@ void acp_close(struct acp *acp) {
         acp_prompt_cancel(session);
     }
     if (acp->peer) peer_close(acp->peer);
+    client_pause(acp->client, false); /* the ends of runs must arrive, although the client reads nothing */
 }
 
 static const struct peer_ops acp_peer_ops = {.request = acp_on_request,

@@ -36,7 +36,7 @@ struct acp {
     bool removes;     /* the channel of messages accepts the removal of messages */
     bool starting;    /* `initialize` waits for the description of the document */
     bool initialized; /* it was answered */
-    bool input_ended;
+    bool input_ended, closing;
     struct peer *peer; /* NULL: closed */
     struct client *client;
     tn_value capabilities; /* of the client, or NULL */

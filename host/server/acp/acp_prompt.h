@@ -101,7 +101,7 @@ void acp_tool_status(struct acp_session *session, tn_value tool_call, const char
 
 /* ---- acp_plan.c ---- */
 
-/* The entries of a plan in the form of the protocol; NULL if the value is no plan. A new reference. */
+/* The entries of a plan in the form of the protocol; NULL if the value is not a plan. A new reference. */
 tn_value acp_plan_entries(tn_value value);
 
 #endif

@@ -87,7 +87,7 @@ tn_value acp_session_metadata(const struct acp_session *session) {
 }
 
 /* The messages before the last one of the user, with which the unfinished turn began; a new reference. */
-static tn_value messages_before_turn(tn_value messages) {
+static tn_value session_messages_before_turn(tn_value messages) {
     size_t count = value_count(messages);
     while (count > 0 && !value_text_is(value_get(value_at(messages, count - 1), "type"), "user")) count--;
     return value_slice(messages, 0, count ? count - 1 : 0);
@@ -183,7 +183,7 @@ static void session_on_state(void *user, tn_value result, const struct error *er
     acp_session_keep(session, state, !session->unfinished);
     if (session->unfinished) {
         value_unref(session->completed);
-        session->completed = messages_before_turn(session->messages);
+        session->completed = session_messages_before_turn(session->messages);
     }
     if (session->replays) acp_replay(session, state);
     open_servers(session);
@@ -263,7 +263,7 @@ static tn_value session_info(tn_value record, const char *cwd) {
     return value_set_take(info, "updatedAt", value_ref(value_get(record, "updated_at")));
 }
 
-static void list_page(struct session_listing *listing, const char *after);
+static void listing_read_page(struct session_listing *listing, const char *after);
 
 static void listing_end(struct session_listing *listing, const struct error *error, tn_value cursor) {
     bool unknown = error && error->code && strcmp(error->code, "NOT_FOUND") == 0;
@@ -295,12 +295,12 @@ static void listing_on_page(void *user, tn_value page, const struct error *error
     }
     bool more = last && value_to_bool(value_get(page, "more"));
     if (more && value_count(listing->sessions) == 0 && ++listing->pages < PAGES_MAX)
-        list_page(listing, value_chars(last, NULL));
+        listing_read_page(listing, value_chars(last, NULL));
     else
         listing_end(listing, NULL, more ? last : NULL);
 }
 
-static void list_page(struct session_listing *listing, const char *after) {
+static void listing_read_page(struct session_listing *listing, const char *after) {
     tn_value params = value_set_take(value_object_reserve(3), "limit", value_int(ACP_PAGE));
     params = value_set_take(params, "agent", value_ref(value_get(listing->acp->description, "name")));
     if (after) params = value_set_take(params, "after", value_text(after));
@@ -310,7 +310,7 @@ static void list_page(struct session_listing *listing, const char *after) {
 void acp_session_list(struct acp *acp, struct peer_request *request) {
     struct session_listing *listing = mem_zalloc(sizeof *listing);
     *listing = (struct session_listing){acp, request, value_array(), 0};
-    list_page(listing, acp_text(peer_request_params(request), "cursor"));
+    listing_read_page(listing, acp_text(peer_request_params(request), "cursor"));
 }
 
 /* ---- session/close and session/delete ---- */

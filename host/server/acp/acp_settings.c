@@ -52,8 +52,7 @@ static void send_mode(const struct acp_session *session) {
 
 static void send_options(const struct acp_session *session) {
     tn_value options = acp_config_options(session);
-    acp_update_take(session, "config_option_update",
-                    value_set_take(value_object_reserve(2), "configOptions", options));
+    acp_update_take(session, "config_option_update", value_set_take(value_object_reserve(2), "configOptions", options));
 }
 
 /* The modes are an option, too: newer clients show only options. */
@@ -86,14 +85,14 @@ void acp_set_mode(struct acp *acp, struct peer_request *request) {
 
 /* ---- Models ---- */
 
-static void keep_roles(void *user, tn_value result, const struct error *error) {
+static void models_on_roles(void *user, tn_value result, const struct error *error) {
     tn_value roles = value_get(result, "roles");
     (void)error;
     *(tn_value *)user = roles ? value_ref(roles) : NULL;
 }
 
 /* The text of a binding: of an object its provider and model, of a list that of the first one. A new reference. */
-static tn_value binding_text(tn_value binding, const char *role) {
+static tn_value model_name_of(tn_value binding, const char *role) {
     if (value_is(binding, TN_ARRAY) && value_count(binding)) binding = value_at(binding, 0);
     if (value_is(binding, TN_STRING)) return value_ref(binding);
     const char *provider = value_is(binding, TN_OBJECT) ? acp_text(binding, "provider") : NULL;
@@ -104,11 +103,11 @@ static tn_value binding_text(tn_value binding, const char *role) {
 /* {role: text of its binding}: those of the document, replaced by those of tenon.yaml. A new reference. */
 static tn_value all_roles(struct acp *acp) {
     tn_value configured = NULL, roles = value_ref(value_get(acp->description, "roles"));
-    acp_call_take(acp, "model/list", value_object(), keep_roles, &configured);
+    acp_call_take(acp, "model/list", value_object(), models_on_roles, &configured);
     acp_calls_drop(acp, &configured);
     for (size_t i = 0; i < value_count(configured) && value_count(roles) < CHOICES_MAX; i++) {
         tn_value key = value_key_at(configured, i);
-        tn_value text = binding_text(value_value_at(configured, i), value_chars(key, NULL));
+        tn_value text = model_name_of(value_value_at(configured, i), value_chars(key, NULL));
         roles = value_set_key_take(roles, value_ref(key), text);
     }
     value_unref(configured);
@@ -129,7 +128,7 @@ static tn_value choices_of(tn_value roles) {
 }
 
 /* The roles of the document can be chosen, and `default` if tenon.yaml binds it. */
-static bool is_option(const struct acp *acp, const char *role) {
+static bool is_model_option(const struct acp *acp, const char *role) {
     return value_get(value_get(acp->description, "roles"), role) || strcmp(role, "default") == 0;
 }
 
@@ -138,7 +137,7 @@ tn_value acp_config_options(const struct acp_session *session) {
     for (size_t i = 0; i < value_count(roles); i++) {
         const char *role = value_chars(value_key_at(roles, i), NULL);
         tn_value chosen = value_get(session->roles, role);
-        if (!is_option(session->acp, role)) continue;
+        if (!is_model_option(session->acp, role)) continue;
         bool only = strcmp(role, "default") == 0;
         tn_value option = value_set_take(value_object_reserve(6), "id", value_format(OPTION_PREFIX "%s", role));
         option = value_set_take(option, "name", only ? value_text("Model") : value_format("Model: %s", role));
@@ -154,7 +153,8 @@ tn_value acp_config_options(const struct acp_session *session) {
 /* Returns false with the error if the role cannot be chosen, or there is no such choice. */
 static bool choose_model(struct acp_session *session, const char *role, const char *choice, struct error *error) {
     tn_value roles = all_roles(session->acp);
-    bool known = is_option(session->acp, role) && value_get(roles, role), good = known && value_get(roles, choice);
+    bool known = is_model_option(session->acp, role) && value_get(roles, role),
+         good = known && value_get(roles, choice);
     if (!known)
         error_set(error, TN_INVALID, "INVALID_INPUT", "there is no role `%.100s` to choose a model for", role);
     else if (!good)
