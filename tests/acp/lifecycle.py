@@ -40,6 +40,25 @@ def test_a_wrong_document():
         agent.initialize()
 
 
+def test_an_edited_document():
+    """A new session gets the document as it is now, with other models and another input."""
+    write_document("edited.yaml", scripted("Before."))
+    with Agent("edited.yaml") as agent:
+        agent.initialize()
+        check(text_of(agent.prompt(agent.new(), "hi")[1]) == "Before.", "before", agent.updates)
+        node = "[{id: a, type: prompt, config: {template: 'Hello, {name}!', output_key: greeting}}]"
+        write_document("edited.yaml", "{}", node, "[{name: name, type: last_value}, {name: greeting, type: last_value}]",
+                       "input: {type: object, properties: {name: {type: string}}}\n")
+        session = agent.new()
+        check(text_of(agent.prompt(session, "Ada")[1]) == "Hello, Ada!", "after", agent.updates)
+        with open("edited.yaml", "w") as file:
+            file.write("nods: []\n")
+        agent.refused("session/new", -32603, "`edges`", cwd="/", mcpServers=[])
+        agent.refused("session/prompt", -32603, "`edges`", sessionId=session, prompt=[{"type": "text", "text": "x"}])
+        write_document("edited.yaml", scripted("Again."))
+        check(text_of(agent.prompt(agent.new(), "hi")[1]) == "Again.", "repaired", agent.updates)
+
+
 def test_a_conversation():
     write_document("talk.yaml", scripted("One.", "Two."))
     with Agent("talk.yaml", "--context", "1000") as agent:

@@ -17,6 +17,7 @@
 #include "host/server/server.h"
 #include <string.h>
 
+#define MESSAGES     "messages"
 #define CHANGED_HINT "; with `tenon acp --accept-changes`, sessions continue with a changed document"
 
 /* ---- Answers and notifications ---- */
@@ -71,20 +72,28 @@ static const char *only_text(tn_value input) {
     return found;
 }
 
-/* Decides how a prompt becomes input: `channel` was given, or is `messages`, or is found in the schema of the input. */
-static void choose_input(struct acp *acp) {
+static void choose_channel(struct acp *acp, const char *name) {
+    char *channel = mem_text(name);
+    mem_free(acp->channel);
+    acp->channel = channel;
+}
+
+/* `channel` was given, or is `messages`; or the text of the input is found in its schema. */
+void acp_set_description(struct acp *acp, tn_value description) {
+    value_unref(acp->description);
+    acp->description = value_ref(description);
+    choose_channel(acp, acp->given_channel ? acp->given_channel : MESSAGES);
     tn_value channel = find_channel(acp, acp->channel);
-    const char *text = only_text(value_get(acp->description, "input"));
+    const char *text = only_text(value_get(description, "input"));
     acp->input = ACP_INPUT_JSON;
     if (channel && is_message_channel(channel)) {
         acp->input = ACP_INPUT_MESSAGES;
         acp->removes = value_text_is(value_get(channel, "type"), "reduce");
-    } else if (acp->options.channel && channel) {
+    } else if (acp->given_channel && channel) {
         acp->input = ACP_INPUT_TEXT;
     } else if (text) {
         acp->input = ACP_INPUT_TEXT;
-        mem_free(acp->channel);
-        acp->channel = mem_text(text);
+        choose_channel(acp, text);
     }
 }
 
@@ -131,9 +140,7 @@ static void acp_on_described(void *user, tn_value description, const struct erro
         acp_fail(request, error);
         return;
     }
-    value_unref(acp->description);
-    acp->description = value_ref(description);
-    choose_input(acp);
+    acp_set_description(acp, description);
     answer_initialize(acp, request);
 }
 
@@ -230,6 +237,7 @@ static void acp_free(struct acp *acp) {
     value_unref(acp->capabilities);
     value_unref(acp->description);
     mem_free(acp->document);
+    mem_free(acp->given_channel);
     mem_free(acp->channel);
     mem_free(acp);
     if (closed) closed(user);
@@ -294,7 +302,7 @@ struct acp *acp_new(int input, int output, const struct acp_options *options, st
     acp->options = *options;
     if (acp->options.context_tokens <= 0) acp->options.context_tokens = ACP_CONTEXT_TOKENS;
     acp->document = mem_text(options->document);
-    acp->channel = mem_text(options->channel ? options->channel : "messages");
+    acp->given_channel = options->channel ? mem_text(options->channel) : NULL;
     acp->finish.run = acp_finish;
     acp->client = client_new(
         options->server, &(struct client_options){

@@ -31,7 +31,8 @@ enum acp_input { ACP_INPUT_MESSAGES, ACP_INPUT_TEXT, ACP_INPUT_JSON };
 
 struct acp {
     struct acp_options options;
-    char *document, *channel; /* channel: of messages, or the member of the input for ACP_INPUT_TEXT */
+    char *document, *given_channel; /* of the options; the channel may be NULL */
+    char *channel;                  /* of messages, or the member of the input for ACP_INPUT_TEXT */
     enum acp_input input;
     bool removes;     /* the channel of messages accepts the removal of messages */
     bool starting;    /* `initialize` waits for the description of the document */
@@ -93,6 +94,8 @@ void acp_fail(struct peer_request *request, const struct error *error);
 void acp_notify_take(struct acp *acp, const char *method, tn_value params);
 /* {document}, a new object, for methods that have it. */
 tn_value acp_document_params(const struct acp *acp);
+/* As document/describe returns it: decides how a prompt becomes input. */
+void acp_set_description(struct acp *acp, tn_value description);
 /* Something has ended: frees the connection if it is closed, and ends it after the end of the input. */
 void acp_look_finished(struct acp *acp);
 

@@ -1,8 +1,8 @@
 /*
  * acp_session.c - sessions: a session is a thread of the store; this connection opens it, and keeps what it chooses.
  *
- *     session/new ─────────────────────────────────┐
- *     session/load, resume ─▶ thread/get, /state ──┴─▶ MCP servers ─▶ (replay) ─▶ answer
+ *     document/describe ─┬─ session/new ───────────────────────────────────────────┐
+ *                        └─ session/load, resume ─▶ thread/get, /state ─▶ (replay) ┴─▶ MCP servers ─▶ answer
  *
  * A new thread is in the store from its first prompt on. What the store does not have of it (the mode, the models, the
  * MCP servers) is chosen again by each client that opens it.
@@ -162,15 +162,6 @@ static bool check_opening(struct acp *acp, struct peer_request *request) {
     return good && acp->session_count < ACP_SESSIONS_MAX;
 }
 
-void acp_session_new(struct acp *acp, struct peer_request *request) {
-    char id[KERNEL_ID_TEXT];
-    if (!check_opening(acp, request)) return;
-    kernel_id_make(loop_wall_ms(server_loop(acp->options.server)), id);
-    struct acp_session *session = session_new(acp, id, peer_request_params(request));
-    session->opener = request;
-    open_servers(session);
-}
-
 /* ---- A saved thread ---- */
 
 static void session_on_state(void *user, tn_value result, const struct error *error) {
@@ -216,10 +207,44 @@ static void session_on_record(void *user, tn_value record, const struct error *e
     acp_call_take(acp, "thread/state", params, session_on_state, session);
 }
 
+static void open_thread(struct acp_session *session) {
+    tn_value params = value_set_take(value_object_reserve(1), "thread_id", value_text(session->id));
+    acp_call_take(session->acp, "thread/get", params, session_on_record, session);
+}
+
+/* ---- session/new, load and resume ---- */
+
+/* The document may have changed since `initialize`. */
+static void session_on_described(void *user, tn_value description, const struct error *error) {
+    struct acp_session *session = user;
+    if (!description) {
+        session_open_failed(session, error);
+        return;
+    }
+    acp_set_description(session->acp, description);
+    if (strcmp(peer_request_method(session->opener), "session/new") == 0)
+        open_servers(session);
+    else
+        open_thread(session);
+}
+
+static void open_session(struct acp *acp, struct peer_request *request, const char *id) {
+    struct acp_session *session = session_new(acp, id, peer_request_params(request));
+    session->opener = request;
+    session->replays = strcmp(peer_request_method(request), "session/load") == 0;
+    acp_call_take(acp, "document/describe", acp_document_params(acp), session_on_described, session);
+}
+
+void acp_session_new(struct acp *acp, struct peer_request *request) {
+    char id[KERNEL_ID_TEXT];
+    if (!check_opening(acp, request)) return;
+    kernel_id_make(loop_wall_ms(server_loop(acp->options.server)), id);
+    open_session(acp, request, id);
+}
+
 /* A session that this connection has open is opened again, if no prompt is open. */
-static void open_saved(struct acp *acp, struct peer_request *request, bool replays) {
-    tn_value params = peer_request_params(request);
-    const char *id = acp_text(params, "sessionId");
+static void open_saved(struct acp *acp, struct peer_request *request) {
+    const char *id = acp_text(peer_request_params(request), "sessionId");
     struct acp_session *open = acp_session_find(acp, id);
     if (open && (open->turn || open->opener || open->ending)) {
         peer_refuse(request, RPC_INVALID_REQUEST, "the session `%.200s` is open, and busy; cancel its prompt first",
@@ -228,15 +253,11 @@ static void open_saved(struct acp *acp, struct peer_request *request, bool repla
     }
     if (!check_opening(acp, request)) return;
     if (open) acp_session_free(open);
-    struct acp_session *session = session_new(acp, id, params);
-    session->opener = request;
-    session->replays = replays;
-    tn_value thread = value_set_take(value_object_reserve(1), "thread_id", value_text(session->id));
-    acp_call_take(acp, "thread/get", thread, session_on_record, session);
+    open_session(acp, request, id);
 }
 
-void acp_session_load(struct acp *acp, struct peer_request *request) { open_saved(acp, request, true); }
-void acp_session_resume(struct acp *acp, struct peer_request *request) { open_saved(acp, request, false); }
+void acp_session_load(struct acp *acp, struct peer_request *request) { open_saved(acp, request); }
+void acp_session_resume(struct acp *acp, struct peer_request *request) { open_saved(acp, request); }
 
 /* ---- session/list ---- */
 
