@@ -73,6 +73,19 @@ def test_cancel_an_approval():
         check(agent.wait(number) == {"stopReason": "cancelled"}, "the client ends")
 
 
+def test_close_at_an_approval():
+    write_document("closing.yaml", scripted(call("test.tally"), "Done: {last}"))
+    for method in ("session/close", "session/delete"):
+        with Agent("closing.yaml", *NODES) as agent:
+            agent.initialize()
+            session = agent.new()
+            number = agent.start_prompt(session, "count")
+            agent.wait_request("session/request_permission")
+            check(agent.request(method, sessionId=session) == {}, method)
+            check(agent.wait(number) == {"stopReason": "cancelled"}, "the prompt")
+            agent.refused("session/set_mode", -32002, session, sessionId=session, modeId="ask")
+
+
 # ---- Approvals ----
 
 def approvals(option, prompts=1, mode=None):

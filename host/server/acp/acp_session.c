@@ -365,8 +365,10 @@ void acp_session_look_ended(struct acp_session *session) {
 static void end_session(struct acp_session *session, struct peer_request *request, bool deletes) {
     session->ending = request;
     session->deletes = deletes;
-    acp_prompt_cancel(session);
-    acp_session_look_ended(session);
+    if (session->turn)
+        acp_prompt_cancel(session); /* the end of the turn frees the session, now or later */
+    else
+        acp_session_look_ended(session);
 }
 
 void acp_session_close(struct acp *acp, struct peer_request *request) {
