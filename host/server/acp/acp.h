@@ -27,7 +27,7 @@ struct server;
 #define ACP_LINGER_MS      10000        /* for open requests after the end of the input; then they are cancelled */
 #define ACP_SESSIONS_MAX   100u         /* open sessions of one connection */
 #define ACP_SERVERS_MAX    16u          /* MCP servers of one session */
-#define ACP_BLOCKS_MAX     1000u        /* content blocks of one prompt */
+#define ACP_BLOCKS_MAX     1000u        /* content blocks of one prompt: acp_params.json has it */
 #define ACP_PROMPT_MAX     (16 << 20)   /* bytes of one prompt, approximately */
 #define ACP_OUTPUT_MAX     (256u << 10) /* bytes of a tool's output that the client gets; the rest is cut */
 #define ACP_PLAN_MAX       200u         /* entries of a plan */

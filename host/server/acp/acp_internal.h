@@ -73,7 +73,7 @@ struct acp_session {
     tn_value completed;          /* after the last turn that completed */
     tn_value waits;              /* the interrupts that the next prompt answers; NULL if there are none */
     tn_value answers;            /* those that were given already, {id: answer} */
-    uint64_t tool_calls, turns;  /* so far */
+    uint64_t tool_calls;         /* so far */
     struct acp_turn *turn;       /* the open prompt, or NULL */
     struct peer_request *ending; /* session/close or session/delete, which waits for the end of the turn */
     bool deletes;

@@ -439,7 +439,6 @@ static void turn_begin(struct acp_session *session, struct peer_request *request
     turn->known = value_count(session->messages);
     turn->seen = ids_of_messages(session->messages);
     session->turn = turn;
-    session->turns++;
     peer_request_hold(request, turn, prompt_on_cancel);
     if (!session->title) session_set_title(session, content);
     if (session->waits)

@@ -148,18 +148,19 @@ static void session_open_failed(struct acp_session *session, const struct error 
     acp_session_free(session);
 }
 
-static bool check_opening(struct acp *acp, struct peer_request *request) {
+/* `replaced` sessions end with the request. */
+static bool check_opening(struct acp *acp, struct peer_request *request, size_t replaced) {
     struct error error = ERROR_INIT;
     tn_value servers = acp_array(peer_request_params(request), "mcpServers");
-    bool good = acp_servers_check(servers, &error);
+    bool good = acp_servers_check(servers, &error), full = acp->session_count - replaced >= ACP_SESSIONS_MAX;
     if (!good)
         peer_refuse(request, RPC_INVALID_PARAMS, "`mcpServers`: %s", error.message);
-    else if (acp->session_count >= ACP_SESSIONS_MAX)
+    else if (full)
         peer_refuse(request, RPC_INTERNAL_ERROR, "%u sessions are open, which is the limit; close some of them [LIMIT]",
                     ACP_SESSIONS_MAX);
     value_unref(servers);
     error_finish(&error);
-    return good && acp->session_count < ACP_SESSIONS_MAX;
+    return good && !full;
 }
 
 /* ---- A saved thread ---- */
@@ -237,7 +238,7 @@ static void open_session(struct acp *acp, struct peer_request *request, const ch
 
 void acp_session_new(struct acp *acp, struct peer_request *request) {
     char id[KERNEL_ID_TEXT];
-    if (!check_opening(acp, request)) return;
+    if (!check_opening(acp, request, 0)) return;
     kernel_id_make(loop_wall_ms(server_loop(acp->options.server)), id);
     open_session(acp, request, id);
 }
@@ -251,7 +252,7 @@ static void open_saved(struct acp *acp, struct peer_request *request) {
                     id);
         return;
     }
-    if (!check_opening(acp, request)) return;
+    if (!check_opening(acp, request, open ? 1 : 0)) return;
     if (open) acp_session_free(open);
     open_session(acp, request, id);
 }
