@@ -6,9 +6,9 @@
  *     for (size_t i = 0; i < actions->count; i++) offer(actions->items[i].title, actions->items[i].edits);
  *     assist_actions_free(actions);
  *
- * Everything but the fixes has been verified: the document with the edits has no more errors than before. An action that
- * the selection asks for, but that is not possible, is in the list with the reason (`edits->refusal`); an editor shows it
- * as disabled.
+ * Everything but the fixes has been verified: the document with the edits has no more errors than before. An action
+ * that the selection asks for, but that is not possible, is in the list with the reason (`edits->refusal`); an editor
+ * shows it as disabled.
  */
 #ifndef TENON_ADL_ASSIST_ACTION_H
 #define TENON_ADL_ASSIST_ACTION_H
@@ -49,8 +49,8 @@ void assist_actions_free(struct assist_actions *actions); /* NULL is allowed */
  * declarations of the channels that they use. One node `subgraph` replaces them.
  *
  * The nodes must be entered at one node, and be left to the same nodes everywhere, or by one edge. A channel that the
- * nodes read comes in with its value; one that they write goes out with it. Refused: map edges across the border, `goto`
- * or `on_error` to the outside, the item of a task or the input of the run in an expression, and channels whose
+ * nodes read comes in with its value; one that they write goes out with it. Refused: map edges across the border,
+ * `goto` or `on_error` to the outside, the item of a task or the input of the run in an expression, and channels whose
  * reducer would merge a value twice.
  */
 struct assist_edits *assist_extract(const struct assist_names *names, struct span selection);

@@ -18,8 +18,7 @@ static bool is_declared(const struct assist_names *names, const struct assist_na
     case USE_ROLE:
         return assist_names_definition(names, USE_ROLE, name->text, name->length) ||
                assist_role_in_config(workspace->config, name->text, name->length) ||
-               (catalog && catalog->role_bound &&
-                catalog->role_bound(catalog->role_self, name->text, name->length)) ||
+               (catalog && catalog->role_bound && catalog->role_bound(catalog->role_self, name->text, name->length)) ||
                (catalog && catalog->find(catalog->self, "model", name->text, name->length));
     default: return true;
     }
@@ -123,8 +122,8 @@ static struct assist_edits *remove_definition(const struct assist_names *names, 
     if (index == list->count || (name->kind == USE_NODE && list->count == 1)) return NULL;
     struct assist_edits *edits = assist_edits_new();
     if (list->count == 1 && list->style != TREE_FLOW)
-        assist_edit_add(edits, source, assist_lines_of(source, (struct span){place->key_span.start, list->span.end}), "",
-                        0);
+        assist_edit_add(edits, source, assist_lines_of(source, (struct span){place->key_span.start, list->span.end}),
+                        "", 0);
     else if (!assist_edit_remove_item(edits, source, list, index))
         assist_edits_refuse(edits, "`%s` is an alias, or before one", name->text);
     return action_verify(names, edits);

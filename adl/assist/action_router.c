@@ -13,7 +13,7 @@
 
 /* The parts of a router, in the order of the conditions. */
 struct router_parts {
-    tn_value targets; /* an object: id of the target to its description; owned */
+    tn_value targets;      /* an object: id of the target to its description; owned */
     const char *otherwise; /* the target of `default`; NULL without one */
 };
 
@@ -33,7 +33,8 @@ static int32_t conditional_edge_at(const struct document *document, uint32_t off
 
 static void add_target(struct router_parts *parts, const char *target, const char *condition) {
     tn_value before = value_get(parts->targets, target);
-    tn_value text = before ? value_format("%s; %s", value_chars(before, NULL), condition) : value_format("if %s", condition);
+    tn_value text =
+        before ? value_format("%s; %s", value_chars(before, NULL), condition) : value_format("if %s", condition);
     parts->targets = value_set_take(parts->targets, target, text);
 }
 
@@ -173,7 +174,8 @@ static void write_router(struct assist_edits *edits, const struct assist_names *
     char *id = action_unique_id(names->assist, value_chars(base, NULL));
     size_t targets = value_count(parts->targets);
     if (targets < 2 || targets > ROUTER_TARGETS_MAX)
-        assist_edits_refuse(edits, "a router has 2 to %u targets; the conditions lead to %zu", ROUTER_TARGETS_MAX, targets);
+        assist_edits_refuse(edits, "a router has 2 to %u targets; the conditions lead to %zu", ROUTER_TARGETS_MAX,
+                            targets);
     else if (!add_router(edits, names, edge, parts, id))
         assist_edits_refuse(edits, "`nodes` cannot be extended");
     else

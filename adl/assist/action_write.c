@@ -44,7 +44,7 @@ static bool is_comment_before(const struct source *source, uint32_t line) {
 static uint32_t section_place(const struct assist *assist) {
     const struct tree_item *nodes = tree_find(tree_root(assist->tree), "nodes");
     if (!nodes) return (uint32_t)source_length(assist->source);
-    uint32_t line = source_locate(assist->source, nodes->key_span.start).line;
+    uint32_t line = source_line_at(assist->source, nodes->key_span.start);
     while (line > 0 && is_comment_before(assist->source, line - 1)) line--;
     return source_line_span(assist->source, line).start;
 }

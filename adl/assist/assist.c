@@ -1,7 +1,7 @@
 /*
  * assist.c - makes and frees an assist.
  *
- * Only whole versions are kept as `good`, and a `good` version has no `good` of its own, so at most two versions of a
+ * Only whole versions are kept as `good`, and a `good` version has no `good` itself, so at most two versions of a
  * text are alive for each assist.
  */
 #include "adl/assist/assist.h"

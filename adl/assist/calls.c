@@ -136,15 +136,12 @@ static void connect_by_channels(struct connections *all, uint32_t node) {
 static void set_item(struct assist_call_item *item, const struct assist_names *names,
                      const struct assist_name *definition) {
     const struct document *document = names->assist->document;
-    *item = (struct assist_call_item){.kind = definition->kind,
-                                      .name = definition->text,
-                                      .span = definition->span,
-                                      .name_span = definition->span};
+    *item = (struct assist_call_item){
+        .kind = definition->kind, .name = definition->text, .span = definition->span, .name_span = definition->span};
     if (definition->kind == USE_NODE && definition->node < document->node_count)
         item->span = document->nodes[definition->node].span;
-    int32_t channel = definition->kind == USE_CHANNEL
-                          ? document_find_channel(document, definition->text, definition->length)
-                          : -1;
+    int32_t channel =
+        definition->kind == USE_CHANNEL ? document_find_channel(document, definition->text, definition->length) : -1;
     if (channel >= 0) item->span = document->channels[channel].span;
     if (item->span.start > item->name_span.start || item->span.end < item->name_span.end) item->span = item->name_span;
 }

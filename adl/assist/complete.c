@@ -67,7 +67,7 @@ static bool has_prefix(const struct completer *completer, const char *label, siz
 
 static char lower_case(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 32) : c; }
 
-static bool starts_word(const char *label, size_t at) {
+static bool label_starts_word(const char *label, size_t at) {
     if (at == 0) return true;
     bool upper = label[at] >= 'A' && label[at] <= 'Z', before = label[at - 1] >= 'A' && label[at - 1] <= 'Z';
     return strchr("_.-:/ ", label[at - 1]) || (upper && !before);
@@ -77,7 +77,8 @@ static bool starts_word(const char *label, size_t at) {
 static bool has_characters(const struct completer *completer, const char *label, size_t length) {
     size_t found = 0;
     for (size_t i = 0; i < length && found < completer->prefix_length; i++)
-        found += lower_case(label[i]) == lower_case(completer->prefix[found]) && (found > 0 || starts_word(label, i));
+        found +=
+            lower_case(label[i]) == lower_case(completer->prefix[found]) && (found > 0 || label_starts_word(label, i));
     return found == completer->prefix_length;
 }
 
@@ -226,13 +227,29 @@ void offer(struct completer *completer, const struct offer *offer) {
     item->text = keep_inserted(completer, buffer_cstr(&text));
     item->snippet = offer->snippet && strchr(offer->snippet, '$') ? keep_inserted(completer, offer->snippet) : NULL;
     buffer_clear(&text);
-    buffer_format(&text, "%c%c", "012"[completer->rank], offer->group ? offer->group : '5');
+    buffer_format(&text, "%c%c", "012"[completer->rank], offer -> group ? offer -> group : '5');
     if (offer->ordered)
         buffer_format(&text, "%05u", completer->order++);
     else
         buffer_text(&text, item->label);
     item->sort = list_keep(list, buffer_cstr(&text), text.length);
     buffer_finish(&text);
+}
+
+/* ---- Other items of the list ---- */
+
+static bool list_item(void *user, uint32_t value) {
+    struct completer *completer = user;
+    const struct cursor *cursor = &completer->meaning.cursor;
+    if (value == cursor->span.start) return true;
+    cursor_text_at(cursor->source, value, cursor->flow, &completer->listed[completer->listed_count]);
+    return ++completer->listed_count < LISTED_MAX;
+}
+
+bool complete_is_listed(const struct completer *completer, const char *text, size_t length) {
+    for (uint32_t i = 0; i < completer->listed_count; i++)
+        if (completer->listed[i].length == length && memcmp(completer->listed[i].text, text, length) == 0) return true;
+    return false;
 }
 
 /* ---- The call ---- */
@@ -251,8 +268,8 @@ static void complete_place(struct completer *completer) {
     if (meaning->language != LANGUAGE_NONE) complete_expression(completer);
     if (cursor->quote == CURSOR_BLOCK) return;
     bool ended = completer->prefix_length > 0 && completer->prefix[completer->prefix_length - 1] == ' ';
-    bool one_line = source_locate(cursor->source, completer->span.start).line ==
-                    source_locate(cursor->source, completer->span.end).line;
+    bool one_line =
+        cursor_line_of(cursor->source, completer->span.start) == cursor_line_of(cursor->source, completer->span.end);
     if (completer->raw || ended || !one_line) return;
     complete_value(completer);
     complete_items(completer);
@@ -265,7 +282,7 @@ static int compare_items(const void *a, const void *b) {
 }
 
 /* Removes items with the label and text of another one. */
-static void remove_duplicates(struct assist_completions *list) {
+static void drop_duplicates(struct assist_completions *list) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         const struct assist_completion *item = &list->items[i];
@@ -281,6 +298,8 @@ struct assist_completions *assist_complete(const struct assist *assist, uint32_t
     struct completer completer = {.assist = assist};
     completer.list = mem_zalloc(sizeof *completer.list);
     meaning_find(assist, offset, &completer.meaning);
+    if (completer.meaning.cursor.kind == CURSOR_VALUE && completer.meaning.cursor.depth > 0)
+        cursor_each_item(&completer.meaning.cursor, completer.meaning.cursor.depth - 1, list_item, &completer);
     for (int rank = RANK_PREFIX; rank < RANKS; rank++) {
         if (rank == RANK_NEAR && completer.list->count > 0) break;
         completer.rank = (enum complete_rank)rank;
@@ -288,8 +307,9 @@ struct assist_completions *assist_complete(const struct assist *assist, uint32_t
         if (completer.prefix_length == 0) break; /* everything begins with it */
     }
     meaning_finish(&completer.meaning);
+    for (uint32_t i = 0; i < completer.listed_count; i++) cursor_text_finish(&completer.listed[i]);
     if (completer.list->count > 1)
         qsort(completer.list->items, completer.list->count, sizeof *completer.list->items, compare_items);
-    remove_duplicates(completer.list);
+    drop_duplicates(completer.list);
     return completer.list;
 }

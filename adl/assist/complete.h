@@ -8,8 +8,8 @@
  *
  * An item replaces `span`, which contains the offset and is on one line. Lines of its text after the first one contain
  * their complete indentation: the client must insert them as they are. Where nothing fits (comments, plain prose), the
- * list is empty. Items that begin with what is typed come first; then those that contain it, or its characters in order.
- * If there are none, names that are near are offered, as for a typing mistake.
+ * list is empty. Items that begin with what is typed come first; then those that contain it, or its characters in
+ * order. If there are none, names that are near are offered, as for a typing mistake.
  */
 #ifndef TENON_ADL_ASSIST_COMPLETE_H
 #define TENON_ADL_ASSIST_COMPLETE_H

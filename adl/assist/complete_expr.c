@@ -70,8 +70,13 @@ static void offer_member_of(void *user, const char *name, size_t length, const s
     struct buffer type;
     buffer_init(&type, 256);
     shape_write_type(shape, &type);
-    const struct offer made = {.kind = COMPLETION_FIELD, .label = name, .label_length = length, .group = '3',
-                               .detail = buffer_cstr(&type), .documentation = shape->description, .ordered = true};
+    const struct offer made = {.kind = COMPLETION_FIELD,
+                               .label = name,
+                               .label_length = length,
+                               .group = '3',
+                               .detail = buffer_cstr(&type),
+                               .documentation = shape->description,
+                               .ordered = true};
     offer(completer, &made);
     buffer_finish(&type);
 }
@@ -94,31 +99,47 @@ static void offer_locals_of_state(struct completer *completer) {
     const struct document *document = assist_names_from(completer->assist)->document;
     bool config = completer->meaning.kind == MEANING_CONFIG;
     for (uint32_t i = 0; config && i < document->local_count; i++)
-        offer(completer, &(struct offer){.kind = COMPLETION_FIELD, .label = value_chars(document->locals[i], NULL),
+        offer(completer, &(struct offer){.kind = COMPLETION_FIELD,
+                                         .label = value_chars(document->locals[i], NULL),
                                          .detail = "the item of a map edge"});
 }
 
 static void offer_run_members(struct completer *completer) {
     const struct phrase_run_member *member;
     for (size_t i = 0; (member = phrase_run_member(i)); i++)
-        offer(completer, &(struct offer){.kind = COMPLETION_FIELD, .label = member->name, .detail = member->type,
-                                         .documentation = member->documentation, .group = '3', .ordered = true});
+        offer(completer, &(struct offer){.kind = COMPLETION_FIELD,
+                                         .label = member->name,
+                                         .detail = member->type,
+                                         .documentation = member->documentation,
+                                         .group = '3',
+                                         .ordered = true});
+}
+
+/* Offers the members of the operand that ends with a token. Returns false if nothing is known of it. */
+static bool complete_members(struct completer *completer, const struct phrase *phrase, uint32_t operand,
+                             struct phrase_value *value) {
+    if (!phrase_resolve(phrase, operand, value)) return false;
+    if (value->root == ROOT_STATE) {
+        complete_channels(completer, false);
+        offer_locals_of_state(completer);
+    } else if (value->root == ROOT_RUN) {
+        offer_run_members(completer);
+    } else {
+        phrase_each_member(value, offer_member_of, completer);
+    }
+    return true;
+}
+
+static void complete_named(struct completer *completer, const struct phrase *phrase, uint32_t operand) {
+    struct phrase_value value;
+    complete_members(completer, phrase, operand, &value);
 }
 
 /* Behind a dot. `operand` is the last token before it. */
 static void complete_member(struct completer *completer, const struct phrase *phrase, uint32_t operand, char next) {
     struct phrase_value value;
-    bool known = phrase_resolve(phrase, operand, &value);
-    if (known && value.root == ROOT_STATE) {
-        complete_channels(completer, false);
-        offer_locals_of_state(completer);
-        return;
-    }
-    if (known && value.root == ROOT_RUN) {
-        offer_run_members(completer);
-        return;
-    }
-    if (known) phrase_each_member(&value, offer_member_of, completer);
+    bool known = complete_members(completer, phrase, operand, &value);
+    if (known && (value.root == ROOT_STATE || value.root == ROOT_RUN)) return;
     /* A namespace: its name belongs to the functions. */
     char space[64];
     struct span span = phrase->tokens[operand].span;
@@ -144,40 +165,49 @@ static void offer_locals(struct completer *completer, const struct phrase *phras
     for (uint32_t i = 0; i < phrase->local_count; i++) {
         struct span name = phrase->locals[i].name;
         if (name.end > name.start)
-            offer(completer, &(struct offer){.kind = COMPLETION_VARIABLE, .label = phrase->text.text + name.start,
-                                             .label_length = name.end - name.start, .group = '2',
+            offer(completer, &(struct offer){.kind = COMPLETION_VARIABLE,
+                                             .label = phrase->text.text + name.start,
+                                             .label_length = name.end - name.start,
+                                             .group = '2',
                                              .detail = phrase->locals[i].index ? "the index or key" : "the item"});
     }
     tn_value variables = completer->meaning.variables;
     for (size_t i = 0; value_is(variables, TN_ARRAY) && i < value_count(variables) && i < MEANING_VARIABLES_MAX; i++)
         if (value_is(value_at(variables, i), TN_STRING))
-            offer(completer, &(struct offer){.kind = COMPLETION_VARIABLE, .group = '2', .detail = "from the component",
+            offer(completer, &(struct offer){.kind = COMPLETION_VARIABLE,
+                                             .group = '2',
+                                             .detail = "from the component",
                                              .label = value_chars(value_at(variables, i), NULL)});
 }
 
-static void offer_words(struct completer *completer, const struct phrase *phrase) {
+static void complete_literals(struct completer *completer, const struct phrase *phrase) {
     static const char *const words[] = {"true", "false", "null"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         offer(completer, &(struct offer){.kind = COMPLETION_WORD, .label = words[i], .group = '7'});
     bool start = phrase->count == 0 || phrase->tokens[0].span.end >= phrase->word.end;
     if (completer->meaning.language == LANGUAGE_CONDITION && start)
-        offer(completer, &(struct offer){.kind = COMPLETION_WORD, .label = "default", .group = '4',
-                                         .detail = "always holds"});
+        offer(completer,
+              &(struct offer){.kind = COMPLETION_WORD, .label = "default", .group = '4', .detail = "always holds"});
 }
 
 static void offer_marks(struct completer *completer) {
     static const struct {
         const char *label, *text, *snippet, *documentation;
     } marks[] = {
-        {"for", "for ", "for ${1:x} in ${2:list}", "Repeats the text up to `{end}` for each item of a list, or key of a map."},
+        {"for", "for ", "for ${1:x} in ${2:list}",
+         "Repeats the text up to `{end}` for each item of a list, or key of a map."},
         {"if", "if ", "if ${1:condition}", "Keeps the text up to `{else}` or `{end}` if the condition is true."},
         {"else", "else", NULL, "Begins the text for the case that the condition is false."},
         {"end", "end", NULL, "Ends a `for` or an `if`."},
     };
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        offer(completer, &(struct offer){.kind = COMPLETION_WORD, .label = marks[i].label, .text = marks[i].text,
-                                         .snippet = marks[i].snippet, .documentation = marks[i].documentation,
-                                         .group = '4', .ordered = true});
+        offer(completer, &(struct offer){.kind = COMPLETION_WORD,
+                                         .label = marks[i].label,
+                                         .text = marks[i].text,
+                                         .snippet = marks[i].snippet,
+                                         .documentation = marks[i].documentation,
+                                         .group = '4',
+                                         .ordered = true});
 }
 
 static void complete_operand(struct completer *completer, const struct phrase *phrase, char next) {
@@ -185,15 +215,15 @@ static void complete_operand(struct completer *completer, const struct phrase *p
     offer_locals(completer, phrase);
     if (language == LANGUAGE_TEMPLATE) complete_channels(completer, false);
     offer_variable(completer, "state", "the channels");
-    offer_variable(completer, "input", language == LANGUAGE_CONDITION || language == LANGUAGE_EDGE
-                                           ? "the input of the run"
-                                           : "the input of the task");
+    offer_variable(completer, "input",
+                   language == LANGUAGE_CONDITION || language == LANGUAGE_EDGE ? "the input of the run"
+                                                                               : "the input of the task");
     offer_variable(completer, "run", "run_id, step, now, …");
     if (language == LANGUAGE_CONFIG || language == LANGUAGE_TEMPLATE) {
         offer_variable(completer, "item", "the item of a map edge");
         offer_variable(completer, "config", "the configuration of the node");
     }
-    offer_words(completer, phrase);
+    complete_literals(completer, phrase);
     if (phrase->first && language == LANGUAGE_TEMPLATE) offer_marks(completer);
     offer_functions(completer, false, 0, "", next);
 }
@@ -207,8 +237,11 @@ static void complete_operator(struct completer *completer) {
         for (size_t j = 0; j < sizeof logic / sizeof *logic; j++)
             if (strstr(row->form, logic[j])) snprintf(symbol, sizeof symbol, "%s", logic[j]);
         if (!*symbol) continue;
-        offer(completer, &(struct offer){.kind = COMPLETION_OPERATOR, .label = symbol, .detail = row->form,
-                                         .documentation = row->documentation, .ordered = true});
+        offer(completer, &(struct offer){.kind = COMPLETION_OPERATOR,
+                                         .label = symbol,
+                                         .detail = row->form,
+                                         .documentation = row->documentation,
+                                         .ordered = true});
     }
 }
 
@@ -236,6 +269,14 @@ static bool is_quiet(const struct phrase *phrase, uint32_t last) {
     return (kind == EXPR_TOKEN_STRING || kind == EXPR_TOKEN_NUMBER) && phrase->at <= span.end && !closed;
 }
 
+/* In `x["…"]`, the text is the name of a member of `x`. */
+static bool in_key(const struct phrase *phrase) {
+    uint32_t last = phrase->count - 1;
+    if (phrase->count < 3 || phrase_char(phrase, last - 1) != '[' || !ends_operand(phrase, last - 2)) return false;
+    char c = phrase_char(phrase, last);
+    return (c == '"' || c == '\'') && phrase->word.start == phrase->tokens[last].span.start + 1;
+}
+
 void complete_expression(struct completer *completer) {
     const struct cursor *cursor = &completer->meaning.cursor;
     struct phrase phrase;
@@ -243,7 +284,7 @@ void complete_expression(struct completer *completer) {
     bool inside = phrase_find(&completer->meaning, false, &phrase);
     if (inside && cursor->json && cursor->quote == CURSOR_PLAIN) inside = false;
     uint32_t last = phrase.count - 1, before = phrase.count;
-    if (inside && phrase.count > 0 && is_quiet(&phrase, last)) inside = false;
+    if (inside && phrase.count > 0 && is_quiet(&phrase, last) && !in_key(&phrase)) inside = false;
     if (!inside) {
         phrase_finish(&phrase);
         return;
@@ -254,6 +295,11 @@ void complete_expression(struct completer *completer) {
     if (phrase.count > 0 && phrase.word.end > phrase.word.start && phrase.tokens[last].span.end == phrase.word.end)
         before = last;
     char next = phrase.text.text[phrase.word.end];
+    if (phrase.count > 0 && is_quiet(&phrase, last)) {
+        complete_named(completer, &phrase, last - 2);
+        phrase_finish(&phrase);
+        return;
+    }
     if (before > 0 && phrase_char(&phrase, before - 1) == '.' && before > 1)
         complete_member(completer, &phrase, before - 2, next);
     else if (before > 0 && ends_operand(&phrase, before - 1))

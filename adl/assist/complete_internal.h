@@ -15,6 +15,8 @@
 
 enum complete_rank { RANK_PREFIX, RANK_INSIDE, RANK_NEAR, RANKS };
 
+#define LISTED_MAX 64u /* other items of a list that are not offered again */
+
 struct completer {
     const struct assist *assist;
     struct meaning meaning;
@@ -22,11 +24,12 @@ struct completer {
     struct span span;   /* what an item replaces */
     const char *prefix; /* what is typed of it */
     size_t prefix_length;
-    bool raw;   /* texts are inserted as they are: parts of expressions, of paths */
-    bool lower; /* offered behind the others */
+    bool raw; /* texts are inserted as they are: parts of expressions, of paths */
     enum complete_rank rank;
-    uint32_t looked; /* offers of this rank, for RANK_NEAR */
-    uint32_t order;  /* of the next item with a fixed order */
+    uint32_t looked;                       /* offers of this rank, for RANK_NEAR */
+    uint32_t order;                        /* of the next item with a fixed order */
+    struct cursor_text listed[LISTED_MAX]; /* the other items of the list of the cursor */
+    uint32_t listed_count;
 };
 
 /* An item that may be taken. Texts are copied. */
@@ -51,6 +54,8 @@ void offer(struct completer *completer, const struct offer *offer);
 void complete_write_value(const struct completer *completer, const char *text, size_t length, struct buffer *out);
 /* Appends `text` with the characters escaped that have a meaning in a snippet. */
 void complete_write_escaped(struct buffer *out, const char *text, size_t length);
+/* True if the cursor is in a list that has the text as another item. */
+bool complete_is_listed(const struct completer *completer, const char *text, size_t length);
 /* Sets what is replaced. */
 void complete_set_span(struct completer *completer, struct span span);
 

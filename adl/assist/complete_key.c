@@ -9,7 +9,7 @@
 #include "adl/value/pointer.h"
 #include <string.h>
 
-#define SIBLINGS_MAX  256u /* keys of the mapping that are not offered again */
+#define SIBLINGS_MAX   256u  /* keys of the mapping that are not offered again */
 #define PROPERTIES_MAX 2000u /* members of schemas that are offered */
 
 /* The form of the value that follows a new key. */
@@ -20,7 +20,7 @@ enum value_form { VALUE_OTHER, VALUE_TEXT, VALUE_MAPPING, VALUE_LIST, VALUE_ITEM
 /* The column of the keys of the mapping at the cursor. */
 static int key_column(const struct completer *completer) {
     const struct cursor *cursor = &completer->meaning.cursor;
-    uint32_t line = source_locate(cursor->source, cursor->span.start).line;
+    uint32_t line = cursor_line_of(cursor->source, cursor->span.start);
     if (cursor->kind == CURSOR_KEY) return (int)cursor->steps[cursor->depth - 1].column;
     return (int)(cursor->span.start - source_line_span(cursor->source, line).start) + 2 * cursor->dash + cursor->space;
 }
@@ -29,8 +29,11 @@ static void write_key_value(const struct completer *completer, enum value_form f
     const struct cursor *cursor = &completer->meaning.cursor;
     int indent = key_column(completer) + 2;
     if (cursor->json || cursor->flow) {
-        const char *values[] = {[VALUE_OTHER] = "", [VALUE_TEXT] = cursor->json ? "\"$1\"" : "", [VALUE_MAPPING] = "{$1\\}",
-                                [VALUE_LIST] = "[$1]", [VALUE_ITEMS] = "[{$1\\}]"};
+        const char *values[] = {[VALUE_OTHER] = "",
+                                [VALUE_TEXT] = cursor->json ? "\"$1\"" : "",
+                                [VALUE_MAPPING] = "{$1\\}",
+                                [VALUE_LIST] = "[$1]",
+                                [VALUE_ITEMS] = "[{$1\\}]"};
         buffer_format(out, ": %s", values[form]);
         return;
     }
@@ -209,8 +212,7 @@ static void offer_properties(void *user, tn_value schema) {
 /* Offers the members that a schema allows in the mapping at `pointer`. */
 static void offer_members(struct completer *completer, const struct present *present, const struct schema *schema,
                           tn_value instance, const char *pointer) {
-    struct members_offer members = {completer, present,        schema, instance, pointer, value_object(),
-                                    value_object(), 0};
+    struct members_offer members = {completer, present, schema, instance, pointer, value_object(), value_object(), 0};
     schema_at(schema, instance, pointer, collect_required, &members);
     schema_at(schema, instance, pointer, offer_properties, &members);
     value_unref(members.required);
@@ -238,13 +240,15 @@ static void offer_config_keys(struct completer *completer, const struct present 
 /* ---- JSON Schemas ---- */
 
 static void offer_keywords(struct completer *completer, const struct present *present) {
-    static const enum value_form forms[] = {[KEYWORD_OTHER] = VALUE_OTHER, [KEYWORD_TEXT] = VALUE_TEXT,
-                                            [KEYWORD_SCHEMA] = VALUE_MAPPING, [KEYWORD_NAMES] = VALUE_MAPPING,
-                                            [KEYWORD_LIST] = VALUE_LIST, [KEYWORD_SCHEMAS] = VALUE_ITEMS};
+    static const enum value_form forms[] = {
+        [KEYWORD_OTHER] = VALUE_OTHER,   [KEYWORD_TEXT] = VALUE_TEXT, [KEYWORD_SCHEMA] = VALUE_MAPPING,
+        [KEYWORD_NAMES] = VALUE_MAPPING, [KEYWORD_LIST] = VALUE_LIST, [KEYWORD_SCHEMAS] = VALUE_ITEMS};
     if (!keyword_place(&completer->meaning)) return;
     const struct schema_keyword *row;
     for (size_t i = 0; (row = schema_keyword_at(i)); i++) {
-        const struct key_offer key = {.name = row->name, .length = strlen(row->name), .form = forms[row->form],
+        const struct key_offer key = {.name = row->name,
+                                      .length = strlen(row->name),
+                                      .form = forms[row->form],
                                       .documentation = row->documentation};
         if (!is_present(present, key.name, key.length)) offer_key(completer, &key);
     }
@@ -287,8 +291,8 @@ static const struct {
      "{\"name\": \"${1:name}\", \"type\": \"${2|last_value,append,reduce,ephemeral|}\"\\}"},
     {KEY_EDGE_CONDITIONS, "new condition", "{expression: ${1:state.}, to: ${2:END}\\}",
      "{expression: ${1:state.}, to: ${2:END}\\}", "{\"expression\": \"${1:state.}\", \"to\": \"${2:END}\"\\}"},
-    {KEY_EDGE_CONDITIONS, "otherwise", "{expression: default, to: ${1:END}\\}",
-     "{expression: default, to: ${1:END}\\}", "{\"expression\": \"default\", \"to\": \"${1:END}\"\\}"},
+    {KEY_EDGE_CONDITIONS, "otherwise", "{expression: default, to: ${1:END}\\}", "{expression: default, to: ${1:END}\\}",
+     "{\"expression\": \"default\", \"to\": \"${1:END}\"\\}"},
 };
 
 static const char skeleton[] = "version: \"1.0\"\n"
@@ -312,8 +316,12 @@ static void offer_template(struct completer *completer, const char *label, const
         buffer_char(&snippet, *at);
         if (*at == '\n') buffer_format(&snippet, "%*s", indent + 2 * dash, "");
     }
-    offer(completer, &(struct offer){.kind = COMPLETION_SNIPPET, .label = label, .snippet = buffer_cstr(&snippet),
-                                     .written = true, .group = '8', .ordered = true});
+    offer(completer, &(struct offer){.kind = COMPLETION_SNIPPET,
+                                     .label = label,
+                                     .snippet = buffer_cstr(&snippet),
+                                     .written = true,
+                                     .group = '8',
+                                     .ordered = true});
     buffer_finish(&snippet);
 }
 
@@ -336,18 +344,21 @@ static bool is_blank_text(const struct source *source) {
 
 /* ---- The two places ---- */
 
-static void offer_role(void *user, const struct known_role *role) {
+static void complete_role_key(void *user, const struct known_role *role) {
     struct completer *completer = user;
-    const struct key_offer key = {.name = role->name, .length = strlen(role->name), .form = VALUE_TEXT,
-                                  .detail = role->model, .by_name = true};
+    const struct key_offer key = {
+        .name = role->name, .length = strlen(role->name), .form = VALUE_TEXT, .detail = role->model, .by_name = true};
     if (!role->bound) offer_key(completer, &key);
 }
 
 static void offer_roles(struct completer *completer, const struct present *present) {
-    const struct key_offer usual = {.name = "default", .length = 7, .form = VALUE_TEXT,
-                                    .documentation = "The role of nodes that name no model.", .by_name = true};
+    const struct key_offer usual = {.name = "default",
+                                    .length = 7,
+                                    .form = VALUE_TEXT,
+                                    .documentation = "The role of nodes that name no model.",
+                                    .by_name = true};
     if (!is_present(present, "default", 7)) offer_key(completer, &usual);
-    known_each_role(completer->assist, offer_role, completer);
+    known_each_role(completer->assist, complete_role_key, completer);
 }
 
 void complete_keys(struct completer *completer) {

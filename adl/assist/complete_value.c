@@ -12,9 +12,23 @@
 
 /* ---- Names of the document ---- */
 
-static const char *const channel_type_names[] = {
-    [CHANNEL_LAST_VALUE] = "last_value", [CHANNEL_APPEND] = "append", [CHANNEL_REDUCE] = "reduce",
-    [CHANNEL_EPHEMERAL] = "ephemeral"};
+static const char *const channel_type_names[] = {[CHANNEL_LAST_VALUE] = "last_value",
+                                                 [CHANNEL_APPEND] = "append",
+                                                 [CHANNEL_REDUCE] = "reduce",
+                                                 [CHANNEL_EPHEMERAL] = "ephemeral"};
+
+/* "append, object": the type, and what its schema says. */
+static void write_channel_type(const struct document_channel *channel, struct buffer *out) {
+    struct shape shape;
+    shape_init(&shape);
+    if (!channel->type_unread) buffer_text(out, channel_type_names[channel->type]);
+    if (channel->schema_value) shape_add(&shape, channel->schema_value);
+    if (shape.kinds || value_count(shape.values) > 0) {
+        buffer_text(out, ", ");
+        shape_write_type(&shape, out);
+    }
+    shape_finish(&shape);
+}
 
 struct channel_offer {
     struct completer *completer;
@@ -27,21 +41,25 @@ static bool offer_channel(void *user, const struct document_channel *channel) {
     size_t length;
     const char *name = value_chars(channel->name, &length);
     if (channel->implicit || !offer_fits(completer, name, length)) return true;
-    struct buffer key;
+    struct buffer key, detail;
     buffer_init(&key, SIZE_MAX);
+    buffer_init(&detail, 160);
+    write_channel_type(channel, &detail);
     if (it->as_key) {
         complete_write_value(completer, name, length, &key);
-        if (!completer->meaning.cursor.colon) buffer_text(&key, completer->meaning.cursor.quote == CURSOR_PLAIN ? ": " : "");
+        if (!completer->meaning.cursor.colon)
+            buffer_text(&key, completer->meaning.cursor.quote == CURSOR_PLAIN ? ": " : "");
     }
     const struct offer made = {.kind = COMPLETION_CHANNEL,
                                .label = name,
                                .label_length = length,
-                               .detail = channel->type_unread ? NULL : channel_type_names[channel->type],
+                               .detail = buffer_cstr(&detail),
                                .text = it->as_key ? buffer_cstr(&key) : NULL,
                                .written = it->as_key,
                                .again = it->as_key};
     offer(completer, &made);
     buffer_finish(&key);
+    buffer_finish(&detail);
     return completer->list->count < COMPLETE_ITEMS_MAX || !completer->list->incomplete;
 }
 
@@ -54,6 +72,7 @@ static bool offer_node(void *user, const struct document_node *node) {
     struct completer *completer = user;
     size_t length;
     const char *id = value_chars(node->id, &length);
+    if (!offer_fits(completer, id, length) || complete_is_listed(completer, id, length)) return true;
     const struct offer made = {.kind = COMPLETION_NODE,
                                .label = id,
                                .label_length = length,
@@ -64,17 +83,17 @@ static bool offer_node(void *user, const struct document_node *node) {
 
 static void offer_nodes(struct completer *completer, bool start, bool end) {
     if (start)
-        offer(completer, &(struct offer){.kind = COMPLETION_NODE, .label = "START", .detail = "the start of a run",
-                                         .group = '4'});
+        offer(completer,
+              &(struct offer){.kind = COMPLETION_NODE, .label = "START", .detail = "the start of a run", .group = '4'});
     if (end)
-        offer(completer, &(struct offer){.kind = COMPLETION_NODE, .label = "END", .detail = "the end of a run",
-                                         .group = '6'});
+        offer(completer,
+              &(struct offer){.kind = COMPLETION_NODE, .label = "END", .detail = "the end of a run", .group = '6'});
     known_each_node(completer->assist, offer_node, completer);
 }
 
 /* ---- Models ---- */
 
-static void offer_role(void *user, const struct known_role *role) {
+static void complete_role(void *user, const struct known_role *role) {
     struct completer *completer = user;
     char detail[160] = "role";
     const char *model = role->model && *role->model ? role->model : NULL;
@@ -91,8 +110,12 @@ static bool offer_provider(void *user, const struct component_info *component) {
     tn_value examples = value_get(model, "examples");
     char label[400];
     snprintf(label, sizeof label, "%s:", component->id);
-    offer(completer, &(struct offer){.kind = COMPLETION_MODEL, .label = label, .detail = component->title,
-                                     .documentation = component->documentation, .again = true, .written = true});
+    offer(completer, &(struct offer){.kind = COMPLETION_MODEL,
+                                     .label = label,
+                                     .detail = component->title,
+                                     .documentation = component->documentation,
+                                     .again = true,
+                                     .written = true});
     for (size_t i = 0; value_is(examples, TN_ARRAY) && i < value_count(examples) && i < SHAPE_VALUES_MAX; i++) {
         if (!value_is(value_at(examples, i), TN_STRING)) continue;
         snprintf(label, sizeof label, "%s:%.200s", component->id, value_chars(value_at(examples, i), NULL));
@@ -122,7 +145,8 @@ static bool write_required(const struct completer *completer, const struct compo
     size_t count = value_is(required, TN_ARRAY) ? value_count(required) : 0;
     const char *text = source_text(completer->assist->source), *rest = text + completer->span.end;
     size_t blank = strspn(rest, " ");
-    bool at_end = rest[blank] == '\n' || rest[blank] == '\r' || rest[blank] == '\0' || (cursor->flow && rest[blank] == '}');
+    bool at_end =
+        rest[blank] == '\n' || rest[blank] == '\r' || rest[blank] == '\0' || (cursor->flow && rest[blank] == '}');
     if (count == 0 || !at_end || cursor->json || cursor->quote != CURSOR_PLAIN) return false;
     if (cursor_sibling(cursor, type, "config", &value)) return false;
     int indent = (int)cursor->steps[type].column;
@@ -142,7 +166,7 @@ static bool write_required(const struct completer *completer, const struct compo
     return true;
 }
 
-static bool offer_node_type(void *user, const struct component_info *component) {
+static bool complete_node_type(void *user, const struct component_info *component) {
     struct completer *completer = user;
     if (!offer_fits(completer, component->id, strlen(component->id))) return true;
     struct buffer snippet;
@@ -162,26 +186,32 @@ static bool offer_node_type(void *user, const struct component_info *component) 
 static bool offer_tool(void *user, const struct component_info *component) {
     struct completer *completer = user;
     const char *dot = strrchr(component->id, '.');
-    offer(completer, &(struct offer){.kind = COMPLETION_TOOL, .label = component->id, .detail = component->title,
-                                     .documentation = component->documentation,
-                                     .deprecated = component_deprecated(component)});
+    const struct offer made = {.kind = COMPLETION_TOOL,
+                               .label = component->id,
+                               .detail = component->title,
+                               .documentation = component->documentation,
+                               .deprecated = component_deprecated(component)};
+    if (!complete_is_listed(completer, component->id, strlen(component->id))) offer(completer, &made);
     if (!dot) return true;
     char pattern[300];
     snprintf(pattern, sizeof pattern, "%.*s.*", (int)(dot - component->id), component->id);
     for (uint32_t i = completer->list->count; i-- > 0 && completer->list->count - i <= 2;)
         if (strcmp(completer->list->items[i].label, pattern) == 0) return true;
-    offer(completer, &(struct offer){.kind = COMPLETION_TOOL, .label = pattern, .group = '6',
-                                     .detail = "every tool with this beginning"});
+    offer(completer,
+          &(struct offer){
+              .kind = COMPLETION_TOOL, .label = pattern, .group = '6', .detail = "every tool with this beginning"});
     return true;
 }
 
 static bool offer_reducer(void *user, const struct component_info *component) {
-    offer(user, &(struct offer){.kind = COMPLETION_REDUCER, .label = component->id, .detail = component->title,
+    offer(user, &(struct offer){.kind = COMPLETION_REDUCER,
+                                .label = component->id,
+                                .detail = component->title,
                                 .documentation = component->documentation});
     return true;
 }
 
-static void offer_plugin(void *user, const char *plugin) {
+static void complete_plugin(void *user, const char *plugin) {
     struct completer *completer = user;
     const struct catalog *catalog = completer->assist->world->catalog;
     const char *version = catalog->plugin_version ? catalog->plugin_version(catalog->self, plugin) : NULL;
@@ -214,8 +244,10 @@ static void offer_file(void *user, const char *name, bool is_folder) {
     if (it->looked++ >= COMPLETE_FILES_MAX) it->completer->list->incomplete = true;
     if (it->looked > COMPLETE_FILES_MAX || (!is_folder && it->documents && !is_document_name(name))) return;
     snprintf(label, sizeof label, "%s%s", name, is_folder ? "/" : "");
-    offer(it->completer, &(struct offer){.kind = is_folder ? COMPLETION_FOLDER : COMPLETION_FILE, .label = label,
-                                         .group = is_folder ? '6' : '5', .again = is_folder});
+    offer(it->completer, &(struct offer){.kind = is_folder ? COMPLETION_FOLDER : COMPLETION_FILE,
+                                         .label = label,
+                                         .group = is_folder ? '6' : '5',
+                                         .again = is_folder});
 }
 
 /* The entries of the folder that is typed so far; only the last part of the path is replaced. */
@@ -253,8 +285,12 @@ static void offer_json(struct completer *completer, tn_value value, enum complet
     const char *label = text ? value_chars(value, NULL) : json;
     bool line = strlen(label) > 0 && strlen(label) < 200 && !strchr(label, '\n');
     if (line)
-        offer(completer, &(struct offer){.kind = kind, .label = label, .detail = detail, .written = !text,
-                                         .ordered = true, .group = kind == COMPLETION_WORD ? '4' : '7'});
+        offer(completer, &(struct offer){.kind = kind,
+                                         .label = label,
+                                         .detail = detail,
+                                         .written = !text,
+                                         .ordered = true,
+                                         .group = kind == COMPLETION_WORD ? '4' : '7'});
     mem_free(json);
 }
 
@@ -285,7 +321,7 @@ static void complete_config_value(struct completer *completer) {
     if (channel) complete_channels(completer, false);
     if (shape_has(&shape, "node")) offer_nodes(completer, false, true);
     if (shape_has(&shape, "model")) {
-        known_each_role(completer->assist, offer_role, completer);
+        known_each_role(completer->assist, complete_role, completer);
         each_component(completer, "model", offer_provider);
     }
     if (shape_has(&shape, "tool") || shape_has(&shape, "approval")) each_component(completer, "tool", offer_tool);
@@ -298,38 +334,46 @@ static void complete_config_value(struct completer *completer) {
 
 /* ---- Values of keys ---- */
 
-static void offer_words(struct completer *completer, const struct document_key *key) {
+static void complete_key_words(struct completer *completer, const struct document_key *key) {
     for (uint32_t i = 0; key->words && key->words[i]; i++)
-        offer(completer, &(struct offer){.kind = COMPLETION_WORD, .label = key->words[i], .ordered = true,
+        offer(completer, &(struct offer){.kind = COMPLETION_WORD,
+                                         .label = key->words[i],
+                                         .ordered = true,
                                          .deprecated = strcmp(key->words[i], "topic") == 0});
     bool boolean = key->forms & KEY_BOOL && completer->meaning.cursor.quote == CURSOR_PLAIN;
-    for (int truth = 1; boolean && truth >= 0; truth--)
-        offer_json(completer, value_bool(truth), COMPLETION_WORD, NULL);
+    for (int truth = 1; boolean && truth >= 0; truth--) offer_json(completer, value_bool(truth), COMPLETION_WORD, NULL);
     if (!(key->forms & (KEY_DURATION | KEY_INTEGER | KEY_NUMBER)) || completer->prefix_length > 0) return;
-    offer(completer, &(struct offer){.kind = COMPLETION_VALUE, .label = key->example, .detail = "example",
+    offer(completer, &(struct offer){.kind = COMPLETION_VALUE,
+                                     .label = key->example,
+                                     .detail = "example",
                                      .written = !completer->meaning.cursor.json || !(key->forms & KEY_DURATION)});
 }
 
 static void offer_reducers(struct completer *completer) {
     for (size_t i = 0; i < document_reducer_count(); i++) {
         const struct document_reducer *row = document_reducer_at(i);
-        offer(completer, &(struct offer){.kind = COMPLETION_REDUCER, .label = row->name, .group = '4',
-                                         .documentation = row->documentation, .ordered = true});
+        offer(completer, &(struct offer){.kind = COMPLETION_REDUCER,
+                                         .label = row->name,
+                                         .group = '4',
+                                         .documentation = row->documentation,
+                                         .ordered = true});
     }
     each_component(completer, "reducer", offer_reducer);
 }
 
 static bool offer_model_id(void *user, const struct component_info *component) {
-    offer(user, &(struct offer){.kind = COMPLETION_MODEL, .label = component->id, .detail = component->title,
+    offer(user, &(struct offer){.kind = COMPLETION_MODEL,
+                                .label = component->id,
+                                .detail = component->title,
                                 .documentation = component->documentation});
     return true;
 }
 
 static void complete_key_value(struct completer *completer) {
     const struct document_key *key = completer->meaning.key;
-    offer_words(completer, key);
+    complete_key_words(completer, key);
     switch (key->key) {
-    case KEY_NODE_TYPE: each_component(completer, "node", offer_node_type); break;
+    case KEY_NODE_TYPE: each_component(completer, "node", complete_node_type); break;
     case KEY_CHANNEL_REDUCER: offer_reducers(completer); break;
     case KEY_EDGE_FROM: offer_nodes(completer, true, false); break;
     case KEY_EDGE_TO:
@@ -347,7 +391,7 @@ static void complete_key_value(struct completer *completer) {
     case KEY_REQUIRES: {
         const struct catalog *catalog = completer->assist->world->catalog;
         bool can = completer->meaning.item && catalog && catalog->each_plugin;
-        if (can) catalog->each_plugin(catalog->self, offer_plugin, completer);
+        if (can) catalog->each_plugin(catalog->self, complete_plugin, completer);
         break;
     }
     default: break;

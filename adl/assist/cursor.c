@@ -15,14 +15,14 @@ struct walk {
     struct cursor *cursor;
     struct cursor_step steps[CURSOR_DEPTH_MAX]; /* innermost first */
     uint32_t count;
-    uint32_t column;  /* of the outermost construct so far */
-    bool dash;        /* it is a dash */
-    bool blank;       /* nothing is written yet, so it may be either */
-    bool word;        /* only a word is written, which may become a key */
-    bool sibling;     /* a key at the column of the blank or the word was found … */
+    uint32_t column;         /* of the outermost construct so far */
+    bool dash;               /* it is a dash */
+    bool blank;              /* nothing is written yet, so it may be either */
+    bool word;               /* only a word is written, which may become a key */
+    bool sibling;            /* a key at the column of the blank or the word was found … */
     uint32_t sibling_column; /* … which is this one */
-    bool deep;        /* more steps than CURSOR_DEPTH_MAX */
-    bool inside;      /* the cursor is filled: it is inside the value of a parent */
+    bool deep;               /* more steps than CURSOR_DEPTH_MAX */
+    bool inside;             /* the cursor is filled: it is inside the value of a parent */
 };
 
 bool cursor_push(struct cursor *cursor, struct cursor_step step) {
@@ -90,7 +90,7 @@ static uint32_t deeper_end(const struct source *source, uint32_t number, uint32_
 static bool set_quoted(struct cursor *cursor, uint32_t from, uint32_t column) {
     const struct source *source = cursor->source;
     const char *text = source_text(source);
-    uint32_t number = source_locate(source, from).line, here = source_locate(source, cursor->offset).line;
+    uint32_t number = cursor_line_of(source, from), here = cursor_line_of(source, cursor->offset);
     uint32_t line_end = source_line_span(source, number).end, end = line_end, close = quote_end(text, from, end);
     if (close == end) {
         end = deeper_end(source, number, column);
@@ -110,7 +110,7 @@ static bool set_quoted(struct cursor *cursor, uint32_t from, uint32_t column) {
 static void set_block(struct cursor *cursor, uint32_t number, uint32_t column) {
     const struct source *source = cursor->source;
     uint32_t start = number + 1 < source_lines(source) ? source_line_span(source, number + 1).start : cursor->offset;
-    uint32_t end = start, here = source_locate(source, cursor->offset).line;
+    uint32_t end = start, here = cursor_line_of(source, cursor->offset);
     for (uint32_t i = number + 1; i < source_lines(source) && end - start < CURSOR_SCALAR_MAX; i++) {
         struct line line;
         line_measure(source, i, &line);
@@ -198,12 +198,22 @@ static void walk_line(struct walk *walk, const struct line *line, uint32_t numbe
     }
 }
 
+/* The commonest line: the first one of another item of the same list. */
+static bool another_item(struct walk *walk, const struct line *line) {
+    const char *text = source_text(walk->cursor->source) + line->content;
+    bool dash = line->content - line->start == walk->column && *text == '-' && text[1] == ' ';
+    if (dash) walk->steps[walk->count - 1].index++;
+    return dash;
+}
+
 static void walk_up(struct walk *walk, uint32_t number) {
     const struct source *source = walk->cursor->source;
     while (number-- > 0 && (walk->column > 0 || walk->dash || walk->blank || walk->word)) {
         struct line line;
+        if (line_is_deeper(source, number, walk->column)) continue;
         line_measure(source, number, &line);
         if (line.content - line.start > walk->column || line_is_empty(source, &line)) continue;
+        if (walk->dash && another_item(walk, &line)) continue;
         line_read(source, number, &line);
         walk_line(walk, &line, number);
         if (walk->column == 0 && !walk->dash && walk->sibling) break;
@@ -270,14 +280,14 @@ static void become_key(struct cursor *cursor, uint32_t line, uint32_t column) {
 
 static void find_in_lines(struct cursor *cursor) {
     const struct source *source = cursor->source;
-    uint32_t number = source_locate(source, cursor->offset).line, offset = cursor->offset, used = 0;
+    uint32_t number = cursor_line_of(source, cursor->offset), offset = cursor->offset, used = 0;
     struct line line;
     line_read(source, number, &line);
     bool blank = line.content == line.end;
     struct walk walk = {.cursor = cursor, .column = (blank ? offset : line.content) - line.start};
     /* The openers that the cursor is behind, or in. */
-    while (used < line.count && (line.openers[used].dash ? line.openers[used].span.start < offset
-                                                         : line.openers[used].span.start <= offset))
+    while (used < line.count &&
+           (line.openers[used].dash ? line.openers[used].span.start < offset : line.openers[used].span.start <= offset))
         used++;
     bool in_key = used > 0 && !line.openers[used - 1].dash && offset <= line.openers[used - 1].span.end;
     bool before = !blank && offset < line.content;
@@ -303,8 +313,10 @@ static void find_in_lines(struct cursor *cursor) {
     if (walk.inside || in_key || cursor->kind != CURSOR_VALUE || cursor->flow || !open) return;
     if (cursor->dash) return;
     uint32_t below = used == 0 ? column : line.openers[used - 1].column;
-    if (key_follows(cursor, number, &below, used > 0)) column = below;
-    else if (used > 0 || (cursor->depth > 0 && !walk.sibling)) return;
+    if (key_follows(cursor, number, &below, used > 0))
+        column = below;
+    else if (used > 0 || (cursor->depth > 0 && !walk.sibling))
+        return;
     become_key(cursor, number, walk.sibling && used == 0 ? walk.sibling_column : column);
 }
 

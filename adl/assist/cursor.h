@@ -55,11 +55,11 @@ struct cursor {
     enum cursor_quote quote; /* of the key or scalar at the offset */
     bool json;               /* JSON, where everything is quoted */
     bool flow;               /* in brackets */
-    bool fresh;     /* VALUE: a mapping or list in block style may start here, because nothing is before it in the line */
-    bool dash;      /* VALUE: a new item of a list, whose `- ` is not written yet */
-    bool space;     /* VALUE: directly after a colon or a dash, so a space is needed first */
-    bool colon;     /* KEY: a colon follows */
-    uint32_t depth; /* of steps; the last one is the key itself, or that of the value */
+    bool fresh; /* VALUE: a mapping or list in block style may start here, because nothing is before it in the line */
+    bool dash;  /* VALUE: a new item of a list, whose `- ` is not written yet */
+    bool space; /* VALUE: directly after a colon or a dash, so a space is needed first */
+    bool colon; /* KEY: a colon follows */
+    uint32_t depth;    /* of steps; the last one is the key itself, or that of the value */
     struct span span;  /* what is replaced: the key or scalar with its quotes; empty where nothing is written */
     struct span inner; /* the same without quotes; for a block scalar its lines */
     struct cursor_step steps[CURSOR_DEPTH_MAX];
@@ -67,6 +67,9 @@ struct cursor {
 
 /* Fills `cursor`. `source` is borrowed while the cursor is used. An offset past the end means the end. */
 void cursor_find(const struct source *source, uint32_t offset, struct cursor *cursor);
+
+/* The number of the line of an offset, from 0. Faster than source_locate, which also counts columns. */
+uint32_t cursor_line_of(const struct source *source, uint32_t offset);
 
 /* True if step `at` is the key of that name. */
 bool cursor_step_is(const struct cursor *cursor, uint32_t at, const char *key);
@@ -81,7 +84,11 @@ void cursor_each_sibling(const struct cursor *cursor, uint32_t at,
 /* Finds one of them. On success *value is the offset of its value. */
 bool cursor_sibling(const struct cursor *cursor, uint32_t at, const char *key, uint32_t *value);
 
-/* A scalar without quotes and escapes. `at[i]` is the offset of its byte i in the source; at[length] that of its end. */
+/* Visits where the other items of the list start in which step `at` is an item. False stops. */
+void cursor_each_item(const struct cursor *cursor, uint32_t at, bool (*visit)(void *user, uint32_t value), void *user);
+
+/* A scalar without quotes and escapes. `at[i]` is the offset of its byte i in the source; at[length] that of its end.
+ */
 struct cursor_text {
     char *text; /* NUL-terminated */
     uint32_t *at;

@@ -26,24 +26,46 @@ static bool flow_colon(const struct flow_reader *reader, uint32_t at) {
     return is_blank(next) || strchr(",[]{}", next);
 }
 
+/* The end of a string of JSON: its closing quote, or the end of its line. */
+static uint32_t flow_json_end(const char *text, uint32_t from, uint32_t end) {
+    uint32_t at = from + 1;
+    while (at < end && text[at] != '"' && text[at] != '\n') at += text[at] == '\\' ? 2 : 1;
+    return at < end ? at : end;
+}
+
+/* A string that is not closed ends with its line; in JSON, a string has only one line. */
 static struct flow_token flow_quoted(struct flow_reader *reader) {
     uint32_t from = reader->at, end = reader->end;
-    const char *line_end = memchr(reader->text + from, '\n', end - from);
+    const char *text = reader->text;
     if (end - from > CURSOR_SCALAR_MAX) end = from + CURSOR_SCALAR_MAX;
-    uint32_t stop = line_end && (uint32_t)(line_end - reader->text) < end ? (uint32_t)(line_end - reader->text) : end;
-    uint32_t close = quote_end(reader->text, from, reader->json ? stop : end);
-    if (close == end && !reader->json) close = stop; /* not closed: it ends with its line */
-    bool closed = close < reader->end && reader->text[close] == reader->text[from];
+    uint32_t close = reader->json ? flow_json_end(text, from, end) : quote_end(text, from, end);
+    bool closed = close < end && text[close] == text[from];
+    const char *newline = closed || reader->json ? NULL : memchr(text + from, '\n', close - from);
+    if (newline) close = (uint32_t)(newline - text);
     reader->at = closed ? close + 1 : close;
     reader->after_quote = true;
     return (struct flow_token){FLOW_TEXT, {from, reader->at}, {from + 1, close}};
 }
 
+static bool flow_ends_plain(const struct flow_reader *reader, uint32_t at) {
+    switch (reader->text[at]) {
+    case ',':
+    case '[':
+    case ']':
+    case '{':
+    case '}':
+    case '\n':
+    case '\r':
+    case '\0': return true;
+    case ':': return flow_colon(reader, at);
+    case '#': return is_blank(reader->text[at - 1]);
+    default: return false;
+    }
+}
+
 static struct flow_token flow_plain(struct flow_reader *reader) {
     uint32_t from = reader->at, at = from;
-    while (at < reader->end && !strchr(",[]{}\n\r", reader->text[at]) && !flow_colon(reader, at) &&
-           !(reader->text[at] == '#' && is_blank(reader->text[at - 1])))
-        at++;
+    while (at < reader->end && !flow_ends_plain(reader, at)) at++;
     if (at == from) at++; /* a NUL character */
     reader->at = at;
     while (at > from && is_blank(reader->text[at - 1])) at--;
@@ -58,9 +80,9 @@ static struct flow_token flow_next(struct flow_reader *reader) {
     char c = text[at];
     bool quoted = reader->after_quote;
     reader->after_quote = false;
-    enum flow_kind kind = c == '{' || c == '['   ? FLOW_OPEN
-                          : c == '}' || c == ']' ? FLOW_CLOSE
-                          : c == ','             ? FLOW_COMMA
+    enum flow_kind kind = c == '{' || c == '['                             ? FLOW_OPEN
+                          : c == '}' || c == ']'                           ? FLOW_CLOSE
+                          : c == ','                                       ? FLOW_COMMA
                           : c == ':' && (quoted || flow_colon(reader, at)) ? FLOW_COLON
                                                                            : FLOW_TEXT;
     if (c == '#' && !reader->json && (at == 0 || is_blank(text[at - 1]))) {
@@ -77,6 +99,7 @@ static struct flow_token flow_next(struct flow_reader *reader) {
 struct flow_frame {
     bool map, has_key, after_colon, done;
     uint32_t open, index;
+    uint32_t entry; /* the start of the entry that contains the cursor */
     struct span key, key_inner;
 };
 
@@ -89,7 +112,7 @@ static void flow_push(struct flow_stack *stack, bool map, uint32_t open) {
     if (stack->depth == CURSOR_DEPTH_MAX)
         stack->beyond++;
     else
-        stack->frames[stack->depth++] = (struct flow_frame){.map = map, .open = open};
+        stack->frames[stack->depth++] = (struct flow_frame){.map = map, .open = open, .entry = open};
 }
 
 static void flow_pop(struct flow_stack *stack) {
@@ -154,12 +177,76 @@ static void flow_set(struct cursor *cursor, const struct flow_stack *stack, cons
     if (flow_steps(cursor, stack, key ? token : NULL)) cursor->kind = key ? CURSOR_KEY : CURSOR_VALUE;
 }
 
+/* True if a quote at `at` starts a string: elsewhere it is a part of a plain scalar. */
+static bool starts_string(const struct flow_reader *reader, uint32_t at) {
+    char before = at > 0 ? reader->text[at - 1] : ' ';
+    return reader->json || is_blank(before) || strchr(",[]{}:", before);
+}
+
+/*
+ * Finds the brackets that are open at `offset`, and the entry of each that contains it. Only brackets, commas, strings
+ * and comments matter for this, so a large text is passed quickly. Returns false if all brackets close before it.
+ */
+static bool flow_open(struct flow_reader *reader, uint32_t offset, struct flow_stack *stack) {
+    const char *text = reader->text;
+    for (uint32_t at = reader->at; at < offset && at < reader->end; at++) {
+        switch (text[at]) {
+        case '\'':
+        case '"':
+            if ((text[at] == '\'' && reader->json) || !starts_string(reader, at)) break;
+            reader->at = at;
+            flow_quoted(reader);
+            at = reader->at > at ? reader->at - 1 : at;
+            break;
+        case '#':
+            if (reader->json || (at > 0 && !is_blank(text[at - 1]))) break;
+            while (at + 1 < offset && text[at + 1] != '\n') at++;
+            break;
+        case '{':
+        case '[': flow_push(stack, text[at] == '{', at + 1); break;
+        case '}':
+        case ']':
+            flow_pop(stack);
+            if (stack->depth == 0) return false;
+            break;
+        case ',':
+            if (stack->beyond > 0 || stack->depth == 0) break;
+            stack->frames[stack->depth - 1].index++;
+            stack->frames[stack->depth - 1].entry = at + 1;
+            break;
+        default: break;
+        }
+    }
+    return stack->depth > 0;
+}
+
+/* Reads the key of the entry of a frame, up to the next bracket. */
+static void flow_read_entry(const struct flow_reader *reader, struct flow_stack *stack, uint32_t depth) {
+    struct flow_reader entry = *reader;
+    entry.at = stack->frames[depth].entry;
+    entry.end = stack->frames[depth + 1].open - 1;
+    entry.after_quote = false;
+    struct flow_stack one;
+    one.frames[0] = stack->frames[depth];
+    one.frames[0].done = false;
+    one.depth = 1;
+    one.beyond = 0;
+    for (struct flow_token token = flow_next(&entry); token.kind != FLOW_END; token = flow_next(&entry))
+        if (token.kind == FLOW_COLON || token.kind == FLOW_TEXT) flow_take(&one, &token);
+    stack->frames[depth] = one.frames[0];
+}
+
 bool flow_find(struct cursor *cursor, uint32_t from) {
     struct flow_reader reader = {source_text(cursor->source), from, (uint32_t)source_length(cursor->source),
                                  cursor->json, false};
     struct flow_stack stack;
     uint32_t offset = cursor->offset;
     stack.depth = stack.beyond = 0;
+    if (!flow_open(&reader, offset, &stack)) return false;
+    for (uint32_t i = 0; i + 1 < stack.depth; i++) flow_read_entry(&reader, &stack, i);
+    stack.frames[stack.depth - 1].done = false;
+    reader.at = stack.frames[stack.depth - 1].entry;
+    reader.after_quote = false;
     for (;;) {
         struct flow_token token = flow_next(&reader);
         bool plain = token.kind == FLOW_TEXT && token.span.start == token.inner.start;
@@ -209,5 +296,19 @@ void flow_each_key(const struct source *source, bool json, uint32_t open,
         while (reader.at < reader.end && is_blank(reader.text[reader.at])) reader.at++;
         const struct cursor_entry entry = {key, reader.at};
         if (!visit(user, &entry)) return;
+    }
+}
+
+void flow_each_item(const struct source *source, bool json, uint32_t open, bool (*visit)(void *user, uint32_t value),
+                    void *user) {
+    struct flow_reader reader = {source_text(source), open, (uint32_t)source_length(source), json, false};
+    bool start = true;
+    for (uint32_t depth = 0;;) {
+        struct flow_token token = flow_next(&reader);
+        if (token.kind == FLOW_END) return;
+        if (token.kind == FLOW_CLOSE && depth-- == 0) return;
+        if (depth == 0 && start && token.kind == FLOW_TEXT && !visit(user, token.span.start)) return;
+        start = depth == 0 && token.kind == FLOW_COMMA;
+        if (token.kind == FLOW_OPEN) depth++;
     }
 }

@@ -26,9 +26,12 @@ struct line {
 /* Only start, end and content. */
 void line_measure(const struct source *source, uint32_t number, struct line *line);
 void line_read(const struct source *source, uint32_t number, struct line *line);
+/* True if the line starts with more than `column` spaces. */
+bool line_is_deeper(const struct source *source, uint32_t number, uint32_t column);
 /* True for an empty line, a comment, a directive or the mark of a document. */
 bool line_is_empty(const struct source *source, const struct line *line);
-/* The end of a plain scalar that starts at `from`: before a comment or spaces at the end. *comment is `end` without one. */
+/* The end of a plain scalar that starts at `from`: before a comment or spaces at the end. *comment is `end` without
+ * one. */
 uint32_t line_plain_end(const struct source *source, uint32_t from, uint32_t end, uint32_t *comment);
 /* The offset of the closing quote of the string that opens at `from`; `end` if there is none before it. */
 uint32_t quote_end(const char *text, uint32_t from, uint32_t end);
@@ -42,5 +45,8 @@ bool flow_find(struct cursor *cursor, uint32_t from);
 /* Visits the keys of the mapping whose bracket is before `open`. */
 void flow_each_key(const struct source *source, bool json, uint32_t open,
                    bool (*visit)(void *user, const struct cursor_entry *entry), void *user);
+/* Visits where the items of the list start whose bracket is before `open`. */
+void flow_each_item(const struct source *source, bool json, uint32_t open, bool (*visit)(void *user, uint32_t value),
+                    void *user);
 
 #endif

@@ -21,15 +21,45 @@ bool line_is_empty(const struct source *source, const struct line *line) {
     return *text == '%' || (length >= 3 && (memcmp(text, "---", 3) == 0 || memcmp(text, "...", 3) == 0));
 }
 
+bool line_is_deeper(const struct source *source, uint32_t number, uint32_t column) {
+    struct span span = source_line_span(source, number);
+    const char *text = source_text(source) + span.start;
+    uint32_t length = span.end - span.start, at = 0;
+    while (at < length && at <= column && text[at] == ' ') at++;
+    return at > column;
+}
+
+uint32_t cursor_line_of(const struct source *source, uint32_t offset) {
+    uint32_t low = 0, high = source_lines(source) - 1;
+    while (low < high) {
+        uint32_t middle = low + (high - low + 1) / 2;
+        if (source_line_span(source, middle).start <= offset)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* Most strings have no escapes, so their end is the next quote. */
+static uint32_t next_of(const char *text, uint32_t from, uint32_t end, char c) {
+    const char *found = memchr(text + from, c, end - from);
+    return found ? (uint32_t)(found - text) : end;
+}
+
 uint32_t quote_end(const char *text, uint32_t from, uint32_t end) {
     char quote = text[from];
-    for (uint32_t i = from + 1; i < end; i++) {
-        if (quote == '"' && text[i] == '\\')
-            i++;
-        else if (text[i] == quote && quote == '\'' && i + 1 < end && text[i + 1] == quote)
-            i++;
-        else if (text[i] == quote)
-            return i;
+    uint32_t at = from + 1;
+    while (at < end) {
+        uint32_t close = next_of(text, at, end, quote);
+        uint32_t escape = quote == '"' ? next_of(text, at, close, '\\') : close;
+        if (escape < close) {
+            at = escape + 2;
+        } else if (close < end && quote == '\'' && close + 1 < end && text[close + 1] == quote) {
+            at = close + 2;
+        } else {
+            return close;
+        }
     }
     return end;
 }
@@ -49,7 +79,7 @@ static uint32_t skip_spaces(const char *text, uint32_t at, uint32_t end) {
 }
 
 /* Moves past `&name `. */
-static uint32_t skip_anchor(const char *text, uint32_t at, uint32_t end) {
+static uint32_t line_skip_anchor(const char *text, uint32_t at, uint32_t end) {
     if (at >= end || text[at] != '&') return at;
     uint32_t behind = at;
     while (behind < end && text[behind] != ' ') behind++;
@@ -85,12 +115,12 @@ void line_read(const struct source *source, uint32_t number, struct line *line) 
     line_measure(source, number, line);
     uint32_t at = line->content, end = line->end;
     while (at < end && text[at] == '-' && (at + 1 == end || text[at + 1] == ' ') && line->count < OPENERS_MAX) {
-        uint32_t behind = skip_anchor(text, skip_spaces(text, at + 1, end), end);
+        uint32_t behind = line_skip_anchor(text, skip_spaces(text, at + 1, end), end);
         line->openers[line->count++] = (struct opener){true, at - line->start, {at, at + 1}, behind};
         at = behind;
     }
     uint32_t key_end, colon;
     if (line->count == OPENERS_MAX || !key_at(text, at, end, &key_end, &colon)) return;
-    uint32_t value = skip_anchor(text, skip_spaces(text, colon + 1, end), end);
+    uint32_t value = line_skip_anchor(text, skip_spaces(text, colon + 1, end), end);
     line->openers[line->count++] = (struct opener){false, at - line->start, {at, key_end}, value};
 }

@@ -91,6 +91,30 @@ bool cursor_sibling(const struct cursor *cursor, uint32_t at, const char *key, u
     return wanted.found;
 }
 
+/* The item that starts on a line. Returns false at the end of the list, or if the visitor stops. */
+static bool item_line(const struct source *source, uint32_t number, uint32_t column,
+                      bool (*visit)(void *user, uint32_t value), void *user) {
+    struct line line;
+    if (line_is_deeper(source, number, column)) return true;
+    line_read(source, number, &line);
+    if (line_is_empty(source, &line)) return true;
+    bool item = line.count > 0 && line.openers[0].dash && line.openers[0].column == column;
+    return item && visit(user, line.openers[0].value);
+}
+
+void cursor_each_item(const struct cursor *cursor, uint32_t at, bool (*visit)(void *user, uint32_t value), void *user) {
+    if (at >= cursor->depth || cursor->steps[at].key) return;
+    const struct cursor_step *step = &cursor->steps[at];
+    if (step->flow) {
+        flow_each_item(cursor->source, cursor->json, step->open, visit, user);
+        return;
+    }
+    for (uint32_t i = step->line; i-- > 0;)
+        if (!item_line(cursor->source, i, step->column, visit, user)) break;
+    for (uint32_t i = step->line + 1; i < source_lines(cursor->source); i++)
+        if (!item_line(cursor->source, i, step->column, visit, user)) break;
+}
+
 /* ---- Text ---- */
 
 static void text_add(struct cursor_text *out, const char *bytes, size_t length, uint32_t at) {
@@ -158,7 +182,7 @@ void cursor_text(const struct cursor *cursor, struct cursor_text *out) {
 
 void cursor_text_at(const struct source *source, uint32_t value, bool flow, struct cursor_text *out) {
     const char *text = source_text(source);
-    struct span line = source_line_span(source, source_locate(source, value).line);
+    struct span line = source_line_span(source, cursor_line_of(source, value));
     uint32_t end = line.end > value ? line.end : value, comment;
     char first = value < end ? text[value] : '#';
     enum cursor_quote quote = first == '"' ? CURSOR_DOUBLE : first == '\'' ? CURSOR_SINGLE : CURSOR_PLAIN;

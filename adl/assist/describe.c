@@ -21,9 +21,11 @@ bool describe_key(const struct document_key *key, struct buffer *out) {
     static const struct {
         uint32_t form;
         const char *text;
-    } forms[] = {{KEY_TEXT, "text"},       {KEY_INTEGER, "whole number"}, {KEY_NUMBER, "number"},
-                 {KEY_BOOL, "`true` or `false`"}, {KEY_DURATION, "duration"}, {KEY_LIST, "list"},
-                 {KEY_MAPPING, "mapping"}, {KEY_SCHEMA, "JSON Schema"},   {KEY_ANY, "any value"}};
+    } forms[] = {{KEY_TEXT, "text"},         {KEY_INTEGER, "whole number"},
+                 {KEY_NUMBER, "number"},     {KEY_BOOL, "`true` or `false`"},
+                 {KEY_DURATION, "duration"}, {KEY_LIST, "list"},
+                 {KEY_MAPPING, "mapping"},   {KEY_SCHEMA, "JSON Schema"},
+                 {KEY_ANY, "any value"}};
     buffer_format(out, "**%s**", key->name);
     const char *between = " (";
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -44,7 +46,7 @@ bool describe_key(const struct document_key *key, struct buffer *out) {
     return true;
 }
 
-static void write_json(struct buffer *out, tn_value value, size_t most) {
+static void describe_json(struct buffer *out, tn_value value, size_t most) {
     char *text = json_text(value, JSON_COMPACT);
     size_t length = strlen(text);
     bool cut = length > most;
@@ -67,20 +69,20 @@ bool describe_shape(const char *name, size_t length, const struct shape *shape, 
     if (shape->description) buffer_format(out, "\n\n%s", shape->description);
     if (shape->fallback) {
         buffer_text(out, "\n\nDefault: ");
-        write_json(out, shape->fallback, DESCRIBE_SCHEMA_MAX);
+        describe_json(out, shape->fallback, DESCRIBE_SCHEMA_MAX);
     }
     if (shape->minimum || shape->maximum) buffer_text(out, "\n\n");
     if (shape->minimum) {
         buffer_text(out, "At least ");
-        write_json(out, shape->minimum, DESCRIBE_SCHEMA_MAX);
+        describe_json(out, shape->minimum, DESCRIBE_SCHEMA_MAX);
     }
     if (shape->maximum) {
         buffer_text(out, shape->minimum ? ", at most " : "At most ");
-        write_json(out, shape->maximum, DESCRIBE_SCHEMA_MAX);
+        describe_json(out, shape->maximum, DESCRIBE_SCHEMA_MAX);
     }
     for (size_t i = 0; i < value_count(shape->examples) && i < DESCRIBE_NAMES_MAX; i++) {
         buffer_text(out, i ? ", " : "\n\nFor example ");
-        write_json(out, value_at(shape->examples, i), DESCRIBE_SCHEMA_MAX);
+        describe_json(out, value_at(shape->examples, i), DESCRIBE_SCHEMA_MAX);
     }
     return true;
 }
@@ -95,7 +97,7 @@ static void write_cell(struct buffer *out, const char *text) {
     }
 }
 
-static bool is_required(tn_value schema, tn_value name) {
+static bool member_is_required(tn_value schema, tn_value name) {
     tn_value required = value_get(schema, "required");
     for (size_t i = 0; value_is(required, TN_ARRAY) && i < value_count(required); i++)
         if (value_equal(value_at(required, i), name)) return true;
@@ -118,7 +120,8 @@ static void write_members(const struct schema *schema, struct buffer *out) {
         pointer_append_key(&pointer, value_chars(name, NULL), strlen(value_chars(name, NULL)));
         schema_at(schema, value_object(), buffer_cstr(&pointer), shape_add, &shape);
         shape_write_type(&shape, &type);
-        buffer_format(out, "| `%s`%s | ", value_chars(name, NULL), is_required(document, name) ? " (required)" : "");
+        buffer_format(out, "| `%s`%s | ", value_chars(name, NULL),
+                      member_is_required(document, name) ? " (required)" : "");
         write_cell(out, buffer_cstr(&type));
         buffer_text(out, " | ");
         write_cell(out, shape.description);
@@ -142,7 +145,7 @@ static void write_effects(const struct component_info *component, struct buffer 
             buffer_format(out, "%s`%s`", i ? ", " : "", value_chars(value_at(component->effects, i), NULL));
 }
 
-static void write_component(const struct component_info *component, const char *what, struct buffer *out) {
+static void describe_component(const struct component_info *component, const char *what, struct buffer *out) {
     buffer_format(out, "**%s**: %s. %s", component->id, what, component->title ? component->title : "");
     if (component->plugin_id) buffer_format(out, "\n\nPlugin `%s` %s", component->plugin_id, component->plugin_version);
     tn_value deprecated = value_get(component->manifest, "deprecated");
@@ -154,7 +157,7 @@ static void write_component(const struct component_info *component, const char *
 bool describe_node_type(const struct assist *assist, const char *id, size_t length, struct buffer *out) {
     const struct component_info *component = known_component(assist, "node", id, length);
     if (!component) return false;
-    write_component(component, "node type", out);
+    describe_component(component, "node type", out);
     write_members(component->config, out);
     return true;
 }
@@ -165,7 +168,7 @@ bool describe_model(const struct assist *assist, const char *text, size_t length
     const struct component_info *component = known_component(assist, "model", text, provider);
     if (!component) return false;
     if (colon && provider + 1 < length) buffer_format(out, "Model `%.*s` of ", (int)(length - provider - 1), colon + 1);
-    write_component(component, "provider", out);
+    describe_component(component, "provider", out);
     return true;
 }
 
@@ -203,7 +206,8 @@ static void write_approval(const struct assist *assist, const char *id, struct b
         tn_value approval = value_get(document->tools[i].options, "approval");
         size_t length;
         const char *pattern = value_chars(document->tools[i].pattern, &length);
-        if (value_is(approval, TN_STRING) && wildcard_matches_n(pattern, length, id)) found = value_chars(approval, NULL);
+        if (value_is(approval, TN_STRING) && wildcard_matches_n(pattern, length, id))
+            found = value_chars(approval, NULL);
     }
     if (found) buffer_format(out, "\n\nApproval: `%s`, by this document.", found);
 }
@@ -212,7 +216,7 @@ bool describe_tool(const struct assist *assist, const char *text, size_t length,
     if (memchr(text, '*', length)) return describe_pattern(assist, text, length, out);
     const struct component_info *component = known_component(assist, "tool", text, length);
     if (!component) return false;
-    write_component(component, "tool", out);
+    describe_component(component, "tool", out);
     write_approval(assist, component->id, out);
     if (component->input) write_members(component->input, out);
     return true;
@@ -229,7 +233,7 @@ bool describe_reducer(const struct assist *assist, const char *name, size_t leng
         return true;
     }
     const struct component_info *component = known_component(assist, "reducer", name, length);
-    if (component) write_component(component, "reducer", out);
+    if (component) describe_component(component, "reducer", out);
     return component != NULL;
 }
 

@@ -2,7 +2,8 @@
  * describe_name.c - what a document declares: channels with their writers and readers, nodes, roles.
  *
  * The writers and readers of a channel come from the configs of all nodes. A config in which the name does not occur
- * is skipped before its schema is looked at, so that a document of 10,000 nodes costs milliseconds.
+ * is skipped before its schema is looked at, and only the first ones are looked at, so that a document of 10,000 nodes
+ * costs milliseconds.
  */
 #include "adl/assist/describe.h"
 #include "adl/assist/known.h"
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #define OCCURS_DEPTH_MAX 32u
+#define USERS_LOOKED_MAX 500u /* configs with the name that are looked at; the users of further ones are left out */
 
 /* ---- The users of a channel ---- */
 
@@ -44,7 +46,8 @@ static bool occurs_in(tn_value value, const struct channel_users *users, uint32_
     for (size_t i = 0; value_is(value, TN_ARRAY) && i < value_count(value); i++)
         if (occurs_in(value_at(value, i), users, depth + 1)) return true;
     for (size_t i = 0; value_is(value, TN_OBJECT) && i < value_count(value); i++)
-        if (has_word(value_key_at(value, i), users) || occurs_in(value_value_at(value, i), users, depth + 1)) return true;
+        if (has_word(value_key_at(value, i), users) || occurs_in(value_value_at(value, i), users, depth + 1))
+            return true;
     return false;
 }
 
@@ -71,7 +74,7 @@ static void list_add(struct name_list *list, const char *name) {
 
 static void list_write(struct name_list *list, const char *title, struct buffer *out) {
     if (list->count > 0) buffer_format(out, "\n\n%s: %s", title, buffer_cstr(&list->text));
-    if (list->count > DESCRIBE_NAMES_MAX) buffer_format(out, " and %u others", list->count - DESCRIBE_NAMES_MAX);
+    if (list->count > DESCRIBE_NAMES_MAX) buffer_format(out, ", …");
     buffer_finish(&list->text);
 }
 
@@ -79,9 +82,10 @@ static void write_users(const struct document *document, struct channel_users *u
     struct name_list writers = {.count = 0}, readers = {.count = 0};
     buffer_init(&writers.text, SIZE_MAX);
     buffer_init(&readers.text, SIZE_MAX);
-    for (uint32_t i = 0; i < document->node_count; i++) {
+    for (uint32_t i = 0, looked = 0; i < document->node_count && looked < USERS_LOOKED_MAX; i++) {
         const struct document_node *node = &document->nodes[i];
         if (!node->component || !node->id || !node->config || !occurs_in(node->config, users, 0)) continue;
+        looked++;
         users->reads = users->writes = false;
         schema_each_annotation(node->component->config, node->config, "x-tenon", see_annotation, users);
         if (users->writes) list_add(&writers, value_chars(node->id, NULL));
@@ -128,14 +132,14 @@ bool describe_channel(const struct assist *assist, const char *name, size_t leng
                                         [CHANNEL_APPEND] = "`append`: a list",
                                         [CHANNEL_REDUCE] = "`reduce`",
                                         [CHANNEL_EPHEMERAL] = "`ephemeral`: gone after the next step"};
-    static const char *const reducers[] = {[REDUCER_NONE] = "",          [REDUCER_SUM] = "sum",
-                                           [REDUCER_MAX] = "max",        [REDUCER_MIN] = "min",
-                                           [REDUCER_MERGE] = "merge",    [REDUCER_UNION] = "union",
-                                           [REDUCER_MESSAGES] = "messages"};
+    static const char *const reducers[] = {
+        [REDUCER_NONE] = "",       [REDUCER_SUM] = "sum",     [REDUCER_MAX] = "max",          [REDUCER_MIN] = "min",
+        [REDUCER_MERGE] = "merge", [REDUCER_UNION] = "union", [REDUCER_MESSAGES] = "messages"};
     const struct document_channel *channel = known_channel(assist, name, length);
     if (!channel) return false;
     if (channel->implicit) {
-        buffer_format(out, "**%.*s**: the failures of the last step, for nodes that `on_error` names.", (int)length, name);
+        buffer_format(out, "**%.*s**: the failures of the last step, for nodes that `on_error` names.", (int)length,
+                      name);
         return true;
     }
     buffer_format(out, "**%.*s**: channel", (int)length, name);

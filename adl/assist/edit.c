@@ -30,6 +30,7 @@ void assist_edits_free(struct assist_edits *edits) {
     edits_clear(edits);
     mem_free(edits->items);
     mem_free(edits->files);
+    mem_free(edits->note);
     mem_free(edits->refusal);
     mem_free(edits);
 }
@@ -126,7 +127,21 @@ static bool node_is_text(const struct tree_node *node, const char *text, size_t 
     return size == length && memcmp(found, text, size) == 0;
 }
 
+/* The names of most things: a letter, then letters, digits, `_` and `-`, and no word that YAML resolves. */
+static bool is_simple_word(const char *text, size_t length) {
+    static const char *const words[] = {"null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE"};
+    for (size_t i = 0; i < length; i++) {
+        bool letter = text[i] == '_' || (text[i] >= 'A' && text[i] <= 'Z') || (text[i] >= 'a' && text[i] <= 'z');
+        bool other = text[i] == '-' || (text[i] >= '0' && text[i] <= '9');
+        if (!letter && (!other || i == 0)) return false;
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0) return false;
+    return length > 0;
+}
+
 bool assist_plain_safe(const char *text, size_t length) {
+    if (is_simple_word(text, length)) return true;
     struct buffer sample;
     buffer_init(&sample, SIZE_MAX);
     buffer_text(&sample, "{a: ");

@@ -36,6 +36,7 @@ struct assist_edits {
     size_t count, capacity;
     struct assist_new_file *files;
     size_t file_count;
+    char *note;    /* what the change leaves as it is, for people; NULL without one */
     char *refusal; /* why nothing can be changed, for people; NULL if it can. Then there are no edits */
 };
 

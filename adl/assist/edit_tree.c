@@ -11,7 +11,9 @@ const char *assist_line_end(const struct source *source) {
     return line && source_lines(source) > 1 && end[0] == '\r' && end[1] == '\n' ? "\r\n" : "\n";
 }
 
-uint32_t assist_column(const struct source *source, uint32_t offset) { return source_locate(source, offset).byte; }
+uint32_t assist_column(const struct source *source, uint32_t offset) {
+    return offset - source_line_span(source, source_line_at(source, offset)).start;
+}
 
 static bool edit_is_blank(char character) {
     return character == ' ' || character == '\t' || character == '\n' || character == '\r';
@@ -22,7 +24,7 @@ static uint32_t end_of_last_line(const struct source *source, struct span span) 
     const char *text = source_text(source);
     uint32_t end = span.end;
     while (end > span.start && edit_is_blank(text[end - 1])) end--;
-    return source_line_span(source, source_locate(source, end).line).end;
+    return source_line_span(source, source_line_at(source, end)).end;
 }
 
 static void write_member(struct buffer *out, const struct source *source, const char *key, const char *value) {
@@ -55,7 +57,7 @@ static void append_member(struct buffer *out, const struct source *source, const
                           const char *member) {
     const struct source_place first = source_locate(source, mapping->items[0].key_span.start);
     bool flow = mapping->style == TREE_FLOW;
-    bool lines = !flow || first.line != source_locate(source, mapping->span.start).line;
+    bool lines = !flow || first.line != source_line_at(source, mapping->span.start);
     if (flow) buffer_char(out, ',');
     if (lines)
         buffer_format(out, "%s%*s%s", assist_line_end(source), (int)first.byte, "", member);
@@ -91,7 +93,7 @@ bool assist_edit_add_member(struct assist_edits *edits, struct source *source, c
 static uint32_t dash_before(const struct source *source, const struct tree_node *list, uint32_t index) {
     const char *text = source_text(source);
     uint32_t column = assist_column(source, list->span.start);
-    uint32_t line = source_locate(source, list->items[index].node->span.start).line;
+    uint32_t line = source_line_at(source, list->items[index].node->span.start);
     for (;; line--) {
         struct span span = source_line_span(source, line);
         uint32_t at = span.start + column;
@@ -116,20 +118,19 @@ bool assist_edit_append_item(struct assist_edits *edits, struct source *source, 
     if (last && !item_is_here(list, list->count - 1)) return false;
     buffer_init(&out, SIZE_MAX);
     uint32_t at = list->span.start + 1;
-    if (!flow) {
+    if (!last) {
+        buffer_text(&out, item);
+    } else if (!flow) {
         at = end_of_last_line(source, last->span);
         int column = (int)assist_column(source, list->span.start);
         buffer_format(&out, "%s%*s- %s", assist_line_end(source), column, "", item);
-    } else if (last) {
-        const struct source_place first = source_locate(source, list->items[0].node->span.start);
-        bool lines = first.line != source_locate(source, list->span.start).line;
+    } else {
         at = last->span.end;
-        if (lines)
-            buffer_format(&out, ",%s%*s%s", assist_line_end(source), (int)first.byte, "", item);
+        uint32_t first = list->items[0].node->span.start;
+        if (source_line_at(source, first) != source_line_at(source, list->span.start))
+            buffer_format(&out, ",%s%*s%s", assist_line_end(source), (int)assist_column(source, first), "", item);
         else
             buffer_format(&out, ", %s", item);
-    } else {
-        buffer_text(&out, item);
     }
     assist_edit_insert(edits, source, at, buffer_cstr(&out));
     buffer_finish(&out);
@@ -139,13 +140,13 @@ bool assist_edit_append_item(struct assist_edits *edits, struct source *source, 
 /* The start of the line after the offset's line. */
 static uint32_t next_line(const struct source *source, uint32_t offset) {
     const char *text = source_text(source);
-    uint32_t end = source_line_span(source, source_locate(source, offset).line).end;
+    uint32_t end = source_line_span(source, source_line_at(source, offset)).end;
     if (text[end] == '\r') end++;
     return text[end] == '\n' ? end + 1 : end;
 }
 
 struct span assist_lines_of(const struct source *source, struct span span) {
-    uint32_t start = source_line_span(source, source_locate(source, span.start).line).start;
+    uint32_t start = source_line_span(source, source_line_at(source, span.start)).start;
     return (struct span){start, next_line(source, end_of_last_line(source, span))};
 }
 

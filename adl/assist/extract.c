@@ -1,5 +1,6 @@
 /*
- * extract.c - whether some nodes can become a document of their own: where they are entered and left, and what they use.
+ * extract.c - whether some nodes can become a document of their own: where they are entered and left, and what they
+ * use.
  */
 #include "adl/assist/extract_internal.h"
 #include "adl/assist/walk.h"

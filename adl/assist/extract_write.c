@@ -32,7 +32,7 @@ static struct span lines_of_item(const struct source *source, const struct tree_
     const struct tree_node *node = list->items[index].node;
     uint32_t column = assist_column(source, list->span.start);
     struct span lines = assist_lines_of(source, node->span);
-    uint32_t line = source_locate(source, lines.start).line;
+    uint32_t line = source_line_at(source, lines.start);
     const char *text = source_text(source);
     for (; line > 0; line--) { /* the dash can be in a line before the item */
         struct span here = source_line_span(source, line);
@@ -209,9 +209,8 @@ static void write_subgraph(struct buffer *out, const struct extraction *extracti
                                           {"output", buffer_cstr(&texts[OUTPUT])}};
     if (block) buffer_format(&texts[CONFIG], "%s%*s", assist_line_end(source), (int)column + 2, "");
     action_write(&texts[CONFIG], source, block, column + 2, config, 3);
-    const struct action_field node[] = {{"id", buffer_cstr(&texts[ID])},
-                                        {"type", buffer_cstr(&texts[TYPE])},
-                                        {"config", buffer_cstr(&texts[CONFIG])}};
+    const struct action_field node[] = {
+        {"id", buffer_cstr(&texts[ID])}, {"type", buffer_cstr(&texts[TYPE])}, {"config", buffer_cstr(&texts[CONFIG])}};
     action_write(out, source, block, column, node, 3);
     value_unref(file);
     for (size_t i = 0; i < TEXTS; i++) buffer_finish(&texts[i]);

@@ -21,7 +21,7 @@ struct fold_writer {
 };
 
 static uint32_t line_of(const struct fold_writer *writer, uint32_t offset) {
-    return source_locate(writer->source, offset).line;
+    return source_line_at(writer->source, offset);
 }
 
 /* The line of the last byte that is not blank. */

@@ -22,7 +22,7 @@ struct hovered {
 
 /* ---- Expressions ---- */
 
-static void write_kind(const struct phrase_value *value, struct buffer *out) {
+static void hover_type(const struct phrase_value *value, struct buffer *out) {
     struct shape shape;
     shape_init(&shape);
     phrase_shape(value, &shape);
@@ -74,7 +74,7 @@ static bool hover_name(const struct hovered *hovered, const struct phrase *phras
     if (value.root == ROOT_CHANNEL && value.step_count == 0)
         return describe_channel(hovered->assist, name, length, hovered->out);
     buffer_format(hovered->out, "**%.*s**", (int)length, name);
-    write_kind(&value, hovered->out);
+    hover_type(&value, hovered->out);
     return true;
 }
 
@@ -141,7 +141,8 @@ static bool hover_config_value(struct hovered *hovered) {
                describe_model(assist, text, length, hovered->out);
     if (shape_has(&shape, "tool") || shape_has(&shape, "approval"))
         done = done || describe_tool(assist, text, length, hovered->out);
-    bool file = shape_has(&shape, "file") || (!shape.found && last->key && last->length == 4 && !memcmp(last->key, "file", 4));
+    bool file =
+        shape_has(&shape, "file") || (!shape.found && last->key && last->length == 4 && !memcmp(last->key, "file", 4));
     if (!done && (file || shape_has(&shape, "document"))) {
         buffer_format(hovered->out, "%s `%.*s`", file ? "File" : "Document", (int)length, text);
         done = true;
@@ -182,7 +183,8 @@ static bool hover_key_value(struct hovered *hovered) {
 
 static bool hover_config_key(struct hovered *hovered) {
     const struct meaning *meaning = hovered->meaning;
-    bool channel = meaning_has_annotation(meaning, true, "channel-read") || meaning_has_annotation(meaning, true, "channel-write");
+    bool channel =
+        meaning_has_annotation(meaning, true, "channel-read") || meaning_has_annotation(meaning, true, "channel-write");
     if (channel && describe_channel(hovered->assist, hovered->text, hovered->length, hovered->out)) return true;
     struct shape shape;
     shape_init(&shape);
@@ -243,8 +245,9 @@ struct assist_hover *assist_hover(const struct assist *assist, uint32_t offset) 
     cursor_text(cursor, &text);
     size_t length = text.length;
     while (length > 0 && text.text[length - 1] == ' ') length--;
-    struct hovered hovered = {&meaning, assist, text.text, length, cursor->inner, &out};
-    if (hover_place(&hovered)) {
+    bool quote = cursor->offset < cursor->inner.start || cursor->offset > cursor->inner.end;
+    struct hovered hovered = {&meaning, assist, text.text, length, quote ? cursor->span : cursor->inner, &out};
+    if (!(quote && meaning.language != LANGUAGE_NONE) && hover_place(&hovered)) {
         hover = mem_zalloc(sizeof *hover);
         hover->span = hovered.span;
         hover->markdown = mem_text(buffer_cstr(&out));

@@ -28,7 +28,8 @@ static void hint_role(struct hinter *hinter, const char *name, size_t length, ui
     struct buffer text;
     if (!known_role(hinter->assist, name, length, &role)) return;
     const char *model = role.model && *role.model ? role.model : NULL;
-    if (!model && role.bound && value_is(role.bound->binding, TN_STRING)) model = value_chars(role.bound->binding, NULL);
+    if (!model && role.bound && value_is(role.bound->binding, TN_STRING))
+        model = value_chars(role.bound->binding, NULL);
     if (!model) return;
     buffer_init(&text, 400);
     buffer_format(&text, "= %s", model);
@@ -54,8 +55,10 @@ static void hint_channel(struct hinter *hinter, const char *name, size_t length,
         shape_write_type(&shape, &text);
     else
         buffer_text(&text, "any");
-    if (known || channel->reducer == REDUCER_MESSAGES) add_hint(hinter, HINT_CHANNEL_TYPE, at, buffer_cstr(&text));
-    else if (list) add_hint(hinter, HINT_CHANNEL_TYPE, at, ": list");
+    if (known || channel->reducer == REDUCER_MESSAGES)
+        add_hint(hinter, HINT_CHANNEL_TYPE, at, buffer_cstr(&text));
+    else if (list)
+        add_hint(hinter, HINT_CHANNEL_TYPE, at, ": list");
     shape_finish(&shape);
     buffer_finish(&text);
 }

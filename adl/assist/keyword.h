@@ -10,9 +10,9 @@
 #include "adl/assist/meaning.h"
 
 enum keyword_form {
-    KEYWORD_OTHER,   /* a number, a boolean, any value */
+    KEYWORD_OTHER, /* a number, a boolean, any value */
     KEYWORD_TEXT,
-    KEYWORD_LIST,    /* of values */
+    KEYWORD_LIST, /* of values */
     KEYWORD_SCHEMA,
     KEYWORD_NAMES,   /* a mapping of names to schemas */
     KEYWORD_SCHEMAS, /* a list of schemas */

@@ -5,22 +5,22 @@
 #include "adl/tree/tree.h"
 #include <string.h>
 
-/* True if names of this section may be missing in the present document. */
-static bool section_lacks(const struct assist *assist, const char *section) {
-    if (!assist->good) return false;
+/* The last good document if names of this section may be missing in the present one; otherwise NULL. */
+static const struct document *section_from(const struct assist *assist, const char *section) {
+    if (!assist->good) return NULL;
     const struct tree_node *list = tree_get(tree_root(assist->tree), section);
-    if (!list || list->incomplete || (list->kind != TN_ARRAY && list->kind != TN_OBJECT)) return true;
-    for (uint32_t i = 0; i < list->count; i++)
-        if (list->items[i].node->kind == TREE_BROKEN || list->items[i].node->incomplete) return true;
-    return false;
+    bool lacks = !list || list->incomplete || (list->kind != TN_ARRAY && list->kind != TN_OBJECT);
+    for (uint32_t i = 0; !lacks && i < list->count; i++)
+        lacks = list->items[i].node->kind == TREE_BROKEN || list->items[i].node->incomplete;
+    return lacks ? assist->good->document : NULL;
 }
 
 void known_each_channel(const struct assist *assist, bool (*visit)(void *user, const struct document_channel *channel),
                         void *user) {
-    const struct document *now = assist->document, *good = assist->good ? assist->good->document : NULL;
+    const struct document *now = assist->document, *good = section_from(assist, "channels");
     for (uint32_t i = 0; i < now->channel_count; i++)
         if (!visit(user, &now->channels[i])) return;
-    for (uint32_t i = 0; section_lacks(assist, "channels") && i < good->channel_count; i++) {
+    for (uint32_t i = 0; good && i < good->channel_count; i++) {
         size_t length;
         const char *name = value_chars(good->channels[i].name, &length);
         if (document_find_channel(now, name, length) < 0 && !visit(user, &good->channels[i])) return;
@@ -29,11 +29,10 @@ void known_each_channel(const struct assist *assist, bool (*visit)(void *user, c
 
 void known_each_node(const struct assist *assist, bool (*visit)(void *user, const struct document_node *node),
                      void *user) {
-    const struct document *now = assist->document, *good = assist->good ? assist->good->document : NULL;
+    const struct document *now = assist->document, *good = section_from(assist, "nodes");
     for (uint32_t i = 0; i < now->node_count; i++)
         if (now->nodes[i].id && !visit(user, &now->nodes[i])) return;
-    bool lacks = section_lacks(assist, "nodes");
-    for (uint32_t i = 0; lacks && i < good->node_count; i++) {
+    for (uint32_t i = 0; good && i < good->node_count; i++) {
         size_t length;
         if (!good->nodes[i].id) continue;
         const char *id = value_chars(good->nodes[i].id, &length);
@@ -110,14 +109,13 @@ static void visit_operator_role(void *user, const char *role, const char *model)
 
 void known_each_role(const struct assist *assist, void (*visit)(void *user, const struct known_role *role),
                      void *user) {
-    const struct document *now = assist->document, *good = assist->good ? assist->good->document : NULL;
+    const struct document *now = assist->document, *good = section_from(assist, "models");
     for (uint32_t i = 0; i < now->model_count; i++) {
         const char *name = value_chars(now->models[i].role, NULL);
         const struct known_role role = {name, &now->models[i], operator_model(assist, name, strlen(name))};
         visit(user, &role);
     }
-    bool lacks = section_lacks(assist, "models");
-    for (uint32_t i = 0; lacks && i < good->model_count; i++) {
+    for (uint32_t i = 0; good && i < good->model_count; i++) {
         const char *name = value_chars(good->models[i].role, NULL);
         const struct known_role role = {name, &good->models[i], operator_model(assist, name, strlen(name))};
         if (!document_find_model(now, name)) visit(user, &role);

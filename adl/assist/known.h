@@ -4,8 +4,8 @@
  *     known_each_node(assist, offer_node, completer);
  *     const struct document_channel *channel = known_channel(assist, "score", 5);   // NULL if there is none
  *
- * The names are those of the present document. If a part of their section cannot be read, those of the last good version
- * are added. Everything that is returned lives as long as the assist.
+ * The names are those of the present document. If a part of their section cannot be read, those of the last good
+ * version are added. Everything that is returned lives as long as the assist.
  */
 #ifndef TENON_ADL_ASSIST_KNOWN_H
 #define TENON_ADL_ASSIST_KNOWN_H

@@ -2,6 +2,7 @@
  * meaning.c - follows the path of a cursor through the rows of keys.def, and from there into schemas.
  */
 #include "adl/assist/meaning.h"
+#include "adl/assist/known.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/schema/schema.h"
 #include "adl/tree/tree.h"
@@ -16,15 +17,10 @@ void meaning_sibling_text(const struct cursor *cursor, uint32_t at, const char *
                    out);
 }
 
-uint32_t meaning_step(const struct cursor *cursor, const char *key) {
-    for (uint32_t i = cursor->depth; i-- > 0;)
-        if (cursor_step_is(cursor, i, key)) return i;
-    return UINT32_MAX;
-}
-
 /* ---- The config as a value ---- */
 
-/* The node of the tree that step `last` leads to, or NULL. Items are found by their spans: broken ones may be missing. */
+/* The node of the tree that step `last` leads to, or NULL. Items are found by their spans: broken ones may be missing.
+ */
 static const struct tree_node *tree_follow(const struct meaning *meaning, uint32_t last) {
     const struct cursor *cursor = &meaning->cursor;
     const struct tree_node *node = tree_root(meaning->assist->tree);
@@ -46,7 +42,8 @@ static const struct tree_node *tree_follow(const struct meaning *meaning, uint32
 
 /* Reads a part of the text that is a mapping; NULL if it is not one. */
 static tn_value value_of_text(const struct meaning *meaning, const struct buffer *text) {
-    struct source *source = source_new(meaning->cursor.json ? "part.json" : "part.yaml", buffer_cstr(text), text->length);
+    struct source *source =
+        source_new(meaning->cursor.json ? "part.json" : "part.yaml", buffer_cstr(text), text->length);
     struct diagnostics *ignored = diagnostics_new();
     struct tree *tree = tree_read(source, NULL, ignored);
     bool whole = tree_is_whole(tree) && tree_root(tree)->kind == TN_OBJECT;
@@ -61,7 +58,7 @@ static tn_value value_of_text(const struct meaning *meaning, const struct buffer
 static tn_value value_of_lines(const struct meaning *meaning, const struct cursor_step *step) {
     const struct source *source = meaning->assist->source;
     const char *text = source_text(source);
-    uint32_t here = source_locate(source, meaning->cursor.offset).line;
+    uint32_t here = cursor_line_of(source, meaning->cursor.offset);
     struct buffer part;
     buffer_init(&part, MEANING_CONFIG_MAX);
     for (uint32_t i = step->line + 1; i < source_lines(source); i++) {
@@ -110,7 +107,7 @@ static tn_value read_config(const struct meaning *meaning) {
 
 /* ---- The path ---- */
 
-static const struct document_key *find_row(enum keys_mapping mapping, const struct cursor_step *step) {
+static const struct document_key *row_of_step(enum keys_mapping mapping, const struct cursor_step *step) {
     const struct document_mapping *rows = document_mapping(mapping);
     for (uint32_t i = 0; step->key && i < rows->key_count; i++)
         if (strlen(rows->keys[i].name) == step->length && memcmp(rows->keys[i].name, step->key, step->length) == 0)
@@ -118,17 +115,11 @@ static const struct document_key *find_row(enum keys_mapping mapping, const stru
     return NULL;
 }
 
-static const struct component_info *find_component(const struct assist *assist, const char *kind, const char *id,
-                                                   size_t length) {
-    const struct catalog *catalog = assist->world->catalog;
-    return catalog && length > 0 ? catalog->find(catalog->self, kind, id, length) : NULL;
-}
-
 /* Sets the component of the config from a sibling of step `at`: the type of a node, or the provider of a model. */
-static void set_component(struct meaning *meaning, uint32_t at, const char *kind, const char *key) {
+static void meaning_set_component(struct meaning *meaning, uint32_t at, const char *kind, const char *key) {
     struct cursor_text text;
     meaning_sibling_text(&meaning->cursor, at, key, &text);
-    meaning->component = find_component(meaning->assist, kind, text.text, text.length);
+    meaning->component = known_component(meaning->assist, kind, text.text, text.length);
     cursor_text_finish(&text);
 }
 
@@ -155,7 +146,7 @@ static uint32_t enter_row(struct meaning *meaning, uint32_t at) {
     uint32_t next = at + 1;
     meaning->kind = MEANING_VALUE;
     if (row->key == KEY_NODE_CONFIG) {
-        set_component(meaning, at, "node", "type");
+        meaning_set_component(meaning, at, "node", "type");
         enter_config(meaning, at, next);
         return UINT32_MAX;
     }
@@ -192,17 +183,17 @@ static void find_path(struct meaning *meaning) {
     meaning->mapping = KEYS_ROOT;
     for (uint32_t at = 0; at < cursor->depth;) {
         bool last = at + 1 == cursor->depth;
-        meaning->key = find_row(meaning->mapping, &cursor->steps[at]);
+        meaning->key = row_of_step(meaning->mapping, &cursor->steps[at]);
         meaning->item = false;
         if (last && cursor->kind == CURSOR_KEY) {
             if (meaning->mapping != KEYS_MODEL || at == 0) return;
-            set_component(meaning, at, "model", "provider");
+            meaning_set_component(meaning, at, "model", "provider");
             meaning->option = true;
             meaning->config_step = at - 1;
             return;
         }
         if (!meaning->key && meaning->mapping == KEYS_MODEL && at > 0) {
-            set_component(meaning, at, "model", "provider");
+            meaning_set_component(meaning, at, "model", "provider");
             meaning->option = true;
             enter_config(meaning, at - 1, at);
             return;

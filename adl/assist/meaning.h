@@ -45,7 +45,7 @@ struct meaning {
     enum meaning_kind kind;
     enum keys_mapping mapping;
     const struct document_key *key;
-    bool item;                              /* VALUE: an item of the list of `key`, or a value of its mapping of names */
+    bool item; /* VALUE: an item of the list of `key`, or a value of its mapping of names */
     const struct component_info *component; /* CONFIG: the node type or the provider; NULL if it is not known */
     uint32_t config_step;                   /* CONFIG, SCHEMA: the step whose value is the config or the schema */
     bool option;                            /* CONFIG: it consists of the options of a model */
@@ -70,7 +70,5 @@ bool meaning_has_annotation(const struct meaning *meaning, bool on_key, const ch
 
 /* The text of a sibling of step `at`, "" if there is none; free it with cursor_text_finish. */
 void meaning_sibling_text(const struct cursor *cursor, uint32_t at, const char *key, struct cursor_text *out);
-/* The step of the innermost key with this name; UINT32_MAX if there is none. */
-uint32_t meaning_step(const struct cursor *cursor, const char *key);
 
 #endif

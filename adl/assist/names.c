@@ -1,5 +1,5 @@
 /*
- * names.c - sorts the recorded names, merges those that were told twice, and indexes them by text.
+ * names.c - sorts the recorded names, merges those that were recorded twice, and indexes them by text.
  */
 #include "adl/assist/names.h"
 #include "adl/assist/uses.h"
@@ -32,7 +32,7 @@ static int compare_uses(const void *a, const void *b) {
     return order;
 }
 
-/* A channel that is read and written in one place is told twice; so is a name with an alias. */
+/* A channel that is read and written in one place is recorded twice; so is a name with an alias. */
 static uint32_t merge_equal(struct recorded_use *items, uint32_t count) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -151,11 +151,21 @@ const struct assist_name *assist_names_definition(const struct assist_names *nam
 
 const char *assist_kind_name(enum use_kind kind) {
     static const char *const kinds[USE_KINDS] = {
-        [USE_NODE] = "node",         [USE_CHANNEL] = "channel",   [USE_ITEM] = "item",
-        [USE_ROLE] = "role",         [USE_TOOL] = "tool",         [USE_NODE_TYPE] = "node type",
-        [USE_PROVIDER] = "provider", [USE_REDUCER] = "reducer",   [USE_DOCUMENT] = "document",
-        [USE_FILE] = "file",         [USE_INNER_CHANNEL] = "channel", [USE_UNREAD] = "text",
-        [USE_WHOLE_STATE] = "text", [USE_EXPRESSION] = "expression", [USE_TEMPLATE] = "template",
+        [USE_NODE] = "node",
+        [USE_CHANNEL] = "channel",
+        [USE_ITEM] = "item",
+        [USE_ROLE] = "role",
+        [USE_TOOL] = "tool",
+        [USE_NODE_TYPE] = "node type",
+        [USE_PROVIDER] = "provider",
+        [USE_REDUCER] = "reducer",
+        [USE_DOCUMENT] = "document",
+        [USE_FILE] = "file",
+        [USE_INNER_CHANNEL] = "channel",
+        [USE_UNREAD] = "text",
+        [USE_WHOLE_STATE] = "text",
+        [USE_EXPRESSION] = "expression",
+        [USE_TEMPLATE] = "template",
     };
     return kinds[kind];
 }

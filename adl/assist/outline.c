@@ -132,11 +132,11 @@ static void outline_members(struct outline_writer *writer, enum assist_outline_k
         buffer_append(&name, key, length);
         write_texts_of(&detail, writer->tree, member->node);
         if (!detail.length) write_text_of(&detail, writer->tree, tree_get(member->node, "provider"));
-        const struct assist_outline_item item = {
-            .kind = kind,
-            .depth = 1,
-            .span = walk_item_span(mapping, member),
-            .name_span = place_in_quotes(tree_source(writer->tree), member->key_span)};
+        const struct assist_outline_item item = {.kind = kind,
+                                                 .depth = 1,
+                                                 .span = walk_item_span(mapping, member),
+                                                 .name_span =
+                                                     place_in_quotes(tree_source(writer->tree), member->key_span)};
         outline_add(writer, item, &name, &detail);
         buffer_finish(&name);
         buffer_finish(&detail);
@@ -152,10 +152,10 @@ static void outline_section(struct outline_writer *writer, const struct tree_nod
     buffer_init(&detail, SIZE_MAX);
     buffer_append(&name, key, length);
     write_text_of(&detail, writer->tree, section->node);
-    const struct assist_outline_item item = {
-        .kind = OUTLINE_SECTION,
-        .span = walk_item_span(root, section),
-        .name_span = place_in_quotes(tree_source(writer->tree), section->key_span)};
+    const struct assist_outline_item item = {.kind = OUTLINE_SECTION,
+                                             .span = walk_item_span(root, section),
+                                             .name_span =
+                                                 place_in_quotes(tree_source(writer->tree), section->key_span)};
     outline_add(writer, item, &name, &detail);
     buffer_finish(&name);
     buffer_finish(&detail);

@@ -27,10 +27,10 @@ enum assist_outline_kind {
 
 struct assist_outline_item {
     enum assist_outline_kind kind;
-    uint32_t depth;   /* 0: a section. The parent is the last item before it with a smaller depth */
-    char *name;       /* never empty */
-    char *detail;     /* the type of a node or channel …; may be "" */
-    struct span span; /* the whole item, inside that of its parent … */
+    uint32_t depth;        /* 0: a section. The parent is the last item before it with a smaller depth */
+    char *name;            /* never empty */
+    char *detail;          /* the type of a node or channel …; may be "" */
+    struct span span;      /* the whole item, inside that of its parent … */
     struct span name_span; /* … and its name, inside `span` */
 };
 
@@ -68,7 +68,9 @@ struct assist_folds {
 struct assist_folds *assist_folds(const struct assist *assist);
 void assist_folds_free(struct assist_folds *folds); /* NULL is allowed */
 
-#define ASSIST_SELECTIONS_MAX 64u /* steps of one selection; outer ones beyond that are left out, except for the last */
+#define ASSIST_SELECTIONS_MAX                                                                                          \
+    64u /* steps of one selection; of more, some in the middle are left out                                            \
+         */
 
 /*
  * Writes the parts of the text around an offset, innermost first, each larger than the one before: a word, a path of

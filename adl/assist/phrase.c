@@ -7,22 +7,24 @@
 
 #define LOOPS_MAX 16u /* open blocks of a template; TEMPLATE_BLOCKS_MAX */
 
-static bool is_word_char(char c) {
+static bool phrase_word_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 /* ---- Holes of a template ---- */
 
 /* The end of the hole that opens at `open`: its closing brace, or the end of its line. */
-static uint32_t hole_end(const struct cursor_text *text, uint32_t open) {
+static uint32_t phrase_hole_end(const struct cursor_text *text, uint32_t open) {
     uint32_t depth = 0;
     char quote = 0;
     for (uint32_t i = open + 1; i < text->length; i++) {
         char c = text->text[i];
         if (c == '\n' && depth == 0 && !quote) return i;
         if (quote) {
-            if (c == '\\') i++;
-            else if (c == quote) quote = 0;
+            if (c == '\\')
+                i++;
+            else if (c == quote)
+                quote = 0;
         } else if (c == '"' || c == '\'') {
             quote = c;
         } else if (c == '{') {
@@ -34,12 +36,12 @@ static uint32_t hole_end(const struct cursor_text *text, uint32_t open) {
     return (uint32_t)text->length;
 }
 
-static bool starts_with(const char *text, uint32_t length, const char *word) {
+static bool phrase_starts_with(const char *text, uint32_t length, const char *word) {
     size_t size = strlen(word);
     return length >= size && memcmp(text, word, size) == 0;
 }
 
-static void add_local(struct phrase *phrase, struct phrase_local local) {
+static void phrase_add_local(struct phrase *phrase, struct phrase_local local) {
     if (phrase->local_count < PHRASE_LOCALS_MAX) phrase->locals[phrase->local_count++] = local;
 }
 
@@ -57,23 +59,23 @@ static void add_loop(struct phrase *phrase, uint32_t from, uint32_t end) {
     struct span names[2];
     uint32_t count = 0;
     while (count < 2 && at < list) {
-        while (at < list && !is_word_char(text->text[at])) at++;
+        while (at < list && !phrase_word_char(text->text[at])) at++;
         uint32_t start = at;
-        while (at < list && is_word_char(text->text[at])) at++;
+        while (at < list && phrase_word_char(text->text[at])) at++;
         if (at == start || at + 3 > list) break;
         names[count++] = (struct span){start, at};
         while (at < list && text->text[at] == ' ') at++;
         if (at >= list || text->text[at] != ',') break;
     }
     for (uint32_t i = 0; i < count; i++)
-        add_local(phrase, (struct phrase_local){names[i], UINT32_MAX, {list, end}, count == 2 && i == 0});
+        phrase_add_local(phrase, (struct phrase_local){names[i], UINT32_MAX, {list, end}, count == 2 && i == 0});
 }
 
 /* Opens or closes a block, for the hole from `from` to `end`. */
 static void take_block(struct phrase *phrase, uint32_t from, uint32_t end, uint32_t loops[LOOPS_MAX], uint32_t *depth) {
     const char *text = phrase->text.text + from;
     uint32_t length = end - from;
-    if (starts_with(text, length, "for ") || starts_with(text, length, "if ")) {
+    if (phrase_starts_with(text, length, "for ") || phrase_starts_with(text, length, "if ")) {
         if (*depth < LOOPS_MAX) loops[(*depth)++] = phrase->local_count;
         if (*text == 'f') add_loop(phrase, from + 4, end);
     } else if (length == 3 && memcmp(text, "end", 3) == 0 && *depth > 0) {
@@ -85,12 +87,15 @@ static void take_block(struct phrase *phrase, uint32_t from, uint32_t end, uint3
 static void set_hole(struct phrase *phrase, uint32_t from, uint32_t end) {
     const char *text = phrase->text.text;
     uint32_t start = from;
-    if (starts_with(text + from, end - from, "for ")) start = loop_list(&phrase->text, from + 4, end);
-    else if (starts_with(text + from, end - from, "if ")) start = from + 3;
-    else if (starts_with(text + from, end - from, "else if ")) start = from + 8;
+    if (phrase_starts_with(text + from, end - from, "for "))
+        start = loop_list(&phrase->text, from + 4, end);
+    else if (phrase_starts_with(text + from, end - from, "if "))
+        start = from + 3;
+    else if (phrase_starts_with(text + from, end - from, "else if "))
+        start = from + 8;
     phrase->expression = (struct span){start, end};
     phrase->first = start == from;
-    for (uint32_t i = from; i < phrase->at; i++) phrase->first &= is_word_char(text[i]);
+    for (uint32_t i = from; i < phrase->at; i++) phrase->first &= phrase_word_char(text[i]);
 }
 
 static bool find_hole(struct phrase *phrase) {
@@ -104,7 +109,7 @@ static bool find_hole(struct phrase *phrase) {
             continue;
         }
         if (c == '}') continue;
-        uint32_t end = hole_end(text, i), from = i + 1;
+        uint32_t end = phrase_hole_end(text, i), from = i + 1;
         while (from < end && from < phrase->at && text->text[from] == ' ') from++;
         if (phrase->at <= end) {
             set_hole(phrase, from, end);
@@ -173,7 +178,8 @@ const struct expr_function *phrase_function(const struct phrase *phrase, uint32_
     /* A function in a namespace: `regex.extract`. */
     char name[64];
     struct span all = span;
-    if (receiver && phrase->tokens[token - 2].kind == EXPR_TOKEN_VARIABLE) all.start = phrase->tokens[token - 2].span.start;
+    if (receiver && phrase->tokens[token - 2].kind == EXPR_TOKEN_VARIABLE)
+        all.start = phrase->tokens[token - 2].span.start;
     if (all.end - all.start >= sizeof name) return NULL;
     const struct expr_function *found = NULL;
     for (size_t i = 0; i < expr_function_count(); i++) {
@@ -199,16 +205,18 @@ static void find_macros(struct phrase *phrase, uint32_t before) {
     }
     for (uint32_t i = 0; i < depth; i++) {
         uint32_t at = open[i];
-        const struct expr_function *row = at >= 3 && phrase_char(phrase, at) == '(' ? phrase_function(phrase, at - 1) : NULL;
+        const struct expr_function *row =
+            at >= 3 && phrase_char(phrase, at) == '(' ? phrase_function(phrase, at - 1) : NULL;
         if (!row || !row->macro || !row->receiver) continue;
         bool two = phrase_char(phrase, at + 2) == ',' && phrase_char(phrase, at + 4) == ',';
-        bool both = two && (strncmp(row->name, "transform", 9) == 0 || row->maximum == 3) && strcmp(row->name, "map") != 0;
+        bool both =
+            two && (strncmp(row->name, "transform", 9) == 0 || row->maximum == 3) && strcmp(row->name, "map") != 0;
         for (uint32_t j = 0; j < 1u + both; j++) {
             uint32_t name = at + 1 + 2 * j;
             if (name + 1 >= phrase->count || phrase->tokens[name].kind != EXPR_TOKEN_VARIABLE ||
                 phrase_char(phrase, name + 1) != ',' || phrase->tokens[name + 1].span.end > before)
                 break;
-            add_local(phrase, (struct phrase_local){phrase->tokens[name].span, at - 3, {0, 0}, both && j == 0});
+            phrase_add_local(phrase, (struct phrase_local){phrase->tokens[name].span, at - 3, {0, 0}, both && j == 0});
         }
     }
 }
@@ -221,8 +229,8 @@ bool phrase_find(const struct meaning *meaning, bool whole, struct phrase *phras
     phrase->expression = (struct span){0, (uint32_t)text->length};
     if (meaning->language == LANGUAGE_TEMPLATE && !find_hole(phrase)) return false;
     uint32_t start = phrase->at, end = phrase->at;
-    while (start > phrase->expression.start && is_word_char(text->text[start - 1])) start--;
-    while (end < phrase->expression.end && is_word_char(text->text[end])) end++;
+    while (start > phrase->expression.start && phrase_word_char(text->text[start - 1])) start--;
+    while (end < phrase->expression.end && phrase_word_char(text->text[end])) end++;
     phrase->word = (struct span){start, end};
     uint32_t last = whole ? phrase->expression.end : end;
     struct token_reader reader = {phrase, 0};

@@ -29,7 +29,7 @@ static bool holds_list(const struct document_channel *channel) {
     return channel->type == CHANNEL_APPEND || channel->reducer == REDUCER_UNION || channel->reducer == REDUCER_MESSAGES;
 }
 
-static bool text_is(const char *text, size_t length, const char *word) {
+static bool phrase_name_is(const char *text, size_t length, const char *word) {
     return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
@@ -67,7 +67,7 @@ static bool enter(struct phrase_value *value, struct phrase_step step) {
 }
 
 /* The item of the map edges that lead to the node of the cursor. */
-static bool set_item(const struct phrase *phrase, const char *name, size_t length, struct phrase_value *value) {
+static bool enter_map_item(const struct phrase *phrase, const char *name, size_t length, struct phrase_value *value) {
     const struct document *document = assist_names_from(value->assist)->document;
     const struct cursor *cursor = &phrase->meaning->cursor;
     if (!cursor_step_is(cursor, 0, "nodes") || cursor->depth < 3) return false;
@@ -81,11 +81,15 @@ static bool set_item(const struct phrase *phrase, const char *name, size_t lengt
         for (uint32_t j = 0; edge->kind == EDGE_MAP && j < edge->to_count; j++) leads |= edge->to[j] == node;
         if (!leads || !edge->over_text) continue;
         if (name) {
-            const char *as = edge->as_field == UINT32_MAX ? "" : value_chars(document->locals[edge->as_field - document->channel_count], NULL);
-            if (!text_is(name, length, as)) continue;
+            const char *as = edge->as_field == UINT32_MAX
+                                 ? ""
+                                 : value_chars(document->locals[edge->as_field - document->channel_count], NULL);
+            if (!phrase_name_is(name, length, as)) continue;
         }
         const char *over = value_chars(edge->over_text, NULL);
-        size_t end = strncmp(over, "state.", 6) == 0 ? strspn(over + 6, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
+        size_t end = strncmp(over, "state.", 6) == 0
+                         ? strspn(over + 6, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+                         : 0;
         if (end == 0 || over[6 + end] || !set_channel(value, over + 6, end)) return false;
         return enter(value, (struct phrase_step){NULL, 0});
     }
@@ -95,24 +99,24 @@ static bool set_item(const struct phrase *phrase, const char *name, size_t lengt
 static bool set_root(const struct phrase *phrase, const char *name, size_t length, struct phrase_value *value) {
     const struct meaning *meaning = phrase->meaning;
     bool config = meaning->language == LANGUAGE_CONFIG || meaning->language == LANGUAGE_TEMPLATE;
-    if (text_is(name, length, "state")) value->root = ROOT_STATE;
-    if (text_is(name, length, "run")) value->root = ROOT_RUN;
-    if (text_is(name, length, "input")) {
+    if (phrase_name_is(name, length, "state")) value->root = ROOT_STATE;
+    if (phrase_name_is(name, length, "run")) value->root = ROOT_RUN;
+    if (phrase_name_is(name, length, "input")) {
         value->root = ROOT_INPUT;
         value->schema = assist_names_from(value->assist)->document->input;
     }
-    if (config && text_is(name, length, "config") && meaning->component) {
+    if (config && phrase_name_is(name, length, "config") && meaning->component) {
         value->root = ROOT_CONFIG;
         value->schema = meaning->component->config;
     }
     if (value->root != ROOT_UNKNOWN) return true;
-    if (config && text_is(name, length, "item")) return set_item(phrase, NULL, 0, value);
+    if (config && phrase_name_is(name, length, "item")) return enter_map_item(phrase, NULL, 0, value);
     return meaning->language == LANGUAGE_TEMPLATE && set_channel(value, name, length);
 }
 
 /* ---- Chains ---- */
 
-static bool resolve(const struct phrase *phrase, uint32_t token, uint32_t depth, struct phrase_value *value);
+static bool resolve_operand(const struct phrase *phrase, uint32_t token, uint32_t depth, struct phrase_value *value);
 
 /* A variable of a loop of a template: its list is a name, or a member of the state. */
 static bool resolve_loop(const struct phrase *phrase, const struct phrase_local *local, struct phrase_value *value) {
@@ -136,7 +140,8 @@ static bool resolve_name(const struct phrase *phrase, uint32_t token, uint32_t d
             continue;
         if (local->index) return false;
         if (local->list_end == UINT32_MAX) return resolve_loop(phrase, local, value);
-        return resolve(phrase, local->list_end, depth + 1, value) && enter(value, (struct phrase_step){NULL, 0});
+        return resolve_operand(phrase, local->list_end, depth + 1, value) &&
+               enter(value, (struct phrase_step){NULL, 0});
     }
     return set_root(phrase, name, length, value);
 }
@@ -147,21 +152,22 @@ static bool resolve_call(const struct phrase *phrase, uint32_t open, uint32_t de
     static const char *const same[] = {"filter", "sortBy", "sort", "distinct", "slice", "reverse"};
     bool receiver = row->receiver && open >= 3;
     for (size_t i = 0; receiver && i < sizeof same / sizeof *same; i++)
-        if (strcmp(row->name, same[i]) == 0 && resolve(phrase, open - 3, depth + 1, value)) return true;
+        if (strcmp(row->name, same[i]) == 0 && resolve_operand(phrase, open - 3, depth + 1, value)) return true;
     bool one = strcmp(row->name, "first") == 0 || strcmp(row->name, "last") == 0;
-    if (receiver && one) return resolve(phrase, open - 3, depth + 1, value) && enter(value, (struct phrase_step){NULL, 0});
+    if (receiver && one)
+        return resolve_operand(phrase, open - 3, depth + 1, value) && enter(value, (struct phrase_step){NULL, 0});
     const struct assist *assist = value->assist;
     *value = (struct phrase_value){.assist = assist, .kinds = row->result};
     return true;
 }
 
-static bool resolve(const struct phrase *phrase, uint32_t token, uint32_t depth, struct phrase_value *value) {
+static bool resolve_operand(const struct phrase *phrase, uint32_t token, uint32_t depth, struct phrase_value *value) {
     if (token >= phrase->count || depth > PHRASE_RESOLVE_MAX) return false;
     const struct phrase_token *it = &phrase->tokens[token];
     bool dot = token >= 2 && phrase_char(phrase, token - 1) == '.';
     if (dot && it->kind != EXPR_TOKEN_PUNCTUATION) {
         const struct phrase_step step = {phrase->text.text + it->span.start, it->span.end - it->span.start};
-        return resolve(phrase, token - 2, depth + 1, value) && enter(value, step);
+        return resolve_operand(phrase, token - 2, depth + 1, value) && enter(value, step);
     }
     if (it->kind == EXPR_TOKEN_VARIABLE) return resolve_name(phrase, token, depth, value);
     if (it->kind == EXPR_TOKEN_STRING) value->kinds = EXPR_KIND(TN_STRING);
@@ -171,7 +177,7 @@ static bool resolve(const struct phrase *phrase, uint32_t token, uint32_t depth,
     if (open == UINT32_MAX) return false;
     if (phrase_char(phrase, token) == ')') return resolve_call(phrase, open, depth, value);
     if (phrase_char(phrase, token) != ']' || open == 0) return false;
-    if (!resolve(phrase, open - 1, depth + 1, value)) return false;
+    if (!resolve_operand(phrase, open - 1, depth + 1, value)) return false;
     const struct phrase_token *key = &phrase->tokens[open + 1];
     bool name = token == open + 2 && key->kind == EXPR_TOKEN_STRING && key->span.end - key->span.start >= 2;
     struct phrase_step step = {NULL, 0};
@@ -181,7 +187,7 @@ static bool resolve(const struct phrase *phrase, uint32_t token, uint32_t depth,
 
 bool phrase_resolve(const struct phrase *phrase, uint32_t token, struct phrase_value *value) {
     *value = (struct phrase_value){.assist = phrase->meaning->assist};
-    return resolve(phrase, token, 0, value);
+    return resolve_operand(phrase, token, 0, value);
 }
 
 /* ---- Members ---- */

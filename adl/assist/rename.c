@@ -121,7 +121,7 @@ static void refuse_unread(struct rename *rename, const struct assist_names *name
                             whole ? "line %u of `%s` uses the whole state, and contains the text `%.*s`: write "
                                     "`state.NAME` there first"
                                   : "line %u of `%s` cannot be read, and contains `%.*s`: correct its mistake first",
-                            source_locate(source, name->span.start).line + 1, source_name(source),
+                            source_line_at(source, name->span.start) + 1, source_name(source),
                             (int)rename->symbol->length, rename->symbol->text);
         return;
     }
@@ -144,7 +144,7 @@ static void refuse_existing(struct rename *rename, const struct assist_names *na
         if (!same) continue;
         const struct source *source = names->sources[name->file];
         assist_edits_refuse(rename->edits, "`%s` is already the name of a %s, in line %u of `%s`", rename->text,
-                            assist_kind_name(name->kind), source_locate(source, name->span.start).line + 1,
+                            assist_kind_name(name->kind), source_line_at(source, name->span.start) + 1,
                             source_name(source));
         return;
     }
@@ -168,6 +168,25 @@ static void check_documents(struct rename *rename) {
 }
 
 /* ---- The rename ---- */
+
+/* Texts that are compared with the id of a node, such as `state.error[0].node == "judge"`, are not names. */
+static void note_texts(struct rename *rename) {
+    const struct assist_symbol *symbol = rename->symbol;
+    const struct assist_names *names = list_of_path(rename->workspace, symbol->path);
+    if (!names || symbol->kind != USE_NODE) return;
+    for (size_t i = names->text_count; i < names->count; i++) {
+        const struct assist_name *name = &names->items[i];
+        const struct source *source = names->sources[name->file];
+        bool text = name->kind == USE_EXPRESSION || name->kind == USE_TEMPLATE;
+        if (!text || !assist_has_word(source, name->span, symbol->text, symbol->length, true)) continue;
+        tn_value note = value_format("line %u of `%s` has the text `%.*s`, which stays as it is",
+                                     source_line_at(source, name->span.start) + 1, source_name(source),
+                                     (int)symbol->length, symbol->text);
+        rename->edits->note = mem_text(value_chars(note, NULL));
+        value_unref(note);
+        return;
+    }
+}
 
 static void gather_renamed(void *self, const struct assist_names *names, const struct assist_name *name) {
     struct rename *rename = self;
@@ -211,6 +230,7 @@ struct assist_edits *assist_rename_symbol(const struct assist_symbol *symbol, co
     if (!rename.edits->refusal) {
         assist_symbol_each(symbol, workspace, gather_renamed, &rename);
         write_and_verify(&rename);
+        if (!rename.edits->refusal) note_texts(&rename);
     }
     mem_free(rename.items);
     mem_free(copy);

@@ -19,7 +19,7 @@ static bool renamed_role_bound(void *self, const char *role, size_t length) {
     const struct assist_symbol *symbol = renamed->rename->symbol;
     const struct catalog *base = renamed->base;
     bool old = length == symbol->length && memcmp(role, symbol->text, length) == 0;
-    bool new = length == renamed->rename->length && memcmp(role, renamed->rename->text, length) == 0;
+    bool new = length == renamed->rename->length &&memcmp(role, renamed->rename->text, length) == 0;
     if (old) return false;
     if (new) return base->role_bound(base->role_self, symbol->text, symbol->length);
     return base->role_bound(base->role_self, role, length);

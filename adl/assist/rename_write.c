@@ -36,7 +36,7 @@ static void write_in_expression(struct rename *rename, const struct assist_name 
             rename->edits,
             "`%s` is used in an expression (line %u of `%s`), in which a name has only letters, digits, "
             "blanks, `_`, `-`, `.` and `/`",
-            name->text, source_locate(source, name->span.start).line + 1, source_name(source));
+            name->text, source_line_at(source, name->span.start) + 1, source_name(source));
         return;
     }
     if (name->form == USE_INDEXED) {
@@ -89,7 +89,7 @@ static bool write_default(struct rename *rename, const struct renamed *item) {
 static void write_place(struct rename *rename, const struct renamed *item) {
     const struct assist_name *name = item->name;
     struct source *source = item->names->sources[name->file];
-    uint32_t line = source_locate(source, name->span.start).line + 1;
+    uint32_t line = source_line_at(source, name->span.start) + 1;
     switch (name->form) {
     case USE_SCALAR:
     case USE_KEY:
@@ -120,7 +120,7 @@ static void refuse_shared(struct rename *rename, const struct renamed *item) {
     bool after = at + 1 < names->text_count && is_same_place(&names->items[at + 1], name);
     if (!before && !after) return;
     assist_edits_refuse(rename->edits, "line %u of `%s` has an anchor that is used for another name, too",
-                        source_locate(names->sources[name->file], name->span.start).line + 1,
+                        source_line_at(names->sources[name->file], name->span.start) + 1,
                         source_name(names->sources[name->file]));
 }
 

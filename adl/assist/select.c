@@ -20,7 +20,8 @@ static void selection_add(struct selection *selection, struct span span) {
     if (span.start >= span.end || !selection_contains(span, selection->offset)) return;
     if (selection->count) {
         struct span last = selection->items[selection->count - 1];
-        bool smaller = span.start >= last.start && span.end <= last.end && span.end - span.start < last.end - last.start;
+        bool smaller =
+            span.start >= last.start && span.end <= last.end && span.end - span.start < last.end - last.start;
         if (!smaller) return;
     }
     if (selection->count == ASSIST_SELECTIONS_MAX) {
@@ -73,7 +74,7 @@ static void select_in_scalar(struct selection *selection, const struct source *s
     selection_add(selection, span);
     selection_add(selection, inside);
     if (!selection_contains(inside, selection->offset)) return;
-    uint32_t line = source_locate(source, selection->offset).line;
+    uint32_t line = source_line_at(source, selection->offset);
     if (block) selection_add(selection, source_line_span(source, line));
     struct span hole = hole_around(text, inside, selection->offset);
     if (hole.start < hole.end) {

@@ -8,9 +8,7 @@
 
 #define TYPE_VALUES_SHOWN 8u
 
-void shape_init(struct shape *shape) {
-    *shape = (struct shape){.values = value_array(), .examples = value_array()};
-}
+void shape_init(struct shape *shape) { *shape = (struct shape){.values = value_array(), .examples = value_array()}; }
 
 void shape_finish(struct shape *shape) {
     value_unref(shape->values);
@@ -32,7 +30,7 @@ static void add_type(struct shape *shape, tn_value type) {
     static const struct {
         const char *name;
         int kind;
-    } types[] = {{"null", TN_NULL},     {"boolean", TN_BOOL}, {"integer", TN_INT},  {"number", TN_DOUBLE},
+    } types[] = {{"null", TN_NULL},     {"boolean", TN_BOOL}, {"integer", TN_INT}, {"number", TN_DOUBLE},
                  {"string", TN_STRING}, {"bytes", TN_BYTES},  {"array", TN_ARRAY}, {"object", TN_OBJECT}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (value_text_is(type, types[i].name)) shape->kinds |= 1u << types[i].kind;
@@ -73,9 +71,9 @@ bool shape_has(const struct shape *shape, const char *annotation) {
 }
 
 void shape_write_type(const struct shape *shape, struct buffer *out) {
-    static const char *const names[] = {[TN_NULL] = "null",     [TN_BOOL] = "boolean", [TN_INT] = "integer",
-                                        [TN_DOUBLE] = "number", [TN_STRING] = "string", [TN_BYTES] = "bytes",
-                                        [TN_ARRAY] = "array",   [TN_OBJECT] = "object"};
+    static const char *const names[] = {
+        [TN_NULL] = "null",     [TN_BOOL] = "boolean", [TN_INT] = "integer", [TN_DOUBLE] = "number",
+        [TN_STRING] = "string", [TN_BYTES] = "bytes",  [TN_ARRAY] = "array", [TN_OBJECT] = "object"};
     size_t count = value_count(shape->values), written = 0;
     for (size_t i = 0; i < count && i < TYPE_VALUES_SHOWN; i++) {
         char *text = json_text(value_at(shape->values, i), JSON_COMPACT);

@@ -93,8 +93,7 @@ struct assist_signature *assist_signature(const struct assist *assist, uint32_t 
             signature->documentation = function->documentation;
             bool ahead[SIGNATURE_PARAMETERS_MAX] = {false};
             find_parameters(signature, ahead);
-            signature->active =
-                active_parameter(signature, call.commas, count_arguments(&phrase, call.token), ahead);
+            signature->active = active_parameter(signature, call.commas, count_arguments(&phrase, call.token), ahead);
         }
     }
     phrase_finish(&phrase);

@@ -13,8 +13,8 @@
 #define SIGNATURE_PARAMETERS_MAX 8u
 
 struct assist_signature {
-    const char *label;         /* "string.substring(start [, end]) -> string"; static */
-    const char *documentation; /* Markdown; static */
+    const char *label;                                /* "string.substring(start [, end]) -> string"; static */
+    const char *documentation;                        /* Markdown; static */
     struct span parameters[SIGNATURE_PARAMETERS_MAX]; /* parts of the label */
     uint32_t parameter_count;
     uint32_t active; /* the parameter at the cursor; parameter_count if there are no more */

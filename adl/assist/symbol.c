@@ -73,7 +73,7 @@ static bool symbol_is_named(const struct assist_symbol *symbol, const struct ass
                             const struct assist_name *name) {
     bool own = !symbol->path || strcmp(symbol->path, own_name(names)) == 0;
     if (symbol->kind == USE_CHANNEL && name->kind == USE_INNER_CHANNEL)
-        return name->path && strcmp(name->path, symbol->path) == 0;
+        return name->path && symbol->path && strcmp(name->path, symbol->path) == 0;
     return own && name->kind == symbol->kind;
 }
 

@@ -44,11 +44,16 @@ static void token_add(struct token_writer *writer, struct span span, enum assist
 
 static void add_name(struct token_writer *writer, const struct assist_name *name) {
     static const enum assist_token_type types[USE_KINDS] = {
-        [USE_NODE] = ASSIST_TOKEN_FUNCTION,      [USE_CHANNEL] = ASSIST_TOKEN_VARIABLE,
-        [USE_ITEM] = ASSIST_TOKEN_PARAMETER,     [USE_ROLE] = ASSIST_TOKEN_ENUM_MEMBER,
-        [USE_TOOL] = ASSIST_TOKEN_METHOD,        [USE_NODE_TYPE] = ASSIST_TOKEN_TYPE,
-        [USE_PROVIDER] = ASSIST_TOKEN_TYPE,      [USE_REDUCER] = ASSIST_TOKEN_TYPE,
-        [USE_DOCUMENT] = ASSIST_TOKEN_STRING,    [USE_FILE] = ASSIST_TOKEN_STRING,
+        [USE_NODE] = ASSIST_TOKEN_FUNCTION,
+        [USE_CHANNEL] = ASSIST_TOKEN_VARIABLE,
+        [USE_ITEM] = ASSIST_TOKEN_PARAMETER,
+        [USE_ROLE] = ASSIST_TOKEN_ENUM_MEMBER,
+        [USE_TOOL] = ASSIST_TOKEN_METHOD,
+        [USE_NODE_TYPE] = ASSIST_TOKEN_TYPE,
+        [USE_PROVIDER] = ASSIST_TOKEN_TYPE,
+        [USE_REDUCER] = ASSIST_TOKEN_TYPE,
+        [USE_DOCUMENT] = ASSIST_TOKEN_STRING,
+        [USE_FILE] = ASSIST_TOKEN_STRING,
         [USE_INNER_CHANNEL] = ASSIST_TOKEN_PROPERTY,
     };
     uint32_t modifiers = 0;
@@ -171,7 +176,8 @@ static bool token_visit(void *self, const struct walk_step *step) {
 }
 
 static int compare_texts(const void *a, const void *b) {
-    const struct assist_name *left = *(const struct assist_name *const *)a, *right = *(const struct assist_name *const *)b;
+    const struct assist_name *left = *(const struct assist_name *const *)a,
+                             *right = *(const struct assist_name *const *)b;
     return left->span.start < right->span.start ? -1 : left->span.start > right->span.start;
 }
 

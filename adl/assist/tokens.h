@@ -5,8 +5,8 @@
  *     for (size_t i = 0; i < tokens->count; i++) encode(tokens->items[i].span, tokens->items[i].type);
  *     assist_tokens_free(tokens);
  *
- * Tokens are sorted, do not overlap, and are within one line each. Keys and other scalars of YAML have none: the grammar
- * of the editor colours them.
+ * Tokens are sorted, do not overlap, and are within one line each. Keys and other scalars of YAML have none: the
+ * grammar of the editor colours them.
  */
 #ifndef TENON_ADL_ASSIST_TOKENS_H
 #define TENON_ADL_ASSIST_TOKENS_H
@@ -15,13 +15,13 @@
 
 /* TOKEN_TYPE(constant, name in the protocol) */
 #define ASSIST_TOKEN_TYPES(TOKEN_TYPE)                                                                                 \
-    TOKEN_TYPE(VARIABLE, "variable")      /* channels; variables of expressions */                                     \
-    TOKEN_TYPE(PROPERTY, "property")      /* fields of values */                                                       \
-    TOKEN_TYPE(FUNCTION, "function")      /* nodes; functions of expressions */                                        \
-    TOKEN_TYPE(METHOD, "method")          /* tools */                                                                  \
+    TOKEN_TYPE(VARIABLE, "variable") /* channels; variables of expressions */                                          \
+    TOKEN_TYPE(PROPERTY, "property") /* fields of values */                                                            \
+    TOKEN_TYPE(FUNCTION, "function") /* nodes; functions of expressions */                                             \
+    TOKEN_TYPE(METHOD, "method")     /* tools */                                                                       \
     TOKEN_TYPE(KEYWORD, "keyword")                                                                                     \
     TOKEN_TYPE(OPERATOR, "operator")                                                                                   \
-    TOKEN_TYPE(STRING, "string")          /* documents and files; texts in expressions */                              \
+    TOKEN_TYPE(STRING, "string") /* documents and files; texts in expressions */                                       \
     TOKEN_TYPE(NUMBER, "number")                                                                                       \
     TOKEN_TYPE(ENUM_MEMBER, "enumMember") /* roles of models */                                                        \
     TOKEN_TYPE(TYPE, "type")              /* components */                                                             \
@@ -58,6 +58,6 @@ struct assist_tokens *assist_tokens(const struct assist_names *names, struct spa
 void assist_tokens_free(struct assist_tokens *tokens); /* NULL is allowed */
 
 const char *assist_token_type_name(enum assist_token_type type); /* "enumMember" */
-const char *assist_token_modifier_name(uint32_t bit);             /* 0: "declaration" … */
+const char *assist_token_modifier_name(uint32_t bit);            /* 0: "declaration" … */
 
 #endif

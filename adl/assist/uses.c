@@ -1,5 +1,5 @@
 /*
- * uses.c - records the names that a reader tells, in little memory: assist_new does this for every version of a text.
+ * uses.c - records the names that a reader finds, in little memory: assist_new does this for every version of a text.
  *
  * Texts are kept once each. Pointers and paths, which few names have, are kept in the same set.
  */

@@ -29,17 +29,17 @@ static bool touches(const struct visit *visit, struct span span) {
 /* ---- Configs ---- */
 
 /* True if a schema has one of the annotations at any depth. */
-static bool schema_mentions(const struct visit *visit, tn_value schema, uint32_t depth) {
+static bool schema_has_annotation(const struct visit *visit, tn_value schema, uint32_t depth) {
     if (depth > SCHEMA_DEPTH_SEARCHED) return true;
     const char *const *wanted = visit->visitor->annotations;
     for (size_t i = 0; value_is(schema, TN_ARRAY) && i < value_count(schema); i++)
-        if (schema_mentions(visit, value_at(schema, i), depth + 1)) return true;
+        if (schema_has_annotation(visit, value_at(schema, i), depth + 1)) return true;
     for (size_t i = 0; value_is(schema, TN_OBJECT) && i < value_count(schema); i++) {
         tn_value value = value_value_at(schema, i);
         bool annotation = value_text_is(value_key_at(schema, i), "x-tenon");
         for (size_t j = 0; annotation && wanted[j]; j++)
             if (value_text_is(value, wanted[j])) return true;
-        if (schema_mentions(visit, value, depth + 1)) return true;
+        if (schema_has_annotation(visit, value, depth + 1)) return true;
     }
     return false;
 }
@@ -47,7 +47,7 @@ static bool schema_mentions(const struct visit *visit, tn_value schema, uint32_t
 static bool component_mentions(struct visit *visit, const struct component_info *component) {
     for (uint32_t i = 0; i < visit->seen_count; i++)
         if (visit->seen[i].component == component) return visit->seen[i].annotated;
-    bool annotated = schema_mentions(visit, schema_document(component->config), 0);
+    bool annotated = schema_has_annotation(visit, schema_document(component->config), 0);
     if (visit->seen_count == VISIT_COMPONENTS_MAX) return annotated;
     visit->seen[visit->seen_count].component = component;
     visit->seen[visit->seen_count++].annotated = annotated;
@@ -98,7 +98,7 @@ static void visit_value(struct visit *visit, const struct document_key *key, con
     if (visit->visitor->value) visit->visitor->value(visit->user, key, node);
 }
 
-static void visit_key(struct visit *visit, const struct document_key *key, const struct tree_node *node) {
+static void visit_row(struct visit *visit, const struct document_key *key, const struct tree_node *node) {
     bool names = (key->forms & KEY_NAMES) && node->kind == TN_OBJECT, list = node->kind == TN_ARRAY;
     if (!names && !list) visit_value(visit, key, node);
     for (uint32_t i = 0; (names || list) && i < node->count; i++) visit_value(visit, key, node->items[i].node);
@@ -114,7 +114,7 @@ static void visit_mapping(struct visit *visit, enum keys_mapping in, const struc
             if (key->key == KEY_NODE_CONFIG)
                 visit_config(visit, node, item->node);
             else
-                visit_key(visit, key, item->node);
+                visit_row(visit, key, item->node);
         }
     }
 }

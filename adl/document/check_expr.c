@@ -88,8 +88,8 @@ struct mistakes {
     int in; /* IN_EDGE, … */
     bool any;
     struct place_cursor cursor; /* for names; set by the first one */
-    bool unread; /* a part of the text was not read */
-    bool whole;  /* a report covers the whole expression: what else is wrong with it follows from that */
+    bool unread;                /* a part of the text was not read */
+    bool whole;                 /* a report covers the whole expression: what else is wrong with it follows from that */
 };
 
 static struct span mistake_span(const struct mistakes *mistakes, struct span part) {

@@ -302,6 +302,11 @@ static void report_missing_keys(struct reader *reader, const struct document_map
     }
 }
 
+static void keys_skip(struct reader *reader, const struct tree_item *item, struct keys *slots) {
+    slots->whole = false;
+    use_unread(reader, reader->source, item->node->span, UINT32_MAX);
+}
+
 bool keys_read(struct reader *reader, enum keys_mapping in, const struct tree_node *node, struct span span,
                struct keys *slots) {
     const struct document_mapping *mapping = &mappings[in];
@@ -311,6 +316,7 @@ bool keys_read(struct reader *reader, enum keys_mapping in, const struct tree_no
     if (node->kind != TN_OBJECT) {
         struct diagnostic *it = report_form(reader, mapping->name, KEY_MAPPING, NULL, node,
                                             node->span.start == node->span.end ? span : node->span);
+        use_unread(reader, reader->source, node->span, UINT32_MAX);
         if (mapping_example(in)) diagnostic_suggest(it, "for example `%s`", mapping_example(in));
         return false;
     }
@@ -328,7 +334,7 @@ bool keys_read(struct reader *reader, enum keys_mapping in, const struct tree_no
         if (value_fits(reader, key, item))
             slots->items[key->key] = item;
         else
-            slots->whole = false;
+            keys_skip(reader, item, slots);
     }
     for (uint32_t i = 0; unknown && i < node->count; i++) {
         const struct tree_item *item = &node->items[i];
@@ -336,6 +342,7 @@ bool keys_read(struct reader *reader, enum keys_mapping in, const struct tree_no
         const char *text = value_chars(item->key, &length);
         if ((length >= 2 && text[0] == 'x' && text[1] == '-') || keys_find(mapping, text, length)) continue;
         report_unknown(reader, mapping, text, length, item, slots);
+        use_unread(reader, reader->source, item->node->span, UINT32_MAX);
     }
     report_missing_keys(reader, mapping, node, span, slots);
     return true;

@@ -281,7 +281,7 @@ struct config_use {
     const struct tree_item *item;
     const char *text; /* of a default */
     size_t length;
-    struct span span; /* where it is missing */
+    struct span span; /* the place that stands for a default */
 };
 void use_in_config(const struct reader *reader, const struct config_use *where, enum use_kind kind, uint32_t access,
                    const char *path);

@@ -1,5 +1,5 @@
 /*
- * uses.c - tells the observer of a reader the names of scalars, keys, configs and expressions.
+ * uses.c - calls the observer of a reader for the names of scalars, keys, configs and expressions.
  */
 #include "adl/document/uses.h"
 #include "adl/document/place.h"

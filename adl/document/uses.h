@@ -1,16 +1,17 @@
 /*
- * uses.h - where a document defines and uses names, told while it is read.
+ * uses.h - where a document defines and uses names, observed while it is read.
  *
  * The reader resolves every name of a document: ids of nodes, channels, roles, names in expressions and templates, and
  * the texts of configs that a schema annotates. An observer receives each of them with its exact place, so that
- * nothing has to be searched in the text. Names in documents inside the document are not told.
+ * nothing has to be searched in the text. Names in documents inside the document are not observed.
  *
  *     static void on_use(void *self, const struct document_use *use) { keep(self, use->kind, use->name, use->span); }
  *
  *     const struct use_observer observer = {.self = list, .use = on_use};
  *     struct document *document = document_read_observed(tree, &catalog, found, &observer);
  *
- * Names are told in the order of reading, and one place can be told twice. All pointers are valid only during the call.
+ * Names are observed in the order of reading, and one place can be observed twice. All pointers are valid only during
+ * the call.
  */
 #ifndef TENON_ADL_DOCUMENT_USES_H
 #define TENON_ADL_DOCUMENT_USES_H
@@ -22,9 +23,9 @@
 #include <stdint.h>
 
 enum use_kind {
-    USE_NODE,      /* the id of a node; START and END are not told */
+    USE_NODE,      /* the id of a node; without START and END */
     USE_CHANNEL,   /* also a name that is not declared, where a channel is expected */
-    USE_ITEM,      /* the name that a map edge gives its items (`as`) */
+    USE_ITEM,      /* the name of the items of a map edge (`as`) */
     USE_ROLE,      /* a role of models */
     USE_TOOL,      /* the id of a tool, or a pattern */
     USE_NODE_TYPE, /* the id of a component … */
@@ -61,11 +62,11 @@ struct document_use {
     enum use_form form;
     uint32_t access;       /* mask of USE_DEFINES … */
     struct source *source; /* the document's, or that of a file with a template */
-    struct span span;      /* exactly the name; where it is missing: the config's key, or the node's type */
+    struct span span;      /* exactly the name; of a default: the config's key, or the node's type */
     struct span token;     /* the same with quotes */
     const char *name;      /* not NUL-terminated */
     size_t length;
-    uint32_t node;       /* the node in whose definition it is; UINT32_MAX elsewhere */
+    uint32_t node;       /* the node whose definition has it; UINT32_MAX elsewhere */
     const char *pointer; /* its place in the config of `node`, a JSON Pointer; NULL elsewhere */
     const char *path;    /* documents, files and inner channels: the path of the file, if it could be read; or NULL */
 };
@@ -75,7 +76,7 @@ struct use_observer {
     void (*use)(void *self, const struct document_use *use);
 };
 
-/* Like document_read_tree, and tells `observer` the names. */
+/* Like document_read_tree, and calls `observer` for each name. */
 struct document *document_read_observed(struct tree *tree, const struct catalog *catalog, struct diagnostics *found,
                                         const struct use_observer *observer);
 

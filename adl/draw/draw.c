@@ -21,41 +21,57 @@ static void each_arrow_of_edge(const struct document *document, uint32_t index, 
                                void *user) {
     const struct document_edge *edge = &document->edges[index];
     bool map = edge->kind == EDGE_MAP, join = edge->from_count > 1;
-    struct draw_arrow arrow = {from, 0, join ? "join" : "", NULL, false, "(%s)", join ? DRAW_JOIN : DRAW_PLAIN, index};
-    if (map)
-        arrow = (struct draw_arrow){
-            from, 0, value_chars(edge->over_text, NULL), edge->over_text, true, "for each of %s", DRAW_MAP, index};
+    struct draw_arrow arrow = {.from = from,
+                               .label = join ? "join" : "",
+                               .says = "(%s)",
+                               .kind = join ? DRAW_JOIN : DRAW_PLAIN,
+                               .edge = index,
+                               .span = edge->span};
+    if (map) {
+        arrow.label = value_chars(edge->over_text, NULL);
+        arrow.text = edge->over_text;
+        arrow.dashed = true;
+        arrow.says = "for each of %s";
+        arrow.kind = DRAW_MAP;
+    }
     for (uint32_t t = 0; t < edge->to_count; t++) {
         arrow.to = edge->to[t];
         visit(user, document, &arrow);
     }
     for (uint32_t c = 0; c < edge->condition_count; c++) {
-        tn_value text = edge->conditions[c].text;
-        bool otherwise = value_text_is(text, "default");
+        const struct document_condition *condition = &edge->conditions[c];
+        bool otherwise = value_text_is(condition->text, "default");
         visit(user, document,
-              &(struct draw_arrow){from, edge->conditions[c].to, value_chars(text, NULL), text, true,
+              &(struct draw_arrow){from, condition->to, value_chars(condition->text, NULL), condition->text, true,
                                    otherwise ? "otherwise" : "when %s", otherwise ? DRAW_OTHERWISE : DRAW_CONDITION,
-                                   index});
+                                   index, condition->span});
     }
     if (map && edge->empty != DOCUMENT_NOWHERE)
         visit(user, document,
-              &(struct draw_arrow){from, edge->empty, "empty", NULL, true, "if the list is %s", DRAW_EMPTY, index});
+              &(struct draw_arrow){from, edge->empty, "empty", NULL, true, "if the list is %s", DRAW_EMPTY, index,
+                                   edge->span});
+}
+
+static void each_arrow_of_node(const struct document *document, uint32_t index, draw_arrow_fn *visit, void *user) {
+    const struct document_node *node = &document->nodes[index];
+    if (node->on_error == DOCUMENT_NOWHERE) return;
+    visit(user, document,
+          &(struct draw_arrow){(int32_t)index, node->on_error, "on error", NULL, true, "%s", DRAW_ERROR, 0,
+                               node->id_span});
 }
 
 void draw_each_arrow(const struct document *document, draw_arrow_fn *visit, void *user) {
     for (uint32_t i = 0; i < document->edge_count; i++)
         for (uint32_t f = 0; f < document->edges[i].from_count; f++)
             each_arrow_of_edge(document, i, document->edges[i].from[f], visit, user);
-    for (uint32_t i = 0; i < document->node_count; i++)
-        if (document->nodes[i].on_error != DOCUMENT_NOWHERE)
-            visit(user, document,
-                  &(struct draw_arrow){(int32_t)i, document->nodes[i].on_error, "on error", NULL, true, "%s",
-                                       DRAW_ERROR, 0});
-    for (uint32_t i = 0; i < document->link_count; i++)
-        if (document->links[i].to != DOCUMENT_NOWHERE)
-            visit(user, document,
-                  &(struct draw_arrow){(int32_t)document->links[i].from, document->links[i].to, "chosen", NULL, true,
-                                       "%s by the node", DRAW_CHOSEN, 0});
+    for (uint32_t i = 0; i < document->node_count; i++) each_arrow_of_node(document, i, visit, user);
+    for (uint32_t i = 0; i < document->link_count; i++) {
+        const struct document_link *link = &document->links[i];
+        if (link->to == DOCUMENT_NOWHERE) continue;
+        visit(user, document,
+              &(struct draw_arrow){(int32_t)link->from, link->to, "chosen", NULL, true, "%s by the node", DRAW_CHOSEN,
+                                   0, document->nodes[link->from].id_span});
+    }
 }
 
 char *draw_one_line(const char *label) {

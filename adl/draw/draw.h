@@ -19,12 +19,15 @@
  * a page with this picture, which a person can move, enlarge and search; it needs no network. In both:
  *
  *     <g class="node" id="node-IDENTIFIER" data-node="ID" data-type="TYPE" data-line="LINE">   LINE counts from 1
- *     <g class="edge KIND" data-from="ID" data-to="ID">        KIND: plain, join, condition, otherwise, map, empty,
- *                                                              error, chosen
- *     <g class="inside" data-inside="ID">                      a document inside the node ID
+ *     <g class="edge KIND" data-from="ID" data-to="ID" data-line="LINE">   KIND: plain, join, condition, otherwise,
+ *                                                                          map, empty, error, chosen
+ *     <g class="inside" data-inside="ID">   a document inside the node ID
  *
- * Nodes inside others have no data-line, because they are in another text; their identifiers have the path to them as a
- * prefix. In an identifier, bytes that are not letters, digits, '-' or '_' are `:hh`.
+ * An edge to or from the bar of a join has one of its ends only. The line of an edge is that of its condition, if it
+ * has one, or of its node (error, chosen). What is inside nodes has no data-line, because it is in another text.
+ * Identifiers of nodes inside others have the path to them as a prefix. In an identifier, bytes that are not letters,
+ * digits, '-' or
+ * '_' are `:hh`.
  *
  * The document must have been read without errors. Names and labels are the document's own: a caller that writes a
  * drawing to a terminal replaces control characters (adl/value/terminal.h). Nothing is kept, so any thread may draw,

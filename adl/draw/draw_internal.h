@@ -30,7 +30,8 @@ struct draw_arrow {
     bool dashed;       /* conditional, map, on_error, chosen by the node */
     const char *says;  /* the label as words: "when %s", "for each of %s" */
     enum draw_kind kind;
-    uint32_t edge; /* of the document; 0 for on_error and links */
+    uint32_t edge;    /* of the document; 0 for on_error and links */
+    struct span span; /* of the edge, the condition, or the id of the node */
 };
 
 typedef void draw_arrow_fn(void *user, const struct document *document, const struct draw_arrow *arrow);

@@ -43,6 +43,11 @@ static void svg_text_attribute(struct buffer *out, const char *name, const char 
     buffer_char(out, '"');
 }
 
+/* The line of the text in which the span begins, counted from 1. */
+static void svg_line_attribute(struct buffer *out, const struct document *document, struct span span) {
+    buffer_format(out, " data-line=\"%u\"", (unsigned)source_locate(document->source, span.start).line + 1);
+}
+
 /* True if XML 1.0 allows the character. */
 static bool svg_allows(uint32_t point) {
     if (point < 0x20) return point == '\t' || point == '\n' || point == '\r';
@@ -187,7 +192,7 @@ static void svg_line_title(struct buffer *out, const struct picture *picture, co
     mem_free(label);
 }
 
-static void svg_line(struct buffer *out, const struct picture *picture, uint32_t index) {
+static void svg_line(struct buffer *out, const struct picture *picture, uint32_t index, const char *path) {
     const struct layered_line *line = &picture->layered.lines[index];
     const struct draw_arrow *arrow = &picture->lines[index].arrow;
     const struct svg_kind *kind = &svg_kinds[arrow->kind];
@@ -200,6 +205,7 @@ static void svg_line(struct buffer *out, const struct picture *picture, uint32_t
     buffer_format(out, "<g class=\"edge %s\"", kind->name);
     svg_text_attribute(out, "data-from", svg_end_name(picture, arrow->from));
     svg_text_attribute(out, "data-to", svg_end_name(picture, arrow->to));
+    if (!*path) svg_line_attribute(out, picture->document, arrow->span);
     buffer_char(out, '>');
     svg_line_title(out, picture, arrow);
     if (head) count = svg_shorten(points, count, to, SVG_HEAD - 10);
@@ -324,9 +330,7 @@ static void svg_node(struct buffer *out, const struct picture *picture, uint32_t
     buffer_char(out, '"');
     svg_text_attribute(out, "data-node", value_chars(node->id, NULL));
     svg_text_attribute(out, "data-type", value_chars(node->type, NULL));
-    if (!*path)
-        buffer_format(out, " data-line=\"%u\"",
-                      (unsigned)source_locate(picture->document->source, node->id_span.start).line + 1);
+    if (!*path) svg_line_attribute(out, picture->document, node->id_span);
     buffer_char(out, '>');
     svg_node_title(out, node);
     static const char style[] = "rx=\"8\" fill=\"#f6f8fa\" stroke=\"#8c959f\"";
@@ -342,7 +346,7 @@ static void svg_node(struct buffer *out, const struct picture *picture, uint32_t
 
 static void svg_picture(struct buffer *out, const struct picture *picture, const char *path) {
     const struct layered *layered = &picture->layered;
-    for (uint32_t i = 0; i < layered->line_count && !out->overflow; i++) svg_line(out, picture, i);
+    for (uint32_t i = 0; i < layered->line_count && !out->overflow; i++) svg_line(out, picture, i, path);
     for (uint32_t i = 0; i < layered->box_count && !out->overflow; i++) {
         const struct picture_box *box = &picture->boxes[i];
         if (box->kind == PICTURE_NODE)

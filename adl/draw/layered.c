@@ -54,7 +54,7 @@ static void layered_count_line(struct layered *layered, struct layered_line *lin
         *count += bends;
 }
 
-/* The trunk of the minor lines to a box is the longest of them that is not in the margin. */
+/* The trunk of the merged lines to a box is the longest of them that is not in the margin. */
 static void layered_choose_trunks(struct layered_grid *grid, uint32_t *count) {
     struct layered *layered = grid->layered;
     grid->trunk = mem_array(NULL, layered->box_count, sizeof *grid->trunk);
@@ -63,7 +63,7 @@ static void layered_choose_trunks(struct layered_grid *grid, uint32_t *count) {
         struct layered_line *line = &layered->lines[i];
         uint32_t *trunk = &grid->trunk[line->to];
         uint32_t rank = layered->boxes[line->from].rank;
-        if (!line->minor || line->way != LAYERED_DOWN) continue;
+        if (!line->merged || line->way != LAYERED_DOWN) continue;
         if (layered_bends(layered, line).count > LAYERED_SPAN_MAX) continue;
         if (*trunk == LAYERED_NONE || rank < layered->boxes[layered->lines[*trunk].from].rank) *trunk = i;
     }
@@ -77,7 +77,7 @@ static void layered_choose_trunks(struct layered_grid *grid, uint32_t *count) {
 /* True if the line reaches the trunk before it reaches the box. */
 static bool layered_can_join(const struct layered_grid *grid, const struct layered_line *line) {
     const struct layered *layered = grid->layered;
-    if (!line->minor || line->way != LAYERED_DOWN || grid->trunk[line->to] == LAYERED_NONE) return false;
+    if (!line->merged || line->way != LAYERED_DOWN || grid->trunk[line->to] == LAYERED_NONE) return false;
     const struct layered_line *trunk = &layered->lines[grid->trunk[line->to]];
     uint32_t rank = layered->boxes[line->from].rank;
     return layered->boxes[trunk->from].rank <= rank &&
@@ -194,6 +194,7 @@ void layered_place(struct layered *layered) {
     layered_add_layers(&grid);
     layered_order(&grid);
     layered_align(&grid);
+    layered_relax(&grid);
     layered_route(&grid);
     mem_free(grid.cells);
     mem_free(grid.chain);

@@ -41,8 +41,9 @@ enum layered_way {
 };
 
 struct layered_line {
-    uint32_t from, to; /* given: boxes */
-    bool minor;        /* given: boxes stand along other lines, and minor lines down to the same box are joined */
+    uint32_t from, to;                 /* given: boxes */
+    bool minor;                        /* given: boxes stand along other lines */
+    bool merged;                       /* given: merged lines down to the same box are joined */
     int64_t label_width, label_height; /* given; 0 without a label */
     enum layered_way way;
     bool joined;              /* it ends where it joins another line to the same box */

@@ -8,9 +8,6 @@
  */
 #include "adl/draw/layered_internal.h"
 #include "adl/value/memory.h"
-#include <stdlib.h>
-
-#define RELAX_PASSES 6
 
 enum { ALIGNMENTS = 4 };
 
@@ -286,78 +283,6 @@ static void align_average(const struct alignment *alignment) {
     for (uint32_t c = 0; c < grid->cell_count; c++) grid->cells[c].x -= least;
 }
 
-/* ---- Boxes between their neighbours ---- */
-
-struct relaxation {
-    struct layered_grid *grid;
-    const struct alignment *alignment;
-    int64_t *x; /* of the neighbours of one box */
-};
-
-static int align_compare(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* Adds x of the neighbours; with `all`, also those at minor lines. */
-static uint32_t align_add_neighbours(const struct relaxation *relaxation, const struct layered_links *links,
-                                     uint32_t box, bool all, uint32_t count) {
-    const struct layered_grid *grid = relaxation->grid;
-    for (uint32_t i = links->first[box]; i < links->first[box + 1]; i++)
-        if (all || !grid->layered->lines[grid->links[links->link[i]].line].minor)
-            relaxation->x[count++] = grid->cells[layered_other(grid, links->link[i], box)].x;
-    return count;
-}
-
-/* The x that makes the links of the box shortest and is nearest to its own: a median of its neighbours. */
-static int64_t align_median(const struct relaxation *relaxation, uint32_t box) {
-    const struct layered_grid *grid = relaxation->grid;
-    bool all = !relaxation->alignment->main_up[box] && !relaxation->alignment->main_down[box];
-    uint32_t count = align_add_neighbours(relaxation, &grid->up, box, all, 0);
-    count = align_add_neighbours(relaxation, &grid->down, box, all, count);
-    int64_t x = grid->cells[box].x;
-    if (!count) return x;
-    qsort(relaxation->x, count, sizeof *relaxation->x, align_compare);
-    int64_t least = relaxation->x[(count - 1) / 2], most = relaxation->x[count / 2];
-    return x < least ? least : x > most ? most : x;
-}
-
-/* Moves a box that has space, and no line at its side, towards its neighbours in other layers. */
-static bool align_relax(const struct relaxation *relaxation, uint32_t box) {
-    struct layered_grid *grid = relaxation->grid;
-    struct layered_cell *cell = &grid->cells[box];
-    int64_t least = cell->left, most = INT64_MAX, x = align_median(relaxation, box);
-    if (!align_is_first(grid, box)) {
-        uint32_t left = align_left_of(grid, box);
-        least = grid->cells[left].x + layered_distance(grid, left, box);
-    }
-    if (!align_is_last(grid, box)) {
-        uint32_t right = align_right_of(grid, box);
-        most = grid->cells[right].x - layered_distance(grid, box, right);
-    }
-    if (x < least) x = least;
-    if (x > most) x = most;
-    bool moved = x != cell->x;
-    cell->x = x;
-    return moved;
-}
-
-/* The mean of four leaves some boxes a little beside their neighbours. */
-static void align_relax_all(const struct alignment *alignment) {
-    struct layered_grid *grid = alignment->grid;
-    struct relaxation relaxation = {grid, alignment,
-                                    mem_array(NULL, 2u * (size_t)grid->link_count + 1u, sizeof *relaxation.x)};
-    bool moved = true;
-    for (int pass = 0; pass < RELAX_PASSES && moved; pass++) {
-        moved = false;
-        for (uint32_t i = 0; i < grid->cell_count; i++) {
-            uint32_t cell = grid->order[pass % 2 ? grid->cell_count - 1 - i : i];
-            if (!align_is_bend(grid, cell)) moved = align_relax(&relaxation, cell) || moved;
-        }
-    }
-    mem_free(relaxation.x);
-}
-
 void layered_align(struct layered_grid *grid) {
     size_t cells = grid->cell_count + 1u;
     struct alignment alignment = {.grid = grid,
@@ -381,7 +306,6 @@ void layered_align(struct layered_grid *grid) {
         align_place_blocks(&alignment, i % 2 == 1, alignment.x[i]);
     }
     align_average(&alignment);
-    align_relax_all(&alignment);
     for (int i = 0; i < ALIGNMENTS; i++) mem_free(alignment.x[i]);
     mem_free(alignment.blocked);
     mem_free(alignment.root);

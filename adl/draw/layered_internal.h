@@ -9,6 +9,7 @@
  *     layered_build(&grid);  // layered.c: cells and links
  *     layered_order(&grid);  // layered_order.c: the order within the layers, few crossings
  *     layered_align(&grid);  // layered_align.c: x of every cell
+ *     layered_relax(&grid);  // layered_relax.c: boxes in the middle of their neighbours
  *     layered_route(&grid);  // layered_route.c: y, and the points of the lines
  */
 #ifndef TENON_ADL_LAYERED_INTERNAL_H
@@ -54,7 +55,7 @@ struct layered_grid {
     struct layered_cell *cells; /* the boxes, then the bends, line after line from top to bottom */
     uint32_t cell_count;
     uint32_t *chain; /* [line]: its first bend; [line + 1]: the end */
-    uint32_t *trunk; /* [box]: the line that the minor lines down to it join; LAYERED_NONE if there is none */
+    uint32_t *trunk; /* [box]: the line that the merged lines down to it join; LAYERED_NONE if there is none */
     struct layered_link *links;
     uint32_t link_count;
     struct layered_links up, down; /* from a cell to the layer above, and to that below */
@@ -67,6 +68,7 @@ void layered_rank(struct layered_grid *grid);
 void layered_order(struct layered_grid *grid);
 void layered_lanes(struct layered_grid *grid); /* a part of layered_order */
 void layered_align(struct layered_grid *grid);
+void layered_relax(struct layered_grid *grid);
 void layered_route(struct layered_grid *grid);
 
 /* The distance that two neighbours in a layer need between their x. */

@@ -395,6 +395,7 @@ void layered_route(struct layered_grid *grid) {
     for (uint32_t i = 0; i < layered->line_count; i++) /* beside all others */
         if (layered->lines[i].way >= LAYERED_MARGIN) route_line(&route, i);
     route_fit_height(layered);
+    layered->points = mem_array(layered->points, layered->point_count + 1u, sizeof *layered->points);
     mem_free(route.top);
     mem_free(route.bottom);
     mem_free(route.from_x);

@@ -150,5 +150,13 @@ for (const button of document.querySelectorAll("#tools button")) {
   button.addEventListener("click", () => actions[button.dataset.key]());
 }
 
+// A line is thin: a wide invisible copy receives the pointer, so that the title of the line appears.
+const lines = svg.querySelectorAll(".line");
+for (const line of lines.length > 2000 ? [] : lines) {
+  const wide = line.cloneNode();
+  wide.setAttribute("class", "wide");
+  line.after(wide);
+}
+
 window.addEventListener("resize", () => fitted ? fit() : show());
 fit();

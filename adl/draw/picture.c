@@ -154,7 +154,10 @@ static void picture_add_line(struct picture *picture, const struct draw_arrow *a
     }
     picture->lines[layered->line_count] = (struct picture_line){.arrow = *arrow};
     layered->lines[layered->line_count] =
-        (struct layered_line){.from = from, .to = to, .minor = arrow->kind == DRAW_ERROR};
+        (struct layered_line){.from = from,
+                              .to = to,
+                              .minor = arrow->kind == DRAW_ERROR || arrow->kind == DRAW_EMPTY,
+                              .merged = arrow->kind == DRAW_ERROR};
     picture_set_label(&picture->lines[layered->line_count], &layered->lines[layered->line_count]);
     layered->line_count++;
 }

@@ -81,7 +81,7 @@ static void tell_whole(struct compiler *compiler, uint32_t variable, struct span
     if (compiler->scope->field) compiler->scope->field(compiler->scope->self, &field);
 }
 
-/* An unknown name is told as a bare field if the scope has any. */
+/* An unknown name counts as a bare field if the scope has any. */
 static void tell_unknown(struct compiler *compiler, const struct token *token) {
     for (size_t i = 0; i < compiler->scope->variable_count; i++) {
         const struct expr_variable *variable = &compiler->scope->variables[i];

@@ -134,8 +134,7 @@ static struct mark count_to(const struct source *source, uint32_t offset) {
     return mark;
 }
 
-struct source_place source_locate(const struct source *source, uint32_t offset) {
-    if (offset > source->length) offset = source->length;
+uint32_t source_line_at(const struct source *source, uint32_t offset) {
     uint32_t low = 0, high = source->lines; /* the last line that starts at or before offset */
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
@@ -144,12 +143,18 @@ struct source_place source_locate(const struct source *source, uint32_t offset) 
         else
             high = middle;
     }
-    struct span line = source_line_span(source, low);
+    return low;
+}
+
+struct source_place source_locate(const struct source *source, uint32_t offset) {
+    if (offset > source->length) offset = source->length;
+    uint32_t number = source_line_at(source, offset);
+    struct span line = source_line_span(source, number);
     if (offset < line.start) offset = line.start; /* inside the byte order mark */
     while (offset > line.start && offset < source->length && ((unsigned char)source->text[offset] & 0xc0) == 0x80)
         offset--;
     struct mark start = count_to(source, line.start), here = count_to(source, offset);
-    return (struct source_place){low, offset - line.start, here.points - start.points, here.utf16 - start.utf16};
+    return (struct source_place){number, offset - line.start, here.points - start.points, here.utf16 - start.utf16};
 }
 
 uint32_t source_offset(const struct source *source, uint32_t line, uint32_t column, enum source_unit unit) {

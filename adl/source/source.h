@@ -78,6 +78,8 @@ const char *source_line(const struct source *source, uint32_t line, size_t *leng
 /* The span of the line without its line end; {length, length} past the last line. */
 struct span source_line_span(const struct source *source, uint32_t line);
 
+/* The line of an offset: cheaper than source_locate, which counts characters. An offset past the end means the end. */
+uint32_t source_line_at(const struct source *source, uint32_t offset);
 /* Converts an offset to a place. An offset past the end means the end; one inside a character means its start. */
 struct source_place source_locate(const struct source *source, uint32_t offset);
 /*

@@ -24,7 +24,7 @@ struct conflict_search {
 
 /* The character of the mark that the line is, or 0. */
 static char conflict_mark(const char *text, struct span line) {
-    if (line.end - line.start < MARK_LENGTH || !memchr("<|=>", text[line.start], 4)) return '\0';
+    if (line.end - line.start < MARK_LENGTH || !strchr("<|=>", text[line.start])) return '\0';
     const char *at = text + line.start;
     for (uint32_t i = 1; i < MARK_LENGTH; i++)
         if (at[i] != at[0]) return '\0';

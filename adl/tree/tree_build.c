@@ -287,10 +287,10 @@ void builder_close(struct builder *builder, uint32_t end) {
     count_nodes(builder, 1, span);
     struct tree_node *node = new_node(builder, frame->kind, frame->style, span);
     struct tree_item *kept = tree_alloc(builder->tree, count * sizeof *kept);
-    if (count > 0) memcpy(kept, items, count * sizeof *kept);
+    if (items) memcpy(kept, items, count * sizeof *kept);
     node->items = kept;
     node->count = (uint32_t)count;
-    node->incomplete = frame->incomplete || builder->stopped || has_gap(builder, span);
+    node->incomplete = frame->incomplete || builder->stopped || (builder->gap_count > 0 && has_gap(builder, span));
     if (node->incomplete) builder->tree->whole = false;
     builder->stack_count = frame->base;
     builder->depth--;

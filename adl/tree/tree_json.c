@@ -334,12 +334,12 @@ static bool value_was_key(struct reader *reader) {
 }
 
 static enum expected read_comma(struct reader *reader) {
-    if (value_was_key(reader)) return EXPECT_KEY;
     if (closes(reader)) {
         tree_json_close(reader);
         return EXPECT_COMMA;
     }
     if (reader->text[reader->at] != ',') {
+        if (value_was_key(reader)) return EXPECT_KEY;
         if (!fail_comma(reader)) return EXPECT_COMMA;
         return innermost(reader) == '[' ? EXPECT_VALUE : EXPECT_KEY;
     }
@@ -478,6 +478,8 @@ static void leave_item(struct reader *reader, enum expected expected, struct spa
     struct builder *builder = reader->builder;
     struct builder_frame *frame = &builder->frames[builder->depth - 1];
     builder->tree->whole = false;
+    if (frame->key && span.start < frame->key_span.end) span.start = frame->key_span.end;
+    if (span.end < span.start) span.end = span.start;
     if (frame->key || (expected == EXPECT_VALUE && frame->kind == TN_ARRAY))
         builder_broken(builder, span);
     else if (!frame->drop)
@@ -514,7 +516,7 @@ static void tree_json_read_document(struct reader *reader) {
         tree_json_skip_space(reader);
         if (expected == EXPECT_COMMA && reader->depth == 0) break;
         uint32_t before = reader->at;
-        enum expected then = expected;
+        enum expected then;
         switch (expected) {
         case EXPECT_VALUE: then = tree_json_value(reader); break;
         case EXPECT_FIRST: then = read_first(reader); break;
@@ -522,7 +524,7 @@ static void tree_json_read_document(struct reader *reader) {
             tree_json_key(reader);
             then = EXPECT_VALUE;
             break;
-        case EXPECT_COMMA: then = read_comma(reader); break;
+        default: then = read_comma(reader); break;
         }
         if (reader->failed) {
             if (!tree_json_recover(reader, &expected, before)) return;

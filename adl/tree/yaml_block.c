@@ -26,9 +26,7 @@ bool yaml_ends_word(const char *text, uint32_t at) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\0';
 }
 
-bool yaml_is_dash(const char *text, uint32_t at) {
-    return text[at] == '-' && yaml_ends_word(text, at + 1);
-}
+bool yaml_is_dash(const char *text, uint32_t at) { return text[at] == '-' && yaml_ends_word(text, at + 1); }
 
 /* True for `}`, `],` and the like, and for `}, {`, which only are in values in brackets. */
 static bool block_is_closing(const char *text) {
@@ -85,8 +83,7 @@ static bool block_is_same_key(const char *text, uint32_t a, uint32_t b) {
     struct span a_key, b_key;
     if (!yaml_key_at(text, a, &a_key) || !yaml_key_at(text, b, &b_key)) return false;
     uint32_t length = a_key.end - a_key.start;
-    return length == b_key.end - b_key.start &&
-           memcmp(text + a_key.start, text + b_key.start, length) == 0;
+    return length == b_key.end - b_key.start && memcmp(text + a_key.start, text + b_key.start, length) == 0;
 }
 
 /* True if two items of lists start with the same key, as items of one list do. */
@@ -113,7 +110,7 @@ bool yaml_has_item_form(const char *text, const struct yaml_row *row) {
  * Otherwise the line is a key that lacks its colon, and the text below it is its value.
  */
 static bool block_is_hole(const char *text, const struct yaml_block *block, const struct yaml_piece *piece,
-                    const struct yaml_row *row) {
+                          const struct yaml_row *row) {
     struct yaml_row below;
     if (piece->inner_column <= block->column || yaml_has_item_form(text, row) ||
         !yaml_next_row(text, row->next, block->lines.end, &below))
@@ -126,7 +123,7 @@ static bool block_is_hole(const char *text, const struct yaml_block *block, cons
 
 /* True if the line continues the piece. */
 static bool block_row_continues(const char *text, const struct yaml_block *block, struct yaml_piece *piece,
-                          const struct yaml_row *row) {
+                                const struct yaml_row *row) {
     if (block_is_passive(text, row)) return true;
     uint32_t column = row->text - row->start;
     if (column > block->column) {

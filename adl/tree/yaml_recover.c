@@ -153,9 +153,8 @@ static bool keep_flow(struct recovery *recovery, const struct yaml_piece *piece,
         return false;
     uint32_t last = trimmed_end(recovery, value, piece->lines.end);
     uint32_t end = trimmed_end(recovery, value, problem->at < last ? problem->at : last);
-    /* At the end, libyaml places an absent value behind the text. */
-    builder_drop(builder, depth,
-                 problem->at < last ? yaml_flow_start(builder->source, piece->lines, problem->at) : end);
+    uint32_t from = problem->at < last ? yaml_flow_start(builder->source, piece->lines, problem->at) : end;
+    builder_drop(builder, depth, from < end ? from : end); /* an absent value is behind the end */
     builder_cut(builder, depth, end);
     recovery->last_end = end;
     return true;
@@ -237,6 +236,22 @@ static void finish_inner(struct recovery *recovery, const struct yaml_piece *pie
     builder_close(recovery->builder, recovery->last_end);
 }
 
+/* Opens the collection that is the value of the piece. */
+static void open_inner(struct recovery *recovery, const struct yaml_block *block, const struct yaml_piece *piece,
+                       const struct parts *parts, const struct yaml_block *inner) {
+    if (block->kind == TN_OBJECT)
+        recovery_key(recovery, parts->key);
+    else
+        recovery->text[piece->text] = ' ';
+    if (parts->anchor.end > 0) {
+        uint32_t start = parts->anchor.start + 1;
+        char *name = mem_text_n(recovery->text + start, parts->anchor.end - start);
+        builder_anchor(recovery->builder, name, parts->anchor);
+        mem_free(name);
+    }
+    builder_open(recovery->builder, inner->kind, TREE_BLOCK, inner->start);
+}
+
 /* Divides a piece that libyaml could not read. The builder has what was read of it since the mark. */
 static void divide_piece(struct recovery *recovery, const struct yaml_block *block, const struct yaml_piece *piece,
                          const struct builder_mark *mark, const struct yaml_problem *problem) {
@@ -248,26 +263,17 @@ static void divide_piece(struct recovery *recovery, const struct yaml_block *blo
     }
     builder_rewind(builder, mark, piece->lines);
     struct yaml_block inner;
-    if (parts.after == 0 || piece->stray) {
-        recovery_report(recovery, piece->lines, problem);
-        builder_incomplete(builder);
-    } else if (find_inner(recovery, block, piece, &parts, &inner)) {
-        if (block->kind == TN_OBJECT)
-            recovery_key(recovery, parts.key);
-        else
-            recovery->text[piece->text] = ' ';
-        if (parts.anchor.end > 0) {
-            char *name = mem_text_n(recovery->text + parts.anchor.start + 1, parts.anchor.end - parts.anchor.start - 1);
-            builder_anchor(builder, name, parts.anchor);
-            mem_free(name);
-        }
-        builder_open(builder, inner.kind, TREE_BLOCK, inner.start);
+    bool item = parts.after > 0 && !piece->stray;
+    if (item && find_inner(recovery, block, piece, &parts, &inner)) {
+        open_inner(recovery, block, piece, &parts, &inner);
         finish_inner(recovery, piece, &inner, problem, false);
-    } else if (keep_line(recovery, block, &parts, problem)) {
-        recovery_report(recovery, piece->lines, problem);
+        return;
+    }
+    bool kept = item && keep_line(recovery, block, &parts, problem);
+    recovery_report(recovery, piece->lines, problem);
+    if (kept || !item) {
         builder_incomplete(builder);
     } else {
-        recovery_report(recovery, piece->lines, problem);
         if (block->kind == TN_OBJECT) recovery_key(recovery, parts.key);
         recovery_broken(recovery, piece, &parts);
     }

@@ -81,8 +81,8 @@ tn_value files_read(void *files, const struct source *from, const char *file, st
 
 #define FILES_LIST_MAX 5000u /* entries of a folder that files_list visits */
 /*
- * Visits the entries of a folder, named relative to the folder of the document `from`, in no particular order. Nothing is
- * visited if the document may not read there. Names that begin with a dot are left out. `files` is a struct files.
+ * Visits the entries of a folder, named relative to the folder of the document `from`, in no particular order. Nothing
+ * is visited if the document may not read there. Names that begin with a dot are left out. `files` is a struct files.
  */
 void files_list(const void *files, const struct source *from, const char *folder,
                 void (*visit)(void *user, const char *name, bool is_folder), void *user);

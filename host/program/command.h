@@ -150,6 +150,7 @@ int command_pack_remove(const struct arguments *arguments);
 int command_call(const struct arguments *arguments);
 int command_serve(const struct arguments *arguments);
 int command_lsp(const struct arguments *arguments);
+int command_acp(const struct arguments *arguments);
 int command_doctor(const struct arguments *arguments);
 int command_reference(const struct arguments *arguments);
 
@@ -254,7 +255,10 @@ void command_reset_sigint(void);
 bool command_wait_line(int descriptor);
 /* Handles SIGINT and SIGTERM as above and wakes the host's loop. Ignores SIGPIPE. */
 void command_watch_signals(struct host *host);
-/* The same; also sets *flag when the first signal arrives. */
+/* The same for a loop without a host. */
+struct loop;
+void command_watch_signals_in(struct loop *loop);
+/* The same as command_watch_signals; also sets *flag when the first signal arrives. */
 void command_watch_signals_flag(struct host *host, _Atomic bool *flag);
 
 #endif

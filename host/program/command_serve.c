@@ -24,7 +24,8 @@ struct served_host {
     struct connections *connections;
     struct lsp_hosts *editors;
     int64_t drain_until_ms;
-    bool stdio; /* ends with the connection of stdin */
+    bool stdio;              /* ends with the connection of stdin */
+    bool drains_for_sigterm; /* the first signal was SIGTERM, so the second one is reported as SIGINT */
 };
 
 static bool serve_is_done(void *user) {
@@ -38,8 +39,8 @@ static bool serve_is_done(void *user) {
 /* The wait ends at the time limit, too: a timer makes the loop look again. */
 static bool drain_is_done(void *user) {
     const struct served_host *served = user;
-    return command_got_sigint() || !server_has_active_run(server_of(served->host)) ||
-           loop_now_ms(host_loop(served->host)) >= served->drain_until_ms;
+    return command_got_sigint() || (command_got_sigterm() && !served->drains_for_sigterm) ||
+           server_is_drained(server_of(served->host)) || loop_now_ms(host_loop(served->host)) >= served->drain_until_ms;
 }
 
 static void drain_look_again(struct loop_timer *timer) { (void)timer; }
@@ -47,7 +48,9 @@ static void drain_look_again(struct loop_timer *timer) { (void)timer; }
 static void drain_host(struct served_host *served, int64_t seconds) {
     struct loop *loop = host_loop(served->host);
     struct loop_timer alarm = {0};
-    if (!command_got_sigterm()) command_reset_sigint(); /* the next signal ends the drain, not the process */
+    served->drains_for_sigterm = command_got_sigterm();
+    if (!served->drains_for_sigterm) command_reset_sigint(); /* the next signal ends the drain, not the process */
+    connections_refuse(served->connections);
     served->drain_until_ms = loop_now_ms(loop) + seconds * 1000;
     loop_timer_start(loop, &alarm, seconds * 1000, drain_look_again);
     server_drain(server_of(served->host));

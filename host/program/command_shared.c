@@ -353,7 +353,7 @@ void command_print_diagnostics(const struct arguments *arguments, struct diagnos
 
 static volatile sig_atomic_t sigints;
 static volatile sig_atomic_t sigterms;
-static struct host *watched;
+static struct loop *watched;
 static _Atomic bool *watched_flag;
 
 static void on_sigint(int number) {
@@ -362,7 +362,7 @@ static void on_sigint(int number) {
         raise(number);
     }
     if (watched_flag) *watched_flag = true;
-    if (watched) loop_wake(host_loop(watched)); /* uv_async_send is safe in a signal handler */
+    if (watched) loop_wake(watched); /* uv_async_send is safe in a signal handler */
 }
 
 bool command_got_sigint(void) { return sigints > 0; }
@@ -373,7 +373,7 @@ static void on_sigterm(int number) {
     if (sigterms++)
         on_sigint(number);
     else if (watched)
-        loop_wake(host_loop(watched));
+        loop_wake(watched);
 }
 
 bool command_got_sigterm(void) { return sigterms > 0; }
@@ -391,8 +391,7 @@ bool command_wait_line(int descriptor) {
     struct pollfd line = {.fd = descriptor, .events = POLLIN};
     sigset_t ours, before;
     int ready = 0;
-    if (watched && !loop_running(host_loop(watched)) && poll(&line, 1, 0) == 0)
-        line_wait(host_loop(watched), descriptor, got_signal);
+    if (watched && !loop_running(watched) && poll(&line, 1, 0) == 0) line_wait(watched, descriptor, got_signal);
     sigemptyset(&ours);
     sigaddset(&ours, SIGINT);
     sigaddset(&ours, SIGTERM);
@@ -402,14 +401,16 @@ bool command_wait_line(int descriptor) {
     return ready != 0 && !got_signal();
 }
 
-void command_watch_signals(struct host *host) {
+void command_watch_signals_in(struct loop *loop) {
     struct sigaction action = {.sa_handler = on_sigint};
-    watched = host;
+    watched = loop;
     sigaction(SIGINT, &action, NULL);
     if (!watched_flag) action.sa_handler = on_sigterm;
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
+
+void command_watch_signals(struct host *host) { command_watch_signals_in(host_loop(host)); }
 
 void command_watch_signals_flag(struct host *host, _Atomic bool *flag) {
     watched_flag = flag;

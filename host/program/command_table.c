@@ -26,13 +26,14 @@
 
 /* ---- Defaults of options that other code defines ---- */
 
-#define BATCH_RUNS    "16"  /* execution.h: BATCH_CONCURRENCY */
-#define THREADS       "50"  /* command_thread.c: LIST_DEFAULT */
-#define CHECKPOINTS   "20"  /* command_thread.c: HISTORY_DEFAULT */
-#define LIST_ENTRIES  "100" /* plugins/state: `limit` in task.json, artifact.json and memory.json */
-#define CLAIM_SECONDS "300" /* command_task.c: DEFAULT_TTL_SECONDS */
-#define DRAIN_SECONDS "10"  /* command_serve.c: DRAIN_SECONDS */
-#define CHECK_SECONDS "20"  /* exercise.h: EXERCISE_TIMEOUT_MS */
+#define BATCH_RUNS     "16"     /* execution.h: BATCH_CONCURRENCY */
+#define THREADS        "50"     /* command_thread.c: LIST_DEFAULT */
+#define CHECKPOINTS    "20"     /* command_thread.c: HISTORY_DEFAULT */
+#define LIST_ENTRIES   "100"    /* plugins/state: `limit` in task.json, artifact.json and memory.json */
+#define CLAIM_SECONDS  "300"    /* command_task.c: DEFAULT_TTL_SECONDS */
+#define DRAIN_SECONDS  "10"     /* command_serve.c: DRAIN_SECONDS */
+#define CONTEXT_TOKENS "200000" /* acp.h: ACP_CONTEXT_TOKENS */
+#define CHECK_SECONDS  "20"     /* exercise.h: EXERCISE_TIMEOUT_MS */
 
 /* ---- Options that several commands have ---- */
 
@@ -42,6 +43,8 @@
     { "json", .help = "print JSON on standard output" }
 #define FILTER_OPTION                                                                                                  \
     { "filter", "JSON", .letter = 'f', .help = "conditions that members must meet: {\"payload.size\": {\"gt\": 9}}" }
+#define CONNECT_OPTION                                                                                                 \
+    { "connect", "PATH", .help = "work in the host that listens on this socket (`tenon serve`)" }
 #define LIMIT_OPTION                                                                                                   \
     { "limit", "N", .letter = 'n', .help = "list at most N (default: " LIST_ENTRIES ")" }
 #define AFTER_OPTION                                                                                                   \
@@ -73,12 +76,22 @@ static const struct command_option plugin_install_options[] = {
     OPTIONS_END,
 };
 static const struct command_option json_options[] = {JSON_OPTION, OPTIONS_END};
+static const struct command_option connect_options[] = {CONNECT_OPTION, OPTIONS_END};
 
 static const struct command_option serve_options[] = {
     {"socket", "PATH", .letter = 's', .help = "the Unix socket to which clients connect"},
     {"mode", "OCTAL", .help = "the file mode of the socket, which decides who may connect (default: 0600)"},
     {"scope", "SCOPE", .help = "what the clients may do (default: admin)", .choices = "read|run|admin"},
     {"drain", "SECONDS", .help = "time for runs to end after SIGTERM (default: " DRAIN_SECONDS ")"},
+    OPTIONS_END,
+};
+
+static const struct command_option acp_options[] = {
+    {"channel", "NAME", .help = "the channel of the messages (default: messages)"},
+    {"accept-changes", .help = "continue sessions even if the document has changed since they started"},
+    {"context", "TOKENS",
+     .help = "the size of the model's context, which the editor shows beside its use (default: " CONTEXT_TOKENS ")"},
+    {"no-mcp", .help = "do not start the MCP servers that the editor names"},
     OPTIONS_END,
 };
 
@@ -759,7 +772,7 @@ const struct command commands[] = {
      "Ctrl-C cancels the run.",
      "$ tenon call run/start '{\"document\": \"samples/hello/hello.yaml\", \"subscribe\": {}}'\n"
      "{\"run_id\":\"019b2d05-7a22-7f01-8c4e-51b2c7d9e0fa\",\"subscription\":1}\n",
-     .operands_min = 1, .operands_max = 2, .run = command_call},
+     .options = connect_options, .operands_min = 1, .operands_max = 2, .run = command_call},
 
     {"serve", "--socket PATH", "keep a host running for clients",
      "Clients connect to the socket, call the methods (`tenon reference methods`) and receive events, as JSON-RPC "
@@ -776,6 +789,16 @@ const struct command commands[] = {
      "names.\n"
      "Ends with the client: after `exit`, at the end of the input, or when the process of the client has ended.",
      "$ tenon lsp\n", .run = command_lsp},
+    {"acp", "FILE", "serve a document as an agent inside an editor",
+     "Speaks the Agent Client Protocol, version 1, over standard input and output; an editor starts this command. "
+     "Each\n"
+     "session is a thread of the store, so it can be listed and continued later, also if the process was killed.\n"
+     "Approvals and questions of the graph are asked in the editor. The editor's MCP servers are started for its "
+     "session;\n"
+     "the graph gets their tools, whose names begin with `acp.`, if its agents allow them. The editor has the rights "
+     "of\n"
+     "the user who starts the command. samples/editors has settings.",
+     "$ tenon acp assistant.yaml\n", .options = acp_options, .operands_min = 1, .operands_max = 1, .run = command_acp},
 
     /* ---- The installation ---- */
     {"doctor", "", "show this installation, and report its problems",

@@ -104,6 +104,7 @@ struct server *client_server(const struct client *client) {
 }
 const char *client_name(const struct client *client) { return client->name; }
 enum method_scope client_scope(const struct client *client) { return client->options.scope; }
+bool client_is_sending(const struct client *client) { return client->work.queued; }
 bool client_names_files(const struct client *client) { return client->options.files; }
 bool client_is_plugin(const struct client *client) { return client->options.plugin; }
 

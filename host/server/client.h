@@ -50,6 +50,8 @@ const char *client_name(const struct client *client);
 enum method_scope client_scope(const struct client *client);
 /* While it is paused, no subscription of it has room, and nothing is sent: its connection takes no more. */
 void client_pause(struct client *client, bool paused);
+/* True until the events that it has credit for were sent. */
+bool client_is_sending(const struct client *client);
 bool client_names_files(const struct client *client);
 bool client_is_plugin(const struct client *client);
 

@@ -8,6 +8,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
+#include "host/base/log.h"
 #include "host/base/loop.h"
 #include "host/plugin/call/call.h"
 #include "host/server/client.h"
@@ -104,6 +105,12 @@ static void connection_look_finished(struct loop_work *work) {
     if (connection->input_ended && peer_open_requests(connection->peer) == 0) connection_close(connection);
 }
 
+static void connection_on_idle(void *user) {
+    struct connection *connection = user;
+    bool over = connection->input_ended && connection->state != STATE_CLOSING;
+    if (over) loop_defer(connection_loop(connection), &connection->finish);
+}
+
 static void connection_on_linger(struct loop_timer *timer) {
     connection_close(CONTAINER_OF(timer, struct connection, linger));
 }
@@ -112,6 +119,7 @@ static void connection_on_ended(void *user, const struct error *why) {
     struct connection *connection = user;
     connection->input_ended = true;
     if (why) {
+        log_write(LOG_INFO, NULL, "%s: %s", connection->name, why->message);
         connection_close(connection);
         return;
     }
@@ -210,10 +218,7 @@ static void connected_call_free(struct connected_call *open) {
     call_free(open->call);
     value_unref(open->progress);
     mem_free(open);
-    if (--connection->calls == 0 && !connection->peer)
-        connection_free(connection);
-    else if (connection->input_ended && connection->state != STATE_CLOSING)
-        loop_defer(connection_loop(connection), &connection->finish);
+    if (--connection->calls == 0 && !connection->peer) connection_free(connection);
 }
 
 static void answer_call(struct connected_call *open) {
@@ -246,11 +251,8 @@ static tn_value own_params(tn_value params, tn_value *progress) {
     if (token && (value_is(token, TN_STRING) || value_is(token, TN_INT))) *progress = value_ref(token);
     static const char *const of_lsp[] = {"workDoneToken", "partialResultToken"};
     params = value_ref(params);
-    for (size_t i = 0; i < sizeof of_lsp / sizeof *of_lsp; i++) {
-        tn_value name = value_text(of_lsp[i]);
-        if (value_get(params, of_lsp[i])) params = value_remove_take(params, name);
-        value_unref(name);
-    }
+    for (size_t i = 0; i < sizeof of_lsp / sizeof *of_lsp; i++)
+        if (value_get(params, of_lsp[i])) params = value_remove_take(params, value_text(of_lsp[i]));
     return params;
 }
 
@@ -346,6 +348,7 @@ static void connection_on_event(void *user, uint64_t subscription, const char *e
 static const struct peer_ops connection_peer_ops = {.request = connection_on_request,
                                                     .notification = connection_on_notification,
                                                     .drained = connection_on_drained,
+                                                    .idle = connection_on_idle,
                                                     .ended = connection_on_ended,
                                                     .closed = connection_on_closed};
 

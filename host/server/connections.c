@@ -106,9 +106,13 @@ bool connections_serve(struct connections *all, int input, int output, enum rpc_
 size_t connections_count(const struct connections *all) { return all->count; }
 int connections_last_code(const struct connections *all) { return all->last_code; }
 
-void connections_stop(struct connections *all) {
+void connections_refuse(struct connections *all) {
     rpc_listener_close(all->listener);
     all->listener = NULL;
+}
+
+void connections_stop(struct connections *all) {
+    connections_refuse(all);
     for (struct listed_connection *at = all->first, *next; at; at = next) {
         next = at->next;
         connection_close(at->connection);

@@ -33,6 +33,8 @@ bool connections_listen(struct connections *all, const char *path, mode_t mode, 
                         struct error *error);
 /* Serves one client, of scope `admin`, over two descriptors, which it takes. */
 bool connections_serve(struct connections *all, int input, int output, enum rpc_framing framing, struct error *error);
+/* Accepts no more. */
+void connections_refuse(struct connections *all);
 size_t connections_count(const struct connections *all);
 /* The exit status of the connection that has ended last: 0 after `shutdown` (connection.h), otherwise 1. */
 int connections_last_code(const struct connections *all);

@@ -71,14 +71,14 @@ int32_t document_refuse(const char *name, struct diagnostics *found, struct erro
     return status;
 }
 
-static int32_t build_text(const struct method_call *call, struct diagnostics *found, struct graph **out,
-                          struct error *error) {
+static int32_t build_text(const struct method_call *call, struct authority *outer, struct diagnostics *found,
+                          struct graph **out, struct error *error) {
     struct engine *engine = server_engine(call->server);
     struct source *source = source_of_text(call, error);
     if (!source) return TN_LIMIT;
     struct document *document = document_read(source, &engine->catalog, found);
     const struct graph_origin origin = {
-        .diagnostics = found, .outer = method_authority(call), .from_text = client_is_plugin(call->client)};
+        .diagnostics = found, .outer = outer, .from_text = client_is_plugin(call->client)};
     int32_t status = diagnostics_errors(found) ? document_refuse(source_name(source), found, error)
                                                : graph_build(engine, document, &origin, out, error);
     document_unref(document);
@@ -86,19 +86,30 @@ static int32_t build_text(const struct method_call *call, struct diagnostics *fo
     return status;
 }
 
-static int32_t open_file(const struct method_call *call, const char *name, struct diagnostics *found,
-                         struct graph **out, struct error *error) {
-    const struct graph_origin origin = {.diagnostics = found, .outer = method_authority(call)};
+static int32_t open_file(const struct method_call *call, const char *name, struct authority *outer,
+                         struct diagnostics *found, struct graph **out, struct error *error) {
+    const struct graph_origin origin = {.diagnostics = found, .outer = outer};
     int32_t status = check_name(call, name, error);
     if (status != TN_OK) return status;
     status = graph_open(server_engine(call->server), NULL, name, &origin, out, error);
     return status != TN_OK && diagnostics_errors(found) ? document_refuse(name, found, error) : status;
 }
 
+/* The frame around the document: that of the call, and the parameter `session`. A new reference, or NULL. */
+static struct authority *frame_around(const struct method_call *call) {
+    tn_value session = value_get(call->params, "session");
+    struct authority *caller = method_authority(call);
+    if (!session) return authority_ref(caller);
+    return authority_of_session(caller, value_get(session, "models"), value_get(session, "tools"));
+}
+
 int32_t document_open(const struct method_call *call, struct graph **out, struct error *error) {
     const char *document = method_text(call, "document");
     struct diagnostics *found = diagnostics_new();
-    int32_t status = document ? open_file(call, document, found, out, error) : build_text(call, found, out, error);
+    struct authority *outer = frame_around(call);
+    int32_t status =
+        document ? open_file(call, document, outer, found, out, error) : build_text(call, outer, found, out, error);
+    authority_unref(outer);
     diagnostics_free(found);
     return status == TN_OK ? status : method_wait_for_plugins(call, status);
 }
@@ -131,7 +142,14 @@ static int32_t check_separate_run(const struct method_call *call, struct error *
                      "runs start each other more than %u deep; does one of them start itself?", NESTED_DEPTH_MAX);
 }
 
+static int32_t check_session(const struct method_call *call, struct error *error) {
+    if (!client_is_plugin(call->client) || !value_get(call->params, "session")) return TN_OK;
+    return error_set(error, TN_FAILED, "PERMISSION_DENIED", "`session`: %s may not choose models and tools of a run",
+                     client_name(call->client));
+}
+
 int32_t document_open_run(const struct method_call *call, struct graph **out, struct error *error) {
-    int32_t status = check_separate_run(call, error);
+    int32_t status = check_session(call, error);
+    if (status == TN_OK) status = check_separate_run(call, error);
     return status == TN_OK ? document_open(call, out, error) : status;
 }

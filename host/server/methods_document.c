@@ -17,6 +17,7 @@
 #include "host/engine/graph/graph.h"
 #include "host/engine/graph/graph_check.h"
 #include "host/server/client.h"
+#include "host/server/document_description.h"
 #include "host/server/document_open.h"
 #include "host/server/method_call.h"
 #include "host/server/method_internal.h"
@@ -26,7 +27,7 @@
 
 #define DRAWING_MAX        (16u << 20) /* bytes */
 #define ARROWS_MAX         50000u      /* of a drawing, because the loop draws it; the command draws draw_arrows_max */
-#define PICTURE_ARROWS_MAX 20000u      /* of one with a layout */
+#define PICTURE_ARROWS_MAX 10000u      /* of one with a layout */
 
 /* ---- check ---- */
 
@@ -48,6 +49,24 @@ static int32_t document_check(const struct method_call *call, struct error *erro
     document_unref(graph_check(server_engine(call->server), source, &origin, found));
     int32_t status = diagnostics_errors(found) ? method_wait_for_plugins(call, TN_OK) : TN_OK;
     if (status == TN_OK) (void)method_done_take(call, check_result(found));
+    diagnostics_free(found);
+    source_unref(source);
+    return status;
+}
+
+/* ---- describe ---- */
+
+static int32_t document_describe(const struct method_call *call, struct error *error) {
+    struct source *source = document_open_source(call, error);
+    if (!source) return TN_INVALID;
+    struct diagnostics *found = diagnostics_new();
+    struct document *document = document_read(source, &server_engine(call->server)->catalog, found);
+    int32_t status = TN_OK;
+    if (diagnostics_errors(found))
+        status = method_wait_for_plugins(call, document_refuse(source_name(source), found, error));
+    else
+        (void)method_done_take(call, document_description(document));
+    document_unref(document);
     diagnostics_free(found);
     source_unref(source);
     return status;
@@ -169,9 +188,6 @@ static int32_t document_schema(const struct method_call *call, struct error *err
 }
 
 const struct method_handler document_methods[] = {
-    {"document/check", document_check},
-    {"document/format", document_format},
-    {"document/graph", document_graph},
-    {"document/schema", document_schema},
-    {NULL, NULL},
+    {"document/check", document_check}, {"document/describe", document_describe}, {"document/format", document_format},
+    {"document/graph", document_graph}, {"document/schema", document_schema},     {NULL, NULL},
 };

@@ -54,7 +54,8 @@ static int32_t model_test_report_call(void *user, int32_t status, tn_value value
 
 /* The binding that tenon.yaml, or else a document of the user around the caller, has for the name; borrowed, or NULL.
  */
-static tn_value model_role(const struct engine *engine, const struct authority *caller, const char *name) {
+static tn_value model_role(const struct engine *engine, const struct authority *caller, const char *given) {
+    const char *name = authority_role(caller, given);
     tn_value role = config_model(engine->config, name);
     return role ? role : binding_role_around(caller, name);
 }

@@ -66,13 +66,16 @@ static bool server_has_no_request(void *user) { return ((const struct server *)u
 
 /* ---- Ending ---- */
 
-bool server_has_active_run(const struct server *server) {
+bool server_is_drained(const struct server *server) {
     for (const struct server_run *run = NULL; (run = server_run_older(server->runs, run)) != NULL;)
-        if (server_run_is_active(run)) return true;
-    return false;
+        if (server_run_is_active(run)) return false;
+    for (const struct client *client = server->clients; client; client = client_next(client))
+        if (client_is_sending(client)) return false;
+    return true;
 }
 
 void server_drain(struct server *server) {
+    server_runs_refuse(server->runs);
     for (const struct server_run *run = NULL; (run = server_run_older(server->runs, run)) != NULL;)
         if (server_run_is_active(run)) server_run_cancel(server_run_find(server->runs, server_run_id(run), NULL), true);
 }

@@ -46,8 +46,9 @@ bool server_listens(const struct server *server, const char *event);
 void server_validate_results(struct server *server, bool on);
 bool server_validates(const struct server *server);
 
-/* Active runs end after their super-step; those with a thread can be continued later. Others may still start. */
+/* Active runs end after their super-step; those with a thread can be continued later. No more runs can start. */
 void server_drain(struct server *server);
-bool server_has_active_run(const struct server *server);
+/* True if no run is active, and every client was sent the events that it has credit for. */
+bool server_is_drained(const struct server *server);
 
 #endif

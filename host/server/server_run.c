@@ -68,25 +68,25 @@ void server_runs_forget_client(struct server_runs *runs, const struct client *cl
         if (run->client == client) run->client = NULL;
 }
 
-/* Removes it from the queue of ended runs. */
-static void ended_remove(struct server_run *run) {
-    struct server_runs *runs = run->runs;
-    struct server_run **link = &runs->first_ended, *before = NULL;
-    if (!run->in_ended) return;
-    while (*link != run) {
-        before = *link;
-        link = &before->ended_after;
-    }
-    *link = run->ended_after;
-    if (runs->last_ended == run) runs->last_ended = before;
-    run->ended_after = NULL;
-    run->in_ended = false;
-    runs->ended--;
+static void queue_remove(struct server_run *run) {
+    struct run_queue *queue = run->queue;
+    if (!queue) return;
+    if (run->queue_previous)
+        run->queue_previous->queue_next = run->queue_next;
+    else
+        queue->first = run->queue_next;
+    if (run->queue_next)
+        run->queue_next->queue_previous = run->queue_previous;
+    else
+        queue->last = run->queue_previous;
+    run->queue_next = run->queue_previous = NULL;
+    run->queue = NULL;
+    queue->count--;
 }
 
 void server_run_forget(struct server_run *run) {
     struct server_runs *runs = run->runs;
-    ended_remove(run);
+    queue_remove(run);
     runs->size -= run->report_size;
     run_events_free(run);
     struct server_run **bucket = &runs->buckets[bucket_of(run->id)];
@@ -106,19 +106,6 @@ void server_run_forget(struct server_run *run) {
     mem_free(run->thread);
     mem_free(run->id);
     mem_free(run);
-}
-
-static void ended_add(struct server_run *run) {
-    struct server_runs *runs = run->runs;
-    if (runs->last_ended)
-        runs->last_ended->ended_after = run;
-    else
-        runs->first_ended = run;
-    runs->last_ended = run;
-    run->in_ended = true;
-    runs->ended++;
-    while (runs->ended > 1 && (runs->ended > SERVER_RUNS_KEPT || runs->size > SERVER_RUNS_SIZE))
-        server_run_forget(runs->first_ended);
 }
 
 /* ---- Describing ---- */
@@ -165,6 +152,31 @@ tn_value server_run_describe(const struct server_run *run, bool with_report) {
 }
 
 /* ---- Start and end ---- */
+
+/* The one to forget next, but not `latest`: one that is over if there is one. */
+static struct server_run *forgettable(const struct server_runs *runs, const struct server_run *latest) {
+    if (runs->over.first && runs->over.first != latest) return runs->over.first;
+    return runs->waiting.first != latest ? runs->waiting.first : NULL;
+}
+
+/* After its end. Makes room in the queue, and for the sizes of all. */
+static void queue_add(struct server_run *run) {
+    struct server_runs *runs = run->runs;
+    struct server_run *oldest;
+    struct run_queue *queue = server_run_is_over(run) ? &runs->over : &runs->waiting;
+    queue_remove(run);
+    run->queue = queue;
+    run->queue_previous = queue->last;
+    if (queue->last)
+        queue->last->queue_next = run;
+    else
+        queue->first = run;
+    queue->last = run;
+    queue->count++;
+    if (runs->over.count > SERVER_RUNS_KEPT) server_run_forget(runs->over.first);
+    if (runs->waiting.count > SERVER_RUNS_WAITING) server_run_forget(runs->waiting.first);
+    while (runs->size > SERVER_RUNS_SIZE && (oldest = forgettable(runs, run)) != NULL) server_run_forget(oldest);
+}
 
 static void publish(const struct server_run *run, const char *event) {
     if (!server_listens(run->runs->server, event)) return;
@@ -221,7 +233,7 @@ static void run_on_ended(void *user) {
     run->active = false;
     run->runs->active--;
     run_end_take(run, invocation_status(invocation), invocation_report(invocation));
-    ended_add(run);
+    queue_add(run);
 }
 
 /* Sets the config's `run_id` if it has none. */
@@ -302,7 +314,7 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
 }
 
 static void run_activate(struct server_run *run) {
-    ended_remove(run);
+    queue_remove(run);
     run->active = true;
     run->runs->active++;
     publish(run, "run/started");
@@ -347,12 +359,15 @@ void server_run_cancel(struct server_run *run, bool drain) {
     tn_value report = value_set_take(value_ref(run->report), "status", value_text(run_status_name(RUN_CANCELLED)));
     report = value_remove_take(report, value_text("interrupts"));
     run_end_take(run, RUN_CANCELLED, value_remove_take(report, value_text("next")));
+    queue_add(run);
 }
 
 static bool no_run_is_active(void *user) { return ((const struct server_runs *)user)->active == 0; }
 
+void server_runs_refuse(struct server_runs *runs) { runs->ending = true; }
+
 void server_runs_end(struct server_runs *runs) {
-    runs->ending = true;
+    server_runs_refuse(runs);
     for (struct server_run *run = runs->newest; run; run = run->older)
         if (run->active) invocation_cancel(run->invocation);
     (void)loop_run(server_loop(runs->server), no_run_is_active, runs);

@@ -33,11 +33,14 @@ struct subscription;
 #define SERVER_RUNS_MAX        10000u /* runs of one server that have not ended; then LIMIT */
 #define SERVER_RUNS_PLUGIN_MAX 1000u  /* of them started by one plugin; then LIMIT */
 #define SERVER_RUNS_KEPT       1000u /* ended runs whose results are kept; the one that ended first is forgotten first */
-#define SERVER_EVENTS_KEPT     256u  /* last events of a run that run/subscribe can send again */
+#define SERVER_RUNS_WAITING    10000u /* runs that wait for run/answer; the one that waits longest is forgotten first */
+#define SERVER_EVENTS_KEPT     256u   /* last events of a run that run/subscribe can send again */
 #define SERVER_EVENTS_SIZE     (1 << 20) /* bytes of these events, approximately; older ones are not kept */
 #define SERVER_RUNS_SIZE       (64 << 20) /* bytes of all that is kept of runs: older ended runs and events are forgotten */
 
 struct server_runs *server_runs_new(struct server *server);
+/* From now on no run starts: CANCELLED. */
+void server_runs_refuse(struct server_runs *runs);
 /* Cancels the runs, runs the loop until they have ended, and forgets them. Clients still exist. */
 void server_runs_end(struct server_runs *runs);
 void server_runs_free(struct server_runs *runs);

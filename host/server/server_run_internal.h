@@ -20,9 +20,10 @@ struct server_run {
     struct server_runs *runs;
     struct server_run *newer, *older; /* in the table */
     struct server_run *next_alike;    /* in the same bucket */
-    struct server_run *ended_after;   /* the next one in the queue of ended runs */
-    const struct client *client;      /* that has started it; NULL if it has gone */
-    struct invocation *invocation;    /* cleared when the run is over */
+    struct run_queue *queue;          /* in which it waits to be forgotten; NULL while it is active */
+    struct server_run *queue_next, *queue_previous;
+    const struct client *client;   /* that has started it; NULL if it has gone */
+    struct invocation *invocation; /* cleared when the run is over */
     char *id, *thread, *document;
     tn_value answers;       /* of run/resume, until it starts */
     unsigned modes;         /* of its events */
@@ -39,17 +40,23 @@ struct server_run {
     uint64_t *waiting; /* tokens of run/wait */
     size_t waiting_count;
     int64_t started_ms, ended_ms;
-    bool resumes, active, in_ended, full;
+    bool resumes, active, full;
 };
 
 #define RUN_BUCKETS 1024u
+
+/* Runs that are not active, the one that ended first is the first. */
+struct run_queue {
+    struct server_run *first, *last;
+    size_t count;
+};
 
 struct server_runs {
     struct server *server;
     struct server_run *newest;
     struct server_run *buckets[RUN_BUCKETS]; /* by the hash of the id */
-    struct server_run *first_ended, *last_ended;
-    size_t active, ended;
+    struct run_queue over, waiting;          /* waiting: run/answer can continue it */
+    size_t active;
     int64_t size; /* of what is kept of all runs */
     bool ending;
 };

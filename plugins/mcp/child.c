@@ -208,8 +208,8 @@ struct child *child_new(const struct child_options *options, child_ended ended, 
         (void)snprintf(why, size, "cannot open a pipe: %s", strerror(errno));
         good = false;
     }
+    if (child != NULL) child->pidfd = -1;
     if (good) {
-        child->pidfd = -1;
         child->ended = ended;
         child->user = user;
         orphans_begin();

@@ -12,6 +12,7 @@
  * failed. The component `mcp.servers` always exists; it reports the state of all servers.
  */
 #include "call.h"
+#include "connect.h"
 #include "elicit.h"
 #include "orphans.h"
 #include "stdio.h"
@@ -24,6 +25,7 @@ TN_EASY_HIDDEN const tn_http_1 *mcp_http;
 TN_EASY_HIDDEN const tn_registry_1 *mcp_registry;
 
 static struct server *servers;
+static struct server *gone; /* servers that were removed, but have a tool that an instance still uses */
 static uint32_t unsettled; /* servers whose tools are not known yet */
 
 /* ---- Servers ---- */
@@ -42,15 +44,69 @@ bool servers_have_tool_id(const char *id, const struct server *besides) {
     return false;
 }
 
-static void mcp_free_servers(void) {
-    struct server *remaining = servers;
-    servers = NULL;
-    unsettled = 0;
+struct server *servers_find(const char *name) {
+    struct server *server = servers;
+    while (server != NULL && strcmp(server->name, name) != 0) server = server->next;
+    return server;
+}
+
+uint32_t servers_count(void) {
+    uint32_t count = 0;
+    for (const struct server *server = servers; server != NULL; server = server->next) count++;
+    return count;
+}
+
+/* Frees those that nothing uses any more. */
+static void sweep_gone(void) {
+    for (struct server **at = &gone; *at != NULL;) {
+        struct server *server = *at;
+        if (server->tools_left > 0 || server->calls != NULL) {
+            at = &server->next;
+            continue;
+        }
+        *at = server->next;
+        server_free(server);
+    }
+}
+
+bool servers_add(const char *name, tn_value config) {
+    struct server **last = &servers, *server = server_new(name, config, NULL, 0);
+    sweep_gone();
+    if (server == NULL) return false;
+    server->removable = server->settled = true; /* the plugin does not expect its tools: mcp.connect waits for them */
+    while (*last != NULL) last = &(*last)->next;
+    *last = server;
+    server_connect(server);
+    return true;
+}
+
+void servers_remove(const char *name) {
+    struct server **at = &servers;
+    while (*at != NULL && strcmp((*at)->name, name) != 0) at = &(*at)->next;
+    struct server *server = *at;
+    if (server == NULL || !server->removable) return;
+    *at = server->next;
+    server->next = gone;
+    gone = server;
+    server_leave(server);
+    connect_notify(); /* nobody waits for it any more */
+    sweep_gone();
+}
+
+static void free_all(struct server **list) {
+    struct server *remaining = *list;
+    *list = NULL;
     while (remaining != NULL) {
         struct server *server = remaining;
         remaining = server->next;
         server_free(server);
     }
+}
+
+static void mcp_free_servers(void) {
+    unsettled = 0;
+    free_all(&servers);
+    free_all(&gone);
 }
 
 static bool connects_at_start(const struct server *server) {
@@ -192,6 +248,7 @@ void servers_notify_waiters(const struct server *server) {
         mcp_free(waiter);
         at = &waiters; /* a notified waiter may have started another wait */
     }
+    connect_notify();
 }
 
 static void waiter_cancel(tn_task task) {
@@ -250,7 +307,8 @@ static int32_t start_servers_task(tn_task task, tn_value input) {
 /* ---- Components: an instance is a tool, and the model for questions of its server ---- */
 
 struct instance {
-    struct tool *tool; /* NULL: mcp.servers */
+    struct tool *tool;           /* NULL: mcp.servers or mcp.connect */
+    struct connector *connector; /* of mcp.connect; else NULL */
     uint32_t model;
 };
 
@@ -264,17 +322,27 @@ static struct tool *find_registered_tool(const char *id, uint64_t length) {
 static int32_t mcp_create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder, void **out) {
     static const char servers_id[] = "mcp.servers";
     bool shows_servers = length == sizeof servers_id - 1 && memcmp(id, servers_id, length) == 0;
-    struct tool *tool = shows_servers ? NULL : find_registered_tool(id, length);
+    bool connects = length == strlen("mcp.connect") && memcmp(id, "mcp.connect", length) == 0;
+    struct tool *tool = shows_servers || connects ? NULL : find_registered_tool(id, length);
+    struct connector *connector = NULL;
     uint32_t model = TN_UNBOUND;
-    (void)self, (void)config;
-    if (tool == NULL && !shows_servers) return tn_refuse("NOT_FOUND", "the server no longer has this tool");
+    (void)self;
+    if (tool == NULL && !shows_servers && !connects) return tn_refuse("NOT_FOUND", "the server no longer has this tool");
     const char *role = tool != NULL ? server_sampling_role(tool->server) : NULL;
     if (role != NULL) {
         int32_t status = tn.task->bind_call(binder, "model", TN_Z, role, TN_Z, NULL, &model);
         if (status != TN_OK) return status;
     }
+    if (connects) {
+        int32_t status = connect_create(config, binder, &connector);
+        if (status != TN_OK) return status;
+    }
     struct instance *instance = mcp_alloc(sizeof *instance);
-    if (instance == NULL) return TN_NO_MEMORY;
+    if (instance == NULL) {
+        connect_destroy(connector);
+        return TN_NO_MEMORY;
+    }
+    instance->connector = connector;
     instance->tool = tool != NULL ? tool_ref(tool) : NULL;
     instance->model = model;
     *out = instance;
@@ -283,6 +351,10 @@ static int32_t mcp_create(void *self, const char *id, uint64_t length, tn_value 
 
 static int32_t mcp_start(void *self, tn_task task, tn_value input) {
     const struct instance *instance = self;
+    if (instance->connector != NULL) {
+        int32_t started = connect_start(instance->connector, task);
+        return started == TN_FAILED ? TN_OK : started;
+    }
     int32_t status = instance->tool != NULL ? mcp_call_start(instance->tool, task, input, instance->model)
                                             : start_servers_task(task, input);
     return status == TN_FAILED ? TN_OK : status; /* the task has already ended */
@@ -292,6 +364,8 @@ static void mcp_cancel(void *self, tn_task task) {
     const struct instance *instance = self;
     if (instance->tool != NULL)
         mcp_call_cancel(instance->tool->server, task);
+    else if (instance->connector != NULL)
+        connect_cancel(task);
     else
         waiter_cancel(task);
 }
@@ -299,6 +373,7 @@ static void mcp_cancel(void *self, tn_task task) {
 static void mcp_destroy(void *self) {
     struct instance *instance = self;
     tool_unref(instance->tool);
+    connect_destroy(instance->connector);
     mcp_free(instance);
 }
 

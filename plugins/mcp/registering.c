@@ -68,7 +68,9 @@ static void append_tool(struct server *server, struct tool *tool) {
     *last = tool;
     tool->next = NULL;
     tool->server = server;
+    tool->left = &server->tools_left;
     server->tool_count++;
+    server->tools_left++;
 }
 
 /* Takes the reference. */
@@ -153,6 +155,10 @@ void registering_end(struct server *server) {
 
 void registering_keep_all(struct server *server) {
     for (struct tool *tool = server->tools; tool != NULL; tool = tool->next) tool->listed = true;
+}
+
+void registering_remove_all(struct server *server) {
+    while (server->tools != NULL) unregister_tool(server, server->tools);
 }
 
 void registering_clear(struct server *server) {

@@ -204,6 +204,21 @@ bool server_in_use(const struct server *server) {
     return false;
 }
 
+void server_leave(struct server *server) {
+    static const char why[] = "the server was disconnected";
+    server->gone = true;
+    registering_remove_all(server);
+    if (server->timer != 0) (void)tn.core->unpost(tn.host, server->timer);
+    server->timer = 0;
+    server->state = SERVER_STARTING; /* nothing may start during the callbacks */
+    if (server->session != NULL) session_fail_all(server->session, "SERVER_LOST", why);
+    calls_handle_session_end(server);
+    server_drop_session(server);
+    server->state = SERVER_IDLE;
+    calls_fail_waiting(server, "CONNECT", why);
+    if (server->oauth != NULL) oauth_stop_listening(server->oauth);
+}
+
 void server_free(struct server *server) {
     if (server == NULL) return;
     server_stop(server);
@@ -383,6 +398,10 @@ static void server_start(struct server *server) {
 
 void server_connect(struct server *server) {
     if (server->state != SERVER_IDLE) return;
+    if (server->gone) {
+        calls_fail_waiting(server, "CONNECT", "the server was disconnected");
+        return;
+    }
     if (server->failures == 0) {
         server_start(server);
         return;

@@ -37,6 +37,9 @@ struct server {
     int64_t until_ms;           /* monotonic clock: the list ends by then, or fails */
     bool listing, list_changed; /* the list is being read; it has changed meanwhile */
     bool legacy, settled;
+    bool removable;      /* mcp.connect has added it */
+    bool gone;           /* removed; it lives until no tool of it exists */
+    uint32_t tools_left; /* tools of it that exist */
     /* Restarts. */
     uint32_t failures;
     int64_t ready_ms;
@@ -51,6 +54,7 @@ struct server {
 struct server *server_new(const char *name, tn_value config, const char *folder, bool keeps);
 void server_free(struct server *server);    /* no call may be open */
 void server_connect(struct server *server); /* does nothing unless it is idle */
+void server_leave(struct server *server);   /* for ever: its tools are removed, and its calls fail */
 void server_stop(struct server *server);    /* it must not be in use; its tools stay registered */
 /* True if a call has a task, or a tool has an instance. A call that waits for a person without a task does not count:
  * it can be made again. */
@@ -70,5 +74,10 @@ tn_value server_describe(const struct server *server);
 void servers_report_settled(struct server *server); /* its tools are known, or it has failed, for the first time */
 void servers_notify_waiters(const struct server *server); /* it is ready or has failed; called each time */
 bool servers_have_tool_id(const char *id, const struct server *besides);
+/* The same, for mcp.connect: */
+struct server *servers_find(const char *name); /* NULL if there is none */
+uint32_t servers_count(void);
+bool servers_add(const char *name, tn_value config); /* and connects it; false if memory runs out */
+void servers_remove(const char *name);               /* one that servers_add has added; no effect otherwise */
 
 #endif

@@ -20,6 +20,7 @@ struct tool *tool_ref(struct tool *tool) {
 
 void tool_unref(struct tool *tool) {
     if (tool == NULL || --tool->references > 0) return;
+    if (tool->left != NULL) --*tool->left;
     tn_release(tool->definition);
     tn_release(tool->component);
     mcp_free(tool->name);

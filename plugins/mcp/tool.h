@@ -30,6 +30,7 @@ struct tool {
     struct tool *next;
     struct server *server; /* NULL after the server has dropped the tool */
     uint32_t references;
+    uint32_t *left; /* counts the tools of its server that exist; NULL before it belongs to one */
     char *name; /* the server's name for it */
     char id[MCP_ID_MAX + 1];
     tn_value definition;              /* from the server; NULL for a method */

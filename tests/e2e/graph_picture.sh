@@ -31,6 +31,8 @@ done
 picture "$SOURCE/samples/triage/triage.yaml" '
 edges = {(g.get("data-from"), g.get("data-to")): g.get("class") for g in svg.iter() if g.get("class", "").startswith("edge")}
 assert edges["read", "sort"] == "edge map" and edges["report", "END"] == "edge otherwise" and edges["START", "read"] == "edge plain"'
+cmp -s "$work/out" "$SOURCE/samples/triage/triage.svg" ||
+    fails "samples/triage/triage.svg is old; run: tenon graph samples/triage/triage.yaml --format svg"
 picture "$SOURCE/samples/agent/agent.yaml" 'assert list(nodes) == ["solve"]'
 
 # Documents inside nodes have no lines, because these are in another text.

@@ -2,15 +2,17 @@
  * fuzz_document.c - checks a malformed document with a few components; its only other file is itself.
  *
  * Every diagnostic must lie within its source and be printable, and every fix must be applicable. A document without
- * errors must have an identity and configurations.
+ * errors must have an identity and configurations, and can be drawn.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/diagnostic/print.h"
 #include "adl/document/document.h"
+#include "adl/draw/draw.h"
 #include "adl/source/source.h"
 #include "tests/unit/fake_catalog.h"
 
-#define INPUT_MAX (64u * 1024u)
+#define INPUT_MAX  (64u * 1024u)
+#define ARROWS_MAX 2000u /* of a drawing */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -41,12 +43,27 @@ static void check_document(const struct document *document, const struct catalog
     }
 }
 
+static void check_drawings(const struct document *document) {
+    struct error error = ERROR_INIT;
+    bool small = draw_check_arrows(document, NULL, ARROWS_MAX, &error) == TN_OK;
+    for (int format = DRAW_TEXT; small && format <= DRAW_HTML; format++) {
+        struct buffer out;
+        buffer_init(&out, SIZE_MAX);
+        if (draw_document(&out, document, NULL, (enum draw_format)format, &error) != TN_OK) abort();
+        buffer_finish(&out);
+    }
+    error_finish(&error);
+}
+
 static void read_as(const struct fake_catalog *fake, const char *name, const uint8_t *data, size_t size) {
     struct source *source = source_new(name, (const char *)data, size);
     struct diagnostics *found = diagnostics_new();
     struct document *document = document_read(source, &fake->catalog, found);
     check_diagnostics(found);
-    if (diagnostics_errors(found) == 0) check_document(document, &fake->catalog);
+    if (diagnostics_errors(found) == 0) {
+        check_document(document, &fake->catalog);
+        check_drawings(document);
+    }
     document_unref(document);
     diagnostics_free(found);
     source_unref(source);

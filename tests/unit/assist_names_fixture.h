@@ -1,8 +1,8 @@
 /*
  * assist_names_fixture.h - a workspace of documents from the files of a corpus case, for tests of adl/assist/.
  *
- * A section whose name has a point is a file; the others ask for something. `‸` in a document is the cursor, two of them
- * are a selection; the first document with one is the focus, or else the first document. tenon.yaml is the
+ * A section whose name has a point is a file; the others ask for something. `‸` in a document is the cursor, two of
+ * them are a selection; the first document with one is the focus, or else the first document. tenon.yaml is the
  * configuration. Header-only.
  *
  *     struct assist_fixture fixture;
@@ -284,9 +284,9 @@ static inline void fixture_print_span(struct buffer *out, const struct source *s
     const char *text = source_text(source);
     uint32_t end = span.end < line.end ? span.end : line.end;
     while (line.start < span.start && (text[line.start] == ' ')) line.start++;
-    buffer_format(out, "%s:%u: %.*s[%.*s%s]%.*s\n", source_name(source), place.line + 1,
-                  (int)(span.start - line.start), text + line.start, (int)(end - span.start), text + span.start,
-                  span.end > line.end ? "…" : "", (int)(line.end - end), text + end);
+    buffer_format(out, "%s:%u: %.*s[%.*s%s]%.*s\n", source_name(source), place.line + 1, (int)(span.start - line.start),
+                  text + line.start, (int)(end - span.start), text + span.start, span.end > line.end ? "…" : "",
+                  (int)(line.end - end), text + end);
 }
 
 #endif

@@ -21,7 +21,8 @@ static void print_access(struct buffer *out, uint32_t access) {
 }
 
 static void print_names(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
-    static const char *const forms[] = {"", " (key)", " (part)", " (field)", " (indexed)", " (bare)", " (default)", " (in a default)"};
+    static const char *const forms[] = {"",           " (key)",  " (part)",    " (field)",
+                                        " (indexed)", " (bare)", " (default)", " (in a default)"};
     (void)argument;
     const struct assist_names *names = fixture->focus;
     for (size_t i = 0; i < names->count; i++) {
@@ -81,6 +82,7 @@ static const struct source *source_of_path(const struct assist_fixture *fixture,
 static void print_edits(struct assist_fixture *fixture, struct assist_edits *edits, struct buffer *out) {
     if (edits->refusal) buffer_format(out, "refused: %s\n", edits->refusal);
     if (edits->refusal && (edits->count || edits->file_count)) fail_msg("a refusal has edits");
+    if (edits->note) buffer_format(out, "note: %s\n", edits->note);
     if (!edits->refusal && !edits->count && !edits->file_count) buffer_text(out, "no edits\n");
     for (size_t i = 0; i < edits->count; i++) {
         const char *path = source_name(edits->items[i].source);
@@ -450,7 +452,8 @@ static void expect_same_graph(const struct document *before, const struct docume
         if (a->to_count) assert_memory_equal(a->to, b->to, a->to_count * sizeof *a->to);
         for (uint32_t k = 0; k < a->condition_count; k++) assert_int_equal(a->conditions[k].to, b->conditions[k].to);
     }
-    for (uint32_t i = 0; i < before->node_count; i++) assert_int_equal(before->nodes[i].on_error, after->nodes[i].on_error);
+    for (uint32_t i = 0; i < before->node_count; i++)
+        assert_int_equal(before->nodes[i].on_error, after->nodes[i].on_error);
 }
 
 static size_t renamed_names, refused_names;
@@ -662,12 +665,8 @@ static void test_every_offset(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_rename),
-        cmocka_unit_test(test_structure),
-        cmocka_unit_test(test_actions),
-        cmocka_unit_test(test_rename_samples),
-        cmocka_unit_test(test_every_offset),
+        cmocka_unit_test(test_names),   cmocka_unit_test(test_rename),         cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_actions), cmocka_unit_test(test_rename_samples), cmocka_unit_test(test_every_offset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  *
  * A chain is JSON, the outermost frame first:
  *   {"document": NAME, "tools": [ENTRY, …]?, "budget": {…}?, "from_text": true?}
+ *   {"session": {ROLE: ROLE}, "own": [PATTERN, …]?}
  *   {"component": KIND, "effects": [EFFECT, …]?, "config": {…}?, "node": ID?}
  * The component's id is "c" and its position in the chain, its plugin's "p" and the same. All components have the
  * schema below for their configuration.
@@ -65,6 +66,8 @@ static void chain_init(struct chain *chain, const char *text) {
             chain->innermost = authority_of_document(outer, text_of(frame, "document"), value_get(frame, "tools"),
                                                      value_get(frame, "from_text") != NULL);
             chain->innermost->budget = value_ref(value_get(frame, "budget"));
+        } else if (value_get(frame, "session")) {
+            chain->innermost = authority_of_session(outer, value_get(frame, "session"), value_get(frame, "own"));
         } else {
             snprintf(chain->ids[i], sizeof chain->ids[i], "c%zu", i);
             snprintf(chain->plugins[i], sizeof chain->plugins[i], "p%zu", i);
@@ -720,6 +723,54 @@ static void test_matters(void **state) {
     }
 }
 
+/* ---- Sessions ---- */
+
+#define SESSION "{\"session\":{\"default\":\"fast\"},\"own\":[\"acp.a.*\"]}"
+
+static void test_sessions(void **state) {
+    static const struct {
+        const char *chain, *tool;
+        bool allowed;
+    } tools[] = {
+        {"[]", "acp.a.read", true}, /* the operator */
+        {"[{\"document\":\"d\"}]", "acp.a.read", false},
+        {"[{\"document\":\"d\"}]", "acpx.read", true},
+        {"[" SESSION ",{\"document\":\"d\"}]", "acp.a.read", true},
+        {"[" SESSION ",{\"document\":\"d\"}]", "acp.b.read", false},
+        {"[" SESSION ",{\"document\":\"d\"}]", "files.read", true},
+        {"[" SESSION ",{\"document\":\"d\",\"tools\":[{\"name\":\"files.*\"}]}]", "acp.a.read", false},
+        {"[" SESSION ",{\"document\":\"d\",\"tools\":[{\"name\":\"acp.*\"}]},{\"component\":\"node\"}]", "acp.a.read", true},
+        {"[{\"session\":{}},{\"document\":\"d\"}]", "acp.a.read", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(tools); i++) {
+        struct chain chain;
+        chain_init(&chain, tools[i].chain);
+        if (authority_allows_tool(chain.innermost, tools[i].tool) != tools[i].allowed)
+            fail_msg("%s: %s", tools[i].chain, tools[i].tool);
+        chain_finish(&chain);
+    }
+    struct chain chain;
+    chain_init(&chain, "[" SESSION ",{\"document\":\"d\"},{\"component\":\"node\",\"config\":{\"document\":\"e\"}}]");
+    assert_string_equal(authority_role(chain.innermost, "default"), "fast");
+    assert_string_equal(authority_role(chain.innermost, "fast"), "fast");
+    assert_string_equal(authority_role(NULL, "default"), "default");
+    /* A document that the node opens is in the session, too; nobody made it, and messages do not name the session. */
+    struct authority *around = authority_around_document(chain.innermost, "e");
+    assert_non_null(around);
+    assert_int_equal(around->kind, AUTHORITY_SESSION);
+    struct authority *inner = authority_of_document(around, "e", NULL, false);
+    assert_string_equal(authority_role(inner, "default"), "fast");
+    assert_false(authority_is_made(inner));
+    tn_value text = authority_chain_text(inner), frames = authority_chain(inner);
+    assert_string_equal(value_chars(text, NULL), "document `e`");
+    assert_int_equal(value_count(frames), 1);
+    value_unref(text);
+    value_unref(frames);
+    authority_unref(inner);
+    chain_finish(&chain);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls),
@@ -732,6 +783,7 @@ int main(void) {
         cmocka_unit_test(test_counting_documents),
         cmocka_unit_test(test_from_text),
         cmocka_unit_test(test_chain_text),
+        cmocka_unit_test(test_sessions),
         cmocka_unit_test(test_matters),
         cmocka_unit_test(test_covers),
         cmocka_unit_test(test_within),

@@ -366,6 +366,43 @@ static void folders_are_created(void **state) {
     error_finish(&error);
 }
 
+/* ---- Lists ---- */
+
+struct listed {
+    bool x, a; /* project/x, a file, and project/a, a folder */
+    int count;
+};
+
+static void note_entry(void *user, const char *name, bool is_folder) {
+    struct listed *listed = user;
+    listed->count++;
+    listed->x = listed->x || (strcmp(name, "x") == 0 && !is_folder);
+    listed->a = listed->a || (strcmp(name, "a") == 0 && is_folder);
+    assert_true(name[0] != '.');
+}
+
+static struct listed list_for(const char *document, enum source_origin origin, const char *named) {
+    struct source *source = source_new(at(document), "", 0);
+    struct listed listed = {0};
+    source_set_origin(source, origin, origin == SOURCE_OF_DOCUMENT ? at("project") : NULL);
+    files_list(files, source, named, note_entry, &listed);
+    source_unref(source);
+    return listed;
+}
+
+static void folders_are_listed_below_the_roots(void **state) {
+    (void)state;
+    struct listed here = list_for("project/d.yaml", SOURCE_OF_OPERATOR, "");
+    assert_true(here.x && here.a);
+    assert_true(list_for("project/a/d.yaml", SOURCE_OF_OPERATOR, "..").x);
+    assert_true(list_for("project/d.yaml", SOURCE_OF_DOCUMENT, "a/").x);
+    assert_int_equal(list_for("project/d.yaml", SOURCE_OF_OPERATOR, "../secret").count, 0);
+    assert_int_equal(list_for("project/d.yaml", SOURCE_OF_OPERATOR, "/").count, 0);
+    assert_int_equal(list_for("project/d.yaml", SOURCE_OF_OPERATOR, "x").count, 0);
+    assert_int_equal(list_for("project/d.yaml", SOURCE_OF_OPERATOR, "pack:p/").count, 0);
+    assert_int_equal(list_for("project/d.yaml", SOURCE_WITHOUT_FILE, "").count, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_relative_to_the_document),   cmocka_unit_test(roots_confine),
@@ -376,6 +413,7 @@ int main(void) {
         cmocka_unit_test(the_operator_names_any_file),          cmocka_unit_test(the_opening_follows_no_link),
         cmocka_unit_test(files_are_opened_without_proc),        cmocka_unit_test(a_link_made_meanwhile_leads_nowhere),
         cmocka_unit_test(a_pipe_made_meanwhile_does_not_block), cmocka_unit_test(folders_are_created),
+        cmocka_unit_test(folders_are_listed_below_the_roots),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -100,7 +100,7 @@ static void check_part(const struct layered *layered, uint32_t index, struct lay
 static void check_junction(const struct layered *layered, const struct layered_line *line, struct layered_point end) {
     for (uint32_t i = 0; i < layered->line_count; i++) {
         const struct layered_line *trunk = &layered->lines[i];
-        if (trunk->to != line->to || trunk->joined || !trunk->minor) continue;
+        if (trunk->to != line->to || trunk->joined || !trunk->merged) continue;
         for (uint32_t p = 1; p < trunk->point_count; p++) {
             const struct layered_point *part = &layered->points[trunk->first_point + p - 1];
             if ((end.x == part[0].x && end.y >= part[0].y && end.y <= part[1].y) ||
@@ -117,7 +117,7 @@ static void check_direction(const struct layered *layered, const struct layered_
     const struct layered_point *last = &first[line->point_count - 1];
     assert_true(touches(*first, from));
     if (line->joined) {
-        assert_true(line->minor && line->way == LAYERED_DOWN && from->rank < to->rank);
+        assert_true(line->merged && line->way == LAYERED_DOWN && from->rank < to->rank);
         check_junction(layered, line, *last);
         return;
     }
@@ -174,7 +174,8 @@ static void generate(struct graph *graph, uint64_t start) {
     for (uint32_t i = 0; i < graph->layered.line_count; i++) {
         graph->lines[i] = (struct layered_line){.from = chance(graph->layered.box_count),
                                                 .to = chance(graph->layered.box_count),
-                                                .minor = chance(4) < minors};
+                                                .minor = chance(4) < minors,
+                                                .merged = chance(4) < minors};
         if (chance(2) < labels) {
             graph->lines[i].label_width = 301 + chance(2000);
             graph->lines[i].label_height = 201 + chance(300);
@@ -291,15 +292,16 @@ static void a_loop_keeps_its_label_free(void **state) {
     layered_finish(&graph.layered);
 }
 
-/* A chain of four boxes, each with a minor line to the last one: the chain is straight, and the minor lines are one. */
-static void minor_lines_are_joined(void **state) {
+/* A chain of four boxes, each with a merged line to the last one: the chain is straight, and the merged lines are one.
+ */
+static void merged_lines_are_joined(void **state) {
     (void)state;
     struct graph graph = {.layered = {.boxes = graph.boxes, .box_count = 5, .lines = graph.lines, .line_count = 7}};
     for (uint32_t i = 0; i < 5; i++) graph.boxes[i] = (struct layered_box){.width = 1000, .height = 400};
     for (uint32_t i = 0; i < 3; i++) graph.lines[i] = (struct layered_line){.from = i, .to = i + 1};
     for (uint32_t i = 0; i < 4; i++)
-        graph.lines[3 + i] =
-            (struct layered_line){.from = 3 - i, .to = 4, .minor = true, .label_width = 600, .label_height = 200};
+        graph.lines[3 + i] = (struct layered_line){
+            .from = 3 - i, .to = 4, .minor = true, .merged = true, .label_width = 600, .label_height = 200};
     layered_place(&graph.layered);
     check_layout(&graph.layered);
     for (uint32_t i = 1; i < 4; i++) assert_int_equal(graph.boxes[i].x, graph.boxes[0].x);
@@ -372,7 +374,7 @@ int main(void) {
         cmocka_unit_test(crossings_are_removed),
         cmocka_unit_test(loops_lead_up),
         cmocka_unit_test(lines_that_lead_up_choose_their_side),
-        cmocka_unit_test(minor_lines_are_joined),
+        cmocka_unit_test(merged_lines_are_joined),
         cmocka_unit_test(a_loop_keeps_its_label_free),
         cmocka_unit_test(unreached_boxes_are_below),
         cmocka_unit_test(nothing_to_place),

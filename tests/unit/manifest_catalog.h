@@ -116,8 +116,11 @@ static inline void manifest_read_folder(struct manifest_catalog *catalog, const 
 static inline struct manifest_catalog *manifest_catalog_new(const char *further) {
     static const char *const folders[] = {"agents", "anthropic", "core", "document", "openai", "scripted", "state"};
     struct manifest_catalog *catalog = mem_zalloc(sizeof *catalog);
-    catalog->catalog = (struct catalog){.self = catalog, .find = manifest_find, .each = manifest_each,
-                                        .plugin_version = manifest_version, .each_plugin = manifest_each_plugin};
+    catalog->catalog = (struct catalog){.self = catalog,
+                                        .find = manifest_find,
+                                        .each = manifest_each,
+                                        .plugin_version = manifest_version,
+                                        .each_plugin = manifest_each_plugin};
     char path[2048], plugin[64], full[4096];
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         snprintf(path, sizeof path, "plugins/%s", folders[i]);

@@ -96,7 +96,8 @@ static void elements_have_data(void **state) {
                                 "data-line=\"4\"><title>a.b (passthrough)</title>"));
     assert_non_null(strstr(svg, "<g class=\"node\" id=\"node-a_b\" data-node=\"a_b\" data-type=\"passthrough\" "
                                 "data-line=\"6\">"));
-    assert_non_null(strstr(svg, "<g class=\"edge plain\" data-from=\"a.b\" data-to=\"a_b\"><title>a.b → a_b</title>"));
+    assert_non_null(strstr(
+        svg, "<g class=\"edge plain\" data-from=\"a.b\" data-to=\"a_b\" data-line=\"7\"><title>a.b → a_b</title>"));
     assert_int_equal(count(svg, "class=\"end\""), 1);
     assert_null(strstr(svg, "<script"));
     mem_free(svg);
@@ -226,7 +227,7 @@ static void documents_are_inside_their_nodes(void **state) {
     char *svg = drawing(outer, &(struct draw_inside){nest_find, &top}, DRAW_SVG);
     check_elements(svg);
     assert_int_equal(count(svg, "<g class=\"inside\""), 3);
-    assert_int_equal(count(svg, " data-line="), 1);
+    assert_int_equal(count(svg, " data-line="), 3);
     assert_int_equal(count(svg, " id=\"node-out:20er\""), 1);
     assert_int_equal(count(svg, " id=\"node-out:20er.0.inner\""), 1);
     assert_int_equal(count(svg, " id=\"node-out:20er.0.inner.0.inner\""), 1);

@@ -74,7 +74,9 @@ static void rights(struct served *served) {
                        "PERMISSION_DENIED", "may not name files of the host");
         expect_failure(served, tools[i], method_input("run/start", text_params(SPAWNS)), "PERMISSION_DENIED",
                        "methods.spawns");
-        tn_value params = value_set_take(text_params(HELLO), "subscribe", value_object());
+        tn_value params = value_set_take(text_params(HELLO), "session", value_object());
+        expect_failure(served, tools[i], method_input("run/start", params), "PERMISSION_DENIED", "may not choose models and tools");
+        params = value_set_take(text_params(HELLO), "subscribe", value_object());
         expect_failure(served, tools[i], method_input("run/start", params), "UNSUPPORTED", "`subscribe` of tenon.host");
     }
     expect_failure(served, "methods.call", method_input("event/subscribe", served_json("{\"events\":[\"run/ended\"]}")),

@@ -205,7 +205,7 @@ static void large_drawings_are_refused(void **state) {
     static const struct {
         const char *format, *limit;
     } formats[] = {{"text", "50000"}, {"mermaid", "50000"}, {"dot", "50000"},
-                   {"json", "50000"}, {"svg", "20000"},     {"html", "20000"}};
+                   {"json", "50000"}, {"svg", "10000"},     {"html", "10000"}};
     struct served served;
     (void)state;
     served_open(&served, METHOD_READ);
@@ -245,12 +245,37 @@ static void schemas_have_names(void **state) {
     served_close(&served);
 }
 
+/* ---- describe ---- */
+
+#define DESCRIBED                                                                                                      \
+    "version: \"1.0\"\nagent: {name: d, description: Describes}\ninput: {type: object}\nchannels: [{name: messages, type: "  \
+    "reduce, reducer: messages}, {name: n, type: reduce, reducer: sum}, {name: e, type: ephemeral}]\nnodes: [{id: a, "  \
+    "type: passthrough}]\nedges: [{from: START, to: a}, {from: a, to: END}]\n"
+
+static void documents_are_described(void **state) {
+    struct served served;
+    (void)state;
+    served_open(&served, METHOD_READ);
+    tn_value result = result_for(&served, "document/describe", DESCRIBED, "{}");
+    char *text = json_text(result, JSON_COMPACT);
+    assert_string_equal(text, "{\"name\":\"d\",\"description\":\"Describes\",\"input\":{\"type\":\"object\"},\"channels\":["
+                             "{\"name\":\"messages\",\"type\":\"reduce\",\"reducer\":\"messages\"},{\"name\":\"n\",\"type\":"
+                             "\"reduce\",\"reducer\":\"sum\"},{\"name\":\"e\",\"type\":\"ephemeral\"}],\"roles\":{}}");
+    mem_free(text);
+    value_unref(result);
+    tn_value error = error_for(&served, "document/describe", text_params("nods: []\n", "{}"), "INVALID_GRAPH");
+    value_unref(error);
+    served_expect_error(&served, "document/describe", "{\"document\":\"/no/such.yaml\"}", "IO", "/no/such.yaml");
+    served_close(&served);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(documents_are_checked),      cmocka_unit_test(texts_are_limited),
         cmocka_unit_test(plugins_name_no_files),      cmocka_unit_test(texts_are_formatted),
         cmocka_unit_test(documents_are_drawn),        cmocka_unit_test(documents_are_drawn_inside),
         cmocka_unit_test(large_drawings_are_refused), cmocka_unit_test(schemas_have_names),
+        cmocka_unit_test(documents_are_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -410,6 +410,29 @@ static void ended_runs_are_forgotten(void **state) {
     served_close(&served);
 }
 
+/* A run that waits for an answer is not forgotten because others end, until it is cancelled. */
+static void waiting_runs_are_kept(void **state) {
+    struct served served;
+    (void)state;
+    served_open(&served, METHOD_RUN);
+    tn_value answered = run_of(&served, ASKS, "{}"), cancelled = run_of(&served, ASKS, "{}");
+    for (unsigned i = 0; i <= SERVER_RUNS_KEPT; i++) value_unref(run_of(&served, HELLO, "{}"));
+    served_settle(&served);
+    value_unref(served_result_take(&served, "run/answer", with_id(answered)));
+    tn_value run = waited(&served, answered);
+    is_text(run, "status", "done");
+    value_unref(run);
+    value_unref(served_result_take(&served, "run/cancel", with_id(cancelled)));
+    for (unsigned i = 0; i < SERVER_RUNS_KEPT; i++) value_unref(run_of(&served, HELLO, "{}"));
+    served_settle(&served);
+    tn_value outcome = served_call_as(&served, served.client, "run/get", with_id(cancelled));
+    is_text(value_get(outcome, "error"), "code", "NOT_FOUND");
+    value_unref(outcome);
+    value_unref(answered);
+    value_unref(cancelled);
+    served_close(&served);
+}
+
 /* Open runs, calls that wait for them and subscriptions end with the server. */
 static void a_server_ends_with_open_runs(void **state) {
     struct served served;
@@ -434,23 +457,15 @@ static void a_server_ends_with_open_runs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_starts_and_ends),
-        cmocka_unit_test(mistakes_are_reported),
-        cmocka_unit_test(events_come_in_order),
-        cmocka_unit_test(modes_of_subscriptions),
-        cmocka_unit_test(credit_slows_a_run),
-        cmocka_unit_test(a_run_outlives_its_client),
-        cmocka_unit_test(events_are_sent_again),
-        cmocka_unit_test(numbers_may_have_a_point),
-        cmocka_unit_test(nothing_is_left_to_send),
-        cmocka_unit_test(kept_events_have_a_size),
-        cmocka_unit_test(a_busy_plugin_stays),
-        cmocka_unit_test(a_run_is_answered),
-        cmocka_unit_test(a_run_is_cancelled),
-        cmocka_unit_test(a_thread_is_resumed),
-        cmocka_unit_test(many_runs_wait),
-        cmocka_unit_test(ended_runs_are_forgotten),
-        cmocka_unit_test(a_server_ends_with_open_runs),
+        cmocka_unit_test(a_run_starts_and_ends),   cmocka_unit_test(mistakes_are_reported),
+        cmocka_unit_test(events_come_in_order),    cmocka_unit_test(modes_of_subscriptions),
+        cmocka_unit_test(credit_slows_a_run),      cmocka_unit_test(a_run_outlives_its_client),
+        cmocka_unit_test(events_are_sent_again),   cmocka_unit_test(numbers_may_have_a_point),
+        cmocka_unit_test(nothing_is_left_to_send), cmocka_unit_test(kept_events_have_a_size),
+        cmocka_unit_test(a_busy_plugin_stays),     cmocka_unit_test(a_run_is_answered),
+        cmocka_unit_test(a_run_is_cancelled),      cmocka_unit_test(a_thread_is_resumed),
+        cmocka_unit_test(many_runs_wait),          cmocka_unit_test(ended_runs_are_forgotten),
+        cmocka_unit_test(waiting_runs_are_kept),   cmocka_unit_test(a_server_ends_with_open_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

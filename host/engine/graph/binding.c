@@ -46,7 +46,8 @@ tn_value binding_role_around(const struct authority *authority, const char *role
  * around it that the user wrote. NULL if there is none. A document that a component made or passed as a text does not
  * bind roles itself, because a binding can send data and credentials anywhere.
  */
-static tn_value role_binding(const struct graph *graph, const char *role) {
+static tn_value role_binding(const struct graph *graph, const char *name) {
+    const char *role = authority_role(graph->authority, name);
     tn_value configured = config_model(graph->engine->config, role);
     return configured ? configured : binding_role_around(graph->authority, role);
 }
@@ -104,7 +105,8 @@ static struct callable *callee_of_host(struct engine *engine, struct authority *
                                        const char *name, tn_value config, struct error *error) {
     struct callable *callable = NULL;
     if (strcmp(kind, "model") == 0) {
-        tn_value role = config_model(engine->config, name), binding = role ? value_ref(role) : value_text(name);
+        tn_value role = config_model(engine->config, authority_role(caller, name));
+        tn_value binding = role ? value_ref(role) : value_text(name);
         model_new(engine, name, binding, config, &callable, error);
         value_unref(binding);
     } else if (strcmp(kind, "tool") == 0) {

@@ -38,6 +38,16 @@ struct authority *authority_of_document(struct authority *outer, const char *nam
     return authority;
 }
 
+struct authority *authority_of_session(struct authority *outer, tn_value roles, tn_value tools) {
+    struct authority *authority = mem_zalloc(sizeof *authority);
+    authority->references = 1;
+    authority->kind = AUTHORITY_SESSION;
+    authority->outer = authority_ref(outer);
+    authority->roles = value_ref(roles);
+    authority->own_tools = value_ref(tools);
+    return authority;
+}
+
 struct authority *authority_ref(struct authority *authority) {
     if (authority) atomic_fetch_add_explicit(&authority->references, 1, memory_order_relaxed);
     return authority;
@@ -49,6 +59,8 @@ void authority_unref(struct authority *authority) {
         mem_free(authority->name);
         value_unref(authority->tools);
         value_unref(authority->models);
+        value_unref(authority->roles);
+        value_unref(authority->own_tools);
         value_unref(authority->budget);
         value_unref(authority->config);
         mem_free(authority);
@@ -141,6 +153,7 @@ bool authority_matters(const struct component_info *info) {
 static const struct authority *author_of(const struct authority *frame) {
     const struct authority *outer = frame->outer;
     if (outer && outer->kind == AUTHORITY_DOCUMENT) outer = outer->outer;
+    while (outer && outer->kind == AUTHORITY_SESSION) outer = outer->outer;
     return outer && outer->kind == AUTHORITY_COMPONENT ? outer : NULL;
 }
 
@@ -247,6 +260,7 @@ int32_t authority_check_settings(const struct authority *caller, const char *mod
 
 int32_t authority_check_node(const struct authority *document, const struct component_info *type, struct error *error) {
     const struct authority *maker = document ? document->outer : NULL;
+    while (maker && maker->kind == AUTHORITY_SESSION) maker = maker->outer;
     while (maker && maker->kind == AUTHORITY_COMPONENT && declares(maker->info, CALLS_ANY)) maker = author_of(maker);
     if (!maker || maker->kind != AUTHORITY_COMPONENT) return TN_OK;
     return check_effects(maker, type, error);
@@ -262,10 +276,30 @@ static bool entries_name(tn_value tools, const char *name) {
     return false;
 }
 
+static bool is_of_session(const struct authority *session, const char *name) {
+    for (size_t i = 0; i < value_count(session->own_tools); i++)
+        if (wildcard_matches(value_chars(value_at(session->own_tools, i), NULL), name)) return true;
+    return false;
+}
+
 bool authority_allows_tool(const struct authority *authority, const char *name) {
-    for (; authority; authority = authority->outer)
-        if (authority->tools && !entries_name(authority->tools, name)) return false;
-    return true;
+    bool of_session = strncmp(name, AUTHORITY_SESSION_TOOLS, strlen(AUTHORITY_SESSION_TOOLS)) == 0;
+    bool allowed = !authority || !of_session;
+    for (; authority; authority = authority->outer) {
+        if (authority->kind == AUTHORITY_SESSION)
+            allowed |= of_session && is_of_session(authority, name);
+        else if (authority->tools && !entries_name(authority->tools, name))
+            return false;
+    }
+    return allowed;
+}
+
+const char *authority_role(const struct authority *authority, const char *role) {
+    for (; authority; authority = authority->outer) {
+        tn_value other = authority->kind == AUTHORITY_SESSION ? value_get(authority->roles, role) : NULL;
+        if (other && value_is(other, TN_STRING)) return value_chars(other, NULL);
+    }
+    return role;
 }
 
 bool authority_is_named(const struct authority *caller, const char *kind, const char *name) {
@@ -301,7 +335,8 @@ struct authority *authority_around_document(struct authority *caller, const char
         writer = author_of(writer);
     if (writer) return caller;
     struct authority *document = caller;
-    while (document && !document->tools && !document->budget) document = document->outer;
+    while (document && document->kind != AUTHORITY_SESSION && !document->tools && !document->budget)
+        document = document->outer;
     return document;
 }
 
@@ -339,6 +374,7 @@ uint32_t authority_document_count(const struct authority *authority) {
 tn_value authority_chain(const struct authority *authority) {
     tn_value chain = value_array();
     for (; authority; authority = authority->outer) {
+        if (authority->kind == AUTHORITY_SESSION) continue;
         tn_value frame = value_object_reserve(4);
         bool document = authority->kind == AUTHORITY_DOCUMENT;
         frame = value_set_take(frame, "kind", value_text(document ? "document" : authority->info->kind));
@@ -368,6 +404,7 @@ tn_value authority_chain_text(const struct authority *authority) {
     struct buffer out;
     buffer_init(&out, SIZE_MAX);
     for (; authority; authority = authority->outer) {
+        if (authority->kind == AUTHORITY_SESSION) continue;
         if (authority->kind == AUTHORITY_DOCUMENT) {
             buffer_format(&out, "%sdocument `%s`", out.length ? " of " : "", authority->name);
             continue;

@@ -9,6 +9,9 @@
  *               among its own, and what its configuration names in a member annotated `x-tenon`, because the author
  *               of that configuration has chosen it. The author must be allowed to call it, too.
  *   document    its list `tools` is an allow-list for everything inside it, however deep.
+ *   session     the client that has started a run, around its document: which role uses the binding of which other
+ *               one, and which tools are of this session. A tool whose name begins with AUTHORITY_SESSION_TOOLS is one
+ *               that a client has added for its own runs; others cannot use it.
  *
  * sdk/guide/authority.md has the rule for authors and operators. binder.c checks every bound name with authority_check;
  * engine/tool applies authority_allows_tool and the approval rules to each use.
@@ -29,18 +32,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum authority_kind { AUTHORITY_DOCUMENT, AUTHORITY_COMPONENT };
+#define AUTHORITY_SESSION_TOOLS "acp." /* the start of the names of tools that belong to a session */
+
+enum authority_kind { AUTHORITY_DOCUMENT, AUTHORITY_COMPONENT, AUTHORITY_SESSION };
 
 struct authority {
     _Atomic uint32_t references;
     enum authority_kind kind;
     struct authority *outer; /* NULL: the operator */
-    char *name;              /* a document's name; a node's id; NULL for other components */
+    char *name;              /* a document's name; a node's id; NULL for other frames */
     /* A document. */
     tn_value tools;  /* [{name, …}] as tool_entries returns it; NULL if the document allows every tool */
     tn_value models; /* {role: binding}, set by the builder of the document; NULL if it binds none */
     tn_value budget; /* as the document has it, set by its builder; NULL if there is none */
     bool from_text;  /* a component passed it as a text at run time: a model may have written it */
+    /* A session. */
+    tn_value roles;     /* {role: the role whose binding it uses}; or NULL */
+    tn_value own_tools; /* [pattern]; or NULL */
     /* A component. */
     const struct component_info *info;
     tn_value config; /* as its author wrote it, without defaults; NULL if there is none */
@@ -50,6 +58,8 @@ struct authority {
 struct authority *authority_of_component(struct authority *outer, const struct component_info *info, tn_value config,
                                          const char *node);
 struct authority *authority_of_document(struct authority *outer, const char *name, tn_value tools, bool from_text);
+/* `roles` is {role: role}, `tools` an array of patterns; each may be NULL. */
+struct authority *authority_of_session(struct authority *outer, tn_value roles, tn_value tools);
 struct authority *authority_ref(struct authority *authority); /* NULL is allowed */
 void authority_unref(struct authority *authority);            /* NULL is allowed */
 
@@ -71,7 +81,12 @@ int32_t authority_check_settings(const struct authority *caller, const char *mod
 /* Checks that a document may contain this node type or reducer. Only documents that a component has made are limited.
  */
 int32_t authority_check_node(const struct authority *document, const struct component_info *type, struct error *error);
-/* True if no document on the chain has a list of tools without this one. NULL allows every tool. */
+/* The role whose binding `role` uses: that of the nearest session which names it, or `role` itself. Borrowed. */
+const char *authority_role(const struct authority *authority, const char *role);
+/*
+ * True if no document on the chain has a list of tools without this one, and the tool belongs to no other session. NULL
+ * allows every tool.
+ */
 bool authority_allows_tool(const struct authority *authority, const char *name);
 /* True if the component may grant the approval of a use: the author of its config has named the tool in a member
  * annotated `x-tenon: approval`, or its manifest declares "calls.approved", which passes on what a user has approved.
@@ -95,7 +110,7 @@ bool authority_is_made(const struct authority *document);
 bool authority_is_from_text(const struct authority *authority);
 /*
  * What limits a document that `caller` opens by `path`: `caller` itself if the path is its own choice; otherwise the
- * nearest document around it that limits tools or has a budget, or NULL. Borrowed.
+ * nearest document around it that limits tools or has a budget, or else the session, or NULL. Borrowed.
  */
 struct authority *authority_around_document(struct authority *caller, const char *path);
 /*

@@ -18,9 +18,9 @@
 
 /* ---- The table ---- */
 
-static const struct lsp_row *const row_tables[] = {lsp_diagnostic_rows, lsp_format_rows,
-                                                  lsp_name_rows, lsp_complete_rows, lsp_outline_rows,
-                                                  lsp_action_rows, lsp_call_rows};
+static const struct lsp_row *const row_tables[] = {lsp_diagnostic_rows, lsp_format_rows,  lsp_name_rows,
+                                                   lsp_complete_rows,   lsp_outline_rows, lsp_action_rows,
+                                                   lsp_call_rows};
 
 const struct lsp_row *lsp_row_find(const char *method) {
     for (size_t i = 0; i < sizeof row_tables / sizeof *row_tables; i++)
@@ -138,6 +138,7 @@ static void read_abilities(struct lsp_client_abilities *can, tn_value from) {
         .code_action_literals = capability(from, "textDocument.codeAction.codeActionLiteralSupport") != NULL,
         .disabled_actions = has_capability(from, "textDocument.codeAction.disabledSupport"),
         .watches_files = has_capability(from, "workspace.didChangeWatchedFiles.dynamicRegistration"),
+        .refreshes_lenses = has_capability(from, "workspace.codeLens.refreshSupport"),
         .refreshes_hints = has_capability(from, "workspace.inlayHint.refreshSupport"),
         .refreshes_tokens = has_capability(from, "workspace.semanticTokens.refreshSupport"),
         .refreshes_folding = has_capability(from, "workspace.foldingRange.refreshSupport"),

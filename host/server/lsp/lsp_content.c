@@ -3,8 +3,8 @@
  *
  *     tenon:/reference/node/llm.md          a component: what it is, its configuration
  *     tenon:/schema/adl.json                a JSON Schema that Tenon publishes
- *     tenon:/graph/triage.txt?DOCUMENT      a drawing of an open document, with the documents inside its nodes; DOCUMENT is
- *                                           its URI, percent-encoded
+ *     tenon:/graph/triage.txt?DOCUMENT      a drawing of an open document, with the documents inside its nodes;
+ * DOCUMENT is its URI, percent-encoded
  */
 #include "adl/assist/describe.h"
 #include "adl/value/json.h"
@@ -28,7 +28,8 @@ static void answer_text(struct peer_request *request, const char *text, size_t l
 /* The part of `path` after the prefix and before the ending, free it with mem_free; NULL if it has another form. */
 static char *between(const char *path, const char *prefix, const char *ending) {
     size_t length = strlen(path), start = strlen(prefix), end = strlen(ending);
-    if (length <= start + end || strncmp(path, prefix, start) != 0 || strcmp(path + length - end, ending) != 0) return NULL;
+    if (length <= start + end || strncmp(path, prefix, start) != 0 || strcmp(path + length - end, ending) != 0)
+        return NULL;
     return mem_text_n(path + start, length - start - end);
 }
 

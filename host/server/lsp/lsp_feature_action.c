@@ -10,9 +10,12 @@
 
 /* CodeActionKind. */
 static const char *const action_kinds[] = {
-    [ASSIST_ACTION_FIX] = "quickfix",     [ASSIST_ACTION_FIX_ALL] = "source.fixAll.tenon",
-    [ASSIST_ACTION_DECLARE] = "quickfix", [ASSIST_ACTION_REMOVE] = "quickfix",
-    [ASSIST_ACTION_ROUTER] = "refactor.rewrite", [ASSIST_ACTION_EXTRACT] = "refactor.extract",
+    [ASSIST_ACTION_FIX] = "quickfix",
+    [ASSIST_ACTION_FIX_ALL] = "source.fixAll.tenon",
+    [ASSIST_ACTION_DECLARE] = "quickfix",
+    [ASSIST_ACTION_REMOVE] = "quickfix",
+    [ASSIST_ACTION_ROUTER] = "refactor.rewrite",
+    [ASSIST_ACTION_EXTRACT] = "refactor.extract",
 };
 
 /* True if `kind` is one of params.context.only, or below one of them; or if there is no such list. */
@@ -23,7 +26,8 @@ static bool is_wanted(tn_value only, const char *kind) {
         size_t length;
         if (!value_is(entry, TN_STRING)) continue;
         const char *text = value_chars(entry, &length);
-        if (strncmp(kind, text, length) == 0 && (length == 0 || kind[length] == '.' || kind[length] == '\0')) return true;
+        if (strncmp(kind, text, length) == 0 && (length == 0 || kind[length] == '.' || kind[length] == '\0'))
+            return true;
     }
     return false;
 }
@@ -65,7 +69,8 @@ static tn_value code_actions(const struct lsp_query *query, struct error *error)
     lsp_gather(query->lsp, query->text, &all);
     struct assist_actions *actions = assist_actions(lsp_text_names(query->text), range, &all.workspace);
     for (size_t i = 0; i < actions->count; i++)
-        if (is_wanted(only, action_kinds[actions->items[i].kind])) list = push_action_take(query, list, &actions->items[i]);
+        if (is_wanted(only, action_kinds[actions->items[i].kind]))
+            list = push_action_take(query, list, &actions->items[i]);
     assist_actions_free(actions);
     lsp_gathered_finish(&all);
     return list;

@@ -1,6 +1,6 @@
 /*
- * lsp_feature_calls.c - the call hierarchy, as which editors show the flow of data: a node is called by the nodes before
- * it, and calls those after it.
+ * lsp_feature_calls.c - the call hierarchy, as which editors show the flow of data: a node is called by the nodes
+ * before it, and calls those after it.
  */
 #include "adl/assist/calls.h"
 #include "host/server/lsp/lsp_internal.h"
@@ -42,7 +42,8 @@ static tn_value calls_of(const struct lsp_query *query, enum assist_calls_direct
     struct assist_calls *calls = assist_calls(names, &item, direction);
     for (size_t i = 0; i < calls->count; i++) {
         const struct assist_call *call = &calls->items[i];
-        tn_value shown = value_set_take(value_object_reserve(2), member, hierarchy_item(query, &call->item, call->channels));
+        tn_value shown =
+            value_set_take(value_object_reserve(2), member, hierarchy_item(query, &call->item, call->channels));
         list = value_push_take(list, value_set_take(shown, "fromRanges", call_ranges(query, call)));
     }
     assist_calls_free(calls);
@@ -60,8 +61,8 @@ static tn_value outgoing_calls(const struct lsp_query *query, struct error *erro
 }
 
 const struct lsp_row lsp_call_rows[] = {
-    {"textDocument/prepareCallHierarchy", LSP_OF_DOCUMENT | LSP_AT_POSITION, true, prepare_calls, "callHierarchyProvider",
-     "true"},
+    {"textDocument/prepareCallHierarchy", LSP_OF_DOCUMENT | LSP_AT_POSITION, true, prepare_calls,
+     "callHierarchyProvider", "true"},
     {"callHierarchy/incomingCalls", LSP_OF_DOCUMENT, true, incoming_calls, NULL, NULL},
     {"callHierarchy/outgoingCalls", LSP_OF_DOCUMENT, true, outgoing_calls, NULL, NULL},
     {NULL, 0, false, NULL, NULL, NULL},

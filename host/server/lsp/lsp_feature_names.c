@@ -35,8 +35,8 @@ static tn_value locations_take(const struct lsp *lsp, struct assist_places *plac
 static tn_value component_location(const struct lsp *lsp, const struct assist_places *places) {
     if (!*places->component_id || !lsp->can.shows_content) return NULL;
     struct source *empty = source_new("", "", 0);
-    tn_value location = value_set_take(value_object_reserve(2), "uri",
-                                       lsp_reference_uri(places->component_kind, places->component_id));
+    tn_value location =
+        value_set_take(value_object_reserve(2), "uri", lsp_reference_uri(places->component_kind, places->component_id));
     location = value_set_take(location, "range", lsp_range(empty, (struct span){0, 0}, lsp->unit));
     source_unref(empty);
     return value_push_take(value_array(), location);
@@ -82,7 +82,8 @@ static tn_value find_highlights(const struct lsp_query *query, struct error *err
         if (!list) list = value_array();
         tn_value range = lsp_range(query->text->checked, places->items[i].span, query->lsp->unit);
         tn_value highlight = value_set_take(value_object_reserve(2), "range", range);
-        list = value_push_take(list, value_set_take(highlight, "kind", value_int(highlight_kind(places->items[i].access))));
+        list = value_push_take(list,
+                               value_set_take(highlight, "kind", value_int(highlight_kind(places->items[i].access))));
     }
     assist_places_free(places);
     return list;
@@ -150,8 +151,10 @@ static tn_value will_rename_files(const struct lsp_query *query, struct error *e
     struct lsp_gathered all;
     for (size_t i = 0; i < given; i++) {
         char *from = moved_path(value_at(files, i), "oldUri"), *to = moved_path(value_at(files, i), "newUri");
-        if (from && to) moves[count++] = (struct assist_move){from, to};
-        else mem_free(from), mem_free(to);
+        if (from && to)
+            moves[count++] = (struct assist_move){from, to};
+        else
+            mem_free(from), mem_free(to);
     }
     lsp_gather(query->lsp, NULL, &all);
     struct assist_edits *edits = assist_rename_files(moves, count, &all.workspace);
@@ -173,7 +176,8 @@ const struct lsp_row lsp_name_rows[] = {
      "referencesProvider", "true"},
     {"textDocument/documentHighlight", LSP_OF_DOCUMENT | LSP_AT_POSITION, true, find_highlights,
      "documentHighlightProvider", "true"},
-    {"textDocument/prepareRename", LSP_OF_DOCUMENT | LSP_AT_POSITION | LSP_OF_WORKSPACE, false, prepare_rename, NULL, NULL},
+    {"textDocument/prepareRename", LSP_OF_DOCUMENT | LSP_AT_POSITION | LSP_OF_WORKSPACE, false, prepare_rename, NULL,
+     NULL},
     {"textDocument/rename", LSP_OF_TEXT | LSP_AT_POSITION | LSP_OF_WORKSPACE, false, rename_name, "renameProvider",
      "{\"prepareProvider\": true}"},
     {"workspace/willRenameFiles", LSP_OF_WORKSPACE, false, will_rename_files, NULL, NULL},

@@ -14,8 +14,8 @@
 
 /* SymbolKind. */
 static const int symbol_kinds[] = {
-    [OUTLINE_SECTION] = 3 /* Namespace */, [OUTLINE_NODE] = 12 /* Function */, [OUTLINE_CHANNEL] = 13 /* Variable */,
-    [OUTLINE_EDGE] = 24 /* Event */,       [OUTLINE_ROLE] = 14 /* Constant */, [OUTLINE_TOOL] = 6 /* Method */,
+    [OUTLINE_SECTION] = 3 /* Namespace */, [OUTLINE_NODE] = 12 /* Function */,    [OUTLINE_CHANNEL] = 13 /* Variable */,
+    [OUTLINE_EDGE] = 24 /* Event */,       [OUTLINE_ROLE] = 14 /* Constant */,    [OUTLINE_TOOL] = 6 /* Method */,
     [OUTLINE_PLUGIN] = 4 /* Package */,    [OUTLINE_PROPERTY] = 7 /* Property */,
 };
 
@@ -63,14 +63,16 @@ static tn_value document_symbols(const struct lsp_query *query, struct error *er
     struct assist_outline *outline = assist_outline(query->assist);
     size_t next = 0;
     (void)error;
-    tn_value list = query->lsp->can.hierarchical_symbols ? symbols_below(query, outline, &next, 0)
-                                                         : flat_symbols(query, outline);
+    tn_value list =
+        query->lsp->can.hierarchical_symbols ? symbols_below(query, outline, &next, 0) : flat_symbols(query, outline);
     assist_outline_free(outline);
     return list;
 }
 
 static int kind_of_use(enum use_kind kind) {
-    return kind == USE_NODE ? symbol_kinds[OUTLINE_NODE] : kind == USE_ROLE ? symbol_kinds[OUTLINE_ROLE] : symbol_kinds[OUTLINE_CHANNEL];
+    return kind == USE_NODE   ? symbol_kinds[OUTLINE_NODE]
+           : kind == USE_ROLE ? symbol_kinds[OUTLINE_ROLE]
+                              : symbol_kinds[OUTLINE_CHANNEL];
 }
 
 static tn_value workspace_symbols(const struct lsp_query *query, struct error *error) {
@@ -152,7 +154,8 @@ static tn_value encode_tokens(const struct lsp_query *query, const struct assist
         const struct assist_token *token = &tokens->items[i];
         struct source_place start = source_locate(query->text->checked, token->span.start);
         struct source_place end = source_locate(query->text->checked, token->span.end);
-        uint32_t from = unit == SOURCE_BYTES ? start.byte : start.utf16, to = unit == SOURCE_BYTES ? end.byte : end.utf16;
+        uint32_t from = unit == SOURCE_BYTES ? start.byte : start.utf16,
+                 to = unit == SOURCE_BYTES ? end.byte : end.utf16;
         if (end.line != start.line) continue;
         data = value_push_take(data, value_int(start.line - line));
         data = value_push_take(data, value_int(start.line == line ? from - column : from));
@@ -193,14 +196,16 @@ tn_value lsp_describe_tokens(void) {
     for (uint32_t i = 0; i < ASSIST_TOKEN_MODIFIER_COUNT; i++)
         modifiers = value_push_take(modifiers, value_text(assist_token_modifier_name(i)));
     tn_value legend = value_set_take(value_object_reserve(2), "tokenTypes", types);
-    tn_value options = value_set_take(value_object_reserve(3), "legend", value_set_take(legend, "tokenModifiers", modifiers));
+    tn_value options =
+        value_set_take(value_object_reserve(3), "legend", value_set_take(legend, "tokenModifiers", modifiers));
     options = value_set_take(options, "full", value_bool(true));
     return value_set_take(options, "range", value_bool(true));
 }
 
 /* ---- Code lenses ---- */
 
-/* The editor has the commands (samples/editors). Without them, the number of references is shown, and nothing can be run. */
+/* The editor has the commands (samples/editors). Without them, the number of references is shown, and nothing can be
+ * run. */
 static tn_value lens_command(const struct lsp_query *query, const struct assist_lens *lens) {
     bool run = lens->kind == ASSIST_LENS_RUN;
     tn_value arguments = value_push_take(value_array(), value_text(query->text->uri));

@@ -1,8 +1,8 @@
 /*
  * lsp_index.c - finds, reads and checks the documents of workspace folders on a thread of libuv's pool.
  *
- * A job owns the list of files while it runs; the connection gets it back at the end. Requests that arrive meanwhile wait
- * for the next job if the job has begun to look at files, because a file may have been written after that.
+ * A job owns the list of files while it runs; the connection gets it back at the end. Requests that arrive meanwhile
+ * wait for the next job if the job has begun to look at files, because a file may have been written after that.
  */
 #include "host/server/lsp/lsp_index.h"
 #include "adl/assist/names.h"
@@ -51,7 +51,7 @@ struct index_job {
     struct indexed_file *files;
     size_t file_count;
     size_t entries, size;
-    size_t next; /* where the next file probably is */
+    size_t next;                  /* where the next file probably is */
     struct index_folder *folders; /* a stack */
     size_t folder_count;
 };
@@ -59,10 +59,10 @@ struct index_job {
 struct lsp_index {
     struct indexed_file *files;
     size_t file_count;
-    struct index_job *job;           /* the running one, or NULL */
-    struct index_request *waiting;   /* for the next job, the newest first */
-    struct index_request *served;    /* by the running job */
-    bool stale;                      /* read everything again */
+    struct index_job *job;         /* the running one, or NULL */
+    struct index_request *waiting; /* for the next job, the newest first */
+    struct index_request *served;  /* by the running job */
+    bool stale;                    /* read everything again */
 };
 
 /* ---- Files, on the thread ---- */

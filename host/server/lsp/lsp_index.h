@@ -7,8 +7,8 @@
  *     lsp_index_await(lsp, row, request);                // answers the request when the index is up to date
  *     lsp_index_each(lsp, add_names, me);
  *
- * Files are found by their names (.yaml, .yml, .json) and by their sections, as open ones are. Folders whose names begin
- * with a dot, node_modules and build are left out, and so are links to folders.
+ * Files are found by their names (.yaml, .yml, .json) and by their sections, as open ones are. Folders whose names
+ * begin with a dot, node_modules and build are left out, and so are links to folders.
  */
 #ifndef TENON_HOST_SERVER_LSP_LSP_INDEX_H
 #define TENON_HOST_SERVER_LSP_LSP_INDEX_H
@@ -22,10 +22,10 @@ struct lsp_index;
 struct lsp_row;
 struct peer_request;
 
-#define LSP_INDEX_ENTRIES_MAX 50000u       /* entries of folders that are looked at */
-#define LSP_INDEX_FILES_MAX   5000u        /* files that are read */
-#define LSP_INDEX_SIZE_MAX    (64u << 20)  /* bytes of all documents that are kept */
-#define LSP_INDEX_DEPTH_MAX   32u          /* folders inside each other */
+#define LSP_INDEX_ENTRIES_MAX 50000u      /* entries of folders that are looked at */
+#define LSP_INDEX_FILES_MAX   5000u       /* files that are read */
+#define LSP_INDEX_SIZE_MAX    (64u << 20) /* bytes of all documents that are kept */
+#define LSP_INDEX_DEPTH_MAX   32u         /* folders inside each other */
 
 /* Keeps the request until the index is up to date, then answers it. */
 void lsp_index_await(struct lsp *lsp, const struct lsp_row *row, struct peer_request *request);

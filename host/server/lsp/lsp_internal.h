@@ -41,7 +41,7 @@ struct lsp_client_abilities {
     bool code_action_literals, disabled_actions;
     bool watches_files; /* dynamic registration */
     bool refreshes_lenses, refreshes_hints, refreshes_tokens, refreshes_folding;
-    bool shows_content; /* workspace/textDocumentContent */
+    bool shows_content;          /* workspace/textDocumentContent */
     bool runs, shows_references; /* initializationOptions.commands has tenon.run, tenon.showReferences */
 };
 

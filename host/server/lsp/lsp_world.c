@@ -60,7 +60,8 @@ static void world_each_file(void *self, const struct source *from, const char *f
     files_list(world->of_host->read_self, from, folder, visit, user);
 }
 
-static void world_each_document(void *self, void (*visit)(void *user, const char *name, const char *title), void *user) {
+static void world_each_document(void *self, void (*visit)(void *user, const char *name, const char *title),
+                                void *user) {
     const struct lsp_world *world = self;
     host_each_document(world->host, visit, user);
 }

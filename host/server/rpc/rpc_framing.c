@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define KEPT_MAX ((size_t)1 << 20) /* memory that an empty reader keeps */
+#define KEPT_MAX ((size_t)128 << 10) /* memory that an empty reader keeps */
 
 void rpc_reader_init(struct rpc_reader *reader, enum rpc_framing framing, size_t message_max) {
     *reader = (struct rpc_reader){.framing = framing, .message_max = message_max ? message_max : RPC_MESSAGE_MAX};
@@ -17,13 +17,18 @@ void rpc_reader_init(struct rpc_reader *reader, enum rpc_framing framing, size_t
 
 void rpc_reader_finish(struct rpc_reader *reader) { buffer_finish(&reader->held); }
 
+void rpc_reader_rest(struct rpc_reader *reader) {
+    if (reader->at != reader->held.length || reader->held.capacity <= KEPT_MAX) return;
+    buffer_finish(&reader->held);
+    buffer_init(&reader->held, SIZE_MAX);
+    reader->at = 0;
+}
+
 void rpc_reader_add(struct rpc_reader *reader, const char *bytes, size_t length) {
     struct buffer *held = &reader->held;
+    rpc_reader_rest(reader);
     if (reader->at == held->length) {
-        if (held->capacity > KEPT_MAX)
-            buffer_finish(held), buffer_init(held, SIZE_MAX);
-        else
-            buffer_clear(held);
+        buffer_clear(held);
     } else if (reader->at > 0) {
         memmove(held->data, held->data + reader->at, held->length - reader->at);
         held->length -= reader->at;
@@ -185,9 +190,9 @@ static enum rpc_read next_with_headers(struct rpc_reader *reader, const char **t
 /* Decides by the first character. Returns false if there is none yet. */
 static bool detect_framing(struct rpc_reader *reader) {
     const char *text = buffer_cstr(&reader->held);
-    while (reader->at < reader->held.length && strchr(" \t\r\n", text[reader->at])) reader->at++;
+    reader->at += strspn(text + reader->at, " \t\r\n");
     if (reader->at == reader->held.length) return false;
-    reader->framing = strchr("{[", text[reader->at]) ? RPC_FRAMING_LINES : RPC_FRAMING_HEADERS;
+    reader->framing = text[reader->at] == '{' || text[reader->at] == '[' ? RPC_FRAMING_LINES : RPC_FRAMING_HEADERS;
     return true;
 }
 

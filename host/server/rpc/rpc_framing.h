@@ -14,7 +14,8 @@
  * that is not blank: a message begins with `{` or `[`, a header with a letter.
  *
  * The reader keeps at most one message and the bytes that were added after it. A long message that is only announced
- * uses no memory before its bytes arrive. Thread: one at a time.
+ * uses no memory before its bytes arrive, and rpc_reader_rest frees that of a long one that was read. Thread: one at a
+ * time.
  */
 #ifndef TENON_HOST_SERVER_RPC_RPC_FRAMING_H
 #define TENON_HOST_SERVER_RPC_RPC_FRAMING_H
@@ -50,6 +51,8 @@ void rpc_reader_add(struct rpc_reader *reader, const char *bytes, size_t length)
  * or LIMIT; every later call fails, too.
  */
 enum rpc_read rpc_reader_next(struct rpc_reader *reader, const char **text, size_t *length, struct error *error);
+/* No more bytes are expected soon: frees the memory of a long message that was returned. */
+void rpc_reader_rest(struct rpc_reader *reader);
 /* True if the bytes so far end inside a message. */
 bool rpc_reader_is_inside(const struct rpc_reader *reader);
 

@@ -80,12 +80,25 @@ static int32_t set_address(const char *path, struct sockaddr_un *address, struct
     return TN_OK;
 }
 
-/* With the lock held, a socket at the path belongs to a host that has ended. */
+/* True if a program accepts connections there: one that has no lock is not a host. */
+static bool is_in_use(const struct sockaddr_un *address) {
+    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool used =
+        probe >= 0 && (connect(probe, (const struct sockaddr *)address, sizeof *address) == 0 || errno == EAGAIN);
+    if (probe >= 0) (void)close(probe);
+    return used;
+}
+
+/* With the lock held, a socket at the path belongs to a host that has ended, or to another program. */
 static int32_t remove_old_socket(const char *path, struct error *error) {
     struct stat old;
+    struct sockaddr_un address;
+    if (set_address(path, &address, error) != TN_OK) return TN_INVALID;
     if (lstat(path, &old) != 0) return TN_OK;
     if (!S_ISSOCK(old.st_mode))
         return error_set(error, TN_FAILED, "IO", "%s exists and is not a socket; choose another path", path);
+    if (is_in_use(&address))
+        return error_set(error, TN_FAILED, "IO", "another program listens on %s; choose another path", path);
     return unlink(path) == 0 ? TN_OK : fail_to_listen(error, path, strerror(errno));
 }
 

@@ -6,7 +6,8 @@
  *     rpc_listener_close(listener);
  *
  * The file mode decides who may connect; it is set before the socket listens. `PATH.lock` is locked as long as the
- * listener exists, so a socket that a killed host has left behind is replaced, and one that is in use is not.
+ * listener exists, so a socket that a killed host has left behind is replaced, and one that is in use is not, by a host
+ * or by another program.
  *
  * All functions are [loop].
  */

@@ -17,8 +17,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define PEER_DEPTH_MAX 512u /* nesting of a message */
-
 struct peer_request {
     struct peer *peer; /* NULL: the peer was freed */
     struct peer_request *next, **link;
@@ -48,6 +46,7 @@ struct peer {
     size_t call_count;
     uint64_t last_number;
     bool input_ended, closing;
+    bool stuck;            /* PEER_WAITING_MAX bytes wait: nothing more is sent, and the connection ends */
     bool handling;         /* in peer_handle_input */
     struct loop_work more; /* continues to read messages that have arrived */
 };
@@ -56,9 +55,13 @@ struct peer {
 
 bool peer_is_full(const struct peer *peer) { return rpc_stream_waiting(peer->stream) >= RPC_STREAM_FULL; }
 
-/* Takes the message. */
+/* Takes the message. A client that does not read is disconnected in a later turn, because a callback may be active. */
 static void peer_send_take(struct peer *peer, tn_value message) {
-    if (!peer->closing) {
+    if (!peer->stuck && rpc_stream_waiting(peer->stream) >= PEER_WAITING_MAX) {
+        peer->stuck = true;
+        loop_defer(peer->loop, &peer->more);
+    }
+    if (!peer->closing && !peer->stuck) {
         struct buffer text, framed;
         buffer_init(&text, SIZE_MAX);
         buffer_init(&framed, SIZE_MAX);
@@ -73,10 +76,10 @@ static void peer_send_take(struct peer *peer, tn_value message) {
 
 static tn_value new_message(void) { return value_set_take(value_object_reserve(4), "jsonrpc", value_text("2.0")); }
 
-/* Takes `data`, which may be NULL. */
+/* Takes `data`, which may be NULL. A text that was cut may end inside a character. */
 static tn_value error_object(int number, const char *text, tn_value data) {
     tn_value error = value_set_take(value_object_reserve(3), "code", value_int(number));
-    error = value_set_take(error, "message", value_text(text));
+    error = value_set_take(error, "message", value_string_lossy(text, strlen(text)));
     return data ? value_set_take(error, "data", data) : error;
 }
 
@@ -112,11 +115,13 @@ static void request_unlink(struct peer_request *request) {
 }
 
 static void request_free(struct peer_request *request) {
+    const struct peer *peer = request->peer;
     request_unlink(request);
     value_unref(request->id);
     value_unref(request->method);
     value_unref(request->params);
     mem_free(request);
+    if (peer && peer->request_count == 0 && peer->ops->idle) peer->ops->idle(peer->user);
 }
 
 void peer_reply_take(struct peer_request *request, tn_value result) {
@@ -275,6 +280,16 @@ static void end_all_calls(struct peer *peer) {
     error_finish(&error);
 }
 
+/* For an error that another program than a host has made. */
+static const char *code_of_number(tn_value number) {
+    switch (number && value_is(number, TN_INT) ? value_to_int(number) : 0) {
+    case RPC_METHOD_NOT_FOUND: return "UNSUPPORTED";
+    case RPC_INVALID_PARAMS: return "INVALID_INPUT";
+    case RPC_CANCELLED: return "CANCELLED";
+    default: return "FAILED";
+    }
+}
+
 /* {code, message, data?} of the other side. */
 static void read_error(tn_value object, struct error *error) {
     tn_value data = value_get(object, "data"), text = value_get(object, "message");
@@ -283,7 +298,7 @@ static void read_error(tn_value object, struct error *error) {
         error_from_value(error, data);
         return;
     }
-    error_set(error, TN_FAILED, "FAILED", "%s",
+    error_set(error, TN_FAILED, code_of_number(value_get(object, "code")), "%s",
               text && value_is(text, TN_STRING) ? value_chars(text, NULL) : "the other side has failed");
 }
 
@@ -342,14 +357,21 @@ static void receive_text(struct peer *peer, const char *text, size_t length) {
 static void peer_end_input(struct peer *peer, const struct error *why) {
     if (peer->input_ended) return;
     peer->input_ended = true;
-    end_all_calls(peer);
     peer->ops->ended(peer->user, why);
+    end_all_calls(peer);
 }
 
 static void peer_lose_frames(struct peer *peer, const struct error *error) {
     send_error(peer, NULL, RPC_PARSE_ERROR, error->message, NULL);
     rpc_stream_pause(peer->stream, true);
     peer_end_input(peer, error);
+}
+
+static void peer_give_up(struct peer *peer) {
+    struct error error = ERROR_INIT;
+    error_set(&error, TN_LIMIT, "LIMIT", "the other side has not read %zu bytes, which is the limit", PEER_WAITING_MAX);
+    peer_end_input(peer, &error);
+    error_finish(&error);
 }
 
 /* Handles what has arrived, until the output is full. */
@@ -359,7 +381,8 @@ static void peer_handle_input(struct loop_work *work) {
     enum rpc_read result = RPC_READ_MORE;
     const char *text;
     size_t length;
-    if (peer->handling) return;
+    if (peer->stuck && !peer->closing) peer_give_up(peer);
+    if (peer->handling || peer->closing) return;
     peer->handling = true;
     while (!peer->closing && !peer->input_ended && !peer_is_full(peer)) {
         result = rpc_reader_next(&peer->reader, &text, &length, &error);
@@ -369,6 +392,7 @@ static void peer_handle_input(struct loop_work *work) {
     peer->handling = false;
     if (result == RPC_READ_FAILED) peer_lose_frames(peer, &error);
     error_finish(&error);
+    rpc_reader_rest(&peer->reader);
     if (!peer->closing && !peer->input_ended) rpc_stream_pause(peer->stream, peer_is_full(peer));
 }
 
@@ -386,13 +410,9 @@ static void peer_on_drained(void *user) {
 
 static void peer_on_ended(void *user, const struct error *why) {
     struct peer *peer = user;
-    struct error error = ERROR_INIT;
-    if (!why && rpc_reader_is_inside(&peer->reader)) {
-        error_set(&error, TN_FAILED, "INVALID_INPUT", "the input ends inside a message");
-        why = &error;
-    }
+    if (!why && !peer->input_ended && rpc_reader_is_inside(&peer->reader))
+        send_error(peer, NULL, RPC_PARSE_ERROR, "the input ends inside a message", NULL);
     peer_end_input(peer, why);
-    error_finish(&error);
 }
 
 /* ---- Life ---- */

@@ -12,11 +12,13 @@
  *
  * Requests are delivered in the order in which they arrive, and may be answered in any order. A request that the peer
  * cannot deliver is answered by it: malformed JSON (-32700), not a request or a repeated id (-32600), too many open
- * requests (-32000 with the code LIMIT). Batches are refused with -32600. A frame that cannot be found (framing.h) ends
- * the connection, after a notification of the reason could be sent as an error with the id null.
+ * requests (-32000 with the code LIMIT). Batches are refused with -32600. A frame that cannot be found (rpc_framing.h)
+ * ends the connection, after an error with the id null. If the input ends inside a message, such an error is sent, too,
+ * and then it is the end of the input.
  *
  * Memory is bounded: while RPC_STREAM_FULL bytes wait for the client to read, nothing is read from it, so a client that
- * floods the host or never reads only stops itself. Notifications are the sender's own care: see peer_is_full.
+ * floods the host or never reads only stops itself. The requests that are open then are still answered; a client that
+ * lets PEER_WAITING_MAX bytes wait is disconnected. Notifications are the sender's own care: see peer_is_full.
  *
  * All functions are [loop].
  */
@@ -36,6 +38,8 @@ struct rpc_stream;
 
 #define PEER_REQUESTS_MAX 1024u /* open requests of the client; and open requests to it */
 #define PEER_ID_MAX       256u  /* bytes of an id that is a text */
+#define PEER_DEPTH_MAX    272u  /* nesting of a message: that of a value (JSON_DEPTH_MAX), and of what is around it */
+#define PEER_WAITING_MAX  ((size_t)128 << 20) /* bytes that wait for the other side to read; more end the connection */
 
 /* Error numbers of JSON-RPC and LSP. */
 #define RPC_PARSE_ERROR      (-32700)
@@ -52,9 +56,10 @@ struct peer_ops {
     void (*request)(void *user, struct peer_request *request);
     void (*notification)(void *user, const char *method, tn_value params); /* params is borrowed; null if absent */
     void (*drained)(void *user);                                           /* peer_is_full became false; may be NULL */
+    void (*idle)(void *user); /* the last open request was answered; may be NULL. It must not call peer_close */
     /*
-     * Nothing more can be received: the input has ended (`why` is NULL), or the connection has failed. Called once. It
-     * may call peer_close.
+     * Nothing more can be received: the input has ended (`why` is NULL), or the connection has failed. Called once,
+     * before open requests to the other side end with CANCELLED. It may call peer_close.
      */
     void (*ended)(void *user, const struct error *why);
     void (*closed)(void *user); /* after peer_close: the last callback. The peer is freed when it returns. */
@@ -93,8 +98,8 @@ void peer_notify_take(struct peer *peer, const char *method, tn_value params);
 bool peer_is_full(const struct peer *peer);
 /*
  * Sends a request. `done` is called once: with the result (borrowed), or with NULL and the error: that of the other
- * side (its `data.code`, or FAILED), LIMIT, or CANCELLED if the connection ends. It may be called before peer_call_take
- * returns. Returns a number for peer_cancel, or 0.
+ * side (its `data.code`, or one for its number: UNSUPPORTED, INVALID_INPUT, CANCELLED, FAILED), LIMIT, or CANCELLED if
+ * the connection ends. It may be called before peer_call_take returns. Returns a number for peer_cancel, or 0.
  */
 typedef void peer_done_fn(void *user, tn_value result, const struct error *error);
 uint64_t peer_call_take(struct peer *peer, const char *method, tn_value params, peer_done_fn *done, void *user);

@@ -14,6 +14,7 @@
 #include "host/base/container_of.h"
 #include "host/base/loop.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 #include <uv.h>
@@ -30,7 +31,9 @@ struct rpc_stream {
     bool input_open, output_open;
     bool shared; /* both directions use `input` */
     bool paused, ended, failed, closing, full;
-    bool writing; /* libuv has `sending` */
+    bool closed;             /* the handles are being closed */
+    int flags_in, flags_out; /* of descriptors that stay open, because they are standard ones; -1: none */
+    bool writing;            /* libuv has `sending` */
     uv_write_t write;
     struct buffer sending, pending;
     struct loop_work flush; /* stream_flush */
@@ -207,6 +210,7 @@ static struct rpc_stream *stream_new(struct loop *loop) {
     struct rpc_stream *stream = mem_zalloc(sizeof *stream);
     stream->loop = loop;
     stream->file_in = stream->file_out = -1;
+    stream->flags_in = stream->flags_out = -1;
     stream->flush.run = stream_flush;
     stream->read.run = stream_read_file;
     buffer_init(&stream->sending, SIZE_MAX);
@@ -214,10 +218,12 @@ static struct rpc_stream *stream_new(struct loop *loop) {
     return stream;
 }
 
-static int open_handle(struct rpc_stream *stream, uv_pipe_t *pipe, bool *open, int descriptor) {
+/* libuv makes a descriptor non-blocking, which other processes notice that share it: a terminal, for example. */
+static int open_handle(struct rpc_stream *stream, uv_pipe_t *pipe, bool *open, int *flags, int descriptor) {
     (void)uv_pipe_init(loop_uv(stream->loop), pipe, 0);
     pipe->data = stream;
     *open = true;
+    if (descriptor <= STDERR_FILENO) *flags = fcntl(descriptor, F_GETFL);
     return uv_pipe_open(pipe, descriptor);
 }
 
@@ -240,12 +246,12 @@ struct rpc_stream *rpc_stream_open(struct loop *loop, int input, int output, str
     if (uv_guess_handle(input) == UV_FILE)
         stream->file_in = input;
     else
-        failed = open_handle(stream, &stream->input, &stream->input_open, input);
+        failed = open_handle(stream, &stream->input, &stream->input_open, &stream->flags_in, input);
     if (!failed && !stream->shared) {
         if (uv_guess_handle(output) == UV_FILE)
             stream->file_out = output;
         else
-            failed = open_handle(stream, &stream->output, &stream->output_open, output);
+            failed = open_handle(stream, &stream->output, &stream->output_open, &stream->flags_out, output);
     }
     if (!failed) return stream;
     error_set(error, TN_FAILED, "IO", "cannot use the descriptors %d and %d for messages: %s", input, output,
@@ -285,9 +291,17 @@ static void stream_on_closed(uv_handle_t *handle) {
     stream_free(stream);
 }
 
+static void restore_flags(const uv_pipe_t *pipe, int flags) {
+    uv_os_fd_t descriptor;
+    if (flags >= 0 && uv_fileno((const uv_handle_t *)pipe, &descriptor) == 0) (void)fcntl(descriptor, F_SETFL, flags);
+}
+
 /* Without a handle, `closed` is called here. */
 static void stream_close_handles(struct loop_work *work) {
     struct rpc_stream *stream = CONTAINER_OF(work, struct rpc_stream, read);
+    stream->closed = true;
+    restore_flags(&stream->input, stream->flags_in);
+    restore_flags(&stream->output, stream->flags_out);
     stream->handles = (stream->input_open ? 1u : 0u) + (stream->output_open ? 1u : 0u);
     if (stream->handles == 0) {
         if (stream->ops) stream->ops->closed(stream->user);
@@ -301,6 +315,7 @@ static void stream_close_handles(struct loop_work *work) {
 
 /* In a later turn, because a callback of libuv may be active. */
 static void stream_finish_closing(struct rpc_stream *stream) {
+    if (stream->closed) return;
     loop_timer_stop(stream->loop, &stream->give_up);
     loop_undefer(stream->loop, &stream->flush);
     stream->read.run = stream_close_handles;

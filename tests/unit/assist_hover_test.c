@@ -1,5 +1,6 @@
 /*
- * hover_test.c - hover, signature help, hints, links and the places of cursors, by the cases of tests/corpus/assist.
+ * assist_hover_test.c - hover, signature help, hints, links and the places of cursors, by the cases of
+ * tests/corpus/assist.
  *
  * A case has the section `text`, and one that names the question and has the answer:
  *
@@ -9,14 +10,14 @@
  *     hints        the text with its hints in «»
  *     links        each span with its target
  *
- * `nothing` is the answer where there is none. `file` and `options` are as in complete_test.c.
+ * `nothing` is the answer if there is no answer. `file` and `options` are as in assist_complete_test.c.
  */
 #include "adl/assist/cursor.h"
 #include "adl/assist/hover.h"
 #include "adl/assist/inlay.h"
 #include "adl/assist/link.h"
 #include "adl/assist/signature.h"
-#include "tests/unit/assist_fixture.h"
+#include "tests/unit/complete_fixture.h"
 
 static struct assist_world world = {
     .each_role = fixture_each_role, .each_file = fixture_each_file, .each_document = fixture_each_document};
@@ -29,7 +30,8 @@ static void write_span(const struct source *source, struct span span, struct buf
 }
 
 static void answer_place(const struct assist_place *place, struct buffer *out) {
-    static const char *const kinds[] = {"nothing", "key", "value"}, *const quotes[] = {"", " in '", " in \"", " in block"};
+    static const char *const kinds[] = {"nothing", "key", "value"}, *const quotes[] = {"", " in '", " in \"",
+                                                                                       " in block"};
     struct cursor cursor;
     cursor_find(place->assist->source, place->offset, &cursor);
     buffer_text(out, kinds[cursor.kind]);
@@ -134,7 +136,8 @@ static void check_case(const struct corpus_case *test, void *user) {
     const char *expected = corpus_section(test, questions[question]);
     bool same = question == 2 ? has_lines(buffer_cstr(&found), expected) : strcmp(buffer_cstr(&found), expected) == 0;
     if (!same) {
-        (void)fprintf(stderr, "%s:%zu: `%s`: found:\n%s\n@@\n", test->path, test->line, test->name, buffer_cstr(&found));
+        (void)fprintf(stderr, "%s:%zu: `%s`: found:\n%s\n@@\n", test->path, test->line, test->name,
+                      buffer_cstr(&found));
         failures++;
     }
     buffer_finish(&found);

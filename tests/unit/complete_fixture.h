@@ -1,5 +1,5 @@
 /*
- * assist_fixture.h - an assist for a text with a cursor, and the world around it, for the tests of adl/assist.
+ * complete_fixture.h - an assist for a text with a cursor, and the world around it, for the tests of adl/assist.
  *
  *     struct assist_place place;
  *     assist_place_init(&place, "doc.yaml", "nodes:\n  - id: ‸", NULL);
@@ -8,10 +8,12 @@
  *
  * The version before it is the text without the line of the cursor, as if that line were being typed. Header-only.
  */
-#ifndef TENON_TESTS_ASSIST_FIXTURE_H
-#define TENON_TESTS_ASSIST_FIXTURE_H
+#ifndef TENON_TESTS_COMPLETE_FIXTURE_H
+#define TENON_TESTS_COMPLETE_FIXTURE_H
 
 #include "adl/assist/assist.h"
+#include "adl/assist/complete.h"
+#include "adl/assist/cursor.h"
 #include "adl/value/buffer.h"
 #include "tests/unit/manifest_catalog.h"
 
@@ -53,9 +55,11 @@ static const char fixture_base[] =
     "tools: [calc.add]\n"
     "channels:\n"
     "  - {name: score, type: last_value, schema: {type: number}}\n"
-    "  - {name: user, type: last_value, schema: {type: object, properties: {name: {type: string, description: Who it is},"
+    "  - {name: user, type: last_value, schema: {type: object, properties: {name: {type: string, description: Who it "
+    "is},"
     " age: {type: integer}}}}\n"
-    "  - {name: mails, type: append, schema: {type: object, properties: {subject: {type: string}, size: {type: integer}}}}\n"
+    "  - {name: mails, type: append, schema: {type: object, properties: {subject: {type: string}, size: {type: "
+    "integer}}}}\n"
     "nodes:\n"
     "  - {id: judge, type: passthrough}\n"
     "  - {id: worker, type: passthrough}\n";
@@ -113,5 +117,24 @@ static inline void assist_place_init(struct assist_place *place, const struct as
 }
 
 static inline void assist_place_finish(struct assist_place *place) { assist_unref(place->assist); }
+
+/* What holds for every list. */
+static inline void fixture_check_list(const struct assist_completions *list, const struct assist *assist,
+                                      uint32_t offset) {
+    size_t length = source_length(assist->source);
+    uint32_t line = cursor_line_of(assist->source, offset);
+    assert_true(list->count <= COMPLETE_ITEMS_MAX);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct assist_completion *item = &list->items[i];
+        bool fits = item->span.start <= offset && offset <= item->span.end && item->span.end <= length &&
+                    cursor_line_of(assist->source, item->span.start) == line &&
+                    cursor_line_of(assist->source, item->span.end) == line;
+        if (!fits)
+            fail_msg("%s: at %u: `%s` replaces %u to %u", source_name(assist->source), offset, item->label,
+                     item->span.start, item->span.end);
+        assert_true(*item->label && item->text);
+        if (i > 0) assert_true(strcmp(list->items[i - 1].sort, item->sort) <= 0);
+    }
+}
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * complete_test.c - completion at the cursors of tests/corpus/assist/complete_*.txt.
+ * assist_complete_test.c - completion at the cursors of tests/corpus/assist/complete_*.txt.
  *
- * A case has the sections `text` (with ‸) and `complete`, and optionally `file` (the name of the document) and `options`
+ * A case has the sections `text` (with ‸) and `complete`, and optionally `file` (the name of the document) and
+ * `options`
  * (`base`, `crlf`: see fixture_text). The lines of `complete` are rules:
  *
  *     = a, b, c             exactly these labels, in this order          first: a, b     they are the first ones
@@ -14,7 +15,7 @@
 #include "adl/assist/complete.h"
 #include "adl/assist/cursor.h"
 #include "adl/value/buffer.h"
-#include "tests/unit/assist_fixture.h"
+#include "tests/unit/complete_fixture.h"
 
 static struct assist_world world = {
     .each_role = fixture_each_role, .each_file = fixture_each_file, .each_document = fixture_each_document};
@@ -51,8 +52,8 @@ static void fail_rule(const struct corpus_case *test, const char *rule, const st
     struct buffer labels;
     buffer_init(&labels, 4000);
     list_labels(list, 60, &labels);
-    (void)fprintf(stderr, "%s:%zu: `%s`\nrule:  %s\nfound: %s\nlabels: %s\n\n", test->path, test->line, test->name, rule,
-                  found, buffer_cstr(&labels));
+    (void)fprintf(stderr, "%s:%zu: `%s`\nrule:  %s\nfound: %s\nlabels: %s\n\n", test->path, test->line, test->name,
+                  rule, found, buffer_cstr(&labels));
     buffer_finish(&labels);
     failures++;
 }
@@ -79,7 +80,8 @@ static void expect_item(const struct corpus_case *test, const char *rule, const 
         return;
     }
     const char *found = completion_kind_name(item->kind);
-    bool other = kind == label + length && (strncmp(kind + 2, found, strlen(found)) != 0 || kind[2 + strlen(found)] != ')');
+    bool other =
+        kind == label + length && (strncmp(kind + 2, found, strlen(found)) != 0 || kind[2 + strlen(found)] != ')');
     if (other) fail_rule(test, rule, list, found);
     if (!text) return;
     struct buffer visible;
@@ -122,28 +124,13 @@ static void check_rule(const struct corpus_case *test, const char *rule, const s
     }
 }
 
-/* What holds for every list. */
-static void check_list(const struct assist_completions *list, const struct assist *assist, uint32_t offset) {
-    size_t length = source_length(assist->source);
-    uint32_t line = source_locate(assist->source, offset).line;
-    assert_true(list->count <= COMPLETE_ITEMS_MAX);
-    for (uint32_t i = 0; i < list->count; i++) {
-        const struct assist_completion *item = &list->items[i];
-        assert_true(item->span.start <= offset && offset <= item->span.end && item->span.end <= length);
-        assert_int_equal(source_locate(assist->source, item->span.start).line, line);
-        assert_int_equal(source_locate(assist->source, item->span.end).line, line);
-        assert_true(*item->label && item->text);
-        if (i > 0) assert_true(strcmp(list->items[i - 1].sort, item->sort) <= 0);
-    }
-}
-
 static void check_case(const struct corpus_case *test, void *user) {
     const char *name = corpus_section(test, "file");
     char *text = fixture_text(test);
     struct assist_place place;
     assist_place_init(&place, &world, name ? name : "doc.yaml", text);
     struct assist_completions *list = assist_complete(place.assist, place.offset);
-    check_list(list, place.assist, place.offset);
+    fixture_check_list(list, place.assist, place.offset);
     char *rules = mem_text(corpus_need(test, "complete")), *rest = rules;
     for (char *rule; (rule = strsep(&rest, "\n"));)
         if (*rule) check_rule(test, rule, list, place.assist->source);

@@ -1,0 +1,64 @@
+/*
+ * command_acp.c - `tenon acp`: a document as an agent inside an editor, over stdin and stdout.
+ *
+ * The first signal cancels the prompts, and ends the connection. Standard output has only messages.
+ */
+#include "host/assembly/host.h"
+#include "host/base/loop.h"
+#include "host/program/command.h"
+#include "host/server/acp/acp.h"
+#include "host/server/server.h"
+#include <unistd.h>
+
+struct served_agent {
+    struct host *host;
+    bool closed;
+};
+
+static void agent_on_closed(void *user) {
+    struct served_agent *agent = user;
+    agent->closed = true;
+    loop_wake(host_loop(agent->host));
+}
+
+static bool agent_is_closed(void *user) { return ((const struct served_agent *)user)->closed; }
+
+static bool agent_must_end(void *user) { return agent_is_closed(user) || command_got_sigint() || command_got_sigterm(); }
+
+static int serve_agent(struct served_agent *agent, struct acp_options *options) {
+    struct loop *loop = host_loop(agent->host);
+    struct error error = ERROR_INIT;
+    options->server = server_of(agent->host);
+    options->closed = agent_on_closed;
+    options->user = agent;
+    struct acp *acp = acp_new(STDIN_FILENO, STDOUT_FILENO, options, &error);
+    if (!acp) {
+        int code = command_report_error(COMMAND_RUN_FAILED, &error);
+        error_finish(&error);
+        return code;
+    }
+    (void)loop_run(loop, agent_must_end, agent);
+    if (agent->closed) return COMMAND_OK;
+    acp_close(acp);
+    (void)loop_run(loop, agent_is_closed, agent);
+    return COMMAND_CANCELLED;
+}
+
+int command_acp(const struct arguments *arguments) {
+    struct served_agent agent = {0};
+    struct acp_options options = {.document = operand_at(arguments, 0),
+                                  .channel = argument_text(arguments, "channel"),
+                                  .no_mcp = argument_given(arguments, "no-mcp"),
+                                  .accept_changes = argument_given(arguments, "accept-changes")};
+    if (!argument_number(arguments, "context", 1, INT32_MAX, ACP_CONTEXT_TOKENS, &options.context_tokens))
+        return COMMAND_USAGE;
+    if (isatty(STDIN_FILENO))
+        return command_report(COMMAND_USAGE, "an editor starts this command, and sends messages of the Agent Client "
+                                             "Protocol to standard input; samples/editors has settings");
+    agent.host = command_host(arguments);
+    if (!agent.host) return COMMAND_PLUGIN_PROBLEM;
+    command_watch_signals(agent.host);
+    int code = serve_agent(&agent, &options);
+    host_free(agent.host);
+    return code;
+}

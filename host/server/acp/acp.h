@@ -1,0 +1,53 @@
+/*
+ * acp.h - one document as an agent inside an editor: the Agent Client Protocol, version 1, over a stream.
+ *
+ *     struct acp *acp = acp_new(STDIN_FILENO, STDOUT_FILENO, &(struct acp_options){.server = server,
+ *                               .document = "agent.yaml", .closed = ended, .user = me}, &error);
+ *     acp_close(acp);                                // cancels the prompts; `closed` follows
+ *
+ * Messages are JSON-RPC 2.0, one in each line. A session is a thread of the store, and a prompt is a run. All work is
+ * done by methods of the table (server/method.h), called in process; this room knows the protocol, and nothing of the
+ * engine. README.md has the mapping and the limits.
+ *
+ * After the end of the input, open requests are answered first, for at most ACP_LINGER_MS.
+ *
+ * All functions are [loop].
+ */
+#ifndef TENON_HOST_SERVER_ACP_ACP_H
+#define TENON_HOST_SERVER_ACP_ACP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct acp;
+struct error;
+struct server;
+
+#define ACP_VERSION        1
+#define ACP_LINGER_MS      10000      /* for open requests after the end of the input; then they are cancelled */
+#define ACP_SESSIONS_MAX   100u       /* open sessions of one connection */
+#define ACP_SERVERS_MAX    16u        /* MCP servers of one session */
+#define ACP_BLOCKS_MAX     1000u      /* content blocks of one prompt */
+#define ACP_PROMPT_MAX     (16 << 20) /* bytes of one prompt, approximately */
+#define ACP_OUTPUT_MAX     (256u << 10) /* bytes of a tool's output that the client gets; the rest is cut */
+#define ACP_PLAN_MAX       200u       /* entries of a plan */
+#define ACP_TITLE_MAX      80u        /* bytes of a session's title */
+#define ACP_PAGE           50u        /* sessions of one answer to session/list */
+#define ACP_CONTEXT_TOKENS 200000     /* the size of usage_update, unless acp_options says another one */
+
+struct acp_options {
+    struct server *server;
+    const char *document; /* a file, `pack:NAME/FILE` or `tenon:NAME` */
+    const char *channel;  /* the channel of the messages; NULL: `messages` */
+    int64_t context_tokens; /* tokens of the model's context, for usage_update; 0: ACP_CONTEXT_TOKENS */
+    bool no_mcp;            /* servers that the client names are not started */
+    bool accept_changes;    /* threads continue although the document has changed */
+    void (*closed)(void *user); /* the last callback */
+    void *user;
+};
+
+/* Takes both descriptors, which may be the same; NULL with IO if one cannot be used. `options` is copied. */
+struct acp *acp_new(int input, int output, const struct acp_options *options, struct error *error);
+void acp_close(struct acp *acp);
+
+#endif

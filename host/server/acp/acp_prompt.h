@@ -1,0 +1,106 @@
+/*
+ * acp_prompt.h - one prompt of a session: the runs that answer it, its questions, and its events.
+ *
+ *     session/prompt ─▶ [continue what was interrupted] ─▶ run ─▶ done ─▶ end_turn
+ *                                                          │ ▲
+ *                                        interrupted: ask ─┘ └─ answers
+ *
+ * All functions are [loop].
+ */
+#ifndef TENON_HOST_SERVER_ACP_ACP_PROMPT_H
+#define TENON_HOST_SERVER_ACP_ACP_PROMPT_H
+
+#include "host/server/acp/acp_internal.h"
+
+/* A call of a tool that the client has seen in this turn. */
+struct acp_turn {
+    struct acp_session *session;
+    struct peer_request *request;
+    char *run_id;       /* of the active run, or of the one that waits; NULL: none */
+    tn_value message;   /* the content of the prompt that no run has got yet; or NULL */
+    bool cancelled;
+    bool resuming;      /* the run continues an earlier turn */
+    bool idle;          /* the run waits: nothing runs that would end */
+    /* Questions (acp_question.c). */
+    tn_value interrupts;           /* of the run, until it has got the answers; or NULL */
+    size_t asked;                  /* index of the one that is being asked */
+    tn_value answers;              /* {id: answer} so far; or NULL */
+    struct acp_question *question; /* the open request to the client, or NULL */
+    /* What the client has got (acp_events.c). */
+    char message_id[40];  /* of the streamed text; "" between two messages */
+    struct buffer text;   /* the streamed text of this message */
+    tn_value sent;        /* texts that were sent, {text: true} */
+    tn_value nested;      /* {path: true}: graphs that report messages themselves */
+    tn_value calls;       /* {id of the model: {id, name, arguments}}: calls of tools without a result */
+    size_t known;        /* messages of the thread before this run; those of a channel `append` have no id */
+    tn_value seen;        /* {id of a message: true}: messages of earlier turns, and of this one */
+    tn_value last_usage;  /* of the last call of a model, or NULL */
+    const char *finish;   /* stop reason of the last answer: "end_turn", "max_tokens", "refusal" */
+};
+
+void acp_prompt(struct acp *acp, struct peer_request *request);
+/* No effect if no prompt is open. */
+void acp_prompt_cancel(struct acp_session *session);
+/* An event of a subscription. */
+void acp_prompt_event(struct acp *acp, const char *run_id, const char *event, tn_value params);
+
+/* ---- acp_prompt.c, for acp_question.c ---- */
+
+/* Continues the run with turn->answers. */
+void acp_turn_answer(struct acp_turn *turn);
+/* Ends the turn with a stop reason. What the run waits for, is asked with the next prompt. */
+void acp_turn_end(struct acp_turn *turn, const char *stop_reason);
+
+bool acp_turn_has_answer(const struct acp_turn *turn, tn_value interrupt);
+
+/* ---- acp_question.c ---- */
+
+/* Asks what the run waits for, then calls acp_turn_answer or acp_turn_end. Takes `interrupts`. */
+void acp_turn_ask_take(struct acp_turn *turn, tn_value interrupts);
+/* Withdraws the question that is open; it is not answered. */
+void acp_turn_withdraw(struct acp_turn *turn);
+/* The text of a prompt as the answer to an interrupt; a new reference. */
+tn_value acp_answer_of_text(tn_value interrupt, tn_value text);
+/* True if a prompt cannot answer it: it is asked again. */
+bool acp_is_approval(tn_value interrupt);
+/* The question, for people; a new reference. */
+tn_value acp_question_text(tn_value interrupt);
+
+/* ---- acp_form.c ---- */
+
+/* The schema of a form for an answer of this schema (NULL: any); NULL if it has none. *wraps: the form has one member. */
+tn_value acp_form_schema(tn_value schema, bool *wraps);
+/* True if the schema accepts null: the question can be declined. */
+bool acp_form_accepts_null(tn_value schema);
+
+/* ---- acp_events.c ---- */
+
+void acp_turn_show(struct acp_turn *turn, tn_value event);
+/* At the end of a run: texts that were not streamed, and the usage. */
+void acp_turn_show_rest(struct acp_turn *turn, tn_value report);
+void acp_turn_say(struct acp_turn *turn, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The result of a document without messages, for people; a new reference, or NULL if there is none. */
+tn_value acp_result_text(const struct acp *acp, tn_value state);
+
+/* ---- acp_tool.c ---- */
+
+/* Sends `tool_call` for a call in a message of a model: {id, name, arguments}. */
+void acp_tool_start(struct acp_session *session, tn_value *calls, tn_value call);
+/* Sends `tool_call_update` for the message with its result. */
+void acp_tool_end(struct acp_session *session, tn_value *calls, tn_value message);
+/* At the end of a turn: calls without a result have failed. */
+void acp_tools_abandon(struct acp_session *session, tn_value *calls);
+/*
+ * {toolCallId, title, kind, status, rawInput} of the open call that an approval is about. *made: no message has such a
+ * call (a node asks, or a tool of a tool), so the client has just got it, and it gets no result.
+ */
+tn_value acp_tool_of_approval(struct acp_session *session, tn_value calls, tn_value payload, bool *made);
+/* Sends the status of the call, unless `tool_call` is NULL. */
+void acp_tool_status(struct acp_session *session, tn_value tool_call, const char *status);
+
+/* ---- acp_plan.c ---- */
+
+/* The entries of a plan in the form of the protocol; NULL if the value is no plan. A new reference. */
+tn_value acp_plan_entries(tn_value value);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * acp_replay.c - the conversation of a saved thread, as the updates that the client would have got.
+ */
+#include "host/server/acp/acp_prompt.h"
+
+static void replay_blocks(const struct acp_session *session, const char *kind, tn_value blocks, tn_value id) {
+    for (size_t i = 0; i < value_count(blocks); i++) {
+        tn_value chunk = value_set_take(value_object_reserve(3), "content", value_ref(value_at(blocks, i)));
+        if (id && value_is(id, TN_STRING)) chunk = value_set_take(chunk, "messageId", value_ref(id));
+        acp_update_take(session, kind, chunk);
+    }
+    value_unref(blocks);
+}
+
+static void replay_message(struct acp_session *session, tn_value *calls, tn_value message) {
+    tn_value type = value_get(message, "type"), content = value_get(message, "content"), id = value_get(message, "id");
+    tn_value made = value_get(message, "tool_calls");
+    if (!type || !value_is(type, TN_STRING)) return;
+    if (value_text_is(type, "user")) {
+        replay_blocks(session, "user_message_chunk", acp_content_blocks(content, false), id);
+    } else if (value_text_is(type, "ai") || value_text_is(type, "error")) {
+        replay_blocks(session, "agent_thought_chunk", acp_content_blocks(content, true), id);
+        replay_blocks(session, "agent_message_chunk", acp_content_blocks(content, false), id);
+        for (size_t i = 0; made && value_is(made, TN_ARRAY) && i < value_count(made); i++)
+            acp_tool_start(session, calls, value_at(made, i));
+    } else if (value_text_is(type, "tool")) {
+        acp_tool_end(session, calls, message);
+    }
+}
+
+static void replay_text(const struct acp_session *session, const char *kind, tn_value text) {
+    if (text && value_is(text, TN_STRING)) acp_update_take(session, kind, acp_chunk_take(value_ref(text), NULL));
+}
+
+/* A document without messages has only its last input and its result. */
+static void replay_result(const struct acp_session *session, tn_value state) {
+    const struct acp *acp = session->acp;
+    tn_value result = acp_result_text(acp, state);
+    if (acp->input == ACP_INPUT_TEXT) replay_text(session, "user_message_chunk", value_get(state, acp->channel));
+    replay_text(session, "agent_message_chunk", result);
+    value_unref(result);
+}
+
+/* Approvals are asked again with the next prompt; this says what the prompt answers. */
+static void replay_question(const struct acp_session *session) {
+    for (size_t i = 0; i < value_count(session->waits); i++) {
+        if (acp_is_approval(value_at(session->waits, i))) continue;
+        tn_value text = acp_question_text(value_at(session->waits, i));
+        replay_text(session, "agent_message_chunk", text);
+        value_unref(text);
+        return;
+    }
+}
+
+void acp_replay(struct acp_session *session, tn_value state) {
+    tn_value calls = value_object();
+    for (size_t i = 0; i < value_count(session->messages); i++)
+        replay_message(session, &calls, value_at(session->messages, i));
+    acp_tools_abandon(session, &calls);
+    value_unref(calls);
+    if (session->acp->input != ACP_INPUT_MESSAGES) replay_result(session, state);
+    replay_question(session);
+}

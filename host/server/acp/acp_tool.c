@@ -1,0 +1,242 @@
+/*
+ * acp_tool.c - calls of tools as the client shows them.
+ *
+ *     message of a model with a call  ──▶ tool_call {in_progress}
+ *     approval of it                  ──▶ session/request_permission {pending}, then {in_progress} or {failed}
+ *     message with its result         ──▶ tool_call_update {completed or failed}
+ *
+ * Models repeat the ids of calls, so the client gets other ones: a number of the session is before them.
+ */
+#include "adl/value/json.h"
+#include "adl/value/memory.h"
+#include "host/server/acp/acp_prompt.h"
+#include <string.h>
+
+#define TITLE_MAX 200u /* bytes of the part of an argument in a title */
+
+/* ---- What is known of a tool ---- */
+
+static void keep_shown(void *user, tn_value result, const struct error *error) {
+    (void)error;
+    *(tn_value *)user = result ? value_ref(result) : NULL;
+}
+
+/* As tool/show describes it; a new reference, or NULL if it does not exist, or is not known yet. */
+static tn_value tool_shown(struct acp *acp, const char *name) {
+    tn_value shown = NULL;
+    if (!*name || strlen(name) > 200) return NULL;
+    tn_value params = value_set_take(value_object_reserve(1), "tool", value_text(name));
+    acp_call_take(acp, "tool/show", params, keep_shown, &shown);
+    acp_calls_drop(acp, &shown);
+    return shown;
+}
+
+static bool has_effect(tn_value shown, const char *start) {
+    tn_value effects = value_get(shown, "effects");
+    for (size_t i = 0; effects && i < value_count(effects); i++) {
+        tn_value effect = value_at(effects, i);
+        if (value_is(effect, TN_STRING) && strncmp(value_chars(effect, NULL), start, strlen(start)) == 0) return true;
+    }
+    return false;
+}
+
+static bool name_has(const char *name, const char *const *words) {
+    for (; *words; words++)
+        if (strstr(name, *words)) return true;
+    return false;
+}
+
+/* By its effects. All tools of MCP servers have the effect of their connection, so it says nothing. */
+static const char *tool_kind(tn_value shown, const char *name) {
+    static const char *const finds[] = {"search", "find", "grep", "glob", NULL}, *const removes[] = {"delete", "remove", NULL};
+    bool mcp = shown && value_text_is(value_get(shown, "plugin"), "tenon.mcp");
+    bool writes = has_effect(shown, "fs.write") || has_effect(shown, "mcp.write");
+    if ((has_effect(shown, "destructive") || writes) && name_has(name, removes)) return "delete";
+    if (has_effect(shown, "fs.write")) return "edit";
+    if (has_effect(shown, "process.spawn") && !mcp) return "execute";
+    if (name_has(name, finds)) return "search";
+    if (has_effect(shown, "fs.read") || (mcp && !writes && !has_effect(shown, "destructive"))) return "read";
+    if (has_effect(shown, "network") && !mcp) return "fetch";
+    return "other";
+}
+
+/* ---- Arguments ---- */
+
+/* JSON text is parsed. A new reference. */
+static tn_value read_arguments(tn_value arguments) {
+    size_t length;
+    tn_value parsed = NULL;
+    if (!arguments) return value_object();
+    if (!value_is(arguments, TN_STRING)) return value_ref(arguments);
+    const char *text = value_chars(arguments, &length);
+    return json_read(text, length, NULL, &parsed, NULL) == TN_OK ? parsed : value_ref(arguments);
+}
+
+static const char *first_text(tn_value object, const char *const *names) {
+    for (; value_is(object, TN_OBJECT) && *names; names++)
+        if (acp_text(object, *names)) return acp_text(object, *names);
+    return NULL;
+}
+
+static const char *path_argument(tn_value arguments) {
+    static const char *const names[] = {"path", "file_path", "file", "filename", NULL};
+    return first_text(arguments, names);
+}
+
+static tn_value absolute_path(const struct acp_session *session, const char *path) {
+    if (strncmp(path, "file://", 7) == 0) path += 7;
+    return *path == '/' ? value_text(path) : value_format("%s/%s", session->cwd, path);
+}
+
+static tn_value locations(const struct acp_session *session, tn_value arguments) {
+    const char *path = path_argument(arguments);
+    tn_value list = value_array(), line = path ? value_get(arguments, "line") : NULL;
+    if (!path) return list;
+    tn_value location = value_set_take(value_object_reserve(2), "path", absolute_path(session, path));
+    if (line && value_is(line, TN_INT) && value_to_int(line) >= 0 && value_to_int(line) <= UINT32_MAX)
+        location = value_set_take(location, "line", value_ref(line));
+    return value_push_take(list, location);
+}
+
+static tn_value tool_title(tn_value shown, const char *name, tn_value arguments) {
+    static const char *const names[] = {"path", "file_path", "file", "filename", "command", "query", "pattern", "url", NULL};
+    const char *title = shown ? acp_text(shown, "title") : NULL, *detail = first_text(arguments, names);
+    size_t length = detail ? strcspn(detail, "\n\r") : 0;
+    if (!title || !*title) title = *name ? name : "a tool";
+    if (length > TITLE_MAX) length = TITLE_MAX;
+    return length ? value_format("%s: %.*s", title, (int)length, detail) : value_text(title);
+}
+
+/* {toolCallId, title, kind, status, rawInput, locations} */
+static tn_value describe_call(struct acp_session *session, tn_value id, const char *name, tn_value arguments,
+                              const char *status) {
+    tn_value shown = tool_shown(session->acp, name), where = locations(session, arguments);
+    tn_value call = value_set_take(value_object_reserve(7), "toolCallId", value_ref(id));
+    call = value_set_take(call, "title", tool_title(shown, name, arguments));
+    call = value_set_take(call, "kind", value_text(tool_kind(shown, name)));
+    call = value_set_take(call, "status", value_text(status));
+    call = value_set_take(call, "rawInput", value_ref(arguments));
+    value_unref(shown);
+    if (value_count(where)) return value_set_take(call, "locations", where);
+    value_unref(where);
+    return call;
+}
+
+/* ---- Start and end ---- */
+
+void acp_tool_start(struct acp_session *session, tn_value *calls, tn_value call) {
+    tn_value own = value_get(call, "id");
+    const char *name = acp_text(call, "name");
+    if (!own || !value_is(own, TN_STRING) || !name) return;
+    tn_value arguments = read_arguments(value_get(call, "arguments"));
+    tn_value id = value_format("%llu-%s", (unsigned long long)++session->tool_calls, value_chars(own, NULL));
+    tn_value kept = value_set_take(value_object_reserve(3), "id", value_ref(id));
+    kept = value_set_take(kept, "name", value_text(name));
+    *calls = value_set_key_take(*calls, value_ref(own), value_set_take(kept, "arguments", value_ref(arguments)));
+    acp_update_take(session, "tool_call", describe_call(session, id, name, arguments, "in_progress"));
+    value_unref(id);
+    value_unref(arguments);
+}
+
+static tn_value call_update(tn_value id, const char *status) {
+    tn_value update = value_set_take(value_object_reserve(5), "toolCallId", value_ref(id));
+    return value_set_take(update, "status", value_text(status));
+}
+
+/* Text blocks of at most ACP_OUTPUT_MAX bytes in all. Takes the block. */
+static tn_value cut_block_take(tn_value block, size_t *left) {
+    tn_value text = value_get(block, "text");
+    size_t length = 0;
+    const char *chars = text && value_is(text, TN_STRING) ? value_chars(text, &length) : NULL;
+    if (!chars || length <= *left) {
+        *left -= length;
+        return block;
+    }
+    size_t cut = *left;
+    while (cut && ((unsigned char)chars[cut] & 0xc0) == 0x80) cut--;
+    *left = 0;
+    return value_set_take(block, "text", value_format("%.*s… (%zu bytes more)", (int)cut, chars, length - cut));
+}
+
+/* What a tool that has changed a file reports: {path, newText, oldText?}; NULL if it is not that. */
+static tn_value diff_of(const struct acp_session *session, tn_value output) {
+    static const char *const fresh[] = {"newText", "new_text", NULL}, *const old[] = {"oldText", "old_text", NULL};
+    const char *path = path_argument(output), *after = first_text(output, fresh), *before = first_text(output, old);
+    if (!path || !after) return NULL;
+    tn_value diff = value_set_take(value_object_reserve(4), "type", value_text("diff"));
+    diff = value_set_take(diff, "path", absolute_path(session, path));
+    if (before) diff = value_set_take(diff, "oldText", value_text(before));
+    return value_set_take(diff, "newText", value_text(after));
+}
+
+/* The output as data: JSON text is parsed. NULL if it is too long. */
+static tn_value raw_output(tn_value content) {
+    size_t length;
+    if (!content || !value_is(content, TN_STRING)) return NULL;
+    (void)value_chars(content, &length);
+    return length <= ACP_OUTPUT_MAX ? read_arguments(content) : NULL;
+}
+
+void acp_tool_end(struct acp_session *session, tn_value *calls, tn_value message) {
+    tn_value own = value_get(message, "tool_call_id"), content = value_get(message, "content");
+    tn_value call = own && value_is(own, TN_STRING) ? value_get_key(*calls, own) : NULL;
+    size_t left = ACP_OUTPUT_MAX;
+    if (!call) return;
+    bool failed = value_text_is(value_get(message, "status"), "error");
+    tn_value update = call_update(value_get(call, "id"), failed ? "failed" : "completed");
+    tn_value shown = value_array(), blocks = acp_content_blocks(content, false), raw = raw_output(content);
+    tn_value diff = raw ? diff_of(session, raw) : NULL;
+    if (diff) shown = value_push_take(shown, diff);
+    for (size_t i = 0; !diff && i < value_count(blocks); i++) {
+        tn_value entry = value_set_take(value_object_reserve(2), "type", value_text("content"));
+        tn_value block = cut_block_take(value_ref(value_at(blocks, i)), &left);
+        shown = value_push_take(shown, value_set_take(entry, "content", block));
+    }
+    update = value_set_take(update, "content", shown);
+    if (raw) update = value_set_take(update, "rawOutput", raw);
+    acp_update_take(session, "tool_call_update", update);
+    *calls = value_remove_take(*calls, value_ref(own));
+    value_unref(blocks);
+}
+
+void acp_tools_abandon(struct acp_session *session, tn_value *calls) {
+    for (size_t i = 0; i < value_count(*calls); i++)
+        acp_update_take(session, "tool_call_update",
+                        call_update(value_get(value_value_at(*calls, i), "id"), "failed"));
+    value_unref(*calls);
+    *calls = value_object();
+}
+
+/* ---- Approvals ---- */
+
+static tn_value open_call(tn_value calls, const char *name, tn_value arguments) {
+    for (size_t i = 0; i < value_count(calls); i++) {
+        tn_value call = value_value_at(calls, i);
+        if (value_text_is(value_get(call, "name"), name) && value_equal(value_get(call, "arguments"), arguments)) return call;
+    }
+    return NULL;
+}
+
+tn_value acp_tool_of_approval(struct acp_session *session, tn_value calls, tn_value payload, bool *made) {
+    const char *tool = acp_text(payload, "tool"), *node = acp_text(payload, "node");
+    const char *name = tool ? tool : node ? node : "";
+    tn_value arguments = read_arguments(value_get(payload, "arguments")), open = open_call(calls, name, arguments);
+    tn_value id = open ? value_ref(value_get(open, "id"))
+                       : value_format("%llu-approval", (unsigned long long)++session->tool_calls);
+    tn_value call = describe_call(session, id, name, arguments, "pending"), why = value_get(payload, "why");
+    *made = !open;
+    if (!tool && node) call = value_set_take(call, "title", value_format("Run the node `%s`", node));
+    if (!open) acp_update_take(session, "tool_call", value_ref(call));
+    if (why && value_is(why, TN_STRING)) {
+        tn_value entry = value_set_take(value_object_reserve(2), "type", value_text("content"));
+        entry = value_set_take(entry, "content", acp_text_block(why));
+        call = value_set_take(call, "content", value_push_take(value_array(), entry));
+    }
+    value_unref(id);
+    value_unref(arguments);
+    return call;
+}
+
+void acp_tool_status(struct acp_session *session, tn_value tool_call, const char *status) {
+    if (tool_call) acp_update_take(session, "tool_call_update", call_update(value_get(tool_call, "toolCallId"), status));
+}

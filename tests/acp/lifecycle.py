@@ -1,0 +1,258 @@
+"""lifecycle.py: `tenon acp` from initialize to the end: versions, sessions, content, settings, mistakes."""
+import json
+import os
+import sys
+
+from harness import Agent, Refused, call, check, kinds_of, run_tests, scripted, text_of, write_document
+
+UNKNOWN = "0193a0c2-7c4e-7b1e-8a55-2b6c1c9f0d11"
+
+
+def test_initialize():
+    write_document("hello.yaml", scripted("Hello!"))
+    with Agent("hello.yaml") as agent:
+        agent.refused("session/new", -32600, "initialize", cwd="/", mcpServers=[])
+        agent.refused("initialize", -32602, "protocolVersion", protocolVersion="one")
+        agent.refused("initialize", -32602, "protocolVersion")
+        hello = agent.initialize(version=7)
+        check(hello["protocolVersion"] == 1 and hello["authMethods"] == [], "initialize", hello)
+        check(hello["agentInfo"]["name"] == "hello", "agentInfo", hello)
+        has = hello["agentCapabilities"]
+        check(has["loadSession"] and has["promptCapabilities"] == {"image": True, "audio": True, "embeddedContext": True}, "prompts", has)
+        check(has["mcpCapabilities"] == {"http": True, "sse": False}, "servers", has)
+        check(set(has["sessionCapabilities"]) == {"list", "delete", "resume", "close", "additionalDirectories"}, "sessions", has)
+        agent.refused("initialize", -32600, "twice", protocolVersion=1)
+        agent.refused("authenticate", -32602, "methodId", methodId="x")
+        check(agent.request("logout") == {}, "logout")
+        agent.refused("session/fork", -32601, "session/fork", sessionId=UNKNOWN)
+    check(agent.process.returncode == 0, "the exit code", agent.process.returncode)
+
+
+def test_a_wrong_document():
+    with open("wrong.yaml", "w") as file:
+        file.write('version: "1.0"\nagent: {name: wrong}\nnods: []\nedges: []\n')
+    with Agent("wrong.yaml") as agent:
+        agent.refused("initialize", -32603, "nods", protocolVersion=1)
+        with open("wrong.yaml", "w") as file:
+            file.write(open(write_document("wrong2.yaml", scripted("Fixed."))).read())
+        agent.initialize()
+
+
+def test_a_conversation():
+    write_document("talk.yaml", scripted("One.", "Two."))
+    with Agent("talk.yaml", "--context", "1000") as agent:
+        agent.initialize()
+        session = agent.new()
+        commands = agent.wait_update("available_commands_update")["availableCommands"]
+        check([c["name"] for c in commands] == ["graph", "mode", "model", "state"], "commands", commands)
+        answer, updates = agent.prompt(session, "A first question\nand more")
+        check(answer == {"stopReason": "end_turn"} and text_of(updates) == "One.", "the answer", answer, updates)
+        chunks = [u for u in updates if u["sessionUpdate"] == "agent_message_chunk"]
+        check(len({c["messageId"] for c in chunks}) == 1, "one message", chunks)
+        info = [u for u in updates if u["sessionUpdate"] == "session_info_update"]
+        check(info[0]["title"] == "A first question" and "updatedAt" in info[-1], "the title", info)
+        usage = [u for u in updates if u["sessionUpdate"] == "usage_update"]
+        check(len(usage) == 1 and usage[0]["size"] == 1000 and usage[0]["used"] > 0, "usage", usage)
+        answer, updates = agent.prompt(session, "And?")
+        check(text_of(updates) == "Two." and "title" not in json.dumps(updates), "the second answer", updates)
+        listed = agent.request("session/list")["sessions"]
+        check([s["sessionId"] for s in listed] == [session] and listed[0]["title"] == "A first question", "the list", listed)
+
+
+def test_content():
+    write_document("echo.yaml", scripted("{last}"))
+    with Agent("echo.yaml") as agent:
+        agent.initialize()
+        session = agent.new()
+        _, updates = agent.prompt(session, [
+            {"type": "text", "text": "Look:"}, {"type": "image", "mimeType": "image/png", "data": "aGk="},
+            {"type": "audio", "mimeType": "audio/wav", "data": "aGk="},
+            {"type": "resource_link", "uri": "file:///a/b.txt", "name": "b.txt"},
+            {"type": "resource", "resource": {"uri": "file:///a/c.txt", "text": "Inside.", "mimeType": "text/plain"}},
+            {"type": "resource", "resource": {"uri": "file:///a/d.bin", "blob": "aGk="}}])
+        _, updates = agent.prompt(session, "/state")
+        state = json.loads(text_of(updates).strip("`").removeprefix("json"))
+        parts = state["messages"][0]["content"]
+        check([p["type"] for p in parts] == ["text", "image", "audio", "text", "text", "file"], "parts", parts)
+        check(parts[1]["media_type"] == "image/png" and parts[5]["name"] == "d.bin", "media", parts)
+        check("file:///a/b.txt" in parts[3]["text"] and "Inside." in parts[4]["text"], "resources", parts)
+        for block, why in [({"type": "text"}, "text"), ({"type": "video", "data": ""}, "video"), ({"type": "image", "data": "x"}, "mimeType"),
+                           ({"type": "resource", "resource": {"uri": "x"}}, "resource"), ("text", "prompt/0")]:
+            agent.refused("session/prompt", -32602, why, sessionId=session, prompt=[block])
+        agent.refused("session/prompt", -32602, "prompt", sessionId=session, prompt=[])
+        agent.refused("session/prompt", -32602, "prompt", sessionId=session, prompt=[{"type": "text", "text": "x"}] * 1001)
+
+
+def test_other_inputs():
+    """Documents without a channel of messages: one text, a given channel, or JSON."""
+    node = "[{id: a, type: prompt, config: {template: 'Hello, {name}!', output_key: greeting}}]"
+    channels = "[{name: name, type: last_value}, {name: greeting, type: last_value}]"
+    write_document("text.yaml", "{}", node, channels, "input: {type: object, properties: {name: {type: string}}}\n")
+    with Agent("text.yaml") as agent:
+        has = agent.initialize()["agentCapabilities"]
+        check(has["promptCapabilities"] == {"image": False, "audio": False, "embeddedContext": True}, "prompts", has)
+        session = agent.new()
+        _, updates = agent.prompt(session, "Ada")
+        check(text_of(updates) == "Hello, Ada!", "the answer", updates)
+        agent.refused("session/prompt", -32602, "image", sessionId=session,
+                      prompt=[{"type": "image", "mimeType": "image/png", "data": ""}])
+    write_document("json.yaml", "{}", node, channels)
+    with Agent("json.yaml") as agent:
+        agent.initialize()
+        session = agent.new()
+        agent.refused("session/prompt", -32602, "JSON", sessionId=session, prompt=[{"type": "text", "text": "Ada"}])
+        _, updates = agent.prompt(session, '{"name": "Ada"}')
+        check('"greeting": "Hello, Ada!"' in text_of(updates), "the answer", updates)
+    with Agent("json.yaml", "--channel", "name") as agent:
+        agent.initialize()
+        session = agent.new()
+        _, updates = agent.prompt(session, "Grace")
+        check(text_of(updates) == "Hello, Grace!", "the answer", updates)
+
+
+def test_settings():
+    roles = {"default": {"provider": "scripted", "replies": ["the default"]}, "fast": {"provider": "scripted", "model": "f", "replies": ["the fast one"]}}
+    write_document("roles.yaml", json.dumps(roles))
+    with Agent("roles.yaml") as agent:
+        agent.initialize()
+        opened = agent.request("session/new", cwd="/", mcpServers=[])
+        session, options = opened["sessionId"], opened["configOptions"]
+        check(opened["modes"]["currentModeId"] == "ask" and len(opened["modes"]["availableModes"]) == 3, "modes", opened)
+        check([(o["id"], o["category"], o["currentValue"]) for o in options] == [("model.default", "model", "default"), ("model.fast", "model", "fast")], "options", options)
+        check([c["value"] for c in options[0]["options"]] == ["default", "fast"], "choices", options)
+        _, updates = agent.prompt(session, "hi")
+        check(text_of(updates) == "the default", "before", updates)
+        changed = agent.request("session/set_config_option", sessionId=session, configId="model.default", value="fast")
+        check(changed["configOptions"][0]["currentValue"] == "fast", "changed", changed)
+        _, updates = agent.prompt(session, "hi")
+        check(text_of(updates) == "the fast one", "after", updates)
+        agent.refused("session/set_config_option", -32602, "slow", sessionId=session, configId="model.default", value="slow")
+        agent.refused("session/set_config_option", -32602, "role `x`", sessionId=session, configId="model.x", value="fast")
+        agent.refused("session/set_config_option", -32602, "colour", sessionId=session, configId="colour", value="red")
+        agent.refused("session/set_config_option", -32602, "boolean", sessionId=session, configId="model.default", type="boolean", value=True)
+        check(agent.request("session/set_mode", sessionId=session, modeId="reject") == {}, "set_mode")
+        agent.refused("session/set_mode", -32602, "modeId", sessionId=session, modeId="yolo")
+        agent.prompt(session, "/mode allow")
+        agent.wait_update("current_mode_update", currentModeId="allow")
+        _, updates = agent.prompt(session, "/model default=default")
+        check(agent.wait_update("config_option_update")["configOptions"][0]["currentValue"] == "default", "by a command", updates)
+        _, updates = agent.prompt(session, "/graph")
+        check("mermaid" in text_of(updates), "/graph", updates)
+        answer, updates = agent.prompt(session, "/unknown command")
+        check(text_of(updates) == "the default", "any other text is a prompt", updates)
+
+
+def test_sessions():
+    write_document("many.yaml", scripted("Yes.", "Again."))
+    here, other = os.getcwd(), "/tmp"
+    with Agent("many.yaml") as agent:
+        agent.initialize()
+        check(agent.request("session/list") == {"sessions": []}, "nothing is saved")
+        ids = [agent.new() for _ in range(3)]
+        check(agent.request("session/list") == {"sessions": []}, "a session is saved with its first prompt")
+        agent.request("session/delete", sessionId=ids[2])
+        for session in ids[:2]:
+            agent.prompt(session, "Question of " + session)
+        there = agent.request("session/new", cwd=other, mcpServers=[], additionalDirectories=["/usr"])["sessionId"]
+        agent.prompt(there, "elsewhere")
+        found = agent.request("session/list", cwd=other)["sessions"]
+        check([(s["sessionId"], s["cwd"], s["additionalDirectories"]) for s in found] == [(there, other, ["/usr"])], "by folder", found)
+        found = agent.request("session/list", cwd=here)["sessions"]
+        check({s["sessionId"] for s in found} == set(ids[:2]), "by folder", found)
+        agent.refused("session/list", -32602, "cursor", cursor=UNKNOWN)
+        check(agent.request("session/close", sessionId=ids[0]) == {}, "close")
+        for method, more in [("session/prompt", {"prompt": [{"type": "text", "text": "x"}]}), ("session/close", {}),
+                             ("session/set_mode", {"modeId": "ask"})]:
+            agent.refused(method, -32002, ids[0], sessionId=ids[0], **more)
+        before = len(agent.updates)
+        loaded = agent.request("session/load", sessionId=ids[0], cwd=here, mcpServers=[])
+        check("modes" in loaded and "configOptions" in loaded, "load", loaded)
+        replay = agent.updates[before:]
+        check(kinds_of(replay)[:2] == ["user_message_chunk", "agent_message_chunk"] and text_of(replay) == "Yes.", "replay", replay)
+        check(text_of(replay, "user_message_chunk") == "Question of " + ids[0], "replay", replay)
+        _, updates = agent.prompt(ids[0], "more")
+        check(text_of(updates) == "Again.", "it continues", updates)
+        agent.request("session/close", sessionId=ids[1])
+        before = len(agent.updates)
+        agent.request("session/resume", sessionId=ids[1], cwd=here)
+        agent.prompt(ids[1], "/mode ask")
+        check(not text_of(agent.updates[before:], "user_message_chunk"), "no replay", agent.updates[before:])
+        agent.request("session/delete", sessionId=ids[1])
+        agent.request("session/delete", sessionId=ids[0])
+        agent.refused("session/load", -32002, ids[0], sessionId=ids[0], cwd=here, mcpServers=[])
+        agent.refused("session/delete", -32002, UNKNOWN, sessionId=UNKNOWN)
+        check([s["sessionId"] for s in agent.request("session/list")["sessions"]] == [there], "what is left")
+
+
+def test_pages():
+    write_document("pages.yaml", scripted("Yes."))
+    with Agent("pages.yaml") as agent:
+        agent.initialize()
+        ids = [agent.new() for _ in range(53)]
+        numbers = [agent.start_prompt(session, "hi") for session in ids]
+        for number in numbers:
+            agent.wait(number)
+        first = agent.request("session/list")
+        second = agent.request("session/list", cursor=first["nextCursor"])
+        check(len(first["sessions"]) == 50 and len(second["sessions"]) == 3 and "nextCursor" not in second, "pages", second)
+        check({s["sessionId"] for s in first["sessions"] + second["sessions"]} == set(ids), "all of them")
+        for _ in range(47):
+            agent.new()
+        agent.refused("session/new", -32603, "LIMIT", cwd="/", mcpServers=[])
+
+
+def test_other_threads():
+    """A thread of another document is no session of this agent; one of `tenon chat` is not listed."""
+    write_document("one.yaml", scripted("One."))
+    write_document("two.yaml", scripted("Two."))
+    with Agent("one.yaml") as agent:
+        agent.initialize()
+        session = agent.new()
+        agent.prompt(session, "hi")
+    with Agent("two.yaml") as agent:
+        agent.initialize()
+        agent.refused("session/load", -32002, session, sessionId=session, cwd="/", mcpServers=[])
+        check(agent.request("session/list")["sessions"] == [], "no session")
+
+
+def test_mistakes():
+    write_document("mistakes.yaml", scripted("Yes."))
+    with Agent("mistakes.yaml") as agent:
+        agent.initialize()
+        session = agent.new()
+        for params, why in [({}, "cwd"), ({"cwd": "here", "mcpServers": []}, "cwd"), ({"cwd": "/"}, "mcpServers"),
+                            ({"cwd": "/", "mcpServers": {}}, "mcpServers"), ({"cwd": "/", "mcpServers": [{"name": "x"}]}, "command"),
+                            ({"cwd": "/", "mcpServers": [{"name": "x", "type": "http"}]}, "url"),
+                            ({"cwd": "/", "mcpServers": [{"name": "x", "type": "sse", "url": "http://x/", "headers": []}]}, "sse"),
+                            ({"cwd": "/", "mcpServers": [{"name": "x", "command": "y", "args": [], "env": []}] * 17}, "16"),
+                            ({"cwd": "/", "mcpServers": [], "additionalDirectories": ["x"]}, "additionalDirectories")]:
+            agent.refused("session/new", -32602, why, **params)
+        agent.refused("session/prompt", -32602, "sessionId", prompt=[])
+        agent.refused("session/load", -32002, "none", sessionId="none", cwd="/", mcpServers=[])
+        agent.refused("session/load", -32602, "sessionId", sessionId="x" * 201, cwd="/", mcpServers=[])
+        agent.notify("session/cancel", sessionId="none")
+        agent.notify("session/cancel")
+        agent.notify("unknown/notification", x=1)
+        agent.write("{not json\n\n")
+        agent.write(b'{"jsonrpc":"2.0","id":"a","method":"\xff"}\n')
+        agent.write("[]\n" + '{"jsonrpc":"2.0","id":"text","method":7}\n')
+        agent._wait(lambda: "text" in agent.waiting, "the answers to malformed messages")
+        answer, _ = agent.prompt(session, "still here?")
+        check(answer["stopReason"] == "end_turn", "it continues", answer)
+    check("Error" not in agent.err and not agent.err, "nothing is logged", agent.err)
+
+
+def test_the_end_of_the_input():
+    """Open prompts are answered first."""
+    write_document("end.yaml", scripted("Yes."))
+    with Agent("end.yaml") as agent:
+        agent.initialize()
+        session = agent.new()
+        number = agent.start_prompt(session, "hi")
+        agent.process.stdin.close()
+        check(agent.wait(number)["stopReason"] == "end_turn", "answered")
+        agent.process.wait(20)
+
+
+if __name__ == "__main__":
+    run_tests(globals(), sys.argv[1:])

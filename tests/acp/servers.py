@@ -1,0 +1,158 @@
+"""servers.py: MCP servers that the client names in session/new."""
+import json
+import os
+import subprocess
+import sys
+import time
+
+from harness import Agent, call, check, run_tests, scripted, text_of, write_document
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def server(name, *arguments, **env):
+    return {"name": name, "command": sys.executable, "args": [os.path.join(HERE, "mcp_server.py"), *arguments],
+            "env": [{"name": key, "value": value} for key, value in env.items()]}
+
+
+def until(what, why):
+    deadline = time.monotonic() + 20
+    while not what():
+        check(time.monotonic() < deadline, "waited for " + why)
+        time.sleep(0.02)
+
+
+def ended(pid):
+    try:
+        with open("/proc/%d/stat" % pid) as file:
+            return file.read().rsplit(") ", 1)[1][0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def pid_in(name):
+    until(lambda: os.path.exists(name) and open(name).read(), name)
+    return int(open(name).read())
+
+
+def test_a_server_of_a_session():
+    write_document("one.yaml", scripted(call("acp.tools.say", {"text": "hi"}), "Got: {last}"))
+    with Agent("one.yaml") as agent:
+        agent.initialize()
+        session = agent.new([server("tools", "--flag", GREETING="hello", PID_FILE=os.path.abspath("one.pid"))])
+        _, updates = agent.prompt(session, "go")
+        check(text_of(updates) == "Got: hi|hello|%s|--flag|" % os.getcwd(), "the tool", updates)
+        shown = [u for u in updates if u["sessionUpdate"] == "tool_call"]
+        check(shown[0]["kind"] == "read" and shown[0]["rawInput"] == {"text": "hi"}, "the call", shown)
+        pid = pid_in("one.pid")
+        check(not ended(pid), "it runs")
+        agent.request("session/close", sessionId=session)
+        until(lambda: ended(pid), "the end of the server")
+        session = agent.new([server("tools", PID_FILE=os.path.abspath("two.pid"))])
+        _, updates = agent.prompt(session, "again")
+        check(text_of(updates).startswith("Got: hi||"), "the name is free again", updates)
+        pid = pid_in("two.pid")
+    until(lambda: ended(pid), "the end of the server")
+    check(not agent.err, "nothing is logged", agent.err)
+
+
+def test_sessions_are_separate():
+    """The same name in two sessions: each uses its own server; a session without servers has no such tools."""
+    write_document("two.yaml", scripted(call("acp.tools.say", {"text": "hi"}), "Got: {last}"))
+    write_document("second.yaml", scripted(call("acp.tools-2.say", {"text": "hi"}), "Got: {last}"))
+    with Agent("two.yaml") as agent:
+        agent.initialize()
+        first = agent.new([server("tools", GREETING="first")])
+        second = agent.new([server("tools", GREETING="second")])
+        none = agent.new()
+        _, updates = agent.prompt(first, "go")
+        check("|first|" in text_of(updates), "the first", updates)
+        for session in (second, none):
+            _, updates = agent.prompt(session, "go")
+            check("first" not in text_of(updates) and "cannot find tool" in text_of(updates), "not that of another session", updates)
+
+
+def test_a_document_decides():
+    """The list `tools` of a document is an allow-list for the tools of the client, too."""
+    write_document("closed.yaml", scripted(call("acp.tools.say"), "Got: {last}"), more='tools: ["memory.*"]\n')
+    with Agent("closed.yaml") as agent:
+        agent.initialize()
+        _, updates = agent.prompt(agent.new([server("tools")]), "go")
+        check("cannot find tool" in text_of(updates), "not allowed", updates)
+    write_document("open.yaml", scripted(call("acp.tools.say"), "Got: {last}"), more='tools: ["memory.*", "acp.*"]\n')
+    with Agent("open.yaml") as agent:
+        agent.initialize()
+        _, updates = agent.prompt(agent.new([server("tools", GREETING="open")]), "go")
+        check("|open|" in text_of(updates), "allowed", updates)
+
+
+def test_approval_and_output():
+    replies = [call("acp.tools.wipe"), call("acp.tools.long", id="c2"), call("acp.tools.edit", {"path": "a.txt"}, id="c3"), "Done."]
+    write_document("wipe.yaml", scripted(*replies))
+    answer = lambda method, params: {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
+    with Agent("wipe.yaml", answer=answer) as agent:
+        agent.initialize()
+        _, updates = agent.prompt(agent.new([server("tools")]), "go")
+        asked = [r["params"]["toolCall"] for r in agent.requests]
+        check([a["title"] for a in asked] == ["Wipes."] or len(asked) == 1, "the destructive one is asked for", asked)
+        ends = [u for u in updates if u["sessionUpdate"] == "tool_call_update" and u["status"] == "completed"]
+        check(len(json.dumps(ends[1])) < 270000 and "bytes more" in json.dumps(ends[1]) and "rawOutput" not in ends[1], "cut", len(json.dumps(ends[1])))
+        check(ends[2]["content"] == [{"type": "diff", "path": os.getcwd() + "/a.txt", "oldText": "a", "newText": "b"}], "a diff", ends[2])
+
+
+def test_http():
+    started = subprocess.Popen([sys.executable, os.path.join(HERE, "mcp_server.py"), "--http", "port"])
+    try:
+        until(lambda: os.path.exists("port"), "the port")
+        url = "http://127.0.0.1:%s/mcp" % open("port").read()
+        write_document("http.yaml", scripted(call("acp.web.say", {"text": "hi"}), "Got: {last}"))
+        with Agent("http.yaml") as agent:
+            agent.initialize()
+            session = agent.new([{"type": "http", "name": "web", "url": url, "headers": [{"name": "x-key", "value": "k7"}]}])
+            _, updates = agent.prompt(session, "go")
+            check(text_of(updates).endswith("|k7"), "the header", updates)
+    finally:
+        started.kill()
+        started.wait()
+
+
+def test_servers_that_fail():
+    """The session opens without them; the log says why."""
+    write_document("fails.yaml", scripted("Still here."))
+    broken = [{"name": "gone", "command": "/nonexistent/program", "args": [], "env": []},
+              {"name": "ends", "command": "/bin/true", "args": [], "env": []}]
+    with Agent("fails.yaml") as agent:
+        agent.initialize()
+        _, updates = agent.prompt(agent.new(broken), "go")
+        check(text_of(updates) == "Still here.", "it works", updates)
+    check("/nonexistent/program" in agent.err and "acp-2" in agent.err, "the log", agent.err)
+    with Agent("fails.yaml", "--no-mcp") as agent:
+        check(agent.initialize()["agentCapabilities"]["mcpCapabilities"] == {"http": False, "sse": False}, "capabilities")
+        agent.new(broken)
+    check("/nonexistent" not in agent.err, "nothing was started", agent.err)
+    with open("tenon.yaml", "w") as file:
+        file.write('tools: {approval: {"node:mcp.connect": deny}}\n')
+    try:
+        with Agent("fails.yaml") as agent:
+            agent.initialize()
+            agent.new([server("tools", PID_FILE=os.path.abspath("denied.pid"))])
+        check("cannot be used" in agent.err and not os.path.exists("denied.pid"), "the operator denies it", agent.err)
+    finally:
+        os.remove("tenon.yaml")
+
+
+def test_load_with_servers():
+    write_document("again.yaml", scripted(call("acp.tools.say", {"text": "hi"}), "Got: {last}"))
+    with Agent("again.yaml") as agent:
+        agent.initialize()
+        session = agent.new()
+        agent.prompt(session, "without")
+    with Agent("again.yaml") as agent:
+        agent.initialize()
+        agent.request("session/load", sessionId=session, cwd=os.getcwd(), mcpServers=[server("tools", GREETING="loaded")])
+        _, updates = agent.prompt(session, "with")
+        check("|loaded|" in text_of(updates), "the tool", updates)
+
+
+if __name__ == "__main__":
+    run_tests(globals(), sys.argv[1:])

@@ -1,0 +1,2 @@
+# The life of a connection and of its sessions, content, settings, and mistakes of a client.
+script lifecycle
