@@ -1,5 +1,5 @@
 # pytest-lsp, once for each client whose capabilities it knows: Neovim, Emacs, VS Code.
-python_folder lsp pytest-lsp==1.0.1 pygls==2.1.1 lsprotocol==2025.0.0
+lsp_packages
 editor_files
 export TENON
 run timeout 120 "$python" -m pytest -q -p no:cacheprovider --tb=short -W error::pytest_lsp.LspSpecificationWarning \
