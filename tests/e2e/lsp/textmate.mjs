@@ -16,7 +16,7 @@ const yaml = {
   patterns: [
     { match: "^\\s*(- )?([a-z_]+):", name: "entity.name.tag.yaml" },
     { begin: "\"", end: "\"", name: "string.quoted.double.yaml" },
-    { match: "[^ \"#].*$", name: "string.unquoted.plain.out.yaml" },
+    { begin: "(?=[^ \"#])", end: "$", name: "string.unquoted.plain.out.yaml" },
   ],
 };
 const { contributes } = JSON.parse(readFileSync(`${extension}/package.json`, "utf8"));
