@@ -2,6 +2,7 @@
  * action_declare.c - declares an unknown name, and removes what nothing names.
  */
 #include "adl/assist/action_internal.h"
+#include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
 #include "adl/tree/tree.h"
 #include <string.h>
@@ -85,6 +86,18 @@ static struct assist_edits *declare_role(const struct assist_names *names, const
     return action_verify(names, edits);
 }
 
+/* The index of the diagnostic about the name; SIZE_MAX if there is none. */
+static size_t diagnostic_of(const struct assist_names *names, const struct assist_name *name) {
+    const struct diagnostics *found = names->assist->found;
+    for (size_t i = 0; i < diagnostics_count(found); i++) {
+        const struct diagnostic *diagnostic = diagnostics_at(found, i);
+        if (diagnostic->source == names->sources[0] && diagnostic->span.start <= name->span.start &&
+            diagnostic->span.end >= name->span.end)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
 void action_declare(struct assist_actions *actions, const struct assist_names *names, const struct assist_name *name,
                     const struct assist_workspace *workspace) {
     struct assist_edits *edits = NULL;
@@ -94,8 +107,8 @@ void action_declare(struct assist_actions *actions, const struct assist_names *n
     case USE_NODE: edits = declare_item(names, "nodes", "id", name->text, "passthrough"); break;
     default: edits = declare_role(names, name->text);
     }
-    action_add(actions, ASSIST_ACTION_DECLARE, SIZE_MAX, edits, "declare the %s `%s`", assist_kind_name(name->kind),
-               name->text);
+    action_add(actions, ASSIST_ACTION_DECLARE, diagnostic_of(names, name), edits, "declare the %s `%s`",
+               assist_kind_name(name->kind), name->text);
 }
 
 /* ---- Removing ---- */
@@ -138,6 +151,6 @@ void action_remove(struct assist_actions *actions, const struct assist_names *na
     if (!assist_symbol_of(names, name, workspace, &symbol)) return;
     assist_symbol_each(&symbol, workspace, count_use, &count);
     if (count == 0)
-        action_add(actions, ASSIST_ACTION_REMOVE, SIZE_MAX, remove_definition(names, name), "remove the unused %s `%s`",
-                   assist_kind_name(name->kind), name->text);
+        action_add(actions, ASSIST_ACTION_REMOVE, diagnostic_of(names, name), remove_definition(names, name),
+                   "remove the unused %s `%s`", assist_kind_name(name->kind), name->text);
 }

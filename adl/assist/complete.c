@@ -199,36 +199,36 @@ static void write_plain(struct buffer *out, const char *snippet) {
     }
 }
 
-void offer(struct completer *completer, const struct offer *offer) {
+void offer(struct completer *completer, const struct offer *made) {
     struct assist_completions *list = completer->list;
-    size_t length = offer->label_length ? offer->label_length : strlen(offer->label);
-    if (!offer_fits(completer, offer->label, length)) return;
+    size_t length = made->label_length ? made->label_length : strlen(made->label);
+    if (!offer_fits(completer, made->label, length)) return;
     if (list->count == COMPLETE_ITEMS_MAX) {
         list->incomplete = true;
         return;
     }
     MEM_GROW(list->items, list->count, list->capacity);
     struct assist_completion *item = &list->items[list->count++];
-    *item = (struct assist_completion){.kind = offer->kind, .span = completer->span};
-    item->deprecated = offer->deprecated;
-    item->again = offer->again;
-    item->label = item->filter = list_keep(list, offer->label, length);
-    item->detail = keep_optional(completer, offer->detail);
-    item->documentation = keep_optional(completer, offer->documentation);
+    *item = (struct assist_completion){.kind = made->kind, .span = completer->span};
+    item->deprecated = made->deprecated;
+    item->again = made->again;
+    item->label = item->filter = list_keep(list, made->label, length);
+    item->detail = keep_optional(completer, made->detail);
+    item->documentation = keep_optional(completer, made->documentation);
     struct buffer text;
     buffer_init(&text, SIZE_MAX);
-    const char *inserted = offer->text ? offer->text : item->label;
-    if (offer->snippet && offer->written && !offer->text)
-        write_plain(&text, offer->snippet);
-    else if (offer->written || completer->raw)
+    const char *inserted = made->text ? made->text : item->label;
+    if (made->snippet && made->written && !made->text)
+        write_plain(&text, made->snippet);
+    else if (made->written || completer->raw)
         buffer_text(&text, inserted);
     else
         complete_write_value(completer, inserted, strlen(inserted), &text);
     item->text = keep_inserted(completer, buffer_cstr(&text));
-    item->snippet = offer->snippet && strchr(offer->snippet, '$') ? keep_inserted(completer, offer->snippet) : NULL;
+    item->snippet = made->snippet && strchr(made->snippet, '$') ? keep_inserted(completer, made->snippet) : NULL;
     buffer_clear(&text);
-    buffer_format(&text, "%c%c", "012"[completer->rank], offer -> group ? offer -> group : '5');
-    if (offer->ordered)
+    buffer_format(&text, "%c%c", "012"[completer->rank], made -> deprecated ? '9' : made->group ? made->group : '5');
+    if (made->ordered)
         buffer_format(&text, "%05u", completer->order++);
     else
         buffer_text(&text, item->label);
@@ -254,6 +254,11 @@ bool complete_is_listed(const struct completer *completer, const char *text, siz
 
 /* ---- The call ---- */
 
+static bool on_one_line(const struct completer *completer) {
+    const struct source *source = completer->assist->source;
+    return cursor_line_of(source, completer->span.start) == cursor_line_of(source, completer->span.end);
+}
+
 static void complete_place(struct completer *completer) {
     const struct meaning *meaning = &completer->meaning;
     const struct cursor *cursor = &meaning->cursor;
@@ -261,16 +266,16 @@ static void complete_place(struct completer *completer) {
     completer->order = 0;
     if (cursor->kind == CURSOR_NOTHING || meaning->kind == MEANING_NOTHING) return;
     complete_set_span(completer, cursor->inner);
+    if (meaning->language != LANGUAGE_NONE) {
+        complete_expression(completer);
+        return;
+    }
+    bool ended = completer->prefix_length > 0 && completer->prefix[completer->prefix_length - 1] == ' ';
+    if (cursor->quote == CURSOR_BLOCK || ended || !on_one_line(completer)) return;
     if (cursor->kind == CURSOR_KEY) {
         complete_keys(completer);
         return;
     }
-    if (meaning->language != LANGUAGE_NONE) complete_expression(completer);
-    if (cursor->quote == CURSOR_BLOCK) return;
-    bool ended = completer->prefix_length > 0 && completer->prefix[completer->prefix_length - 1] == ' ';
-    bool one_line =
-        cursor_line_of(cursor->source, completer->span.start) == cursor_line_of(cursor->source, completer->span.end);
-    if (completer->raw || ended || !one_line) return;
     complete_value(completer);
     complete_items(completer);
 }

@@ -94,14 +94,8 @@ static uint32_t kinds_of_shape(const struct phrase_value *value) {
     return kinds;
 }
 
-/* The names that map edges give to the items of the node. */
-static void offer_locals_of_state(struct completer *completer) {
-    const struct document *document = assist_names_from(completer->assist)->document;
-    bool config = completer->meaning.kind == MEANING_CONFIG;
-    for (uint32_t i = 0; config && i < document->local_count; i++)
-        offer(completer, &(struct offer){.kind = COMPLETION_FIELD,
-                                         .label = value_chars(document->locals[i], NULL),
-                                         .detail = "the item of a map edge"});
+static void offer_item_name(void *user, const char *name) {
+    offer(user, &(struct offer){.kind = COMPLETION_FIELD, .label = name, .detail = "the item of a map edge"});
 }
 
 static void offer_run_members(struct completer *completer) {
@@ -121,7 +115,7 @@ static bool complete_members(struct completer *completer, const struct phrase *p
     if (!phrase_resolve(phrase, operand, value)) return false;
     if (value->root == ROOT_STATE) {
         complete_channels(completer, false);
-        offer_locals_of_state(completer);
+        phrase_each_item_name(&completer->meaning, offer_item_name, completer);
     } else if (value->root == ROOT_RUN) {
         offer_run_members(completer);
     } else {
@@ -213,7 +207,10 @@ static void offer_marks(struct completer *completer) {
 static void complete_operand(struct completer *completer, const struct phrase *phrase, char next) {
     enum meaning_language language = completer->meaning.language;
     offer_locals(completer, phrase);
-    if (language == LANGUAGE_TEMPLATE) complete_channels(completer, false);
+    if (language == LANGUAGE_TEMPLATE) {
+        complete_channels(completer, false);
+        phrase_each_item_name(&completer->meaning, offer_item_name, completer);
+    }
     offer_variable(completer, "state", "the channels");
     offer_variable(completer, "input",
                    language == LANGUAGE_CONDITION || language == LANGUAGE_EDGE ? "the input of the run"

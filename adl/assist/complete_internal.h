@@ -49,7 +49,7 @@ struct offer {
 /* True if an item with this label would be taken: call it before anything costly is made. */
 bool offer_fits(struct completer *completer, const char *label, size_t length);
 /* Takes the item if it fits. */
-void offer(struct completer *completer, const struct offer *offer);
+void offer(struct completer *completer, const struct offer *made);
 /* Appends a string as a value of the document: with quotes and escapes as the place needs them. */
 void complete_write_value(const struct completer *completer, const char *text, size_t length, struct buffer *out);
 /* Appends `text` with the characters escaped that have a meaning in a snippet. */

@@ -51,6 +51,7 @@ struct key_offer {
     enum value_form form;
     const char *detail, *documentation;
     bool required, deprecated, by_name;
+    char group; /* 0: that of required or of other keys */
 };
 
 static void offer_key(struct completer *completer, const struct key_offer *key) {
@@ -70,7 +71,9 @@ static void offer_key(struct completer *completer, const struct key_offer *key) 
                                .detail = key->detail,
                                .documentation = key->documentation,
                                .snippet = buffer_cstr(&snippet),
-                               .group = key->required ? '1' : '3',
+                               .group = key->group      ? key->group
+                                        : key->required ? '1'
+                                                        : '3',
                                .ordered = !key->by_name,
                                .written = true,
                                .deprecated = key->deprecated,
@@ -120,8 +123,26 @@ static enum value_form row_form(const struct document_key *row) {
     return VALUE_OTHER;
 }
 
+/* Keys that only one word of `type` gives a meaning: they come first then, and last with another word. */
+static char row_group(const struct document_key *row, const struct cursor_text *type) {
+    static const struct {
+        enum key key;
+        const char *type;
+    } needs[] = {{KEY_EDGE_CONDITIONS, "conditional"},
+                 {KEY_EDGE_OVER, "map"},
+                 {KEY_EDGE_AS, "map"},
+                 {KEY_EDGE_EMPTY, "map"},
+                 {KEY_CHANNEL_REDUCER, "reduce"}};
+    for (size_t i = 0; type->length > 0 && i < sizeof needs / sizeof *needs; i++)
+        if (needs[i].key == row->key) return strcmp(needs[i].type, type->text) == 0 ? '2' : '4';
+    return 0;
+}
+
 static void offer_rows(struct completer *completer, enum keys_mapping in, const struct present *present) {
     const struct document_mapping *mapping = document_mapping(in);
+    const struct cursor *cursor = &completer->meaning.cursor;
+    struct cursor_text type = {0};
+    if (cursor->kind == CURSOR_KEY) meaning_sibling_text(cursor, cursor->depth - 1, "type", &type);
     for (int required = 1; required >= 0; required--)
         for (uint32_t i = 0; i < mapping->key_count; i++) {
             const struct document_key *row = &mapping->keys[i];
@@ -135,10 +156,12 @@ static void offer_rows(struct completer *completer, enum keys_mapping in, const 
                                           .form = row_form(row),
                                           .detail = row->required ? "required" : NULL,
                                           .documentation = buffer_cstr(&documentation),
-                                          .required = row->required};
+                                          .required = row->required,
+                                          .group = row_group(row, &type)};
             offer_key(completer, &key);
             buffer_finish(&documentation);
         }
+    cursor_text_finish(&type);
 }
 
 /* ---- Members of configs ---- */
@@ -219,22 +242,14 @@ static void offer_members(struct completer *completer, const struct present *pre
     value_unref(members.seen);
 }
 
-static void offer_arguments(struct completer *completer, const struct present *present) {
-    tn_value tool = value_get(completer->meaning.instance, "tool");
-    if (!value_is(tool, TN_STRING) || !meaning_has_annotation(&completer->meaning, false, "arguments")) return;
-    size_t length;
-    const char *name = value_chars(tool, &length);
-    const struct component_info *component = known_component(completer->assist, "tool", name, length);
-    if (component && component->input) offer_members(completer, present, component->input, value_object(), "");
-}
-
 static void offer_config_keys(struct completer *completer, const struct present *present) {
     const struct meaning *meaning = &completer->meaning;
     if (!meaning->component) return;
     offer_members(completer, present, meaning->component->config, meaning->instance, buffer_cstr(&meaning->pointer));
     if (meaning_has_annotation(meaning, true, "channel-read") || meaning_has_annotation(meaning, true, "channel-write"))
         complete_channels(completer, true);
-    offer_arguments(completer, present);
+    const struct component_info *tool = meaning_tool(meaning);
+    if (tool && tool->input) offer_members(completer, present, tool->input, value_object(), "");
 }
 
 /* ---- JSON Schemas ---- */

@@ -335,11 +335,13 @@ static void complete_config_value(struct completer *completer) {
 /* ---- Values of keys ---- */
 
 static void complete_key_words(struct completer *completer, const struct document_key *key) {
-    for (uint32_t i = 0; key->words && key->words[i]; i++)
-        offer(completer, &(struct offer){.kind = COMPLETION_WORD,
-                                         .label = key->words[i],
-                                         .ordered = true,
-                                         .deprecated = strcmp(key->words[i], "topic") == 0});
+    for (uint32_t i = 0; key->words && key->words[i]; i++) {
+        const struct offer made = {.kind = COMPLETION_WORD,
+                                   .label = key->words[i],
+                                   .ordered = true,
+                                   .deprecated = strcmp(key->words[i], "topic") == 0};
+        if (!complete_is_listed(completer, made.label, strlen(made.label))) offer(completer, &made);
+    }
     bool boolean = key->forms & KEY_BOOL && completer->meaning.cursor.quote == CURSOR_PLAIN;
     for (int truth = 1; boolean && truth >= 0; truth--) offer_json(completer, value_bool(truth), COMPLETION_WORD, NULL);
     if (!(key->forms & (KEY_DURATION | KEY_INTEGER | KEY_NUMBER)) || completer->prefix_length > 0) return;

@@ -144,7 +144,7 @@ static bool inside_value(struct walk *walk, const struct opener *opener, const s
     struct cursor before = *cursor;
     cursor->kind = CURSOR_NOTHING;
     cursor->depth = 0;
-    cursor->fresh = cursor->dash = cursor->space = cursor->colon = false;
+    cursor->fresh = cursor->dash = cursor->space = cursor->colon = cursor->flow = false;
     bool inside = true;
     if (is_header(first))
         set_block(cursor, number, opener->column);
@@ -278,46 +278,62 @@ static void become_key(struct cursor *cursor, uint32_t line, uint32_t column) {
     cursor->fresh = false;
 }
 
-static void find_in_lines(struct cursor *cursor) {
-    const struct source *source = cursor->source;
-    uint32_t number = cursor_line_of(source, cursor->offset), offset = cursor->offset, used = 0;
-    struct line line;
-    line_read(source, number, &line);
-    bool blank = line.content == line.end;
-    struct walk walk = {.cursor = cursor, .column = (blank ? offset : line.content) - line.start};
-    /* The openers that the cursor is behind, or in. */
-    while (used < line.count &&
-           (line.openers[used].dash ? line.openers[used].span.start < offset : line.openers[used].span.start <= offset))
-        used++;
-    bool in_key = used > 0 && !line.openers[used - 1].dash && offset <= line.openers[used - 1].span.end;
-    bool before = !blank && offset < line.content;
-    bool nowhere = before || (used == 0 && line.count > 0 && line.openers[0].dash) ||
-                   (blank ? false : line_is_empty(source, &line));
-    uint32_t column = walk.column;
-    if (in_key) {
-        set_key(cursor, &line.openers[used - 1]);
-    } else if (!nowhere) {
-        uint32_t last = used > 0 ? line.openers[used - 1].column : column > 0 ? column - 1 : 0;
-        set_value(cursor, &line, used > 0 ? line.openers[used - 1].value : line.content, last);
-        cursor->fresh = !cursor->flow && (used == 0 || line.openers[used - 1].dash);
-        cursor->space = used > 0 && offset > 0 && strchr(":-", source_text(source)[offset - 1]) &&
-                        cursor->span.start == cursor->span.end;
-        if (used > 0) column = (cursor->span.start > line.start ? cursor->span.start : line.start) - line.start;
+/* The number of openers that the cursor is behind, or in. */
+static uint32_t count_used(const struct line *line, uint32_t offset) {
+    uint32_t used = 0;
+    while (used < line->count && line->openers[used].span.start + line->openers[used].dash <= offset) used++;
+    return used;
+}
+
+/* Fills the cursor from its own line. `used` openers are before it. */
+static void set_place(struct cursor *cursor, const struct line *line, uint32_t used) {
+    const char *text = source_text(cursor->source);
+    const struct opener *last = used > 0 ? &line->openers[used - 1] : NULL;
+    uint32_t offset = cursor->offset, column = line->content - line->start;
+    if (last && !last->dash && offset <= last->span.end) {
+        set_key(cursor, last);
+        return;
     }
+    bool blank = line->content == line->end;
+    bool before_dash = !last && line->count > 0 && line->openers[0].dash;
+    if (before_dash || (!blank && (offset < line->content || line_is_empty(cursor->source, line)))) return;
+    if (last)
+        set_value(cursor, line, last->value, last->column);
+    else
+        set_value(cursor, line, line->content, column > 0 ? column - 1 : 0);
+    bool empty = cursor->span.start == cursor->span.end;
+    cursor->fresh = !cursor->flow && (!last || last->dash);
+    cursor->space = last && empty && (text[offset - 1] == ':' || text[offset - 1] == '-');
+}
+
+/* A word or a blank is a key if the mapping that the steps lead to has other keys, before or behind it. */
+static void decide_key(const struct walk *walk, const struct line *line, uint32_t number, uint32_t used) {
+    struct cursor *cursor = walk->cursor;
+    bool opened = used > 0 && !line->openers[used - 1].dash; /* it is the value of a key on its line */
+    if (walk->inside || opened || cursor->dash || cursor->flow || cursor->kind != CURSOR_VALUE) return;
+    bool blank = line->content == line->end;
+    uint32_t column = (blank ? cursor->offset : line->content) - line->start;
+    if (used > 0) column = line->openers[used - 1].column;
+    bool follows = key_follows(cursor, number, &column, used > 0);
+    bool precedes = used == 0 && (walk->sibling || cursor->depth == 0);
+    if (precedes && walk->sibling) column = walk->sibling_column;
+    if (follows || precedes) become_key(cursor, number, column);
+}
+
+static void find_in_lines(struct cursor *cursor) {
+    uint32_t number = cursor_line_of(cursor->source, cursor->offset);
+    struct line line;
+    line_read(cursor->source, number, &line);
+    bool blank = line.content == line.end;
+    uint32_t used = count_used(&line, cursor->offset);
+    struct walk walk = {.cursor = cursor, .column = (blank ? cursor->offset : line.content) - line.start};
+    set_place(cursor, &line, used);
     for (uint32_t i = used; i-- > 0;) walk_push(&walk, &line.openers[i], number);
     walk.blank = used == 0 && blank;
     walk.word = used == 0 && !blank;
-    bool open = used == 0 || line.openers[used - 1].dash;
     walk_up(&walk, number);
     walk_finish(&walk);
-    if (walk.inside || in_key || cursor->kind != CURSOR_VALUE || cursor->flow || !open) return;
-    if (cursor->dash) return;
-    uint32_t below = used == 0 ? column : line.openers[used - 1].column;
-    if (key_follows(cursor, number, &below, used > 0))
-        column = below;
-    else if (used > 0 || (cursor->depth > 0 && !walk.sibling))
-        return;
-    become_key(cursor, number, walk.sibling && used == 0 ? walk.sibling_column : column);
+    decide_key(&walk, &line, number, used);
 }
 
 /* The first line with content, or the number of lines. */

@@ -27,10 +27,10 @@ static bool visit_unless_self(void *user, const struct cursor_entry *entry) {
 static bool sibling_line(struct siblings *siblings, uint32_t number, uint32_t column) {
     const struct source *source = siblings->cursor->source;
     struct line line;
-    line_measure(source, number, &line);
+    if (line_is_deeper(source, number, column)) return true;
+    line_read(source, number, &line);
     uint32_t indent = line.content - line.start;
     if (indent > column || line_is_empty(source, &line)) return true;
-    line_read(source, number, &line);
     const char *text = source_text(source);
     for (uint32_t i = 0; i < line.count; i++) {
         const struct opener *opener = &line.openers[i];

@@ -107,8 +107,16 @@ static void check_goto(struct extraction *extraction, uint32_t from, int32_t to,
                             node_name(extraction, (int32_t)from), node_name(extraction, to));
 }
 
+static void refuse_commands(struct extraction *extraction) {
+    const struct document *document = extraction->document;
+    for (uint32_t i = 0; i < document->node_count; i++)
+        if (may_lead_anywhere(document->nodes[i].component))
+            assist_edits_refuse(extraction->edits, "`%s` may continue at any node", node_name(extraction, (int32_t)i));
+}
+
 static void classify_edges(struct extraction *extraction) {
     const struct document *document = extraction->document;
+    refuse_commands(extraction);
     for (uint32_t i = 0; i < document->edge_count; i++) classify_edge(extraction, i);
     for (uint32_t i = 0; i < document->node_count; i++)
         check_goto(extraction, i, document->nodes[i].on_error, "`on_error`");

@@ -155,10 +155,26 @@ static void write_inner_edges(struct buffer *out, const struct extraction *extra
     }
 }
 
+/* Limits that hold for the nodes where they were hold in the new document, too. */
+static void write_agent(struct buffer *out, const struct extraction *extraction, const char *id) {
+    static const char *const keys[] = {"recursion_limit", "concurrency", "strategy"};
+    const struct tree *tree = extraction->names->assist->tree;
+    const struct tree_node *agent = tree_get(tree_root(tree), "agent");
+    buffer_format(out, "agent: {name: %s", id);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct tree_node *value = tree_get(agent, keys[i]);
+        if (!value || value->span.start == value->span.end) continue;
+        buffer_format(out, ", %s: ", keys[i]);
+        buffer_append(out, source_text(extraction->source) + value->span.start, value->span.end - value->span.start);
+    }
+    buffer_text(out, "}\n");
+}
+
 static void write_document(struct buffer *out, const struct extraction *extraction, const char *id) {
     const struct document *document = extraction->document;
     bool any = false;
-    buffer_format(out, "version: \"1.0\"\nagent: {name: %s}\n", id);
+    buffer_text(out, "version: \"1.0\"\n");
+    write_agent(out, extraction, id);
     write_copied_sections(out, extraction);
     for (uint32_t i = 0; i < document->channel_count; i++) {
         const struct extract_channel channel = extract_channel(extraction, i);

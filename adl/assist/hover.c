@@ -6,8 +6,10 @@
 #include "adl/assist/keyword.h"
 #include "adl/assist/known.h"
 #include "adl/assist/phrase.h"
+#include "adl/schema/schema.h"
 #include "adl/tree/tree.h"
 #include "adl/value/memory.h"
+#include "adl/value/pointer.h"
 #include <string.h>
 
 /* The text of the key or scalar at the cursor. */
@@ -42,7 +44,22 @@ static bool hover_run_member(const char *name, size_t length, struct buffer *out
     return false;
 }
 
-static bool hover_variable(const struct hovered *hovered, const char *name, size_t length) {
+static void write_member_of(void *user, const char *name, size_t length, const struct shape *shape) {
+    struct buffer *out = user;
+    buffer_format(out, "\n- `%.*s`: ", (int)length, name);
+    shape_write_type(shape, out);
+}
+
+/* The members that the schema of a value describes, as a list. */
+static void write_members_of(const struct phrase_value *value, struct buffer *out) {
+    size_t before = out->length;
+    buffer_text(out, "\n");
+    phrase_each_member(value, write_member_of, out);
+    if (out->length == before + 1) out->data[--out->length] = '\0';
+}
+
+static bool hover_variable(const struct hovered *hovered, const char *name, size_t length,
+                           const struct phrase_value *value) {
     static const struct {
         const char *name, *text;
     } variables[] = {{"state", "the channels, by their names"},
@@ -54,6 +71,7 @@ static bool hover_variable(const struct hovered *hovered, const char *name, size
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         if (strlen(variables[i].name) != length || memcmp(variables[i].name, name, length) != 0) continue;
         buffer_format(hovered->out, "**%s**: %s", variables[i].name, variables[i].text);
+        if (value) write_members_of(value, hovered->out);
         return true;
     }
     return false;
@@ -69,12 +87,13 @@ static bool hover_name(const struct hovered *hovered, const struct phrase *phras
     bool known = phrase_resolve(phrase, token, &value);
     if (member && phrase_resolve(phrase, token - 2, &of) && of.root == ROOT_RUN)
         return hover_run_member(name, length, hovered->out);
-    if (!member && hover_variable(hovered, name, length)) return true;
+    if (!member && hover_variable(hovered, name, length, known ? &value : NULL)) return true;
     if (!known) return false;
     if (value.root == ROOT_CHANNEL && value.step_count == 0)
         return describe_channel(hovered->assist, name, length, hovered->out);
     buffer_format(hovered->out, "**%.*s**", (int)length, name);
     hover_type(&value, hovered->out);
+    write_members_of(&value, hovered->out);
     return true;
 }
 
@@ -188,7 +207,16 @@ static bool hover_config_key(struct hovered *hovered) {
     if (channel && describe_channel(hovered->assist, hovered->text, hovered->length, hovered->out)) return true;
     struct shape shape;
     shape_init(&shape);
-    meaning_each_schema(meaning, true, shape_add, &shape);
+    const struct component_info *tool = meaning_tool(meaning);
+    if (tool && tool->input) {
+        struct buffer pointer;
+        buffer_init(&pointer, SIZE_MAX);
+        pointer_append_key(&pointer, hovered->text, hovered->length);
+        schema_at(tool->input, value_object(), buffer_cstr(&pointer), shape_add, &shape);
+        buffer_finish(&pointer);
+    } else {
+        meaning_each_schema(meaning, true, shape_add, &shape);
+    }
     bool done = describe_shape(hovered->text, hovered->length, &shape, hovered->out);
     shape_finish(&shape);
     return done;

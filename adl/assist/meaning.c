@@ -257,6 +257,14 @@ bool meaning_has_annotation(const struct meaning *meaning, bool on_key, const ch
     return search.found;
 }
 
+const struct component_info *meaning_tool(const struct meaning *meaning) {
+    tn_value tool = value_get(meaning->instance, "tool");
+    if (!value_is(tool, TN_STRING) || !meaning_has_annotation(meaning, false, "arguments")) return NULL;
+    size_t length;
+    const char *name = value_chars(tool, &length);
+    return known_component(meaning->assist, "tool", name, length);
+}
+
 static void find_language(struct meaning *meaning) {
     if (meaning->cursor.kind != CURSOR_VALUE) return;
     if (meaning->kind == MEANING_VALUE && meaning->key->key == KEY_CONDITION_EXPRESSION)
@@ -277,6 +285,7 @@ static void find_language(struct meaning *meaning) {
 void meaning_find(const struct assist *assist, uint32_t offset, struct meaning *meaning) {
     *meaning = (struct meaning){.assist = assist};
     buffer_init(&meaning->pointer, SIZE_MAX);
+    if (source_length(assist->source) > TREE_SIZE_MAX) return;
     cursor_find(assist->source, offset, &meaning->cursor);
     if (meaning->cursor.kind == CURSOR_NOTHING) return;
     if (meaning->cursor.depth == 0) return;

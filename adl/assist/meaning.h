@@ -55,7 +55,7 @@ struct meaning {
     tn_value variables;                     /* x-tenon-variables of it, borrowed from the schema; may be NULL */
 };
 
-/* Fills `meaning`; finish it in any case. */
+/* Fills `meaning`; finish it in any case. A text that is larger than TREE_SIZE_MAX has no meaning. */
 void meaning_find(const struct assist *assist, uint32_t offset, struct meaning *meaning);
 void meaning_finish(struct meaning *meaning); /* keeps the struct reusable */
 
@@ -67,6 +67,9 @@ void meaning_each_schema(const struct meaning *meaning, bool inner, void (*visit
                          void *user);
 /* True if a subschema at the place has this value of x-tenon. `on_key`: as propertyNames, for a key. */
 bool meaning_has_annotation(const struct meaning *meaning, bool on_key, const char *annotation);
+
+/* The tool whose arguments are the members of the mapping at the place; NULL if it is another mapping. */
+const struct component_info *meaning_tool(const struct meaning *meaning);
 
 /* The text of a sibling of step `at`, "" if there is none; free it with cursor_text_finish. */
 void meaning_sibling_text(const struct cursor *cursor, uint32_t at, const char *key, struct cursor_text *out);

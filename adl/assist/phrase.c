@@ -225,6 +225,7 @@ bool phrase_find(const struct meaning *meaning, bool whole, struct phrase *phras
     *phrase = (struct phrase){.meaning = meaning};
     cursor_text(&meaning->cursor, &phrase->text);
     const struct cursor_text *text = &phrase->text;
+    if (meaning->cursor.offset > text->at[text->length]) return false; /* behind CURSOR_SCALAR_MAX */
     phrase->at = (uint32_t)cursor_text_index(text, meaning->cursor.offset);
     phrase->expression = (struct span){0, (uint32_t)text->length};
     if (meaning->language == LANGUAGE_TEMPLATE && !find_hole(phrase)) return false;

@@ -22,7 +22,7 @@
 #define PHRASE_TOKENS_MAX  4096u /* of one expression; later ones are not looked at */
 #define PHRASE_STEPS_MAX   16u   /* members within members */
 #define PHRASE_LOCALS_MAX  32u   /* variables of macros and loops */
-#define PHRASE_RESOLVE_MAX 8u    /* variables of macros within the values of others */
+#define PHRASE_RESOLVE_MAX 32u   /* variables of macros within the values of others */
 
 struct phrase_token {
     enum expr_token_kind kind;
@@ -95,6 +95,9 @@ typedef void (*phrase_member_fn)(void *user, const char *name, size_t length, co
 void phrase_each_member(const struct phrase_value *value, phrase_member_fn visit, void *user);
 /* Adds the schemas of the value itself. */
 void phrase_shape(const struct phrase_value *value, struct shape *shape);
+
+/* The names that map edges give the items of the node of the cursor: `mail` for `as: mail`. */
+void phrase_each_item_name(const struct meaning *meaning, void (*visit)(void *user, const char *name), void *user);
 
 /* The members of `run`. */
 struct phrase_run_member {

@@ -66,32 +66,58 @@ static bool enter(struct phrase_value *value, struct phrase_step step) {
     return true;
 }
 
-/* The item of the map edges that lead to the node of the cursor. */
-static bool enter_map_item(const struct phrase *phrase, const char *name, size_t length, struct phrase_value *value) {
-    const struct document *document = assist_names_from(value->assist)->document;
-    const struct cursor *cursor = &phrase->meaning->cursor;
-    if (!cursor_step_is(cursor, 0, "nodes") || cursor->depth < 3) return false;
+/* The node that the cursor is in; -1 if it has no id. */
+static int32_t node_of_cursor(const struct meaning *meaning) {
+    const struct cursor *cursor = &meaning->cursor;
+    if (!cursor_step_is(cursor, 0, "nodes") || cursor->depth < 3) return -1;
     struct cursor_text id;
     meaning_sibling_text(cursor, 2, "id", &id);
-    int32_t node = document_find_node(document, id.text, id.length);
+    int32_t node = document_find_node(assist_names_from(meaning->assist)->document, id.text, id.length);
     cursor_text_finish(&id);
-    for (uint32_t i = 0; node >= 0 && i < document->edge_count; i++) {
-        const struct document_edge *edge = &document->edges[i];
-        bool leads = false;
-        for (uint32_t j = 0; edge->kind == EDGE_MAP && j < edge->to_count; j++) leads |= edge->to[j] == node;
-        if (!leads || !edge->over_text) continue;
-        if (name) {
-            const char *as = edge->as_field == UINT32_MAX
-                                 ? ""
-                                 : value_chars(document->locals[edge->as_field - document->channel_count], NULL);
-            if (!phrase_name_is(name, length, as)) continue;
-        }
-        const char *over = value_chars(edge->over_text, NULL);
-        size_t end = strncmp(over, "state.", 6) == 0
-                         ? strspn(over + 6, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
-                         : 0;
-        if (end == 0 || over[6 + end] || !set_channel(value, over + 6, end)) return false;
-        return enter(value, (struct phrase_step){NULL, 0});
+    return node;
+}
+
+/* The next map edge from *index on that leads to the node; NULL past the last. */
+static const struct document_edge *next_map_edge(const struct document *document, int32_t node, uint32_t *index) {
+    while (*index < document->edge_count) {
+        const struct document_edge *edge = &document->edges[(*index)++];
+        for (uint32_t i = 0; edge->kind == EDGE_MAP && i < edge->to_count; i++)
+            if (edge->to[i] == node) return edge;
+    }
+    return NULL;
+}
+
+/* The name that a map edge gives its items; "" without one. */
+static const char *item_name(const struct document *document, const struct document_edge *edge) {
+    uint32_t local = edge->as_field - document->channel_count;
+    return edge->as_field != UINT32_MAX && local < document->local_count ? value_chars(document->locals[local], NULL)
+                                                                         : "";
+}
+
+void phrase_each_item_name(const struct meaning *meaning, void (*visit)(void *user, const char *name), void *user) {
+    const struct document *document = assist_names_from(meaning->assist)->document;
+    const struct document_edge *edge;
+    int32_t node = node_of_cursor(meaning);
+    for (uint32_t i = 0; node >= 0 && (edge = next_map_edge(document, node, &i));)
+        if (*item_name(document, edge)) visit(user, item_name(document, edge));
+}
+
+/* An item of `state.NAME`; other lists are not known. */
+static bool enter_item_of(const char *over, struct phrase_value *value) {
+    if (strncmp(over, "state.", 6) != 0) return false;
+    for (const char *at = over + 6; *at; at++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *at)) return false;
+    return set_channel(value, over + 6, strlen(over + 6)) && enter(value, (struct phrase_step){NULL, 0});
+}
+
+/* The item of a map edge that leads to the node of the cursor; with a name, of one that gives it this name. */
+static bool enter_map_item(const struct phrase *phrase, const char *name, size_t length, struct phrase_value *value) {
+    const struct document *document = assist_names_from(value->assist)->document;
+    const struct document_edge *edge;
+    int32_t node = node_of_cursor(phrase->meaning);
+    for (uint32_t i = 0; node >= 0 && (edge = next_map_edge(document, node, &i));) {
+        bool fits = edge->over_text && (!name || phrase_name_is(name, length, item_name(document, edge)));
+        if (fits) return enter_item_of(value_chars(edge->over_text, NULL), value);
     }
     return false;
 }
@@ -111,7 +137,8 @@ static bool set_root(const struct phrase *phrase, const char *name, size_t lengt
     }
     if (value->root != ROOT_UNKNOWN) return true;
     if (config && phrase_name_is(name, length, "item")) return enter_map_item(phrase, NULL, 0, value);
-    return meaning->language == LANGUAGE_TEMPLATE && set_channel(value, name, length);
+    if (meaning->language != LANGUAGE_TEMPLATE) return false;
+    return set_channel(value, name, length) || enter_map_item(phrase, name, length, value);
 }
 
 /* ---- Chains ---- */
@@ -167,7 +194,9 @@ static bool resolve_operand(const struct phrase *phrase, uint32_t token, uint32_
     bool dot = token >= 2 && phrase_char(phrase, token - 1) == '.';
     if (dot && it->kind != EXPR_TOKEN_PUNCTUATION) {
         const struct phrase_step step = {phrase->text.text + it->span.start, it->span.end - it->span.start};
-        return resolve_operand(phrase, token - 2, depth + 1, value) && enter(value, step);
+        if (!resolve_operand(phrase, token - 2, depth + 1, value)) return false;
+        bool other = value->root == ROOT_STATE && !known_channel(value->assist, step.name, step.length);
+        return other ? enter_map_item(phrase, step.name, step.length, value) : enter(value, step);
     }
     if (it->kind == EXPR_TOKEN_VARIABLE) return resolve_name(phrase, token, depth, value);
     if (it->kind == EXPR_TOKEN_STRING) value->kinds = EXPR_KIND(TN_STRING);

@@ -2,7 +2,7 @@
  * visit.h - visits the values of a document's tree with their rows of keys.def, and the strings of configs with their
  * x-tenon annotations.
  *
- *     static const struct visitor visitor = {.range = range, .value = on_value, .annotated = on_annotated};
+ *     static const struct assist_visitor visitor = {.range = {0, UINT32_MAX}, .value = on_value};
  *     assist_visit(assist, &visitor, user);
  *
  * Only parts that touch the range are visited; a part that cannot be read is left out.

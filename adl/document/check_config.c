@@ -46,13 +46,18 @@ static const struct reference *reference_at(const struct config_check *check, co
     return NULL;
 }
 
-/* The text of the document to report for a place in the config: of the key if `on_key`, else of the value. */
-static struct span span_at(const struct config_check *check, const char *pointer, bool on_key) {
-    const struct tree_item *item = NULL;
-    const struct tree_node *node = check->tree ? find_pointer(check->tree, pointer, &item) : NULL;
+/* The text of the document to report for a member of the config: its key if `on_key`, else its value. */
+static struct span span_of(const struct config_check *check, const struct tree_node *node, const struct tree_item *item,
+                           bool on_key) {
     if (!node) return check->span;
     if (on_key && item) return item->key_span;
     return node->span.start < node->span.end ? node->span : item ? item->key_span : check->span;
+}
+
+static struct span span_at(const struct config_check *check, const char *pointer, bool on_key) {
+    const struct tree_item *item = NULL;
+    const struct tree_node *node = check->tree ? find_pointer(check->tree, pointer, &item) : NULL;
+    return span_of(check, node, item, on_key);
 }
 
 static void tell_reference(const struct config_check *check, const char *pointer, const char *path) {
@@ -108,8 +113,19 @@ struct annotated_string {
     bool on_key;         /* the key of the member is meant, not its value */
     const char *text;
     size_t length;
+    const struct tree_node *node; /* the member in the document, and the item that has it; NULL for a default */
+    const struct tree_item *item;
     struct span span; /* to report */
 };
+
+static struct annotated_string annotated_string(struct config_check *check, const char *pointer, bool on_key,
+                                                tn_value where) {
+    struct annotated_string string = {.check = check, .pointer = pointer, .on_key = on_key};
+    string.text = value_chars(where, &string.length);
+    if (check->tree) string.node = find_pointer(check->tree, pointer, &string.item);
+    string.span = span_of(check, string.node, string.item, on_key);
+    return string;
+}
 
 static const char *annotated_describe(const struct annotated_string *string, char out[256]) {
     return where_in_config(string->check->reader, string->check->node, string->pointer, out);
@@ -120,12 +136,10 @@ static void annotated_tell(const struct annotated_string *string, enum use_kind 
                            const char *path) {
     const struct config_check *check = string->check;
     if (!check->reader->observer || reference_at(check, string->pointer)) return;
-    const struct tree_item *item = NULL;
-    const struct tree_node *node = check->tree ? find_pointer(check->tree, string->pointer, &item) : NULL;
     const struct config_use use = {.node = check->node,
                                    .pointer = string->pointer,
-                                   .scalar = string->on_key ? NULL : node,
-                                   .item = string->on_key && node ? item : NULL,
+                                   .scalar = string->on_key ? NULL : string->node,
+                                   .item = string->on_key && string->node ? string->item : NULL,
                                    .text = string->text,
                                    .length = string->length,
                                    .span = string->span};
@@ -138,7 +152,6 @@ static void annotated_tell(const struct annotated_string *string, enum use_kind 
  */
 static struct expr_place annotated_locate(const struct annotated_string *string) {
     const struct config_check *check = string->check;
-    const struct tree_item *item = NULL;
     const struct reference *reference = reference_at(check, string->pointer);
     struct expr_place place = {.source = check->reader->source,
                                .span = string->span,
@@ -152,7 +165,7 @@ static struct expr_place annotated_locate(const struct annotated_string *string)
         place.exact = true;
         return place;
     }
-    if (check->tree && !string->on_key) place.scalar = find_pointer(check->tree, string->pointer, &item);
+    if (!string->on_key) place.scalar = string->node;
     size_t length = 0;
     const char *text = place.scalar ? tree_text(check->reader->tree, place.scalar, &length) : NULL;
     place.exact = text && length == string->length && memcmp(text, string->text, length) == 0;
@@ -185,9 +198,7 @@ static void check_annotated_template(const struct annotated_string *string) {
 
 /* The string is a default of the schema: it is not in the document. */
 static bool annotated_is_default(const struct annotated_string *string) {
-    const struct config_check *check = string->check;
-    const struct tree_item *item = NULL;
-    return !reference_at(check, string->pointer) && !(check->tree && find_pointer(check->tree, string->pointer, &item));
+    return !reference_at(string->check, string->pointer) && !string->node;
 }
 
 /* `state.answer` is an expression; the name of the channel is meant. */
@@ -385,9 +396,7 @@ static int32_t find_node_or_end(const struct document *document, const char *tex
 
 static void check_annotated_node(const struct annotated_string *string) {
     struct reader *reader = string->check->reader;
-    const struct tree_item *item = NULL;
-    const struct tree_node *node =
-        string->check->tree && !string->on_key ? find_pointer(string->check->tree, string->pointer, &item) : NULL;
+    const struct tree_node *node = string->on_key ? NULL : string->node;
     int32_t to = node && tree_text(reader->tree, node, NULL)
                      ? resolve_end(reader, END_TO, node)
                      : find_node_or_end(reader->document, string->text, string->length);
@@ -415,9 +424,7 @@ static void check_annotated_end(const struct annotated_string *string) {
 /* `openai:gpt-4o` names a provider, unless it is a role. */
 static void tell_model(const struct annotated_string *string) {
     const struct reader *reader = string->check->reader;
-    const struct tree_item *item = NULL;
-    const struct tree_node *node =
-        string->check->tree ? find_pointer(string->check->tree, string->pointer, &item) : NULL;
+    const struct tree_node *node = string->node;
     bool provider = memchr(string->text, ':', string->length) &&
                     names_find(&reader->whole->models, string->text, string->length) < 0;
     if (!provider)
@@ -524,9 +531,7 @@ static void on_annotation(void *self, const char *pointer, bool on_key, tn_value
     if (!value_is(where, TN_STRING) || !value_is(annotation, TN_STRING)) return;
     for (size_t i = 0; i < sizeof annotations / sizeof *annotations; i++) {
         if (!value_text_is(annotation, annotations[i].annotation)) continue;
-        struct annotated_string string = {.check = check, .pointer = pointer, .on_key = on_key};
-        string.text = value_chars(where, &string.length);
-        string.span = span_at(check, pointer, on_key);
+        const struct annotated_string string = annotated_string(check, pointer, on_key, where);
         if (annotations[i].may_be_in_file || annotated_name_is_in_document(&string)) annotations[i].check(&string);
         return;
     }
@@ -556,10 +561,10 @@ static void check_port_name(struct config_check *check, tn_value ports, tn_value
                             uint32_t access) {
     if (!value_is(name, TN_STRING)) return;
     struct reader *reader = check->reader;
-    size_t length;
-    const char *text = value_chars(name, &length);
     struct document *inner = check->inner;
-    const struct annotated_string string = {check, pointer, on_key, text, length, check->span};
+    const struct annotated_string string = annotated_string(check, pointer, on_key, name);
+    const char *text = string.text;
+    size_t length = string.length;
     annotated_tell(&string, USE_INNER_CHANNEL, access, source_name(inner->source));
     int32_t channel = document_find_channel(inner, text, length);
     if (channel >= 0) return;
@@ -570,10 +575,9 @@ static void check_port_name(struct config_check *check, tn_value ports, tn_value
         const char *candidate = value_chars(inner->channels[i].name, &size);
         if (!on_key || !value_get(ports, candidate)) nearest_add_candidate(&nearest, candidate, size);
     }
-    struct span span = span_at(check, pointer, on_key);
-    struct diagnostic *it = report(reader, ADL_E066, span, "`%s` has no channel `%.*s`", source_name(inner->source),
-                                   length > 80 ? 80 : (int)length, text);
-    suggest_nearest(reader, it, span, &nearest);
+    struct diagnostic *it = report(reader, ADL_E066, string.span, "`%s` has no channel `%.*s`",
+                                   source_name(inner->source), length > 80 ? 80 : (int)length, text);
+    suggest_nearest(reader, it, string.span, &nearest);
 }
 
 static void check_ports(struct config_check *check, const struct schema *schema, const char *key) {

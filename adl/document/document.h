@@ -210,6 +210,8 @@ struct nearest_hint document_channel_hint(const struct document *document, const
 /* Returns the field with that name (a channel or an item's name), or -1. */
 int32_t document_find_field(const struct document *document, const char *name, size_t length);
 const struct document_model *document_find_model(const struct document *document, const char *role);
+/* True if a node of this type, which may be NULL, can start any node. */
+bool may_lead_anywhere(const struct component_info *component);
 /* Returns the document that the node's config names (x-tenon `document`), borrowed, or NULL. */
 struct document *document_subgraph(const struct document *document, uint32_t node);
 

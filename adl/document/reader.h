@@ -302,8 +302,6 @@ void check_configs(struct reader *reader);
 struct document *subgraph_open(struct reader *reader, uint32_t node, const char *file, size_t length, struct span span);
 /* Checks the graph; and several writes to one channel in one step (check_writes.c). */
 void check_graph(struct reader *reader, const struct tree_item *edges);
-/* True if a node of this type, which may be NULL, can start any node. */
-bool may_lead_anywhere(const struct component_info *component);
 void check_edges(struct reader *reader, const struct tree_item *edges); /* check_edge.c */
 void check_writes(struct reader *reader);
 void check_effects(struct reader *reader); /* check_effects.c: retry and cache that effects do not allow */

@@ -160,6 +160,7 @@ static void read_into(struct tree *tree, const struct tree_limits *limits, struc
     builder->tree = tree;
     builder->source = tree->source;
     builder->found = found;
+    builder->older = diagnostics_count(found);
     builder->limits = effective_limits(limits);
     if (check_size(tree->source, builder->limits.size, found) &&
         check_text(tree->source, json, found, &builder->ascii)) {

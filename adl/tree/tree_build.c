@@ -327,9 +327,16 @@ static void forget_anchors(struct builder *builder, struct span lost) {
     }
 }
 
+struct lost_part {
+    const struct source *source;
+    struct span span;
+    size_t older, seen; /* diagnostics that were there before are kept */
+};
+
 static bool is_in_lost_part(void *user, const struct diagnostic *it) {
-    const struct span *lost = user;
-    return it->code != ADL_E017 && it->span.start >= lost->start && it->span.start < lost->end;
+    struct lost_part *lost = user;
+    return lost->seen++ >= lost->older && it->source == lost->source && it->code != ADL_E017 &&
+           it->span.start >= lost->span.start && it->span.start < lost->span.end;
 }
 
 void builder_rewind(struct builder *builder, const struct builder_mark *mark, struct span lost) {
@@ -344,8 +351,9 @@ void builder_rewind(struct builder *builder, const struct builder_mark *mark, st
         top(builder)->drop = false;
     }
     forget_anchors(builder, lost);
-    if (diagnostics_count(builder->found) > mark->diagnostics)
-        diagnostics_remove(builder->found, is_in_lost_part, &lost);
+    size_t older = mark->diagnostics > builder->older ? mark->diagnostics : builder->older;
+    struct lost_part part = {builder->source, lost, older, 0};
+    if (diagnostics_count(builder->found) > older) diagnostics_remove(builder->found, is_in_lost_part, &part);
 }
 
 void builder_drop(struct builder *builder, uint32_t depth, uint32_t from) {

@@ -41,6 +41,7 @@ struct builder {
     struct tree *tree;
     struct source *source; /* the source of the tree */
     struct diagnostics *found;
+    size_t older; /* diagnostics that were in `found` before */
     struct tree_limits limits;
     struct tree_item *stack; /* items of all open frames */
     size_t stack_count, stack_capacity;

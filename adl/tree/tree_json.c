@@ -275,11 +275,13 @@ static enum expected tree_json_value(struct reader *reader) {
     return EXPECT_COMMA;
 }
 
+static bool is_outer_item(struct reader *reader);
+
 /* Returns true if another item follows, so that only the comma is missing: reading continues as if it were present. */
 static bool fail_comma(struct reader *reader) {
     bool list = innermost(reader) == '[';
     char next = reader->text[reader->at];
-    bool item = next == '"' || (list && next && strchr("{[-0123456789", next));
+    bool item = (next == '"' || (list && next && strchr("{[-0123456789", next))) && !is_outer_item(reader);
     struct diagnostic *it =
         tree_json_fail(reader, reader->at, list ? "`,` or `]` after an item" : "`,` or `}` after a value");
     if (!item) return false;
@@ -452,6 +454,17 @@ static bool place_at_column(const struct reader *reader, uint32_t at, uint32_t c
         return true;
     }
     return false;
+}
+
+/* True if the text at the start of a line is in the column of a collection around the innermost, which is not closed.
+ */
+static bool is_outer_item(struct reader *reader) {
+    note_columns(reader);
+    size_t depth = reader->depth < reader->builder->depth ? reader->depth : reader->builder->depth;
+    uint32_t column = tree_json_column(reader, reader->at);
+    struct json_place place;
+    return column != NO_COLUMN && depth > 1 && reader->levels[depth - 1].column != column &&
+           place_at_column(reader, reader->at, column, depth - 1, &place);
 }
 
 /* Finds the place in the lines below `at`. */

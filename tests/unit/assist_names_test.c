@@ -456,7 +456,7 @@ static void expect_same_graph(const struct document *before, const struct docume
         assert_int_equal(before->nodes[i].on_error, after->nodes[i].on_error);
 }
 
-static size_t renamed_names, refused_names;
+static size_t renamed_names, refused_names, awkward_names, extracted;
 
 /* Renames to a name that does not exist, and back. */
 static void rename_and_back(struct assist_fixture *fixture, const struct assist_names *names,
@@ -524,10 +524,82 @@ static void rename_all(struct assist_fixture *fixture, const struct assist_names
         if (is_renameable(&names->items[i])) rename_and_back(fixture, names, &names->items[i]);
 }
 
+/* Names that need quotes somewhere, or that have another meaning in an expression. */
+static void rename_awkward(struct assist_fixture *fixture, const struct assist_names *names) {
+    static const char *const awkward[] = {"a b",  "it's",  "a\"b",  "x: y", "- z", "größe", "yes", "null", "12",
+                                          "in",   "input", "state", "#a",   "a,b", "[a]",   " a",  "a ",   "{x}",
+                                          "a\\b", "é/è",   "&a",    "*a",   "!a",  "%a",    "@a",  "`a"};
+    const struct assist_workspace one = {&names, 1, NULL};
+    if (!tree_is_whole(names->assist->tree)) return;
+    for (size_t i = 0; i < names->own_count; i++) {
+        const struct assist_name *name = &names->items[i];
+        if (!is_renameable(name)) continue;
+        const char *text = awkward[i % (sizeof awkward / sizeof *awkward)];
+        struct assist_edits *edits = assist_rename(names, name->span.start, text, strlen(text), &one);
+        if (!edits->refusal) {
+            char *changed = apply_to_document(names, edits);
+            struct assist_names *after =
+                fixture_read(fixture, source_name(names->sources[0]), changed, strlen(changed));
+            assert_non_null(assist_names_definition(after, name->kind, text, strlen(text)));
+            assert_int_equal(diagnostics_count(after->assist->found), diagnostics_count(names->assist->found));
+            expect_same_graph(names->assist->document, after->assist->document);
+            awkward_names++;
+            mem_free(changed);
+            assist_names_free(after);
+        } else if (strstr(edits->refusal, "mean the same")) {
+            fail_msg("%s: `%s` to `%s`: %s", source_name(names->sources[0]), name->text, text, edits->refusal);
+        }
+        assist_edits_free(edits);
+    }
+}
+
+/* The same with the line ends of Windows. */
+static void rename_with_carriage_returns(struct assist_fixture *fixture, const struct assist_names *names) {
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    for (const char *at = source_text(names->sources[0]); *at; at++) {
+        if (*at == '\n') buffer_char(&text, '\r');
+        buffer_char(&text, *at);
+    }
+    struct assist_names *windows =
+        fixture_read(fixture, source_name(names->sources[0]), buffer_cstr(&text), text.length);
+    rename_all(fixture, windows);
+    assist_names_free(windows);
+    buffer_finish(&text);
+}
+
+/* Extracts each range of neighbouring nodes. The new document and the old one must have no mistakes. */
+static void extract_ranges(struct assist_fixture *fixture, const struct assist_names *names) {
+    const struct document *document = names->assist->document;
+    (void)fixture;
+    if (diagnostics_errors(names->assist->found)) return;
+    for (uint32_t first = 0; first < document->node_count; first++)
+        for (uint32_t last = first; last < document->node_count && last < first + 4; last++) {
+            const struct span selection = {document->nodes[first].span.start, document->nodes[last].span.end};
+            struct assist_edits *edits = assist_extract(names, selection);
+            if (edits->refusal && strstr(edits->refusal, "would have a mistake") && !strstr(edits->refusal, "anchor"))
+                fail_msg("%s: %s", source_name(names->sources[0]), edits->refusal);
+            extracted += !edits->refusal;
+            assert_true(edits->refusal || (edits->file_count == 1 && edits->count >= 2));
+            assist_edits_free(edits);
+        }
+}
+
+static void test_extract_samples(void **state) {
+    (void)state;
+    each_file(TENON_SOURCE_DIR "/samples/*/*.yaml", true, extract_ranges);
+    each_file(TENON_SOURCE_DIR "/tests/corpus/documents/*.*", false, extract_ranges);
+    assert_true(extracted > 10);
+}
+
 static void test_rename_samples(void **state) {
     (void)state;
     each_file(TENON_SOURCE_DIR "/samples/*/*.yaml", true, rename_all);
     each_file(TENON_SOURCE_DIR "/tests/corpus/documents/*.*", false, rename_all);
+    each_file(TENON_SOURCE_DIR "/samples/*/*.yaml", true, rename_with_carriage_returns);
+    each_file(TENON_SOURCE_DIR "/samples/*/*.yaml", true, rename_awkward);
+    each_file(TENON_SOURCE_DIR "/tests/corpus/documents/*.*", false, rename_awkward);
+    assert_true(awkward_names > 50);
     assert_true(renamed_names > 100);
     assert_true(refused_names * 4 < renamed_names);
 }
@@ -665,8 +737,10 @@ static void test_every_offset(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),   cmocka_unit_test(test_rename),         cmocka_unit_test(test_structure),
-        cmocka_unit_test(test_actions), cmocka_unit_test(test_rename_samples), cmocka_unit_test(test_every_offset),
+        cmocka_unit_test(test_names),          cmocka_unit_test(test_rename),
+        cmocka_unit_test(test_structure),      cmocka_unit_test(test_actions),
+        cmocka_unit_test(test_rename_samples), cmocka_unit_test(test_extract_samples),
+        cmocka_unit_test(test_every_offset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,6 +238,23 @@ static void strange_texts_are_answered(void **state) {
         }
 }
 
+/* Without a host: what the language itself knows is offered. */
+static void no_world_is_needed(void **state) {
+    static const struct assist_world nothing;
+    static const char text[] =
+        "requires: [a]\ntools: [\"x*\"]\nmodels: {a: b}\nchannels:\n  - {name: a, type: append}\n"
+        "nodes:\n  - {id: a, type: llm, config: {prompt: {file: b}, values: {a: state.a}}}\n"
+        "edges:\n  - {from: START, to: a}\n";
+    (void)state;
+    struct assist *assist = assist_of_text(&nothing, "a.yaml", text, strlen(text), NULL);
+    for (uint32_t offset = 0; offset < sizeof text; offset++) ask_everything(assist, offset);
+    ask_for_document(assist);
+    struct assist_completions *list = assist_complete(assist, (uint32_t)(strstr(text, "START") - text));
+    assert_true(has_label(list, "a"));
+    assist_completions_free(list);
+    assist_unref(assist);
+}
+
 /* A path that is too deep is nowhere; a long list is cut. */
 static void limits_hold(void **state) {
     struct buffer text;
@@ -267,7 +284,8 @@ int main(void) {
     manifests = manifest_catalog_new("tests/corpus/assist/acme.json");
     world.catalog = &manifests->catalog;
     const struct CMUnitTest tests[] = {cmocka_unit_test(samples_are_typed), cmocka_unit_test(mistakes_are_answered),
-                                       cmocka_unit_test(strange_texts_are_answered), cmocka_unit_test(limits_hold)};
+                                       cmocka_unit_test(strange_texts_are_answered),
+                                       cmocka_unit_test(no_world_is_needed), cmocka_unit_test(limits_hold)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     manifest_catalog_free(manifests);
     return failed;

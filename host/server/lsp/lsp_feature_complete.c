@@ -166,7 +166,6 @@ const struct lsp_row lsp_complete_rows[] = {
     {"textDocument/signatureHelp", LSP_OF_DOCUMENT | LSP_AT_POSITION, false, signature_help, "signatureHelpProvider",
      "{\"triggerCharacters\": [\"(\", \",\"]}"},
     {"textDocument/inlayHint", LSP_OF_DOCUMENT, true, inlay_hints, "inlayHintProvider", "true"},
-    {"textDocument/documentLink", LSP_OF_DOCUMENT, true, document_links, "documentLinkProvider", 
-     "{\"resolveProvider\": false}"},
+    {"textDocument/documentLink", LSP_OF_DOCUMENT, true, document_links, "documentLinkProvider", "{\"resolveProvider\": false}"},
     {NULL, 0, false, NULL, NULL, NULL},
 };

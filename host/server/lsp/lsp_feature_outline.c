@@ -243,7 +243,7 @@ const struct lsp_row lsp_outline_rows[] = {
     {"textDocument/selectionRange", LSP_OF_DOCUMENT, true, selection_ranges, "selectionRangeProvider", "true"},
     {"textDocument/semanticTokens/full", LSP_OF_DOCUMENT, false, all_tokens, NULL, NULL}, /* lsp_describe_tokens */
     {"textDocument/semanticTokens/range", LSP_OF_DOCUMENT, false, tokens_of_range, NULL, NULL},
-    {"textDocument/codeLens", LSP_OF_DOCUMENT | LSP_OF_WORKSPACE, true, code_lenses, "codeLensProvider", 
+    {"textDocument/codeLens", LSP_OF_DOCUMENT | LSP_OF_WORKSPACE, true, code_lenses, "codeLensProvider",
      "{\"resolveProvider\": false}"},
     {NULL, 0, false, NULL, NULL, NULL},
 };
