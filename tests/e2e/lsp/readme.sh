@@ -44,3 +44,14 @@ if command -v emacs >/dev/null && emacs --batch --eval "(progn (package-initiali
     run emacs --batch --eval '(package-initialize)' -l "$HOME/.emacs.d/init.el" --eval "(unless (fboundp 'tenon-run) (kill-emacs 1))"
     expect_code 0
 fi
+
+# They are installed, without what npm has left there, and doctor has the path.
+cmake --install "$BINARY" --prefix "$work/prefix" >"$work/log"
+run "$work/prefix/bin/tenon" doctor
+settings=$(sed -n 's/^ *✓ settings  *//p' "$work/out")
+[ "$settings" = "$work/prefix/share/tenon/editors/README.md" ] || fails "doctor prints for the settings: $settings"
+diff -r -x node_modules -x '*.vsix' "$SAMPLES/editors" "$(dirname "$settings")" || fails "the installed settings differ"
+[ -e "$work/prefix/share/doc/tenon/samples/editors/README.md" ] || fails "the samples lack the editors"
+rm -r "$work/prefix/share/tenon/editors"
+run "$work/prefix/bin/tenon" doctor
+expect_in out "has no share/tenon/editors"
