@@ -29,14 +29,17 @@ static int compare_uses(const void *a, const void *b) {
     if (!order) order = compare_numbers(left->span.end, right->span.end);
     if (!order) order = (int)left->kind - (int)right->kind;
     if (!order) order = compare_numbers(left->text, right->text);
-    return order;
+    if (order || rank_of(left) < 2) return order;
+    order = compare_numbers(left->node, right->node); /* defaults have no place */
+    return order ? order : compare_numbers(left->pointer, right->pointer);
 }
 
 /* A channel that is read and written in one place is recorded twice; so is a name with an alias. */
 static uint32_t merge_equal(struct recorded_use *items, uint32_t count) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
-        bool same = kept && rank_of(&items[i]) < 2 && compare_uses(&items[kept - 1], &items[i]) == 0;
+        bool merged = rank_of(&items[i]) < 2 || items[i].form == USE_DEFAULT;
+        bool same = kept && merged && compare_uses(&items[kept - 1], &items[i]) == 0;
         if (same)
             items[kept - 1].access |= items[i].access;
         else

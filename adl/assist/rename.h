@@ -12,7 +12,7 @@
  *     assist_rename_target_finish(&target);
  *
  * The result is certain: the changed documents are read again, and the rename is refused unless they have the same
- * names in the same number, and diagnostics with the same codes. A rename is refused as well if a place might be missed
+ * names in the same number, and no new diagnostics. A rename is refused as well if a place might be missed
  * (syntax errors, unknown components), or if the new name exists.
  */
 #ifndef TENON_ADL_ASSIST_RENAME_H

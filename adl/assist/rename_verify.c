@@ -51,19 +51,35 @@ static size_t count_named(const struct rename *rename, const struct assist_names
     return count;
 }
 
-static bool same_diagnostics(const struct diagnostics *before, const struct diagnostics *after) {
+/* Codes of names that are not known, or that cannot be used. */
+static bool is_about_names(enum diagnostic_code code) {
+    static const enum diagnostic_code codes[] = {ADL_E035, ADL_E041, ADL_E047, ADL_E048,
+                                                 ADL_E052, ADL_E054, ADL_E059, ADL_E066};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i] == code) return true;
+    return false;
+}
+
+/*
+ * True if there is no new diagnostic. In a document with mistakes, what is reported also depends on which names are
+ * similar to a mistyped one, so only those about names are compared.
+ */
+static bool no_new_diagnostics(const struct diagnostics *before, const struct diagnostics *after) {
     size_t codes[DIAGNOSTIC_CODES] = {0};
-    if (diagnostics_count(before) != diagnostics_count(after)) return false;
+    bool mistakes = diagnostics_errors(before) > 0;
     for (size_t i = 0; i < diagnostics_count(before); i++) codes[diagnostics_at(before, i)->code]++;
-    for (size_t i = 0; i < diagnostics_count(after); i++)
-        if (codes[diagnostics_at(after, i)->code]-- == 0) return false;
+    for (size_t i = 0; i < diagnostics_count(after); i++) {
+        enum diagnostic_code code = diagnostics_at(after, i)->code;
+        if (mistakes && !is_about_names(code)) continue;
+        if (codes[code]-- == 0) return false;
+    }
     return true;
 }
 
 static bool means_the_same(const struct rename *rename, const struct assist_names *before,
                            const struct assist_names *after) {
     return before->count == after->count && count_named(rename, before, false) == count_named(rename, after, true) &&
-           count_named(rename, after, false) == 0 && same_diagnostics(before->assist->found, after->assist->found);
+           count_named(rename, after, false) == 0 && no_new_diagnostics(before->assist->found, after->assist->found);
 }
 
 static bool verify_document(struct overlay *overlay, struct rename *rename, const struct assist_names *names) {

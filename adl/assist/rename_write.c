@@ -58,35 +58,68 @@ static const struct tree_node *node_of_document(const struct assist_names *names
     return nodes && node < nodes->count ? nodes->items[node].node : NULL;
 }
 
-/* The config has no such key, and its default is the old name: the new one is written there. */
-static bool write_default(struct rename *rename, const struct renamed *item) {
-    const struct assist_name *name = item->name;
-    struct source *source = item->names->sources[0];
-    const struct tree_node *node = node_of_document(item->names, name->node);
-    const struct tree_node *config = tree_get(node, "config");
-    bool json = tree_name_is_json(source_name(source)), written;
-    if (!node || !name->pointer || name->pointer[0] != '/' || strpbrk(name->pointer + 1, "/~")) return false;
-    const char *key = name->pointer + 1;
-    struct buffer value, whole;
-    buffer_init(&value, SIZE_MAX);
-    assist_scalar(&value, rename->text, rename->length, json ? '"' : 0);
-    if (config) {
-        written = assist_edit_add_member(rename->edits, source, config, key, buffer_cstr(&value));
-    } else {
-        buffer_init(&whole, SIZE_MAX);
-        buffer_char(&whole, '{');
-        assist_scalar(&whole, key, strlen(key), json ? '"' : 0);
-        buffer_format(&whole, ": %s}", buffer_cstr(&value));
-        written = assist_edit_add_member(rename->edits, source, node, "config", buffer_cstr(&whole));
-        buffer_finish(&whole);
+/* The key of a default, which must be a member of the config itself; NULL if it is not. */
+static const char *default_key(const struct assist_name *name) {
+    bool member = name->pointer && name->pointer[0] == '/' && !strpbrk(name->pointer + 1, "/~");
+    return member ? name->pointer + 1 : NULL;
+}
+
+static bool is_default_of(const struct renamed *item, const struct renamed *other) {
+    return item->names == other->names && item->name->node == other->name->node && item->name->form == USE_DEFAULT &&
+           other->name->form == USE_DEFAULT;
+}
+
+/* Writes "a: NAME, b: NAME" for the defaults of one node, which follow each other in the list. */
+static bool write_default_members(struct buffer *out, const struct rename *rename, size_t index) {
+    const struct renamed *first = &rename->items[index];
+    char quote = tree_name_is_json(source_name(first->names->sources[0])) ? '"' : '\0';
+    for (size_t i = index; i < rename->count && is_default_of(first, &rename->items[i]); i++) {
+        const char *key = default_key(rename->items[i].name);
+        if (!key) return false;
+        if (i > index) buffer_text(out, ", ");
+        assist_scalar(out, key, strlen(key), quote);
+        buffer_text(out, ": ");
+        assist_scalar(out, rename->text, rename->length, quote);
     }
-    buffer_finish(&value);
+    return true;
+}
+
+/*
+ * The config has no such key, and its default is the old name: the new one is written there. Without other members, the
+ * defaults of a node are written together, with the first of them.
+ */
+static bool write_default(struct rename *rename, size_t index) {
+    const struct renamed *item = &rename->items[index];
+    struct source *source = item->names->sources[0];
+    const struct tree_node *node = node_of_document(item->names, item->name->node);
+    const struct tree_node *config = tree_get(node, "config");
+    const char *key = default_key(item->name);
+    struct buffer text, whole;
+    bool written, alone = !config || config->count == 0;
+    if (!node || !key) return false;
+    if (alone && index > 0 && is_default_of(item, &rename->items[index - 1])) return true;
+    buffer_init(&text, SIZE_MAX);
+    buffer_init(&whole, SIZE_MAX);
+    if (!alone) {
+        assist_scalar(&text, rename->text, rename->length, tree_name_is_json(source_name(source)) ? '"' : 0);
+        written = assist_edit_add_member(rename->edits, source, config, key, buffer_cstr(&text));
+    } else {
+        written = write_default_members(&text, rename, index) && (!config || config->style == TREE_FLOW);
+        buffer_format(&whole, "{%s}", buffer_cstr(&text));
+        if (written && config)
+            assist_edit_add(rename->edits, source, config->span, buffer_cstr(&whole), whole.length);
+        else if (written)
+            written = assist_edit_add_member(rename->edits, source, node, "config", buffer_cstr(&whole));
+    }
+    buffer_finish(&text);
+    buffer_finish(&whole);
     return written;
 }
 
 /* ---- All places ---- */
 
-static void write_place(struct rename *rename, const struct renamed *item) {
+static void write_place(struct rename *rename, size_t index) {
+    const struct renamed *item = &rename->items[index];
     const struct assist_name *name = item->name;
     struct source *source = item->names->sources[name->file];
     uint32_t line = source_line_at(source, name->span.start) + 1;
@@ -101,9 +134,11 @@ static void write_place(struct rename *rename, const struct renamed *item) {
     case USE_INDEXED:
     case USE_BARE: write_in_expression(rename, name, source); return;
     default:
-        if (name->form == USE_DEFAULT && write_default(rename, item)) return;
-        assist_edits_refuse(rename->edits, "the config in line %u of `%s` uses `%s` by default: write it there first",
-                            line, source_name(source), name->text);
+        if (name->form == USE_DEFAULT && write_default(rename, index)) return;
+        assist_edits_refuse(
+            rename->edits,
+            "the place of `%s` in line %u of `%s` is not known, or is in a default: write it there first", name->text,
+            line, source_name(source));
     }
 }
 
@@ -140,7 +175,7 @@ static void write_in_config(struct rename *rename) {
 void rename_write(struct rename *rename) {
     for (size_t i = 0; i < rename->count && !rename->edits->refusal; i++) {
         if (rename->items[i].name->form < USE_DEFAULT) refuse_shared(rename, &rename->items[i]);
-        write_place(rename, &rename->items[i]);
+        write_place(rename, i);
     }
     write_in_config(rename);
 }

@@ -129,6 +129,7 @@ static bool on_token(void *self, enum expr_token_kind kind, struct span span) {
     text->first = mark;
     if (brace || kind == EXPR_TOKEN_INVALID) return true;
     struct span place = place_cursor_find(&text->cursor, span);
+    if (text->cursor.failed) return true;
     add_names_before(text->writer, place.start);
     if (!is_name(text->writer, place))
         token_add(text->writer, place, mark ? ASSIST_TOKEN_KEYWORD : type_of(kind), 0);

@@ -58,7 +58,7 @@ static bool skip_fold(struct walk *walk) {
     for (; end < walk->source_end && (place_is_blank(*end) || is_break(*end)); end++) line_end |= is_break(*end);
     if (!line_end) return false;
     walk->source = end;
-    while (walk->text < walk->text_end && (*walk->text == ' ' || *walk->text == '\n')) walk->text++;
+    while (walk->text < walk->text_end && (place_is_blank(*walk->text) || *walk->text == '\n')) walk->text++;
     return true;
 }
 
@@ -130,17 +130,22 @@ static uint32_t cursor_end(const struct place_cursor *cursor, size_t end, uint32
 
 struct span place_cursor_find(struct place_cursor *cursor, struct span part) {
     struct span whole = cursor->whole;
+    cursor->failed = true;
     if (whole.start >= whole.end || part.start > part.end || part.end > cursor->length) return whole;
     if (cursor->same) {
         uint32_t start = (uint32_t)(cursor->start - cursor->base);
+        cursor->failed = false;
         return (struct span){start + part.start, start + part.end};
     }
     size_t last = part.end; /* start of the last character, whose source may be longer */
     if (last > part.start) last--;
     while (last > part.start && ((unsigned char)cursor->text[last] & 0xc0) == 0x80) last--;
-    uint32_t start = cursor_move(cursor, part.start), end = cursor_move(cursor, last);
+    uint32_t start = cursor_move(cursor, part.start);
+    struct place_cursor ahead = *cursor; /* the next part may start in this one */
+    uint32_t end = cursor_move(&ahead, last);
     if (start == UINT32_MAX || end == UINT32_MAX) return whole;
-    if (part.end > part.start) end = cursor_end(cursor, part.end, end);
+    cursor->failed = false;
+    if (part.end > part.start) end = cursor_end(&ahead, part.end, end);
     return (struct span){start, end > whole.end ? whole.end : end};
 }
 

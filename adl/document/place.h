@@ -19,7 +19,8 @@
 struct span place_in_scalar(const struct source *source, const struct tree_node *scalar, const char *text,
                             size_t length, struct span part);
 /*
- * The same for many parts of one scalar. Parts in text order cost one pass over the scalar. The fields are private.
+ * The same for many parts of one scalar. Parts in text order cost one pass over the scalar. The fields are private,
+ * but `failed`: the last part was not located.
  *
  *     struct place_cursor cursor;
  *     place_cursor_init(&cursor, source, scalar, text, length);
@@ -31,7 +32,7 @@ struct place_cursor {
     size_t length;
     struct span whole;
     char quote;         /* '"', '\'' or 0 */
-    bool same;          /* the source has the text unchanged */
+    bool same, failed;  /* the source has the text unchanged; see above */
     const char *source; /* where the byte `at` of the text is */
     size_t at;
 };

@@ -122,10 +122,11 @@ void use_field(const struct reader *reader, const struct expr_place *place, stru
                                .pointer = place->pointer};
     if (index >= 0 && (uint32_t)index >= document->channel_count) use.kind = USE_ITEM;
     if (place->exact) {
-        use.span = use_place(place, cursor, field->span);
         use.token = use_place(place, cursor, field->token);
-    } else {
-        use.form = USE_IN_DEFAULT;
+        use.span = use_place(place, cursor, field->span);
+    }
+    if (!place->exact || (place->scalar && cursor->failed)) {
+        use.form = USE_NOWHERE;
         use.span = use.token = place->span;
     }
     use_tell(reader, &use);

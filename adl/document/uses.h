@@ -47,14 +47,14 @@ enum use_kind {
 #define USE_WRITES  (1u << 2)
 
 enum use_form {
-    USE_SCALAR,     /* the name is a whole scalar */
-    USE_KEY,        /* the name is a key of a mapping */
-    USE_PART,       /* the name is a part of a scalar: the provider of `openai:gpt-4o` */
-    USE_FIELD,      /* in an expression: `state.name` */
-    USE_INDEXED,    /* in an expression: `state["name"]` */
-    USE_BARE,       /* in a template: `{name}` */
-    USE_DEFAULT,    /* the name is a default of a schema: not in the text */
-    USE_IN_DEFAULT, /* the same within an expression or template */
+    USE_SCALAR,  /* the name is a whole scalar */
+    USE_KEY,     /* the name is a key of a mapping */
+    USE_PART,    /* the name is a part of a scalar: the provider of `openai:gpt-4o` */
+    USE_FIELD,   /* in an expression: `state.name` */
+    USE_INDEXED, /* in an expression: `state["name"]` */
+    USE_BARE,    /* in a template: `{name}` */
+    USE_DEFAULT, /* the name is a default of a schema: not in the text */
+    USE_NOWHERE, /* in an expression or a template, but its place is not known: in a default, for example */
 };
 
 struct document_use {

@@ -81,6 +81,7 @@ static bool open_served(struct served_host *served, const struct arguments *argu
     command_watch_signals(served->host);
     bool fixed = argument_given(arguments, "config") || argument_given(arguments, "no-config");
     served->editors = lsp_hosts_new(served->host, fixed ? NULL : open_project, (void *)(uintptr_t)arguments);
+    if (argument_given(arguments, "tools")) lsp_hosts_start_tools(served->editors);
     served->connections = connections_new(server_of(served->host), &lsp_service, served->editors);
     return true;
 }

@@ -78,11 +78,16 @@ static const struct command_option plugin_install_options[] = {
 static const struct command_option json_options[] = {JSON_OPTION, OPTIONS_END};
 static const struct command_option connect_options[] = {CONNECT_OPTION, OPTIONS_END};
 
+#define TOOLS_OPTION                                                                                                   \
+    { "tools", .help = "for documents in editors: start what tenon.yaml configures to add tools, such as MCP servers" }
+static const struct command_option lsp_options[] = {TOOLS_OPTION, OPTIONS_END};
+
 static const struct command_option serve_options[] = {
     {"socket", "PATH", .letter = 's', .help = "the Unix socket to which clients connect"},
     {"mode", "OCTAL", .help = "the file mode of the socket, which decides who may connect (default: 0600)"},
     {"scope", "SCOPE", .help = "what the clients may do (default: admin)", .choices = "read|run|admin"},
     {"drain", "SECONDS", .help = "time for runs to end after SIGTERM (default: " DRAIN_SECONDS ")"},
+    TOOLS_OPTION,
     OPTIONS_END,
 };
 
@@ -787,8 +792,9 @@ const struct command commands[] = {
     {"lsp", "", "serve an editor over standard input and output",
      "Speaks the Language Server Protocol 3.18; the methods of the host are requests with `tenon/` before their "
      "names.\n"
-     "Ends with the client: after `exit`, at the end of the input, or when the process of the client has ended.",
-     "$ tenon lsp\n", .run = command_lsp},
+     "Ends with the client: after `exit`, at the end of the input, or when the process of the client has ended.\n"
+     "Checking a document starts no program, so tools of MCP servers are known only with --tools.",
+     "$ tenon lsp\n", .options = lsp_options, .run = command_lsp},
     {"acp", "FILE", "serve a document as an agent inside an editor",
      "Speaks the Agent Client Protocol, version 1, over standard input and output; an editor starts this command. "
      "Each\n"

@@ -34,6 +34,10 @@ static const struct {
      "\"node\"},\"model\":{\"type\":\"string\",\"default\":\"default\",\"x-tenon\":\"model\"},\"prompt\":{\"type\":"
      "\"string\",\"x-tenon\":\"template\"},\"input_key\":{\"type\":\"string\",\"x-tenon\":\"channel-read\"}},"
      "\"required\":[\"targets\"],\"additionalProperties\":false}"},
+    {"node", "agent",
+     "{\"type\":\"object\",\"properties\":{\"messages_key\":{\"type\":\"string\",\"default\":\"messages\",\"allOf\":[{"
+     "\"x-tenon\":\"channel-read\"},{\"x-tenon\":\"channel-write\"}]},\"history_key\":{\"type\":\"string\",\"default\":"
+     "\"messages\",\"x-tenon\":\"channel-read\"}},\"additionalProperties\":false}"},
     {"node", "prompt",
      "{\"type\":\"object\",\"properties\":{\"template\":{\"type\":\"string\",\"x-tenon\":\"template\","
      "\"x-tenon-variables\":[]},\"output_key\":{\"type\":\"string\",\"x-tenon\":\"channel-write\",\"default\":"

@@ -205,6 +205,12 @@ bool registry_knows_all(const struct registry *registry, const char *kind);
 bool registry_has_unloaded(const struct registry *registry, const char *kind);
 /* Loads the plugins that add components of the kind at run time. Failures are logged. */
 void registry_load_dynamic(struct registry *registry, const char *kind);
+/*
+ * Loads the plugins that came with the host and add components at run time, as far as `may` allows. Does not wait for
+ * these components. Failures are logged.
+ */
+void registry_load_bundled_dynamic(struct registry *registry, bool (*may)(void *user, const struct plugin *plugin),
+                                   void *user);
 /* What the registry knows about a component without loading a plugin; NULL if it is unknown. */
 const struct component_info *registry_known(const struct registry *registry, const char *kind, const char *id);
 /* Sets find, each, usable, plugin_version, each_plugin and self (the registry) of a catalog. */

@@ -217,6 +217,18 @@ void registry_load_dynamic(struct registry *registry, const char *kind) {
     registry_load_kind(registry, kind, NULL, 0, false); /* the caller is going to use them */
 }
 
+void registry_load_bundled_dynamic(struct registry *registry, bool (*may)(void *user, const struct plugin *plugin),
+                                   void *user) {
+    for (size_t i = 0; i < registry->plugin_count; i++) {
+        struct plugin *plugin = registry->plugins[i];
+        struct error error = ERROR_INIT;
+        bool dynamic = value_count(value_get(manifest_plugin(plugin->manifest), "dynamic")) > 0;
+        if (plugin->state != PLUGIN_KNOWN || plugin->replaced || !plugin->bundled || !dynamic || !may(user, plugin)) continue;
+        if (plugin_load(plugin, &error) != TN_OK) log_write(LOG_ERROR, NULL, "%s", error.message);
+        error_finish(&error);
+    }
+}
+
 struct row *row_search(struct registry *registry, const char *kind, const char *id, size_t length, bool only_safe) {
     struct row *row = row_find(registry, kind, id, length);
     if (row) return row;

@@ -213,6 +213,7 @@ static void refresh_all(struct lsp *lsp) {
     ask_to_refresh(lsp, lsp->can.refreshes_hints, "workspace/inlayHint/refresh");
     ask_to_refresh(lsp, lsp->can.refreshes_tokens, "workspace/semanticTokens/refresh");
     ask_to_refresh(lsp, lsp->can.refreshes_folding, "workspace/foldingRange/refresh");
+    lsp_refresh_content(lsp, "tenon:");
 }
 
 static void lsp_on_event(void *user, uint64_t subscription, const char *event, tn_value params) {
@@ -244,6 +245,7 @@ static void *lsp_open(void *user, struct connection *connection) {
     lsp->hosts = user;
     lsp->unit = SOURCE_UTF16;
     lsp->folders = value_array();
+    lsp->shown = value_array();
     return lsp;
 }
 
@@ -251,6 +253,7 @@ void lsp_finish_closing(struct lsp *lsp) {
     if (lsp->check || lsp_index_is_busy(lsp)) return;
     lsp_index_free(lsp);
     value_unref(lsp->folders);
+    value_unref(lsp->shown);
     mem_free(lsp);
 }
 

@@ -153,6 +153,7 @@ static void text_take_result(struct lsp_text *text, struct lsp_check *check) {
     if (!first) dirty_outer_documents(text);
     if (!lsp_text_is_ready(text)) return; /* a newer text follows */
     lsp_publish(text);
+    lsp_refresh_content(text->lsp, "tenon:/graph/");
     lsp_check_release(text);
 }
 

@@ -157,9 +157,33 @@ static bool answer_content(struct lsp *lsp, const char *uri, struct peer_request
     return answered;
 }
 
+/* Remembers what the client shows, the newest last. */
+static void remember_content(struct lsp *lsp, tn_value uri) {
+    size_t count = value_count(lsp->shown), first = count >= LSP_SHOWN_MAX ? 1 : 0;
+    tn_value shown = value_array();
+    for (size_t i = first; i < count; i++)
+        if (!value_equal(value_at(lsp->shown, i), uri)) shown = value_push_take(shown, value_ref(value_at(lsp->shown, i)));
+    value_unref(lsp->shown);
+    lsp->shown = value_push_take(shown, value_ref(uri));
+}
+
+static void refresh_answered(void *user, tn_value result, const struct error *error) {
+    (void)user, (void)result, (void)error;
+}
+
+void lsp_refresh_content(struct lsp *lsp, const char *prefix) {
+    for (size_t i = 0; lsp->can.shows_content && i < value_count(lsp->shown); i++) {
+        tn_value uri = value_at(lsp->shown, i);
+        if (strncmp(value_chars(uri, NULL), prefix, strlen(prefix)) != 0) continue;
+        tn_value params = value_set_take(value_object_reserve(1), "uri", value_ref(uri));
+        (void)peer_call_take(lsp->peer, "workspace/textDocumentContent/refresh", params, refresh_answered, NULL);
+    }
+}
+
 void lsp_content(struct lsp *lsp, struct peer_request *request) {
     tn_value uri = value_get(peer_request_params(request), "uri");
     const char *text = uri && value_is(uri, TN_STRING) ? value_chars(uri, NULL) : "";
+    if (uri && value_is(uri, TN_STRING)) remember_content(lsp, uri);
     if (!answer_content(lsp, text, request))
         peer_refuse(request, RPC_INVALID_PARAMS,
                     "there is no content `%.300s`; expected tenon:/reference/KIND/ID.md, tenon:/schema/NAME.json, or "

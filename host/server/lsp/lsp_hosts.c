@@ -12,6 +12,7 @@
 #include "host/base/log.h"
 #include "host/base/loop.h"
 #include "host/base/loop_nest.h"
+#include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
 #include "host/server/lsp/lsp_catalog.h"
 #include "host/server/lsp/lsp_internal.h"
@@ -36,6 +37,7 @@ struct lsp_hosts {
     lsp_open_host *open; /* or NULL */
     void *user;
     size_t checks; /* that run: they use hosts */
+    bool starts_tools;
 };
 
 /* The canonical path of the server's own tenon.yaml, or NULL. */
@@ -136,9 +138,23 @@ void lsp_hosts_forget(struct lsp_hosts *hosts, const char *config) {
     hosts_sweep(hosts);
 }
 
+void lsp_hosts_start_tools(struct lsp_hosts *hosts) { hosts->starts_tools = true; }
+
 /* ---- Worlds ---- */
 
-static struct catalog_copy *project_catalog(struct project_host *project) {
+struct dynamic_load {
+    const struct config *config;
+    bool starts_tools;
+};
+
+static bool may_load(void *user, const struct plugin *plugin) {
+    const struct dynamic_load *load = user;
+    return load->starts_tools || !config_plugin_section(load->config, plugin_id(plugin));
+}
+
+static struct catalog_copy *project_catalog(const struct lsp_hosts *hosts, struct project_host *project) {
+    struct dynamic_load load = {host_config(project->host), hosts->starts_tools};
+    if (!project->copy) registry_load_bundled_dynamic(host_registry(project->host), may_load, &load);
     uint64_t generation = registry_generation(host_registry(project->host));
     if (project->copy && catalog_copy_generation(project->copy) == generation) return project->copy;
     catalog_copy_unref(project->copy);
@@ -162,7 +178,7 @@ static struct lsp_world *project_world(struct lsp_hosts *hosts, const char *conf
     struct project_host *project = project_find(hosts, config);
     if (!project->host) project = &hosts->server;
     tn_value open = open_texts(lsp, except);
-    struct lsp_world *world = lsp_world_new(project->host, project_catalog(project), open, &project->worlds);
+    struct lsp_world *world = lsp_world_new(project->host, project_catalog(hosts, project), open, &project->worlds);
     value_unref(open);
     return world;
 }

@@ -60,6 +60,7 @@ struct lsp {
     bool closing;
     bool told_limit; /* that LSP_DOCUMENTS_MAX documents are open */
     tn_value folders; /* paths of workspace folders: [text] */
+    tn_value shown;   /* URIs of contents that the client has read (lsp_content.c) */
 };
 
 /* ---- lsp.c ---- */
@@ -200,6 +201,9 @@ bool lsp_read_file(const char *path, size_t most, char **text, size_t *length);
 
 /* Answers workspace/textDocumentContent. */
 void lsp_content(struct lsp *lsp, struct peer_request *request);
+#define LSP_SHOWN_MAX 32u
+/* Asks the client to read again what it shows and whose URI begins with `prefix`: of the last LSP_SHOWN_MAX contents. */
+void lsp_refresh_content(struct lsp *lsp, const char *prefix);
 tn_value lsp_reference_uri(const char *kind, const char *id);
 
 /* ---- lsp_workspace.c ---- */
