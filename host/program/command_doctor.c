@@ -259,6 +259,17 @@ static void doctor_check_machine(struct doctor_report *report) {
                    "none found: expressions support only UTC and fixed offsets; install tzdata");
 }
 
+static void doctor_check_editors(struct doctor_report *report) {
+    char *folder = command_data_folder("editors");
+    report->section = "editors";
+    doctor_row(report, FINE, "language server", "tenon lsp");
+    if (folder)
+        doctor_row(report, FINE, "settings", "%s/README.md", folder);
+    else
+        doctor_row(report, NOTE, "settings", "this installation has no share/tenon/editors");
+    mem_free(folder);
+}
+
 /* What limits an isolated plugin. */
 static void doctor_check_sandbox(struct doctor_report *report) {
     struct sandbox_support support;
@@ -371,6 +382,7 @@ int command_doctor(const struct arguments *arguments) {
         doctor_row(&report, WRONG, "host", "%s [%s]", error.message, error.code);
     }
     doctor_check_machine(&report);
+    doctor_check_editors(&report);
     doctor_check_sandbox(&report);
     if (argument_given(arguments, "json")) {
         tn_value all = value_set_take(value_object_reserve(2), "facts", value_ref(report.rows));

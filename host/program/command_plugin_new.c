@@ -22,10 +22,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifndef TENON_DATADIR
-#define TENON_DATADIR "share" /* relative to the prefix, as the build installs */
-#endif
-
 #define DEPTH_MAX        8                           /* folders within folders of a template */
 #define PROJECT_NAME_MAX ((MANIFEST_ID_MAX - 1) / 2) /* bytes; a name of one word is twice in the id */
 
@@ -176,26 +172,6 @@ static bool copy_folder(const char *from, const char *to, int depth, const struc
     return good;
 }
 
-/* The template's folder, found from the running program. Returns NULL and sets `error` on failure. Free with mem_free.
- */
-static char *template_folder(struct error *error) {
-    char program[PATH_MAX], resolved[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    char *slash = NULL;
-    if (length > 0) {
-        program[length] = 0;
-        slash = strrchr(program, '/');
-    }
-    if (slash) *slash = 0;
-    tn_value path = value_format("%s/../" TENON_DATADIR "/tenon/template", slash ? program : ".");
-    bool found = realpath(value_chars(path, NULL), resolved) != NULL;
-    if (!found)
-        error_set(error, TN_NOT_FOUND, "NOT_FOUND",
-                  "%s does not exist: this installation has no SDK; install Tenon completely", value_chars(path, NULL));
-    value_unref(path);
-    return found ? mem_text(resolved) : NULL;
-}
-
 static bool copy_project(const char *kind, const char *language, const char *target, const struct project *project,
                          struct error *error) {
     tn_value parts[] = {value_format("%s/common", project->template),
@@ -257,8 +233,11 @@ int command_plugin_new(const struct arguments *arguments) {
     if (!language) language = "c";
     struct error error = ERROR_INIT;
     int code = COMMAND_OK;
-    char *template = template_folder(&error);
+    char *template = command_data_folder("template");
     project.template = template;
+    if (!template)
+        error_set(&error, TN_NOT_FOUND, "NOT_FOUND",
+                  "this installation has no share/tenon/template: it has no SDK; install Tenon completely");
     if (!template || !copy_project(kind, language, target, &project, &error)) {
         if (template) nftw(target, remove_one, 16, FTW_DEPTH | FTW_PHYS);
         code = command_report_error(COMMAND_RUN_FAILED, &error);

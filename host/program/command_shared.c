@@ -26,6 +26,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifndef TENON_DATADIR
+#define TENON_DATADIR "share" /* relative to the prefix, as the build installs */
+#endif
+
+/* ---- The installation ---- */
+
+char *command_data_folder(const char *name) {
+    char program[PATH_MAX], resolved[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0) return NULL;
+    program[length] = '\0';
+    *strrchr(program, '/') = '\0';
+    tn_value path = value_format("%s/../" TENON_DATADIR "/tenon/%s", program, name);
+    bool found = realpath(value_chars(path, NULL), resolved) != NULL;
+    value_unref(path);
+    return found ? mem_text(resolved) : NULL;
+}
+
 /* ---- Errors and text ---- */
 
 __attribute__((format(printf, 1, 0))) static void command_vwarn(const char *format, va_list args) {

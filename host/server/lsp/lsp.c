@@ -167,13 +167,17 @@ static tn_value read_options(const char *text) {
     "{\"workspaceFolders\": {\"supported\": true, \"changeNotifications\": true}, "                                    \
     "\"fileOperations\": {\"willRename\": {\"filters\": [{\"scheme\": \"file\", \"pattern\": {\"glob\": "              \
     "\"**/*\"}}]}}}"
+#define CONTENT_OPTIONS "{\"schemes\": [\"tenon\"]}" /* lsp_content.c */
 #define SYNC_OPTIONS "{\"openClose\": true, \"change\": 2, \"save\": true}"
 
 static tn_value describe_capabilities(const struct lsp *lsp) {
     const char *unit = lsp->unit == SOURCE_BYTES ? "utf-8" : "utf-16";
     tn_value all = value_set_take(value_object(), "positionEncoding", value_text(unit));
     all = value_set_take(all, "textDocumentSync", read_options(SYNC_OPTIONS));
-    all = value_set_take(all, "workspace", read_options(WORKSPACE_OPTIONS));
+    tn_value workspace = read_options(WORKSPACE_OPTIONS);
+    if (lsp->can.shows_content)
+        workspace = value_set_take(workspace, "textDocumentContent", read_options(CONTENT_OPTIONS));
+    all = value_set_take(all, "workspace", workspace);
     for (size_t i = 0; i < sizeof row_tables / sizeof *row_tables; i++)
         for (const struct lsp_row *row = row_tables[i]; row->method; row++)
             if (row->capability) all = value_set_take(all, row->capability, read_options(row->options));

@@ -153,6 +153,16 @@ static bool has_room(struct lsp *lsp) {
     return false;
 }
 
+/* Names that only documents have. */
+static bool is_document_name(const char *uri) {
+    static const char *const endings[] = {".adl.yaml", ".adl.yml", ".adl.json"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t length = strlen(uri), end = strlen(endings[i]);
+        if (length > end && strcmp(uri + length - end, endings[i]) == 0) return true;
+    }
+    return false;
+}
+
 void lsp_text_open(struct lsp *lsp, tn_value params) {
     tn_value uri = text_uri(params), item = value_get(params, "textDocument"), content = value_get(item, "text");
     tn_value version = value_get(item, "version");
@@ -167,7 +177,7 @@ void lsp_text_open(struct lsp *lsp, tn_value params) {
     text->path = canonical_path(text->uri);
     text->is_config = text->path && lsp_is_config_path(text->path);
     lsp_text_find_project(text);
-    text->declared = is_language(value_get(item, "languageId"));
+    text->declared = is_language(value_get(item, "languageId")) || is_document_name(text->uri);
     if (version) (void)value_as_int(version, &text->version);
     text->next = lsp->texts;
     lsp->texts = text;

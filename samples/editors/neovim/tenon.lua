@@ -6,13 +6,13 @@
 local command = { vim.g.tenon_path or 'tenon', 'lsp' }
 local filetypes = { 'yaml', 'json', 'yaml.docker-compose' }
 local root_files = { 'tenon.yaml', '.git' }
+local init_options = { commands = { 'tenon.run', 'tenon.showReferences' } } -- what code lenses can do here, see below
 
 -- A name like this says what the file is; of others, the server looks at the text.
 local function language_id(buffer, filetype)
   return vim.api.nvim_buf_get_name(buffer):match('%.adl%.%a+$') and 'adl' or filetype
 end
 
--- What code lenses do in this editor; the server does not know how to open a terminal.
 vim.lsp.commands['tenon.run'] = function(lens)
   vim.cmd('botright split')
   vim.fn.termopen({ command[1], 'run', vim.uri_to_fname(lens.arguments[1]) })
@@ -24,7 +24,8 @@ vim.lsp.commands['tenon.showReferences'] = function(lens, context)
 end
 
 if vim.lsp.config then -- 0.11
-  vim.lsp.config('tenon', { cmd = command, filetypes = filetypes, root_markers = root_files, get_language_id = language_id })
+  vim.lsp.config('tenon', { cmd = command, filetypes = filetypes, root_markers = root_files, get_language_id = language_id,
+    init_options = init_options })
   vim.lsp.enable('tenon')
   return
 end
@@ -46,7 +47,8 @@ end
 local function attach(buffer)
   local file = vim.api.nvim_buf_get_name(buffer)
   if file == '' or vim.fn.executable(command[1]) == 0 then return end
-  local options = { name = 'tenon', cmd = command, root_dir = root_of(file), get_language_id = language_id }
+  local options = { name = 'tenon', cmd = command, root_dir = root_of(file), get_language_id = language_id,
+    init_options = init_options }
   if vim.lsp.start then
     vim.lsp.start(options, { bufnr = buffer })
     return

@@ -154,7 +154,10 @@ class Stream:
                 data = data[os.write(self.writer, data[:65536]):]
 
     def read_more(self):
-        data = os.read(self.reader, 1 << 18)
+        try:
+            data = os.read(self.reader, 1 << 18)
+        except ConnectionResetError:  # the other side of a socket has not read everything
+            data = b""
         self.ended = not data
         self.received += data
 

@@ -116,7 +116,7 @@ def test_completion_while_typing():
         for name in ("from-langgraph/review.yaml", "agent/agent.yaml", "triage/mail.yaml"):
             text = read(SAMPLES / name)
             document = client.open("/tmp/typed.yaml", "")
-            step = 2 * FACTOR
+            step = 5 * FACTOR
             for end in range(0, len(text), step):
                 document.insert(len(document.text), text[end:end + step])
                 client.at("textDocument/completion", document, document.position(len(document.text)))

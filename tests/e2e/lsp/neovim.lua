@@ -50,6 +50,10 @@ local function try()
     if not offered then fail('`passthrough` is not offered: ' .. vim.inspect(items)) end
   end
 
+  if #vim.tbl_filter(function(lens) return vim.lsp.commands[lens.command.command] ~= nil end, ask('textDocument/codeLens', 1, 0)) == 0 then
+    fail('no code lens that the settings can run')
+  end
+
   -- An incremental change, with the cursor behind the emoji.
   vim.api.nvim_buf_set_text(0, line - 1, column - 1 + #'passthroug', line - 1, column - 1 + #'passthroug', { 'h' })
   wait('no diagnostics', function() return #diagnostics() == 0 end)

@@ -183,7 +183,9 @@ def test_not_adl():
         expect_equal_texts(document)
         document.change([compose])
         client.wait(lambda: client.published[document.uri]["diagnostics"] == [], "no diagnostics")
-        # The client says that it is a document.
+        # The client says that it is a document, or its name does.
+        for path in ("/tmp/a.adl.yaml", "/tmp/a.adl.yml", "/tmp/a.adl.json"):
+            expect(client.diagnostics(client.open(path, "{}" if path.endswith("json") else "a: 1\n", language="yaml")) != [], path)
         expect(client.diagnostics(client.open("/tmp/nothing.yaml", "a: 1\n", language="adl")) != [], "an incomplete document")
 
 
