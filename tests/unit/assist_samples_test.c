@@ -300,6 +300,7 @@ static void expect_actions(const struct assist_names *names, struct span selecti
                            const struct assist_workspace *workspace) {
     struct assist_actions *actions = assist_actions(names, selection, workspace);
     for (size_t i = 0; i < actions->count; i++) {
+        assist_action_resolve(&actions->items[i], names, selection);
         const struct assist_edits *edits = actions->items[i].edits;
         for (size_t k = 0; k < edits->count; k++) {
             expect_inside(edits->items[k].span, edits->items[k].source);
