@@ -229,6 +229,7 @@ static void print_actions(struct assist_fixture *fixture, const char *argument, 
     struct assist_actions *actions = assist_actions(fixture->focus, selection_of(fixture), &fixture->workspace);
     for (size_t i = 0; i < actions->count; i++) {
         struct assist_action *action = &actions->items[i];
+        assist_action_resolve(action, fixture->focus, selection_of(fixture));
         if (argument[0] == '\0') {
             buffer_format(out, "%s%s%s\n", action->title, action->edits->refusal ? "; refused: " : "",
                           action->edits->refusal ? action->edits->refusal : "");
