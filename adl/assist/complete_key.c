@@ -123,7 +123,7 @@ static enum value_form row_form(const struct document_key *row) {
     return VALUE_OTHER;
 }
 
-/* Keys that only one word of `type` gives a meaning: they come first then, and last with another word. */
+/* Keys that only one word of `type` uses: they come first with this word, and last with another one. */
 static char row_group(const struct document_key *row, const struct cursor_text *type) {
     static const struct {
         enum key key;
