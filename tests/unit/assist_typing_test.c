@@ -83,7 +83,7 @@ static void check_not_silent(const char *path, const char *text, size_t length, 
     section_of(text, length, section);
     bool nodes = strcmp(section, "nodes") == 0, edges = strcmp(section, "edges") == 0;
     if (in_prose(text, length)) return;
-    if (nodes && ends_with(text, length, "type: ") && strstr(text, "\n      properties:") == NULL)
+    if (nodes && ends_with(text, length, "type: ")) /* or a type of a JSON Schema */
         fine &= count_kind(list, COMPLETION_NODE_TYPE) == node_types() || has_label(list, "integer");
     if (strcmp(section, "channels") == 0 && ends_with(text, length, "type: ")) fine &= has_label(list, "ephemeral");
     if (edges && ends_with(text, length, "from: ")) fine &= has_label(list, "START");
