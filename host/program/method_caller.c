@@ -267,8 +267,10 @@ bool method_caller_wait_for(struct method_caller *caller, bool (*done)(void *use
 
 int32_t method_caller_try_take(struct method_caller *caller, const char *method, tn_value params, tn_value *result,
                                struct error *error) {
+    bool before = command_got_sigint() || command_got_sigterm(); /* then this call cleans up */
     struct called *called = method_caller_begin_take(caller, method, params);
-    if (!method_caller_wait(caller, called_has_ended, called)) { /* after a signal, or if nothing can end it any more */
+    if (!caller_wait(caller, called_has_ended, called,
+                     !before)) { /* after a signal, or if nothing can end it any more */
         called_cancel(called);
         (void)method_caller_wait_for(caller, called_has_ended, called);
     }

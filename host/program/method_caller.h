@@ -43,8 +43,9 @@ tn_value method_caller_path(const struct method_caller *caller, const char *name
 void method_caller_watch_signals(struct method_caller *caller);
 
 /*
- * Calls a method, which must exist, and waits for its end. Takes `params`. *result is a new reference. Returns
- * COMMAND_OK; on failure prints the error, and returns the exit code that method_caller_exit_code has for it.
+ * Calls a method, which must exist, and waits for its end; a signal that comes meanwhile cancels it. Takes `params`.
+ * *result is a new reference. Returns COMMAND_OK; on failure prints the error, and returns the exit code that
+ * method_caller_exit_code has for it.
  */
 int method_caller_call_take(struct method_caller *caller, const char *method, tn_value params, tn_value *result);
 /* The same; it does not print the error. Returns a status. */

@@ -164,6 +164,24 @@ expect_code 0 && expect_in err 'test.versioned: unloaded'
 run tenon plugin unload nobody --connect s
 expect_code 4 && expect_in err '[NOT_FOUND]'
 
+# A signal during an upload: nothing is written, in either host.
+mkfifo upload
+for connect in "" "--connect s"; do
+    # shellcheck disable=SC2086 # the option, in words
+    env --default-signal=INT "$TENON" artifact write upload $connect >upload.out 2>upload.err &
+    process=$!
+    exec 9>upload
+    head -c 600000 body.bin >&9
+    wait_until grep -q '^State:.*S' "/proc/$process/status" # it waits for more
+    kill -INT "$process"
+    head -c 600000 body.bin >&9 2>/dev/null || true # it reads one more part, and ends
+    exec 9>&-
+    expect_ended "$process" "expected an end after SIGINT"
+    wait "$process" && code=0 || code=$?
+    [ "$code" = 130 ] || { cat upload.err >&2; fails "expected exit code 130, found $code"; }
+    [ "$(cat upload.err)" = 'tenon: nothing was written' ] || { cat upload.err >&2; fails "expected one message"; }
+done
+
 # ---- Models, tools ----
 same model list
 same model list --json
