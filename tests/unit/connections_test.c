@@ -51,10 +51,16 @@ static void refuses(struct loop *loop, const char *path, const char *code, const
     error_finish(&error);
 }
 
-static int bound_socket(const char *path) {
+static struct sockaddr_un address_of(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    assert_true(strlen(path) < sizeof address.sun_path);
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    return address;
+}
+
+static int bound_socket(const char *path) {
+    const struct sockaddr_un address = address_of(path);
     int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
     assert_int_equal(bind(made, (const struct sockaddr *)&address, sizeof address), 0);
     return made;
 }
@@ -191,11 +197,10 @@ static void listening_close(struct listening *here) {
 }
 
 static void wire_connect(struct wire *wire, struct loop *loop) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const struct sockaddr_un address = address_of(at("s"));
     (void)signal(SIGPIPE, SIG_IGN);
     *wire = (struct wire){.loop = loop, .far = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     buffer_init(&wire->got, SIZE_MAX);
-    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", at("s"));
     if (connect(wire->far, (const struct sockaddr *)&address, sizeof address) != 0)
         fail_msg("connect: %s", strerror(errno));
 }
