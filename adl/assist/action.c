@@ -10,7 +10,7 @@
 
 void action_add(struct assist_actions *actions, enum assist_action_kind kind, size_t diagnostic,
                 struct assist_edits *edits, const char *format, ...) {
-    if (!edits || actions->count == ASSIST_ACTIONS_MAX) {
+    if (actions->count == ASSIST_ACTIONS_MAX) {
         assist_edits_free(edits);
         return;
     }
@@ -134,10 +134,16 @@ struct assist_actions *assist_actions(const struct assist_names *names, struct s
     add_fixes(actions, names, selection);
     if (name) action_declare(actions, names, name, workspace);
     if (name) action_remove(actions, names, name, workspace);
-    action_add(actions, ASSIST_ACTION_ROUTER, SIZE_MAX, assist_to_router(names, selection.start),
-               "let a model choose: convert the conditions to a router");
+    if (assist_has_conditions(names, selection.start))
+        action_add(actions, ASSIST_ACTION_ROUTER, SIZE_MAX, NULL,
+                   "let a model choose: convert the conditions to a router");
     if (touches_nodes(names, selection))
-        action_add(actions, ASSIST_ACTION_EXTRACT, SIZE_MAX, assist_extract(names, selection),
-                   "extract the nodes to a document");
+        action_add(actions, ASSIST_ACTION_EXTRACT, SIZE_MAX, NULL, "extract the nodes to a document");
     return actions;
+}
+
+void assist_action_resolve(struct assist_action *action, const struct assist_names *names, struct span selection) {
+    if (action->edits) return;
+    action->edits = action->kind == ASSIST_ACTION_ROUTER ? assist_to_router(names, selection.start)
+                                                         : assist_extract(names, selection);
 }

@@ -3,12 +3,14 @@
  * changes of a graph.
  *
  *     struct assist_actions *actions = assist_actions(names, selection, &workspace);
- *     for (size_t i = 0; i < actions->count; i++) offer(actions->items[i].title, actions->items[i].edits);
+ *     for (size_t i = 0; i < actions->count; i++) offer(actions->items[i].title);
+ *     assist_action_resolve(&actions->items[chosen], names, selection);
+ *     apply(actions->items[chosen].edits);
  *     assist_actions_free(actions);
  *
- * Everything but the fixes has been verified: the document with the edits has no more errors than before. An action
- * that the selection asks for, but that is not possible, is in the list with the reason (`edits->refusal`); an editor
- * shows it as disabled.
+ * Everything but the fixes is verified: the document with the edits has no more errors than before. This costs as much
+ * as a check, so the two larger changes are made only by assist_action_resolve. A change that is not possible has the
+ * reason in `edits->refusal`.
  */
 #ifndef TENON_ADL_ASSIST_ACTION_H
 #define TENON_ADL_ASSIST_ACTION_H
@@ -30,8 +32,8 @@ enum assist_action_kind {
 struct assist_action {
     enum assist_action_kind kind;
     char *title;
-    size_t diagnostic; /* the index of the diagnostic that it fixes; SIZE_MAX for others */
-    struct assist_edits *edits;
+    size_t diagnostic;          /* the index of the diagnostic that it fixes; SIZE_MAX for others */
+    struct assist_edits *edits; /* NULL before assist_action_resolve for the two larger changes */
 };
 
 struct assist_actions {
@@ -42,6 +44,8 @@ struct assist_actions {
 /* The actions for a part of the document; an empty span is a cursor. Never returns NULL. */
 struct assist_actions *assist_actions(const struct assist_names *names, struct span selection,
                                       const struct assist_workspace *workspace);
+/* Makes the edits if the action has none. `names` and `selection` are those of assist_actions. */
+void assist_action_resolve(struct assist_action *action, const struct assist_names *names, struct span selection);
 void assist_actions_free(struct assist_actions *actions); /* NULL is allowed */
 
 /*
@@ -56,5 +60,7 @@ void assist_actions_free(struct assist_actions *actions); /* NULL is allowed */
 struct assist_edits *assist_extract(const struct assist_names *names, struct span selection);
 /* Replaces the conditional edge at an offset by a node `router`. NULL if there is no such edge. */
 struct assist_edits *assist_to_router(const struct assist_names *names, uint32_t offset);
+/* True if there is such an edge, and a component `router`. */
+bool assist_has_conditions(const struct assist_names *names, uint32_t offset);
 
 #endif

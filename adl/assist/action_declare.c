@@ -150,7 +150,8 @@ void action_remove(struct assist_actions *actions, const struct assist_names *na
     if (!removable || !(name->access & USE_DEFINES)) return;
     if (!assist_symbol_of(names, name, workspace, &symbol)) return;
     assist_symbol_each(&symbol, workspace, count_use, &count);
-    if (count == 0)
-        action_add(actions, ASSIST_ACTION_REMOVE, diagnostic_of(names, name), remove_definition(names, name),
-                   "remove the unused %s `%s`", assist_kind_name(name->kind), name->text);
+    struct assist_edits *edits = count == 0 ? remove_definition(names, name) : NULL;
+    if (edits)
+        action_add(actions, ASSIST_ACTION_REMOVE, diagnostic_of(names, name), edits, "remove the unused %s `%s`",
+                   assist_kind_name(name->kind), name->text);
 }

@@ -35,7 +35,7 @@ void action_declare(struct assist_actions *actions, const struct assist_names *n
                     const struct assist_workspace *workspace);
 void action_remove(struct assist_actions *actions, const struct assist_names *names, const struct assist_name *name,
                    const struct assist_workspace *workspace);
-/* Adds the action; takes the edits, which may be NULL: then nothing is added. */
+/* Adds the action; takes the edits. */
 void action_add(struct assist_actions *actions, enum assist_action_kind kind, size_t diagnostic,
                 struct assist_edits *edits, const char *format, ...) __attribute__((format(printf, 5, 6)));
 

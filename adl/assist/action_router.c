@@ -184,13 +184,19 @@ static void write_router(struct assist_edits *edits, const struct assist_names *
     value_unref(base);
 }
 
-struct assist_edits *assist_to_router(const struct assist_names *names, uint32_t offset) {
+bool assist_has_conditions(const struct assist_names *names, uint32_t offset) {
     const struct document *document = names->assist->document;
     const struct catalog *catalog = names->assist->world->catalog;
     int32_t index = conditional_edge_at(document, offset);
-    if (index < 0 || !catalog || !catalog->find(catalog->self, "node", "router", strlen("router"))) return NULL;
+    if (index < 0 || !catalog || !catalog->find(catalog->self, "node", "router", strlen("router"))) return false;
+    return document->edges[index].from_count == 1 && document->edges[index].from[0] != DOCUMENT_NOWHERE;
+}
+
+struct assist_edits *assist_to_router(const struct assist_names *names, uint32_t offset) {
+    const struct document *document = names->assist->document;
+    if (!assist_has_conditions(names, offset)) return NULL;
+    int32_t index = conditional_edge_at(document, offset);
     const struct document_edge *edge = &document->edges[index];
-    if (edge->from_count != 1 || edge->from[0] == DOCUMENT_NOWHERE) return NULL;
     struct assist_edits *edits = assist_edits_new();
     struct router_parts parts;
     if (read_parts(&parts, document, edge))

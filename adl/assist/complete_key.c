@@ -123,7 +123,7 @@ static enum value_form row_form(const struct document_key *row) {
     return VALUE_OTHER;
 }
 
-/* Keys that only one word of `type` gives a meaning: they come first then, and last with another word. */
+/* Keys that only one word of `type` uses: they come first with this word, and last with another one. */
 static char row_group(const struct document_key *row, const struct cursor_text *type) {
     static const struct {
         enum key key;
@@ -142,7 +142,8 @@ static void offer_rows(struct completer *completer, enum keys_mapping in, const 
     const struct document_mapping *mapping = document_mapping(in);
     const struct cursor *cursor = &completer->meaning.cursor;
     struct cursor_text type = {0};
-    if (cursor->kind == CURSOR_KEY) meaning_sibling_text(cursor, cursor->depth - 1, "type", &type);
+    bool typed = cursor->kind == CURSOR_KEY && (in == KEYS_EDGE || in == KEYS_CHANNEL);
+    if (typed) meaning_sibling_text(cursor, cursor->depth - 1, "type", &type);
     for (int required = 1; required >= 0; required--)
         for (uint32_t i = 0; i < mapping->key_count; i++) {
             const struct document_key *row = &mapping->keys[i];

@@ -87,7 +87,7 @@ static const struct document_edge *next_map_edge(const struct document *document
     return NULL;
 }
 
-/* The name that a map edge gives its items; "" without one. */
+/* The name of the items of a map edge; "" without one. */
 static const char *item_name(const struct document *document, const struct document_edge *edge) {
     uint32_t local = edge->as_field - document->channel_count;
     return edge->as_field != UINT32_MAX && local < document->local_count ? value_chars(document->locals[local], NULL)
@@ -110,7 +110,7 @@ static bool enter_item_of(const char *over, struct phrase_value *value) {
     return set_channel(value, over + 6, strlen(over + 6)) && enter(value, (struct phrase_step){NULL, 0});
 }
 
-/* The item of a map edge that leads to the node of the cursor; with a name, of one that gives it this name. */
+/* The item of a map edge that leads to the node of the cursor; with a name, of one whose items have it. */
 static bool enter_map_item(const struct phrase *phrase, const char *name, size_t length, struct phrase_value *value) {
     const struct document *document = assist_names_from(value->assist)->document;
     const struct document_edge *edge;

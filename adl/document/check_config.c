@@ -115,12 +115,13 @@ struct annotated_string {
     size_t length;
     const struct tree_node *node; /* the member in the document, and the item that has it; NULL for a default */
     const struct tree_item *item;
-    struct span span; /* to report */
+    struct span span;   /* to report */
+    tn_value subschema; /* that annotates it */
 };
 
 static struct annotated_string annotated_string(struct config_check *check, const char *pointer, bool on_key,
-                                                tn_value where) {
-    struct annotated_string string = {.check = check, .pointer = pointer, .on_key = on_key};
+                                                tn_value where, tn_value subschema) {
+    struct annotated_string string = {.check = check, .pointer = pointer, .on_key = on_key, .subschema = subschema};
     string.text = value_chars(where, &string.length);
     if (check->tree) string.node = find_pointer(check->tree, pointer, &string.item);
     string.span = span_of(check, string.node, string.item, on_key);
@@ -177,10 +178,12 @@ static void keep_variables(void *self, tn_value subschema) {
     if (given) *(tn_value *)self = given;
 }
 
+/* The names are usually beside the annotation; then no other subschema of the place must be searched. */
 static struct expr_place locate_with_variables(const struct annotated_string *string) {
     struct expr_place place = annotated_locate(string);
     const struct config_check *check = string->check;
-    if (check->type->has_variables)
+    if (string->subschema) keep_variables(&place.variables, string->subschema);
+    if (!place.variables && check->type->has_variables)
         schema_at(check->type->component->config, check->filled, string->pointer, keep_variables, &place.variables);
     return place;
 }
@@ -524,14 +527,15 @@ static void check_annotated_schema(const struct config_check *check, const char 
     error_finish(&error);
 }
 
-static void on_annotation(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
+static void on_annotation(void *self, const char *pointer, bool on_key, tn_value where, tn_value subschema) {
     struct config_check *check = self;
+    tn_value annotation = value_get(subschema, "x-tenon");
     if (!on_key && value_text_is(annotation, "schema")) check_annotated_schema(check, pointer, where);
     if (value_text_is(annotation, "arguments")) snprintf(check->arguments, sizeof check->arguments, "%s", pointer);
     if (!value_is(where, TN_STRING) || !value_is(annotation, TN_STRING)) return;
     for (size_t i = 0; i < sizeof annotations / sizeof *annotations; i++) {
         if (!value_text_is(annotation, annotations[i].annotation)) continue;
-        const struct annotated_string string = annotated_string(check, pointer, on_key, where);
+        const struct annotated_string string = annotated_string(check, pointer, on_key, where, subschema);
         if (annotations[i].may_be_in_file || annotated_name_is_in_document(&string)) annotations[i].check(&string);
         return;
     }
@@ -562,7 +566,7 @@ static void check_port_name(struct config_check *check, tn_value ports, tn_value
     if (!value_is(name, TN_STRING)) return;
     struct reader *reader = check->reader;
     struct document *inner = check->inner;
-    const struct annotated_string string = annotated_string(check, pointer, on_key, name);
+    const struct annotated_string string = annotated_string(check, pointer, on_key, name, NULL);
     const char *text = string.text;
     size_t length = string.length;
     annotated_tell(&string, USE_INNER_CHANNEL, access, source_name(inner->source));
@@ -635,7 +639,7 @@ static void check_annotations(struct config_check *check) {
         value_unref(check->filled);
         check->filled = filled;
     }
-    schema_each_annotation(schema, check->filled, "x-tenon", on_annotation, check);
+    schema_each_annotated(schema, check->filled, "x-tenon", on_annotation, check);
     check_arguments(check);
     if (!check->inner) return;
     check_ports(check, schema, "input");

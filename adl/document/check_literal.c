@@ -7,13 +7,37 @@
  */
 #include "adl/document/reader.h"
 #include "adl/schema/schema.h"
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+
+/*
+ * True if the expression uses `state` outside of texts: most do, and compiling them without variables, only to be told so,
+ * costs as much as the check of the expression itself.
+ */
+static bool uses_state(const char *text, size_t length) {
+    static const char name[] = "state";
+    const size_t size = sizeof name - 1;
+    char quote = '\0';
+    for (size_t i = 0; i < length; i++) {
+        if (quote && text[i] == '\\')
+            i++;
+        else if (quote)
+            quote = text[i] == quote ? '\0' : quote;
+        else if (text[i] == '"' || text[i] == '\'')
+            quote = text[i];
+        else if (length - i > size && memcmp(text + i, name, size) == 0 && strchr(".[", text[i + size]) &&
+                 (i == 0 || !(isalnum((unsigned char)text[i - 1]) || strchr("_.", text[i - 1]))))
+            return true;
+    }
+    return false;
+}
 
 tn_value literal_value(tn_value written) {
     size_t length;
     if (!value_is(written, TN_STRING)) return value_ref(written);
     const char *text = value_chars(written, &length);
+    if (uses_state(text, length)) return NULL;
     struct expr *expr = NULL;
     struct error ignored = ERROR_INIT;
     tn_value value = NULL;

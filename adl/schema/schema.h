@@ -120,6 +120,10 @@ typedef void (*schema_annotation_fn)(void *self, const char *pointer, bool on_ke
  */
 void schema_each_annotation(const struct schema *schema, tn_value instance, const char *keyword,
                             schema_annotation_fn callback, void *self);
+/* The same with the subschema that has the annotation, for what is beside it. */
+typedef void (*schema_annotated_fn)(void *self, const char *pointer, bool on_key, tn_value where, tn_value subschema);
+void schema_each_annotated(const struct schema *schema, tn_value instance, const char *keyword,
+                           schema_annotated_fn callback, void *self);
 
 /*
  * Visits every subschema that applies at the instance location `pointer`, which may name a missing member: for

@@ -17,28 +17,44 @@
 struct annotations {
     struct visitor visitor;
     const char *keyword;
-    schema_annotation_fn callback;
+    schema_annotated_fn callback;
     void *self;
 };
 
 static void annotation_visit(struct visitor *visitor, const struct node *node, tn_value instance,
                              const struct place *place) {
     const struct annotations *annotations = (const struct annotations *)(const void *)visitor;
-    tn_value annotation = value_get(node->value, annotations->keyword);
-    if (!annotation) return;
+    if (!value_get(node->value, annotations->keyword)) return;
     char *pointer = place_pointer(place);
-    annotations->callback(annotations->self, pointer, place && place->on_key, instance, annotation);
+    annotations->callback(annotations->self, pointer, place && place->on_key, instance, node->value);
     mem_free(pointer);
 }
 
-void schema_each_annotation(const struct schema *schema, tn_value instance, const char *keyword,
-                            schema_annotation_fn callback, void *self) {
+void schema_each_annotated(const struct schema *schema, tn_value instance, const char *keyword,
+                           schema_annotated_fn callback, void *self) {
     struct annotations annotations = {{annotation_visit, NULL, false}, keyword, callback, self};
     struct run run;
     run_init(&run, schema);
     run.visitor = &annotations.visitor;
     (void)evaluate(&run, schema->root, instance, NULL, NULL);
     run_finish(&run);
+}
+
+struct annotation_values {
+    const char *keyword;
+    schema_annotation_fn callback;
+    void *self;
+};
+
+static void annotation_value(void *self, const char *pointer, bool on_key, tn_value where, tn_value subschema) {
+    const struct annotation_values *values = self;
+    values->callback(values->self, pointer, on_key, where, value_get(subschema, values->keyword));
+}
+
+void schema_each_annotation(const struct schema *schema, tn_value instance, const char *keyword,
+                            schema_annotation_fn callback, void *self) {
+    struct annotation_values values = {keyword, callback, self};
+    schema_each_annotated(schema, instance, keyword, annotation_value, &values);
 }
 
 /* ---- What applies at a place ----------------------------------------------------------------------------------- */

@@ -155,6 +155,7 @@ int32_t config_lint_role(const struct host *host, const struct document *documen
 /* ---- Tools and effects ---- */
 
 #define EFFECT_PREFIX "effect:"
+#define NODE_PREFIX   "node:"
 
 /* A key of tools.approval, and the tools and effects that it matches. */
 struct lint_rule_match {
@@ -202,26 +203,40 @@ static void rule_match_known_effects(struct lint_rule_match *rule) {
     rule->matches |= tool_effect_fits(rule->pattern, TOOL_EFFECT_UNKNOWN);
 }
 
-static void lint_rule(const struct config_lint *lint, const char *key, bool all) {
-    const struct catalog *catalog = host_catalog(lint->host);
-    bool effect = strncmp(key, EFFECT_PREFIX, strlen(EFFECT_PREFIX)) == 0;
-    struct lint_rule_match rule = {.pattern = effect ? key + strlen(EFFECT_PREFIX) : key, .offered = value_array()};
-    nearest_init(&rule.nearest, rule.pattern, strlen(rule.pattern));
-    catalog->each(catalog->self, "tool", effect ? rule_match_effects : rule_match_tool, &rule);
-    if (effect) rule_match_known_effects(&rule);
-    if (!rule.matches && (all || nearest_result(&rule.nearest))) {
-        tn_value what =
-            value_format("tools.approval: `%s` matches no known %s and has no effect", key, effect ? "effect" : "tool");
-        config_lint_report(lint, value_chars(what, NULL), &rule.nearest);
-        value_unref(what);
+/* `what` is what the rule is for. Reports a rule that matches nothing, if `all` or if a similar name is known. */
+static void lint_report_rule(const struct config_lint *lint, const char *key, const char *what,
+                             struct lint_rule_match *rule, bool all) {
+    if (!rule->matches && (all || nearest_result(&rule->nearest))) {
+        tn_value text = value_format("tools.approval: `%s` matches no known %s and has no effect", key, what);
+        config_lint_report(lint, value_chars(text, NULL), &rule->nearest);
+        value_unref(text);
     }
-    value_unref(rule.offered);
+    value_unref(rule->offered);
+}
+
+/* The part of the key after the prefix, or NULL. */
+static const char *after_prefix(const char *key, const char *prefix) {
+    return strncmp(key, prefix, strlen(prefix)) == 0 ? key + strlen(prefix) : NULL;
+}
+
+static void lint_rule(const struct config_lint *lint, const char *key) {
+    const struct catalog *catalog = host_catalog(lint->host);
+    const char *effect = after_prefix(key, EFFECT_PREFIX), *node = after_prefix(key, NODE_PREFIX);
+    const char *pattern = effect ? effect : node ? node : key, *kind = node ? "node" : "tool";
+    struct lint_rule_match rule = {.pattern = pattern, .offered = value_array()};
+    nearest_init(&rule.nearest, rule.pattern, strlen(rule.pattern));
+    catalog->each(catalog->self, kind, effect ? rule_match_effects : rule_match_tool, &rule);
+    if (effect) rule_match_known_effects(&rule);
+    lint_report_rule(lint, key,
+                     effect ? "effect"
+                     : node ? "node type"
+                            : "tool",
+                     &rule, registry_knows_all(host_registry(lint->host), kind));
 }
 
 void config_lint_tools(struct host *host, config_lint_fn *report, void *user) {
     const struct config_lint lint = {.host = host, .report = report, .user = user};
     tn_value rules = config_tool_policies(host_config(host));
-    bool all = registry_knows_all(host_registry(host), "tool");
     for (size_t i = 0; rules && i < value_count(rules); i++)
-        lint_rule(&lint, value_chars(value_key_at(rules, i), NULL), all);
+        lint_rule(&lint, value_chars(value_key_at(rules, i), NULL));
 }

@@ -133,6 +133,8 @@ int command_plugin_show(const struct arguments *arguments);
 int command_plugin_new(const struct arguments *arguments);
 int command_plugin_check(const struct arguments *arguments);
 int command_plugin_reset(const struct arguments *arguments);
+int command_plugin_load(const struct arguments *arguments);
+int command_plugin_unload(const struct arguments *arguments);
 int command_plugin_install(const struct arguments *arguments);
 int command_plugin_remove(const struct arguments *arguments);
 int command_plugin_upgrade(const struct arguments *arguments);

@@ -23,7 +23,9 @@ static void agent_on_closed(void *user) {
 
 static bool agent_is_closed(void *user) { return ((const struct served_agent *)user)->closed; }
 
-static bool agent_must_end(void *user) { return agent_is_closed(user) || command_got_sigint() || command_got_sigterm(); }
+static bool agent_must_end(void *user) {
+    return agent_is_closed(user) || command_got_sigint() || command_got_sigterm();
+}
 
 static int serve_agent(struct served_agent *agent, struct acp_options *options) {
     struct loop *loop = host_loop(agent->host);

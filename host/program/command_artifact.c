@@ -5,7 +5,6 @@
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "host/assembly/host.h"
 #include "host/data/kernel/kernel_artifact.h"
 #include "host/program/command_kernel.h"
 #include <errno.h>
@@ -62,7 +61,7 @@ static int write_whole(struct command_kernel *kernel, const char *data, size_t l
     bool text = artifact_is_text(command_kernel_text(given, "media_type")) && utf8_valid(data, length);
     command_kernel_set_text(&given, "idempotency_key", argument_text(kernel->arguments, "key"));
     given = value_set_take(given, "body", text ? value_text_n(data, length) : value_bytes(data, length));
-    return command_kernel_call_take(kernel, "artifact.write", given, out);
+    return command_kernel_call_take(kernel, "artifact/write", given, out);
 }
 
 static tn_value of_upload(const char *id) { return value_set_take(value_object(), "artifact_id", value_text(id)); }
@@ -74,7 +73,7 @@ static int append_parts(struct command_kernel *kernel, int file, const char *pat
     while (code == COMMAND_OK && length > 0) {
         tn_value given = value_set_take(of_upload(id), "offset", value_int(offset)), size = NULL;
         given = value_set_take(given, "data", value_bytes(part, length));
-        code = command_kernel_call_take(kernel, "artifact.append", given, &size);
+        code = command_kernel_call_take(kernel, "artifact/append", given, &size);
         value_unref(size);
         offset += (int64_t)length;
         ssize_t got = code ? 0 : artifact_read_part(file, path, part, ARTIFACT_PART_MAX);
@@ -87,13 +86,13 @@ static int append_parts(struct command_kernel *kernel, int file, const char *pat
 static int write_parts(struct command_kernel *kernel, int file, const char *path, char *part, size_t length,
                        tn_value given, tn_value *out) {
     tn_value opened = NULL, nothing = NULL;
-    int code = command_kernel_call_take(kernel, "artifact.open", given, &opened);
+    int code = command_kernel_call_take(kernel, "artifact/open", given, &opened);
     if (code) return code;
     const char *id = command_kernel_text(opened, "artifact_id");
     code = append_parts(kernel, file, path, id, part, length);
     if (code == COMMAND_OK)
-        code = command_kernel_call_take(kernel, "artifact.finish", of_upload(id), out);
-    else if (command_kernel_call_take(kernel, "artifact.abandon", of_upload(id), &nothing) == COMMAND_OK)
+        code = command_kernel_call_take(kernel, "artifact/finish", of_upload(id), out);
+    else if (command_kernel_call_take(kernel, "artifact/abandon", of_upload(id), &nothing) == COMMAND_OK)
         command_warn("nothing was written");
     value_unref(nothing);
     value_unref(opened);
@@ -143,7 +142,7 @@ int command_artifact_write(const struct arguments *arguments) {
     tn_value result = NULL;
     int code = command_kernel_open(&kernel, arguments);
     if (!code) {
-        command_watch_signals(kernel.host);
+        method_caller_watch_signals(kernel.caller);
         code = artifact_write_from(&kernel, standard ? "standard input" : path, file, &result);
     }
     if (!standard) close(file);
@@ -163,7 +162,7 @@ static int copy_out(struct command_kernel *kernel, const char *id, int64_t offse
     while (code == COMMAND_OK && offset < end) {
         int64_t want = end - offset < ARTIFACT_PART_MAX ? end - offset : ARTIFACT_PART_MAX;
         tn_value given = value_set_take(of_upload(id), "offset", value_int(offset)), artifact = NULL;
-        code = command_kernel_call_take(kernel, "artifact.read", value_set_take(given, "length", value_int(want)),
+        code = command_kernel_call_take(kernel, "artifact/read", value_set_take(given, "length", value_int(want)),
                                         &artifact);
         if (code == COMMAND_OK) {
             size_t length;
@@ -200,11 +199,11 @@ static int read_artifact(struct command_kernel *kernel) {
         tn_value given = of_upload(id);
         if (argument_given(arguments, "offset")) given = value_set_take(given, "offset", value_int(offset));
         if (argument_given(arguments, "length")) given = value_set_take(given, "length", value_int(length));
-        int code = command_kernel_call_take(kernel, "artifact.read", given, &found);
+        int code = command_kernel_call_take(kernel, "artifact/read", given, &found);
         return code ? code : command_kernel_print_take(kernel, found);
     }
     tn_value given = value_set_take(of_upload(id), "length", value_int(0));
-    int code = command_kernel_call_take(kernel, "artifact.read", given, &found);
+    int code = command_kernel_call_take(kernel, "artifact/read", given, &found);
     if (code) return code;
     (void)value_as_int(value_get(found, "size"), &size);
     value_unref(found);
@@ -251,7 +250,7 @@ static int search(const struct arguments *arguments, const char *query) {
     if (code)
         value_unref(given);
     else
-        code = command_kernel_call_take(&kernel, "artifact.search", given, &result);
+        code = command_kernel_call_take(&kernel, "artifact/search", given, &result);
     return command_kernel_close(&kernel, code ? code : artifact_print_list(&kernel, result));
 }
 

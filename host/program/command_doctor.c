@@ -231,8 +231,10 @@ static void doctor_check_plugin(void *user, struct plugin *plugin) {
                    plugin_source(plugin));
     struct buffer deaths;
     buffer_init(&deaths, SIZE_MAX);
-    if (plugin_deaths_describe(report->host, plugin_id(plugin), &deaths))
+    tn_value record = host_plugin_deaths(report->host, plugin_id(plugin));
+    if (plugin_deaths_describe(record, plugin_id(plugin), loop_wall_ms(host_loop(report->host)), &deaths))
         doctor_row(report, NOTE, plugin_id(plugin), "%s", buffer_cstr(&deaths));
+    value_unref(record);
     buffer_finish(&deaths);
     error_finish(&error);
 }

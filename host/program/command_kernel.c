@@ -1,26 +1,20 @@
 /*
- * command_kernel.c - calls operations of the state kernel for commands.
+ * command_kernel.c - calls methods of Tasks, Artifacts and memories for commands.
  */
 #include "host/program/command_kernel.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "host/assembly/host.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 int command_kernel_open(struct command_kernel *kernel, const struct arguments *arguments) {
-    struct error error = ERROR_INIT;
-    *kernel = (struct command_kernel){.arguments = arguments, .host = command_host(arguments)};
-    if (!kernel->host) return COMMAND_PLUGIN_PROBLEM;
-    if (kernel_open(host_state(kernel->host), &kernel->kernel, &error) == TN_OK) return COMMAND_OK;
-    int code = command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
-    error_finish(&error);
-    return code;
+    *kernel = (struct command_kernel){.arguments = arguments};
+    return method_caller_open(&kernel->caller, arguments, NULL, NULL);
 }
 
 int command_kernel_close(struct command_kernel *kernel, int code) {
-    host_free(kernel->host);
+    method_caller_free(kernel->caller);
     return command_close(code);
 }
 
@@ -30,11 +24,11 @@ static int exit_code_of_error(const struct error *error) {
     return strncmp(error->code, "STORE", 5) == 0 ? COMMAND_PLUGIN_PROBLEM : COMMAND_RUN_FAILED;
 }
 
-int command_kernel_call_take(struct command_kernel *kernel, const char *operation, tn_value given, tn_value *out) {
+int command_kernel_call_take(struct command_kernel *kernel, const char *method, tn_value given, tn_value *out) {
     struct error error = ERROR_INIT;
     int code = COMMAND_OK;
-    if (kernel_call_wait(&kernel->kernel, operation, given, out, &error) != TN_OK)
-        code = command_report_error(exit_code_of_error(&error), &error);
+    if (method_caller_try_take(kernel->caller, method, given, out, &error) != TN_OK)
+        code = method_caller_report(exit_code_of_error(&error), &error);
     error_finish(&error);
     return code;
 }

@@ -1,29 +1,28 @@
 /*
- * command_kernel.h - what `tenon task`, `tenon artifact` and `tenon memory` share: they open a host and its store, call
- * one operation of the state kernel and print the result.
+ * command_kernel.h - what `tenon task`, `tenon artifact` and `tenon memory` share: they open a host, or connect to one,
+ * call methods (task/get is the operation task.get of the state kernel), and print the result.
  *
  *     struct command_kernel kernel;
  *     int code = command_kernel_open(&kernel, arguments);
- *     if (!code && (code = command_kernel_call_take(&kernel, "task.get", given, &task)) == COMMAND_OK) show(task);
+ *     if (!code && (code = command_kernel_call_take(&kernel, "task/get", given, &task)) == COMMAND_OK) show(task);
  *     return command_kernel_close(&kernel, code);
  */
 #ifndef TENON_HOST_PROGRAM_COMMAND_KERNEL_H
 #define TENON_HOST_PROGRAM_COMMAND_KERNEL_H
 
-#include "host/data/kernel/kernel.h"
 #include "host/program/command.h"
+#include "host/program/method_caller.h"
 
 struct command_kernel {
     const struct arguments *arguments;
-    struct host *host; /* NULL if it could not be opened */
-    struct kernel kernel;
+    struct method_caller *caller;
 };
 
-/* Opens the host and its store. Returns COMMAND_OK; on failure prints an error and returns the exit code. */
+/* Opens the host, or connects to one. Returns COMMAND_OK; on failure prints an error and returns the exit code. */
 int command_kernel_open(struct command_kernel *kernel, const struct arguments *arguments);
 int command_kernel_close(struct command_kernel *kernel, int code);
-/* Calls an operation; takes `given`. *out is a new reference. Failures as above. */
-int command_kernel_call_take(struct command_kernel *kernel, const char *operation, tn_value given, tn_value *out);
+/* Calls a method; takes `given`. *out is a new reference. Failures as above. */
+int command_kernel_call_take(struct command_kernel *kernel, const char *method, tn_value given, tn_value *out);
 
 /*
  * ---- Options as members of an operation's arguments ----

@@ -3,7 +3,6 @@
  */
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
-#include "host/assembly/host.h"
 #include "host/program/command_kernel.h"
 #include <string.h>
 
@@ -41,7 +40,7 @@ int command_memory_put(const struct arguments *arguments) {
     if (code)
         value_unref(given);
     else
-        code = command_kernel_call_take(&kernel, "memory.put", given, &result);
+        code = command_kernel_call_take(&kernel, "memory/put", given, &result);
     if (!code && command_kernel_json(&kernel)) command_print(result);
     value_unref(result);
     return command_kernel_close(&kernel, code);
@@ -51,7 +50,7 @@ int command_memory_get(const struct arguments *arguments) {
     struct command_kernel kernel;
     tn_value result = NULL;
     int code = command_kernel_open(&kernel, arguments);
-    if (!code) code = command_kernel_call_take(&kernel, "memory.get", memory_operands(arguments), &result);
+    if (!code) code = command_kernel_call_take(&kernel, "memory/get", memory_operands(arguments), &result);
     if (!code && value_is(result, TN_NULL))
         code = command_report(COMMAND_RUN_FAILED, "there is no memory `%s` in %s", operand_at(arguments, 1),
                               operand_at(arguments, 0));
@@ -65,7 +64,7 @@ int command_memory_delete(const struct arguments *arguments) {
     struct command_kernel kernel;
     tn_value result = NULL;
     int code = command_kernel_open(&kernel, arguments);
-    if (!code) code = command_kernel_call_take(&kernel, "memory.delete", memory_operands(arguments), &result);
+    if (!code) code = command_kernel_call_take(&kernel, "memory/delete", memory_operands(arguments), &result);
     value_unref(result);
     return command_kernel_close(&kernel, code);
 }
@@ -106,6 +105,6 @@ int command_memory_search(const struct arguments *arguments) {
     if (code)
         value_unref(given);
     else
-        code = command_kernel_call_take(&kernel, "memory.search", given, &result);
+        code = command_kernel_call_take(&kernel, "memory/search", given, &result);
     return command_kernel_close(&kernel, code ? code : memory_print_list(&kernel, result));
 }

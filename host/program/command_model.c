@@ -16,6 +16,7 @@
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
 #include "host/program/command.h"
+#include "host/program/method_caller.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -52,25 +53,23 @@ static void print_providers(tn_value providers) {
 }
 
 int command_model_list(const struct arguments *arguments) {
-    struct host *host = command_host(arguments);
-    if (!host) return COMMAND_PLUGIN_PROBLEM;
-    tn_value providers = model_list_providers(host_engine(host)), roles = model_list_roles(host_engine(host));
-    if (argument_given(arguments, "json")) {
-        tn_value all = value_set_take(value_object_reserve(2), "providers", value_ref(providers));
-        all = value_set_take(all, "roles", value_ref(roles));
+    struct method_caller *caller;
+    tn_value all = NULL;
+    int code = method_caller_open(&caller, arguments, NULL, NULL);
+    if (!code) code = method_caller_call_take(caller, "model/list", value_object(), &all);
+    tn_value providers = value_get(all, "providers"), roles = value_get(all, "roles");
+    if (!code && argument_given(arguments, "json")) {
         command_print(all);
-        value_unref(all);
-    } else {
+    } else if (!code) {
         if (value_count(providers)) puts("providers:");
         print_providers(providers);
         if (value_count(roles)) puts("roles, bound by tenon.yaml and --model:");
         print_roles(roles);
         if (!value_count(providers)) command_warn("no plugin provides a model; `tenon doctor` shows the search path");
     }
-    value_unref(providers);
-    value_unref(roles);
-    host_free(host);
-    return COMMAND_OK;
+    value_unref(all);
+    method_caller_free(caller);
+    return code;
 }
 
 /* ---- test ---- */

@@ -1,7 +1,7 @@
 /*
- * command_plugin.c - `tenon plugin list`, `show` and `serve`.
+ * command_plugin.c - `tenon plugin show` and `serve`.
  *
- * `list` and `show` read manifests and run no plugin code. `serve` is the process of an isolated plugin.
+ * `show` reads manifests and runs no plugin code. `serve` is the process of an isolated plugin.
  */
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
@@ -16,10 +16,9 @@
 #include "host/plugin/registry/registry.h"
 #include "host/plugin/sandbox/sandbox.h"
 #include "host/program/command.h"
-#include "host/program/command_plugin_reset.h"
 #include "host/program/command_schema.h"
+#include "host/program/method_caller.h"
 #include "host/server/method.h"
-#include "host/server/plugin_listing.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -27,83 +26,20 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- list ---- */
-
-static void plugin_print_component(tn_value component, const char *note) {
-    command_printf(stdout, "    %-8s %-28s %s%s\n", manifest_text(component, "kind"), manifest_text(component, "id"),
-                   manifest_text(component, "title"), note);
-}
-
-struct plugin_list {
-    const struct host *host;
-    size_t count;
-    tn_value reported; /* [message]: the reasons why plugins were refused */
-};
-
-static bool is_reported(tn_value reported, const char *message) {
-    for (size_t i = 0; i < value_count(reported); i++)
-        if (value_text_is(value_at(reported, i), message)) return true;
-    return false;
-}
-
-static void plugin_list_print(void *user, struct plugin *plugin) {
-    struct plugin_list *listing = user;
-    const struct error *refusal = plugin_refusal(plugin);
-    tn_value components = manifest_components(plugin_manifest(plugin));
-    if (listing->count++) putchar('\n');
-    command_printf(stdout, "%s %s  %s\n", plugin_id(plugin), plugin_version(plugin), plugin_title(plugin));
-    command_printf(stdout, "    %s (%s)\n", plugin_path(plugin), plugin_source(plugin));
-    if (plugin_isolated(plugin))
-        command_printf(stdout, "    in a separate process: %s\n", host_isolation_reason(listing->host, plugin));
-    struct buffer deaths;
-    buffer_init(&deaths, SIZE_MAX);
-    if (plugin_deaths_describe(listing->host, plugin_id(plugin), &deaths))
-        command_printf(stdout, "    %s\n", buffer_cstr(&deaths));
-    buffer_finish(&deaths);
-    const struct plugin *shadow = plugin_shadowed_by(plugin);
-    if (shadow)
-        command_printf(stdout, "    shadowed by %s %s: %s (%s)\n", plugin_id(shadow), plugin_version(shadow),
-                       plugin_path(shadow), plugin_source(shadow));
-    if (refusal) {
-        command_printf(stdout, "    refused: %s [%s]\n", refusal->message, refusal->code);
-        listing->reported = value_push_take(listing->reported, value_text(refusal->message));
-    }
-    for (size_t i = 0; components && i < value_count(components); i++) {
-        tn_value component = value_at(components, i);
-        const char *other = shadow || refusal ? NULL : plugin_component_shadow(plugin, component);
-        char note[MANIFEST_ID_MAX + 32] = "";
-        if (other) snprintf(note, sizeof note, "  (shadowed by `%s`)", other);
-        plugin_print_component(component, shadow ? "  (shadowed)" : refusal ? "  (refused)" : note);
-    }
-}
-
-int command_plugin_list(const struct arguments *arguments) {
-    struct host *host = command_host(arguments);
-    if (!host) return COMMAND_PLUGIN_PROBLEM;
-    if (argument_given(arguments, "json")) {
-        tn_value all = plugin_listing(host);
-        command_print(all);
-        value_unref(all);
-    } else {
-        struct plugin_list listing = {host, 0, value_array()};
-        registry_each_found_plugin(host_registry(host), plugin_list_print, &listing);
-        for (size_t i = 0; i < registry_problems(host_registry(host)); i++) {
-            const struct problem *problem = registry_problem_at(host_registry(host), i);
-            if (!is_reported(listing.reported, problem->message))
-                command_warn("%s [%s]", problem->message, problem->code);
-        }
-        value_unref(listing.reported);
-        if (!listing.count) command_warn("no plugins found; `tenon doctor` shows the search path");
-    }
-    host_free(host);
-    return COMMAND_OK;
-}
-
 /* ---- show ---- */
 
 static bool is_file_name(const char *text) {
     size_t length = strlen(text);
     return strchr(text, '/') || (length > 3 && strcmp(text + length - 3, ".so") == 0);
+}
+
+static int refuse_unknown_plugin(const struct method_caller *caller, const char *name, const struct error *error) {
+    const struct host *host = method_caller_host(caller);
+    if (strcmp(error->code, "NOT_FOUND") != 0) return method_caller_report(COMMAND_PLUGIN_PROBLEM, error);
+    return command_report(COMMAND_PLUGIN_PROBLEM,
+                          "there is no plugin `%s`; `tenon plugin list` lists the installed ones. To name a file, "
+                          "write it with its folder, as in ./acme.so%s",
+                          name, host ? registry_altered(host_registry(host)) : "");
 }
 
 /*
@@ -125,17 +61,15 @@ static tn_value plugin_find_manifest(const struct arguments *arguments, const ch
         error_finish(&error);
         return found;
     }
-    struct host *host = command_host(arguments);
-    if (!host) return NULL;
-    struct plugin *plugin = registry_plugin(host_registry(host), name);
-    if (plugin)
-        found = value_ref(plugin_manifest(plugin));
-    else
-        *code = command_report(COMMAND_PLUGIN_PROBLEM,
-                               "there is no plugin `%s`; `tenon plugin list` lists the installed ones. To name a file, "
-                               "write it with its folder, as in ./acme.so%s",
-                               name, registry_altered(host_registry(host)));
-    host_free(host);
+    struct method_caller *caller;
+    tn_value params = value_set_take(value_object_reserve(1), "plugin", value_string_lossy(name, strlen(name)));
+    *code = method_caller_open(&caller, arguments, NULL, NULL);
+    if (*code != COMMAND_OK)
+        value_unref(params);
+    else if (method_caller_try_take(caller, "plugin/show", params, &found, &error) != TN_OK)
+        *code = refuse_unknown_plugin(caller, name, &error);
+    error_finish(&error);
+    method_caller_free(caller);
     return found;
 }
 

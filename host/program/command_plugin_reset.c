@@ -4,13 +4,11 @@
 #include "host/program/command_plugin_reset.h"
 #include "adl/value/buffer.h"
 #include "host/assembly/host.h"
-#include "host/base/loop.h"
 #include "host/base/time_text.h"
 #include "host/plugin/registry/registry.h"
 #include "host/program/command.h"
 
-int64_t plugin_deaths_describe(const struct host *host, const char *plugin_id, struct buffer *out) {
-    tn_value record = host_plugin_deaths(host, plugin_id);
+int64_t plugin_deaths_describe(tn_value record, const char *plugin_id, int64_t now_ms, struct buffer *out) {
     if (!record) return 0;
     char time[TIME_TEXT];
     int64_t deaths = value_to_int(value_get(record, "deaths"));
@@ -19,13 +17,12 @@ int64_t plugin_deaths_describe(const struct host *host, const char *plugin_id, s
     time_text(value_to_int(value_get(record, "last_ms")), time);
     buffer_format(out, "its process has ended %lld time%s, the last time at %s: %s", (long long)deaths,
                   deaths == 1 ? "" : "s", time, value_chars(message, NULL));
-    if (restart_ms > loop_wall_ms(host_loop(host))) {
+    if (restart_ms > now_ms) {
         time_text(restart_ms, time);
         buffer_format(out, "; the host with process id %lld starts it again at %s at the earliest",
                       (long long)value_to_int(value_get(record, "host")), time);
     }
     buffer_format(out, "; `tenon plugin reset %s` clears this", plugin_id);
-    value_unref(record);
     return deaths;
 }
 

@@ -13,6 +13,7 @@
 #include "host/plugin/registry/registry.h"
 #include "host/program/command.h"
 #include "host/program/command_plugin_file.h"
+#include "host/program/command_plugin_live.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -70,6 +71,7 @@ int command_plugin_upgrade(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
     struct manifest fresh;
     char path[PATH_MAX];
+    if (argument_given(arguments, "connect")) return plugin_upgrade_live(arguments);
     if (!realpath(given, path)) return command_report(COMMAND_USAGE, "cannot open %s: %s", given, strerror(errno));
     if (manifest_read(path, &fresh, &error) != TN_OK) {
         int code = command_report_error(COMMAND_PLUGIN_PROBLEM, &error);

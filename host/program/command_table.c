@@ -77,6 +77,7 @@ static const struct command_option plugin_install_options[] = {
 };
 static const struct command_option json_options[] = {JSON_OPTION, OPTIONS_END};
 static const struct command_option connect_options[] = {CONNECT_OPTION, OPTIONS_END};
+static const struct command_option connect_json_options[] = {JSON_OPTION, CONNECT_OPTION, OPTIONS_END};
 
 #define TOOLS_OPTION                                                                                                   \
     { "tools", .help = "for documents in editors: start what tenon.yaml configures to add tools, such as MCP servers" }
@@ -165,17 +166,20 @@ static const struct command_option thread_list_options[] = {
     {"older-than", "DAYS", .help = "only threads that have not changed for this many days"},
     {"newer-than", "DAYS", .help = "only threads that have changed within this many days"},
     {"json", .help = "print one line of JSON per thread"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
 static const struct command_option thread_history_options[] = {
     {"limit", "N", .help = "list at most N checkpoints (default: " CHECKPOINTS ")"},
     {"json", .help = "print one line of JSON per checkpoint"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
 static const struct command_option thread_at_options[] = {
     {"at", "N", .help = "the number of a checkpoint, from `thread history` (default: the newest)"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -185,11 +189,13 @@ static const struct command_option thread_update_options[] = {
     {"as", "NODE", .help = "continue as if this node had written the values"},
     {"accept-changes", .help = "update even if the document has changed since the thread started"},
     {"force", .help = "update even if a process runs the thread; that run then ends with FENCED"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
 static const struct command_option thread_delete_options[] = {
     {"force", .help = "delete even if a process runs the thread; that run then ends with FENCED"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -242,6 +248,7 @@ static const struct command_option task_create_options[] = {
     ARTIFACT_OPTION,
     {"key", "TEXT", .letter = 'k', .help = "idempotency key: if a Task has this key, return that Task"},
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -255,12 +262,14 @@ static const struct command_option task_list_options[] = {
     LIMIT_OPTION,
     AFTER_OPTION,
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
 static const struct command_option task_update_options[] = {
     {"token", "TOKEN", .help = "update only if the claim with this token is still valid"},
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -270,18 +279,21 @@ static const struct command_option task_claim_options[] = {
     {"as", "NAME", .help = "the name of the claimant (default: this machine and shell)"},
     {"ttl", "SECONDS", .help = "how long the claim is valid (default: " CLAIM_SECONDS ")"},
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
 static const struct command_option task_renew_options[] = {
     {"ttl", "SECONDS", .help = "how long the claim is valid from now (default: " CLAIM_SECONDS ")"},
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
 static const struct command_option task_complete_options[] = {
     ARTIFACT_OPTION,
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -289,6 +301,7 @@ static const struct command_option task_fail_options[] = {
     {"code", "CODE", .help = "the error's code (default: FAILED)"},
     ARTIFACT_OPTION,
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -299,6 +312,7 @@ static const struct command_option artifact_write_options[] = {
     {"metadata", "JSON", .letter = 'm', .help = "metadata that can be searched, an object: JSON, @FILE or -"},
     {"key", "TEXT", .letter = 'k', .help = "idempotency key: if an Artifact has this key, return that Artifact"},
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -307,11 +321,12 @@ static const struct command_option artifact_read_options[] = {
     {"offset", "N", .help = "start at this byte"},
     {"length", "N", .help = "read this many bytes"},
     {"json", .help = "print the Artifact, with its body, as JSON"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
 static const struct command_option artifact_list_options[] = {
-    FILTER_OPTION, LIMIT_OPTION, AFTER_OPTION, JSON_OPTION, OPTIONS_END,
+    FILTER_OPTION, LIMIT_OPTION, AFTER_OPTION, JSON_OPTION, CONNECT_OPTION, OPTIONS_END,
 };
 
 /* ---- Options: Memory ---- */
@@ -320,6 +335,7 @@ static const struct command_option memory_put_options[] = {
     {"ttl", "SECONDS", .help = "delete the memory after this time"},
     {"text", "TEXT", .help = "the text to search (default: every string in the value)"},
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -328,6 +344,7 @@ static const struct command_option memory_search_options[] = {
     {"filter", "JSON", .letter = 'f', .help = "conditions that members of the value must meet: {\"likes\": \"pizza\"}"},
     LIMIT_OPTION,
     JSON_OPTION,
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -356,6 +373,7 @@ static const struct command_option tool_call_options[] = {
 static const struct command_option plugin_show_options[] = {
     {"json", .help = "print the whole manifest as JSON"},
     {"validate", .help = "print nothing; fail if the manifest is invalid (for build systems)"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -481,7 +499,7 @@ const struct command commands[] = {
     {"thread list", "", "list threads", "The most recently changed thread is first.",
      "$ tenon thread list --status interrupted\n", .options = thread_list_options, .run = command_thread_list},
     {"thread show", "THREAD", "show a thread's status and its open questions", "", "$ tenon thread show support-42\n",
-     .options = json_options, .operands_min = 1, .operands_max = 1, .run = command_thread_show},
+     .options = connect_json_options, .operands_min = 1, .operands_max = 1, .run = command_thread_show},
     {"thread history", "THREAD", "list a thread's checkpoints",
      "The newest is first. Shows the number and step of each, the nodes that ran, and the nodes that are next.",
      "$ tenon thread history support-42\n", .options = thread_history_options, .operands_min = 1, .operands_max = 1,
@@ -496,8 +514,8 @@ const struct command commands[] = {
      .operands_max = 2, .run = command_thread_fork},
     {"thread answer", "THREAD ID=VALUE…", "answer a thread's interrupts without running it",
      "The answers are saved until `tenon run --thread THREAD --resume`. Each is checked against the question's schema.",
-     "$ tenon thread answer support-42 a9e95ec1da120bfe=yes\n", .operands_min = 2, .operands_max = NO_MAXIMUM,
-     .run = command_thread_answer},
+     "$ tenon thread answer support-42 a9e95ec1da120bfe=yes\n", .options = connect_options, .operands_min = 2,
+     .operands_max = NO_MAXIMUM, .run = command_thread_answer},
     {"thread update", "THREAD FILE", "write channels of a thread's state",
      "Writes the values like an input, with the merge rules of the document FILE. With --as, the nodes after NODE are\n"
      "next; without it, the next nodes do not change. Results of nodes in the unfinished step are discarded.",
@@ -571,7 +589,7 @@ const struct command commands[] = {
     {"task list", "", "list Tasks", "The oldest is first.", "$ tenon task list --state queued --type work\n",
      .options = task_list_options, .run = command_task_list},
     {"task show", "ID", "show a Task", "", "$ tenon task show 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n",
-     .options = json_options, .operands_min = 1, .operands_max = 1, .run = command_task_show},
+     .options = connect_json_options, .operands_min = 1, .operands_max = 1, .run = command_task_show},
     {"task update", "ID PATCH", "change a Task",
      "PATCH is a JSON Merge Patch of `payload`, `artifact_refs` and `state`: JSON, @FILE or -. A failed Task can\n"
      "be set to the state `queued`, and so can a claimed one with its --token.",
@@ -618,19 +636,20 @@ const struct command commands[] = {
      "$ tenon memory put users/ada food '{\"likes\": \"pizza\"}'\n", .options = memory_put_options, .operands_min = 3,
      .operands_max = 3, .run = command_memory_put},
     {"memory get", "NAMESPACE KEY", "print a memory", "Prints its value; with --json, also its times.",
-     "$ tenon memory get users/ada food\n{\"likes\":\"pizza\"}\n", .options = json_options, .operands_min = 2,
+     "$ tenon memory get users/ada food\n{\"likes\":\"pizza\"}\n", .options = connect_json_options, .operands_min = 2,
      .operands_max = 2, .run = command_memory_get},
     {"memory search", "[NAMESPACE]", "search memories",
      "Searches a namespace and all namespaces below it, or all namespaces.",
      "$ tenon memory search users --query pizza\n", .options = memory_search_options, .operands_max = 1,
      .run = command_memory_search},
     {"memory delete", "NAMESPACE KEY", "delete a memory", "Succeeds if the memory does not exist.",
-     "$ tenon memory delete users/ada food\n", .operands_min = 2, .operands_max = 2, .run = command_memory_delete},
+     "$ tenon memory delete users/ada food\n", .options = connect_options, .operands_min = 2, .operands_max = 2,
+     .run = command_memory_delete},
 
     /* ---- Models ---- */
     {"model list", "", "list model providers, and the roles that are bound to them",
      "A role is bound by tenon.yaml or --model; if neither binds it, the document's own binding is used.",
-     "$ tenon model list\n", .options = json_options, .run = command_model_list},
+     "$ tenon model list\n", .options = connect_json_options, .run = command_model_list},
     {"model test", "[MODEL]", "send a prompt to a model, to see if it answers",
      "MODEL is a role of tenon.yaml (default: `default`), PROVIDER:NAME, or a JSON binding, as for --model. Prints\n"
      "the answer as it arrives, then the time it took and its usage. Nothing is retried.",
@@ -651,14 +670,14 @@ const struct command commands[] = {
      "Shows the policy of each tool when a model calls it: run at once (`auto`), ask for approval (`ask`) or never\n"
      "run (`deny`). The policy follows from tenon.yaml and from the tool's declared effects. A document can be\n"
      "stricter.",
-     "$ tenon tool list\n", .options = json_options, .run = command_tool_list},
+     "$ tenon tool list\n", .options = connect_json_options, .run = command_tool_list},
     {"tool show", "NAME", "show a tool's arguments, result and effects",
      "With --json, prints its definition as models receive it.", "$ tenon tool show artifact.search\n",
-     .options = json_options, .operands_min = 1, .operands_max = 1, .run = command_tool_show},
+     .options = connect_json_options, .operands_min = 1, .operands_max = 1, .run = command_tool_show},
     {"tool search", "WORDS", "search tools",
      "Lists the tools that contain all words in name, title or documentation, best match first.",
-     "$ tenon tool search 'remember something'\n", .options = json_options, .operands_min = 1, .operands_max = 1,
-     .run = command_tool_search},
+     "$ tenon tool search 'remember something'\n", .options = connect_json_options, .operands_min = 1,
+     .operands_max = 1, .run = command_tool_search},
     {"tool call", "NAME [JSON]", "call a tool",
      "JSON is the tool's arguments, an object: JSON, @FILE, or - for standard input. The call is validated,\n"
      "checked against tenon.yaml and logged exactly as a call from a model. Approvals and the tool's own questions\n"
@@ -670,7 +689,7 @@ const struct command commands[] = {
     /* ---- Plugins ---- */
     {"plugin list", "", "list plugins and the components they register",
      "Reads only manifests: no plugin code runs. Shows the file that each component comes from.",
-     "$ tenon plugin list\n", .options = json_options, .run = command_plugin_list},
+     "$ tenon plugin list\n", .options = connect_json_options, .run = command_plugin_list},
     {"plugin show", "FILE", "show a plugin's manifest without running any of its code",
      "FILE is a shared object, or the id of an installed plugin.", "$ tenon plugin show ./acme.so\n",
      .options = plugin_show_options, .operands_min = 1, .operands_max = 1, .run = command_plugin_show},
@@ -701,9 +720,23 @@ const struct command commands[] = {
      "$ tenon plugin remove acme.text\n", .operands_min = 1, .operands_max = 1, .run = command_plugin_remove},
     {"plugin upgrade", "FILE", "replace an installed plugin with a new build",
      "FILE is checked first and must have the id of an installed plugin. The file is replaced atomically: running\n"
-     "work continues with the old build, new work uses the new one.",
-     "$ tenon plugin upgrade build/acme-text.so\n", .operands_min = 1, .operands_max = 1,
+     "work continues with the old build, new work uses the new one. With --connect, the plugin is replaced in the "
+     "host\n"
+     "that runs, and no file is.",
+     "$ tenon plugin upgrade build/acme-text.so\n", .options = connect_options, .operands_min = 1, .operands_max = 1,
      .run = command_plugin_upgrade},
+    {"plugin load", "FILE", "add a plugin to a host that runs",
+     "Loads its code in the host that listens on the socket of --connect. Documents can use its components at once. "
+     "The\n"
+     "host forgets it when it ends; `tenon plugin install` is for all hosts.",
+     "$ tenon plugin load build/acme-text.so --connect tenon.sock\nacme.text: 1.0.0, loaded\n",
+     .options = connect_options, .operands_min = 1, .operands_max = 1, .run = command_plugin_load},
+    {"plugin unload", "ID", "remove a plugin from a host that runs",
+     "Fails with PLUGIN_BUSY while a run needs the plugin. From then on it accepts no new work, so that the command "
+     "can\n"
+     "be repeated until it succeeds.",
+     "$ tenon plugin unload acme.text --connect tenon.sock\nacme.text: unloaded\n", .options = connect_options,
+     .operands_min = 1, .operands_max = 1, .run = command_plugin_unload},
     {"plugin reset", "ID", "start a plugin whose process keeps ending again at once",
      "A host starts the process of an isolated plugin again after a pause, which grows with each time that it ends. "
      "This\n"

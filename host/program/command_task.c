@@ -2,7 +2,6 @@
  * command_task.c - `tenon task`: creates, lists, shows, updates, claims and ends Tasks.
  */
 #include "adl/value/memory.h"
-#include "host/assembly/host.h"
 #include "host/program/command_kernel.h"
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +41,7 @@ static int task_print_id(const struct command_kernel *kernel, tn_value task) {
 }
 
 int command_task_create(const struct arguments *arguments) {
-    return task_command_run(arguments, "task.create", task_read_create, task_print_id);
+    return task_command_run(arguments, "task/create", task_read_create, task_print_id);
 }
 
 /* ---- list, show ---- */
@@ -86,7 +85,7 @@ static int task_print_list(const struct command_kernel *kernel, tn_value result)
 }
 
 int command_task_list(const struct arguments *arguments) {
-    return task_command_run(arguments, "task.list", task_read_list, task_print_list);
+    return task_command_run(arguments, "task/list", task_read_list, task_print_list);
 }
 
 static bool task_read_id(const struct command_kernel *kernel, tn_value *given) {
@@ -95,7 +94,7 @@ static bool task_read_id(const struct command_kernel *kernel, tn_value *given) {
 }
 
 int command_task_show(const struct arguments *arguments) {
-    return task_command_run(arguments, "task.get", task_read_id, command_kernel_print_take);
+    return task_command_run(arguments, "task/get", task_read_id, command_kernel_print_take);
 }
 
 /* ---- update ---- */
@@ -114,7 +113,7 @@ static bool task_read_update(const struct command_kernel *kernel, tn_value *give
 }
 
 int command_task_update(const struct arguments *arguments) {
-    return task_command_run(arguments, "task.update", task_read_update, command_kernel_print_take);
+    return task_command_run(arguments, "task/update", task_read_update, command_kernel_print_take);
 }
 
 /* ---- claim, renew, complete, fail ---- */
@@ -142,7 +141,7 @@ static int task_print_claim(const struct command_kernel *kernel, tn_value task) 
 }
 
 int command_task_claim(const struct arguments *arguments) {
-    return task_command_run(arguments, "task.claim", task_read_claim, task_print_claim);
+    return task_command_run(arguments, "task/claim", task_read_claim, task_print_claim);
 }
 
 static bool task_read_token(const struct command_kernel *kernel, tn_value *given) {
@@ -156,11 +155,11 @@ static bool task_read_renew(const struct command_kernel *kernel, tn_value *given
 }
 
 int command_task_renew(const struct arguments *arguments) {
-    return task_command_run(arguments, "task.renew", task_read_renew, command_kernel_print_take);
+    return task_command_run(arguments, "task/renew", task_read_renew, command_kernel_print_take);
 }
 
 int command_task_complete(const struct arguments *arguments) {
-    return task_command_run(arguments, "task.complete", task_read_token, command_kernel_print_take);
+    return task_command_run(arguments, "task/complete", task_read_token, command_kernel_print_take);
 }
 
 static bool task_read_fail(const struct command_kernel *kernel, tn_value *given) {
@@ -173,5 +172,5 @@ static bool task_read_fail(const struct command_kernel *kernel, tn_value *given)
 }
 
 int command_task_fail(const struct arguments *arguments) {
-    return task_command_run(arguments, "task.fail", task_read_fail, command_kernel_print_take);
+    return task_command_run(arguments, "task/fail", task_read_fail, command_kernel_print_take);
 }

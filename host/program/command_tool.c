@@ -2,33 +2,17 @@
  * command_tool.c - `tenon tool list`, `search` and `show`. command_tool_call.c calls a tool.
  */
 #include "host/program/command_tool.h"
-#include "adl/document/catalog.h"
 #include "adl/value/memory.h"
 #include "host/assembly/config_lint.h"
 #include "host/assembly/host.h"
-#include "host/engine/tool/tool.h"
 #include "host/plugin/registry/registry.h"
 #include "host/program/command.h"
 #include "host/program/command_schema.h"
+#include "host/program/method_caller.h"
 #include <stdio.h>
 #include <string.h>
 
-#define SEARCH_LIMIT 20
-
 /* ---- list, search ---- */
-
-struct tool_list {
-    const struct host *host;
-    tn_value rows;
-    int width; /* width of the longest name */
-};
-
-static void tool_list_add(void *user, const struct component_info *info) {
-    struct tool_list *listing = user;
-    int width = (int)strnlen(info->id, 40);
-    if (width > listing->width) listing->width = width;
-    listing->rows = value_push_take(listing->rows, tool_describe(host_engine(listing->host), NULL, info));
-}
 
 static const char *row_text(tn_value row, const char *key) {
     tn_value text = value_get(row, key);
@@ -40,22 +24,28 @@ static void append_joined(struct buffer *out, tn_value texts) {
         buffer_format(out, "%s%s", i ? ", " : "", value_chars(value_at(texts, i), NULL));
 }
 
-static void tool_print_row(const struct tool_list *listing, tn_value row) {
+static void tool_print_row(tn_value row, int width) {
     struct buffer effects;
     buffer_init(&effects, SIZE_MAX);
     append_joined(&effects, value_get(row, "effects"));
-    command_print_line(stdout, "%-*s  %-4s  %s (%s)", listing->width, row_text(row, "tool_name"),
-                       row_text(row, "approval"), row_text(row, "title"), row_text(row, "plugin"));
-    if (effects.length) command_print_line(stdout, "%-*s        %s", listing->width, "", buffer_cstr(&effects));
+    command_print_line(stdout, "%-*s  %-4s  %s (%s)", width, row_text(row, "tool_name"), row_text(row, "approval"),
+                       row_text(row, "title"), row_text(row, "plugin"));
+    if (effects.length) command_print_line(stdout, "%-*s        %s", width, "", buffer_cstr(&effects));
     buffer_finish(&effects);
 }
 
-static void tool_print_rows(const struct arguments *arguments, const struct tool_list *listing) {
+static void tool_print_rows(const struct arguments *arguments, tn_value rows, const char *none) {
+    int width = 0; /* of the longest name */
     if (argument_given(arguments, "json")) {
-        command_print(listing->rows);
+        command_print(rows);
         return;
     }
-    for (size_t i = 0; i < value_count(listing->rows); i++) tool_print_row(listing, value_at(listing->rows, i));
+    for (size_t i = 0; i < value_count(rows); i++) {
+        int length = (int)strnlen(row_text(value_at(rows, i), "tool_name"), 40);
+        if (length > width) width = length;
+    }
+    for (size_t i = 0; i < value_count(rows); i++) tool_print_row(value_at(rows, i), width);
+    if (!value_count(rows)) command_warn("%s", none);
 }
 
 /* Warns about a rule that matches no tool: it may have been meant to deny one. */
@@ -64,25 +54,38 @@ static void warn_about_rule(void *user, const char *message) {
     command_warn("warning: %s", message);
 }
 
-static int tool_print_list(const struct arguments *arguments, const char *query, size_t limit, const char *none) {
-    struct host *host = command_host(arguments);
-    if (!host) return COMMAND_PLUGIN_PROBLEM;
-    struct tool_list listing = {.host = host, .rows = value_array()};
-    tool_search(host_engine(host), query, limit, tool_list_add, &listing);
-    tool_print_rows(arguments, &listing);
-    config_lint_tools(host, warn_about_rule, NULL);
-    if (!value_count(listing.rows) && !argument_given(arguments, "json")) command_warn("%s", none);
-    value_unref(listing.rows);
-    host_free(host);
-    return COMMAND_OK;
+/* The configuration of a host of this command; that of a running host is not this user's to correct. */
+static void warn_about_rules(const struct method_caller *caller) {
+    struct host *host = method_caller_host(caller);
+    if (host) config_lint_tools(host, warn_about_rule, NULL);
+}
+
+static int tool_print_list(const struct arguments *arguments, const char *method, tn_value params, const char *none) {
+    struct method_caller *caller;
+    tn_value found = NULL;
+    int code = method_caller_open(&caller, arguments, NULL, NULL);
+    if (code)
+        value_unref(params);
+    else
+        code = method_caller_call_take(caller, method, params, &found);
+    if (!code) {
+        tool_print_rows(arguments, value_get(found, "tools"), none);
+        warn_about_rules(caller);
+    }
+    value_unref(found);
+    method_caller_free(caller);
+    return code;
 }
 
 int command_tool_list(const struct arguments *arguments) {
-    return tool_print_list(arguments, "", SIZE_MAX, "no plugin provides a tool; `tenon doctor` shows the search path");
+    return tool_print_list(arguments, "tool/list", value_object(),
+                           "no plugin provides a tool; `tenon doctor` shows the search path");
 }
 
 int command_tool_search(const struct arguments *arguments) {
-    return tool_print_list(arguments, operand_at(arguments, 0), SEARCH_LIMIT,
+    const char *query = operand_at(arguments, 0);
+    tn_value params = value_set_take(value_object_reserve(1), "query", value_string_lossy(query, strlen(query)));
+    return tool_print_list(arguments, "tool/search", params,
                            "no tool contains all of these words in its name, title or documentation");
 }
 
@@ -128,17 +131,26 @@ struct host *command_tool_open(const struct arguments *arguments, struct compone
 }
 
 int command_tool_show(const struct arguments *arguments) {
-    struct component *component;
-    int code;
-    struct host *host = command_tool_open(arguments, &component, &code);
-    if (!host) return code;
-    tn_value row = tool_describe(host_engine(host), NULL, component->info);
-    if (argument_given(arguments, "json"))
-        command_print(row);
-    else
-        tool_print(row);
-    config_lint_tools(host, warn_about_rule, NULL);
+    const char *name = operand_at(arguments, 0);
+    struct method_caller *caller;
+    struct error error = ERROR_INIT;
+    tn_value row = NULL;
+    int code = method_caller_open(&caller, arguments, NULL, NULL);
+    tn_value params = value_set_take(value_object_reserve(1), "tool", value_string_lossy(name, strlen(name)));
+    if (code) {
+        value_unref(params);
+    } else if (method_caller_try_take(caller, "tool/show", params, &row, &error) != TN_OK) {
+        bool unknown = strcmp(error.code, "TOOL_NOT_FOUND") == 0 || strcmp(error.code, "INVALID_INPUT") == 0;
+        code = method_caller_report(unknown ? COMMAND_USAGE : COMMAND_PLUGIN_PROBLEM, &error);
+    } else {
+        if (argument_given(arguments, "json"))
+            command_print(row);
+        else
+            tool_print(row);
+        warn_about_rules(caller);
+    }
     value_unref(row);
-    host_free(host);
-    return COMMAND_OK;
+    error_finish(&error);
+    method_caller_free(caller);
+    return code;
 }

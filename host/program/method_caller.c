@@ -4,6 +4,7 @@
 #include "host/program/method_caller.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
+#include "host/base/files.h"
 #include "host/base/loop.h"
 #include "host/plugin/call/call.h"
 #include "host/server/client.h"
@@ -11,7 +12,9 @@
 #include "host/server/rpc/rpc_listener.h"
 #include "host/server/rpc/rpc_peer.h"
 #include "host/server/server.h"
+#include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* An event that was received in the same turn as the answer that comes before it. */
@@ -122,11 +125,12 @@ static int caller_open_host(struct method_caller *caller, const struct arguments
     caller->host = command_host(arguments);
     if (!caller->host) return COMMAND_PLUGIN_PROBLEM;
     caller->loop = host_loop(caller->host);
-    caller->client = client_new(server_of(caller->host), &(struct client_options){.name = "tenon call",
-                                                                                  .scope = METHOD_ADMIN,
-                                                                                  .files = true,
-                                                                                  .notify = caller->event ? caller_on_event : NULL,
-                                                                                  .user = caller});
+    caller->client =
+        client_new(server_of(caller->host), &(struct client_options){.name = "tenon call",
+                                                                     .scope = METHOD_ADMIN,
+                                                                     .files = true,
+                                                                     .notify = caller->event ? caller_on_event : NULL,
+                                                                     .user = caller});
     return COMMAND_OK;
 }
 
@@ -140,10 +144,11 @@ static int refuse_host_options(const struct arguments *arguments) {
                                         "model",   "record", "replay",    "check-plugins", NULL};
     for (size_t i = 0; names[i]; i++)
         if (argument_given(arguments, names[i]))
-            return command_report(COMMAND_USAGE,
-                                  "--%s cannot be used with --connect: it is an option of a host, and the host at %s runs "
-                                  "already",
-                                  names[i], argument_text(arguments, "connect"));
+            return command_report(
+                COMMAND_USAGE,
+                "--%s cannot be used with --connect: it is an option of a host, and the host at %s runs "
+                "already",
+                names[i], argument_text(arguments, "connect"));
     return COMMAND_OK;
 }
 
@@ -176,6 +181,12 @@ void method_caller_free(struct method_caller *caller) {
 
 struct host *method_caller_host(const struct method_caller *caller) {
     return caller->host;
+}
+
+tn_value method_caller_path(const struct method_caller *caller, const char *name) {
+    char path[PATH_MAX];
+    if (!caller->host && !files_is_special_name(name) && realpath(name, path)) name = path;
+    return value_string_lossy(name, strlen(name));
 }
 
 void method_caller_watch_signals(struct method_caller *caller) { command_watch_signals_in(caller->loop); }
@@ -237,8 +248,7 @@ static bool caller_wait_is_over(void *user) {
         caller->event(caller->user, value_chars(caller->first->name, NULL), caller->first->params);
         event_free_first(caller);
     }
-    return wait->done(wait->user) || caller->lost ||
-           (wait->signals && (command_got_sigint() || command_got_sigterm()));
+    return wait->done(wait->user) || caller->lost || (wait->signals && (command_got_sigint() || command_got_sigterm()));
 }
 
 static bool caller_wait(struct method_caller *caller, bool (*done)(void *user), void *user, bool signals) {
@@ -257,8 +267,10 @@ bool method_caller_wait_for(struct method_caller *caller, bool (*done)(void *use
 
 int32_t method_caller_try_take(struct method_caller *caller, const char *method, tn_value params, tn_value *result,
                                struct error *error) {
+    bool before = command_got_sigint() || command_got_sigterm(); /* then this call cleans up */
     struct called *called = method_caller_begin_take(caller, method, params);
-    if (!method_caller_wait(caller, called_has_ended, called)) { /* after a signal, or if nothing can end it any more */
+    if (!caller_wait(caller, called_has_ended, called,
+                     !before)) { /* after a signal, or if nothing can end it any more */
         called_cancel(called);
         (void)method_caller_wait_for(caller, called_has_ended, called);
     }
@@ -278,11 +290,23 @@ int method_caller_exit_code(const struct error *error) {
     return COMMAND_RUN_FAILED;
 }
 
+/* Parameters that do not match their schema: of a command, only what is wrong with which of them. */
+int method_caller_report(int code, const struct error *error) {
+    tn_value violations = value_get(value_get(error->more, "detail"), "violations");
+    for (size_t i = 0; i < value_count(violations); i++) {
+        tn_value one = value_at(violations, i);
+        const char *at = command_text(one, "pointer", "");
+        command_warn("%s%s%s%s [%s]", *at ? "`" : "", *at ? at + 1 : "", *at ? "`: " : "",
+                     command_text(one, "message", ""), error->code);
+    }
+    return value_count(violations) ? code : command_report_error(code, error);
+}
+
 int method_caller_call_take(struct method_caller *caller, const char *method, tn_value params, tn_value *result) {
     struct error error = ERROR_INIT;
     int code = COMMAND_OK;
     if (method_caller_try_take(caller, method, params, result, &error) != TN_OK)
-        code = command_report_error(method_caller_exit_code(&error), &error);
+        code = method_caller_report(method_caller_exit_code(&error), &error);
     error_finish(&error);
     return code;
 }
@@ -300,7 +324,8 @@ void method_caller_grant(struct method_caller *caller, int64_t number) {
         return;
     }
     tn_value params = value_set_take(value_object_reserve(2), "subscription", value_int(number));
-    (void)peer_call_take(caller->peer, "event/grant", value_set_take(params, "credit", value_int(1)), ignore_answer, NULL);
+    (void)peer_call_take(caller->peer, "event/grant", value_set_take(params, "credit", value_int(1)), ignore_answer,
+                         NULL);
 }
 
 bool method_caller_has_subscription(const struct method_caller *caller, int64_t number) {

@@ -34,19 +34,29 @@ int method_caller_open(struct method_caller **out, const struct arguments *argum
 void method_caller_free(struct method_caller *caller);
 /* NULL with --connect. */
 struct host *method_caller_host(const struct method_caller *caller);
+/*
+ * The name of a file that the user has given, as the host finds it, a text: with --connect an absolute path, because
+ * the host has another working folder. Names such as pack:NAME/FILE stay the same.
+ */
+tn_value method_caller_path(const struct method_caller *caller, const char *name);
 /* Handles signals as command_watch_signals: from then on, a signal ends method_caller_wait and cancels a call. */
 void method_caller_watch_signals(struct method_caller *caller);
 
 /*
- * Calls a method, which must exist, and waits for its end. Takes `params`. *result is a new reference. Returns
- * COMMAND_OK; on failure prints the error, and returns the exit code that method_caller_exit_code has for it.
+ * Calls a method, which must exist, and waits for its end; a signal that comes meanwhile cancels it. Takes `params`.
+ * *result is a new reference. Returns COMMAND_OK; on failure prints the error, and returns the exit code that
+ * method_caller_exit_code has for it.
  */
 int method_caller_call_take(struct method_caller *caller, const char *method, tn_value params, tn_value *result);
 /* The same; it does not print the error. Returns a status. */
 int32_t method_caller_try_take(struct method_caller *caller, const char *method, tn_value params, tn_value *result,
                                struct error *error);
-/* Of a failed call: of the command line, of a document, of the store, or of the work. COMMAND_CANCELLED after a signal. */
+/* Of a failed call: of the command line, of a document, of the store, or of the work. COMMAND_CANCELLED after a signal.
+ */
 int method_caller_exit_code(const struct error *error);
+/* command_report_error; of parameters that do not match their schema, it prints only what is wrong with which of them.
+ */
+int method_caller_report(int code, const struct error *error);
 
 /* ---- Calls that are open while others are made ---- */
 
@@ -54,7 +64,7 @@ struct called *method_caller_begin_take(struct method_caller *caller, const char
 bool called_has_ended(void *called); /* for method_caller_wait */
 /* Asks for the end, which must still be waited for. */
 void called_cancel(struct called *called);
-tn_value called_result(const struct called *called);            /* borrowed; NULL if it has failed */
+tn_value called_result(const struct called *called);           /* borrowed; NULL if it has failed */
 const struct error *called_error(const struct called *called); /* of one that has failed */
 /* It must have ended. */
 void called_free(struct called *called);

@@ -15,8 +15,9 @@ static const char *channel_type_word(enum channel_type type) {
 }
 
 static const char *reducer_word(const struct document_channel *channel) {
-    static const char *const words[] = {[REDUCER_SUM] = "sum",     [REDUCER_MAX] = "max",     [REDUCER_MIN] = "min",
-                                        [REDUCER_MERGE] = "merge", [REDUCER_UNION] = "union", [REDUCER_MESSAGES] = "messages"};
+    static const char *const words[] = {
+        [REDUCER_SUM] = "sum",     [REDUCER_MAX] = "max",     [REDUCER_MIN] = "min",
+        [REDUCER_MERGE] = "merge", [REDUCER_UNION] = "union", [REDUCER_MESSAGES] = "messages"};
     if (channel->reducer == REDUCER_COMPONENT)
         return channel->reducer_component ? channel->reducer_component->id : NULL;
     return words[channel->reducer];

@@ -17,6 +17,10 @@ void *method_request_new(const struct method_call *call) {
     return request;
 }
 
+struct server *method_request_server(const void *user) {
+    return ((const struct method_request *)user)->server;
+}
+
 static void method_request_free(struct method_request *request) {
     server_end_request(request->server);
     mem_free(request);

@@ -16,6 +16,7 @@
 
 /* The `user` of one request, which must call one of the functions below once, later. It is owned by the request. */
 void *method_request_new(const struct method_call *call);
+struct server *method_request_server(const void *user);
 /* The result of the method is that of the request. */
 void method_request_done(void *user, int32_t status, tn_value result, const struct error *error);
 /* For a request without a result: the result of the method is {}. */

@@ -38,9 +38,11 @@ static int32_t plugin_show(const struct method_call *call, struct error *error) 
                      registry_altered(registry));
 }
 
-static int32_t plugin_changed(const struct method_call *call, const struct plugin *plugin) {
-    tn_value change = value_set_take(value_object_reserve(2), "plugin", value_text(plugin_id(plugin)));
-    return method_done_take(call, value_set_take(change, "version", value_text(plugin_version(plugin))));
+/* `was` is the version before, a text that it takes, or NULL. */
+static int32_t plugin_changed_take(const struct method_call *call, const struct plugin *plugin, tn_value was) {
+    tn_value change = value_set_take(value_object_reserve(3), "plugin", value_text(plugin_id(plugin)));
+    change = value_set_take(change, "version", value_text(plugin_version(plugin)));
+    return method_done_take(call, was ? value_set_take(change, "was", was) : change);
 }
 
 /* The plugin that the registry has from this file, whose manifest has just been read; NULL if there is none. */
@@ -62,17 +64,21 @@ static int32_t plugin_load_file(const struct method_call *call, struct error *er
     struct plugin *plugin = status == TN_OK ? plugin_of_file(registry_of(call), path, error) : NULL;
     if (status == TN_OK) status = plugin ? plugin_load(plugin, error) : TN_NOT_FOUND;
     mem_free(path);
-    return status == TN_OK ? plugin_changed(call, plugin) : status;
+    return status == TN_OK ? plugin_changed_take(call, plugin, NULL) : status;
 }
 
 static int32_t plugin_upgrade(const struct method_call *call, struct error *error) {
     char *path = NULL;
+    tn_value was = NULL;
     int32_t status = method_locate(call, "file", method_text(call, "file"), &path, error);
+    const struct plugin *old = status == TN_OK ? plugin_of_file(registry_of(call), path, NULL) : NULL;
+    if (old) was = value_text(plugin_version(old));
     if (status == TN_OK) status = registry_upgrade(registry_of(call), path, "plugin/upgrade", error);
     const struct plugin *plugin = status == TN_OK ? plugin_of_file(registry_of(call), path, error) : NULL;
     mem_free(path);
-    if (status != TN_OK) return status;
-    return plugin ? plugin_changed(call, plugin) : TN_NOT_FOUND;
+    if (status == TN_OK && plugin) return plugin_changed_take(call, plugin, was);
+    value_unref(was);
+    return status == TN_OK ? TN_NOT_FOUND : status;
 }
 
 /* Names the open nodes of runs that belong to the plugin. */

@@ -56,6 +56,29 @@ static void end_stored_as(const char *name, void *user, int32_t status, tn_value
 
 /* ---- Reading ---- */
 
+/* Takes the record of a thread. */
+static tn_value note_expiry(const struct server *server, tn_value record) {
+    if (thread_check_expiry(server_engine(server), record, NULL) == TN_OK) return record;
+    return value_set_take(record, "expired", value_bool(true));
+}
+
+static void thread_on_page(void *user, int32_t status, tn_value page, const struct error *error) {
+    const struct server *server = method_request_server(user);
+    tn_value records = value_get(page, "threads"), threads = value_array_reserve(value_count(records));
+    for (size_t i = 0; i < value_count(records); i++)
+        threads = value_push_take(threads, note_expiry(server, value_ref(value_at(records, i))));
+    page = status == TN_OK ? value_set_take(value_ref(page), "threads", value_ref(threads)) : NULL;
+    method_request_done(user, status, page, error);
+    value_unref(threads);
+    value_unref(page);
+}
+
+static void thread_on_record(void *user, int32_t status, tn_value record, const struct error *error) {
+    record = status == TN_OK ? note_expiry(method_request_server(user), value_ref(record)) : NULL;
+    method_request_done(user, status, record, error);
+    value_unref(record);
+}
+
 static int32_t thread_list_method(const struct method_call *call, struct error *error) {
     char before[TIME_TEXT], since[TIME_TEXT];
     struct threads_filter filter = {.status = method_text(call, "status"),
@@ -67,14 +90,14 @@ static int32_t thread_list_method(const struct method_call *call, struct error *
     if (status != TN_OK) return status;
     struct store *store = thread_store_of(call, error);
     if (!store) return TN_NOT_FOUND;
-    threads_list(store, &filter, method_request_done, method_request_new(call));
+    threads_list(store, &filter, thread_on_page, method_request_new(call));
     return TN_OK;
 }
 
 static int32_t thread_get_method(const struct method_call *call, struct error *error) {
     struct store *store = thread_store_of(call, error);
     if (!store) return TN_NOT_FOUND;
-    thread_show(store, thread_id_of(call), method_request_done, method_request_new(call));
+    thread_show(store, thread_id_of(call), thread_on_record, method_request_new(call));
     return TN_OK;
 }
 

@@ -349,9 +349,17 @@ int32_t server_run_answer(struct server_run *run, struct authority *by, tn_value
     return status;
 }
 
+/* It ends after its super-step, also if that waits for a client that does not read. */
+static void drain_run(struct server_run *run) {
+    invocation_drain(run->invocation);
+    if (!run->full) return;
+    run->full = false;
+    invocation_continue(run->invocation);
+}
+
 void server_run_cancel(struct server_run *run, bool drain) {
     if (run->active && drain)
-        invocation_drain(run->invocation);
+        drain_run(run);
     else if (run->active)
         invocation_cancel(run->invocation);
     if (run->active || drain || server_run_is_over(run)) return;

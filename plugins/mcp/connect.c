@@ -38,29 +38,29 @@ void connect_destroy(struct connector *connector) {
     mcp_free(connector);
 }
 
-static struct server *server_at(const struct connector *connector, uint64_t index) {
+static struct server *connect_server_at(const struct connector *connector, uint64_t index) {
     tn_value name, entry;
     if (tn.value->entry(tn_get(connector->config, "servers"), index, &name, &entry) != TN_OK) return NULL;
     return servers_find(tn_chars(name, NULL));
 }
 
-static uint64_t server_count(const struct connector *connector) {
+static uint64_t connect_server_count(const struct connector *connector) {
     return tn.value->count(tn_get(connector->config, "servers"));
 }
 
-static bool is_settled(const struct connector *connector) {
-    for (uint64_t i = 0; i < server_count(connector); i++) {
-        const struct server *server = server_at(connector, i);
+static bool connect_is_settled(const struct connector *connector) {
+    for (uint64_t i = 0; i < connect_server_count(connector); i++) {
+        const struct server *server = connect_server_at(connector, i);
         if (server != NULL && (server->state == SERVER_STARTING || server->state == SERVER_LISTING)) return false;
     }
     return true;
 }
 
-static int32_t complete(const struct connector *connector, tn_task task) {
+static int32_t connect_complete(const struct connector *connector, tn_task task) {
     tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_ARRAY);
-    for (uint64_t i = 0; i < server_count(connector); i++) {
-        const struct server *server = server_at(connector, i);
+    for (uint64_t i = 0; i < connect_server_count(connector); i++) {
+        const struct server *server = connect_server_at(connector, i);
         if (server != NULL) tn_put_take(builder, NULL, server_describe(server));
     }
     tn.value->end(builder);
@@ -74,12 +74,12 @@ static int32_t complete(const struct connector *connector, tn_task task) {
 void connect_notify(void) {
     for (struct joining **at = &joinings; *at != NULL;) {
         struct joining *joining = *at;
-        if (!is_settled(joining->connector)) {
+        if (!connect_is_settled(joining->connector)) {
             at = &joining->next;
             continue;
         }
         *at = joining->next;
-        if (complete(joining->connector, joining->task) == TN_NO_MEMORY)
+        if (connect_complete(joining->connector, joining->task) == TN_NO_MEMORY)
             (void)tn_fail(joining->task, "NO_MEMORY", "not enough memory");
         mcp_free(joining);
         at = &joinings; /* the end of a task may have started another one */
@@ -98,15 +98,15 @@ void connect_cancel(tn_task task) {
 }
 
 /* Returns the code of the error, or NULL. */
-static const char *add_servers(const struct connector *connector) {
+static const char *connect_add_servers(const struct connector *connector) {
     tn_value list = tn_get(connector->config, "servers");
-    for (uint64_t i = 0, count = server_count(connector); i < count; i++) {
+    for (uint64_t i = 0, count = connect_server_count(connector); i < count; i++) {
         tn_value name, entry;
         if (tn.value->entry(list, i, &name, &entry) != TN_OK) break;
         if (servers_find(tn_chars(name, NULL)) != NULL) return "EXISTS";
     }
-    if (servers_count() + server_count(connector) > MCP_SERVERS_MAX) return "LIMIT";
-    for (uint64_t i = 0, count = server_count(connector); i < count; i++) {
+    if (servers_count() + connect_server_count(connector) > MCP_SERVERS_MAX) return "LIMIT";
+    for (uint64_t i = 0, count = connect_server_count(connector); i < count; i++) {
         tn_value name, entry;
         if (tn.value->entry(list, i, &name, &entry) != TN_OK) break;
         if (!servers_add(tn_chars(name, NULL), entry)) return "NO_MEMORY";
@@ -118,13 +118,13 @@ int32_t connect_start(struct connector *connector, tn_task task) {
     tn_value leaving = tn_get(connector->config, "disconnect");
     for (uint64_t i = 0, count = tn.value->count(leaving); i < count; i++)
         servers_remove(tn_chars(tn.value->at(leaving, i), NULL));
-    const char *code = add_servers(connector);
+    const char *code = connect_add_servers(connector);
     if (code != NULL)
         return tn_fail(task, code,
                        strcmp(code, "EXISTS") == 0  ? "a server of this name exists already"
                        : strcmp(code, "LIMIT") == 0 ? "there are too many servers; disconnect some of them"
                                                     : "not enough memory");
-    if (is_settled(connector)) return complete(connector, task);
+    if (connect_is_settled(connector)) return connect_complete(connector, task);
     struct joining *joining = mcp_alloc(sizeof *joining);
     if (joining == NULL) return TN_NO_MEMORY;
     *joining = (struct joining){joinings, connector, task};

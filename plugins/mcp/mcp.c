@@ -26,7 +26,7 @@ TN_EASY_HIDDEN const tn_registry_1 *mcp_registry;
 
 static struct server *servers;
 static struct server *gone; /* servers that were removed, but have a tool that an instance still uses */
-static uint32_t unsettled; /* servers whose tools are not known yet */
+static uint32_t unsettled;  /* servers whose tools are not known yet */
 
 /* ---- Servers ---- */
 
@@ -89,7 +89,7 @@ void servers_remove(const char *name) {
     server->next = gone;
     gone = server;
     server_leave(server);
-    connect_notify(); /* nobody waits for it any more */
+    connect_notify(); /* a node that waits for it has ended with it */
     sweep_gone();
 }
 
@@ -327,7 +327,8 @@ static int32_t mcp_create(void *self, const char *id, uint64_t length, tn_value 
     struct connector *connector = NULL;
     uint32_t model = TN_UNBOUND;
     (void)self;
-    if (tool == NULL && !shows_servers && !connects) return tn_refuse("NOT_FOUND", "the server no longer has this tool");
+    if (tool == NULL && !shows_servers && !connects)
+        return tn_refuse("NOT_FOUND", "the server no longer has this tool");
     const char *role = tool != NULL ? server_sampling_role(tool->server) : NULL;
     if (role != NULL) {
         int32_t status = tn.task->bind_call(binder, "model", TN_Z, role, TN_Z, NULL, &model);

@@ -165,6 +165,7 @@ void registering_clear(struct server *server) {
     while (server->tools != NULL) {
         struct tool *tool = server->tools;
         server->tools = tool->next;
+        tool->left = NULL; /* the server ends before it */
         tool_unref(tool);
     }
     server->tool_count = 0;

@@ -17,8 +17,8 @@ void registering_begin(struct server *server);
 /* Returns false if the server has too many tools; that has been logged. */
 bool registering_page(struct server *server, tn_value tools);
 void registering_end(struct server *server);
-void registering_keep_all(struct server *server); /* the list could not be read: keep the old tools */
+void registering_keep_all(struct server *server);   /* the list could not be read: keep the old tools */
 void registering_remove_all(struct server *server); /* the server leaves */
-void registering_clear(struct server *server);    /* frees all without the registry, because the plugin ends */
+void registering_clear(struct server *server);      /* frees all without the registry, because the plugin ends */
 
 #endif

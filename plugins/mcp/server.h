@@ -54,7 +54,7 @@ struct server {
 struct server *server_new(const char *name, tn_value config, const char *folder, bool keeps);
 void server_free(struct server *server);    /* no call may be open */
 void server_connect(struct server *server); /* does nothing unless it is idle */
-void server_leave(struct server *server);   /* for ever: its tools are removed, and its calls fail */
+void server_leave(struct server *server);   /* it does not come back: its tools are removed, its calls fail */
 void server_stop(struct server *server);    /* it must not be in use; its tools stay registered */
 /* True if a call has a task, or a tool has an instance. A call that waits for a person without a task does not count:
  * it can be made again. */

@@ -31,7 +31,7 @@ struct tool {
     struct server *server; /* NULL after the server has dropped the tool */
     uint32_t references;
     uint32_t *left; /* counts the tools of its server that exist; NULL before it belongs to one */
-    char *name; /* the server's name for it */
+    char *name;     /* the server's name for it */
     char id[MCP_ID_MAX + 1];
     tn_value definition;              /* from the server; NULL for a method */
     tn_value component;               /* for the registry */

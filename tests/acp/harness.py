@@ -53,6 +53,8 @@ class Agent:
         self.number = 0
         self.failure, self.ended = None, False
         self.lock = threading.Condition()
+        self.reads = threading.Event()  # clear it, and nothing is read any more
+        self.reads.set()
         self.errors = []
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -98,6 +100,7 @@ class Agent:
 
     def _read(self):
         for line in self.process.stdout:
+            self.reads.wait()
             try:
                 self._receive(json.loads(line))
             except Exception as error:  # reported by end()

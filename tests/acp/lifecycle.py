@@ -2,6 +2,8 @@
 import json
 import os
 import sys
+import threading
+import time
 
 from harness import Agent, Refused, call, check, kinds_of, run_tests, scripted, text_of, write_document
 
@@ -36,6 +38,25 @@ def test_a_wrong_document():
         with open("wrong.yaml", "w") as file:
             file.write(open(write_document("wrong2.yaml", scripted("Fixed."))).read())
         agent.initialize()
+
+
+def test_an_edited_document():
+    """A new session gets the document as it is now, with other models and another input."""
+    write_document("edited.yaml", scripted("Before."))
+    with Agent("edited.yaml") as agent:
+        agent.initialize()
+        check(text_of(agent.prompt(agent.new(), "hi")[1]) == "Before.", "before", agent.updates)
+        node = "[{id: a, type: prompt, config: {template: 'Hello, {name}!', output_key: greeting}}]"
+        write_document("edited.yaml", "{}", node, "[{name: name, type: last_value}, {name: greeting, type: last_value}]",
+                       "input: {type: object, properties: {name: {type: string}}}\n")
+        session = agent.new()
+        check(text_of(agent.prompt(session, "Ada")[1]) == "Hello, Ada!", "after", agent.updates)
+        with open("edited.yaml", "w") as file:
+            file.write("nods: []\n")
+        agent.refused("session/new", -32603, "`edges`", cwd="/", mcpServers=[])
+        agent.refused("session/prompt", -32603, "`edges`", sessionId=session, prompt=[{"type": "text", "text": "x"}])
+        write_document("edited.yaml", scripted("Again."))
+        check(text_of(agent.prompt(agent.new(), "hi")[1]) == "Again.", "repaired", agent.updates)
 
 
 def test_a_conversation():
@@ -118,12 +139,12 @@ def test_settings():
         opened = agent.request("session/new", cwd="/", mcpServers=[])
         session, options = opened["sessionId"], opened["configOptions"]
         check(opened["modes"]["currentModeId"] == "ask" and len(opened["modes"]["availableModes"]) == 3, "modes", opened)
-        check([(o["id"], o["category"], o["currentValue"]) for o in options] == [("model.default", "model", "default"), ("model.fast", "model", "fast")], "options", options)
-        check([c["value"] for c in options[0]["options"]] == ["default", "fast"], "choices", options)
+        check([(o["id"], o["category"], o["currentValue"]) for o in options] == [("mode", "mode", "ask"), ("model.default", "model", "default"), ("model.fast", "model", "fast")], "options", options)
+        check([c["value"] for c in options[1]["options"]] == ["default", "fast"], "choices", options)
         _, updates = agent.prompt(session, "hi")
         check(text_of(updates) == "the default", "before", updates)
         changed = agent.request("session/set_config_option", sessionId=session, configId="model.default", value="fast")
-        check(changed["configOptions"][0]["currentValue"] == "fast", "changed", changed)
+        check(changed["configOptions"][1]["currentValue"] == "fast", "changed", changed)
         _, updates = agent.prompt(session, "hi")
         check(text_of(updates) == "the fast one", "after", updates)
         agent.refused("session/set_config_option", -32602, "slow", sessionId=session, configId="model.default", value="slow")
@@ -131,11 +152,16 @@ def test_settings():
         agent.refused("session/set_config_option", -32602, "colour", sessionId=session, configId="colour", value="red")
         agent.refused("session/set_config_option", -32602, "boolean", sessionId=session, configId="model.default", type="boolean", value=True)
         check(agent.request("session/set_mode", sessionId=session, modeId="reject") == {}, "set_mode")
+        check(agent.wait_update("config_option_update")["configOptions"][0]["currentValue"] == "reject", "the option follows the mode")
+        changed = agent.request("session/set_config_option", sessionId=session, configId="mode", value="ask")
+        check(changed["configOptions"][0]["currentValue"] == "ask", "the mode as an option", changed)
+        agent.wait_update("current_mode_update", currentModeId="ask")
+        agent.refused("session/set_config_option", -32602, "yolo", sessionId=session, configId="mode", value="yolo")
         agent.refused("session/set_mode", -32602, "modeId", sessionId=session, modeId="yolo")
         agent.prompt(session, "/mode allow")
         agent.wait_update("current_mode_update", currentModeId="allow")
         _, updates = agent.prompt(session, "/model default=default")
-        check(agent.wait_update("config_option_update")["configOptions"][0]["currentValue"] == "default", "by a command", updates)
+        check(agent.wait_update("config_option_update")["configOptions"][1]["currentValue"] == "default", "by a command", updates)
         _, updates = agent.prompt(session, "/graph")
         check("mermaid" in text_of(updates), "/graph", updates)
         answer, updates = agent.prompt(session, "/unknown command")
@@ -180,7 +206,7 @@ def test_sessions():
         agent.request("session/delete", sessionId=ids[1])
         agent.request("session/delete", sessionId=ids[0])
         agent.refused("session/load", -32002, ids[0], sessionId=ids[0], cwd=here, mcpServers=[])
-        agent.refused("session/delete", -32002, UNKNOWN, sessionId=UNKNOWN)
+        check(agent.request("session/delete", sessionId=UNKNOWN) == {}, "what does not exist is deleted")
         check([s["sessionId"] for s in agent.request("session/list")["sessions"]] == [there], "what is left")
 
 
@@ -202,7 +228,7 @@ def test_pages():
 
 
 def test_other_threads():
-    """A thread of another document is no session of this agent; one of `tenon chat` is not listed."""
+    """A thread of another document does not belong to this agent; one of `tenon chat` is not listed."""
     write_document("one.yaml", scripted("One."))
     write_document("two.yaml", scripted("Two."))
     with Agent("one.yaml") as agent:
@@ -240,6 +266,65 @@ def test_mistakes():
         answer, _ = agent.prompt(session, "still here?")
         check(answer["stopReason"] == "end_turn", "it continues", answer)
     check("Error" not in agent.err and not agent.err, "nothing is logged", agent.err)
+
+
+def memory_of(agent):
+    """Bytes of memory of the process."""
+    with open("/proc/%d/statm" % agent.process.pid) as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_a_client_that_does_not_read():
+    """The run waits, memory stays, and nothing is lost."""
+    text = "0123456789abcdef" * 8000
+    write_document("flood.yaml", scripted(text, templates=False))
+    with Agent("flood.yaml") as agent:
+        agent.initialize()
+        session = agent.new()
+        agent.reads.clear()
+        number = agent.start_prompt(session, "go")
+        before = memory_of(agent)
+        time.sleep(0.8)
+        check(memory_of(agent) - before < 48 << 20, "memory", memory_of(agent) - before)
+        agent.reads.set()
+        check(agent.wait(number) == {"stopReason": "end_turn"}, "the end")
+        check(text_of(agent.updates) == text, "the text is complete")
+
+
+def test_the_end_of_a_client_that_does_not_read():
+    write_document("stuck.yaml", scripted("0123456789abcdef" * 8000, templates=False))
+    agent = Agent("stuck.yaml")
+    agent.initialize()
+    session = agent.new()
+    agent.reads.clear()
+    agent.start_prompt(session, "go")
+    time.sleep(0.5)
+    agent.process.terminate()
+    agent.process.wait(20)
+    check(agent.process.returncode == 130, "the exit code", agent.process.returncode)
+    agent.reads.set()
+    agent.end(kill=True)
+
+
+def test_many_requests():
+    """Without reading the answers: those beyond the limit of open requests are refused, and all are answered."""
+    write_document("requests.yaml", scripted("Yes."))
+    with Agent("requests.yaml") as agent:
+        agent.initialize()
+        agent.reads.clear()
+        writer = threading.Thread(target=lambda: [agent.start("session/list") for _ in range(3000)])
+        writer.start()
+        time.sleep(0.5)
+        agent.reads.set()
+        writer.join(30)
+        limits = 0
+        for number in range(2, 3002):
+            try:
+                agent.wait(number)
+            except Refused as error:
+                limits += "limit" in error.message
+                check("limit" in error.message, "refused", error.message)
+        check(agent.prompt(agent.new(), "hi")[0] == {"stopReason": "end_turn"}, "it continues", limits)
 
 
 def test_the_end_of_the_input():

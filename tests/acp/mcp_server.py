@@ -1,7 +1,7 @@
 """mcp_server.py: a server of the Model Context Protocol for tests, over pipes, or over HTTP with --http PORT_FILE.
 
 Its tools: `say` returns its argument and what the server knows of its process; `wipe` is destructive; `long` returns
-many bytes; `edit` reports a change of a file. It writes its process id to the file that PID_FILE names.
+many bytes; `edit` reports a change of a file; `ask` and `visit` ask a person, with a form and with a page. It writes its process id to the file that PID_FILE names.
 """
 import http.server
 import json
@@ -15,13 +15,28 @@ TOOLS = [
     {"name": "long", "description": "Is long.", "annotations": READ, "inputSchema": {"type": "object"}},
     {"name": "edit", "description": "Edits.", "annotations": READ,
      "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}}},
+    {"name": "ask", "description": "Asks.", "annotations": READ, "inputSchema": {"type": "object"}},
+    {"name": "visit", "description": "Visits.", "annotations": READ, "inputSchema": {"type": "object"}},
 ]
+FORM = {"mode": "form", "message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}}
+PAGE = {"mode": "url", "message": "Look.", "url": "https://example.test/page", "elicitationId": "e1"}
+
+
+def ask(params):
+    """Asks the client, and waits for its answer."""
+    print(json.dumps({"jsonrpc": "2.0", "id": "q1", "method": "elicitation/create", "params": params}), flush=True)
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message.get("id") == "q1":
+            return json.dumps(message.get("result", message.get("error")))
 
 
 def call(name, arguments, headers):
     if name == "say":
         known = [arguments.get("text", ""), os.environ.get("GREETING", ""), os.getcwd(), " ".join(sys.argv[1:]), headers.get("x-key", "")]
         return "|".join(known)
+    if name in ("ask", "visit"):
+        return ask(FORM if name == "ask" else PAGE)
     if name == "long":
         return "x" * 300000
     if name == "edit":

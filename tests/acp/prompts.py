@@ -73,6 +73,19 @@ def test_cancel_an_approval():
         check(agent.wait(number) == {"stopReason": "cancelled"}, "the client ends")
 
 
+def test_close_at_an_approval():
+    write_document("closing.yaml", scripted(call("test.tally"), "Done: {last}"))
+    for method in ("session/close", "session/delete"):
+        with Agent("closing.yaml", *NODES) as agent:
+            agent.initialize()
+            session = agent.new()
+            number = agent.start_prompt(session, "count")
+            agent.wait_request("session/request_permission")
+            check(agent.request(method, sessionId=session) == {}, method)
+            check(agent.wait(number) == {"stopReason": "cancelled"}, "the prompt")
+            agent.refused("session/set_mode", -32002, session, sessionId=session, modeId="ask")
+
+
 # ---- Approvals ----
 
 def approvals(option, prompts=1, mode=None):
@@ -267,7 +280,7 @@ def test_plans():
 
 
 def test_messages_without_ids():
-    """A channel `append` gives no ids: earlier answers are not sent again."""
+    """A channel `append` has no ids: earlier answers are not sent again."""
     write_document("append.yaml", scripted("One.", "Two."), "[{id: a, type: llm, config: {messages_key: messages}}]",
                    "[{name: messages, type: append}]")
     with Agent("append.yaml") as agent:
@@ -316,6 +329,25 @@ def test_a_changed_document():
         check(text_of(agent.prompt(session, "x")[1]) == "After.", "it continues", agent.updates)
 
 
+def test_limits():
+    plan = json.dumps(["step"] * 250)
+    write_document("limits.yaml", "{}", "[{id: a, type: emit, config: {value: '{\"plan\": %s}'}}]" % plan,
+                   "[{name: messages, type: append}]")
+    with Agent("limits.yaml") as agent:
+        agent.initialize()
+        session = agent.new()
+        _, updates = agent.prompt(session, "ä" * 100)
+        check([len(u["entries"]) for u in updates if u["sessionUpdate"] == "plan"] == [200], "entries of a plan")
+        check([u["title"] for u in updates if "title" in u] == ["ä" * 40], "the title has 80 bytes", updates[0])
+        agent.refused("session/prompt", -32602, "16777216 bytes", sessionId=session,
+                      prompt=[{"type": "text", "text": "x" * (17 << 20)}])
+    ask_document("many.yaml", {"type": "object", "properties": {"m%d" % i: {"type": "string"} for i in range(101)}})
+    with Agent("many.yaml", *NODES) as agent:
+        agent.initialize({"elicitation": {"form": {}}})
+        _, updates = agent.prompt(agent.new(), "go")
+        check(text_of(updates) == "may I?" and not agent.requests, "a form with too many members", updates)
+
+
 def test_stop_reasons():
     write_document("stops.yaml", scripted({"message": "cut", "finish_reason": "length"}, {"message": "no", "finish_reason": "content_filter"},
                                           {"error": {"code": "AUTH", "message": "no key"}}, "fine"))
@@ -342,10 +374,14 @@ def test_cost_and_thoughts():
     try:
         with Agent("cost.yaml") as agent:
             agent.initialize()
-            _, updates = agent.prompt(agent.new(), "think")
+            session = agent.new()
+            _, updates = agent.prompt(session, "think")
             shown = [u for u in updates if u["sessionUpdate"] == "usage_update"]
             check(shown[0]["used"] == 5 and shown[0]["cost"] == {"amount": 7, "currency": "USD"}, "the cost", shown)
             check(text_of(updates) == "Yes." and text_of(updates, "agent_thought_chunk") == "Hm.", "thoughts", updates)
+            _, updates = agent.prompt(session, "think again")
+            shown = [u for u in updates if u["sessionUpdate"] == "usage_update"]
+            check(shown[0]["used"] == 5 and shown[0]["cost"]["amount"] == 14, "the cost of the session", shown)
     finally:
         os.remove("tenon.yaml")
 

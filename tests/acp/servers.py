@@ -94,10 +94,37 @@ def test_approval_and_output():
         agent.initialize()
         _, updates = agent.prompt(agent.new([server("tools")]), "go")
         asked = [r["params"]["toolCall"] for r in agent.requests]
-        check([a["title"] for a in asked] == ["Wipes."] or len(asked) == 1, "the destructive one is asked for", asked)
+        check([a["title"] for a in asked] == ["tools.wipe"], "the destructive one is asked for", asked)
         ends = [u for u in updates if u["sessionUpdate"] == "tool_call_update" and u["status"] == "completed"]
         check(len(json.dumps(ends[1])) < 270000 and "bytes more" in json.dumps(ends[1]) and "rawOutput" not in ends[1], "cut", len(json.dumps(ends[1])))
         check(ends[2]["content"] == [{"type": "diff", "path": os.getcwd() + "/a.txt", "oldText": "a", "newText": "b"}], "a diff", ends[2])
+
+
+def test_questions_of_a_server():
+    """A form, and a page: the client opens it, and the run continues when the person says that it is done."""
+    write_document("asks.yaml", scripted(call("acp.tools.ask"), "Got: {last}"))
+    for reply, expected in [({"action": "accept", "content": {"name": "Ada"}}, '"Ada"'), ({"action": "decline"}, "decline")]:
+        with Agent("asks.yaml", answer=lambda method, params: reply) as agent:
+            agent.initialize({"elicitation": {"form": {}, "url": {}}})
+            _, updates = agent.prompt(agent.new([server("tools")]), "go")
+            check(agent.requests[0]["params"]["message"] == "Who?" and expected in text_of(updates), "the form", updates)
+    write_document("visits.yaml", scripted(call("acp.tools.visit"), "Got: {last}"))
+    for option, expected in [("allow_once", "accept"), ("reject_once", "decline")]:
+        outcome = {"outcome": {"outcome": "selected", "optionId": option}}
+        answer = lambda method, params: {"action": "accept"} if method == "elicitation/create" else outcome
+        with Agent("visits.yaml", answer=answer) as agent:
+            agent.initialize({"elicitation": {"url": {}}})
+            _, updates = agent.prompt(agent.new([server("tools")]), "go")
+            asked = agent.requests[0]["params"]
+            check(asked["mode"] == "url" and asked["url"] == "https://example.test/page", "the page", asked)
+            check(agent.requests[1]["method"] == "session/request_permission" and expected in text_of(updates), "done", updates)
+    with Agent("visits.yaml") as agent:
+        agent.initialize()
+        session = agent.new([server("tools")])
+        _, updates = agent.prompt(session, "go")
+        check("https://example.test/page" in text_of(updates), "the text has the page", updates)
+        _, updates = agent.prompt(session, "done")
+        check("accept" in text_of(updates), "the next prompt answers", updates)
 
 
 def test_http():

@@ -16,7 +16,7 @@ expect_in out "\"task_type\":\"work\",\"payload\":{\"goal\":\"sum\"},\"state\":\
 run tenon task show nobody
 expect_code 1 && expect_in err "task.get: found no Task \`nobody\` in this store [NOT_FOUND]"
 run tenon task create work --payload '[1]'
-expect_code 2 && expect_in err 'task.create: `payload`: found array, expected an object'
+expect_code 2 && expect_in err '`payload`: found an array of 1 item, expected an object'
 run tenon task create work --payload '{'
 expect_code 2 && expect_in err "--payload"
 run tenon task create work --payload @nowhere.json
@@ -44,7 +44,7 @@ run tenon task list --filter '{"payload.goal": "sum"}' --reverse
 run tenon task list --filter '{"paylod.goal": "sum"}'
 expect_code 2 && expect_in err 'did you mean `payload`?'
 run tenon task list --filter '[]'
-expect_code 2 && expect_in err '`filter`: found array'
+expect_code 2 && expect_in err '`filter`: found an empty array'
 
 run tenon task claim --type work --as me --ttl 60 --json
 expect_code 0 && expect_in out '"claimed_by":"me"'
@@ -145,7 +145,7 @@ expect_code 0
 run tenon memory get users/ada food
 expect_code 1
 run tenon memory put "" food 1
-expect_code 2 && expect_in err '`namespace`: it is empty'
+expect_code 2 && expect_in err '`namespace`: found an array of 0 items'
 
 # ---- Another store; and a store that cannot be used ----
 printf 'store: {use: memory}\n' >other.yaml

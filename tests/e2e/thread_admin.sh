@@ -44,7 +44,7 @@ for command in show history state "answer x=1" delete export "fork new"; do
 done
 waits tenon run two.yaml $nodes --thread t
 run tenon thread fork t "$(printf 'x%.0s' {1..201})"
-expect_code 1 && once "has 201 bytes, expected 1 to 200"
+expect_code 1 && once "of 201 characters, expected at most 200"
 run tenon thread fork t new --at 99
 expect_code 1 && once "has no checkpoint 99"
 

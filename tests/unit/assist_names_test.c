@@ -1,7 +1,7 @@
 /*
  * assist_names_test.c - names, definitions, references and edits of names, from tests/corpus/assist-names.
  *
- * The form of a case is in assist_names_fixture.h. Run with TENON_CORPUS_UPDATE=1 to write the expected sections again.
+ * The form of a case is in assist_fixture.h. Run with TENON_CORPUS_UPDATE=1 to write the expected sections again.
  */
 #include "adl/assist/action.h"
 #include "adl/assist/calls.h"
@@ -10,7 +10,7 @@
 #include "adl/assist/rename.h"
 #include "adl/assist/tokens.h"
 #include "adl/value/memory.h"
-#include "tests/unit/assist_names_fixture.h"
+#include "tests/unit/assist_fixture.h"
 
 /* ---- Answers as text ---- */
 
@@ -229,6 +229,7 @@ static void print_actions(struct assist_fixture *fixture, const char *argument, 
     struct assist_actions *actions = assist_actions(fixture->focus, selection_of(fixture), &fixture->workspace);
     for (size_t i = 0; i < actions->count; i++) {
         struct assist_action *action = &actions->items[i];
+        assist_action_resolve(action, fixture->focus, selection_of(fixture));
         if (argument[0] == '\0') {
             buffer_format(out, "%s%s%s\n", action->title, action->edits->refusal ? "; refused: " : "",
                           action->edits->refusal ? action->edits->refusal : "");

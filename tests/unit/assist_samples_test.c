@@ -121,19 +121,20 @@ static void each_file(const char *pattern, bool manifests,
                       void (*check)(struct assist_fixture *fixture, const struct assist_names *names)) {
     glob_t files;
     if (glob(pattern, 0, NULL, &files) != 0) fail_msg("no files `%s`", pattern);
+    struct assist_fixture fixture;
+    fixture_init(&fixture);
+    if (manifests) fixture_use_manifests(&fixture);
+    fixture.fake.folder = "/";
     for (size_t i = 0; i < files.gl_pathc; i++) {
-        struct assist_fixture fixture;
         size_t length;
         char *text = corpus_load(files.gl_pathv[i], &length);
-        fixture_init(&fixture);
-        if (manifests) fixture_use_manifests(&fixture);
-        fixture.fake.folder = "/";
+        fixture.world.catalog = &fixture.catalog;
         struct assist_names *names = fixture_read(&fixture, files.gl_pathv[i], text, length);
         check(&fixture, names);
         assist_names_free(names);
-        fixture_close(&fixture);
         free(text);
     }
+    fixture_close(&fixture);
     globfree(&files);
 }
 
@@ -300,6 +301,7 @@ static void expect_actions(const struct assist_names *names, struct span selecti
                            const struct assist_workspace *workspace) {
     struct assist_actions *actions = assist_actions(names, selection, workspace);
     for (size_t i = 0; i < actions->count; i++) {
+        assist_action_resolve(&actions->items[i], names, selection);
         const struct assist_edits *edits = actions->items[i].edits;
         for (size_t k = 0; k < edits->count; k++) {
             expect_inside(edits->items[k].span, edits->items[k].source);
@@ -321,7 +323,7 @@ static void at_every_offset(struct assist_fixture *fixture, const struct assist_
         expect_actions(names, (struct span){offset, offset}, &one);
         expect_actions(names, (struct span){offset, offset + (length - offset) / 2}, &one);
     }
-    for (uint32_t end = 0; end < length; end += 61) {
+    for (uint32_t end = 0; end < length; end += 101) {
         struct assist_names *part = fixture_read(fixture, name, text, end);
         const struct assist_workspace of_part = {(const struct assist_names *const *)&part, 1, NULL};
         expect_names(part);

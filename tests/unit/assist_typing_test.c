@@ -23,8 +23,8 @@ static const struct {
     const char *path;
     size_t stride; /* of the prefixes */
 } samples[] = {
-    {"samples/from-langgraph/review.yaml", 1}, {"samples/triage/triage.yaml", 3},
-    {"samples/first-agent/agent.yaml", 1},     {"samples/triage/mail.yaml", 17},
+    {"samples/from-langgraph/review.yaml", 1}, {"samples/triage/triage.yaml", 7},
+    {"samples/first-agent/agent.yaml", 2},     {"samples/triage/mail.yaml", 17},
     {"samples/agent/agent.yaml", 11},          {"samples/from-langgraph/react.yaml", 11},
     {"samples/hello/hello.yaml", 1},           {"samples/provider/agent.yaml", 11},
 };
@@ -83,7 +83,7 @@ static void check_not_silent(const char *path, const char *text, size_t length, 
     section_of(text, length, section);
     bool nodes = strcmp(section, "nodes") == 0, edges = strcmp(section, "edges") == 0;
     if (in_prose(text, length)) return;
-    if (nodes && ends_with(text, length, "type: ") && strstr(text, "\n      properties:") == NULL)
+    if (nodes && ends_with(text, length, "type: ")) /* or a type of a JSON Schema */
         fine &= count_kind(list, COMPLETION_NODE_TYPE) == node_types() || has_label(list, "integer");
     if (strcmp(section, "channels") == 0 && ends_with(text, length, "type: ")) fine &= has_label(list, "ephemeral");
     if (edges && ends_with(text, length, "from: ")) fine &= has_label(list, "START");
@@ -269,7 +269,7 @@ static void limits_hold(void **state) {
     assist_unref(assist);
     buffer_clear(&text);
     buffer_text(&text, "version: \"1.0\"\nnodes:\n");
-    for (int i = 0; i < 3000; i++) buffer_format(&text, "  - {id: n%d, type: passthrough}\n", i);
+    for (int i = 0; i < 1100; i++) buffer_format(&text, "  - {id: n%d, type: passthrough}\n", i);
     buffer_text(&text, "edges:\n  - {from: START, to: n}\n");
     assist = assist_of_text(&world, "a.yaml", text.data, text.length, NULL);
     list = assist_complete(assist, (uint32_t)text.length - 2);

@@ -739,7 +739,8 @@ static void test_sessions(void **state) {
         {"[" SESSION ",{\"document\":\"d\"}]", "acp.b.read", false},
         {"[" SESSION ",{\"document\":\"d\"}]", "files.read", true},
         {"[" SESSION ",{\"document\":\"d\",\"tools\":[{\"name\":\"files.*\"}]}]", "acp.a.read", false},
-        {"[" SESSION ",{\"document\":\"d\",\"tools\":[{\"name\":\"acp.*\"}]},{\"component\":\"node\"}]", "acp.a.read", true},
+        {"[" SESSION ",{\"document\":\"d\",\"tools\":[{\"name\":\"acp.*\"}]},{\"component\":\"node\"}]", "acp.a.read",
+         true},
         {"[{\"session\":{}},{\"document\":\"d\"}]", "acp.a.read", false},
     };
     (void)state;

@@ -465,6 +465,31 @@ static void a_lost_client_frees_its_run(void **state) {
     connected_close(&far);
 }
 
+/* Draining ends a run that waits for a client that does not read, and sends the other clients what they have credit
+ * for. */
+static void draining_does_not_wait_for_a_deaf_client(void **state) {
+    struct connected far, other = {0};
+    (void)state;
+    connected_open(&far);
+    connect_with(&other, &far.served, METHOD_ADMIN, NULL, false);
+    char *run = start_run_of(&far, LONG_RUN ",\"subscribe\":{}");
+    far.wire.deaf = true;
+    for (int i = 0; i < 400; i++) wire_turn(&far.wire);
+    int64_t steps = steps_of(&other, run);
+    assert_true(steps < 4000);
+    ask_about(&other, 1, "run/wait", run);
+    server_drain(far.served.server);
+    for (int i = 0; i < 10 && !server_is_drained(far.served.server); i++) wire_turn(&other.wire);
+    assert_true(server_is_drained(far.served.server));
+    wire_expect_parts(&other.wire, "\"id\":1,\"result\":", "\"status\":\"stopped\"");
+    assert_true(steps_of(&other, run) <= steps + 1);
+    say(&other, REQUEST("2", "run/start", "{\"text\":\"" DELAYS("1") "\"}"));
+    wire_expect_parts(&other.wire, "\"id\":2,\"error\":", "\"code\":\"CANCELLED\"");
+    mem_free(run);
+    connected_end(&other);
+    connected_close(&far);
+}
+
 /* ---- A service ---- */
 
 static void *service_open(void *user, struct connection *connection) {
@@ -547,6 +572,7 @@ int main(void) {
         cmocka_unit_test(events_have_the_name_that_the_client_expects),
         cmocka_unit_test(a_deaf_client_stops_only_its_run),
         cmocka_unit_test(a_lost_client_frees_its_run),
+        cmocka_unit_test(draining_does_not_wait_for_a_deaf_client),
         cmocka_unit_test(a_service_is_reached_after_initialize),
         cmocka_unit_test(a_service_answers_after_the_input),
     };

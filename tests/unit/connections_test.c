@@ -54,7 +54,7 @@ static void refuses(struct loop *loop, const char *path, const char *code, const
 static int bound_socket(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    strcpy(address.sun_path, path);
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
     assert_int_equal(bind(made, (const struct sockaddr *)&address, sizeof address), 0);
     return made;
 }
@@ -195,7 +195,7 @@ static void wire_connect(struct wire *wire, struct loop *loop) {
     (void)signal(SIGPIPE, SIG_IGN);
     *wire = (struct wire){.loop = loop, .far = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     buffer_init(&wire->got, SIZE_MAX);
-    strcpy(address.sun_path, at("s"));
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", at("s"));
     if (connect(wire->far, (const struct sockaddr *)&address, sizeof address) != 0)
         fail_msg("connect: %s", strerror(errno));
 }

@@ -53,6 +53,7 @@ static const struct {
      "{\"from_key\": \"made\", \"taken_key\": \"taken\", \"prompt_key\": \"prompt\", \"batches_key\": \"batches\", "
      "\"output_key\": \"answer\"}",
      "{\"made\": [\"x\"], \"taken\": 0, \"prompt\": \"p\"}", "{\"taken\":1,\"batches\":[\"p\"],\"answer\":null}", NULL},
+    {"mcp.connect", "{\"disconnect\": [\"none\"], \"output_key\": \"servers\"}", "{}", "{\"servers\":[]}", NULL},
     {"parse", "{\"input_key\": \"text\", \"output_key\": \"value\"}", "{\"text\": \"[1, 2]\"}", "{\"value\":[1,2]}",
      NULL},
     {"passthrough", NULL, "{\"kept\": true}", "{\"kept\":true}", NULL},

@@ -144,7 +144,7 @@ static void upgraded(struct served *served) {
     assert_true(wait_for(served, id) > 0);
     (void)subscribe(served, RUN_ENDED, false);
     served_expect(served, "plugin/upgrade", "{\"file\":\"" TENON_TEST_METHODS_2 "\"}",
-                  "{\"plugin\":\"test.methods\",\"version\":\"2.0.0\"}");
+                  "{\"plugin\":\"test.methods\",\"version\":\"2.0.0\",\"was\":\"1.0.0\"}");
     expect_use(served, "methods.call", "{\"method\":\"component/list\",\"params\":{\"kind\":\"runner\"}}",
                "{\"status\":0,\"value\":{\"components\":[]}}");
     skip_init(served); /* of the new version, which has no requests and subscriptions of the old one */

@@ -75,7 +75,8 @@ static void rights(struct served *served) {
         expect_failure(served, tools[i], method_input("run/start", text_params(SPAWNS)), "PERMISSION_DENIED",
                        "methods.spawns");
         tn_value params = value_set_take(text_params(HELLO), "session", value_object());
-        expect_failure(served, tools[i], method_input("run/start", params), "PERMISSION_DENIED", "may not choose models and tools");
+        expect_failure(served, tools[i], method_input("run/start", params), "PERMISSION_DENIED",
+                       "may not choose models and tools");
         params = value_set_take(text_params(HELLO), "subscribe", value_object());
         expect_failure(served, tools[i], method_input("run/start", params), "UNSUPPORTED", "`subscribe` of tenon.host");
     }

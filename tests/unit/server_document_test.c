@@ -248,8 +248,9 @@ static void schemas_have_names(void **state) {
 /* ---- describe ---- */
 
 #define DESCRIBED                                                                                                      \
-    "version: \"1.0\"\nagent: {name: d, description: Describes}\ninput: {type: object}\nchannels: [{name: messages, type: "  \
-    "reduce, reducer: messages}, {name: n, type: reduce, reducer: sum}, {name: e, type: ephemeral}]\nnodes: [{id: a, "  \
+    "version: \"1.0\"\nagent: {name: d, description: Describes}\ninput: {type: object}\nchannels: [{name: messages, "  \
+    "type: "                                                                                                           \
+    "reduce, reducer: messages}, {name: n, type: reduce, reducer: sum}, {name: e, type: ephemeral}]\nnodes: [{id: a, " \
     "type: passthrough}]\nedges: [{from: START, to: a}, {from: a, to: END}]\n"
 
 static void documents_are_described(void **state) {
@@ -258,9 +259,10 @@ static void documents_are_described(void **state) {
     served_open(&served, METHOD_READ);
     tn_value result = result_for(&served, "document/describe", DESCRIBED, "{}");
     char *text = json_text(result, JSON_COMPACT);
-    assert_string_equal(text, "{\"name\":\"d\",\"description\":\"Describes\",\"input\":{\"type\":\"object\"},\"channels\":["
-                             "{\"name\":\"messages\",\"type\":\"reduce\",\"reducer\":\"messages\"},{\"name\":\"n\",\"type\":"
-                             "\"reduce\",\"reducer\":\"sum\"},{\"name\":\"e\",\"type\":\"ephemeral\"}],\"roles\":{}}");
+    assert_string_equal(text,
+                        "{\"name\":\"d\",\"description\":\"Describes\",\"input\":{\"type\":\"object\"},\"channels\":["
+                        "{\"name\":\"messages\",\"type\":\"reduce\",\"reducer\":\"messages\"},{\"name\":\"n\",\"type\":"
+                        "\"reduce\",\"reducer\":\"sum\"},{\"name\":\"e\",\"type\":\"ephemeral\"}],\"roles\":{}}");
     mem_free(text);
     value_unref(result);
     tn_value error = error_for(&served, "document/describe", text_params("nods: []\n", "{}"), "INVALID_GRAPH");

@@ -136,7 +136,7 @@ static void plugins_come_and_go(void **state) {
     assert_int_equal(served_count(&served, "component/changed"), 1);
     assert_true(value_count(value_get(served_last(&served, "component/changed"), "added")) > 0);
     served_expect(&served, "plugin/upgrade", "{\"file\":\"" TENON_TEST_BUILDS "/test_versioned_2.so\"}",
-                  "{\"plugin\":\"test.versioned\",\"version\":\"2.0.0\"}");
+                  "{\"plugin\":\"test.versioned\",\"version\":\"2.0.0\",\"was\":\"1.0.0\"}");
     served_settle(&served);
     assert_int_equal(served_count(&served, "component/changed"), 2);
     served_expect(&served, "plugin/unload", "{\"plugin\":\"test.versioned\"}", "{}");

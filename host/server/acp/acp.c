@@ -17,6 +17,7 @@
 #include "host/server/server.h"
 #include <string.h>
 
+#define MESSAGES     "messages"
 #define CHANGED_HINT "; with `tenon acp --accept-changes`, sessions continue with a changed document"
 
 /* ---- Answers and notifications ---- */
@@ -34,7 +35,7 @@ void acp_fail(struct peer_request *request, const struct error *error) {
 void acp_notify_take(struct acp *acp, const char *method, tn_value params) {
     if (acp->peer) {
         peer_notify_take(acp->peer, method, params);
-        if (peer_is_full(acp->peer)) client_pause(acp->client, true);
+        if (!acp->closing && peer_is_full(acp->peer)) client_pause(acp->client, true);
     } else {
         value_unref(params);
     }
@@ -71,20 +72,28 @@ static const char *only_text(tn_value input) {
     return found;
 }
 
-/* Decides how a prompt becomes input: `channel` was given, or is `messages`, or is found in the schema of the input. */
-static void choose_input(struct acp *acp) {
+static void choose_channel(struct acp *acp, const char *name) {
+    char *channel = mem_text(name);
+    mem_free(acp->channel);
+    acp->channel = channel;
+}
+
+/* `channel` was given, or is `messages`; or the text of the input is found in its schema. */
+void acp_set_description(struct acp *acp, tn_value description) {
+    value_unref(acp->description);
+    acp->description = value_ref(description);
+    choose_channel(acp, acp->given_channel ? acp->given_channel : MESSAGES);
     tn_value channel = find_channel(acp, acp->channel);
-    const char *text = only_text(value_get(acp->description, "input"));
+    const char *text = only_text(value_get(description, "input"));
     acp->input = ACP_INPUT_JSON;
     if (channel && is_message_channel(channel)) {
         acp->input = ACP_INPUT_MESSAGES;
         acp->removes = value_text_is(value_get(channel, "type"), "reduce");
-    } else if (acp->options.channel && channel) {
+    } else if (acp->given_channel && channel) {
         acp->input = ACP_INPUT_TEXT;
     } else if (text) {
         acp->input = ACP_INPUT_TEXT;
-        mem_free(acp->channel);
-        acp->channel = mem_text(text);
+        choose_channel(acp, text);
     }
 }
 
@@ -95,8 +104,12 @@ static tn_value flag_object(const char *const *names, bool value) {
 }
 
 static tn_value agent_capabilities(const struct acp *acp) {
-    static const char *const prompt[] = {"image", "audio", NULL}, *const sessions[] = {
-        "list", "delete", "resume", "close", "additionalDirectories", NULL};
+    static const char *const prompt[] = {"image", "audio", NULL}, *const sessions[] = {"list",
+                                                                                       "delete",
+                                                                                       "resume",
+                                                                                       "close",
+                                                                                       "additionalDirectories",
+                                                                                       NULL};
     tn_value session = value_object(), mcp = value_set_take(value_object(), "http", value_bool(!acp->options.no_mcp));
     tn_value prompts = flag_object(prompt, acp->input == ACP_INPUT_MESSAGES);
     prompts = value_set_take(prompts, "embeddedContext", value_bool(true));
@@ -127,13 +140,11 @@ static void acp_on_described(void *user, tn_value description, const struct erro
         acp_fail(request, error);
         return;
     }
-    value_unref(acp->description);
-    acp->description = value_ref(description);
-    choose_input(acp);
+    acp_set_description(acp, description);
     answer_initialize(acp, request);
 }
 
-/* Only version 1 is spoken. A client that wants another one is told so, and decides whether it continues. */
+/* Only version 1 is spoken. A client that wants another one gets 1 as the answer, and decides whether it continues. */
 static void acp_initialize(struct acp *acp, struct peer_request *request) {
     tn_value capabilities = value_get(peer_request_params(request), "clientCapabilities");
     if (acp->initialized || acp->starting) {
@@ -191,8 +202,8 @@ static void acp_on_request(void *user, struct peer_request *request) {
         acp_look_finished(acp);
         return;
     }
-    peer_refuse(request, RPC_METHOD_NOT_FOUND, "`%.100s` is not a method of the Agent Client Protocol, version %d", name,
-                ACP_VERSION);
+    peer_refuse(request, RPC_METHOD_NOT_FOUND, "`%.100s` is not a method of the Agent Client Protocol, version %d",
+                name, ACP_VERSION);
 }
 
 static void acp_on_notification(void *user, const char *method, tn_value params) {
@@ -226,6 +237,7 @@ static void acp_free(struct acp *acp) {
     value_unref(acp->capabilities);
     value_unref(acp->description);
     mem_free(acp->document);
+    mem_free(acp->given_channel);
     mem_free(acp->channel);
     mem_free(acp);
     if (closed) closed(user);
@@ -266,6 +278,7 @@ static void acp_on_closed(void *user) {
 }
 
 void acp_close(struct acp *acp) {
+    acp->closing = true;
     loop_timer_stop(server_loop(acp->options.server), &acp->linger);
     for (struct acp_session *session = acp->sessions, *next; session; session = next) {
         next = session->next;
@@ -273,6 +286,7 @@ void acp_close(struct acp *acp) {
         acp_prompt_cancel(session);
     }
     if (acp->peer) peer_close(acp->peer);
+    client_pause(acp->client, false); /* the ends of runs must arrive, although the client reads nothing */
 }
 
 static const struct peer_ops acp_peer_ops = {.request = acp_on_request,
@@ -288,13 +302,11 @@ struct acp *acp_new(int input, int output, const struct acp_options *options, st
     acp->options = *options;
     if (acp->options.context_tokens <= 0) acp->options.context_tokens = ACP_CONTEXT_TOKENS;
     acp->document = mem_text(options->document);
-    acp->channel = mem_text(options->channel ? options->channel : "messages");
+    acp->given_channel = options->channel ? mem_text(options->channel) : NULL;
     acp->finish.run = acp_finish;
-    acp->client = client_new(options->server, &(struct client_options){.name = "acp",
-                                                                       .scope = METHOD_ADMIN,
-                                                                       .files = true,
-                                                                       .notify = acp_on_event,
-                                                                       .user = acp});
+    acp->client = client_new(
+        options->server, &(struct client_options){
+                             .name = "acp", .scope = METHOD_ADMIN, .files = true, .notify = acp_on_event, .user = acp});
     acp->peer = peer_new(server_loop(options->server), stream, RPC_FRAMING_LINES, &acp_peer_ops, acp);
     return acp;
 }

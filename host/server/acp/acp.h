@@ -24,24 +24,24 @@ struct error;
 struct server;
 
 #define ACP_VERSION        1
-#define ACP_LINGER_MS      10000      /* for open requests after the end of the input; then they are cancelled */
-#define ACP_SESSIONS_MAX   100u       /* open sessions of one connection */
-#define ACP_SERVERS_MAX    16u        /* MCP servers of one session */
-#define ACP_BLOCKS_MAX     1000u      /* content blocks of one prompt */
-#define ACP_PROMPT_MAX     (16 << 20) /* bytes of one prompt, approximately */
+#define ACP_LINGER_MS      10000        /* for open requests after the end of the input; then they are cancelled */
+#define ACP_SESSIONS_MAX   100u         /* open sessions of one connection */
+#define ACP_SERVERS_MAX    16u          /* MCP servers of one session */
+#define ACP_BLOCKS_MAX     1000u        /* content blocks of one prompt: acp_params.json has it */
+#define ACP_PROMPT_MAX     (16 << 20)   /* bytes of one prompt, approximately */
 #define ACP_OUTPUT_MAX     (256u << 10) /* bytes of a tool's output that the client gets; the rest is cut */
-#define ACP_PLAN_MAX       200u       /* entries of a plan */
-#define ACP_TITLE_MAX      80u        /* bytes of a session's title */
-#define ACP_PAGE           50u        /* sessions of one answer to session/list */
-#define ACP_CONTEXT_TOKENS 200000     /* the size of usage_update, unless acp_options says another one */
+#define ACP_PLAN_MAX       200u         /* entries of a plan */
+#define ACP_TITLE_MAX      80u          /* bytes of a session's title */
+#define ACP_PAGE           50u          /* sessions of one answer to session/list */
+#define ACP_CONTEXT_TOKENS 200000       /* the size of usage_update, unless acp_options says another one */
 
 struct acp_options {
     struct server *server;
-    const char *document; /* a file, `pack:NAME/FILE` or `tenon:NAME` */
-    const char *channel;  /* the channel of the messages; NULL: `messages` */
-    int64_t context_tokens; /* tokens of the model's context, for usage_update; 0: ACP_CONTEXT_TOKENS */
-    bool no_mcp;            /* servers that the client names are not started */
-    bool accept_changes;    /* threads continue although the document has changed */
+    const char *document;       /* a file, `pack:NAME/FILE` or `tenon:NAME` */
+    const char *channel;        /* the channel of the messages; NULL: `messages` */
+    int64_t context_tokens;     /* tokens of the model's context, for usage_update; 0: ACP_CONTEXT_TOKENS */
+    bool no_mcp;                /* servers that the client names are not started */
+    bool accept_changes;        /* threads continue although the document has changed */
     void (*closed)(void *user); /* the last callback */
     void *user;
 };

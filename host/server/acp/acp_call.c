@@ -11,7 +11,7 @@ struct acp_call {
     struct acp *acp;
     struct acp_call *next, **link;
     struct call *call;
-    acp_done *done; /* NULL: nobody waits for it any more */
+    acp_done *done; /* NULL: its result is not needed any more */
     void *user;
 };
 

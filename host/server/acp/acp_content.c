@@ -3,8 +3,8 @@
  *
  *     text           {type: text, text}
  *     image, audio   {type: image or audio, media_type, data}
- *     resource       with `text`: a text part with the address around it; with `blob`: {type: file, media_type, name, data}
- *     resource_link  a text part: the address. The graph, or a tool of it, reads it if it needs it
+ *     resource       with `text`: a text part with the address around it; with `blob`: {type: file, media_type, name,
+ * data} resource_link  a text part: the address. The graph, or a tool of it, reads it if it needs it
  */
 #include "host/server/acp/acp_internal.h"
 #include <string.h>
@@ -50,10 +50,11 @@ static tn_value part_of_block(const struct acp *acp, tn_value block, struct erro
     tn_value resource = value_get(block, "resource");
     bool media = strcmp(type, "image") == 0 || strcmp(type, "audio") == 0 || (resource && !acp_text(resource, "text"));
     if (media && acp->input != ACP_INPUT_MESSAGES) {
-        error_set(error, TN_INVALID, "INVALID_INPUT",
-                  "`prompt`: found content of the type `%s`; this agent accepts only texts, because its document has no "
-                  "channel of messages",
-                  type);
+        error_set(
+            error, TN_INVALID, "INVALID_INPUT",
+            "`prompt`: found content of the type `%s`; this agent accepts only texts, because its document has no "
+            "channel of messages",
+            type);
         return NULL;
     }
     if (strcmp(type, "text") == 0) return text_part_take(value_ref(value_get(block, "text")));
@@ -96,6 +97,16 @@ tn_value acp_content_text(tn_value content) {
     tn_value text = value_string_lossy(buffer_cstr(&joined), joined.length);
     buffer_finish(&joined);
     return text;
+}
+
+tn_value acp_text_cut_take(tn_value text, size_t most) {
+    size_t length, cut = most;
+    const char *chars = value_chars(text, &length);
+    if (length <= most) return text;
+    while (cut && ((unsigned char)chars[cut] & 0xc0) == 0x80) cut--;
+    tn_value shorter = value_format("%.*s… (%zu bytes more)", (int)cut, chars, length - cut);
+    value_unref(text);
+    return shorter;
 }
 
 tn_value acp_text_block(tn_value text) {

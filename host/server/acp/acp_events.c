@@ -81,7 +81,7 @@ static void send_content(struct acp_turn *turn, tn_value content) {
 
 /* ---- Deltas ---- */
 
-static const char *stop_reason(tn_value finish) {
+static const char *stop_reason_of_finish(tn_value finish) {
     if (finish && value_text_is(finish, "length")) return "max_tokens";
     if (finish && value_text_is(finish, "content_filter")) return "refusal";
     return NULL;
@@ -118,14 +118,14 @@ static void show_delta(struct acp_turn *turn, tn_value delta) {
     }
     if (!done) return;
     note_usage(turn, value_get(done, "usage"));
-    turn->finish = stop_reason(value_get(done, "finish_reason"));
+    turn->finish = stop_reason_of_finish(value_get(done, "finish_reason"));
     end_message(turn);
 }
 
 /* ---- Messages ---- */
 
 /* True if the message has an id that is known already; otherwise it is known from now on. */
-static bool was_seen(struct acp_turn *turn, tn_value message) {
+static bool message_was_seen(struct acp_turn *turn, tn_value message) {
     tn_value id = value_get(message, "id");
     if (!id || !value_is(id, TN_STRING)) return false;
     if (value_get_key(turn->seen, id)) return true;
@@ -137,7 +137,7 @@ static void show_message(struct acp_turn *turn, tn_value message) {
     tn_value type = value_get(message, "type"), calls = value_get(message, "tool_calls");
     bool has_calls = calls && value_is(calls, TN_ARRAY) && value_count(calls) > 0;
     bool tool = type && value_text_is(type, "tool");
-    if ((!has_calls && !tool) || was_seen(turn, message)) return;
+    if ((!has_calls && !tool) || message_was_seen(turn, message)) return;
     if (tool) {
         acp_tool_end(turn->session, &turn->calls, message);
         return;
@@ -172,7 +172,7 @@ static void show_custom(struct acp_turn *turn, tn_value data) {
 /* ---- Nested graphs ---- */
 
 /* A key for the graph that `node` runs in the graph at `path`, or for the graph at `path` itself if `node` is NULL. */
-static tn_value path_key(tn_value path, tn_value node) {
+static tn_value nested_key(tn_value path, tn_value node) {
     tn_value whole = path && value_is(path, TN_ARRAY) ? value_ref(path) : value_array();
     if (node) whole = value_push_take(whole, value_ref(node));
     char *text = json_text(whole, JSON_COMPACT);
@@ -182,8 +182,8 @@ static tn_value path_key(tn_value path, tn_value node) {
     return key;
 }
 
-static bool is_nested(const struct acp_turn *turn, tn_value event) {
-    tn_value key = path_key(value_get(event, "path"), value_get(event, "node"));
+static bool event_is_nested(const struct acp_turn *turn, tn_value event) {
+    tn_value key = nested_key(value_get(event, "path"), value_get(event, "node"));
     bool reported = value_get_key(turn->nested, key) != NULL;
     value_unref(key);
     return reported;
@@ -192,9 +192,9 @@ static bool is_nested(const struct acp_turn *turn, tn_value event) {
 void acp_turn_show(struct acp_turn *turn, tn_value event) {
     tn_value delta = value_get(event, "delta"), writes = value_get(event, "writes"), path = value_get(event, "path");
     tn_value data = value_get(event, "data");
-    if (path) turn->nested = value_set_key_take(turn->nested, path_key(path, NULL), value_bool(true));
+    if (path) turn->nested = value_set_key_take(turn->nested, nested_key(path, NULL), value_bool(true));
     if (delta) show_delta(turn, delta);
-    if (writes && !is_nested(turn, event)) show_writes(turn, writes);
+    if (writes && !event_is_nested(turn, event)) show_writes(turn, writes);
     if (data) show_custom(turn, data);
 }
 
@@ -216,10 +216,11 @@ static void show_usage(struct acp_turn *turn, tn_value usage) {
 static void show_rest_messages(struct acp_turn *turn, tn_value messages) {
     for (size_t i = 0; messages && value_is(messages, TN_ARRAY) && i < value_count(messages); i++) {
         tn_value message = value_at(messages, i), calls = value_get(message, "tool_calls");
-        bool answers = value_text_is(value_get(message, "type"), "ai") || value_text_is(value_get(message, "type"), "error");
+        bool answers =
+            value_text_is(value_get(message, "type"), "ai") || value_text_is(value_get(message, "type"), "error");
         bool old = i < turn->known && !value_get(message, "id");
-        if (!answers || (calls && value_count(calls)) || old || was_seen(turn, message)) continue;
-        const char *finish = stop_reason(value_get(message, "finish_reason"));
+        if (!answers || (calls && value_count(calls)) || old || message_was_seen(turn, message)) continue;
+        const char *finish = stop_reason_of_finish(value_get(message, "finish_reason"));
         if (finish) turn->finish = finish;
         send_content(turn, value_get(message, "content"));
     }

@@ -10,14 +10,14 @@
 
 #define FORM_MEMBERS_MAX 100u
 
-static bool copy_member(tn_value *out, tn_value schema, const char *name) {
+static bool form_copy_member(tn_value *out, tn_value schema, const char *name) {
     tn_value found = value_get(schema, name);
     if (!found) return false;
     *out = value_set_take(*out, name, value_ref(found));
     return true;
 }
 
-static bool is_text_list(tn_value list) {
+static bool form_is_choices(tn_value list) {
     for (size_t i = 0; i < value_count(list); i++)
         if (!value_is(value_at(list, i), TN_STRING)) return false;
     return list && value_is(list, TN_ARRAY) && value_count(list) > 0;
@@ -29,17 +29,19 @@ static tn_value form_field(tn_value schema) {
                                          "default", "minimum",     "maximum",   "minItems",  "maxItems"};
     tn_value type = schema && value_is(schema, TN_OBJECT) ? value_get(schema, "type") : NULL;
     tn_value choices = schema && value_is(schema, TN_OBJECT) ? value_get(schema, "enum") : NULL;
-    if (!type && is_text_list(choices)) type = value_text("string");
-    else if (type) type = value_ref(type);
+    if (!type && form_is_choices(choices))
+        type = value_text("string");
+    else if (type)
+        type = value_ref(type);
     if (!type || !value_is(type, TN_STRING)) return value_unref(type), NULL;
     const char *word = value_chars(type, NULL);
     bool plain = strcmp(word, "string") == 0 || strcmp(word, "number") == 0 || strcmp(word, "integer") == 0 ||
                  strcmp(word, "boolean") == 0;
-    bool list = strcmp(word, "array") == 0 && is_text_list(value_get(value_get(schema, "items"), "enum"));
-    if ((!plain && !list) || (choices && (strcmp(word, "string") != 0 || !is_text_list(choices))))
+    bool list = strcmp(word, "array") == 0 && form_is_choices(value_get(value_get(schema, "items"), "enum"));
+    if ((!plain && !list) || (choices && (strcmp(word, "string") != 0 || !form_is_choices(choices))))
         return value_unref(type), NULL;
     tn_value field = value_set_take(value_object_reserve(4), "type", type);
-    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) (void)copy_member(&field, schema, copied[i]);
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) (void)form_copy_member(&field, schema, copied[i]);
     if (choices) field = value_set_take(field, "enum", value_ref(choices));
     if (!list) return field;
     tn_value items = value_set_take(value_object_reserve(2), "type", value_text("string"));
@@ -50,25 +52,38 @@ static tn_value form_field(tn_value schema) {
 static tn_value form_of(tn_value fields, tn_value required, tn_value schema) {
     tn_value form = value_set_take(value_object_reserve(5), "type", value_text("object"));
     if (schema) {
-        (void)copy_member(&form, schema, "title");
-        (void)copy_member(&form, schema, "description");
+        (void)form_copy_member(&form, schema, "title");
+        (void)form_copy_member(&form, schema, "description");
     }
     form = value_set_take(form, "properties", fields);
     return required ? value_set_take(form, "required", required) : form;
 }
 
-static tn_value wrapped(tn_value field) {
+static tn_value form_with_answer(tn_value field) {
     tn_value fields = value_set_take(value_object_reserve(1), "answer", field);
     return form_of(fields, value_push_take(value_array(), value_text("answer")), NULL);
 }
 
-tn_value acp_form_schema(tn_value schema, bool *wraps) {
+/* Of a schema or null (an answer that can be declined): the schema. Borrowed. */
+static tn_value form_without_null(tn_value schema) {
+    tn_value list = schema && value_is(schema, TN_OBJECT) ? value_get(schema, "anyOf") : NULL, found = NULL;
+    if (!list || !value_is(list, TN_ARRAY)) return schema;
+    for (size_t i = 0; i < value_count(list); i++) {
+        if (value_text_is(value_get(value_at(list, i), "type"), "null")) continue;
+        if (found) return schema;
+        found = value_at(list, i);
+    }
+    return found ? found : schema;
+}
+
+tn_value acp_form_schema(tn_value given, bool *wraps) {
+    tn_value schema = form_without_null(given);
     tn_value members = schema && value_is(schema, TN_OBJECT) ? value_get(schema, "properties") : NULL;
     *wraps = true;
     if (!schema || value_is(schema, TN_BOOL) || value_count(schema) == 0)
-        return wrapped(value_set_take(value_object_reserve(1), "type", value_text("string")));
+        return form_with_answer(value_set_take(value_object_reserve(1), "type", value_text("string")));
     tn_value only = form_field(schema);
-    if (only) return wrapped(only);
+    if (only) return form_with_answer(only);
     *wraps = false;
     if (!value_text_is(value_get(schema, "type"), "object") || !members || !value_is(members, TN_OBJECT) ||
         value_count(members) == 0 || value_count(members) > FORM_MEMBERS_MAX)

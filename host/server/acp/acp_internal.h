@@ -31,12 +31,13 @@ enum acp_input { ACP_INPUT_MESSAGES, ACP_INPUT_TEXT, ACP_INPUT_JSON };
 
 struct acp {
     struct acp_options options;
-    char *document, *channel; /* channel: of messages, or the member of the input for ACP_INPUT_TEXT */
+    char *document, *given_channel; /* of the options; the channel may be NULL */
+    char *channel;                  /* of messages, or the member of the input for ACP_INPUT_TEXT */
     enum acp_input input;
-    bool removes;      /* the channel of messages accepts the removal of messages */
-    bool starting;     /* `initialize` waits for the description of the document */
-    bool initialized;  /* it was answered */
-    bool input_ended;
+    bool removes;     /* the channel of messages accepts the removal of messages */
+    bool starting;    /* `initialize` waits for the description of the document */
+    bool initialized; /* it was answered */
+    bool input_ended, closing;
     struct peer *peer; /* NULL: closed */
     struct client *client;
     tn_value capabilities; /* of the client, or NULL */
@@ -59,21 +60,21 @@ struct acp_session {
     tn_value directories; /* additional ones */
     tn_value title;       /* NULL before the first prompt */
     enum acp_mode mode;
-    tn_value roles;     /* {role: the role whose model it uses} */
-    tn_value decisions; /* {tool and caller: true or false}: allow_always, reject_always */
-    tn_value servers;   /* its MCP servers: [{name at the plugin, prefix of its tools}] */
-    char *connecting;   /* the run that starts them, or NULL */
+    tn_value roles;              /* {role: the role whose model it uses} */
+    tn_value decisions;          /* {tool and caller: true or false}: allow_always, reject_always */
+    tn_value servers;            /* its MCP servers: [{name at the plugin, prefix of its tools}] */
+    char *connecting;            /* the run that starts them, or NULL */
     struct peer_request *opener; /* session/new, load or resume, which is not answered yet; or NULL */
     bool replays;                /* it sends the conversation first */
     /* The thread. */
-    bool unfinished;   /* the last turn has not completed */
-    bool discards;     /* the next prompt discards it: it was cancelled, or has failed */
-    tn_value messages; /* of the thread, after the last turn; an array */
-    tn_value completed; /* after the last turn that completed */
-    tn_value waits;    /* the interrupts that the next prompt answers; NULL if there are none */
-    tn_value answers;  /* those that were given already, {id: answer} */
-    uint64_t tool_calls, turns; /* so far */
-    struct acp_turn *turn; /* the open prompt, or NULL */
+    bool unfinished;             /* the last turn has not completed */
+    bool discards;               /* the next prompt discards it: it was cancelled, or has failed */
+    tn_value messages;           /* of the thread, after the last turn; an array */
+    tn_value completed;          /* after the last turn that completed */
+    tn_value waits;              /* the interrupts that the next prompt answers; NULL if there are none */
+    tn_value answers;            /* those that were given already, {id: answer} */
+    uint64_t tool_calls;         /* so far */
+    struct acp_turn *turn;       /* the open prompt, or NULL */
     struct peer_request *ending; /* session/close or session/delete, which waits for the end of the turn */
     bool deletes;
 };
@@ -93,6 +94,8 @@ void acp_fail(struct peer_request *request, const struct error *error);
 void acp_notify_take(struct acp *acp, const char *method, tn_value params);
 /* {document}, a new object, for methods that have it. */
 tn_value acp_document_params(const struct acp *acp);
+/* As document/describe returns it: decides how a prompt becomes input. */
+void acp_set_description(struct acp *acp, tn_value description);
 /* Something has ended: frees the connection if it is closed, and ends it after the end of the input. */
 void acp_look_finished(struct acp *acp);
 
@@ -162,6 +165,8 @@ tn_value acp_servers_tools(const struct acp_session *session);
 tn_value acp_content_read(const struct acp *acp, tn_value prompt, struct error *error);
 /* All its texts, joined; a new reference. */
 tn_value acp_content_text(tn_value content);
+/* The text, or its first `most` bytes and a note. Takes the text. */
+tn_value acp_text_cut_take(tn_value text, size_t most);
 /* {type: text, text} of the protocol. */
 tn_value acp_text_block(tn_value text);
 /* {sessionUpdate's members} of a text: {content, messageId?}. */

@@ -23,7 +23,8 @@ struct servers_start {
 
 bool acp_servers_check(tn_value servers, struct error *error) {
     if (value_count(servers) > ACP_SERVERS_MAX) {
-        error_set(error, TN_LIMIT, "LIMIT", "found %zu servers, expected at most %u", value_count(servers), ACP_SERVERS_MAX);
+        error_set(error, TN_LIMIT, "LIMIT", "found %zu servers, expected at most %u", value_count(servers),
+                  ACP_SERVERS_MAX);
         return false;
     }
     for (size_t i = 0; i < value_count(servers); i++) {
@@ -55,12 +56,12 @@ static tn_value object_of_pairs(tn_value server, const char *member) {
     return object;
 }
 
-static tn_value command_of(tn_value server) {
+static tn_value server_command(tn_value server) {
     tn_value command = value_push_take(value_array(), value_ref(value_get(server, "command")));
     return value_concat_take(command, acp_array(server, "args"));
 }
 
-static tn_value roots_of(const struct acp_session *session) {
+static tn_value server_roots_of(const struct acp_session *session) {
     tn_value roots = value_push_take(value_array(), value_text(session->cwd));
     return value_concat_take(roots, value_ref(session->directories));
 }
@@ -69,12 +70,12 @@ static tn_value server_config(const struct acp_session *session, tn_value server
     bool http = value_text_is(value_get(server, "type"), "http");
     tn_value config = value_set_take(value_object_reserve(6), "prefix", value_text(prefix));
     config = value_set_take(config, "connect_timeout_ms", value_int(CONNECT_TIMEOUT_MS));
-    config = value_set_take(config, "roots", roots_of(session));
+    config = value_set_take(config, "roots", server_roots_of(session));
     if (http) {
         config = value_set_take(config, "url", value_ref(value_get(server, "url")));
         return value_set_take(config, "headers", object_of_pairs(server, "headers"));
     }
-    config = value_set_take(config, "command", command_of(server));
+    config = value_set_take(config, "command", server_command(server));
     config = value_set_take(config, "cwd", value_text(session->cwd));
     return value_set_take(config, "env", object_of_pairs(server, "env"));
 }
@@ -106,7 +107,7 @@ static tn_value choose_prefix(const struct acp *acp, const char *name) {
 
 /* ---- Runs of mcp.connect ---- */
 
-static tn_value edge(const char *from, const char *to) {
+static tn_value connect_edge(const char *from, const char *to) {
     tn_value made = value_set_take(value_object_reserve(2), "from", value_text(from));
     return value_set_take(made, "to", value_text(to));
 }
@@ -118,13 +119,13 @@ static tn_value connect_params_take(tn_value config) {
     tn_value node = value_set_take(value_object_reserve(3), "id", value_text("connect"));
     node = value_set_take(node, "type", value_text("mcp.connect"));
     node = value_set_take(node, "config", value_set_take(config, "output_key", value_text("servers")));
-    tn_value edges = value_push_take(value_array(), edge("START", "connect"));
+    tn_value edges = value_push_take(value_array(), connect_edge("START", "connect"));
     tn_value agent = value_set_take(value_object_reserve(1), "name", value_text("acp-servers"));
     tn_value document = value_set_take(value_object_reserve(5), "version", value_text("1.0"));
     document = value_set_take(document, "agent", agent);
     document = value_set_take(document, "channels", value_push_take(value_array(), channel));
     document = value_set_take(document, "nodes", value_push_take(value_array(), node));
-    document = value_set_take(document, "edges", value_push_take(edges, edge("connect", "END")));
+    document = value_set_take(document, "edges", value_push_take(edges, connect_edge("connect", "END")));
     char *text = json_text(document, JSON_COMPACT);
     tn_value params = value_set_take(value_object_reserve(3), "text", value_text(text));
     params = value_set_take(params, "name", value_text("acp-servers.json"));
@@ -135,7 +136,7 @@ static tn_value connect_params_take(tn_value config) {
 
 static void start_over(struct servers_start *start) {
     struct acp_session *session = start->session;
-    void (*done)(struct acp_session *session) = start->done;
+    void (*done)(struct acp_session * session) = start->done;
     mem_free(session->connecting);
     session->connecting = NULL;
     mem_free(start);
@@ -200,12 +201,14 @@ void acp_servers_start(struct acp_session *session, tn_value servers, void (*don
     acp_call_take(acp, "run/start", connect_params_take(config), start_on_started, start);
 }
 
-static void nothing(void *user, tn_value result, const struct error *error) { (void)user, (void)result, (void)error; }
+static void servers_ignore_result(void *user, tn_value result, const struct error *error) {
+    (void)user, (void)result, (void)error;
+}
 
 void acp_servers_cancel(struct acp_session *session) {
     if (!session->connecting) return;
     tn_value params = value_set_take(value_object_reserve(1), "run_id", value_text(session->connecting));
-    acp_call_take(session->acp, "run/cancel", params, nothing, NULL);
+    acp_call_take(session->acp, "run/cancel", params, servers_ignore_result, NULL);
 }
 
 /* When the connection has ended, the host ends, and stops them. */
@@ -216,7 +219,7 @@ void acp_servers_stop(struct acp_session *session) {
             names = value_push_take(names, value_ref(value_get(value_at(session->servers, i), "name")));
     if (value_count(names)) {
         tn_value config = value_set_take(value_object_reserve(2), "disconnect", names);
-        acp_call_take(session->acp, "run/start", connect_params_take(config), nothing, NULL);
+        acp_call_take(session->acp, "run/start", connect_params_take(config), servers_ignore_result, NULL);
     } else {
         value_unref(names);
     }

@@ -8,16 +8,17 @@
 #include "host/server/acp/acp_prompt.h"
 #include <string.h>
 
-static const char *one_of(tn_value entry, const char *const *names) {
+static const char *plan_member(tn_value entry, const char *const *names) {
     for (; *names; names++)
         if (acp_text(entry, *names)) return acp_text(entry, *names);
     return NULL;
 }
 
 static const char *status_word(const char *given) {
-    static const char *const words[][2] = {
-        {"in_progress", "in_progress"}, {"running", "in_progress"}, {"active", "in_progress"}, {"doing", "in_progress"},
-        {"completed", "completed"},     {"done", "completed"},      {"finished", "completed"}, {"complete", "completed"}};
+    static const char *const words[][2] = {{"in_progress", "in_progress"}, {"running", "in_progress"},
+                                           {"active", "in_progress"},      {"doing", "in_progress"},
+                                           {"completed", "completed"},     {"done", "completed"},
+                                           {"finished", "completed"},      {"complete", "completed"}};
     for (size_t i = 0; given && i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i][0], given) == 0) return words[i][1];
     return "pending";
@@ -32,11 +33,11 @@ static tn_value plan_entry(tn_value given) {
     static const char *const texts[] = {"content", "title", "task", "step", "description", "text", "name", NULL};
     static const char *const states[] = {"status", "state", NULL};
     bool text = value_is(given, TN_STRING), object = value_is(given, TN_OBJECT);
-    const char *content = text ? value_chars(given, NULL) : object ? one_of(given, texts) : NULL;
+    const char *content = text ? value_chars(given, NULL) : object ? plan_member(given, texts) : NULL;
     if (!content) return NULL;
     tn_value entry = value_set_take(value_object_reserve(3), "content", value_text(content));
     entry = value_set_take(entry, "priority", value_text(priority_word(object ? acp_text(given, "priority") : NULL)));
-    return value_set_take(entry, "status", value_text(status_word(object ? one_of(given, states) : NULL)));
+    return value_set_take(entry, "status", value_text(status_word(object ? plan_member(given, states) : NULL)));
 }
 
 tn_value acp_plan_entries(tn_value value) {

@@ -27,7 +27,9 @@ static void turn_free(struct acp_turn *turn) {
     acp_session_look_ended(session);
 }
 
-static void ignore_result(void *user, tn_value result, const struct error *error) { (void)user, (void)result, (void)error; }
+static void ignore_result(void *user, tn_value result, const struct error *error) {
+    (void)user, (void)result, (void)error;
+}
 
 /* Ends the run, if it waits. Its thread keeps what it waits for. */
 static void release_run(struct acp_turn *turn) {
@@ -134,7 +136,7 @@ static void turn_on_started(void *user, tn_value result, const struct error *err
 }
 
 /* Messages that remove those of a turn that is discarded. */
-static tn_value removals(struct acp_session *session) {
+static tn_value unfinished_removals(struct acp_session *session) {
     tn_value removed = value_array(), known = value_object();
     if (!session->unfinished || !session->acp->removes) return removed;
     for (size_t i = 0; i < value_count(session->completed); i++) {
@@ -175,7 +177,8 @@ static tn_value run_input(struct acp_session *session, tn_value content, struct 
         return value_set_take(value_object_reserve(1), acp->channel, acp_content_text(content));
     tn_value message = value_set_take(value_object_reserve(2), "type", value_text("user"));
     message = value_set_take(message, "content", value_ref(content));
-    return value_set_take(value_object_reserve(1), acp->channel, value_push_take(removals(session), message));
+    return value_set_take(value_object_reserve(1), acp->channel,
+                          value_push_take(unfinished_removals(session), message));
 }
 
 /* A run with the prompt. */
@@ -417,7 +420,7 @@ static void continue_waiting(struct acp_turn *turn) {
     acp_turn_ask_take(turn, waits);
 }
 
-static tn_value ids_of(tn_value messages) {
+static tn_value ids_of_messages(tn_value messages) {
     tn_value ids = value_object();
     for (size_t i = 0; i < value_count(messages); i++) {
         tn_value id = value_get(value_at(messages, i), "id");
@@ -434,9 +437,8 @@ static void turn_begin(struct acp_session *session, struct peer_request *request
     turn->nested = value_object();
     turn->calls = value_object();
     turn->known = value_count(session->messages);
-    turn->seen = ids_of(session->messages);
+    turn->seen = ids_of_messages(session->messages);
     session->turn = turn;
-    session->turns++;
     peer_request_hold(request, turn, prompt_on_cancel);
     if (!session->title) session_set_title(session, content);
     if (session->waits)

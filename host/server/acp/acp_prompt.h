@@ -16,26 +16,26 @@
 struct acp_turn {
     struct acp_session *session;
     struct peer_request *request;
-    char *run_id;       /* of the active run, or of the one that waits; NULL: none */
-    tn_value message;   /* the content of the prompt that no run has got yet; or NULL */
+    char *run_id;     /* of the active run, or of the one that waits; NULL: none */
+    tn_value message; /* the content of the prompt that no run has got yet; or NULL */
     bool cancelled;
-    bool resuming;      /* the run continues an earlier turn */
-    bool idle;          /* the run waits: nothing runs that would end */
+    bool resuming; /* the run continues an earlier turn */
+    bool idle;     /* the run waits: nothing runs that would end */
     /* Questions (acp_question.c). */
     tn_value interrupts;           /* of the run, until it has got the answers; or NULL */
     size_t asked;                  /* index of the one that is being asked */
     tn_value answers;              /* {id: answer} so far; or NULL */
     struct acp_question *question; /* the open request to the client, or NULL */
     /* What the client has got (acp_events.c). */
-    char message_id[40];  /* of the streamed text; "" between two messages */
-    struct buffer text;   /* the streamed text of this message */
-    tn_value sent;        /* texts that were sent, {text: true} */
-    tn_value nested;      /* {path: true}: graphs that report messages themselves */
-    tn_value calls;       /* {id of the model: {id, name, arguments}}: calls of tools without a result */
+    char message_id[40]; /* of the streamed text; "" between two messages */
+    struct buffer text;  /* the streamed text of this message */
+    tn_value sent;       /* texts that were sent, {text: true} */
+    tn_value nested;     /* {path: true}: graphs that report messages themselves */
+    tn_value calls;      /* {id of the model: {id, name, arguments}}: calls of tools without a result */
     size_t known;        /* messages of the thread before this run; those of a channel `append` have no id */
-    tn_value seen;        /* {id of a message: true}: messages of earlier turns, and of this one */
-    tn_value last_usage;  /* of the last call of a model, or NULL */
-    const char *finish;   /* stop reason of the last answer: "end_turn", "max_tokens", "refusal" */
+    tn_value seen;       /* {id of a message: true}: messages of earlier turns, and of this one */
+    tn_value last_usage; /* of the last call of a model, or NULL */
+    const char *finish;  /* stop reason of the last answer: "end_turn", "max_tokens", "refusal" */
 };
 
 void acp_prompt(struct acp *acp, struct peer_request *request);
@@ -68,7 +68,8 @@ tn_value acp_question_text(tn_value interrupt);
 
 /* ---- acp_form.c ---- */
 
-/* The schema of a form for an answer of this schema (NULL: any); NULL if it has none. *wraps: the form has one member. */
+/* The schema of a form for an answer of this schema (NULL: any); NULL if it has none. *wraps: the form has one member.
+ */
 tn_value acp_form_schema(tn_value schema, bool *wraps);
 /* True if the schema accepts null: the question can be declined. */
 bool acp_form_accepts_null(tn_value schema);
@@ -100,7 +101,7 @@ void acp_tool_status(struct acp_session *session, tn_value tool_call, const char
 
 /* ---- acp_plan.c ---- */
 
-/* The entries of a plan in the form of the protocol; NULL if the value is no plan. A new reference. */
+/* The entries of a plan in the form of the protocol; NULL if the value is not a plan. A new reference. */
 tn_value acp_plan_entries(tn_value value);
 
 #endif

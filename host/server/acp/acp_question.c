@@ -3,7 +3,8 @@
  *
  * The interrupts of a run are asked one after the other. An approval is session/request_permission. A question with a
  * schema that a form can have is elicitation/create, if the client has announced it. Any other question is said in the
- * text, and ends the turn: the next prompt is the answer.
+ * text, and ends the turn: the next prompt is the answer. A page is opened by the client (elicitation/create with a
+ * URL), and the run continues when the person says that it is done.
  */
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
@@ -30,18 +31,25 @@ static bool is_of_kind_approval(tn_value interrupt) {
 }
 
 /* The document stops here: nothing is asked. */
-static bool is_pause(tn_value interrupt) {
+static bool interrupt_is_pause(tn_value interrupt) {
     tn_value payload = value_get(interrupt, "payload");
     return value_get(interrupt, "when") && (!payload || value_is(payload, TN_NULL));
 }
 
-bool acp_is_approval(tn_value interrupt) { return is_of_kind_approval(interrupt) || is_pause(interrupt); }
+/* The answer is true after the visit of a page, its final URL, or null. */
+static bool interrupt_is_page(tn_value interrupt) {
+    tn_value payload = value_get(interrupt, "payload");
+    return payload && value_is(payload, TN_OBJECT) && acp_text(payload, "url");
+}
+
+bool acp_is_approval(tn_value interrupt) { return is_of_kind_approval(interrupt) || interrupt_is_pause(interrupt); }
 
 tn_value acp_question_text(tn_value interrupt) {
     static const char *const members[] = {"question", "message", "prompt", "title", "text"};
     tn_value payload = value_get(interrupt, "payload");
     const char *node = acp_text(interrupt, "node");
-    if (!payload || value_is(payload, TN_NULL)) return value_format("`%s` waits for an answer.", node ? node : "The run");
+    if (!payload || value_is(payload, TN_NULL))
+        return value_format("`%s` waits for an answer.", node ? node : "The run");
     if (value_is(payload, TN_STRING)) return value_ref(payload);
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         const char *text = acp_text(payload, members[i]), *url = acp_text(payload, "url");
@@ -59,12 +67,12 @@ tn_value acp_answer_of_text(tn_value interrupt, tn_value text) {
     const char *chars = value_chars(text, &length);
     if (schema && value_text_is(value_get(schema, "type"), "string")) return value_ref(text);
     if (json_read(chars, length, NULL, &answer, NULL) == TN_OK) return answer;
-    return value_ref(text);
+    return interrupt_is_page(interrupt) && strncmp(chars, "http", 4) != 0 ? value_bool(true) : value_ref(text);
 }
 
 static tn_value asked_interrupt(const struct acp_turn *turn) { return value_at(turn->interrupts, turn->asked); }
 
-/* The answer to the interrupt that was asked last. Takes it, and goes on. */
+/* The answer to the interrupt that was asked last. Takes it, and asks the next one. */
 static void give_answer_take(struct acp_turn *turn, tn_value answer) {
     tn_value answers = turn->answers ? turn->answers : value_object();
     turn->answers = value_set_key_take(answers, value_ref(value_get(asked_interrupt(turn), "id")), answer);
@@ -118,17 +126,18 @@ static void question_failed(struct acp_turn *turn, const struct error *error) {
 
 /* The same tool for another caller is asked about again. A new reference. */
 static tn_value decision_key(tn_value payload) {
-    const char *tool = acp_text(payload, "tool"), *type = acp_text(payload, "type"), *caller = acp_text(payload, "caller");
+    const char *tool = acp_text(payload, "tool"), *type = acp_text(payload, "type"),
+               *caller = acp_text(payload, "caller");
     return value_format("%s\n%s", tool ? tool : type ? type : "", caller ? caller : "");
 }
 
-static tn_value verdict(bool approved) {
+static tn_value approval_answer(bool approved) {
     tn_value answer = value_set_take(value_object_reserve(2), "approved", value_bool(approved));
     return approved ? answer : value_set_take(answer, "reason", value_text("the person has rejected it"));
 }
 
 /* What the mode or an earlier decision says; NULL: ask. */
-static tn_value decided(const struct acp_session *session, tn_value payload) {
+static tn_value known_decision(const struct acp_session *session, tn_value payload) {
     if (session->mode == ACP_MODE_ALLOW) return value_bool(true);
     tn_value key = decision_key(payload), known = value_get_key(session->decisions, key);
     value_unref(key);
@@ -142,18 +151,20 @@ static tn_value permission_option(const char *kind, const char *name) {
     return value_set_take(option, "kind", value_text(kind));
 }
 
-static tn_value permission_options(bool pause) {
+static tn_value permission_options(tn_value interrupt) {
+    bool pause = interrupt_is_pause(interrupt), page = interrupt_is_page(interrupt), once = pause || page;
+    const char *reject = pause ? "Stop here" : page ? "Decline" : "Reject";
     tn_value options = value_array_reserve(4);
-    options = value_push_take(options, permission_option("allow_once", pause ? "Continue" : "Allow"));
-    if (!pause) options = value_push_take(options, permission_option("allow_always", "Allow always in this session"));
-    options = value_push_take(options, permission_option("reject_once", pause ? "Stop here" : "Reject"));
-    if (!pause) options = value_push_take(options, permission_option("reject_always", "Reject always in this session"));
+    options = value_push_take(options, permission_option("allow_once", once ? "Continue" : "Allow"));
+    if (!once) options = value_push_take(options, permission_option("allow_always", "Allow always in this session"));
+    options = value_push_take(options, permission_option("reject_once", reject));
+    if (!once) options = value_push_take(options, permission_option("reject_always", "Reject always in this session"));
     return options;
 }
 
-static void decide(struct acp_turn *turn, const char *option) {
+static void take_decision(struct acp_turn *turn, const char *option) {
     tn_value interrupt = asked_interrupt(turn);
-    bool allowed = strncmp(option, "allow", strlen("allow")) == 0, pause = is_pause(interrupt);
+    bool allowed = strncmp(option, "allow", strlen("allow")) == 0, pause = interrupt_is_pause(interrupt);
     struct acp_session *session = turn->session;
     if (strcmp(option, "allow_always") == 0 || strcmp(option, "reject_always") == 0) {
         tn_value key = decision_key(value_get(interrupt, "payload"));
@@ -161,11 +172,13 @@ static void decide(struct acp_turn *turn, const char *option) {
     }
     if (pause && !allowed)
         acp_turn_end(turn, "end_turn"); /* it stays there, and is asked again */
+    else if (interrupt_is_page(interrupt))
+        give_answer_take(turn, allowed ? value_bool(true) : value_null());
     else
-        give_answer_take(turn, pause ? value_bool(true) : verdict(allowed));
+        give_answer_take(turn, pause ? value_bool(true) : approval_answer(allowed));
 }
 
-static bool is_option(const char *option) {
+static bool is_permission_option(const char *option) {
     static const char *const known[] = {"allow_once", "allow_always", "reject_once", "reject_always"};
     for (size_t i = 0; option && i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i], option) == 0) return true;
@@ -180,34 +193,39 @@ static void permission_on_done(void *user, tn_value result, const struct error *
     struct acp_turn *turn = question_over(question);
     if (turn && error) {
         question_failed(turn, error);
-    } else if (turn && is_option(option) && value_text_is(value_get(outcome, "outcome"), "selected")) {
+    } else if (turn && is_permission_option(option) && value_text_is(value_get(outcome, "outcome"), "selected")) {
         bool allowed = strncmp(option, "allow", strlen("allow")) == 0;
         acp_tool_status(turn->session, tool_call, allowed ? running : "failed");
-        decide(turn, option);
+        take_decision(turn, option);
     } else if (turn) {
         acp_prompt_cancel(turn->session); /* the client has cancelled the prompt */
     }
     value_unref(tool_call);
 }
 
-static tn_value pause_tool_call(tn_value interrupt) {
-    const char *node = acp_text(interrupt, "node"), *when = acp_text(interrupt, "when"), *id = acp_text(interrupt, "id");
-    tn_value call = value_set_take(value_object_reserve(4), "toolCallId", value_format("pause-%s", id ? id : ""));
-    call = value_set_take(call, "title", value_format("Paused %s `%s`", when, node ? node : "a node"));
+/* What the client shows for a pause, or while a page is open. */
+static tn_value waiting_tool_call(tn_value interrupt) {
+    const char *node = acp_text(interrupt, "node"), *when = acp_text(interrupt, "when"),
+               *id = acp_text(interrupt, "id");
+    tn_value call = value_set_take(value_object_reserve(4), "toolCallId", value_format("wait-%s", id ? id : ""));
+    tn_value title = interrupt_is_page(interrupt) ? value_text("Continue when the page is done")
+                                                  : value_format("Paused %s `%s`", when, node ? node : "a node");
+    call = value_set_take(call, "title", title);
     call = value_set_take(call, "kind", value_text("other"));
     return value_set_take(call, "status", value_text("pending"));
 }
 
 static void ask_permission(struct acp_turn *turn, tn_value interrupt) {
     struct acp_session *session = turn->session;
-    bool pause = is_pause(interrupt);
+    bool approval = is_of_kind_approval(interrupt);
     struct acp_question *question = question_new(turn);
-    tn_value shown = pause ? pause_tool_call(interrupt)
-                           : acp_tool_of_approval(session, turn->calls, value_get(interrupt, "payload"), &question->made);
-    question->tool_call = pause ? NULL : value_ref(shown);
+    tn_value payload = value_get(interrupt, "payload");
+    tn_value shown =
+        approval ? acp_tool_of_approval(session, turn->calls, payload, &question->made) : waiting_tool_call(interrupt);
+    question->tool_call = approval ? value_ref(shown) : NULL;
     tn_value params = value_set_take(value_object_reserve(3), "sessionId", value_text(session->id));
     params = value_set_take(params, "toolCall", shown);
-    params = value_set_take(params, "options", permission_options(pause));
+    params = value_set_take(params, "options", permission_options(interrupt));
     send_question(question, "session/request_permission", params, permission_on_done);
 }
 
@@ -240,7 +258,7 @@ static void form_on_done(void *user, tn_value result, const struct error *error)
     tn_value interrupt = asked_interrupt(turn), schema = value_get(interrupt, "schema");
     tn_value answer = wraps ? value_get(content, "answer") : content;
     if (value_text_is(action, "accept") && url)
-        give_answer_take(turn, value_bool(true));
+        ask_permission(turn, interrupt); /* the page is open now; it is not done */
     else if (value_text_is(action, "accept") && answer && wraps && value_is(answer, TN_STRING))
         give_answer_take(turn, acp_answer_of_text(interrupt, answer));
     else if (value_text_is(action, "accept") && answer)
@@ -274,8 +292,8 @@ static void ask_page(struct acp_turn *turn, tn_value interrupt) {
 
 static void ask_question(struct acp_turn *turn, tn_value interrupt) {
     const struct acp *acp = turn->session->acp;
-    tn_value payload = value_get(interrupt, "payload"), form = NULL;
-    bool wraps = false, page = payload && value_is(payload, TN_OBJECT) && acp_text(payload, "url");
+    tn_value form = NULL;
+    bool wraps = false, page = interrupt_is_page(interrupt);
     if (page && client_elicits(acp, "url")) {
         ask_page(turn, interrupt);
         return;
@@ -290,11 +308,12 @@ static void ask_question(struct acp_turn *turn, tn_value interrupt) {
 /* ---- One after the other ---- */
 
 /* Returns false if the interrupt has an answer now, so that the next one can be asked. */
-static bool ask(struct acp_turn *turn, tn_value interrupt) {
-    tn_value known = is_of_kind_approval(interrupt) ? decided(turn->session, value_get(interrupt, "payload")) : NULL;
+static bool ask_interrupt(struct acp_turn *turn, tn_value interrupt) {
+    tn_value known =
+        is_of_kind_approval(interrupt) ? known_decision(turn->session, value_get(interrupt, "payload")) : NULL;
     if (known) {
         tn_value answers = turn->answers ? turn->answers : value_object(), id = value_get(interrupt, "id");
-        turn->answers = value_set_key_take(answers, value_ref(id), verdict(value_to_bool(known)));
+        turn->answers = value_set_key_take(answers, value_ref(id), approval_answer(value_to_bool(known)));
         return false;
     }
     if (acp_is_approval(interrupt))
@@ -312,7 +331,7 @@ static void ask_next(struct acp_turn *turn) {
             acp_prompt_cancel(turn->session);
             return;
         }
-        if (ask(turn, interrupt)) return;
+        if (ask_interrupt(turn, interrupt)) return;
     }
     acp_turn_answer(turn);
 }

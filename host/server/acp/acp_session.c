@@ -1,8 +1,8 @@
 /*
  * acp_session.c - sessions: a session is a thread of the store; this connection opens it, and keeps what it chooses.
  *
- *     session/new ─────────────────────────────────┐
- *     session/load, resume ─▶ thread/get, /state ──┴─▶ MCP servers ─▶ (replay) ─▶ answer
+ *     document/describe ─┬─ session/new ───────────────────────────────────────────┐
+ *                        └─ session/load, resume ─▶ thread/get, /state ─▶ (replay) ┴─▶ MCP servers ─▶ answer
  *
  * A new thread is in the store from its first prompt on. What the store does not have of it (the mode, the models, the
  * MCP servers) is chosen again by each client that opens it.
@@ -67,8 +67,9 @@ void acp_session_free(struct acp_session *session) {
     *session->link = session->next;
     if (session->next) session->next->link = session->link;
     session->acp->session_count--;
-    const tn_value values[] = {session->directories, session->title,     session->roles, session->decisions, session->servers,
-                               session->messages,    session->completed, session->waits, session->answers};
+    const tn_value values[] = {session->directories, session->title,   session->roles,
+                               session->decisions,   session->servers, session->messages,
+                               session->completed,   session->waits,   session->answers};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) value_unref(values[i]);
     mem_free(session->connecting);
     mem_free(session->cwd);
@@ -86,7 +87,7 @@ tn_value acp_session_metadata(const struct acp_session *session) {
 }
 
 /* The messages before the last one of the user, with which the unfinished turn began; a new reference. */
-static tn_value messages_before_turn(tn_value messages) {
+static tn_value session_messages_before_turn(tn_value messages) {
     size_t count = value_count(messages);
     while (count > 0 && !value_text_is(value_get(value_at(messages, count - 1), "type"), "user")) count--;
     return value_slice(messages, 0, count ? count - 1 : 0);
@@ -121,7 +122,8 @@ void acp_update_take(const struct acp_session *session, const char *kind, tn_val
 static void session_opened(struct acp_session *session) {
     struct peer_request *opener = session->opener;
     bool made = strcmp(peer_request_method(opener), "session/new") == 0;
-    tn_value result = made ? value_set_take(value_object_reserve(3), "sessionId", value_text(session->id)) : value_object();
+    tn_value result =
+        made ? value_set_take(value_object_reserve(3), "sessionId", value_text(session->id)) : value_object();
     result = value_set_take(result, "modes", acp_modes(session));
     result = value_set_take(result, "configOptions", acp_config_options(session));
     session->opener = NULL;
@@ -146,27 +148,19 @@ static void session_open_failed(struct acp_session *session, const struct error 
     acp_session_free(session);
 }
 
-static bool check_opening(struct acp *acp, struct peer_request *request) {
+/* `replaced` sessions end with the request. */
+static bool check_opening(struct acp *acp, struct peer_request *request, size_t replaced) {
     struct error error = ERROR_INIT;
     tn_value servers = acp_array(peer_request_params(request), "mcpServers");
-    bool good = acp_servers_check(servers, &error);
+    bool good = acp_servers_check(servers, &error), full = acp->session_count - replaced >= ACP_SESSIONS_MAX;
     if (!good)
         peer_refuse(request, RPC_INVALID_PARAMS, "`mcpServers`: %s", error.message);
-    else if (acp->session_count >= ACP_SESSIONS_MAX)
+    else if (full)
         peer_refuse(request, RPC_INTERNAL_ERROR, "%u sessions are open, which is the limit; close some of them [LIMIT]",
                     ACP_SESSIONS_MAX);
     value_unref(servers);
     error_finish(&error);
-    return good && acp->session_count < ACP_SESSIONS_MAX;
-}
-
-void acp_session_new(struct acp *acp, struct peer_request *request) {
-    char id[KERNEL_ID_TEXT];
-    if (!check_opening(acp, request)) return;
-    kernel_id_make(loop_wall_ms(server_loop(acp->options.server)), id);
-    struct acp_session *session = session_new(acp, id, peer_request_params(request));
-    session->opener = request;
-    open_servers(session);
+    return good && !full;
 }
 
 /* ---- A saved thread ---- */
@@ -181,7 +175,7 @@ static void session_on_state(void *user, tn_value result, const struct error *er
     acp_session_keep(session, state, !session->unfinished);
     if (session->unfinished) {
         value_unref(session->completed);
-        session->completed = messages_before_turn(session->messages);
+        session->completed = session_messages_before_turn(session->messages);
     }
     if (session->replays) acp_replay(session, state);
     open_servers(session);
@@ -214,26 +208,57 @@ static void session_on_record(void *user, tn_value record, const struct error *e
     acp_call_take(acp, "thread/state", params, session_on_state, session);
 }
 
-/* A session that this connection has open is opened again, if no prompt is open. */
-static void open_saved(struct acp *acp, struct peer_request *request, bool replays) {
-    tn_value params = peer_request_params(request);
-    const char *id = acp_text(params, "sessionId");
-    struct acp_session *open = acp_session_find(acp, id);
-    if (open && (open->turn || open->opener || open->ending)) {
-        peer_refuse(request, RPC_INVALID_REQUEST, "the session `%.200s` is open, and busy; cancel its prompt first", id);
-        return;
-    }
-    if (!check_opening(acp, request)) return;
-    if (open) acp_session_free(open);
-    struct acp_session *session = session_new(acp, id, params);
-    session->opener = request;
-    session->replays = replays;
-    tn_value thread = value_set_take(value_object_reserve(1), "thread_id", value_text(session->id));
-    acp_call_take(acp, "thread/get", thread, session_on_record, session);
+static void open_thread(struct acp_session *session) {
+    tn_value params = value_set_take(value_object_reserve(1), "thread_id", value_text(session->id));
+    acp_call_take(session->acp, "thread/get", params, session_on_record, session);
 }
 
-void acp_session_load(struct acp *acp, struct peer_request *request) { open_saved(acp, request, true); }
-void acp_session_resume(struct acp *acp, struct peer_request *request) { open_saved(acp, request, false); }
+/* ---- session/new, load and resume ---- */
+
+/* The document may have changed since `initialize`. */
+static void session_on_described(void *user, tn_value description, const struct error *error) {
+    struct acp_session *session = user;
+    if (!description) {
+        session_open_failed(session, error);
+        return;
+    }
+    acp_set_description(session->acp, description);
+    if (strcmp(peer_request_method(session->opener), "session/new") == 0)
+        open_servers(session);
+    else
+        open_thread(session);
+}
+
+static void open_session(struct acp *acp, struct peer_request *request, const char *id) {
+    struct acp_session *session = session_new(acp, id, peer_request_params(request));
+    session->opener = request;
+    session->replays = strcmp(peer_request_method(request), "session/load") == 0;
+    acp_call_take(acp, "document/describe", acp_document_params(acp), session_on_described, session);
+}
+
+void acp_session_new(struct acp *acp, struct peer_request *request) {
+    char id[KERNEL_ID_TEXT];
+    if (!check_opening(acp, request, 0)) return;
+    kernel_id_make(loop_wall_ms(server_loop(acp->options.server)), id);
+    open_session(acp, request, id);
+}
+
+/* A session that this connection has open is opened again, if no prompt is open. */
+static void open_saved(struct acp *acp, struct peer_request *request) {
+    const char *id = acp_text(peer_request_params(request), "sessionId");
+    struct acp_session *open = acp_session_find(acp, id);
+    if (open && (open->turn || open->opener || open->ending)) {
+        peer_refuse(request, RPC_INVALID_REQUEST, "the session `%.200s` is open, and busy; cancel its prompt first",
+                    id);
+        return;
+    }
+    if (!check_opening(acp, request, open ? 1 : 0)) return;
+    if (open) acp_session_free(open);
+    open_session(acp, request, id);
+}
+
+void acp_session_load(struct acp *acp, struct peer_request *request) { open_saved(acp, request); }
+void acp_session_resume(struct acp *acp, struct peer_request *request) { open_saved(acp, request); }
 
 /* ---- session/list ---- */
 
@@ -260,12 +285,13 @@ static tn_value session_info(tn_value record, const char *cwd) {
     return value_set_take(info, "updatedAt", value_ref(value_get(record, "updated_at")));
 }
 
-static void list_page(struct session_listing *listing, const char *after);
+static void listing_read_page(struct session_listing *listing, const char *after);
 
 static void listing_end(struct session_listing *listing, const struct error *error, tn_value cursor) {
     bool unknown = error && error->code && strcmp(error->code, "NOT_FOUND") == 0;
     if (unknown) {
-        peer_refuse(listing->request, RPC_INVALID_PARAMS, "`cursor`: the session of the last page does not exist any more");
+        peer_refuse(listing->request, RPC_INVALID_PARAMS,
+                    "`cursor`: the session of the last page does not exist any more");
     } else if (error) {
         acp_fail(listing->request, error);
     } else {
@@ -291,12 +317,12 @@ static void listing_on_page(void *user, tn_value page, const struct error *error
     }
     bool more = last && value_to_bool(value_get(page, "more"));
     if (more && value_count(listing->sessions) == 0 && ++listing->pages < PAGES_MAX)
-        list_page(listing, value_chars(last, NULL));
+        listing_read_page(listing, value_chars(last, NULL));
     else
         listing_end(listing, NULL, more ? last : NULL);
 }
 
-static void list_page(struct session_listing *listing, const char *after) {
+static void listing_read_page(struct session_listing *listing, const char *after) {
     tn_value params = value_set_take(value_object_reserve(3), "limit", value_int(ACP_PAGE));
     params = value_set_take(params, "agent", value_ref(value_get(listing->acp->description, "name")));
     if (after) params = value_set_take(params, "after", value_text(after));
@@ -306,32 +332,23 @@ static void list_page(struct session_listing *listing, const char *after) {
 void acp_session_list(struct acp *acp, struct peer_request *request) {
     struct session_listing *listing = mem_zalloc(sizeof *listing);
     *listing = (struct session_listing){acp, request, value_array(), 0};
-    list_page(listing, acp_text(peer_request_params(request), "cursor"));
+    listing_read_page(listing, acp_text(peer_request_params(request), "cursor"));
 }
 
 /* ---- session/close and session/delete ---- */
 
+/* A session that does not exist is as good as deleted. */
 static void delete_on_done(void *user, tn_value result, const struct error *error) {
-    struct peer_request *request = user;
-    if (result)
-        peer_reply_take(request, value_object());
-    else if (error->code && strcmp(error->code, "NOT_FOUND") == 0)
-        refuse_session(request, acp_text(peer_request_params(request), "sessionId"));
-    else
-        acp_fail(request, error);
-}
-
-static void delete_open_on_done(void *user, tn_value result, const struct error *error) {
-    bool unsaved = !result && error->code && strcmp(error->code, "NOT_FOUND") == 0; /* it had no prompt */
-    if (unsaved)
+    if (result || (error->code && strcmp(error->code, "NOT_FOUND") == 0))
         peer_reply_take(user, value_object());
     else
-        delete_on_done(user, result, error);
+        acp_fail(user, error);
 }
 
-static void delete_thread(struct acp *acp, struct peer_request *request, acp_done *done) {
+static void delete_thread(struct acp *acp, struct peer_request *request) {
     tn_value id = value_ref(value_get(peer_request_params(request), "sessionId"));
-    acp_call_take(acp, "thread/delete", value_set_take(value_object_reserve(1), "thread_id", id), done, request);
+    tn_value params = value_set_take(value_object_reserve(1), "thread_id", id);
+    acp_call_take(acp, "thread/delete", params, delete_on_done, request);
 }
 
 void acp_session_look_ended(struct acp_session *session) {
@@ -341,7 +358,7 @@ void acp_session_look_ended(struct acp_session *session) {
     if (!ending || session->turn) return;
     acp_session_free(session);
     if (deletes)
-        delete_thread(acp, ending, delete_open_on_done);
+        delete_thread(acp, ending);
     else
         peer_reply_take(ending, value_object());
 }
@@ -349,8 +366,10 @@ void acp_session_look_ended(struct acp_session *session) {
 static void end_session(struct acp_session *session, struct peer_request *request, bool deletes) {
     session->ending = request;
     session->deletes = deletes;
-    acp_prompt_cancel(session);
-    acp_session_look_ended(session);
+    if (session->turn)
+        acp_prompt_cancel(session); /* the end of the turn frees the session, now or later */
+    else
+        acp_session_look_ended(session);
 }
 
 void acp_session_close(struct acp *acp, struct peer_request *request) {
@@ -360,7 +379,7 @@ void acp_session_close(struct acp *acp, struct peer_request *request) {
 
 void acp_session_delete(struct acp *acp, struct peer_request *request) {
     if (!acp_session_find(acp, acp_text(peer_request_params(request), "sessionId"))) {
-        delete_thread(acp, request, delete_on_done);
+        delete_thread(acp, request);
         return;
     }
     struct acp_session *session = acp_session_of(acp, request);

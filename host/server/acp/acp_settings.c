@@ -10,6 +10,7 @@
 #include "host/server/rpc/rpc_peer.h"
 #include <string.h>
 
+#define MODE_OPTION   "mode"
 #define OPTION_PREFIX "model."
 #define CHOICES_MAX   100u
 
@@ -49,26 +50,49 @@ static void send_mode(const struct acp_session *session) {
     acp_update_take(session, "current_mode_update", update);
 }
 
+static void send_options(const struct acp_session *session) {
+    tn_value options = acp_config_options(session);
+    acp_update_take(session, "config_option_update", value_set_take(value_object_reserve(2), "configOptions", options));
+}
+
+/* The modes are an option, too: newer clients show only options. */
+static tn_value mode_option(const struct acp_session *session) {
+    tn_value choices = value_array_reserve(MODE_COUNT), option = value_object_reserve(6);
+    for (size_t i = 0; i < MODE_COUNT; i++) {
+        tn_value choice = value_set_take(value_object_reserve(3), "value", value_text(modes[i].id));
+        choice = value_set_take(choice, "name", value_text(modes[i].name));
+        choices = value_push_take(choices, value_set_take(choice, "description", value_text(modes[i].description)));
+    }
+    option = value_set_take(option, "id", value_text(MODE_OPTION));
+    option = value_set_take(option, "name", value_text("Approvals"));
+    option = value_set_take(option, "category", value_text("mode"));
+    option = value_set_take(option, "type", value_text("select"));
+    option = value_set_take(option, "currentValue", value_text(modes[session->mode].id));
+    return value_set_take(option, "options", choices);
+}
+
 void acp_set_mode(struct acp *acp, struct peer_request *request) {
     const char *id = acp_text(peer_request_params(request), "modeId");
     struct acp_session *session = acp_session_of(acp, request);
     if (!session) return;
-    if (choose_mode(session, id))
+    if (choose_mode(session, id)) {
         peer_reply_take(request, value_object());
-    else
+        send_options(session);
+    } else {
         peer_refuse(request, RPC_INVALID_PARAMS, "`modeId`: found `%.100s`, expected ask, allow or reject", id);
+    }
 }
 
 /* ---- Models ---- */
 
-static void keep_roles(void *user, tn_value result, const struct error *error) {
+static void models_on_roles(void *user, tn_value result, const struct error *error) {
     tn_value roles = value_get(result, "roles");
     (void)error;
     *(tn_value *)user = roles ? value_ref(roles) : NULL;
 }
 
 /* The text of a binding: of an object its provider and model, of a list that of the first one. A new reference. */
-static tn_value binding_text(tn_value binding, const char *role) {
+static tn_value model_name_of(tn_value binding, const char *role) {
     if (value_is(binding, TN_ARRAY) && value_count(binding)) binding = value_at(binding, 0);
     if (value_is(binding, TN_STRING)) return value_ref(binding);
     const char *provider = value_is(binding, TN_OBJECT) ? acp_text(binding, "provider") : NULL;
@@ -79,11 +103,11 @@ static tn_value binding_text(tn_value binding, const char *role) {
 /* {role: text of its binding}: those of the document, replaced by those of tenon.yaml. A new reference. */
 static tn_value all_roles(struct acp *acp) {
     tn_value configured = NULL, roles = value_ref(value_get(acp->description, "roles"));
-    acp_call_take(acp, "model/list", value_object(), keep_roles, &configured);
+    acp_call_take(acp, "model/list", value_object(), models_on_roles, &configured);
     acp_calls_drop(acp, &configured);
     for (size_t i = 0; i < value_count(configured) && value_count(roles) < CHOICES_MAX; i++) {
         tn_value key = value_key_at(configured, i);
-        tn_value text = binding_text(value_value_at(configured, i), value_chars(key, NULL));
+        tn_value text = model_name_of(value_value_at(configured, i), value_chars(key, NULL));
         roles = value_set_key_take(roles, value_ref(key), text);
     }
     value_unref(configured);
@@ -96,23 +120,24 @@ static tn_value choices_of(tn_value roles) {
         tn_value role = value_key_at(roles, i);
         tn_value choice = value_set_take(value_object_reserve(3), "value", value_ref(role));
         choice = value_set_take(choice, "name", value_ref(value_value_at(roles, i)));
-        choice = value_set_take(choice, "description", value_format("the model of the role `%s`", value_chars(role, NULL)));
+        choice =
+            value_set_take(choice, "description", value_format("the model of the role `%s`", value_chars(role, NULL)));
         choices = value_push_take(choices, choice);
     }
     return choices;
 }
 
 /* The roles of the document can be chosen, and `default` if tenon.yaml binds it. */
-static bool is_option(const struct acp *acp, const char *role) {
+static bool is_model_option(const struct acp *acp, const char *role) {
     return value_get(value_get(acp->description, "roles"), role) || strcmp(role, "default") == 0;
 }
 
 tn_value acp_config_options(const struct acp_session *session) {
-    tn_value roles = all_roles(session->acp), options = value_array();
+    tn_value roles = all_roles(session->acp), options = value_push_take(value_array(), mode_option(session));
     for (size_t i = 0; i < value_count(roles); i++) {
         const char *role = value_chars(value_key_at(roles, i), NULL);
         tn_value chosen = value_get(session->roles, role);
-        if (!is_option(session->acp, role)) continue;
+        if (!is_model_option(session->acp, role)) continue;
         bool only = strcmp(role, "default") == 0;
         tn_value option = value_set_take(value_object_reserve(6), "id", value_format(OPTION_PREFIX "%s", role));
         option = value_set_take(option, "name", only ? value_text("Model") : value_format("Model: %s", role));
@@ -128,16 +153,30 @@ tn_value acp_config_options(const struct acp_session *session) {
 /* Returns false with the error if the role cannot be chosen, or there is no such choice. */
 static bool choose_model(struct acp_session *session, const char *role, const char *choice, struct error *error) {
     tn_value roles = all_roles(session->acp);
-    bool known = is_option(session->acp, role) && value_get(roles, role), good = known && value_get(roles, choice);
+    bool known = is_model_option(session->acp, role) && value_get(roles, role),
+         good = known && value_get(roles, choice);
     if (!known)
         error_set(error, TN_INVALID, "INVALID_INPUT", "there is no role `%.100s` to choose a model for", role);
     else if (!good)
-        error_set(error, TN_INVALID, "INVALID_INPUT", "found `%.100s`, expected a role that tenon.yaml or the document binds",
-                  choice);
+        error_set(error, TN_INVALID, "INVALID_INPUT",
+                  "found `%.100s`, expected a role that tenon.yaml or the document binds", choice);
     else
         session->roles = value_set_take(session->roles, role, value_text(choice));
     value_unref(roles);
     return good;
+}
+
+/* Returns false with the error if the option does not exist, or does not have this choice. */
+static bool choose_option(struct acp_session *session, const char *id, const char *choice, struct error *error) {
+    if (strcmp(id, MODE_OPTION) == 0) {
+        if (choose_mode(session, choice)) return true;
+        error_set(error, TN_INVALID, "INVALID_INPUT", "found `%.100s`, expected ask, allow or reject", choice);
+        return false;
+    }
+    if (strncmp(id, OPTION_PREFIX, strlen(OPTION_PREFIX)) == 0)
+        return choose_model(session, id + strlen(OPTION_PREFIX), choice, error);
+    error_set(error, TN_INVALID, "INVALID_INPUT", "`configId`: there is no option `%.100s`", id);
+    return false;
 }
 
 void acp_set_config_option(struct acp *acp, struct peer_request *request) {
@@ -146,15 +185,15 @@ void acp_set_config_option(struct acp *acp, struct peer_request *request) {
     struct acp_session *session = acp_session_of(acp, request);
     struct error error = ERROR_INIT;
     if (!session) return;
-    bool model = strncmp(id, OPTION_PREFIX, strlen(OPTION_PREFIX)) == 0;
-    if (!model)
-        peer_refuse(request, RPC_INVALID_PARAMS, "`configId`: there is no option `%.100s`", id);
-    else if (!choice)
+    if (!choice) {
         peer_refuse(request, RPC_INVALID_PARAMS, "`value`: found a boolean, expected the value of a choice");
-    else if (!choose_model(session, id + strlen(OPTION_PREFIX), choice, &error))
+    } else if (choose_option(session, id, choice, &error)) {
+        tn_value options = acp_config_options(session);
+        peer_reply_take(request, value_set_take(value_object_reserve(1), "configOptions", options));
+        if (strcmp(id, MODE_OPTION) == 0) send_mode(session);
+    } else {
         peer_refuse(request, RPC_INVALID_PARAMS, "%s", error.message);
-    else
-        peer_reply_take(request, value_set_take(value_object_reserve(1), "configOptions", acp_config_options(session)));
+    }
     error_finish(&error);
 }
 
@@ -206,19 +245,22 @@ static void command_on_done(void *user, tn_value result, const struct error *err
     struct command_call *call = user;
     tn_value drawing = value_get(result, "drawing"), state = value_get(result, "state"), text;
     char *json = state ? json_text(state, JSON_INDENTED) : NULL;
+    tn_value whole = value_text(json ? json : "{}"), shown = acp_text_cut_take(whole, ACP_OUTPUT_MAX);
     if (error)
         text = value_text(error->message);
     else if (drawing)
         text = value_format("```mermaid\n%s\n```", value_chars(drawing, NULL));
     else
-        text = value_format("```json\n%s\n```", json ? json : "{}");
+        text = value_format("```json\n%s\n```", value_chars(shown, NULL));
     answer_command_take(acp_session_find(call->acp, call->session), call->request, text);
+    value_unref(shown);
     mem_free(json);
     mem_free(call->session);
     mem_free(call);
 }
 
-static void call_for_command(struct acp_session *session, struct peer_request *request, const char *method, tn_value params) {
+static void call_for_command(struct acp_session *session, struct peer_request *request, const char *method,
+                             tn_value params) {
     struct command_call *call = mem_zalloc(sizeof *call);
     *call = (struct command_call){session->acp, mem_text(session->id), request};
     acp_call_take(session->acp, method, params, command_on_done, call);
@@ -227,6 +269,7 @@ static void call_for_command(struct acp_session *session, struct peer_request *r
 static tn_value command_mode(struct acp_session *session, const char *id) {
     if (!choose_mode(session, id)) return value_text("The modes are ask, allow and reject.");
     send_mode(session);
+    send_options(session);
     return value_format("The mode is %s now: %s.", modes[session->mode].id, modes[session->mode].description);
 }
 
@@ -236,10 +279,9 @@ static tn_value command_model(struct acp_session *session, const char *text) {
     const char *choice = equals ? equals + 1 : text;
     struct error error = ERROR_INIT;
     bool good = choose_model(session, role, choice, &error);
-    tn_value answer = good ? value_format("The role `%s` uses the model of `%s` now.", role, choice) : value_text(error.message);
-    if (good)
-        acp_update_take(session, "config_option_update",
-                        value_set_take(value_object_reserve(2), "configOptions", acp_config_options(session)));
+    tn_value answer =
+        good ? value_format("The role `%s` uses the model of `%s` now.", role, choice) : value_text(error.message);
+    if (good) send_options(session);
     error_finish(&error);
     mem_free(role);
     return answer;

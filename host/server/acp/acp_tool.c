@@ -12,7 +12,8 @@
 #include "host/server/acp/acp_prompt.h"
 #include <string.h>
 
-#define TITLE_MAX 200u /* bytes of the part of an argument in a title */
+#define CLIENT_PREFIX "acp." /* of the names of tools of the client's servers */
+#define TITLE_MAX     200u   /* bytes of the part of an argument in a title */
 
 /* ---- What is known of a tool ---- */
 
@@ -31,7 +32,7 @@ static tn_value tool_shown(struct acp *acp, const char *name) {
     return shown;
 }
 
-static bool has_effect(tn_value shown, const char *start) {
+static bool tool_has_effect(tn_value shown, const char *start) {
     tn_value effects = value_get(shown, "effects");
     for (size_t i = 0; effects && i < value_count(effects); i++) {
         tn_value effect = value_at(effects, i);
@@ -40,23 +41,26 @@ static bool has_effect(tn_value shown, const char *start) {
     return false;
 }
 
-static bool name_has(const char *name, const char *const *words) {
+static bool tool_name_has(const char *name, const char *const *words) {
     for (; *words; words++)
         if (strstr(name, *words)) return true;
     return false;
 }
 
+static bool tool_is_of_mcp(tn_value shown) { return shown && value_text_is(value_get(shown, "plugin"), "tenon.mcp"); }
+
 /* By its effects. All tools of MCP servers have the effect of their connection, so it says nothing. */
 static const char *tool_kind(tn_value shown, const char *name) {
-    static const char *const finds[] = {"search", "find", "grep", "glob", NULL}, *const removes[] = {"delete", "remove", NULL};
-    bool mcp = shown && value_text_is(value_get(shown, "plugin"), "tenon.mcp");
-    bool writes = has_effect(shown, "fs.write") || has_effect(shown, "mcp.write");
-    if ((has_effect(shown, "destructive") || writes) && name_has(name, removes)) return "delete";
-    if (has_effect(shown, "fs.write")) return "edit";
-    if (has_effect(shown, "process.spawn") && !mcp) return "execute";
-    if (name_has(name, finds)) return "search";
-    if (has_effect(shown, "fs.read") || (mcp && !writes && !has_effect(shown, "destructive"))) return "read";
-    if (has_effect(shown, "network") && !mcp) return "fetch";
+    static const char *const finds[] = {"search", "find", "grep", "glob", NULL}, *const removes[] = {"delete", "remove",
+                                                                                                     NULL};
+    bool mcp = tool_is_of_mcp(shown);
+    bool writes = tool_has_effect(shown, "fs.write") || tool_has_effect(shown, "mcp.write");
+    if ((tool_has_effect(shown, "destructive") || writes) && tool_name_has(name, removes)) return "delete";
+    if (tool_has_effect(shown, "fs.write")) return "edit";
+    if (tool_has_effect(shown, "process.spawn") && !mcp) return "execute";
+    if (tool_name_has(name, finds)) return "search";
+    if (tool_has_effect(shown, "fs.read") || (mcp && !writes && !tool_has_effect(shown, "destructive"))) return "read";
+    if (tool_has_effect(shown, "network") && !mcp) return "fetch";
     return "other";
 }
 
@@ -72,7 +76,7 @@ static tn_value read_arguments(tn_value arguments) {
     return json_read(text, length, NULL, &parsed, NULL) == TN_OK ? parsed : value_ref(arguments);
 }
 
-static const char *first_text(tn_value object, const char *const *names) {
+static const char *argument_text_of(tn_value object, const char *const *names) {
     for (; value_is(object, TN_OBJECT) && *names; names++)
         if (acp_text(object, *names)) return acp_text(object, *names);
     return NULL;
@@ -80,7 +84,7 @@ static const char *first_text(tn_value object, const char *const *names) {
 
 static const char *path_argument(tn_value arguments) {
     static const char *const names[] = {"path", "file_path", "file", "filename", NULL};
-    return first_text(arguments, names);
+    return argument_text_of(arguments, names);
 }
 
 static tn_value absolute_path(const struct acp_session *session, const char *path) {
@@ -88,7 +92,7 @@ static tn_value absolute_path(const struct acp_session *session, const char *pat
     return *path == '/' ? value_text(path) : value_format("%s/%s", session->cwd, path);
 }
 
-static tn_value locations(const struct acp_session *session, tn_value arguments) {
+static tn_value tool_locations(const struct acp_session *session, tn_value arguments) {
     const char *path = path_argument(arguments);
     tn_value list = value_array(), line = path ? value_get(arguments, "line") : NULL;
     if (!path) return list;
@@ -99,18 +103,24 @@ static tn_value locations(const struct acp_session *session, tn_value arguments)
 }
 
 static tn_value tool_title(tn_value shown, const char *name, tn_value arguments) {
-    static const char *const names[] = {"path", "file_path", "file", "filename", "command", "query", "pattern", "url", NULL};
-    const char *title = shown ? acp_text(shown, "title") : NULL, *detail = first_text(arguments, names);
+    static const char *const names[] = {"path",  "file_path", "file", "filename", "command",
+                                        "query", "pattern",   "url",  NULL};
+    const char *title = shown ? acp_text(shown, "title") : NULL, *detail = argument_text_of(arguments, names);
     size_t length = detail ? strcspn(detail, "\n\r") : 0;
-    if (!title || !*title) title = *name ? name : "a tool";
+    if (!title || !*title || tool_is_of_mcp(shown))
+        title = *name ? name : "a tool"; /* its title is a long description */
+    if (strncmp(title, CLIENT_PREFIX, strlen(CLIENT_PREFIX)) == 0) title += strlen(CLIENT_PREFIX);
+    size_t whole = strlen(title);
+    if (whole > 1 && title[whole - 1] == '.') whole--;
     if (length > TITLE_MAX) length = TITLE_MAX;
-    return length ? value_format("%s: %.*s", title, (int)length, detail) : value_text(title);
+    return length ? value_format("%.*s: %.*s", (int)whole, title, (int)length, detail)
+                  : value_format("%.*s", (int)whole, title);
 }
 
 /* {toolCallId, title, kind, status, rawInput, locations} */
 static tn_value describe_call(struct acp_session *session, tn_value id, const char *name, tn_value arguments,
                               const char *status) {
-    tn_value shown = tool_shown(session->acp, name), where = locations(session, arguments);
+    tn_value shown = tool_shown(session->acp, name), where = tool_locations(session, arguments);
     tn_value call = value_set_take(value_object_reserve(7), "toolCallId", value_ref(id));
     call = value_set_take(call, "title", tool_title(shown, name, arguments));
     call = value_set_take(call, "kind", value_text(tool_kind(shown, name)));
@@ -147,21 +157,18 @@ static tn_value call_update(tn_value id, const char *status) {
 static tn_value cut_block_take(tn_value block, size_t *left) {
     tn_value text = value_get(block, "text");
     size_t length = 0;
-    const char *chars = text && value_is(text, TN_STRING) ? value_chars(text, &length) : NULL;
-    if (!chars || length <= *left) {
-        *left -= length;
-        return block;
-    }
-    size_t cut = *left;
-    while (cut && ((unsigned char)chars[cut] & 0xc0) == 0x80) cut--;
-    *left = 0;
-    return value_set_take(block, "text", value_format("%.*s… (%zu bytes more)", (int)cut, chars, length - cut));
+    if (!text || !value_is(text, TN_STRING)) return block;
+    (void)value_chars(text, &length);
+    block = value_set_take(block, "text", acp_text_cut_take(value_ref(text), *left));
+    *left -= length < *left ? length : *left;
+    return block;
 }
 
 /* What a tool that has changed a file reports: {path, newText, oldText?}; NULL if it is not that. */
-static tn_value diff_of(const struct acp_session *session, tn_value output) {
+static tn_value tool_diff(const struct acp_session *session, tn_value output) {
     static const char *const fresh[] = {"newText", "new_text", NULL}, *const old[] = {"oldText", "old_text", NULL};
-    const char *path = path_argument(output), *after = first_text(output, fresh), *before = first_text(output, old);
+    const char *path = path_argument(output), *after = argument_text_of(output, fresh),
+               *before = argument_text_of(output, old);
     if (!path || !after) return NULL;
     tn_value diff = value_set_take(value_object_reserve(4), "type", value_text("diff"));
     diff = value_set_take(diff, "path", absolute_path(session, path));
@@ -170,7 +177,7 @@ static tn_value diff_of(const struct acp_session *session, tn_value output) {
 }
 
 /* The output as data: JSON text is parsed. NULL if it is too long. */
-static tn_value raw_output(tn_value content) {
+static tn_value tool_raw_output(tn_value content) {
     size_t length;
     if (!content || !value_is(content, TN_STRING)) return NULL;
     (void)value_chars(content, &length);
@@ -184,8 +191,8 @@ void acp_tool_end(struct acp_session *session, tn_value *calls, tn_value message
     if (!call) return;
     bool failed = value_text_is(value_get(message, "status"), "error");
     tn_value update = call_update(value_get(call, "id"), failed ? "failed" : "completed");
-    tn_value shown = value_array(), blocks = acp_content_blocks(content, false), raw = raw_output(content);
-    tn_value diff = raw ? diff_of(session, raw) : NULL;
+    tn_value shown = value_array(), blocks = acp_content_blocks(content, false), raw = tool_raw_output(content);
+    tn_value diff = raw ? tool_diff(session, raw) : NULL;
     if (diff) shown = value_push_take(shown, diff);
     for (size_t i = 0; !diff && i < value_count(blocks); i++) {
         tn_value entry = value_set_take(value_object_reserve(2), "type", value_text("content"));
@@ -201,18 +208,18 @@ void acp_tool_end(struct acp_session *session, tn_value *calls, tn_value message
 
 void acp_tools_abandon(struct acp_session *session, tn_value *calls) {
     for (size_t i = 0; i < value_count(*calls); i++)
-        acp_update_take(session, "tool_call_update",
-                        call_update(value_get(value_value_at(*calls, i), "id"), "failed"));
+        acp_update_take(session, "tool_call_update", call_update(value_get(value_value_at(*calls, i), "id"), "failed"));
     value_unref(*calls);
     *calls = value_object();
 }
 
 /* ---- Approvals ---- */
 
-static tn_value open_call(tn_value calls, const char *name, tn_value arguments) {
+static tn_value tool_open_call(tn_value calls, const char *name, tn_value arguments) {
     for (size_t i = 0; i < value_count(calls); i++) {
         tn_value call = value_value_at(calls, i);
-        if (value_text_is(value_get(call, "name"), name) && value_equal(value_get(call, "arguments"), arguments)) return call;
+        if (value_text_is(value_get(call, "name"), name) && value_equal(value_get(call, "arguments"), arguments))
+            return call;
     }
     return NULL;
 }
@@ -220,7 +227,7 @@ static tn_value open_call(tn_value calls, const char *name, tn_value arguments) 
 tn_value acp_tool_of_approval(struct acp_session *session, tn_value calls, tn_value payload, bool *made) {
     const char *tool = acp_text(payload, "tool"), *node = acp_text(payload, "node");
     const char *name = tool ? tool : node ? node : "";
-    tn_value arguments = read_arguments(value_get(payload, "arguments")), open = open_call(calls, name, arguments);
+    tn_value arguments = read_arguments(value_get(payload, "arguments")), open = tool_open_call(calls, name, arguments);
     tn_value id = open ? value_ref(value_get(open, "id"))
                        : value_format("%llu-approval", (unsigned long long)++session->tool_calls);
     tn_value call = describe_call(session, id, name, arguments, "pending"), why = value_get(payload, "why");
@@ -238,5 +245,6 @@ tn_value acp_tool_of_approval(struct acp_session *session, tn_value calls, tn_va
 }
 
 void acp_tool_status(struct acp_session *session, tn_value tool_call, const char *status) {
-    if (tool_call) acp_update_take(session, "tool_call_update", call_update(value_get(tool_call, "toolCallId"), status));
+    if (tool_call)
+        acp_update_take(session, "tool_call_update", call_update(value_get(tool_call, "toolCallId"), status));
 }

@@ -138,6 +138,8 @@ static void read_abilities(struct lsp_client_abilities *can, tn_value from) {
         .creates_files = capability_lists(from, "workspace.workspaceEdit.resourceOperations", "create"),
         .code_action_literals = capability(from, "textDocument.codeAction.codeActionLiteralSupport") != NULL,
         .disabled_actions = has_capability(from, "textDocument.codeAction.disabledSupport"),
+        .resolves_actions = has_capability(from, "textDocument.codeAction.dataSupport") &&
+                            capability_lists(from, "textDocument.codeAction.resolveSupport.properties", "edit"),
         .watches_files = has_capability(from, "workspace.didChangeWatchedFiles.dynamicRegistration"),
         .refreshes_lenses = has_capability(from, "workspace.codeLens.refreshSupport"),
         .refreshes_hints = has_capability(from, "workspace.inlayHint.refreshSupport"),

@@ -32,28 +32,47 @@ static bool is_wanted(tn_value only, const char *kind) {
     return false;
 }
 
-/* Takes the list. */
-static tn_value push_action_take(const struct lsp_query *query, tn_value list, const struct assist_action *action) {
+/* What codeAction/resolve needs to find the action again. */
+static tn_value action_data(const struct lsp_query *query, const struct assist_action *action, struct span selection) {
+    tn_value data = value_set_take(value_object_reserve(4), "uri", value_text(query->text->uri));
+    data = value_set_take(data, "version", value_int(query->text->version));
+    data = value_set_take(data, "range", lsp_range(query->text->checked, selection, query->lsp->unit));
+    return value_set_take(data, "action", value_int((int64_t)action->kind));
+}
+
+/* Adds the edit; if the client cannot apply it, the reason. Takes `shown`. Returns NULL if nothing can be shown. */
+static tn_value with_edit_take(const struct lsp_query *query, tn_value shown, const struct assist_action *action) {
     struct error error = ERROR_INIT;
-    const struct diagnostics *found = query->assist->found;
     tn_value edit = lsp_workspace_edit(query->lsp, action->edits, &error);
-    if (edit || query->lsp->can.disabled_actions) {
-        tn_value shown = value_set_take(value_object_reserve(5), "title", lsp_string(action->title));
-        shown = value_set_take(shown, "kind", value_text(action_kinds[action->kind]));
-        if (action->diagnostic < diagnostics_count(found)) {
-            tn_value fixed = lsp_diagnostic(query->text, diagnostics_at(found, action->diagnostic));
-            shown = value_set_take(shown, "diagnostics", value_push_take(value_array(), fixed));
-        }
-        if (action->kind == ASSIST_ACTION_FIX) shown = value_set_take(shown, "isPreferred", value_bool(true));
-        if (edit)
-            shown = value_set_take(shown, "edit", edit);
-        else
-            shown = value_set_take(shown, "disabled",
-                                   value_set_take(value_object_reserve(1), "reason", lsp_string(error.message)));
-        list = value_push_take(list, shown);
+    if (edit) {
+        shown = value_set_take(shown, "edit", edit);
+    } else if (query->lsp->can.disabled_actions) {
+        tn_value reason = value_set_take(value_object_reserve(1), "reason", lsp_string(error.message));
+        shown = value_set_take(shown, "disabled", reason);
+    } else {
+        value_unref(shown);
+        shown = NULL;
     }
     error_finish(&error);
-    return list;
+    return shown;
+}
+
+/* Takes the list. Large changes are made when the client asks for them, if it can. */
+static tn_value push_action_take(const struct lsp_query *query, tn_value list, struct assist_action *action,
+                                 struct span selection) {
+    const struct diagnostics *found = query->assist->found;
+    tn_value shown = value_set_take(value_object_reserve(6), "title", lsp_string(action->title));
+    shown = value_set_take(shown, "kind", value_text(action_kinds[action->kind]));
+    if (action->diagnostic < diagnostics_count(found)) {
+        tn_value fixed = lsp_diagnostic(query->text, diagnostics_at(found, action->diagnostic));
+        shown = value_set_take(shown, "diagnostics", value_push_take(value_array(), fixed));
+    }
+    if (action->kind == ASSIST_ACTION_FIX) shown = value_set_take(shown, "isPreferred", value_bool(true));
+    if (!action->edits && query->lsp->can.resolves_actions)
+        return value_push_take(list, value_set_take(shown, "data", action_data(query, action, selection)));
+    assist_action_resolve(action, lsp_text_names(query->text), selection);
+    shown = with_edit_take(query, shown, action);
+    return shown ? value_push_take(list, shown) : list;
 }
 
 static tn_value code_actions(const struct lsp_query *query, struct error *error) {
@@ -70,14 +89,50 @@ static tn_value code_actions(const struct lsp_query *query, struct error *error)
     struct assist_actions *actions = assist_actions(lsp_text_names(query->text), range, &all.workspace);
     for (size_t i = 0; i < actions->count; i++)
         if (is_wanted(only, action_kinds[actions->items[i].kind]))
-            list = push_action_take(query, list, &actions->items[i]);
+            list = push_action_take(query, list, &actions->items[i], range);
     assist_actions_free(actions);
     lsp_gathered_finish(&all);
     return list;
 }
 
+/* ---- Resolving ---- */
+
+/* Makes the edit of the action with this number. NULL with the error. */
+static tn_value make_edit(const struct lsp_query *query, struct span range, int64_t number, struct error *error) {
+    const struct assist_workspace alone = {(const struct assist_names *const[]){lsp_text_names(query->text)}, 1, NULL};
+    struct assist_actions *actions = assist_actions(lsp_text_names(query->text), range, &alone);
+    tn_value edit = NULL;
+    for (size_t i = 0; i < actions->count && !edit; i++) {
+        if ((int64_t)actions->items[i].kind != number) continue;
+        assist_action_resolve(&actions->items[i], lsp_text_names(query->text), range);
+        edit = lsp_workspace_edit(query->lsp, actions->items[i].edits, error);
+        if (!edit) break;
+    }
+    assist_actions_free(actions);
+    return edit;
+}
+
+/* `params` is the action as the client got it. */
+static tn_value resolve_action(const struct lsp_query *query, struct error *error) {
+    tn_value data = value_get(query->params, "data"), version = value_get(data, "version"), edit = NULL;
+    tn_value number = value_get(data, "action");
+    struct span range;
+    int64_t of, action;
+    if (!version || !value_as_int(version, &of) || of != query->text->version || !number || !value_as_int(number, &action) ||
+        !lsp_read_range(query->text->checked, value_get(data, "range"), query->lsp->unit, &range)) {
+        (void)error_set(error, TN_STALE, "FAILED", "the document has changed: ask for its code actions again");
+        return NULL;
+    }
+    edit = make_edit(query, range, action, error);
+    if (edit) return value_set_take(value_ref(query->params), "edit", edit);
+    if (!error->code) (void)error_set(error, TN_STALE, "FAILED", "this code action is not there any more");
+    return NULL;
+}
+
 const struct lsp_row lsp_action_rows[] = {
     {"textDocument/codeAction", LSP_OF_DOCUMENT | LSP_OF_WORKSPACE, true, code_actions, "codeActionProvider",
-     "{\"codeActionKinds\": [\"quickfix\", \"source.fixAll.tenon\", \"refactor.rewrite\", \"refactor.extract\"]}"},
+     "{\"codeActionKinds\": [\"quickfix\", \"source.fixAll.tenon\", \"refactor.rewrite\", \"refactor.extract\"], "
+     "\"resolveProvider\": true}"},
+    {"codeAction/resolve", LSP_OF_DOCUMENT, false, resolve_action, NULL, NULL},
     {NULL, 0, false, NULL, NULL, NULL},
 };

@@ -38,7 +38,7 @@ struct lsp_client_abilities {
     bool hierarchical_symbols;
     bool document_changes; /* WorkspaceEdit.documentChanges */
     bool creates_files;    /* resourceOperations: create */
-    bool code_action_literals, disabled_actions;
+    bool code_action_literals, disabled_actions, resolves_actions;
     bool watches_files; /* dynamic registration */
     bool refreshes_lenses, refreshes_hints, refreshes_tokens, refreshes_folding;
     bool shows_content;          /* workspace/textDocumentContent */
@@ -103,7 +103,7 @@ void lsp_text_close(struct lsp *lsp, tn_value params);
 bool lsp_looks_like_document(const struct source *source);
 /* The names of the checked version, borrowed until the next check; NULL if it is not a document. */
 const struct assist_names *lsp_text_names(struct lsp_text *text);
-/* The open document of params.textDocument.uri, or of params.item.uri (call hierarchy); or NULL. */
+/* The open document of params.textDocument.uri, of params.item.uri or params.data.uri; or NULL. */
 struct lsp_text *lsp_text_of(const struct lsp *lsp, tn_value params);
 struct lsp_text *lsp_text_of_uri(const struct lsp *lsp, const char *uri);
 void lsp_text_find_project(struct lsp_text *text);

@@ -19,7 +19,8 @@
 
 static tn_value text_uri(tn_value params) {
     tn_value uri = value_get(value_get(params, "textDocument"), "uri");
-    if (!uri) uri = value_get(value_get(params, "item"), "uri");
+    if (!uri) uri = value_get(value_get(params, "item"), "uri"); /* of a call hierarchy */
+    if (!uri) uri = value_get(value_get(params, "data"), "uri"); /* of a code action */
     return uri && value_is(uri, TN_STRING) ? uri : NULL;
 }
 

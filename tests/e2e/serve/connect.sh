@@ -1,24 +1,8 @@
 # Commands with --connect print what they print in a host of their own, and have the same exit codes.
-cat >count.yaml <<'YAML'
-version: "1.0"
-agent: {name: count, recursion_limit: 100000000}
-channels:
-  - {name: i, type: last_value, default: 0}
-  - {name: n, type: last_value, default: 3}
-nodes:
-  - {id: add, type: set, config: {values: {i: state.i + 1}}}
-edges:
-  - {from: START, to: add}
-  - from: add
-    type: conditional
-    conditions:
-      - {expression: state.i < state.n, to: add}
-      - {expression: default, to: END}
-YAML
 sed 's/type: set, /type: set, interrupt: before, /' count.yaml >asks.yaml
 
 # same COMMAND…: runs it with and without --connect. Times, ids and measurements are replaced, because they differ.
-hide='s/[0-9a-f]\{8\}-[0-9a-f]\{4\}-[0-9a-f-]\{22\}/ID/g; s/20[0-9-]\{8\}T[0-9:.]*Z/TIME/g; s/\("now"\|"elapsed_ms"\|"duration_ms"\):[0-9.]*/\1:0/g; s/client [0-9]*/tenon/g'
+hide='s/[0-9a-f]\{8\}-[0-9a-f]\{4\}-[0-9a-f-]\{22\}/ID/g; s/20[0-9-]\{8\}T[0-9:.]*Z/TIME/g; s/\("now"\|"elapsed_ms"\|"duration_ms"\):[0-9.]*/\1:0/g; s/"client [0-9][0-9]*"/"tenon"/g'
 same() {
     run tenon "$@"
     sed "$hide" "$work/out" >own.out
@@ -61,6 +45,154 @@ same call run/start "{\"document\": \"$PWD/asks.yaml\", \"subscribe\": {}}"
 expect_code 5
 same call run/start "{\"document\": \"$PWD/count.yaml\", \"config\": {\"recursion_limit\": 2}}"
 expect_code 1 && expect_in err '[RECURSION_LIMIT]'
+
+# ---- Threads ----
+same thread list
+run tenon run asks.yaml --thread t1
+expect_code 5
+run tenon run count.yaml --thread t2
+expect_code 0
+for options in '' '--limit 1' '--status done --json' '--older-than 1' '--agent nobody'; do
+    # shellcheck disable=SC2086 # the options, in words
+    same thread list $options
+    expect_code 0
+done
+same thread show t1
+expect_in out 'waits for'
+same thread show t1 --json
+id=$(sed 's/.*"interrupts":\[{"id":"\([^"]*\)".*/\1/' "$work/out")
+same thread show t2 --json
+same thread show nobody
+expect_code 1
+same thread history t2
+same thread history t2 --limit 2 --json
+same thread state t2
+expect_out '{"i":3,"n":3}'
+same thread state t2 --at 1
+same thread state t2 --at 99
+expect_code 1
+same thread state t2 --at x
+expect_code 2
+run tenon thread fork t2 t3 --at 1 --connect s
+expect_code 0
+same thread fork t2 t3
+expect_code 1
+run tenon thread update t3 count.yaml --set i=7 --connect s # a path of this folder
+expect_code 0
+same thread state t3
+expect_out '{"i":7,"n":3}'
+same thread update t3 nowhere.yaml --set i=7
+expect_code 3
+same thread update t3 count.yaml --set nothing=7
+expect_code 1
+same thread answer t1 nothing=1
+expect_code 1
+same thread answer t1 "$id=true"
+expect_code 0
+same thread show t1
+run tenon thread delete t1 t3 --connect s
+expect_code 0
+same thread delete t1
+expect_code 1
+
+# ---- Tasks, Artifacts, memories: both hosts use one store ----
+same task show nobody
+expect_code 1
+same task create work --payload '[1]'
+expect_code 2
+run tenon task create work --payload '{"goal": "sum"}' --connect s
+expect_code 0
+id=$(cat "$work/out")
+same task list --json
+expect_in out "$id"
+same task list
+same task show "$id"
+run tenon task claim --type work --as me --connect s --json
+expect_code 0
+token=$(sed 's/.*"claim_token":"\([^"]*\)".*/\1/' "$work/out")
+run tenon task complete "$id" "$token" --connect s
+expect_code 0
+same task list --state done
+expect_in out "$id"
+head -c 3000000 /dev/urandom >body.bin # in parts
+run tenon artifact write body.bin --connect s
+expect_code 0
+id=$(cat "$work/out")
+same artifact list
+run tenon artifact read "$id" --output copy.bin --connect s
+expect_code 0
+cmp body.bin copy.bin || fails "the body differs"
+run tenon artifact read "$id" --offset 1000 --length 300000 --output part.bin --connect s
+cmp <(tail -c +1001 body.bin | head -c 300000) part.bin || fails "the part differs"
+echo hello >hello.txt
+run tenon artifact write hello.txt --metadata '{"title": "Hello"}' --connect s
+same artifact search hello
+expect_in out text/plain
+run tenon artifact read "$(head -c 36 "$work/out")" --connect s
+expect_out hello
+run tenon memory put users/ada food '{"likes": "pizza"}' --connect s
+expect_code 0
+same memory get users/ada food
+expect_out '{"likes":"pizza"}'
+same memory get users/ada drink
+expect_code 1
+same memory search users --query pizza --json
+same memory delete users/ada food
+same memory search users
+
+# ---- Plugins ----
+same plugin list
+expect_in out "core.so (installed)"
+same plugin show tenon.core
+same plugin show nobody
+expect_code 4
+run tenon plugin load x.so
+expect_code 2 && expect_in err 'expected --connect PATH'
+cp "$BINARY/tests/upgrade/test_versioned_1.so" .
+run tenon plugin load test_versioned_1.so --connect s # a path of this folder
+expect_code 0 && expect_in err 'test.versioned: 1.0.0, loaded'
+run tenon plugin show test.versioned --connect s
+expect_code 0 && expect_in out 'test.versioned 1.0.0'
+run tenon plugin upgrade "$BINARY/tests/upgrade/test_versioned_2.so" --connect s
+expect_code 0 && expect_in err 'test.versioned: 2.0.0, was 1.0.0, in this host'
+run tenon plugin upgrade "$BINARY/tests/upgrade/test_versioned_3.so" --connect s # its initialisation fails
+expect_code 4
+run tenon plugin list --connect s
+expect_in out 'test.versioned 2.0.0'
+run tenon plugin unload test.versioned --connect s
+expect_code 0 && expect_in err 'test.versioned: unloaded'
+run tenon plugin unload nobody --connect s
+expect_code 4 && expect_in err '[NOT_FOUND]'
+
+# A signal during an upload: nothing is written, in either host.
+mkfifo upload
+for connect in "" "--connect s"; do
+    # shellcheck disable=SC2086 # the option, in words
+    env --default-signal=INT "$TENON" artifact write upload $connect >upload.out 2>upload.err &
+    process=$!
+    exec 9>upload
+    head -c 600000 body.bin >&9
+    wait_until grep -q '^State:.*S' "/proc/$process/status" # it waits for more
+    kill -INT "$process"
+    head -c 600000 body.bin >&9 2>/dev/null || true # it reads one more part, and ends
+    exec 9>&-
+    expect_ended "$process" "expected an end after SIGINT"
+    wait "$process" && code=0 || code=$?
+    [ "$code" = 130 ] || { cat upload.err >&2; fails "expected exit code 130, found $code"; }
+    [ "$(cat upload.err)" = 'tenon: nothing was written' ] || { cat upload.err >&2; fails "expected one message"; }
+done
+
+# ---- Models, tools ----
+same model list
+same model list --json
+same tool list
+same tool list --json
+same tool search artifact
+same tool search nothing-like-this
+same tool show task.create
+expect_code 0
+same tool show nobody
+expect_code 2
 
 # A signal cancels the run in the other host; a run that is not awaited continues.
 env --default-signal=INT "$TENON" call run/start "{\"document\": \"$PWD/count.yaml\", \"input\": {\"n\": 100000000}, \"subscribe\": {}}" \

@@ -84,7 +84,8 @@ runs = [start("which.yaml") for _ in range(RUNS)]
 assert all(seen == [1] for seen in ends(RUNS, "interrupted").values())
 held = [start("hold.yaml") for _ in range(3)]     # the old code is running
 
-assert admin.call("plugin/upgrade", {"file": os.path.abspath("which-2.so")}) == {"plugin": "acme.which", "version": "2.0.0"}
+upgraded = admin.call("plugin/upgrade", {"file": os.path.abspath("which-2.so")})
+assert upgraded == {"plugin": "acme.which", "version": "2.0.0", "was": "1.0.0"}
 changed(added=COMPONENTS, removed=COMPONENTS)
 assert versions() == ["2.0.0", "2.0.0"] and problems() == []
 new = start("which.yaml")

@@ -6,6 +6,7 @@
 #                          runs a Python program that imports wire.py
 host=
 host_start() {
+    rm -f host.err # of the host before
     env --default-signal=INT "$TENON" serve --socket s "$@" >host.out 2>host.err &
     host=$!
     servers+=("$host")
@@ -21,13 +22,26 @@ host_stop() {
 }
 client() { run env PYTHONPATH="$SOURCE/tests/e2e/serve" PYTHONDONTWRITEBYTECODE=1 python3 "$@"; }
 
-cat >delay.yaml <<'YAML'
+cat >hours.yaml <<'YAML'
 version: "1.0"
-agent: {name: delay}
-channels: [{name: after, type: last_value}]
-nodes:
-  - {id: wait, type: delay, config: {ms: 600}}
-  - {id: then, type: set, config: {values: {after: "'done'"}}}
-edges: [{from: START, to: wait}, {from: wait, to: then}, {from: then, to: END}]
+agent: {name: hours}
+channels: []
+nodes: [{id: wait, type: delay, config: {ms: 36000000}}]
+edges: [{from: START, to: wait}, {from: wait, to: END}]
 YAML
-sed 's/ms: 600/ms: 600000/' delay.yaml >hours.yaml
+cat >count.yaml <<'YAML'
+version: "1.0"
+agent: {name: count, recursion_limit: 100000000}
+channels:
+  - {name: i, type: last_value, default: 0}
+  - {name: n, type: last_value, default: 3}
+nodes:
+  - {id: add, type: set, config: {values: {i: state.i + 1}}}
+edges:
+  - {from: START, to: add}
+  - from: add
+    type: conditional
+    conditions:
+      - {expression: state.i < state.n, to: add}
+      - {expression: default, to: END}
+YAML

@@ -1,10 +1,11 @@
 # The section `tools` of tenon.yaml: approval and audit.
 # A rule that matches no tool is reported, because it may be a mistyped prohibition.
-echo 'tools: {approval: {memory.pt: deny, "memry.*": deny, no.such.one: deny, "effect:destructve": ask, "effect:net": ask, "effect:network.http:x.example": deny, "t.*": auto}}' >tenon.yaml
+echo 'tools: {approval: {memory.pt: deny, "memry.*": deny, no.such.one: deny, "effect:destructve": ask, "effect:net": ask, "effect:network.http:x.example": deny, "t.*": auto, "node:prompt": auto, "node:promt": deny}}' >tenon.yaml
 run tenon tool list "${plugin[@]}"
 expect_code 0 && expect_in err '`memory.pt` matches no known tool and has no effect; did you mean `memory.put`?'
+expect_not_in err 'node:prompt' && expect_in err '`node:promt` matches no known node type and has no effect; did you mean `prompt`?'
 expect_in err 'did you mean `memory.*`?' && expect_in err 'did you mean `destructive`?' && expect_in err '`no.such.one` matches no known tool'
-[ "$(grep -c warning "$work/err")" = 4 ] || fails "expected four warnings"
+[ "$(grep -c warning "$work/err")" = 5 ] || fails "expected five warnings"
 run tenon doctor
 expect_code 4 && expect_in out 'did you mean `memory.put`?' && expect_not_in out 'no.such.one' # a plugin that is not loaded may have it
 run tenon check "$SOURCE/samples/hello/hello.yaml" --strict

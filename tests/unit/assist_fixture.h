@@ -1,5 +1,5 @@
 /*
- * assist_names_fixture.h - a workspace of documents from the files of a corpus case, for tests of adl/assist/.
+ * assist_fixture.h - a workspace of documents from the files of a corpus case, for tests of adl/assist/.
  *
  * A section whose name has a point is a file; the others ask for something. `‸` in a document is the cursor, two of
  * them are a selection; the first document with one is the focus, or else the first document. tenon.yaml is the
@@ -10,8 +10,8 @@
  *     struct assist_places *places = assist_definition(fixture.focus, fixture.cursor, &fixture.workspace);
  *     fixture_close(&fixture);
  */
-#ifndef TENON_TESTS_ASSIST_NAMES_FIXTURE_H
-#define TENON_TESTS_ASSIST_NAMES_FIXTURE_H
+#ifndef TENON_TESTS_ASSIST_FIXTURE_H
+#define TENON_TESTS_ASSIST_FIXTURE_H
 
 #include "adl/assist/symbol.h"
 #include "adl/diagnostic/diagnostic.h"
