@@ -37,12 +37,13 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_requ
     struct error error = ERROR_INIT;
     if (text) query.assist = text->assist;
     bool missing = (row->needs & LSP_OF_TEXT) && (!text || !text->checked);
-    if ((missing && !(row->needs & LSP_ALWAYS)) || ((row->needs & LSP_OF_DOCUMENT) == LSP_OF_DOCUMENT && !query.assist)) {
+    bool no_document = (row->needs & LSP_OF_DOCUMENT) == LSP_OF_DOCUMENT && !query.assist;
+    if ((missing || no_document) && !(row->needs & LSP_ALWAYS)) {
         peer_reply_take(request, no_answer(row));
         return;
     }
     if ((row->needs & LSP_AT_POSITION) &&
-        !lsp_read_position(text->checked, value_get(query.params, "position"), lsp->unit, &query.offset)) {
+        !(text && lsp_read_position(text->checked, value_get(query.params, "position"), lsp->unit, &query.offset))) {
         peer_refuse(request, RPC_INVALID_PARAMS, "`position` must be {line, character}");
         return;
     }
@@ -170,7 +171,7 @@ static tn_value read_options(const char *text) {
     "\"fileOperations\": {\"willRename\": {\"filters\": [{\"scheme\": \"file\", \"pattern\": {\"glob\": "              \
     "\"**/*\"}}]}}}"
 #define CONTENT_OPTIONS "{\"schemes\": [\"tenon\"]}" /* lsp_content.c */
-#define SYNC_OPTIONS "{\"openClose\": true, \"change\": 2, \"save\": true}"
+#define SYNC_OPTIONS    "{\"openClose\": true, \"change\": 2, \"save\": true}"
 
 static tn_value describe_capabilities(const struct lsp *lsp) {
     const char *unit = lsp->unit == SOURCE_BYTES ? "utf-8" : "utf-16";

@@ -31,8 +31,8 @@ extern const struct connection_service lsp_service; /* its user is a struct lsp_
 typedef struct host *lsp_open_host(void *user, const char *config, struct error *error);
 struct lsp_hosts *lsp_hosts_new(struct host *host, lsp_open_host *open, void *user);
 /*
- * Plugins that came with the host and add components at run time are loaded for checks, so that names are known. Those that
- * tenon.yaml configures, such as MCP servers, start programs: only after this call.
+ * Plugins that came with the host and add components at run time are loaded for checks, so that names are known. Those
+ * that tenon.yaml configures, such as MCP servers, start programs: only after this call.
  */
 void lsp_hosts_start_tools(struct lsp_hosts *hosts);
 void lsp_hosts_free(struct lsp_hosts *hosts); /* NULL is allowed; no connection may be open */

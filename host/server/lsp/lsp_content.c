@@ -162,7 +162,8 @@ static void remember_content(struct lsp *lsp, tn_value uri) {
     size_t count = value_count(lsp->shown), first = count >= LSP_SHOWN_MAX ? 1 : 0;
     tn_value shown = value_array();
     for (size_t i = first; i < count; i++)
-        if (!value_equal(value_at(lsp->shown, i), uri)) shown = value_push_take(shown, value_ref(value_at(lsp->shown, i)));
+        if (!value_equal(value_at(lsp->shown, i), uri))
+            shown = value_push_take(shown, value_ref(value_at(lsp->shown, i)));
     value_unref(lsp->shown);
     lsp->shown = value_push_take(shown, value_ref(uri));
 }

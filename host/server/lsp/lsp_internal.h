@@ -30,8 +30,8 @@ struct lsp_text;
 struct lsp_client_abilities {
     bool pulls_diagnostics, refreshes_diagnostics;
     bool related_information, versioned_diagnostics;
-    bool markdown;      /* hover and documentation */
-    bool snippets;      /* completion */
+    bool markdown; /* hover and documentation */
+    bool snippets; /* completion */
     bool item_tags, item_modes;
     bool markdown_items, markdown_signatures;
     bool label_offsets; /* parameters of signatures */
@@ -58,7 +58,7 @@ struct lsp {
     struct lsp_check *check; /* the running one, or NULL */
     struct lsp_index *index; /* or NULL */
     bool closing;
-    bool told_limit; /* that LSP_DOCUMENTS_MAX documents are open */
+    bool told_limit;  /* that LSP_DOCUMENTS_MAX documents are open */
     tn_value folders; /* paths of workspace folders: [text] */
     tn_value shown;   /* URIs of contents that the client has read (lsp_content.c) */
 };
@@ -131,9 +131,9 @@ struct lsp_query {
 typedef tn_value lsp_feature(const struct lsp_query *query, struct error *error);
 
 enum lsp_needs {
-    LSP_OF_TEXT = 1,     /* params.textDocument is open, a document or a tenon.yaml: the feature waits for its check */
-    LSP_OF_DOCUMENT = 3, /* it is a document */
-    LSP_AT_POSITION = 4, /* and params.position is in it */
+    LSP_OF_TEXT = 1,      /* params.textDocument is open, a document or a tenon.yaml: the feature waits for its check */
+    LSP_OF_DOCUMENT = 3,  /* it is a document */
+    LSP_AT_POSITION = 4,  /* and params.position is in it */
     LSP_OF_WORKSPACE = 8, /* all open documents are checked, and the index (lsp_index.h) is up to date */
     LSP_ALWAYS = 16       /* it also answers if nothing is open or checked */
 };
@@ -202,7 +202,8 @@ bool lsp_read_file(const char *path, size_t most, char **text, size_t *length);
 /* Answers workspace/textDocumentContent. */
 void lsp_content(struct lsp *lsp, struct peer_request *request);
 #define LSP_SHOWN_MAX 32u
-/* Asks the client to read again what it shows and whose URI begins with `prefix`: of the last LSP_SHOWN_MAX contents. */
+/* Asks the client to read again what it shows and whose URI begins with `prefix`: of the last LSP_SHOWN_MAX contents.
+ */
 void lsp_refresh_content(struct lsp *lsp, const char *prefix);
 tn_value lsp_reference_uri(const char *kind, const char *id);
 

@@ -27,17 +27,20 @@
          (goto-char (point-min))
          (re-search-forward "^\\(edges\\|agent\\|channels\\):" 100000 t))))
 
-(define-derived-mode tenon-mode
-  text-mode "Tenon"
-  "A mode for documents of Tenon."
-  ;; With a mode for YAML, its colours and indentation.
-  (let ((yaml (seq-find #'fboundp '(yaml-mode yaml-ts-mode))))
-    (when yaml
-      (delay-mode-hooks (funcall yaml))
-      (setq major-mode 'tenon-mode
-            mode-name "Tenon")))
-  (setq-local comment-start "# ")
-  (eglot-ensure))
+(defvar tenon-mode-map (make-sparse-keymap)
+  "Keys of `tenon-mode'.")
+
+;; A mode can be derived only from one that exists: the package yaml-mode, or the mode of Emacs 29 if its grammar is
+;; installed.
+(eval `(define-derived-mode tenon-mode
+         ,(cond ((require 'yaml-mode nil t) 'yaml-mode)
+                ((and (fboundp 'treesit-ready-p) (treesit-ready-p 'yaml t)) 'yaml-ts-mode)
+                (t 'text-mode))
+         "Tenon"
+         "A mode for documents of Tenon."
+         (setq-local comment-start "# ")
+         (eglot-ensure))
+      t)
 
 (defun tenon-run ()
   "Run the document of this buffer."

@@ -191,8 +191,8 @@ def test_without_versions():
 
 
 # The first is no text. Others need components of test plugins, or all plugins loaded, because one that is not loaded may add tools.
-NOT_IN_EDITORS = ["ADL-E003", "ADL-E033-arguments", "ADL-E056", "ADL-E057", "ADL-E059-given", "ADL-E068", "ADL-W106", "ADL-W108",
-                  "ADL-W110", "ADL-W112", "ADL-W114"]
+NOT_IN_EDITORS = {"ADL-E003", "ADL-E033-arguments", "ADL-E056", "ADL-E057", "ADL-E059-given", "ADL-E068", "ADL-W106", "ADL-W108",
+                  "ADL-W110", "ADL-W112", "ADL-W114"}
 
 
 def test_corpus():
@@ -211,7 +211,7 @@ def test_corpus():
             if path.stem[:8] in wanted and path.stem[:8] not in found:
                 missing.append(path.stem)
             document.close()
-        expect_equal(missing, NOT_IN_EDITORS)
+        expect(set(missing) <= NOT_IN_EDITORS, "not reported:", sorted(set(missing) - NOT_IN_EDITORS))
 
 
 run_tests(globals())

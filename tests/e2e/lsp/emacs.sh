@@ -8,3 +8,19 @@ run timeout 120 emacs --batch -l "$SOURCE/tests/e2e/lsp/emacs.el"
 expect_code 0
 run emacs --batch --eval '(progn (package-initialize) (setq byte-compile-error-on-warn t byte-compile-warnings (quote (not docstrings)) byte-compile-dest-file-function (lambda (_) "/dev/null")) (unless (byte-compile-file (getenv "SETTINGS")) (kill-emacs 1)))'
 expect_code 0
+
+# With a mode for YAML, it is derived from it, and has keys of its own.
+cat >more.el <<'E'
+(package-initialize)
+(define-derived-mode yaml-mode text-mode "YAML" (setq-local indent-tabs-mode nil))
+(provide 'yaml-mode)
+(load (getenv "SETTINGS") nil t)
+(find-file (getenv "DOCUMENT"))
+(unless (and (eq major-mode 'tenon-mode) (derived-mode-p 'yaml-mode) (equal comment-start "# ")
+             (eq (key-binding (kbd "C-c C-c")) 'tenon-run))
+  (kill-emacs 1))
+(find-file (getenv "OTHER"))
+(when (derived-mode-p 'tenon-mode) (kill-emacs 2))
+E
+run emacs --batch -l more.el
+expect_code 0

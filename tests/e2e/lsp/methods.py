@@ -62,8 +62,15 @@ def test_plugin_loaded_pull():
 
 def test_two_clients():
     """Two editors on one host: each has its documents, what one loads concerns both, and the host outlives them."""
-    host = subprocess.Popen([TENON, "serve", "--socket", "host.sock"], stderr=subprocess.PIPE, text=True)
-    expect("listening" in host.stderr.readline())
+    with subprocess.Popen([TENON, "serve", "--socket", "host.sock"], stderr=subprocess.PIPE, text=True) as host:
+        try:
+            expect("listening" in host.stderr.readline())
+            use_two_clients(host)
+        finally:
+            host.kill()  # no effect if it has ended
+
+
+def use_two_clients(host):
     with Client(at="host.sock") as first, Client(at="host.sock", capabilities=PULL) as second:
         mine = first.open("/tmp/count.yaml", COUNT)
         theirs = second.open("/tmp/count.yaml", COUNT.replace("id: say", "id: said"))
@@ -80,7 +87,6 @@ def test_two_clients():
         host.send_signal(signal.SIGTERM)
         expect_equal(host.wait(PATIENCE), 0)
         third.wait_closed()
-    host.stderr.close()
 
 
 def test_flood():
