@@ -29,9 +29,12 @@ const struct lsp_row *lsp_row_find(const char *method) {
     return NULL;
 }
 
-static tn_value no_answer(const struct lsp_row *row, tn_value params) {
-    if (row->nothing == LSP_PARAMS) return value_ref(params);
-    return row->nothing == LSP_EMPTY ? value_array() : value_null();
+/* The request has no answer. */
+static void answer_nothing(const struct lsp_row *row, struct peer_request *request) {
+    if (row->nothing == LSP_REFUSED)
+        peer_refuse(request, RPC_INVALID_PARAMS, "%s: the document of `data` is not open", row->method);
+    else
+        peer_reply_take(request, row->nothing == LSP_EMPTY ? value_array() : value_null());
 }
 
 void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_request *request) {
@@ -42,7 +45,7 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_requ
     bool missing = (row->needs & LSP_OF_TEXT) && (!text || !text->checked);
     bool no_document = (row->needs & LSP_OF_DOCUMENT) == LSP_OF_DOCUMENT && !query.assist;
     if ((missing || no_document) && !(row->needs & LSP_ALWAYS)) {
-        peer_reply_take(request, no_answer(row, query.params));
+        answer_nothing(row, request);
         return;
     }
     if ((row->needs & LSP_AT_POSITION) &&
@@ -56,7 +59,7 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_requ
     else if (error.code)
         peer_refuse(request, LSP_REQUEST_FAILED, "%s", error.message);
     else
-        peer_reply_take(request, no_answer(row, query.params));
+        answer_nothing(row, request);
     error_finish(&error);
 }
 

@@ -133,6 +133,6 @@ const struct lsp_row lsp_action_rows[] = {
     {"textDocument/codeAction", LSP_OF_DOCUMENT | LSP_OF_WORKSPACE, LSP_EMPTY, code_actions, "codeActionProvider",
      "{\"codeActionKinds\": [\"quickfix\", \"source.fixAll.tenon\", \"refactor.rewrite\", \"refactor.extract\"], "
      "\"resolveProvider\": true}"},
-    {"codeAction/resolve", LSP_OF_DOCUMENT, LSP_PARAMS, resolve_action, NULL, NULL},
+    {"codeAction/resolve", LSP_OF_DOCUMENT, LSP_REFUSED, resolve_action, NULL, NULL},
     {NULL, 0, LSP_NULL, NULL, NULL, NULL},
 };

@@ -138,8 +138,8 @@ enum lsp_needs {
     LSP_ALWAYS = 16       /* it also answers if nothing is open or checked */
 };
 
-/* The result without an answer: null, [], or the parameters themselves (of a request that resolves them). */
-enum lsp_nothing { LSP_NULL, LSP_EMPTY, LSP_PARAMS };
+/* The result without an answer: null, or []; or such a request is refused. */
+enum lsp_nothing { LSP_NULL, LSP_EMPTY, LSP_REFUSED };
 
 struct lsp_row {
     const char *method;
