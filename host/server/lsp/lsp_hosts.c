@@ -162,13 +162,18 @@ static struct lsp_world *project_world(struct lsp_hosts *hosts, const char *conf
     struct project_host *project = project_find(hosts, config);
     if (!project->host) project = &hosts->server;
     tn_value open = open_texts(lsp, except);
-    struct lsp_world *world = lsp_world_new(project->host, project_catalog(project), open, &project->worlds);
+    struct lsp_world *world =
+        lsp_world_new(project->host, project_catalog(project), lsp->files ? open : NULL, &project->worlds);
     value_unref(open);
     return world;
 }
 
 struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp_text *text) {
     return project_world(hosts, text->project, text->lsp, text);
+}
+
+struct lsp_world *lsp_hosts_world_of_server(struct lsp_hosts *hosts, const struct lsp *lsp) {
+    return project_world(hosts, NULL, lsp, NULL);
 }
 
 struct lsp_world *lsp_hosts_world_of_folder(struct lsp_hosts *hosts, const struct lsp *lsp, const char *folder) {
