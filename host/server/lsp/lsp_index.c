@@ -17,6 +17,8 @@
 #include "host/server/server.h"
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -156,7 +158,7 @@ static void job_take_entry(struct index_job *job, const struct index_folder *fol
     struct buffer path;
     struct stat status;
     buffer_init(&path, SIZE_MAX);
-    buffer_format(&path, "%s/%s", folder->path, name);
+    buffer_format(&path, "%s/%s", folder->path[1] ? folder->path : "", name); /* "/" */
     bool yaml = has_ending(name, ".yaml") || has_ending(name, ".yml") || has_ending(name, ".json");
     if (lstat(buffer_cstr(&path), &status) != 0) {
         buffer_finish(&path);
@@ -210,7 +212,10 @@ static void job_forget_files(struct index_job *job) {
 static void index_run(uv_work_t *work) {
     struct index_job *job = work->data;
     job_prepare(job);
-    for (uint32_t i = 0; i < job->root_count; i++) job_push_folder(job, mem_text(job->roots[i]), 0, i);
+    for (uint32_t i = 0; i < job->root_count; i++) { /* canonical, as the paths of open documents are */
+        char resolved[PATH_MAX];
+        if (realpath(job->roots[i], resolved)) job_push_folder(job, mem_text(resolved), 0, i);
+    }
     while (job->folder_count > 0) {
         struct index_folder folder = job->folders[--job->folder_count];
         job_read_folder(job, &folder);
