@@ -35,6 +35,7 @@ extern const struct connection_service lsp_service; /* its user is a struct lsp_
  */
 typedef struct host *lsp_open_host(void *user, const char *config, struct error *error);
 struct lsp_hosts *lsp_hosts_new(struct host *host, lsp_open_host *open, void *user);
+void lsp_hosts_limit_texts(struct lsp_hosts *hosts, size_t bytes); /* instead of LSP_TEXTS_SIZE_MAX: for tests */
 void lsp_hosts_free(struct lsp_hosts *hosts); /* NULL is allowed; no connection may be open */
 
 #endif

@@ -35,6 +35,7 @@ struct lsp_hosts {
     struct project_host *projects;
     lsp_open_host *open; /* or NULL */
     void *user;
+    size_t texts_max;
     size_t checks; /* that run: they use hosts */
 };
 
@@ -51,8 +52,12 @@ struct lsp_hosts *lsp_hosts_new(struct host *host, lsp_open_host *open, void *us
     hosts->server.config = own_config(host);
     hosts->open = open;
     hosts->user = user;
+    hosts->texts_max = LSP_TEXTS_SIZE_MAX;
     return hosts;
 }
+
+void lsp_hosts_limit_texts(struct lsp_hosts *hosts, size_t bytes) { hosts->texts_max = bytes; }
+size_t lsp_hosts_texts_max(const struct lsp_hosts *hosts) { return hosts->texts_max; }
 
 static void project_free(struct project_host *project) {
     catalog_copy_unref(project->copy);

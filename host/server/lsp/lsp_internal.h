@@ -63,7 +63,8 @@ struct lsp {
     struct lsp_check *check; /* the running one, or NULL */
     struct lsp_index *index; /* or NULL */
     bool closing;
-    bool told_limit; /* that there is no room for a document */
+    bool told_limit;   /* that there is no room for a document */
+    bool told_folders; /* that there are more than LSP_FOLDERS_MAX folders */
     tn_value folders; /* paths of workspace folders: [text] */
 };
 
@@ -236,6 +237,7 @@ struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp_text
 struct lsp_world *lsp_hosts_world_of_server(struct lsp_hosts *hosts, const struct lsp *lsp);
 /* The same for files in a folder that are not open. */
 struct lsp_world *lsp_hosts_world_of_folder(struct lsp_hosts *hosts, const struct lsp *lsp, const char *folder);
+size_t lsp_hosts_texts_max(const struct lsp_hosts *hosts); /* bytes of the open documents of a connection */
 /* A tenon.yaml has changed: its host is opened again for the next check. NULL: any. */
 void lsp_hosts_forget(struct lsp_hosts *hosts, const char *config);
 /* Around each check, for which lsp_hosts_free waits. */

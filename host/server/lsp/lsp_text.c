@@ -178,7 +178,7 @@ static void tell_limit(struct lsp *lsp) {
     lsp->told_limit = true;
     tn_value message = value_format("%zu documents of %zu bytes are open; further ones are not checked (the limits are "
                                     "%u documents of together %zu bytes)",
-                                    lsp->text_count, lsp->text_size, LSP_DOCUMENTS_MAX, LSP_TEXTS_SIZE_MAX);
+                                    lsp->text_count, lsp->text_size, LSP_DOCUMENTS_MAX, lsp_hosts_texts_max(lsp->hosts));
     tn_value params = value_set_take(value_object_reserve(2), "type", value_int(2)); /* Warning */
     peer_notify_take(lsp->peer, "window/showMessage", value_set_take(params, "message", message));
 }
@@ -250,7 +250,7 @@ void lsp_text_open(struct lsp *lsp, tn_value params) {
     if (!uri || !content || !value_is(content, TN_STRING)) return;
     lsp_text_close(lsp, params); /* if the client has opened it twice */
     const char *chars = value_chars(content, &length);
-    if (lsp->text_count >= LSP_DOCUMENTS_MAX || length > LSP_TEXTS_SIZE_MAX - lsp->text_size) {
+    if (lsp->text_count >= LSP_DOCUMENTS_MAX || length > lsp_hosts_texts_max(lsp->hosts) - lsp->text_size) {
         tell_limit(lsp);
         return;
     }
@@ -266,7 +266,7 @@ void lsp_text_change(struct lsp *lsp, tn_value params) {
              version = value_get(value_get(params, "textDocument"), "version");
     if (!text || !changes || !value_is(changes, TN_ARRAY)) return;
     apply_changes(text, changes);
-    if (lsp->text_size > LSP_TEXTS_SIZE_MAX) {
+    if (lsp->text_size > lsp_hosts_texts_max(lsp->hosts)) {
         tell_limit(lsp);
         text_close(text);
         return;

@@ -65,9 +65,10 @@ static void add_folder(struct lsp *lsp, tn_value uri) {
     bool fits = path && lsp->files && !has_folder(lsp, path);
     if (fits && value_count(lsp->folders) < LSP_FOLDERS_MAX)
         lsp->folders = value_push_take(lsp->folders, value_string_lossy(path, strlen(path)));
-    else if (fits)
-        log_write(LOG_WARN, NULL, "%s is not searched: %u workspace folders are open, which is the limit", path,
+    else if (fits && !lsp->told_folders)
+        log_write(LOG_WARN, NULL, "%s and further folders are not searched: %u are open, which is the limit", path,
                   LSP_FOLDERS_MAX);
+    lsp->told_folders = lsp->told_folders || (fits && value_count(lsp->folders) == LSP_FOLDERS_MAX);
     mem_free(path);
 }
 
