@@ -208,7 +208,7 @@ static void a_project_follows_its_configuration(void **state) {
     "edges: [{from: START, to: n}, {from: n, to: END}]\n"
 #define AROUND                                                                                                         \
     "version: \"1.0\"\nagent: {name: b}\nchannels: [{name: mine, type: last_value}]\nnodes:\n"                         \
-    "  - {id: n, type: subgraph, config: {document: a.yaml, input: {text: mine}}}\n"                                      \
+    "  - {id: n, type: subgraph, config: {document: a.yaml, input: {mine: text}}}\n"                                      \
     "edges: [{from: START, to: n}, {from: n, to: END}]\n"
 
 static void a_name_is_renamed_in_files_that_are_not_open(void **state) {
