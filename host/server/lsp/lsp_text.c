@@ -176,9 +176,11 @@ static void apply_changes(struct lsp_text *text, tn_value changes) {
 static void tell_limit(struct lsp *lsp) {
     if (lsp->told_limit) return;
     lsp->told_limit = true;
-    tn_value message = value_format("%zu documents of %zu bytes are open; further ones are not checked (the limits are "
-                                    "%u documents of together %zu bytes)",
-                                    lsp->text_count, lsp->text_size, LSP_DOCUMENTS_MAX, lsp_hosts_texts_max(lsp->hosts));
+    tn_value message =
+        lsp->text_count >= LSP_DOCUMENTS_MAX
+            ? value_format("%u documents are open; further ones are not checked", LSP_DOCUMENTS_MAX)
+            : value_format("the open documents have %zu bytes, and may have at most %zu; further ones are not checked",
+                           lsp->text_size, lsp_hosts_texts_max(lsp->hosts));
     tn_value params = value_set_take(value_object_reserve(2), "type", value_int(2)); /* Warning */
     peer_notify_take(lsp->peer, "window/showMessage", value_set_take(params, "message", message));
 }
