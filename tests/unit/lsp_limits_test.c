@@ -4,6 +4,7 @@
  */
 #include "tests/unit/lsp_fixture.h"
 
+#include "host/base/log.h"
 #include "host/server/lsp/lsp_index.h"
 #include "host/server/rpc/rpc_stream.h"
 
@@ -332,6 +333,51 @@ static void a_client_with_files_reads_them(void **state) {
     editor_close(&editor);
 }
 
+/* A tenon.yaml of another user is not opened, not even in the folder of a document. */
+static void a_configuration_of_another_user_does_not_count(void **state) {
+    struct editor editor;
+    char path[400];
+    (void)state;
+    if (geteuid() != 0) skip(); /* only root can give a file away */
+    editor_open(&editor, &(struct editor_options){.files = true, .open = open_no_host});
+    editor_write(&editor, "tenon.yaml", "models: {fast: \"scripted:x\"}\n");
+    (void)snprintf(path, sizeof path, "%s/tenon.yaml", editor.folder);
+    assert_int_equal(chown(path, 12345, 12345), 0);
+    editor_did_open(&editor, "a.yaml", UNKNOWN);
+    editor_expect_items(&editor, editor_uri(&editor, "a.yaml"), "nosuch");
+    (void)editor_result(&editor, editor_ask(&editor, "workspace/symbol", "{\"query\":\"\"}"));
+    editor_close(&editor);
+}
+
+static size_t projects_opened;
+
+static struct host *count_project(void *user, const char *config, struct error *error) {
+    (void)user;
+    projects_opened++;
+    error_set(error, TN_FAILED, "FAILED", "%s is only counted", config);
+    return NULL;
+}
+
+static void projects_have_a_limit(void **state) {
+    struct editor editor;
+    char name[400], path[400];
+    (void)state;
+    editor_open(&editor, &(struct editor_options){.files = true, .open = count_project});
+    log_set_level(host_log(editor.served->host), LOG_ERROR);
+    projects_opened = 0;
+    for (unsigned i = 0; i < LSP_PROJECTS_MAX + 6; i++) {
+        (void)snprintf(path, sizeof path, "%s/p%u", editor.folder, i);
+        assert_int_equal(mkdir(path, 0700), 0);
+        (void)snprintf(name, sizeof name, "p%u/tenon.yaml", i);
+        editor_write(&editor, name, "models: {}\n");
+        (void)snprintf(name, sizeof name, "p%u/a.yaml", i);
+        editor_did_open(&editor, name, UNKNOWN);
+        editor_expect_items(&editor, editor_uri(&editor, name), "nosuch");
+    }
+    assert_int_equal(projects_opened, LSP_PROJECTS_MAX);
+    editor_close(&editor);
+}
+
 /* Things with the name of a document that are not one. */
 static void strange_files_are_left_out(void **state) {
     struct editor editor;
@@ -402,6 +448,8 @@ int main(void) {
         cmocka_unit_test(a_client_need_not_answer),
         cmocka_unit_test(a_client_without_files_learns_nothing_of_the_disk),
         cmocka_unit_test(a_client_with_files_reads_them),
+        cmocka_unit_test(a_configuration_of_another_user_does_not_count),
+        cmocka_unit_test(projects_have_a_limit),
         cmocka_unit_test(strange_files_are_left_out),
         cmocka_unit_test(deep_folders_are_left_out),
     };

@@ -19,6 +19,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct project_host {
     struct project_host *next;
@@ -104,6 +106,19 @@ void lsp_hosts_free(struct lsp_hosts *hosts) {
 
 /* ---- Projects ---- */
 
+/*
+ * The person has opened a file, and not chosen its folder to work in, as with the program: also in the folder itself, a
+ * tenon.yaml of another user does not count.
+ */
+char *lsp_project_of_folder(const char *folder) {
+    char *config = NULL;
+    struct stat status;
+    if (config_find_project(folder, &config, NULL) != TN_OK || !config) return NULL;
+    if (stat(config, &status) == 0 && (status.st_uid == geteuid() || status.st_uid == 0)) return config;
+    mem_free(config);
+    return NULL;
+}
+
 static struct project_host *project_open(struct lsp_hosts *hosts, const char *config) {
     struct project_host *project = mem_zalloc(sizeof *project);
     struct log *log = log_ref(log_current());
@@ -182,8 +197,7 @@ struct lsp_world *lsp_hosts_world_of_server(struct lsp_hosts *hosts, const struc
 }
 
 struct lsp_world *lsp_hosts_world_of_folder(struct lsp_hosts *hosts, const struct lsp *lsp, const char *folder) {
-    char *config = NULL;
-    (void)config_find_project(folder, &config, NULL);
+    char *config = lsp_project_of_folder(folder);
     struct lsp_world *world = project_world(hosts, config, lsp, NULL);
     mem_free(config);
     return world;

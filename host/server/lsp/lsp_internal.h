@@ -115,6 +115,7 @@ struct lsp_text *lsp_text_of_uri(const struct lsp *lsp, const char *uri);
 void lsp_text_find_project(struct lsp_text *text);
 /* The nearest tenon.yaml of a file, as far as this user may use it; NULL, or to be freed with mem_free. Any thread. */
 char *lsp_project_of(const char *path);
+char *lsp_project_of_folder(const char *folder); /* the same for files in a folder */
 /* If a file is open under several URIs: the one that was preferred, or opened, last. */
 struct lsp_text *lsp_text_at_path(const struct lsp *lsp, const char *path);
 void lsp_text_prefer(struct lsp_text *text);

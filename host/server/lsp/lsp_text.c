@@ -8,7 +8,6 @@
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/tree/tree.h"
 #include "adl/value/memory.h"
-#include "host/base/config/config.h"
 #include "host/base/files.h"
 #include "host/base/log.h"
 #include "host/server/lsp/lsp_draft.h"
@@ -195,8 +194,7 @@ static char *canonical_path(const char *uri) {
 }
 
 char *lsp_project_of(const char *path) {
-    char *folder = files_folder_of(path), *project = NULL;
-    (void)config_find_project(folder, &project, NULL);
+    char *folder = files_folder_of(path), *project = lsp_project_of_folder(folder);
     mem_free(folder);
     return project;
 }
