@@ -1,9 +1,15 @@
-/* lens.c - counts the names of each symbol that the document defines. */
+/*
+ * lens.c - counts the names of each symbol that the document defines.
+ *
+ * A document can define ten thousand symbols, and a workspace can have thousands of documents. A node is named only in
+ * its document, and a channel also in those that run it, so each symbol is looked up only there.
+ */
 #include "adl/assist/lens.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/tree/tree.h"
 #include "adl/value/memory.h"
 #include <stdlib.h>
+#include <string.h>
 
 static void lens_add(struct assist_lenses *lenses, struct assist_lens lens) {
     MEM_GROW(lenses->items, lenses->count, lenses->capacity);
@@ -30,8 +36,35 @@ static void add_run(struct assist_lenses *lenses, const struct assist *assist) {
                                           .has_errors = diagnostics_errors(assist->found) > 0});
 }
 
+static bool names_channel_of(const struct assist_names *names, const char *path) {
+    for (size_t i = 0; i < names->count; i++)
+        if (names->items[i].kind == USE_INNER_CHANNEL && names->items[i].path && strcmp(names->items[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* The document itself, and those that name channels of it. Returns their number. */
+static size_t documents_around(const struct assist_names *names, const struct assist_workspace *workspace,
+                               const struct assist_names **around) {
+    size_t count = 0;
+    for (size_t i = 0; i < workspace->count; i++)
+        if (workspace->names[i] == names || names_channel_of(workspace->names[i], source_name(names->sources[0])))
+            around[count++] = workspace->names[i];
+    return count;
+}
+
+/* Of those, or of all, where the symbol can be named. */
+static const struct assist_workspace *where_named(const struct assist_symbol *symbol,
+                                                  const struct assist_workspace *around,
+                                                  const struct assist_workspace *all) {
+    return symbol->path ? around : all;
+}
+
 struct assist_lenses *assist_lenses(const struct assist_names *names, const struct assist_workspace *workspace) {
     struct assist_lenses *lenses = mem_zalloc(sizeof *lenses);
+    const struct assist_names **nearest = mem_array(NULL, workspace->count + 1, sizeof(struct assist_names *));
+    const size_t count = documents_around(names, workspace, nearest);
+    const struct assist_workspace around = {nearest, count, workspace->config};
     add_run(lenses, names->assist);
     for (size_t i = 0; i < names->own_count; i++) {
         const struct assist_name *name = &names->items[i];
@@ -40,10 +73,11 @@ struct assist_lenses *assist_lenses(const struct assist_names *names, const stru
         if (!counted || !(name->access & USE_DEFINES)) continue;
         struct assist_lens lens = {.kind = ASSIST_LENS_REFERENCES, .span = name->span};
         if (!assist_symbol_of(names, name, workspace, &symbol)) continue;
-        assist_symbol_each(&symbol, workspace, count_reference, &lens.references);
+        assist_symbol_each(&symbol, where_named(&symbol, &around, workspace), count_reference, &lens.references);
         lens_add(lenses, lens);
     }
     if (lenses->count) qsort(lenses->items, lenses->count, sizeof *lenses->items, compare_lenses);
+    mem_free((void *)nearest);
     return lenses;
 }
 

@@ -153,7 +153,13 @@ struct source_place source_locate(const struct source *source, uint32_t offset) 
     if (offset < line.start) offset = line.start; /* inside the byte order mark */
     while (offset > line.start && offset < source->length && ((unsigned char)source->text[offset] & 0xc0) == 0x80)
         offset--;
-    struct mark start = count_to(source, line.start), here = count_to(source, offset);
+    struct mark start = {0, 0}, here = {0, 0};
+    if (offset - line.start < SOURCE_STRIDE) { /* most lines are short: the marks would cost more */
+        count_bytes(source->text, line.start, offset, &here);
+    } else {
+        start = count_to(source, line.start);
+        here = count_to(source, offset);
+    }
     return (struct source_place){number, offset - line.start, here.points - start.points, here.utf16 - start.utf16};
 }
 

@@ -57,6 +57,7 @@ struct peer *connection_peer(const struct connection *connection) {
 struct server *connection_server(const struct connection *connection) {
     return connection->options.server;
 }
+bool connection_names_files(const struct connection *connection) { return connection->options.files; }
 tn_value connection_client_info(const struct connection *connection) { return connection->client_info; }
 
 static struct loop *connection_loop(const struct connection *connection) {
@@ -128,7 +129,6 @@ static void connection_on_ended(void *user, const struct error *why) {
 }
 
 static void connection_free(struct connection *connection) {
-    if (connection->service) connection->options.service->close(connection->service);
     client_free(connection->client);
     if (connection->options.closed)
         connection->options.closed(connection->options.user, connection, connection->was_shut_down ? 0 : 1);
@@ -137,9 +137,11 @@ static void connection_free(struct connection *connection) {
     mem_free(connection);
 }
 
-/* Calls that were cancelled can end later. */
+/* Calls that were cancelled can end later; the service ends now, because it has the peer. */
 static void connection_on_closed(void *user) {
     struct connection *connection = user;
+    if (connection->service) connection->options.service->close(connection->service);
+    connection->service = NULL;
     connection->peer = NULL;
     if (connection->calls == 0) connection_free(connection);
 }
@@ -327,7 +329,12 @@ static void connection_on_notification(void *user, const char *method, tn_value 
     }
 }
 
-static void connection_on_drained(void *user) { client_pause(((struct connection *)user)->client, false); }
+static void connection_on_drained(void *user) {
+    struct connection *connection = user;
+    client_pause(connection->client, false);
+    if (connection->service && connection->options.service->drained)
+        connection->options.service->drained(connection->service);
+}
 
 static void connection_on_event(void *user, uint64_t subscription, const char *event, tn_value params) {
     struct connection *connection = user;

@@ -43,13 +43,15 @@ struct server;
 struct connection_service {
     /* A connection was made: returns the state of the service for it. */
     void *(*open)(void *user, struct connection *connection);
-    /* The connection is closed: open requests have been cancelled, and nothing can be sent. */
+    /* The connection is closed: open requests have been cancelled, and its peer is freed when this returns. */
     void (*close)(void *state);
     /* `initialize`: returns the capabilities of the server, a new reference. */
     tn_value (*initialize)(void *state, tn_value params);
     /* Returns false if it has no such method. It answers the request now or later. */
     bool (*request)(void *state, struct peer_request *request);
     bool (*notification)(void *state, const char *method, tn_value params);
+    /* The client has read what waited for it (peer_is_full is false again). May be NULL. */
+    void (*drained)(void *state);
 };
 
 struct connection_options {
@@ -75,6 +77,8 @@ void connection_close(struct connection *connection);
 
 struct peer *connection_peer(const struct connection *connection);
 struct server *connection_server(const struct connection *connection);
+/* True if the client may name files of this machine by their path (connection_options). */
+bool connection_names_files(const struct connection *connection);
 /* {name, version} of `initialize`, or NULL; borrowed. */
 tn_value connection_client_info(const struct connection *connection);
 

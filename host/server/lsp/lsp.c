@@ -42,6 +42,7 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_requ
     struct lsp_query query = {.lsp = lsp, .text = text, .params = peer_request_params(request)};
     struct error error = ERROR_INIT;
     if (text) query.assist = text->assist;
+    if (text) lsp_text_prefer(text);
     bool missing = (row->needs & LSP_OF_TEXT) && (!text || !text->checked);
     bool no_document = (row->needs & LSP_OF_DOCUMENT) == LSP_OF_DOCUMENT && !query.assist;
     if ((missing || no_document) && !(row->needs & LSP_ALWAYS)) {
@@ -252,6 +253,7 @@ static void *lsp_open(void *user, struct connection *connection) {
     lsp->connection = connection;
     lsp->peer = connection_peer(connection);
     lsp->hosts = user;
+    lsp->files = connection_names_files(connection);
     lsp->unit = SOURCE_UTF16;
     lsp->folders = value_array();
     lsp->shown = value_array();
@@ -278,7 +280,8 @@ static void lsp_initialized(struct lsp *lsp) {
     if (lsp->client) return;
     lsp->client = client_new(
         connection_server(lsp->connection),
-        &(struct client_options){.name = "language server", .scope = METHOD_READ, .notify = lsp_on_event, .user = lsp});
+        &(struct client_options){
+            .name = "language server", .scope = METHOD_READ, .files = lsp->files, .notify = lsp_on_event, .user = lsp});
     subscribe_to_components(lsp);
     lsp_watch_files(lsp);
 }
@@ -304,8 +307,12 @@ static bool lsp_on_notification(void *state, const char *method, tn_value params
     return true;
 }
 
+/* Checks stop while the client does not read their results. */
+static void lsp_on_drained(void *state) { lsp_check_next(state); }
+
 const struct connection_service lsp_service = {.open = lsp_open,
                                                .close = lsp_close,
                                                .initialize = lsp_initialize,
                                                .request = lsp_on_request,
-                                               .notification = lsp_on_notification};
+                                               .notification = lsp_on_notification,
+                                               .drained = lsp_on_drained};

@@ -8,6 +8,9 @@
  *
  * The features are functions in adl/assist; this room keeps the open documents, checks them on a thread, and
  * translates. README.md describes it. All functions are [loop].
+ *
+ * A client that may not name files (connection_names_files) gets features of the texts that it sends: nothing on the
+ * disk is read for it, and documents have no project but that of the server.
  */
 #ifndef TENON_HOST_SERVER_LSP_LSP_H
 #define TENON_HOST_SERVER_LSP_LSP_H
@@ -19,6 +22,8 @@ struct host;
 struct lsp_hosts;
 
 #define LSP_DOCUMENTS_MAX 1000u /* open documents of a connection; further ones are not checked, and reported once */
+#define LSP_TEXTS_SIZE_MAX ((size_t)256 << 20) /* bytes of all open documents of a connection; the same */
+#define LSP_FOLDERS_MAX    100u /* workspace folders of a connection; further ones are not searched */
 #define LSP_PROJECTS_MAX  64u /* projects with their own tenon.yaml; documents of further ones use the server's host */
 #define LSP_WAITING_MAX   1000u /* requests of a document that wait for its check */
 
@@ -35,6 +40,7 @@ struct lsp_hosts *lsp_hosts_new(struct host *host, lsp_open_host *open, void *us
  * that tenon.yaml configures, such as MCP servers, start programs: only after this call.
  */
 void lsp_hosts_start_tools(struct lsp_hosts *hosts);
+void lsp_hosts_limit_texts(struct lsp_hosts *hosts, size_t bytes); /* instead of LSP_TEXTS_SIZE_MAX: for tests */
 void lsp_hosts_free(struct lsp_hosts *hosts); /* NULL is allowed; no connection may be open */
 
 #endif

@@ -3,7 +3,8 @@
  *
  * The newest text wins: when a check ends and the document has changed meanwhile, its result is kept for the next check
  * (assist_new's `before`), but not published, and the newest text is checked. The document that was changed last comes
- * first. A check that was started always ends; a connection that is closed meanwhile is freed after it.
+ * first. A check that was started always ends; a connection that is closed meanwhile is freed after it. While the client
+ * does not read (peer_is_full), no check starts.
  */
 #include "adl/assist/names.h"
 #include "adl/diagnostic/diagnostic.h"
@@ -92,10 +93,26 @@ static bool contains_document(const struct assist *assist, const char *path) {
     return false;
 }
 
-/* Other open documents that contain this one are due, too. */
-static void dirty_outer_documents(const struct lsp_text *changed) {
-    for (struct lsp_text *text = changed->path ? changed->lsp->texts : NULL; text; text = text->next)
-        if (text != changed && text->assist && contains_document(text->assist, changed->path)) text->dirty = true;
+/*
+ * Other open documents that contain this one are due, too; and those that contain them, because a document reports
+ * mistakes of the ones in it. Each is found once, so documents that contain each other end.
+ */
+static void dirty_outer_documents(struct lsp_text *changed) {
+    struct lsp_text **found = mem_array(NULL, changed->lsp->text_count, sizeof(struct lsp_text *));
+    size_t count = 0, next = 0;
+    found[count++] = changed;
+    changed->outer_mark = ++changed->lsp->last_mark;
+    while (next < count) {
+        const struct lsp_text *inner = found[next++];
+        for (struct lsp_text *text = inner->path ? inner->lsp->texts : NULL; text; text = text->next) {
+            if (text->outer_mark == changed->outer_mark || !text->assist || !contains_document(text->assist, inner->path))
+                continue;
+            text->outer_mark = changed->outer_mark;
+            text->dirty = true;
+            found[count++] = text;
+        }
+    }
+    mem_free((void *)found);
 }
 
 static struct lsp_text *checked_text(const struct lsp_check *check) {
@@ -140,7 +157,7 @@ static void check_free(struct lsp_check *check) {
 }
 
 static void text_take_result(struct lsp_text *text, struct lsp_check *check) {
-    bool first = !text->checked;
+    bool changed = text->checked && text->checked != check->source;
     source_unref(text->checked);
     text->assist = check->result;
     text->checked = source_ref(check->source);
@@ -150,7 +167,7 @@ static void text_take_result(struct lsp_text *text, struct lsp_check *check) {
     check->found = NULL;
     text->results++;
     text->checking = false;
-    if (!first) dirty_outer_documents(text);
+    if (changed) dirty_outer_documents(text);
     if (!lsp_text_is_ready(text)) return; /* a newer text follows */
     lsp_publish(text);
     lsp_refresh_content(text->lsp, "tenon:/graph/");
@@ -190,7 +207,7 @@ static void check_done(uv_work_t *work, int status) {
 
 void lsp_check_next(struct lsp *lsp) {
     struct lsp_text *text;
-    while (!lsp->check && !lsp->closing && (text = newest_dirty(lsp)) != NULL) {
+    while (!lsp->check && !lsp->closing && !peer_is_full(lsp->peer) && (text = newest_dirty(lsp)) != NULL) {
         text->dirty = false;
         if (!text->is_document && !text->is_config) { /* it may have been one before */
             text_drop_result(text);

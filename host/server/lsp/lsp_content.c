@@ -7,6 +7,7 @@
  * DOCUMENT is its URI, percent-encoded
  */
 #include "adl/assist/describe.h"
+#include "adl/value/buffer.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
@@ -33,6 +34,17 @@ static char *between(const char *path, const char *prefix, const char *ending) {
     return mem_text_n(path + start, length - start - end);
 }
 
+/* Percent-decoded; free it with mem_free. NULL if it has a NUL. */
+static char *unescape(const char *text) {
+    struct buffer file; /* the decoding is that of file URIs */
+    buffer_init(&file, SIZE_MAX);
+    buffer_format(&file, "file:///%s", text);
+    char *path = lsp_uri_path(buffer_cstr(&file)), *decoded = path ? mem_text(path + 1) : NULL;
+    mem_free(path);
+    buffer_finish(&file);
+    return decoded;
+}
+
 /* ---- References ---- */
 
 tn_value lsp_reference_uri(const char *kind, const char *id) {
@@ -49,16 +61,16 @@ tn_value lsp_reference_uri(const char *kind, const char *id) {
 static bool describe_component(const struct assist *assist, const char *name, struct buffer *out) {
     const char *id = strchr(name, '/');
     if (!id) return false;
-    size_t kind = (size_t)(id++ - name), length = strlen(id);
-    if (strncmp(name, "node", kind) == 0) return describe_node_type(assist, id, length, out);
-    if (strncmp(name, "model", kind) == 0) return describe_model(assist, id, length, out);
-    if (strncmp(name, "tool", kind) == 0) return describe_tool(assist, id, length, out);
-    return strncmp(name, "reducer", kind) == 0 && describe_reducer(assist, id, length, out);
+    size_t kind = (size_t)(++id - name), length = strlen(id); /* with the slash */
+    if (strncmp(name, "node/", kind) == 0) return describe_node_type(assist, id, length, out);
+    if (strncmp(name, "model/", kind) == 0) return describe_model(assist, id, length, out);
+    if (strncmp(name, "tool/", kind) == 0) return describe_tool(assist, id, length, out);
+    return strncmp(name, "reducer/", kind) == 0 && describe_reducer(assist, id, length, out);
 }
 
 /* The world is that of the server's host: components have no project. */
 static bool answer_reference(struct lsp *lsp, const char *name, struct peer_request *request) {
-    struct lsp_world *world = lsp_hosts_world_of_folder(lsp->hosts, lsp, "/");
+    struct lsp_world *world = lsp_hosts_world_of_server(lsp->hosts, lsp);
     struct source *empty = source_new("reference.yaml", "", 0);
     struct assist *assist = assist_new(empty, lsp_world_assist(world), NULL);
     struct buffer text;
@@ -130,13 +142,9 @@ static bool start_drawing(struct lsp *lsp, const struct lsp_text *of, struct pee
 }
 
 static bool answer_drawing(struct lsp *lsp, const char *query, struct peer_request *request) {
-    struct buffer file; /* percent-decoding is that of file URIs */
-    buffer_init(&file, SIZE_MAX);
-    buffer_format(&file, "file:///%s", query);
-    char *uri = lsp_uri_path(buffer_cstr(&file));
-    const struct lsp_text *text = uri ? lsp_text_of_uri(lsp, uri + 1) : NULL;
+    char *uri = unescape(query);
+    const struct lsp_text *text = uri ? lsp_text_of_uri(lsp, uri) : NULL;
     bool started = text && lsp->client && start_drawing(lsp, text, request);
-    buffer_finish(&file);
     mem_free(uri);
     return started;
 }
@@ -146,11 +154,13 @@ static bool answer_drawing(struct lsp *lsp, const char *query, struct peer_reque
 static bool answer_content(struct lsp *lsp, const char *uri, struct peer_request *request) {
     char *path = mem_text(uri), *query = strchr(path, '?');
     if (query) *query++ = '\0';
-    char *reference = between(path, "tenon:/reference/", ".md"), *schema = between(path, "tenon:/schema/", ".json");
+    char *escaped = between(path, "tenon:/reference/", ".md"), *reference = escaped ? unescape(escaped) : NULL;
+    char *schema = between(path, "tenon:/schema/", ".json");
     bool drawn = strncmp(path, "tenon:/graph/", strlen("tenon:/graph/")) == 0 && query;
     bool answered = reference ? answer_reference(lsp, reference, request)
                     : schema  ? answer_schema(lsp, schema, request)
                               : drawn && answer_drawing(lsp, query, request);
+    mem_free(escaped);
     mem_free(reference);
     mem_free(schema);
     mem_free(path);

@@ -5,6 +5,7 @@
 #include "adl/assist/hover.h"
 #include "adl/assist/inlay.h"
 #include "adl/assist/link.h"
+#include "adl/assist/names.h"
 #include "adl/assist/signature.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_position.h"
@@ -145,12 +146,20 @@ static tn_value inlay_hints(const struct lsp_query *query, struct error *error) 
     return list;
 }
 
+/* Where the link leads: what the check has found there, or what is there now if it has no name of a file. */
+static tn_value link_target(const struct lsp_query *query, const struct assist_link *link) {
+    const struct assist_name *name = assist_names_at(lsp_text_names(query->text), link->span.start);
+    bool known = name && (name->kind == USE_FILE || name->kind == USE_DOCUMENT);
+    if (!known) return lsp_uri_of_file(query->text, link->target);
+    return name->path ? lsp_uri_of_path(query->lsp, name->path) : NULL;
+}
+
 static tn_value document_links(const struct lsp_query *query, struct error *error) {
     struct assist_links *found = assist_links(query->assist);
     tn_value list = value_array();
     (void)error;
     for (uint32_t i = 0; i < found->count; i++) {
-        tn_value uri = lsp_uri_of_file(query->text, found->items[i].target);
+        tn_value uri = link_target(query, &found->items[i]);
         if (!uri) continue;
         tn_value range = lsp_range(query->text->checked, found->items[i].span, query->lsp->unit);
         tn_value link = value_set_take(value_object_reserve(2), "range", range);

@@ -3,10 +3,13 @@
  */
 #include "adl/assist/rename.h"
 #include "adl/assist/symbol.h"
+#include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "host/server/lsp/lsp_gather.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_position.h"
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Places ---- */
@@ -138,10 +141,26 @@ static tn_value rename_name(const struct lsp_query *query, struct error *error) 
 
 /* ---- Moved files ---- */
 
+/* The path with its folder in the canonical form, as documents have it. Takes `path`. */
+static char *in_canonical_folder_take(char *path) {
+    char resolved[PATH_MAX], *slash = strrchr(path, '/');
+    struct buffer whole;
+    if (slash == path) return path;
+    *slash = '\0';
+    bool known = realpath(path, resolved) != NULL;
+    *slash = '/';
+    if (!known) return path;
+    buffer_init(&whole, SIZE_MAX);
+    buffer_format(&whole, "%s%s", resolved[1] ? resolved : "", slash);
+    mem_free(path);
+    return buffer_detach(&whole, NULL);
+}
+
 /* The path that an entry of params.files names; free it with mem_free. */
-static char *moved_path(tn_value entry, const char *member) {
+static char *moved_path(const struct lsp *lsp, tn_value entry, const char *member) {
     tn_value uri = value_get(entry, member);
-    return uri && value_is(uri, TN_STRING) ? lsp_uri_path(value_chars(uri, NULL)) : NULL;
+    char *path = uri && value_is(uri, TN_STRING) ? lsp_uri_path(value_chars(uri, NULL)) : NULL;
+    return path && lsp->files ? in_canonical_folder_take(path) : path;
 }
 
 static tn_value will_rename_files(const struct lsp_query *query, struct error *error) {
@@ -150,7 +169,8 @@ static tn_value will_rename_files(const struct lsp_query *query, struct error *e
     struct assist_move *moves = mem_array(NULL, given + 1, sizeof *moves);
     struct lsp_gathered all;
     for (size_t i = 0; i < given; i++) {
-        char *from = moved_path(value_at(files, i), "oldUri"), *to = moved_path(value_at(files, i), "newUri");
+        tn_value entry = value_at(files, i);
+        char *from = moved_path(query->lsp, entry, "oldUri"), *to = moved_path(query->lsp, entry, "newUri");
         if (from && to)
             moves[count++] = (struct assist_move){from, to};
         else

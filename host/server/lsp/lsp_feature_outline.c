@@ -131,7 +131,13 @@ static tn_value selection_at(const struct lsp_query *query, uint32_t offset) {
 static tn_value selection_ranges(const struct lsp_query *query, struct error *error) {
     tn_value positions = value_get(query->params, "positions"), list = value_array();
     size_t count = positions && value_is(positions, TN_ARRAY) ? value_count(positions) : 0;
-    for (size_t i = 0; i < count && i < SELECTIONS_MAX; i++) {
+    if (count > SELECTIONS_MAX) { /* the answer must have an entry for each */
+        value_unref(list);
+        (void)error_set(error, TN_LIMIT, "LIMIT", "found %zu positions; at most %u can be asked for at once", count,
+                        SELECTIONS_MAX);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
         uint32_t offset;
         if (!lsp_read_position(query->text->checked, value_at(positions, i), query->lsp->unit, &offset)) {
             value_unref(list);

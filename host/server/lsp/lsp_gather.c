@@ -43,8 +43,10 @@ static struct tree *config_tree(const struct lsp *lsp, const struct lsp_text *of
 
 void lsp_gather(struct lsp *lsp, const struct lsp_text *of, struct lsp_gathered *all) {
     *all = (struct lsp_gathered){.config = of ? config_tree(lsp, of) : NULL, .of = of};
-    for (struct lsp_text *text = lsp->texts; text; text = text->next)
-        if (lsp_text_names(text)) gather_names(all, lsp_text_names(text), text->project);
+    for (struct lsp_text *text = lsp->texts; text; text = text->next) {
+        bool again = text->path && lsp_text_at_path(lsp, text->path) != text; /* under another URI */
+        if (!again && lsp_text_names(text)) gather_names(all, lsp_text_names(text), text->project);
+    }
     lsp_index_each(lsp, gather_names, all);
     all->workspace = (struct assist_workspace){all->names, all->count, all->config};
 }

@@ -20,6 +20,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct project_host {
     struct project_host *next;
@@ -36,6 +38,7 @@ struct lsp_hosts {
     struct project_host *projects;
     lsp_open_host *open; /* or NULL */
     void *user;
+    size_t texts_max;
     size_t checks; /* that run: they use hosts */
     bool starts_tools;
 };
@@ -53,8 +56,12 @@ struct lsp_hosts *lsp_hosts_new(struct host *host, lsp_open_host *open, void *us
     hosts->server.config = own_config(host);
     hosts->open = open;
     hosts->user = user;
+    hosts->texts_max = LSP_TEXTS_SIZE_MAX;
     return hosts;
 }
+
+void lsp_hosts_limit_texts(struct lsp_hosts *hosts, size_t bytes) { hosts->texts_max = bytes; }
+size_t lsp_hosts_texts_max(const struct lsp_hosts *hosts) { return hosts->texts_max; }
 
 static void project_free(struct project_host *project) {
     catalog_copy_unref(project->copy);
@@ -100,6 +107,19 @@ void lsp_hosts_free(struct lsp_hosts *hosts) {
 }
 
 /* ---- Projects ---- */
+
+/*
+ * The person has opened a file, and not chosen its folder to work in, as with the program: also in the folder itself, a
+ * tenon.yaml of another user does not count.
+ */
+char *lsp_project_of_folder(const char *folder) {
+    char *config = NULL;
+    struct stat status;
+    if (config_find_project(folder, &config, NULL) != TN_OK || !config) return NULL;
+    if (stat(config, &status) == 0 && (status.st_uid == geteuid() || status.st_uid == 0)) return config;
+    mem_free(config);
+    return NULL;
+}
 
 static struct project_host *project_open(struct lsp_hosts *hosts, const char *config) {
     struct project_host *project = mem_zalloc(sizeof *project);
@@ -178,7 +198,8 @@ static struct lsp_world *project_world(struct lsp_hosts *hosts, const char *conf
     struct project_host *project = project_find(hosts, config);
     if (!project->host) project = &hosts->server;
     tn_value open = open_texts(lsp, except);
-    struct lsp_world *world = lsp_world_new(project->host, project_catalog(hosts, project), open, &project->worlds);
+    struct lsp_world *world =
+        lsp_world_new(project->host, project_catalog(hosts, project), lsp->files ? open : NULL, &project->worlds);
     value_unref(open);
     return world;
 }
@@ -187,9 +208,12 @@ struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp_text
     return project_world(hosts, text->project, text->lsp, text);
 }
 
+struct lsp_world *lsp_hosts_world_of_server(struct lsp_hosts *hosts, const struct lsp *lsp) {
+    return project_world(hosts, NULL, lsp, NULL);
+}
+
 struct lsp_world *lsp_hosts_world_of_folder(struct lsp_hosts *hosts, const struct lsp *lsp, const char *folder) {
-    char *config = NULL;
-    (void)config_find_project(folder, &config, NULL);
+    char *config = lsp_project_of_folder(folder);
     struct lsp_world *world = project_world(hosts, config, lsp, NULL);
     mem_free(config);
     return world;

@@ -7,6 +7,7 @@
 #include "host/server/lsp/lsp_index.h"
 #include "adl/assist/names.h"
 #include "adl/diagnostic/diagnostic.h"
+#include "adl/document/names.h"
 #include "adl/tree/tree.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
@@ -16,6 +17,8 @@
 #include "host/server/server.h"
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -51,7 +54,8 @@ struct index_job {
     struct indexed_file *files;
     size_t file_count;
     size_t entries, size;
-    size_t next;                  /* where the next file probably is */
+    struct names paths;           /* of `files`, in the same order */
+    bool stale;                   /* files of the last job are read again */
     struct index_folder *folders; /* a stack */
     size_t folder_count;
 };
@@ -73,13 +77,9 @@ static void indexed_file_finish(struct indexed_file *file) {
     mem_free(file->project);
 }
 
-/* Folders are usually read in the same order as the last time. */
 static struct indexed_file *job_find(struct index_job *job, const char *path) {
-    size_t next = job->next++;
-    if (next < job->file_count && strcmp(job->files[next].path, path) == 0) return &job->files[next];
-    for (size_t i = 0; i < job->file_count; i++)
-        if (strcmp(job->files[i].path, path) == 0) return &job->files[i];
-    return NULL;
+    int32_t index = names_find(&job->paths, path, strlen(path));
+    return index >= 0 ? &job->files[index] : NULL;
 }
 
 /* Only regular files, without following a link. */
@@ -130,6 +130,7 @@ static void job_take_file(struct index_job *job, const char *path, const struct 
         MEM_EXTEND(job->files, job->file_count);
         file = &job->files[job->file_count++];
         *file = (struct indexed_file){.path = mem_text(path), .project = lsp_project_of(path)};
+        (void)names_add(&job->paths, file->path, strlen(file->path));
     }
     file->seen = true;
     if (!same) {
@@ -157,7 +158,7 @@ static void job_take_entry(struct index_job *job, const struct index_folder *fol
     struct buffer path;
     struct stat status;
     buffer_init(&path, SIZE_MAX);
-    buffer_format(&path, "%s/%s", folder->path, name);
+    buffer_format(&path, "%s/%s", folder->path[1] ? folder->path : "", name); /* "/" */
     bool yaml = has_ending(name, ".yaml") || has_ending(name, ".yml") || has_ending(name, ".json");
     if (lstat(buffer_cstr(&path), &status) != 0) {
         buffer_finish(&path);
@@ -182,17 +183,22 @@ static void job_read_folder(struct index_job *job, const struct index_folder *fo
     if (entries) (void)closedir(entries);
 }
 
-/* [worker] */
-static void index_run(uv_work_t *work) {
-    struct index_job *job = work->data;
-    for (size_t i = 0; i < job->file_count; i++) job->files[i].seen = false;
-    for (uint32_t i = 0; i < job->root_count; i++) job_push_folder(job, mem_text(job->roots[i]), 0, i);
-    while (job->folder_count > 0) {
-        struct index_folder folder = job->folders[--job->folder_count];
-        job_read_folder(job, &folder);
-        mem_free(folder.path);
+/* The files of the last job. */
+static void job_prepare(struct index_job *job) {
+    if (job->stale) {
+        for (size_t i = 0; i < job->file_count; i++) indexed_file_finish(&job->files[i]);
+        job->file_count = 0;
     }
+    for (size_t i = 0; i < job->file_count; i++) {
+        job->files[i].seen = false;
+        (void)names_add(&job->paths, job->files[i].path, strlen(job->files[i].path));
+    }
+}
+
+/* Those that are gone. */
+static void job_forget_files(struct index_job *job) {
     size_t kept = 0;
+    names_finish(&job->paths);
     for (size_t i = 0; i < job->file_count; i++) {
         if (job->files[i].seen)
             job->files[kept++] = job->files[i];
@@ -200,6 +206,22 @@ static void index_run(uv_work_t *work) {
             indexed_file_finish(&job->files[i]);
     }
     job->file_count = kept;
+}
+
+/* [worker] */
+static void index_run(uv_work_t *work) {
+    struct index_job *job = work->data;
+    job_prepare(job);
+    for (uint32_t i = 0; i < job->root_count; i++) { /* canonical, as the paths of open documents are */
+        char resolved[PATH_MAX];
+        if (realpath(job->roots[i], resolved)) job_push_folder(job, mem_text(resolved), 0, i);
+    }
+    while (job->folder_count > 0) {
+        struct index_folder folder = job->folders[--job->folder_count];
+        job_read_folder(job, &folder);
+        mem_free(folder.path);
+    }
+    job_forget_files(job);
 }
 
 /* ---- Jobs ---- */
@@ -261,13 +283,9 @@ static void index_done(uv_work_t *work, int status) {
 static void index_start(struct lsp *lsp) {
     struct lsp_index *index = lsp->index;
     struct index_job *job = mem_zalloc(sizeof *job);
-    if (index->stale) {
-        files_free(index->files, index->file_count);
-        index->files = NULL;
-        index->file_count = 0;
-        index->stale = false;
-    }
     job->work.data = job;
+    job->stale = index->stale;
+    index->stale = false;
     job->lsp = lsp;
     job->files = index->files;
     job->file_count = index->file_count;

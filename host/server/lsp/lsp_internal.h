@@ -45,6 +45,8 @@ struct lsp_client_abilities {
     bool runs, shows_references; /* initializationOptions.commands has tenon.run, tenon.showReferences */
 };
 
+#define LSP_BUCKETS 256u
+
 struct lsp {
     struct connection *connection;
     struct peer *peer;
@@ -52,13 +54,17 @@ struct lsp {
     struct client *client; /* receives component/changed */
     struct lsp_client_abilities can;
     enum source_unit unit;
+    bool files; /* the client may name files: paths are looked up, and the disk is read */
     struct lsp_text *texts;
-    size_t text_count;
+    size_t text_count, text_size; /* bytes of all */
+    struct lsp_text *by_uri[LSP_BUCKETS], *by_path[LSP_BUCKETS];
     uint64_t last_change;    /* counts changes and openings of documents */
+    uint64_t last_mark;      /* of lsp_text.outer_mark */
     struct lsp_check *check; /* the running one, or NULL */
     struct lsp_index *index; /* or NULL */
     bool closing;
-    bool told_limit;  /* that LSP_DOCUMENTS_MAX documents are open */
+    bool told_limit;   /* that there is no room for a document */
+    bool told_folders; /* that there are more than LSP_FOLDERS_MAX folders */
     tn_value folders; /* paths of workspace folders: [text] */
     tn_value shown;   /* URIs of contents that the client has read (lsp_content.c) */
 };
@@ -75,7 +81,7 @@ struct lsp_waiting;
 /* An open document. */
 struct lsp_text {
     struct lsp *lsp;
-    struct lsp_text *next;
+    struct lsp_text *next, *next_of_uri, *next_of_path;
     char *uri, *path; /* as the client wrote it; canonical path, or NULL without a file */
     char *project;    /* its nearest tenon.yaml, or NULL */
     int64_t version;
@@ -91,6 +97,7 @@ struct lsp_text {
     bool dirty, checking;        /* a check is due, or runs */
     uint64_t opened;             /* identifies it */
     uint64_t changed;            /* order of changes: the newest is checked first */
+    uint64_t outer_mark;         /* of the newest search for outer documents that has found it */
     uint64_t results;            /* number of checks so far: resultId of pulled diagnostics */
     struct lsp_waiting *waiting; /* requests, the newest first */
     size_t waiting_count;
@@ -109,7 +116,10 @@ struct lsp_text *lsp_text_of_uri(const struct lsp *lsp, const char *uri);
 void lsp_text_find_project(struct lsp_text *text);
 /* The nearest tenon.yaml of a file, as far as this user may use it; NULL, or to be freed with mem_free. Any thread. */
 char *lsp_project_of(const char *path);
+char *lsp_project_of_folder(const char *folder); /* the same for files in a folder */
+/* If a file is open under several URIs: the one that was preferred, or opened, last. */
 struct lsp_text *lsp_text_at_path(const struct lsp *lsp, const char *path);
+void lsp_text_prefer(struct lsp_text *text);
 void lsp_texts_free(struct lsp *lsp);
 /* `assist` is that of the newest text, or the text is not a document. */
 bool lsp_text_is_ready(const struct lsp_text *text);
@@ -232,8 +242,11 @@ void lsp_publish_none(struct lsp *lsp, const char *uri);
 
 /* A world for a document; release it with lsp_world_unref. */
 struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp_text *text);
+/* The same for no document: components of the server's host. */
+struct lsp_world *lsp_hosts_world_of_server(struct lsp_hosts *hosts, const struct lsp *lsp);
 /* The same for files in a folder that are not open. */
 struct lsp_world *lsp_hosts_world_of_folder(struct lsp_hosts *hosts, const struct lsp *lsp, const char *folder);
+size_t lsp_hosts_texts_max(const struct lsp_hosts *hosts); /* bytes of the open documents of a connection */
 /* A tenon.yaml has changed: its host is opened again for the next check. NULL: any. */
 void lsp_hosts_forget(struct lsp_hosts *hosts, const char *config);
 /* Around each check, for which lsp_hosts_free waits. */

@@ -4,6 +4,7 @@
 #include "host/server/lsp/lsp_position.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "host/server/lsp/lsp_draft.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -30,10 +31,14 @@ static bool read_uint(tn_value object, const char *name, uint32_t *out) {
     return true;
 }
 
+bool lsp_read_place(tn_value position, struct lsp_place *out) {
+    return read_uint(position, "line", &out->line) && read_uint(position, "character", &out->column);
+}
+
 bool lsp_read_position(const struct source *source, tn_value position, enum source_unit unit, uint32_t *out) {
-    uint32_t line, column;
-    if (!read_uint(position, "line", &line) || !read_uint(position, "character", &column)) return false;
-    *out = source_offset(source, line, column, unit);
+    struct lsp_place place;
+    if (!lsp_read_place(position, &place)) return false;
+    *out = source_offset(source, place.line, place.column, unit);
     return true;
 }
 

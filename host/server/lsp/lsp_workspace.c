@@ -3,6 +3,7 @@
  */
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "host/base/log.h"
 #include "host/server/lsp/lsp_index.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_position.h"
@@ -19,7 +20,7 @@ static void watch_answered(void *user, tn_value result, const struct error *erro
 
 void lsp_watch_files(struct lsp *lsp) {
     tn_value params;
-    if (!lsp->can.watches_files || json_read(WATCHERS, strlen(WATCHERS), NULL, &params, NULL) != TN_OK) return;
+    if (!lsp->files || !lsp->can.watches_files || json_read(WATCHERS, strlen(WATCHERS), NULL, &params, NULL) != TN_OK) return;
     (void)peer_call_take(lsp->peer, "client/registerCapability", params, watch_answered, NULL);
 }
 
@@ -34,8 +35,8 @@ static void config_changed(struct lsp *lsp) {
     for (struct lsp_text *text = lsp->texts; text; text = text->next) lsp_text_find_project(text);
 }
 
-static bool names_config(tn_value uri) {
-    char *path = uri && value_is(uri, TN_STRING) ? lsp_uri_path(value_chars(uri, NULL)) : NULL;
+static bool names_config(const struct lsp *lsp, tn_value uri) {
+    char *path = lsp->files && uri && value_is(uri, TN_STRING) ? lsp_uri_path(value_chars(uri, NULL)) : NULL;
     bool config = path && lsp_is_config_path(path);
     mem_free(path);
     return config;
@@ -45,7 +46,7 @@ void lsp_watched_files(struct lsp *lsp, tn_value params) {
     tn_value changes = value_get(params, "changes");
     bool config = false;
     for (size_t i = 0; changes && value_is(changes, TN_ARRAY) && i < value_count(changes); i++)
-        config = config || names_config(value_get(value_at(changes, i), "uri"));
+        config = config || names_config(lsp, value_get(value_at(changes, i), "uri"));
     if (config) config_changed(lsp);
     if (config) lsp_index_drop(lsp);
     lsp_check_all(lsp);
@@ -53,9 +54,21 @@ void lsp_watched_files(struct lsp *lsp, tn_value params) {
 
 /* ---- Folders ---- */
 
+static bool has_folder(const struct lsp *lsp, const char *path) {
+    for (size_t i = 0; i < value_count(lsp->folders); i++)
+        if (value_text_is(value_at(lsp->folders, i), path)) return true;
+    return false;
+}
+
 static void add_folder(struct lsp *lsp, tn_value uri) {
     char *path = uri && value_is(uri, TN_STRING) ? lsp_uri_path(value_chars(uri, NULL)) : NULL;
-    if (path) lsp->folders = value_push_take(lsp->folders, value_string_lossy(path, strlen(path)));
+    bool fits = path && lsp->files && !has_folder(lsp, path);
+    if (fits && value_count(lsp->folders) < LSP_FOLDERS_MAX)
+        lsp->folders = value_push_take(lsp->folders, value_string_lossy(path, strlen(path)));
+    else if (fits && !lsp->told_folders)
+        log_write(LOG_WARN, NULL, "%s and further folders are not searched: %u are open, which is the limit", path,
+                  LSP_FOLDERS_MAX);
+    lsp->told_folders = lsp->told_folders || (fits && value_count(lsp->folders) == LSP_FOLDERS_MAX);
     mem_free(path);
 }
 
@@ -95,8 +108,9 @@ void lsp_change_folders(struct lsp *lsp, tn_value params) {
 
 /* For clients that watch no files. */
 void lsp_text_saved(struct lsp *lsp, tn_value params) {
-    if (names_config(value_get(value_get(params, "textDocument"), "uri"))) {
+    if (names_config(lsp, value_get(value_get(params, "textDocument"), "uri"))) {
         config_changed(lsp);
+        lsp_index_drop(lsp);
         lsp_check_all(lsp);
     }
 }

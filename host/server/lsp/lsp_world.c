@@ -19,15 +19,21 @@ struct lsp_world {
     const struct host *host;
     const struct catalog *of_host; /* `read` and `read_self`, which any thread may use */
     tn_value roles;                /* {role: binding}, or NULL */
-    tn_value open;                 /* {path: text} */
+    tn_value open;                 /* {path: text}, or NULL: no files are read */
 };
 
 /* The file is read in any case: that decides whether the document may name it. */
 static tn_value world_read(void *self, const struct source *from, const char *file, struct catalog_file *found,
                            struct error *error) {
     const struct lsp_world *world = self;
+    if (!world->open && strncmp(file, "tenon:", strlen("tenon:")) != 0) {
+        error_set(error, TN_INVALID, "PERMISSION_DENIED",
+                  "this client may not name files, so the language server reads none for it; methods such as "
+                  "graph/check use the files of the host");
+        return NULL;
+    }
     tn_value text = world->of_host->read(world->of_host->read_self, from, file, found, error);
-    tn_value open = text && found->path ? value_get(world->open, found->path) : NULL;
+    tn_value open = text && world->open && found->path ? value_get(world->open, found->path) : NULL;
     if (!open) return text;
     value_unref(text);
     return value_ref(open);
@@ -57,7 +63,7 @@ static void world_each_role(void *self, void (*visit)(void *user, const char *ro
 static void world_each_file(void *self, const struct source *from, const char *folder,
                             void (*visit)(void *user, const char *name, bool is_folder), void *user) {
     const struct lsp_world *world = self;
-    files_list(world->of_host->read_self, from, folder, visit, user);
+    if (world->open) files_list(world->of_host->read_self, from, folder, visit, user);
 }
 
 static void world_each_document(void *self, void (*visit)(void *user, const char *name, const char *title),
@@ -80,7 +86,7 @@ struct lsp_world *lsp_world_new(struct host *host, struct catalog_copy *componen
     world->host = host;
     world->of_host = host_catalog(host);
     world->roles = roles ? value_ref(roles) : NULL;
-    world->open = value_ref(open);
+    world->open = open ? value_ref(open) : NULL;
     catalog_copy_fill(components, &world->catalog);
     world->catalog.read = world_read;
     world->catalog.read_self = world;
