@@ -142,7 +142,7 @@ static bool is_language(tn_value id) {
     return id && (value_text_is(id, "adl") || value_text_is(id, "tenon") || value_text_is(id, "tenon-adl"));
 }
 
-/* Returns false if no further document can be open; the person is told the first time. */
+/* Returns false if no further document can be open; the first time, the person sees a message. */
 static bool has_room(struct lsp *lsp) {
     if (lsp->text_count < LSP_DOCUMENTS_MAX) return true;
     if (!lsp->told_limit) {
