@@ -9,7 +9,7 @@ expect_code 0
 run emacs --batch --eval '(progn (package-initialize) (setq byte-compile-error-on-warn t byte-compile-warnings (quote (not docstrings)) byte-compile-dest-file-function (lambda (_) "/dev/null")) (unless (byte-compile-file (getenv "SETTINGS")) (kill-emacs 1)))'
 expect_code 0
 
-# With a mode for YAML, it is derived from it, and has keys of its own.
+# With a mode for YAML, it is derived from it, and has its own keys.
 cat >more.el <<'E'
 (package-initialize)
 (define-derived-mode yaml-mode text-mode "YAML" (setq-local indent-tabs-mode nil))

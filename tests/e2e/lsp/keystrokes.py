@@ -1,14 +1,14 @@
 """keystrokes.py - types documents as a person does, at the end of the text: each prefix of every sample and of the corpus.
 
 The server must never end, and never fall silent: the diagnostics of the last version always arrive. Completion is asked for on the
-way, and must offer what the document goes on with.
+way, and must offer the word that follows in the document.
 """
 import pathlib
 
 from client import *
 
 SAMPLES, CORPUS = pathlib.Path(os.environ["SAMPLES"]), pathlib.Path(os.environ["CORPUS"])
-WHOLE = 1500     # texts up to this length are typed character by character; longer ones in larger steps
+WHOLE = 700      # texts up to this length are typed character by character; longer ones in larger steps
 BATCH = 40       # changes between two waits for diagnostics
 FACTOR = 8 if os.environ.get("SANITIZE") else 1
 

@@ -62,7 +62,7 @@ def test_watched():
 
 
 def test_configuration():
-    """An open tenon.yaml has diagnostics of its own."""
+    """An open tenon.yaml has diagnostics."""
     folder = project("config", "{}\n")
     with Client(folders=[str(folder)]) as client:
         document = client.open(str(folder / "tenon.yaml"), "modls: {}\n", language="yaml")

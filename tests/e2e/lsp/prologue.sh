@@ -26,7 +26,7 @@ npm_folder() {
     ) 9>"$modules/lock" >npm.log 2>&1 || skips "npm could not install ${*:2}: $(tail -1 npm.log)"
 }
 
-# Files for editors: $DOCUMENT has one mistake, `passthroug`, behind characters outside of ASCII; $OTHER is no document.
+# Files for editors: $DOCUMENT has one mistake, `passthroug`, behind characters outside of ASCII; $OTHER is another YAML file.
 editor_files() {
     export DOCUMENT=$PWD/mistake.yaml OTHER=$PWD/compose.yaml
     cat >"$DOCUMENT" <<'Y'
