@@ -85,7 +85,8 @@ def test_recovery():
 
 def test_conflict_markers():
     """Lines of git where it could not merge: one clear diagnostic for each conflict, and the rest is still checked."""
-    conflict = ["  - {id: a, type: nosuch1}\n", "                "  - {id: b, type: prompt}\n", ">>>>>>> branch\n", "  - {id: c, type: nosuch2}\n"]
+    conflict = ["  - {id: a, type: nosuch1}\n", "<<<<<<< HEAD\n", "  - {id: b, type: passthrough}\n", "=======\n",
+                "  - {id: b, type: prompt}\n", ">>>>>>> branch\n", "  - {id: c, type: nosuch2}\n"]
     with Client() as client:
         document = client.open("/tmp/a.yaml", with_nodes(conflict))
         found = client.diagnostics(document)
@@ -189,7 +190,6 @@ def test_without_versions():
         expect_equal(set(client.published[document.uri]), {"uri", "diagnostics"})
 
 
-<<<<<<< HEAD
 # The first is not UTF-8. The others need components of test plugins.
 NOT_IN_EDITORS = {"ADL-E003", "ADL-E033-arguments", "ADL-E057", "ADL-E059-given", "ADL-E068", "ADL-W108", "ADL-W110", "ADL-W112",
                   "ADL-W114"}
