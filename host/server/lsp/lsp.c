@@ -29,7 +29,10 @@ const struct lsp_row *lsp_row_find(const char *method) {
     return NULL;
 }
 
-static tn_value no_answer(const struct lsp_row *row) { return row->list ? value_array() : value_null(); }
+static tn_value no_answer(const struct lsp_row *row, tn_value params) {
+    if (row->nothing == LSP_PARAMS) return value_ref(params);
+    return row->nothing == LSP_EMPTY ? value_array() : value_null();
+}
 
 void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_request *request) {
     struct lsp_text *text = row->needs & LSP_OF_TEXT ? lsp_text_of(lsp, peer_request_params(request)) : NULL;
@@ -39,7 +42,7 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_requ
     bool missing = (row->needs & LSP_OF_TEXT) && (!text || !text->checked);
     bool no_document = (row->needs & LSP_OF_DOCUMENT) == LSP_OF_DOCUMENT && !query.assist;
     if ((missing || no_document) && !(row->needs & LSP_ALWAYS)) {
-        peer_reply_take(request, no_answer(row));
+        peer_reply_take(request, no_answer(row, query.params));
         return;
     }
     if ((row->needs & LSP_AT_POSITION) &&
@@ -53,7 +56,7 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_requ
     else if (error.code)
         peer_refuse(request, LSP_REQUEST_FAILED, "%s", error.message);
     else
-        peer_reply_take(request, no_answer(row));
+        peer_reply_take(request, no_answer(row, query.params));
     error_finish(&error);
 }
 

@@ -168,8 +168,8 @@ static tn_value pull_all(const struct lsp_query *query, struct error *error) {
 }
 
 const struct lsp_row lsp_diagnostic_rows[] = {
-    {"textDocument/diagnostic", LSP_OF_TEXT | LSP_ALWAYS, false, pull_diagnostics, "diagnosticProvider",
+    {"textDocument/diagnostic", LSP_OF_TEXT | LSP_ALWAYS, LSP_NULL, pull_diagnostics, "diagnosticProvider",
      "{\"identifier\": \"tenon\", \"interFileDependencies\": true, \"workspaceDiagnostics\": true}"},
-    {"workspace/diagnostic", 0, false, pull_all, NULL, NULL},
-    {NULL, 0, false, NULL, NULL, NULL},
+    {"workspace/diagnostic", 0, LSP_NULL, pull_all, NULL, NULL},
+    {NULL, 0, LSP_NULL, NULL, NULL, NULL},
 };

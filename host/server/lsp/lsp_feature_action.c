@@ -57,7 +57,8 @@ static tn_value with_edit_take(const struct lsp_query *query, tn_value shown, co
     return shown;
 }
 
-/* Takes the list. Large changes are made when the client asks for them, if it can. */
+/* Takes the list. Large changes are made when the client asks for them, if it can; a document with mistakes has none.
+ */
 static tn_value push_action_take(const struct lsp_query *query, tn_value list, struct assist_action *action,
                                  struct span selection) {
     const struct diagnostics *found = query->assist->found;
@@ -68,7 +69,7 @@ static tn_value push_action_take(const struct lsp_query *query, tn_value list, s
         shown = value_set_take(shown, "diagnostics", value_push_take(value_array(), fixed));
     }
     if (action->kind == ASSIST_ACTION_FIX) shown = value_set_take(shown, "isPreferred", value_bool(true));
-    if (!action->edits && query->lsp->can.resolves_actions)
+    if (!action->edits && query->lsp->can.resolves_actions && !diagnostics_errors(found))
         return value_push_take(list, value_set_take(shown, "data", action_data(query, action, selection)));
     assist_action_resolve(action, lsp_text_names(query->text), selection);
     shown = with_edit_take(query, shown, action);
@@ -131,9 +132,9 @@ static tn_value resolve_action(const struct lsp_query *query, struct error *erro
 }
 
 const struct lsp_row lsp_action_rows[] = {
-    {"textDocument/codeAction", LSP_OF_DOCUMENT | LSP_OF_WORKSPACE, true, code_actions, "codeActionProvider",
+    {"textDocument/codeAction", LSP_OF_DOCUMENT | LSP_OF_WORKSPACE, LSP_EMPTY, code_actions, "codeActionProvider",
      "{\"codeActionKinds\": [\"quickfix\", \"source.fixAll.tenon\", \"refactor.rewrite\", \"refactor.extract\"], "
      "\"resolveProvider\": true}"},
-    {"codeAction/resolve", LSP_OF_DOCUMENT | LSP_ALWAYS, false, resolve_action, NULL, NULL},
-    {NULL, 0, false, NULL, NULL, NULL},
+    {"codeAction/resolve", LSP_OF_DOCUMENT | LSP_ALWAYS, LSP_PARAMS, resolve_action, NULL, NULL},
+    {NULL, 0, LSP_NULL, NULL, NULL, NULL},
 };

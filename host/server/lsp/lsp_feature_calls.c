@@ -61,9 +61,9 @@ static tn_value outgoing_calls(const struct lsp_query *query, struct error *erro
 }
 
 const struct lsp_row lsp_call_rows[] = {
-    {"textDocument/prepareCallHierarchy", LSP_OF_DOCUMENT | LSP_AT_POSITION, true, prepare_calls,
+    {"textDocument/prepareCallHierarchy", LSP_OF_DOCUMENT | LSP_AT_POSITION, LSP_EMPTY, prepare_calls,
      "callHierarchyProvider", "true"},
-    {"callHierarchy/incomingCalls", LSP_OF_DOCUMENT, true, incoming_calls, NULL, NULL},
-    {"callHierarchy/outgoingCalls", LSP_OF_DOCUMENT, true, outgoing_calls, NULL, NULL},
-    {NULL, 0, false, NULL, NULL, NULL},
+    {"callHierarchy/incomingCalls", LSP_OF_DOCUMENT, LSP_EMPTY, incoming_calls, NULL, NULL},
+    {"callHierarchy/outgoingCalls", LSP_OF_DOCUMENT, LSP_EMPTY, outgoing_calls, NULL, NULL},
+    {NULL, 0, LSP_NULL, NULL, NULL, NULL},
 };

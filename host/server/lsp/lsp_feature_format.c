@@ -78,9 +78,9 @@ static tn_value lsp_format_several(const struct lsp_query *query, struct error *
 }
 
 const struct lsp_row lsp_format_rows[] = {
-    {"textDocument/formatting", LSP_OF_TEXT, true, lsp_format, "documentFormattingProvider", "true"},
-    {"textDocument/rangeFormatting", LSP_OF_TEXT, true, lsp_format_range, "documentRangeFormattingProvider",
+    {"textDocument/formatting", LSP_OF_TEXT, LSP_EMPTY, lsp_format, "documentFormattingProvider", "true"},
+    {"textDocument/rangeFormatting", LSP_OF_TEXT, LSP_EMPTY, lsp_format_range, "documentRangeFormattingProvider",
      "{\"rangesSupport\": true}"},
-    {"textDocument/rangesFormatting", LSP_OF_TEXT, true, lsp_format_several, NULL, NULL},
-    {NULL, 0, false, NULL, NULL, NULL},
+    {"textDocument/rangesFormatting", LSP_OF_TEXT, LSP_EMPTY, lsp_format_several, NULL, NULL},
+    {NULL, 0, LSP_NULL, NULL, NULL, NULL},
 };

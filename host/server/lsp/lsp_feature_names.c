@@ -170,16 +170,16 @@ static tn_value will_rename_files(const struct lsp_query *query, struct error *e
 }
 
 const struct lsp_row lsp_name_rows[] = {
-    {"textDocument/definition", LSP_OF_DOCUMENT | LSP_AT_POSITION | LSP_OF_WORKSPACE, true, find_definition,
+    {"textDocument/definition", LSP_OF_DOCUMENT | LSP_AT_POSITION | LSP_OF_WORKSPACE, LSP_EMPTY, find_definition,
      "definitionProvider", "true"},
-    {"textDocument/references", LSP_OF_DOCUMENT | LSP_AT_POSITION | LSP_OF_WORKSPACE, true, find_references,
+    {"textDocument/references", LSP_OF_DOCUMENT | LSP_AT_POSITION | LSP_OF_WORKSPACE, LSP_EMPTY, find_references,
      "referencesProvider", "true"},
-    {"textDocument/documentHighlight", LSP_OF_DOCUMENT | LSP_AT_POSITION, true, find_highlights,
+    {"textDocument/documentHighlight", LSP_OF_DOCUMENT | LSP_AT_POSITION, LSP_EMPTY, find_highlights,
      "documentHighlightProvider", "true"},
-    {"textDocument/prepareRename", LSP_OF_DOCUMENT | LSP_AT_POSITION | LSP_OF_WORKSPACE, false, prepare_rename, NULL,
+    {"textDocument/prepareRename", LSP_OF_DOCUMENT | LSP_AT_POSITION | LSP_OF_WORKSPACE, LSP_NULL, prepare_rename, NULL,
      NULL},
-    {"textDocument/rename", LSP_OF_TEXT | LSP_AT_POSITION | LSP_OF_WORKSPACE, false, rename_name, "renameProvider",
+    {"textDocument/rename", LSP_OF_TEXT | LSP_AT_POSITION | LSP_OF_WORKSPACE, LSP_NULL, rename_name, "renameProvider",
      "{\"prepareProvider\": true}"},
-    {"workspace/willRenameFiles", LSP_OF_WORKSPACE, false, will_rename_files, NULL, NULL},
-    {NULL, 0, false, NULL, NULL, NULL},
+    {"workspace/willRenameFiles", LSP_OF_WORKSPACE, LSP_NULL, will_rename_files, NULL, NULL},
+    {NULL, 0, LSP_NULL, NULL, NULL, NULL},
 };

@@ -138,10 +138,13 @@ enum lsp_needs {
     LSP_ALWAYS = 16       /* it also answers if nothing is open or checked */
 };
 
+/* The result without an answer: null, [], or the parameters themselves (of a request that resolves them). */
+enum lsp_nothing { LSP_NULL, LSP_EMPTY, LSP_PARAMS };
+
 struct lsp_row {
     const char *method;
     unsigned needs;
-    bool list; /* the result without an answer is [], not null */
+    enum lsp_nothing nothing;
     lsp_feature *run;
     const char *capability, *options; /* what `initialize` announces: {capability: options}, JSON; or NULL */
 };
