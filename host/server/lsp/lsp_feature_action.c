@@ -57,7 +57,8 @@ static tn_value with_edit_take(const struct lsp_query *query, tn_value shown, co
     return shown;
 }
 
-/* Takes the list. Large changes are made when the client asks for them, if it can; a document with mistakes has none. */
+/* Takes the list. Large changes are made when the client asks for them, if it can; a document with mistakes has none.
+ */
 static tn_value push_action_take(const struct lsp_query *query, tn_value list, struct assist_action *action,
                                  struct span selection) {
     const struct diagnostics *found = query->assist->found;

@@ -428,7 +428,10 @@ class Client:
         if method in NEEDS and not has(self.capabilities, NEEDS[method]):
             raise Violation(f"{method}, but the client has not announced {NEEDS[method]}")
         self.requests.append((method, params))
-        self.send({"id": number, "result": self.reply(method, params)})
+        try:
+            self.send({"id": number, "result": self.reply(method, params)})
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the server has ended meanwhile, which the next read finds
 
     def reply(self, method, params):
         if method == "client/registerCapability":
