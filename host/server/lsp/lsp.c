@@ -38,7 +38,8 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_requ
     if (text) query.assist = text->assist;
     if (text) lsp_text_prefer(text);
     bool missing = (row->needs & LSP_OF_TEXT) && (!text || !text->checked);
-    if ((missing && !(row->needs & LSP_ALWAYS)) || ((row->needs & LSP_OF_DOCUMENT) == LSP_OF_DOCUMENT && !query.assist)) {
+    if ((missing && !(row->needs & LSP_ALWAYS)) ||
+        ((row->needs & LSP_OF_DOCUMENT) == LSP_OF_DOCUMENT && !query.assist)) {
         peer_reply_take(request, no_answer(row));
         return;
     }

@@ -59,11 +59,13 @@ static tn_value completion_item(const struct lsp_query *query, const struct assi
     if (found->detail) item = value_set_take(item, "detail", lsp_string(found->detail));
     if (found->documentation)
         item = value_set_take(item, "documentation", documentation(lsp->can.markdown_items, found->documentation));
-    if (found->deprecated && lsp->can.item_tags) item = value_set_take(item, "tags", value_push_take(value_array(), value_int(1)));
+    if (found->deprecated && lsp->can.item_tags)
+        item = value_set_take(item, "tags", value_push_take(value_array(), value_int(1)));
     item = value_set_take(item, "sortText", lsp_string(found->sort));
     item = value_set_take(item, "filterText", lsp_string(found->filter));
     if (snippet) item = value_set_take(item, "insertTextFormat", value_int(2));
-    if (lsp->can.item_modes) item = value_set_take(item, "insertTextMode", value_int(1)); /* the text has its indentation */
+    if (lsp->can.item_modes)
+        item = value_set_take(item, "insertTextMode", value_int(1)); /* the text has its indentation */
     item = value_set_take(item, "textEdit", lsp_text_edit(query->text, found->span, text, strlen(text)));
     if (found->again && client_is_vscode(lsp)) item = value_set_take(item, "command", ask_again());
     return item;
@@ -73,8 +75,7 @@ static tn_value complete(const struct lsp_query *query, struct error *error) {
     struct assist_completions *list = assist_complete(query->assist, query->offset);
     tn_value items = value_array();
     (void)error;
-    for (uint32_t i = 0; i < list->count; i++)
-        items = value_push_take(items, completion_item(query, &list->items[i]));
+    for (uint32_t i = 0; i < list->count; i++) items = value_push_take(items, completion_item(query, &list->items[i]));
     tn_value result = value_set_take(value_object_reserve(2), "isIncomplete", value_bool(list->incomplete));
     assist_completions_free(list);
     return value_set_take(result, "items", items);
@@ -86,7 +87,8 @@ static tn_value hover(const struct lsp_query *query, struct error *error) {
     struct assist_hover *found = assist_hover(query->assist, query->offset);
     (void)error;
     if (!found) return NULL;
-    tn_value result = value_set_take(value_object_reserve(2), "contents", markup(query->lsp->can.markdown, found->markdown, found->text));
+    tn_value result = value_set_take(value_object_reserve(2), "contents",
+                                     markup(query->lsp->can.markdown, found->markdown, found->text));
     result = value_set_take(result, "range", lsp_range(query->text->checked, found->span, query->lsp->unit));
     assist_hover_free(found);
     return result;
@@ -175,6 +177,7 @@ const struct lsp_row lsp_complete_rows[] = {
     {"textDocument/signatureHelp", LSP_OF_DOCUMENT | LSP_AT_POSITION, false, signature_help, "signatureHelpProvider",
      "{\"triggerCharacters\": [\"(\", \",\"]}"},
     {"textDocument/inlayHint", LSP_OF_DOCUMENT, true, inlay_hints, "inlayHintProvider", "true"},
-    {"textDocument/documentLink", LSP_OF_DOCUMENT, true, document_links, "documentLinkProvider", "{\"resolveProvider\": false}"},
+    {"textDocument/documentLink", LSP_OF_DOCUMENT, true, document_links, "documentLinkProvider",
+     "{\"resolveProvider\": false}"},
     {NULL, 0, false, NULL, NULL, NULL},
 };

@@ -30,8 +30,8 @@ struct lsp_text;
 struct lsp_client_abilities {
     bool pulls_diagnostics, refreshes_diagnostics;
     bool related_information, versioned_diagnostics;
-    bool markdown;      /* hover and documentation */
-    bool snippets;      /* completion */
+    bool markdown; /* hover and documentation */
+    bool snippets; /* completion */
     bool item_tags, item_modes;
     bool markdown_items, markdown_signatures;
     bool label_offsets; /* parameters of signatures */
@@ -65,7 +65,7 @@ struct lsp {
     bool closing;
     bool told_limit;   /* that there is no room for a document */
     bool told_folders; /* that there are more than LSP_FOLDERS_MAX folders */
-    tn_value folders; /* paths of workspace folders: [text] */
+    tn_value folders;  /* paths of workspace folders: [text] */
 };
 
 /* ---- lsp.c ---- */
@@ -140,9 +140,9 @@ struct lsp_query {
 typedef tn_value lsp_feature(const struct lsp_query *query, struct error *error);
 
 enum lsp_needs {
-    LSP_OF_TEXT = 1,     /* params.textDocument is open, a document or a tenon.yaml: the feature waits for its check */
-    LSP_OF_DOCUMENT = 3, /* it is a document */
-    LSP_AT_POSITION = 4, /* and params.position is in it */
+    LSP_OF_TEXT = 1,      /* params.textDocument is open, a document or a tenon.yaml: the feature waits for its check */
+    LSP_OF_DOCUMENT = 3,  /* it is a document */
+    LSP_AT_POSITION = 4,  /* and params.position is in it */
     LSP_OF_WORKSPACE = 8, /* all open documents are checked, and the index (lsp_index.h) is up to date */
     LSP_ALWAYS = 16       /* it also answers if nothing is open or checked */
 };
