@@ -288,10 +288,7 @@ static const char *own_name(const char *name) {
 static void refuse_method(struct connection *connection, struct peer_request *request) {
     struct error error = ERROR_INIT;
     const char *name = peer_request_method(request);
-    if (strncmp(name, "$/", 2) == 0 || !connection->service) {
-        (void)method_refuse_unknown(own_name(name), &error);
-        peer_refuse(request, RPC_METHOD_NOT_FOUND, "%s", error.message);
-    } else if (connection->state == STATE_OPEN) {
+    if (connection->state == STATE_OPEN && connection->service && strncmp(name, "$/", 2) != 0) {
         peer_refuse(request, RPC_NOT_INITIALIZED, "`%.100s` needs `initialize` before it", name);
     } else {
         (void)method_refuse_unknown(own_name(name), &error);

@@ -114,7 +114,7 @@ FIXTURE_UNUSED static void editor_notify_take(struct editor *editor, const char 
 
 FIXTURE_UNUSED static int editor_ask_take(struct editor *editor, const char *method, tn_value params) {
     int id = ++editor->last_id;
-    assert_true(id < EDITOR_REQUESTS_MAX);
+    assert_in_range(id, 1, EDITOR_REQUESTS_MAX - 1);
     tn_value message = value_set_take(value_object(), "method", value_text(method));
     message = value_set_take(message, "id", value_int(id));
     editor_send_take(editor, value_set_take(message, "params", params));

@@ -75,17 +75,17 @@ static const char *const wrong_params[] = {
     "{\"textDocument\": {\"uri\": \"%s\"}, \"position\": 1, \"range\": 2, \"ranges\": 3, \"positions\": 4}",
     "{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": -1, \"character\": 1e300}}",
     "{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": \"1\", \"character\": null}, \"newName\": {}}",
-    "{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": 9223372036854775807, \"character\": 4294967296}, "
-    "\"newName\": \"\"}",
-    "{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": 4, \"character\": 9}, \"newName\": \"\\n: {\", "
-    "\"range\": {\"start\": {\"line\": 4294967295, \"character\": 0}, \"end\": {\"line\": 0, \"character\": 3}}, "
-    "\"context\": {\"only\": [7, \"\", \"quickfix\"], \"includeDeclaration\": 1}}",
+    ("{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": 9223372036854775807, \"character\": 4294967296}, "
+     "\"newName\": \"\"}"),
+    ("{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": 4, \"character\": 9}, \"newName\": \"\\n: {\", "
+     "\"range\": {\"start\": {\"line\": 4294967295, \"character\": 0}, \"end\": {\"line\": 0, \"character\": 3}}, "
+     "\"context\": {\"only\": [7, \"\", \"quickfix\"], \"includeDeclaration\": 1}}"),
     "{\"textDocument\": {\"uri\": \"%s\"}, \"ranges\": [1], \"positions\": [{}], \"context\": []}",
     "{\"item\": {\"uri\": \"%s\", \"selectionRange\": {\"start\": {\"line\": 4, \"character\": 9}}}}",
     "{\"textDocument\": {\"uri\": \"%s\", \"version\": -7}, \"contentChanges\": [{\"range\": null, \"text\": \"\"}]}",
     "{\"textDocument\": {\"uri\": \"%s\", \"version\": \"x\"}, \"contentChanges\": [{\"text\": 1}, {\"text\": \"y\"}]}",
-    "{\"textDocument\": {\"uri\": \"%s\"}, \"contentChanges\": [{\"range\": {\"start\": {\"line\": 99, \"character\": "
-    "99}, \"end\": {\"line\": 0, \"character\": 0}}, \"text\": \"nodes:\\nedges:\\n\"}]}",
+    ("{\"textDocument\": {\"uri\": \"%s\"}, \"contentChanges\": [{\"range\": {\"start\": {\"line\": 99, \"character\": "
+     "99}, \"end\": {\"line\": 0, \"character\": 0}}, \"text\": \"nodes:\\nedges:\\n\"}]}"),
     "{\"textDocument\": {\"uri\": \"%s\"}, \"contentChanges\": [1, null]}",
     "{\"textDocument\": {\"uri\": \"%s\"}, \"contentChanges\": {}}",
     "{\"changes\": [1, {\"uri\": 2}, {\"uri\": \"file:///x/tenon.yaml\"}]}",

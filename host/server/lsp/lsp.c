@@ -43,7 +43,7 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_requ
         peer_reply_take(request, no_answer(row));
         return;
     }
-    if ((row->needs & LSP_AT_POSITION) &&
+    if (text && (row->needs & LSP_AT_POSITION) &&
         !lsp_read_position(text->checked, value_get(query.params, "position"), lsp->unit, &query.offset)) {
         peer_refuse(request, RPC_INVALID_PARAMS, "`position` must be {line, character}");
         return;
