@@ -38,7 +38,8 @@ static void add_run(struct assist_lenses *lenses, const struct assist *assist) {
 
 static bool names_channel_of(const struct assist_names *names, const char *path) {
     for (size_t i = 0; i < names->count; i++)
-        if (names->items[i].kind == USE_INNER_CHANNEL && names->items[i].path && strcmp(names->items[i].path, path) == 0)
+        if (names->items[i].kind == USE_INNER_CHANNEL && names->items[i].path &&
+            strcmp(names->items[i].path, path) == 0)
             return true;
     return false;
 }

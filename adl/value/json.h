@@ -33,6 +33,8 @@
 struct json_limits {
     uint32_t depth;  /* 0 means JSON_DEPTH_MAX */
     uint64_t length; /* 0 means JSON_LENGTH_MAX; spans are correct up to 4 GiB */
+    /* An escape that is half of a surrogate pair means U+FFFD. Programs in JavaScript send such texts. */
+    bool half_pairs;
 };
 
 /* Returns TN_INVALID (code PARSE, with a span and "line L, column C" in the message) or TN_LIMIT (code LIMIT). */

@@ -40,6 +40,7 @@ struct reader {
     size_t key_count;
     struct error *error;
     int32_t status;
+    bool half_pairs; /* of json_limits */
 };
 
 /* ---- Errors ---- */
@@ -136,6 +137,11 @@ static bool is_trailing_comma(const struct reader *reader, const char *at) {
 
 /* ---- Strings ---- */
 
+/* True for \uXXXX alone that is half of a surrogate pair. */
+static bool is_half_pair(enum json_fault fault) {
+    return fault == JSON_FAULT_NO_PAIR || fault == JSON_FAULT_PAIR_LOW || fault == JSON_FAULT_LOW_FIRST;
+}
+
 /* Reads the escape at reader->at, and appends its character to scratch. */
 static bool read_escape(struct reader *reader) {
     static const char *const expected[] = {
@@ -147,6 +153,8 @@ static bool read_escape(struct reader *reader) {
         [JSON_FAULT_PAIR_LOW] = "expected the second half of a surrogate pair, \\uDC00 to \\uDFFF",
         [JSON_FAULT_LOW_FIRST] = "expected the first half of a surrogate pair, \\uD800 to \\uDBFF, before it"};
     struct json_escape escape = json_scan_escape(reader->at, reader->end);
+    if (reader->half_pairs && is_half_pair(escape.fault))
+        escape = (struct json_escape){reader->at + 6, 0xFFFD, JSON_FAULT_NONE};
     if (escape.fault) return json_fail(reader, escape.end, expected[escape.fault]);
     char utf8[4];
     if (escape.code_point < 0x80)
@@ -451,6 +459,7 @@ int32_t json_read(const char *text, size_t length, const struct json_limits *lim
     reader.capacity = STACK_HERE;
     reader.frames = frames;
     reader.frame_capacity = FRAMES_HERE;
+    reader.half_pairs = limits != NULL && limits->half_pairs;
     reader.depth_max = limits != NULL && limits->depth != 0 ? limits->depth : JSON_DEPTH_MAX;
     buffer_init(&reader.scratch, SIZE_MAX);
     tn_value value = NULL;

@@ -35,7 +35,7 @@ static void check_node(const struct tree_node *node, size_t size, struct span ar
 }
 
 static void check_json(const struct tree *tree, const char *text, size_t size) {
-    struct json_limits limits = {TREE_DEPTH_MAX, 0};
+    struct json_limits limits = {.depth = TREE_DEPTH_MAX};
     tn_value expected = NULL, got = tree_to_value(tree_root(tree));
     if (size < 3 || text[0] != '\xef') { /* a byte order mark is allowed in documents only */
         int32_t status = json_read(text, size, &limits, &expected, NULL);

@@ -49,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         at += count;
     }
     const char *text = lsp_draft_text(&draft, &length);
-    if (length != source_length(model) || memcmp(text, source_text(model), length) != 0 || text[length] != '\0') abort();
+    if (length != source_length(model) || memcmp(text, source_text(model), length) != 0 || text[length] != '\0')
+        abort();
     lsp_draft_finish(&draft);
     source_unref(model);
     return 0;

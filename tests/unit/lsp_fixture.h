@@ -25,12 +25,12 @@
 #define EDITOR_REQUESTS_MAX 20000
 
 struct editor_options {
-    bool files;                /* the client may name files */
-    bool mute;                 /* does not answer requests of the server */
-    const char *capabilities;  /* JSON; NULL: some */
-    bool no_folder;            /* no workspace folder */
-    lsp_open_host *open;       /* of lsp_hosts_new */
-    struct served *served;     /* shared with another editor, as `hosts` is; or NULL */
+    bool files;               /* the client may name files */
+    bool mute;                /* does not answer requests of the server */
+    const char *capabilities; /* JSON; NULL: some */
+    bool no_folder;           /* no workspace folder */
+    lsp_open_host *open;      /* of lsp_hosts_new */
+    struct served *served;    /* shared with another editor, as `hosts` is; or NULL */
     struct lsp_hosts *hosts;
 };
 
@@ -114,7 +114,7 @@ FIXTURE_UNUSED static void editor_notify_take(struct editor *editor, const char 
 
 FIXTURE_UNUSED static int editor_ask_take(struct editor *editor, const char *method, tn_value params) {
     int id = ++editor->last_id;
-    assert_true(id < EDITOR_REQUESTS_MAX);
+    assert_in_range(id, 1, EDITOR_REQUESTS_MAX - 1);
     tn_value message = value_set_take(value_object(), "method", value_text(method));
     message = value_set_take(message, "id", value_int(id));
     editor_send_take(editor, value_set_take(message, "params", params));
@@ -138,8 +138,8 @@ editor_notify(struct editor *editor, const char *method, const char *format, ...
     va_end(args);
 }
 
-__attribute__((format(printf, 3, 4))) FIXTURE_UNUSED static int
-editor_ask(struct editor *editor, const char *method, const char *format, ...) {
+__attribute__((format(printf, 3, 4))) FIXTURE_UNUSED static int editor_ask(struct editor *editor, const char *method,
+                                                                           const char *format, ...) {
     va_list args;
     va_start(args, format);
     int id = editor_ask_take(editor, method, editor_vjson(format, args));
@@ -155,8 +155,10 @@ FIXTURE_UNUSED static void editor_take_message(struct editor *editor, tn_value m
     if (method && id) {
         editor->asked++;
         tn_value answer = value_set_take(value_object(), "id", value_ref(id));
-        if (!editor->options.mute) editor_send_take(editor, value_set_take(answer, "result", value_null()));
-        else value_unref(answer);
+        if (!editor->options.mute)
+            editor_send_take(editor, value_set_take(answer, "result", value_null()));
+        else
+            value_unref(answer);
     } else if (method) {
         editor->notes = value_push_take(editor->notes, value_ref(message));
     } else if (value_is(id, TN_INT)) {

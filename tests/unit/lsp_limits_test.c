@@ -18,15 +18,35 @@
 
 /* ---- Parameters ---- */
 
-static const char *const all_requests[] = {
-    "textDocument/diagnostic", "workspace/diagnostic", "textDocument/formatting", "textDocument/rangeFormatting",
-    "textDocument/rangesFormatting", "textDocument/definition", "textDocument/references",
-    "textDocument/documentHighlight", "textDocument/prepareRename", "textDocument/rename", "workspace/willRenameFiles",
-    "textDocument/completion", "textDocument/hover", "textDocument/signatureHelp", "textDocument/inlayHint",
-    "textDocument/documentLink", "textDocument/documentSymbol", "workspace/symbol", "textDocument/foldingRange",
-    "textDocument/selectionRange", "textDocument/semanticTokens/full", "textDocument/semanticTokens/range",
-    "textDocument/codeLens", "textDocument/codeAction", "textDocument/prepareCallHierarchy",
-    "callHierarchy/incomingCalls", "callHierarchy/outgoingCalls", "workspace/textDocumentContent", "nosuch/method"};
+static const char *const all_requests[] = {"textDocument/diagnostic",
+                                           "workspace/diagnostic",
+                                           "textDocument/formatting",
+                                           "textDocument/rangeFormatting",
+                                           "textDocument/rangesFormatting",
+                                           "textDocument/definition",
+                                           "textDocument/references",
+                                           "textDocument/documentHighlight",
+                                           "textDocument/prepareRename",
+                                           "textDocument/rename",
+                                           "workspace/willRenameFiles",
+                                           "textDocument/completion",
+                                           "textDocument/hover",
+                                           "textDocument/signatureHelp",
+                                           "textDocument/inlayHint",
+                                           "textDocument/documentLink",
+                                           "textDocument/documentSymbol",
+                                           "workspace/symbol",
+                                           "textDocument/foldingRange",
+                                           "textDocument/selectionRange",
+                                           "textDocument/semanticTokens/full",
+                                           "textDocument/semanticTokens/range",
+                                           "textDocument/codeLens",
+                                           "textDocument/codeAction",
+                                           "textDocument/prepareCallHierarchy",
+                                           "callHierarchy/incomingCalls",
+                                           "callHierarchy/outgoingCalls",
+                                           "workspace/textDocumentContent",
+                                           "nosuch/method"};
 static const char *const all_notifications[] = {"textDocument/didOpen",
                                                 "textDocument/didChange",
                                                 "textDocument/didClose",
@@ -55,17 +75,17 @@ static const char *const wrong_params[] = {
     "{\"textDocument\": {\"uri\": \"%s\"}, \"position\": 1, \"range\": 2, \"ranges\": 3, \"positions\": 4}",
     "{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": -1, \"character\": 1e300}}",
     "{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": \"1\", \"character\": null}, \"newName\": {}}",
-    "{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": 9223372036854775807, \"character\": 4294967296}, "
-    "\"newName\": \"\"}",
-    "{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": 4, \"character\": 9}, \"newName\": \"\\n: {\", "
-    "\"range\": {\"start\": {\"line\": 4294967295, \"character\": 0}, \"end\": {\"line\": 0, \"character\": 3}}, "
-    "\"context\": {\"only\": [7, \"\", \"quickfix\"], \"includeDeclaration\": 1}}",
+    ("{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": 9223372036854775807, \"character\": 4294967296}, "
+     "\"newName\": \"\"}"),
+    ("{\"textDocument\": {\"uri\": \"%s\"}, \"position\": {\"line\": 4, \"character\": 9}, \"newName\": \"\\n: {\", "
+     "\"range\": {\"start\": {\"line\": 4294967295, \"character\": 0}, \"end\": {\"line\": 0, \"character\": 3}}, "
+     "\"context\": {\"only\": [7, \"\", \"quickfix\"], \"includeDeclaration\": 1}}"),
     "{\"textDocument\": {\"uri\": \"%s\"}, \"ranges\": [1], \"positions\": [{}], \"context\": []}",
     "{\"item\": {\"uri\": \"%s\", \"selectionRange\": {\"start\": {\"line\": 4, \"character\": 9}}}}",
     "{\"textDocument\": {\"uri\": \"%s\", \"version\": -7}, \"contentChanges\": [{\"range\": null, \"text\": \"\"}]}",
     "{\"textDocument\": {\"uri\": \"%s\", \"version\": \"x\"}, \"contentChanges\": [{\"text\": 1}, {\"text\": \"y\"}]}",
-    "{\"textDocument\": {\"uri\": \"%s\"}, \"contentChanges\": [{\"range\": {\"start\": {\"line\": 99, \"character\": "
-    "99}, \"end\": {\"line\": 0, \"character\": 0}}, \"text\": \"nodes:\\nedges:\\n\"}]}",
+    ("{\"textDocument\": {\"uri\": \"%s\"}, \"contentChanges\": [{\"range\": {\"start\": {\"line\": 99, \"character\": "
+     "99}, \"end\": {\"line\": 0, \"character\": 0}}, \"text\": \"nodes:\\nedges:\\n\"}]}"),
     "{\"textDocument\": {\"uri\": \"%s\"}, \"contentChanges\": [1, null]}",
     "{\"textDocument\": {\"uri\": \"%s\"}, \"contentChanges\": {}}",
     "{\"changes\": [1, {\"uri\": 2}, {\"uri\": \"file:///x/tenon.yaml\"}]}",
@@ -169,10 +189,11 @@ static void waiting_requests_have_a_limit(void **state) {
     struct buffer all; /* in one piece, so that all arrive before the check ends */
     buffer_init(&all, SIZE_MAX);
     for (unsigned i = 0; i < PEER_REQUESTS_MAX + 10; i++)
-        buffer_format(&all,
-                      "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"textDocument/references\",\"params\":{\"textDocument\":"
-                      "{\"uri\":\"%s\"},\"position\":{\"line\":3,\"character\":13}}}\n",
-                      ++editor.last_id, uri);
+        buffer_format(
+            &all,
+            "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"textDocument/references\",\"params\":{\"textDocument\":"
+            "{\"uri\":\"%s\"},\"position\":{\"line\":3,\"character\":13}}}\n",
+            ++editor.last_id, uri);
     editor_send_text(&editor, all.data, all.length);
     buffer_finish(&all);
     editor_expect_answers(&editor);
@@ -263,12 +284,10 @@ static struct host *open_no_host(void *user, const char *config, struct error *e
 
 /* What the editor learns about a.yaml, as one text without the name of its folder, to be freed with mem_free. */
 static char *learn(struct editor *editor) {
-    static const char *const methods[] = {"textDocument/diagnostic", "textDocument/documentLink",
-                                          "textDocument/codeLens", "textDocument/codeAction",
-                                          "textDocument/hover", "textDocument/definition",
-                                          "textDocument/completion", "textDocument/references",
-                                          "textDocument/prepareRename", "textDocument/rename",
-                                          "workspace/symbol", "workspace/diagnostic"};
+    static const char *const methods[] = {
+        "textDocument/diagnostic",    "textDocument/documentLink", "textDocument/codeLens",   "textDocument/codeAction",
+        "textDocument/hover",         "textDocument/definition",   "textDocument/completion", "textDocument/references",
+        "textDocument/prepareRename", "textDocument/rename",       "workspace/symbol",        "workspace/diagnostic"};
     struct buffer all;
     buffer_init(&all, SIZE_MAX);
     editor_did_open(editor, "a.yaml", NAMES_FILES);
@@ -429,8 +448,8 @@ static void deep_folders_are_left_out(void **state) {
         if (depth >= LSP_INDEX_DEPTH_MAX) editor_write(&editor, path, GOOD);
     }
     buffer_finish(&name);
-    char *text = json_text(editor_result(&editor, editor_ask(&editor, "workspace/symbol", "{\"query\":\"out\"}")),
-                           JSON_COMPACT);
+    char *text =
+        json_text(editor_result(&editor, editor_ask(&editor, "workspace/symbol", "{\"query\":\"out\"}")), JSON_COMPACT);
     assert_non_null(strstr(text, "d32.yaml"));
     assert_null(strstr(text, "d33.yaml"));
     mem_free(text);

@@ -31,7 +31,9 @@ static const char *file_name(uint32_t document) {
 
 static const char *random_document(struct random_client *client) {
     static const char *const texts[] = {
-        "", "x: 1\n", "nodes: [\nedges:\n",
+        "",
+        "x: 1\n",
+        "nodes: [\nedges:\n",
         "version: \"1.0\"\nagent: {name: \xc3\xa9\xf0\x9f\xa6\x89}\nchannels: [{name: c, type: last_value}]\nnodes:\n"
         "  - {id: n, type: prompt, config: {template: \"{c} \xf0\x9f\xa6\x89\", output_key: c}}\n"
         "edges: [{from: START, to: n}, {from: n, to: END}]\n",
@@ -68,7 +70,8 @@ static void step_close(struct random_client *client) {
 
 /* Some changes, each at places of the text after those before it. */
 static void step_change(struct random_client *client) {
-    static const char *const pieces[] = {"", "x", "\n", "\r", "\n  - ", "\xf0\x9f\xa6\x89", "nodes:\n", "{c}", "# \r\n"};
+    static const char *const pieces[] = {"",         "x",   "\n",    "\r", "\n  - ", "\xf0\x9f\xa6\x89",
+                                         "nodes:\n", "{c}", "# \r\n"};
     uint32_t document = draw(client, DOCUMENTS);
     tn_value changes = value_array();
     for (uint32_t i = draw(client, 4) + 1; i > 0 && client->texts[document]; i--) {
@@ -98,22 +101,32 @@ static void step_change(struct random_client *client) {
 }
 
 static void step_ask(struct random_client *client) {
-    static const char *const methods[] = {"textDocument/diagnostic",      "workspace/diagnostic",
-                                          "textDocument/formatting",      "textDocument/definition",
-                                          "textDocument/references",      "textDocument/rename",
-                                          "textDocument/completion",      "textDocument/hover",
-                                          "textDocument/documentSymbol",  "workspace/symbol",
-                                          "textDocument/codeLens",        "textDocument/codeAction",
-                                          "textDocument/documentLink",    "textDocument/semanticTokens/full",
-                                          "textDocument/prepareRename",   "textDocument/inlayHint",
-                                          "textDocument/selectionRange",  "textDocument/documentHighlight",
+    static const char *const methods[] = {"textDocument/diagnostic",
+                                          "workspace/diagnostic",
+                                          "textDocument/formatting",
+                                          "textDocument/definition",
+                                          "textDocument/references",
+                                          "textDocument/rename",
+                                          "textDocument/completion",
+                                          "textDocument/hover",
+                                          "textDocument/documentSymbol",
+                                          "workspace/symbol",
+                                          "textDocument/codeLens",
+                                          "textDocument/codeAction",
+                                          "textDocument/documentLink",
+                                          "textDocument/semanticTokens/full",
+                                          "textDocument/prepareRename",
+                                          "textDocument/inlayHint",
+                                          "textDocument/selectionRange",
+                                          "textDocument/documentHighlight",
                                           "textDocument/prepareCallHierarchy"};
-    int id = editor_ask(&client->editor, methods[draw(client, sizeof methods / sizeof *methods)],
-                        "{\"textDocument\":{\"uri\":\"%s\"},\"position\":{\"line\":%u,\"character\":%u},\"newName\":\"z\","
-                        "\"range\":{\"start\":{\"line\":0,\"character\":0},\"end\":{\"line\":%u,\"character\":4}},"
-                        "\"context\":{},\"query\":\"\",\"positions\":[{\"line\":%u,\"character\":9}]}",
-                        editor_uri(&client->editor, file_name(draw(client, DOCUMENTS))), draw(client, 9),
-                        draw(client, 40), draw(client, 9), draw(client, 9));
+    int id =
+        editor_ask(&client->editor, methods[draw(client, sizeof methods / sizeof *methods)],
+                   "{\"textDocument\":{\"uri\":\"%s\"},\"position\":{\"line\":%u,\"character\":%u},\"newName\":\"z\","
+                   "\"range\":{\"start\":{\"line\":0,\"character\":0},\"end\":{\"line\":%u,\"character\":4}},"
+                   "\"context\":{},\"query\":\"\",\"positions\":[{\"line\":%u,\"character\":9}]}",
+                   editor_uri(&client->editor, file_name(draw(client, DOCUMENTS))), draw(client, 9), draw(client, 40),
+                   draw(client, 9), draw(client, 9));
     client->ids[id % 16] = id;
 }
 
@@ -125,9 +138,7 @@ static void step_disturb(struct random_client *client) {
         editor_notify(editor, "workspace/didChangeWatchedFiles", "{\"changes\":[{\"uri\":\"%s\",\"type\":2}]}",
                       editor_uri(editor, file_name(draw(client, DOCUMENTS))));
         break;
-    case 2:
-        (void)editor_ask(editor, "plugin/load", "{\"file\":\"" TENON_TEST_PLUGINS "/good/good.so\"}");
-        break;
+    case 2: (void)editor_ask(editor, "plugin/load", "{\"file\":\"" TENON_TEST_PLUGINS "/good/good.so\"}"); break;
     case 3: (void)editor_ask(editor, "plugin/unload", "{\"plugin\":\"test.good\"}"); break;
     case 4:
         editor_notify(editor, "workspace/didChangeWorkspaceFolders", "{\"event\":{\"%s\":[{\"uri\":\"%s\"}]}}",

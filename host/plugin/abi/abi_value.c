@@ -246,7 +246,7 @@ static int32_t plugin_value_from_json(const tn_host *host, const char *json, uin
     if (!out || (!json && given)) return TN_INVALID;
     size_t length = json ? abi_text_length(json, given) : 0;
     if (length > ABI_TEXT_MAX) return TN_LIMIT;
-    static const struct json_limits limits = {0, ABI_TEXT_MAX};
+    static const struct json_limits limits = {.length = ABI_TEXT_MAX};
     struct error why = ERROR_INIT;
     if (json_read(json ? json : "", length, &limits, out, &why) == TN_OK) return TN_OK;
     add_position(&why, json ? json : "", length);

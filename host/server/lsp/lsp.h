@@ -21,11 +21,11 @@ struct error;
 struct host;
 struct lsp_hosts;
 
-#define LSP_DOCUMENTS_MAX 1000u /* open documents of a connection; further ones are not checked, and reported once */
+#define LSP_DOCUMENTS_MAX  1000u /* open documents of a connection; further ones are not checked, and reported once */
 #define LSP_TEXTS_SIZE_MAX ((size_t)256 << 20) /* bytes of all open documents of a connection; the same */
-#define LSP_FOLDERS_MAX    100u /* workspace folders of a connection; further ones are not searched */
-#define LSP_PROJECTS_MAX  64u /* projects with their own tenon.yaml; documents of further ones use the server's host */
-#define LSP_WAITING_MAX   1000u /* requests of a document that wait for its check */
+#define LSP_FOLDERS_MAX    100u                /* workspace folders of a connection; further ones are not searched */
+#define LSP_PROJECTS_MAX   64u /* projects with their own tenon.yaml; documents of further ones use the server's host */
+#define LSP_WAITING_MAX    1000u /* requests of a document that wait for its check */
 
 extern const struct connection_service lsp_service; /* its user is a struct lsp_hosts */
 
@@ -41,6 +41,6 @@ struct lsp_hosts *lsp_hosts_new(struct host *host, lsp_open_host *open, void *us
  */
 void lsp_hosts_start_tools(struct lsp_hosts *hosts);
 void lsp_hosts_limit_texts(struct lsp_hosts *hosts, size_t bytes); /* instead of LSP_TEXTS_SIZE_MAX: for tests */
-void lsp_hosts_free(struct lsp_hosts *hosts); /* NULL is allowed; no connection may be open */
+void lsp_hosts_free(struct lsp_hosts *hosts);                      /* NULL is allowed; no connection may be open */
 
 #endif

@@ -3,8 +3,8 @@
  *
  * The newest text wins: when a check ends and the document has changed meanwhile, its result is kept for the next check
  * (assist_new's `before`), but not published, and the newest text is checked. The document that was changed last comes
- * first. A check that was started always ends; a connection that is closed meanwhile is freed after it. While the client
- * does not read (peer_is_full), no check starts.
+ * first. A check that was started always ends; a connection that is closed meanwhile is freed after it. While the
+ * client does not read (peer_is_full), no check starts.
  */
 #include "adl/assist/names.h"
 #include "adl/diagnostic/diagnostic.h"
@@ -105,7 +105,8 @@ static void dirty_outer_documents(struct lsp_text *changed) {
     while (next < count) {
         const struct lsp_text *inner = found[next++];
         for (struct lsp_text *text = inner->path ? inner->lsp->texts : NULL; text; text = text->next) {
-            if (text->outer_mark == changed->outer_mark || !text->assist || !contains_document(text->assist, inner->path))
+            if (text->outer_mark == changed->outer_mark || !text->assist ||
+                !contains_document(text->assist, inner->path))
                 continue;
             text->outer_mark = changed->outer_mark;
             text->dirty = true;

@@ -20,7 +20,8 @@ static void watch_answered(void *user, tn_value result, const struct error *erro
 
 void lsp_watch_files(struct lsp *lsp) {
     tn_value params;
-    if (!lsp->files || !lsp->can.watches_files || json_read(WATCHERS, strlen(WATCHERS), NULL, &params, NULL) != TN_OK) return;
+    if (!lsp->files || !lsp->can.watches_files || json_read(WATCHERS, strlen(WATCHERS), NULL, &params, NULL) != TN_OK)
+        return;
     (void)peer_call_take(lsp->peer, "client/registerCapability", params, watch_answered, NULL);
 }
 

@@ -20,8 +20,8 @@ struct lsp_world;
 
 /*
  * `open` is {canonical path: text}; NULL: no file is read, because the client may not name files, except those that are
- * installed with Tenon (`tenon:NAME`). Keeps a reference to both. *users is incremented, and decremented when the world is
- * freed, by any thread: the host must live until then.
+ * installed with Tenon (`tenon:NAME`). Keeps a reference to both. *users is incremented, and decremented when the world
+ * is freed, by any thread: the host must live until then.
  */
 struct lsp_world *lsp_world_new(struct host *host, struct catalog_copy *components, tn_value open, size_t *users);
 void lsp_world_unref(struct lsp_world *world); /* NULL is allowed; any thread */

@@ -345,7 +345,8 @@ static void receive_message(struct peer *peer, tn_value message) {
 static void receive_text(struct peer *peer, const char *text, size_t length) {
     struct error error = ERROR_INIT;
     tn_value message;
-    if (json_read(text, length, &(struct json_limits){.depth = PEER_DEPTH_MAX}, &message, &error) == TN_OK) {
+    const struct json_limits limits = {.depth = PEER_DEPTH_MAX, .half_pairs = true};
+    if (json_read(text, length, &limits, &message, &error) == TN_OK) {
         receive_message(peer, message);
         value_unref(message);
     } else {

@@ -12,9 +12,9 @@
  *
  * Requests are delivered in the order in which they arrive, and may be answered in any order. A request that the peer
  * cannot deliver is answered by it: malformed JSON (-32700), not a request or a repeated id (-32600), too many open
- * requests (-32000 with the code LIMIT). Batches are refused with -32600. A frame that cannot be found (rpc_framing.h)
- * ends the connection, after an error with the id null. If the input ends inside a message, such an error is sent, too,
- * and then it is the end of the input.
+ * requests (-32000 with the code LIMIT). Half of a surrogate pair in a text is read as U+FFFD. Batches are refused with
+ * -32600. A frame that cannot be found (rpc_framing.h) ends the connection, after an error with the id null. If the
+ * input ends inside a message, such an error is sent, too, and then it is the end of the input.
  *
  * Memory is bounded: while RPC_STREAM_FULL bytes wait for the client to read, nothing is read from it, so a client that
  * floods the host or never reads only stops itself. The requests that are open then are still answered; a client that
