@@ -189,8 +189,8 @@ void command_warn_error(const struct error *error);
 void command_printf(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same on one line, and a line end: for rows of a list, whose texts come from plugins and services. */
 void command_print_line(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The path of a folder of the installation, share/tenon/NAME, found from the running program; NULL if it does not exist.
- * Free it with mem_free. */
+/* The path of a folder of the installation, share/tenon/NAME, found from the running program; NULL if it does not
+ * exist. Free it with mem_free. */
 char *command_data_folder(const char *name);
 /* Opens a host with the global options. Returns NULL and sets `error` on failure. */
 struct host *command_open(const struct arguments *arguments, struct error *error);

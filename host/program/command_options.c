@@ -206,12 +206,14 @@ const struct command_option check_options[] = {
     {"json", .help = "print {\"diagnostics\": […]} on standard output; positions count from 0, as in LSP"},
     {"strict", .help = "treat warnings as errors"},
     {"quiet", .letter = 'q', .help = "print no summary"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
 const struct command_option graph_options[] = {
     {"format", "FORMAT", .letter = 'f', .help = "output format (default: text)", .choices = DRAW_FORMATS},
     {"inside", .letter = 'i', .help = "also draw subgraphs and agents inside nodes; this loads their plugins"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -341,6 +343,7 @@ const struct command_option memory_search_options[] = {
 const struct command_option model_test_options[] = {
     {"prompt", "TEXT", .letter = 'p', .help = "the prompt (default: a request to answer OK)"},
     {"json", .help = "print the message, its usage and the times as JSON"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -353,6 +356,7 @@ const struct command_option tool_call_options[] = {
     {"idempotency-key", "KEY",
      .help =
          "the tool's idempotency key: up to 64 letters, digits, `-`, `.` and `_`; without it, each call has a new one"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 

@@ -216,7 +216,8 @@ const struct command commands[] = {
      "$ tenon model list\n", .options = connect_json_options, .run = command_model_list},
     {"model test", "[MODEL]", "send a prompt to a model, to see if it answers",
      "MODEL is a role of tenon.yaml (default: `default`), PROVIDER:NAME, or a JSON binding, as for --model. Prints\n"
-     "the answer as it arrives, then the time it took and its usage. Nothing is retried.",
+     "the answer as it arrives, then the time it took and its usage. Nothing is retried. With --connect, MODEL is no\n"
+     "JSON, and the answer is printed as a whole.",
      "$ tenon model test openai:gpt-4o-mini\n", .options = model_test_options, .operands_max = 1,
      .run = command_model_test},
 
@@ -246,7 +247,9 @@ const struct command commands[] = {
      "JSON is the tool's arguments, an object: JSON, @FILE, or - for standard input. The call is validated,\n"
      "checked against tenon.yaml and logged exactly as a call from a model. Approvals and the tool's own questions\n"
      "are asked at the terminal; without a terminal, the command ends with the exit code for waiting. Prints the\n"
-     "result; text is printed without quotes.",
+     "result; text is printed without quotes. With --connect, the tool cannot ask questions of its own, and its "
+     "progress\n"
+     "is not shown.",
      "$ tenon tool call task.list --set limit=3\n", .options = tool_call_options, .operands_min = 1, .operands_max = 2,
      .run = command_tool_call},
 
@@ -362,7 +365,7 @@ const struct command commands[] = {
      .run = command_pack_install},
     {"pack list", "", "list installed packs",
      "Shows their folders and signers, and which of their plugins, documents and other files can be used, or why not.",
-     "$ tenon pack list\n", .options = json_options, .run = command_pack_list},
+     "$ tenon pack list\n", .options = connect_json_options, .run = command_pack_list},
     {"pack remove", "NAME [VERSION]", "remove a pack", "Removes all versions, or only VERSION.",
      "$ tenon pack remove acme-text\n", .operands_min = 1, .operands_max = 2, .run = command_pack_remove},
 
