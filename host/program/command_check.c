@@ -1,5 +1,6 @@
 /*
- * command_check.c - `tenon check` and `tenon fmt`: commands for documents that run nothing.
+ * command_check.c - `tenon check` and `tenon fmt`: commands for documents that run nothing. With --connect, the running
+ * host checks the texts.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
@@ -16,6 +17,8 @@
 #include "host/plugin/pack/pack_installed.h"
 #include "host/program/check_files.h"
 #include "host/program/command.h"
+#include "host/program/method_caller.h"
+#include "host/program/sent_document.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -32,12 +35,31 @@ static void warn(void *user, const char *message) {
 
 struct check {
     const struct arguments *arguments;
-    struct host *host;
+    struct method_caller *caller;
+    struct host *host; /* NULL with --connect */
     struct check_files files;
     struct diagnostics *found;
     size_t checked, warnings; /* documents; warnings that are not diagnostics */
     int code;
 };
+
+/* In the host that runs. Warnings about its tenon.yaml are not for this user, who may have another one. */
+static void check_sent_file(struct check *check, const char *path) {
+    struct error error = ERROR_INIT;
+    struct sent_document sent;
+    tn_value result = NULL;
+    bool good =
+        sent_document_open(&sent, path, &error) &&
+        method_caller_try_take(check->caller, "document/check", sent_document_params(&sent), &result, &error) == TN_OK;
+    if (good) sent_document_read(&sent, value_get(result, "diagnostics"), check->found);
+    if (good || sent_document_read_refusal(&sent, &error, check->found))
+        check->checked++;
+    else
+        check->code = sent_document_report(check->arguments, &sent, &error);
+    value_unref(result);
+    sent_document_finish(&sent);
+    error_finish(&error);
+}
 
 static void check_file(struct check *check, const char *path, bool last) {
     struct error error = ERROR_INIT;
@@ -78,31 +100,51 @@ static void check_summary(const struct check *check, size_t errors, size_t warni
         fprintf(stderr, "%sno problems found\n", documents);
 }
 
-int command_check(const struct arguments *arguments) {
-    struct check check = {.arguments = arguments, .host = command_host(arguments)};
-    if (!check.host) return COMMAND_PLUGIN_PROBLEM;
-    check.found = diagnostics_new();
+static void check_all(struct check *check) {
+    const struct arguments *arguments = check->arguments;
     for (size_t i = 0; i < operand_count(arguments); i++) {
         struct error error = ERROR_INIT;
-        if (!check_files_add(&check.files, operand_at(arguments, i), &error))
-            check.code = command_report_error(COMMAND_USAGE, &error);
+        if (!check_files_add(&check->files, operand_at(arguments, i), &error))
+            check->code = command_report_error(COMMAND_USAGE, &error);
         error_finish(&error);
     }
-    for (size_t i = 0; i < check.files.count; i++)
-        check_file(&check, check.files.items[i].path, i + 1 == check.files.count);
+    for (size_t i = 0; i < check->files.count; i++) {
+        if (check->host)
+            check_file(check, check->files.items[i].path, i + 1 == check->files.count);
+        else
+            check_sent_file(check, check->files.items[i].path);
+    }
+    diagnostics_remove(check->found, is_reported_by_list, &check->files);
+}
+
+static int check_report(const struct check *check) {
+    const struct arguments *arguments = check->arguments;
     bool json = argument_given(arguments, "json");
-    diagnostics_remove(check.found, is_reported_by_list, &check.files);
-    command_print_diagnostics(arguments, check.found, json);
-    size_t errors = diagnostics_errors(check.found), warnings = diagnostics_warnings(check.found) + check.warnings;
-    config_lint_providers(check.host, warn, &warnings);
-    config_lint_tools(check.host, warn, &warnings);
-    config_lint_files(check.host, warn, &warnings);
-    if (!json && !argument_given(arguments, "quiet")) check_summary(&check, errors, warnings);
+    command_print_diagnostics(arguments, check->found, json);
+    size_t errors = diagnostics_errors(check->found), warnings = diagnostics_warnings(check->found) + check->warnings;
+    if (check->host) {
+        config_lint_providers(check->host, warn, &warnings);
+        config_lint_tools(check->host, warn, &warnings);
+        config_lint_files(check->host, warn, &warnings);
+    }
+    if (!json && !argument_given(arguments, "quiet")) check_summary(check, errors, warnings);
     bool bad = errors || (warnings && argument_given(arguments, "strict"));
-    diagnostics_free(check.found);
-    check_files_finish(&check.files);
-    host_free(check.host);
-    return check.code == COMMAND_OK && bad ? COMMAND_INVALID : check.code;
+    return check->code == COMMAND_OK && bad ? COMMAND_INVALID : check->code;
+}
+
+int command_check(const struct arguments *arguments) {
+    struct check check = {.arguments = arguments};
+    int code = method_caller_open(&check.caller, arguments, NULL, NULL);
+    if (!code) {
+        check.host = method_caller_host(check.caller);
+        check.found = diagnostics_new();
+        check_all(&check);
+        code = check_report(&check);
+        diagnostics_free(check.found);
+        check_files_finish(&check.files);
+    }
+    method_caller_free(check.caller);
+    return code;
 }
 
 /* ---- fmt ---- */

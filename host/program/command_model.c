@@ -16,6 +16,7 @@
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
 #include "host/program/command.h"
+#include "host/program/command_run.h"
 #include "host/program/method_caller.h"
 #include <stdio.h>
 #include <string.h>
@@ -180,7 +181,65 @@ static int model_test_run(struct model_test *test, struct callable *model, const
     return code;
 }
 
+static int report_no_default(void) {
+    return command_report(COMMAND_USAGE, "tenon.yaml has no role `default`; name a role of tenon.yaml or PROVIDER:NAME "
+                                         "(`tenon model list` lists the providers)");
+}
+
+/* Of the running host: checks MODEL as in a host of the command. Prints an error, and returns the exit code. */
+static int check_sent_model(struct method_caller *caller, const struct arguments *arguments, const char *name) {
+    struct error error = ERROR_INIT;
+    tn_value all = NULL, binding = NULL;
+    int code = method_caller_call_take(caller, "model/list", value_object(), &all);
+    bool role = value_get(value_get(all, "roles"), name) != NULL;
+    if (!code && !role && !operand_count(arguments))
+        code = report_no_default();
+    else if (!code && !role && (*name == '{' || *name == '['))
+        code = command_report(COMMAND_USAGE, "the model: a JSON binding cannot be used with --connect; name a role of "
+                                             "the host's tenon.yaml or PROVIDER:NAME");
+    else if (!code && !role && model_binding_read(name, "the model", "", &binding, &error) != TN_OK)
+        code = command_report_error(COMMAND_USAGE, &error);
+    value_unref(binding);
+    value_unref(all);
+    error_finish(&error);
+    return code;
+}
+
+/* The model could not be opened; other errors are those of its answer. */
+static bool model_cannot_be_opened(const struct error *error) {
+    return strcmp(error->code, "NOT_FOUND") == 0 || strcmp(error->code, "INVALID_CONFIG") == 0 ||
+           command_is_plugin_error(error);
+}
+
+/* The answer comes as a whole. */
+static int model_test_sent(const struct arguments *arguments) {
+    const char *name = operand_count(arguments) ? operand_at(arguments, 0) : "default";
+    const char *prompt = argument_text(arguments, "prompt");
+    struct method_caller *caller;
+    struct error error = ERROR_INIT;
+    tn_value report = NULL;
+    int code = method_caller_open(&caller, arguments, NULL, NULL);
+    if (!code) code = check_sent_model(caller, arguments, name);
+    if (!code) {
+        tn_value params = value_set_take(value_object_reserve(2), "model", value_string_lossy(name, strlen(name)));
+        if (prompt) params = value_set_take(params, "prompt", value_string_lossy(prompt, strlen(prompt)));
+        method_caller_watch_signals(caller);
+        if (method_caller_try_take(caller, "model/test", params, &report, &error) != TN_OK)
+            code = method_caller_report(
+                model_cannot_be_opened(&error) ? COMMAND_PLUGIN_PROBLEM : method_caller_exit_code(&error), &error);
+        else if (argument_given(arguments, "json"))
+            command_print(report);
+        else
+            print_report(&(struct model_test){0}, report);
+    }
+    value_unref(report);
+    error_finish(&error);
+    method_caller_free(caller);
+    return code;
+}
+
 int command_model_test(const struct arguments *arguments) {
+    if (argument_given(arguments, "connect")) return model_test_sent(arguments);
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
     const char *name = operand_count(arguments) ? operand_at(arguments, 0) : "default";
@@ -191,9 +250,7 @@ int command_model_test(const struct arguments *arguments) {
     int code;
     command_watch_signals(host);
     if (!role && !operand_count(arguments)) {
-        code = command_report(COMMAND_USAGE,
-                              "tenon.yaml has no role `default`; name a role of tenon.yaml or PROVIDER:NAME "
-                              "(`tenon model list` lists the providers)");
+        code = report_no_default();
     } else if (!role && model_binding_read(name, "the model", "", &binding, &error) != TN_OK) {
         code = command_report_error(COMMAND_USAGE, &error);
     } else if (model_new(host_engine(host), json ? "MODEL" : name, binding, NULL, &model, &error) != TN_OK) {

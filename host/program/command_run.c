@@ -24,20 +24,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_plugin_error(const struct error *error) {
+bool command_is_plugin_error(const struct error *error) {
     static const char *const beginnings[] = {"PLUGIN_", "MANIFEST_", "INTERFACE_"};
     for (size_t i = 0; error->code && i < sizeof beginnings / sizeof *beginnings; i++)
         if (strncmp(error->code, beginnings[i], strlen(beginnings[i])) == 0) return true;
     return false;
 }
 
-/* True if the document itself is valid, and all errors are about plugins that cannot be used. */
-static bool only_plugin_errors(const struct diagnostics *found) {
+int command_code_of_diagnostics(const struct diagnostics *found) {
     for (size_t i = 0; i < diagnostics_count(found); i++) {
         const struct diagnostic *it = diagnostics_at(found, i);
-        if (it->severity == DIAGNOSTIC_ERROR && it->code != ADL_E068) return false;
+        if (it->severity == DIAGNOSTIC_ERROR && it->code != ADL_E068) return COMMAND_INVALID;
     }
-    return true;
+    return COMMAND_PLUGIN_PROBLEM;
 }
 
 struct graph *command_open_graph(const struct arguments *arguments, struct host *host, int *code) {
@@ -54,12 +53,13 @@ struct graph *command_open_graph(const struct arguments *arguments, struct host 
     struct document *document = document_read(source, host_catalog(host), found);
     if (diagnostics_errors(found)) {
         command_print_diagnostics(arguments, found, json);
-        *code = only_plugin_errors(found) ? COMMAND_PLUGIN_PROBLEM : COMMAND_INVALID;
+        *code = command_code_of_diagnostics(found);
     } else if (config_lint_role(host, document, &error) != TN_OK) {
         *code = command_report_error(COMMAND_USAGE, &error);
     } else if (graph_build(host_engine(host), document, &(struct graph_origin){.diagnostics = found}, &graph, &error) !=
                TN_OK) {
-        *code = command_report_error(is_plugin_error(&error) ? COMMAND_PLUGIN_PROBLEM : COMMAND_INVALID, &error);
+        *code =
+            command_report_error(command_is_plugin_error(&error) ? COMMAND_PLUGIN_PROBLEM : COMMAND_INVALID, &error);
     } else if (diagnostics_warnings(found) && !argument_given(arguments, "quiet") && !json) {
         command_print_diagnostics(arguments, found, false);
     }

@@ -19,6 +19,13 @@ int run_single(const struct arguments *arguments, struct host *host, struct grap
  * code and returns NULL.
  */
 struct graph *command_open_graph(const struct arguments *arguments, struct host *host, int *code);
+/*
+ * The exit code for diagnostics with errors: COMMAND_PLUGIN_PROBLEM if the document itself is valid, and all errors are
+ * about plugins that cannot be used; otherwise COMMAND_INVALID.
+ */
+int command_code_of_diagnostics(const struct diagnostics *found);
+/* True if the code of the error says that a plugin cannot be used. */
+bool command_is_plugin_error(const struct error *error);
 /* Prints a value as compact JSON and a line end on standard output. */
 void run_print_line(tn_value value);
 

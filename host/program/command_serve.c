@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DRAIN_SECONDS 10 /* command_table.c names it, too */
+#define DRAIN_SECONDS 10 /* command_options.c names it, too */
 
 struct served_host {
     struct host *host;

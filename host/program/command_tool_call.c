@@ -1,5 +1,5 @@
 /*
- * command_tool_call.c - `tenon tool call`: calls a tool.
+ * command_tool_call.c - `tenon tool call`: calls a tool. command_tool_sent.c has it with --connect.
  *
  * The call is treated like a call from a model: its arguments are validated, the policy of tenon.yaml applies, and the
  * audit log records it. Approval is requested at the terminal; --yes approves in advance, but does not override `deny`.
@@ -66,8 +66,7 @@ static bool tool_stop_requested(void) { return command_got_sigint() || command_g
 
 static bool tool_call_is_done(void *user) { return tool_call_has_ended(user) || tool_stop_requested(); }
 
-/* Reads the operand, then applies --set. On failure, prints an error and returns NULL. */
-static tn_value tool_read_arguments(const struct arguments *arguments) {
+tn_value command_tool_arguments(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
     tn_value value = operand_count(arguments) > 1
                          ? command_json(arguments, operand_at(arguments, 1), "the arguments", &error)
@@ -298,6 +297,7 @@ static tn_value tool_read_key(const struct arguments *arguments) {
 }
 
 int command_tool_call(const struct arguments *arguments) {
+    if (argument_given(arguments, "connect")) return command_tool_call_sent(arguments);
     struct component *component;
     struct error error = ERROR_INIT;
     struct callable *set = NULL;
@@ -307,7 +307,7 @@ int command_tool_call(const struct arguments *arguments) {
     if (!host) return code;
     struct tool_call call_state = {
         .host = host, .tool = component->info->id, .known = value_object(), .key = tool_read_key(arguments)};
-    tn_value given = tool_read_arguments(arguments), name = value_text(component->info->id);
+    tn_value given = command_tool_arguments(arguments), name = value_text(component->info->id);
     tn_value names = value_push_take(value_array(), value_ref(name));
     approver_init(&call_state.approver);
     command_watch_signals(host);

@@ -14,6 +14,10 @@ same() {
     diff own.err <(sed "$hide" "$work/err") >&2 || fails "standard error differs"
 }
 
+cat >tenon.yaml <<'YAML'
+tools: {approval: {memory.get: ask, memory.delete: deny}}
+YAML
+
 run tenon call host/info --connect s
 expect_code 1 && expect_in err 'cannot connect to s: ' && expect_in err '[NOT_FOUND]'
 host_start
@@ -45,6 +49,74 @@ same call run/start "{\"document\": \"$PWD/asks.yaml\", \"subscribe\": {}}"
 expect_code 5
 same call run/start "{\"document\": \"$PWD/count.yaml\", \"config\": {\"recursion_limit\": 2}}"
 expect_code 1 && expect_in err '[RECURSION_LIMIT]'
+
+# ---- Documents: the host gets the text, and does not see the file ----
+mkdir documents
+cat >documents/wrong.yaml <<'YAML'
+version: "1.0"
+agent: {name: "né𝒳", nonsense: 1}
+nods: []
+channels: [{name: a, type: last_value}, {name: a, type: last_value}]
+nodes: [{id: p, type: promt}, {id: "é𝒳", type: delay, config: {ms: x}}]
+edges: [{from: START, to: q}]
+YAML
+cat >documents/inner.yaml <<'YAML'
+version: "1.0"
+agent: {name: inner}
+channels: [{name: i, type: last_value}]
+nodes: [{id: one, type: set, config: {values: {i: 1}}}]
+edges: [{from: START, to: one}, {from: one, to: END}]
+YAML
+sed 's/type: set/type: sett/' documents/inner.yaml >documents/inner_wrong.yaml
+cat >documents/outer.yaml <<'YAML'
+version: "1.0"
+agent: {name: outer}
+channels: [{name: i, type: last_value}]
+nodes: [{id: sub, type: subgraph, config: {document: inner.yaml}}]
+edges: [{from: START, to: sub}, {from: sub, to: END}]
+YAML
+sed 's/inner/inner_wrong/' documents/outer.yaml >documents/outer_wrong.yaml
+sed '/^agent/d' documents/inner.yaml >documents/nameless.yaml
+printf 'version: "1.0"\nnodes: [{id: "\xff"}]\n' >documents/bytes.yaml
+mkdir elsewhere && cp documents/inner.yaml elsewhere/same.yaml
+same check documents/wrong.yaml
+expect_code 3 && expect_in err "documents/wrong.yaml:3:1: error[ADL-E021]"
+for name in wrong bytes; do
+    same check "documents/$name.yaml" --json
+    expect_code 3
+done
+same check documents/bytes.yaml --quiet
+expect_code 3
+same check documents/outer_wrong.yaml
+expect_in err '| nodes: [{id: one, type: sett'
+same check documents/outer.yaml
+expect_code 0 && expect_in err 'no problems found'
+same check documents elsewhere
+expect_code 3
+same check documents --json
+same check elsewhere --strict
+expect_code 0
+same check documents/nothing.yaml elsewhere
+expect_code 2
+run bash -c '"$0" check - --connect s <documents/outer.yaml' "$TENON" # its file is looked for in this folder
+expect_code 3 && expect_in err 'inner.yaml'
+for format in svg mermaid json; do
+    same graph documents/outer.yaml --format "$format" --inside
+    expect_code 0
+done
+same graph documents/outer.yaml --inside
+same graph documents/nameless.yaml
+expect_code 0
+same graph documents/outer_wrong.yaml
+expect_code 0
+for name in wrong bytes; do
+    same graph "documents/$name.yaml"
+    expect_code 3
+done
+same graph documents/outer_wrong.yaml --inside
+expect_code 3
+same graph documents/nothing.yaml
+expect_code 2
 
 # ---- Threads ----
 same thread list
@@ -193,6 +265,44 @@ same tool show task.create
 expect_code 0
 same tool show nobody
 expect_code 2
+same tool call task.list --set limit=3
+expect_code 0
+same tool call task.list '{"limit": "x"}'
+expect_code 2
+same tool call nobody
+expect_code 2
+same tool call task.list '[1'
+expect_code 2
+same tool call memory.delete '{"namespace": ["a"], "key": "b"}' --yes
+expect_code 1 && expect_in err TOOL_DENIED
+same tool call memory.get '{"namespace": ["a"], "key": "b"}'
+expect_code 5 && expect_in err 'approve it with --yes'
+same tool call memory.get '{"namespace": ["a"]}'
+expect_code 2
+same tool call memory.get '{"namespace": ["a"], "key": "b"}' --yes
+expect_code 0
+for answer in 'send y' $'send e\nwait as JSON\nsend {"namespace": ["a"], "key": "c"}' $'send n\nwait reason\nsend '; do
+    for connect in "" "--connect s"; do
+        # shellcheck disable=SC2086 # the option, in words
+        printf 'wait [e]dit? \n%s\nend\n' "$answer" | python3 "$SOURCE/tests/e2e/terminal.py" "$TENON" tool call memory.get \
+            '{"namespace": ["a"], "key": "b"}' $connect >"terminal$connect" && code=0 || code=$?
+        [ "$code" != 99 ] || { cat "terminal$connect" >&2; fails "the tool's approval was not asked for"; }
+        echo "exit code $code" >>"terminal$connect"
+    done
+    cmp terminal "terminal--connect s" || fails "the approval differs"
+done
+run tenon tool call task.list --idempotency-key k --connect s
+expect_code 2 && expect_in err '--idempotency-key cannot be used with --connect'
+same model test
+expect_code 2
+for name in nobody absent:model openai:model; do # the last one has no key
+    same model test "$name"
+done
+expect_code 1
+run tenon model test '{"provider": "openai"}' --connect s
+expect_code 2
+same pack list
+same pack list --json
 
 # A signal cancels the run in the other host; a run that is not awaited continues.
 env --default-signal=INT "$TENON" call run/start "{\"document\": \"$PWD/count.yaml\", \"input\": {\"n\": 100000000}, \"subscribe\": {}}" \
