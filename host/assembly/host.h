@@ -71,7 +71,8 @@ const struct catalog *host_catalog(const struct host *host);
  * TN_NOT_FOUND if the name is an ordinary one. `host` is a struct host, as for registry_options.locate.
  */
 int32_t host_locate_file(void *host, const char *name, char **path, struct error *error);
-/* Visits the documents that every document may name: `tenon:NAME`, and those of packs in use, `pack:NAME/FILE`. [any] */
+/* Visits the documents that every document may name: `tenon:NAME`, and those of packs in use, `pack:NAME/FILE`. [any]
+ */
 void host_each_document(const struct host *host, void (*visit)(void *user, const char *name, const char *title),
                         void *user);
 struct http *host_http(const struct host *host);

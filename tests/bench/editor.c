@@ -23,13 +23,15 @@ static struct assist_world world;
 static struct source *document_of(int64_t nodes, bool odd) {
     struct buffer out;
     buffer_init(&out, SIZE_MAX);
-    buffer_format(&out, "version: '1.0' %s\nagent: {name: editor}\nchannels:\n  - {name: score, type: last_value, default: 0}\n"
-                        "  - {name: text, type: last_value}\nnodes:\n",
-                  odd ? "" : " ");
+    buffer_format(
+        &out,
+        "version: '1.0' %s\nagent: {name: editor}\nchannels:\n  - {name: score, type: last_value, default: 0}\n"
+        "  - {name: text, type: last_value}\nnodes:\n",
+        odd ? "" : " ");
     for (int64_t i = 0; i < nodes; i++)
-        buffer_format(&out,
-                      "  - id: step_%lld\n    type: %s\n    config:\n      %s\n", (long long)i, i % 2 ? "set" : "prompt",
-                      i % 2 ? "values: {score: \"state.score + 1\"}" : "{template: \"Round {score}.\", output_key: text}");
+        buffer_format(
+            &out, "  - id: step_%lld\n    type: %s\n    config:\n      %s\n", (long long)i, i % 2 ? "set" : "prompt",
+            i % 2 ? "values: {score: \"state.score + 1\"}" : "{template: \"Round {score}.\", output_key: text}");
     buffer_text(&out, "edges:\n  - {from: START, to: step_0}\n");
     for (int64_t i = 0; i + 1 < nodes; i++)
         buffer_format(&out, "  - {from: step_%lld, to: step_%lld}\n", (long long)i, (long long)i + 1);
@@ -90,7 +92,8 @@ static void rename_channel(int64_t count, int64_t nodes) {
     measure_begin(&measure);
     for (int64_t i = 0; i < count; i++) {
         struct assist_edits *edits = assist_rename(names, offset, "points", 6, &workspace);
-        if (edits->refusal || edits->count < (size_t)nodes) die("rename", edits->refusal ? edits->refusal : "too few edits");
+        if (edits->refusal || edits->count < (size_t)nodes)
+            die("rename", edits->refusal ? edits->refusal : "too few edits");
         assist_edits_free(edits);
     }
     report(&measure, "rename", count, (double)count, "\"unit\":\"rename\"");
@@ -115,7 +118,8 @@ int main(int argc, char **argv) {
     if (!host) die("host", error.message);
     world.catalog = host_catalog(host);
     for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++)
-        if (strcmp(argv[1], workloads[i].name) == 0) workloads[i].run(count, strtoll(option("nodes", "1000"), NULL, 10));
+        if (strcmp(argv[1], workloads[i].name) == 0)
+            workloads[i].run(count, strtoll(option("nodes", "1000"), NULL, 10));
     host_free(host);
     return 0;
 }

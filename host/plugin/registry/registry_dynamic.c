@@ -223,7 +223,8 @@ void registry_load_bundled_dynamic(struct registry *registry, bool (*may)(void *
         struct plugin *plugin = registry->plugins[i];
         struct error error = ERROR_INIT;
         bool dynamic = value_count(value_get(manifest_plugin(plugin->manifest), "dynamic")) > 0;
-        if (plugin->state != PLUGIN_KNOWN || plugin->replaced || !plugin->bundled || !dynamic || !may(user, plugin)) continue;
+        if (plugin->state != PLUGIN_KNOWN || plugin->replaced || !plugin->bundled || !dynamic || !may(user, plugin))
+            continue;
         if (plugin_load(plugin, &error) != TN_OK) log_write(LOG_ERROR, NULL, "%s", error.message);
         error_finish(&error);
     }

@@ -65,8 +65,8 @@ struct lsp {
     bool closing;
     bool told_limit;   /* that there is no room for a document */
     bool told_folders; /* that there are more than LSP_FOLDERS_MAX folders */
-    tn_value folders; /* paths of workspace folders: [text] */
-    tn_value shown;   /* URIs of contents that the client has read (lsp_content.c) */
+    tn_value folders;  /* paths of workspace folders: [text] */
+    tn_value shown;    /* URIs of contents that the client has read (lsp_content.c) */
 };
 
 /* ---- lsp.c ---- */
