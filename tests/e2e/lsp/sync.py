@@ -206,7 +206,7 @@ def test_limits():
 
 
 def test_surrogates():
-    """Unusual characters. Half a surrogate pair, which JSON can express, is refused; the next full text repairs that."""
+    """Unusual characters. Half a surrogate pair, which JSON can express, is read as one other character."""
     with Client() as client:
         document = client.open("/tmp/a.yaml", HEAD + nodes([1]) + TAIL)
         for text in ("\ud83d", "\0", "\ufeff", "\u2028", "\x85"):
@@ -215,8 +215,7 @@ def test_surrogates():
                 "contentChanges": [{"range": {"start": as_position((0, 0)), "end": as_position((0, 0))}, "text": f"# {text}\n"}]}})
             client.stream.send_bytes(b"Content-Length: %d\r\n\r\n%s" % (len(body), body.encode()))
             client.settle()
-            expect_equal(len(client.faults), 1, repr(text))
-        client.faults.clear()
+            expect_equal(client.faults, [], repr(text))
         document.version += 1
         document.change([HEAD + nodes([2]) + TAIL])
         expect_equal_texts(document)
