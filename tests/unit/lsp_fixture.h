@@ -67,7 +67,7 @@ FIXTURE_UNUSED static char *editor_quoted(const char *text) {
 
 /* The URI of a file of the folder: in one of some buffers, which are used in turn. */
 FIXTURE_UNUSED static const char *editor_uri(const struct editor *editor, const char *file) {
-    static char uris[8][400];
+    static char uris[8][600];
     static unsigned next;
     char *uri = uris[next++ % 8];
     (void)snprintf(uri, sizeof uris[0], "file://%s/%s", editor->folder, file);
