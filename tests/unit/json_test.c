@@ -321,8 +321,30 @@ static void malformed_utf8(void **state) {
     assert_true(utf8_valid("12345678é12345678", strlen("12345678é12345678")));
 }
 
+static void half_of_a_pair_can_be_allowed(void **state) {
+    static const struct {
+        const char *text, *expected; /* NULL: an error */
+    } cases[] = {{"\"\\ud83d\"", "\xEF\xBF\xBD"},
+                 {"\"\\ude00\"", "\xEF\xBF\xBD"},
+                 {"\"\\ud83d\\ud83d\\ude00\"", "\xEF\xBF\xBD\xf0\x9f\x98\x80"},
+                 {"\"\\ud83dx\\n\"", "\xEF\xBF\xBDx\n"},
+                 {"\"\\ud83d\\u00zz\"", NULL},
+                 {"\"\\ud8\"", NULL}};
+    const struct json_limits limits = {.half_pairs = true};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tn_value value = NULL;
+        int32_t status = json_read(cases[i].text, strlen(cases[i].text), &limits, &value, NULL);
+        assert_int_equal(status, cases[i].expected ? TN_OK : TN_INVALID);
+        if (cases[i].expected) assert_string_equal(value_chars(value, NULL), cases[i].expected);
+        value_unref(cases[i].expected ? value : NULL);
+        assert_int_equal(json_read(cases[i].text, strlen(cases[i].text), NULL, &value, NULL), TN_INVALID);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(half_of_a_pair_can_be_allowed),
         cmocka_unit_test(mistakes_are_explained),
         cmocka_unit_test(texts_come_back),
         cmocka_unit_test(kinds_are_kept),

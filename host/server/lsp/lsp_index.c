@@ -173,8 +173,16 @@ static void job_take_entry(struct index_job *job, const struct index_folder *fol
     buffer_finish(&path);
 }
 
+/* Not through a link, which could have taken the place of the folder. */
+static DIR *open_folder(const char *path) {
+    int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *entries = descriptor >= 0 ? fdopendir(descriptor) : NULL;
+    if (descriptor >= 0 && !entries) (void)close(descriptor);
+    return entries;
+}
+
 static void job_read_folder(struct index_job *job, const struct index_folder *folder) {
-    DIR *entries = opendir(folder->path);
+    DIR *entries = open_folder(folder->path);
     const struct dirent *entry;
     while (entries && (entry = readdir(entries)) != NULL && job->entries < LSP_INDEX_ENTRIES_MAX) {
         job->entries++;

@@ -61,15 +61,22 @@ static bool has_folder(const struct lsp *lsp, const char *path) {
     return false;
 }
 
-static void add_folder(struct lsp *lsp, tn_value uri) {
-    char *path = uri && value_is(uri, TN_STRING) ? lsp_uri_path(value_chars(uri, NULL)) : NULL;
-    bool fits = path && lsp->files && !has_folder(lsp, path);
-    if (fits && value_count(lsp->folders) < LSP_FOLDERS_MAX)
-        lsp->folders = value_push_take(lsp->folders, value_string_lossy(path, strlen(path)));
-    else if (fits && !lsp->told_folders)
+/* Once. */
+static void tell_folders(struct lsp *lsp, const char *path) {
+    if (!lsp->told_folders)
         log_write(LOG_WARN, NULL, "%s and further folders are not searched: %u are open, which is the limit", path,
                   LSP_FOLDERS_MAX);
-    lsp->told_folders = lsp->told_folders || (fits && value_count(lsp->folders) == LSP_FOLDERS_MAX);
+    lsp->told_folders = true;
+}
+
+static void add_folder(struct lsp *lsp, tn_value uri) {
+    char *path = uri && value_is(uri, TN_STRING) ? lsp_uri_path(value_chars(uri, NULL)) : NULL;
+    if (path && lsp->files && !has_folder(lsp, path)) {
+        if (value_count(lsp->folders) < LSP_FOLDERS_MAX)
+            lsp->folders = value_push_take(lsp->folders, value_string_lossy(path, strlen(path)));
+        else
+            tell_folders(lsp, path);
+    }
     mem_free(path);
 }
 

@@ -208,7 +208,7 @@ def test_limits():
 
 
 def test_surrogates():
-    """Unusual characters. Half a surrogate pair, which JSON can express, counts as one character."""
+    """Unusual characters. Half a surrogate pair, which JSON can express, is read as one other character."""
     with Client() as client:
         document = client.open("/tmp/a.yaml", HEAD + nodes([1]) + TAIL)
         for text in ("\ud83d", "\0", "\ufeff", "\u2028", "\x85"):
