@@ -114,6 +114,7 @@ const struct command_option run_options[] = {
      .help = "when to save the run: after each step, before the next one (sync), or only at its end (exit)",
      .choices = "sync|exit"},
     {"quiet", .letter = 'q', .help = "show no live view, no progress and no warnings"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 

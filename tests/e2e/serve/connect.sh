@@ -2,7 +2,8 @@
 sed 's/type: set, /type: set, interrupt: before, /' count.yaml >asks.yaml
 
 # same COMMAND…: runs it with and without --connect. Times, ids and measurements are replaced, because they differ.
-hide='s/[0-9a-f]\{8\}-[0-9a-f]\{4\}-[0-9a-f-]\{22\}/ID/g; s/20[0-9-]\{8\}T[0-9:.]*Z/TIME/g; s/\("now"\|"elapsed_ms"\|"duration_ms"\):[0-9.]*/\1:0/g; s/"client [0-9][0-9]*"/"tenon"/g'
+hide='s/[0-9a-f]\{16\}\([0-9a-f]\{16\}\)\?/ID/g; s/[0-9a-f]\{8\}-[0-9a-f]\{4\}-[0-9a-f-]\{22\}/ID/g; s/20[0-9-]\{8\}T[0-9:.]*Z/TIME/g; s/\("now"\|"elapsed_ms"\|"duration_ms"\|"ms"\):[0-9.]*/\1:0/g; s/"client [0-9][0-9]*"/"tenon"/g; s/ --connect s//g'
+hide+="; s|of document \`$PWD/|of document \`|g" # a question names the document as the host knows it
 same() {
     run tenon "$@"
     sed "$hide" "$work/out" >own.out
@@ -117,6 +118,95 @@ same graph documents/outer_wrong.yaml --inside
 expect_code 3
 same graph documents/nothing.yaml
 expect_code 2
+
+# ---- Runs ----
+cat >waits.yaml <<'YAML'
+version: "1.0"
+agent: {name: waits}
+channels: [{name: out, type: last_value}, {name: unused, type: last_value}]
+nodes: [{id: get, type: tool, config: {tool: memory.get, arguments: {namespace: [a], key: "'b'"}, output_key: out}}]
+edges: [{from: START, to: get}, {from: get, to: END}]
+YAML
+same run count.yaml
+expect_code 0 && expect_out '{"i":3,"n":3}'
+same run count.yaml --set n=200 --json --stream all # more events than may be on their way
+expect_code 0
+[ "$(wc -l <"$work/out")" -gt 400 ] || fails "expected an event for each step"
+same run count.yaml --json
+same run count.yaml --stream updates
+expect_in err '"type":"updates"'
+same run count.yaml --quiet --input '{"n": 2}'
+expect_out '{"i":2,"n":2}'
+same run documents/outer.yaml --json
+expect_code 0
+same run count.yaml --run-config '{"recursion_limit": 2, "tags": ["a"]}'
+expect_code 1 && expect_in err '[RECURSION_LIMIT]'
+same run count.yaml --run-config '{"recursion_limit": 2}' --json
+expect_code 1
+same run count.yaml --run-config '{"recursion_limit": "x"}'
+expect_code 2
+same run count.yaml --set nothing=1
+expect_code 1
+for arguments in '--stream nothing' '--resume' '--input x' '--thread t --force' '--set x'; do
+    # shellcheck disable=SC2086 # the options, in words
+    same run count.yaml $arguments
+    expect_code 2
+done
+for name in wrong outer_wrong bytes; do
+    same run "documents/$name.yaml"
+    expect_code 3
+done
+same run documents/wrong.yaml --json
+expect_code 3
+same run documents/nothing.yaml
+expect_code 2
+run tenon run count.yaml --batch inputs --connect s
+expect_code 2 && expect_in err '--batch cannot be used with --connect'
+same run asks.yaml
+expect_code 5 && expect_in err 'a run without a thread is not saved'
+same run asks.yaml --json
+expect_code 5
+same run asks.yaml --thread r --replace
+expect_code 5 && expect_in err 'tenon run asks.yaml --connect s --thread r --resume'
+same run asks.yaml --thread r
+expect_code 1 && expect_in err '[UNFINISHED]'
+same run asks.yaml --thread r --json
+expect_code 1
+same run count.yaml --thread r --resume
+expect_code 1 && expect_in err '[GRAPH_CHANGED]'
+run tenon run asks.yaml --thread r --resume --connect s
+expect_code 5 && expect_out '{"i":1,"n":3}'
+same run waits.yaml --thread r --replace
+expect_code 1 && expect_in err '[GRAPH_CHANGED]'
+same run waits.yaml --thread q --replace
+expect_code 5 && expect_in err 'tenon run waits.yaml --connect s --thread q --resume --answer'
+same run waits.yaml --thread q --resume # without an answer
+expect_code 5
+same run waits.yaml --thread q --resume --answer x=1
+expect_code 1
+id=$("$TENON" thread show q --json | sed 's/.*"interrupts":\[{"id":"\([^"]*\)".*/\1/')
+run tenon run waits.yaml --thread q --resume --answer "$id=yes" --connect s --json
+expect_code 0
+same run asks.yaml --thread nobody --resume
+expect_code 1
+run tenon thread delete r q
+expect_code 0
+run tenon call run/list '{"status": "interrupted", "thread_id": "r"}' --connect s # it does not wait for this command
+expect_out '{"runs":[],"more":false}'
+
+# An approval at the terminal continues the run.
+for answer in 'send y' $'send n\nwait reason\nsend no'; do
+    for thread in "" "--thread a --replace"; do
+        for connect in "" "--connect s"; do
+            # shellcheck disable=SC2086 # the options, in words
+            printf 'wait session\n%s\nend\n' "$answer" | python3 "$SOURCE/tests/e2e/terminal.py" "$TENON" run waits.yaml \
+                --quiet $thread $connect >"terminal$connect" && code=0 || code=$?
+            echo "exit code $code" >>"terminal$connect"
+            [ "$code" != 99 ] || { cat "terminal$connect" >&2; fails "the tool's approval was not asked for"; }
+        done
+        diff terminal <(sed "$hide" "terminal--connect s") || fails "the approval of a run differs"
+    done
+done
 
 # ---- Threads ----
 same thread list
@@ -317,6 +407,24 @@ tail -n 1 long.out | grep -q '"status":"cancelled"' || fails "expected the end o
 run tenon call run/list '{"status": "running"}' --connect s
 expect_out '{"runs":[],"more":false}'
 
+# The same for `tenon run`. With a thread, SIGTERM lets it end its step, and it can be continued.
+for signal in INT TERM; do
+    rm -f long.out
+    env --default-signal=INT "$TENON" run count.yaml --set n=100000000 --json --connect s --thread "long$signal" >long.out 2>long.err &
+    process=$!
+    wait_until grep -q updates long.out
+    kill "-$signal" "$process"
+    expect_ended "$process" "expected an end after SIG$signal"
+    wait "$process" && code=0 || code=$?
+    [ "$signal" = TERM ] || expect_code 130
+    [ "$signal" = INT ] || expect_code 0
+    tail -n 1 long.out | grep -q '"status":"\(cancelled\|stopped\)"' || fails "expected the end of the run as the last line"
+done
+grep -q 'as requested' long.err || fails "expected that the run says why it stopped"
+env --default-signal=INT "$TENON" run count.yaml --set n=100000000 --json --connect s 2>long.err | head -n 1 >long.out || true
+run tenon call run/list '{"status": "running"}' --connect s
+expect_out '{"runs":[],"more":false}'
+
 # A subscription lasts until a signal, and the host that goes away is reported.
 env --default-signal=INT "$TENON" call event/subscribe '{"events": ["run/ended"]}' --connect s >events.out 2>events.err &
 process=$!
@@ -333,4 +441,12 @@ kill -KILL "$host"
 wait "$host" 2>/dev/null || true
 expect_ended "$waits" "expected an end with the host"
 expect_in err "the host at s has closed the connection"
+host_start
+env --default-signal=INT "$TENON" run hours.yaml --connect s >long.out 2>long.err &
+waits=$!
+wait_until eval '"$TENON" call run/list "{\"status\": \"running\"}" --connect s | grep -q run_id'
+kill -KILL "$host"
+wait "$host" 2>/dev/null || true
+expect_ended "$waits" "expected an end with the host"
+grep -q "the connection has ended\|the host at s has closed the connection" long.err || fails "expected why the run has no end"
 host_start
