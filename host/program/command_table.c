@@ -92,8 +92,8 @@ const struct command commands[] = {
     {"thread export", "THREAD", "print a whole thread as one JSON object",
      "Includes its checkpoints and its journal. `tenon test` runs it as a test; `tenon thread import` copies it into\n"
      "another store.",
-     "$ tenon thread export support-42 > support-42.json\n", .operands_min = 1, .operands_max = 1,
-     .run = command_thread_export},
+     "$ tenon thread export support-42 > support-42.json\n", .options = connect_options, .operands_min = 1,
+     .operands_max = 1, .run = command_thread_export},
     {"thread import", "FILE [THREAD]", "create a thread from an exported one", "`-` reads standard input.",
      "$ tenon thread import support-42.json again\n", .options = thread_import_options, .operands_min = 1,
      .operands_max = 2, .run = command_thread_import},

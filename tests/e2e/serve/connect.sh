@@ -257,6 +257,33 @@ expect_code 0
 same thread delete t1
 expect_code 1
 
+same thread export t2
+expect_code 0
+cp "$work/out" t2.json
+same thread export nobody
+expect_code 1
+run tenon thread import t2.json t4 --connect s
+expect_code 0
+same thread import t2.json t4
+expect_code 1
+same thread import t2.json t4 --replace
+expect_code 0
+same thread state t4
+expect_out '{"i":3,"n":3}'
+echo '{"record": 1}' >wrong.json
+run tenon thread import wrong.json --connect s
+expect_code 1 && expect_in err 'missing property'
+same thread import nothing.json
+expect_code 2
+same thread gc
+expect_code 2 && expect_in err 'expected --older-than DAYS'
+same thread gc --older-than 0 --dry-run
+expect_code 0 && expect_in out 'would remove 2 threads'
+run tenon thread gc --older-than 0 --connect s
+expect_code 0 && expect_in out 'removed 2 threads'
+same thread gc --keep 0
+expect_out 'removed 0 threads and 0 saved graph descriptions'
+
 # ---- Tasks, Artifacts, memories: both hosts use one store ----
 same task show nobody
 expect_code 1
