@@ -419,7 +419,24 @@ expect_code 1
 run tenon model test '{"provider": "openai"}' --connect s
 expect_code 2
 same pack list
+mkdir pack
+cp documents/inner.yaml pack/
+echo '{"name": "acme-text", "version": "1.0.0", "title": "A pack", "licence": "MIT", "tenon": ">= 0.1", "documents": ["inner.yaml"]}' \
+    >pack/pack.json
+run tenon pack build pack -o acme.tenonpack
+expect_code 0
+run tenon pack install acme.tenonpack
+expect_code 0
+same pack list
+expect_code 0 && expect_in out 'acme-text 1.0.0'
 same pack list --json
+same check pack:acme-text/inner.yaml
+expect_code 0
+same run pack:acme-text/inner.yaml
+expect_code 0
+sed -i s/one/two/ "$XDG_DATA_HOME/tenon/packs/acme-text/1.0.0/inner.yaml"
+same pack list
+expect_code 4
 
 # A signal cancels the run in the other host; a run that is not awaited continues.
 env --default-signal=INT "$TENON" call run/start "{\"document\": \"$PWD/count.yaml\", \"input\": {\"n\": 100000000}, \"subscribe\": {}}" \
