@@ -114,6 +114,7 @@ const struct command_option run_options[] = {
      .help = "when to save the run: after each step, before the next one (sync), or only at its end (exit)",
      .choices = "sync|exit"},
     {"quiet", .letter = 'q', .help = "show no live view, no progress and no warnings"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -189,6 +190,7 @@ const struct command_option thread_delete_options[] = {
 
 const struct command_option thread_import_options[] = {
     {"replace", .help = "replace an existing thread that has the same id"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -197,6 +199,7 @@ const struct command_option thread_gc_options[] = {
     {"keep", "N", .help = "keep the newest N threads of each agent"},
     {"status", "STATUS", .help = "only threads with this status (default: done)", .choices = THREAD_STATUSES},
     {"dry-run", .help = "report how many would be removed, and remove nothing"},
+    CONNECT_OPTION,
     OPTIONS_END,
 };
 

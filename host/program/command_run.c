@@ -1,5 +1,6 @@
 /*
- * command_run.c - `tenon run`: opens the document, and runs a batch; a single run is in command_run_single.c.
+ * command_run.c - `tenon run`: opens the document, and runs a batch; a single run is in command_run_single.c,
+ * and one in a host that is running in command_run_sent.c.
  *
  * Standard output receives the result or, with --json, the events and the result, one per line. The live view (live.c),
  * the progress and errors are written to standard error.
@@ -267,6 +268,7 @@ static bool check_run_options(const struct arguments *arguments) {
 
 int command_run(const struct arguments *arguments) {
     if (!check_run_options(arguments)) return COMMAND_USAGE;
+    if (argument_given(arguments, "connect")) return command_run_sent(arguments);
     struct run_options options = RUN_OPTIONS_INIT;
     struct error error = ERROR_INIT;
     struct host *host = command_host(arguments);

@@ -1,6 +1,6 @@
 /*
- * command_run.h - what `tenon run` shares between command_run.c (the document, batches), command_run_single.c (one run)
- * and other commands that open documents or print events.
+ * command_run.h - what `tenon run` shares between command_run.c (the document, batches), command_run_single.c (one
+ * run), command_run_sent.c (--connect) and other commands that open documents or print events.
  */
 #ifndef TENON_HOST_PROGRAM_COMMAND_RUN_H
 #define TENON_HOST_PROGRAM_COMMAND_RUN_H
@@ -8,12 +8,16 @@
 #include "host/engine/graph/run.h"
 #include "host/program/command.h"
 
+#define RUN_DRAIN_MS 10000 /* time from SIGTERM until the run is cancelled */
+
 struct graph;
 struct host;
 
 /* Runs the graph once, with the options of the command line added to `options`. Returns the exit code. */
 int run_single(const struct arguments *arguments, struct host *host, struct graph *graph,
                const struct run_options *options);
+/* The same for one run in the host that --connect names. */
+int command_run_sent(const struct arguments *arguments);
 /*
  * Builds a graph from the document that the first operand names. On failure, prints an error, sets *code to the exit
  * code and returns NULL.

@@ -10,9 +10,9 @@
  *                     single_report   prints the outcome
  *
  * If the run has a thread, SIGTERM drains the run: it stops after the current super-step, so that it can be resumed.
- * The run is cancelled instead if the super-step takes longer than DRAIN_MS, or at SIGINT or a second SIGTERM. A run
- * without a thread cannot be resumed, so SIGTERM cancels it at once. Super-steps that a thread has committed are never
- * lost.
+ * The run is cancelled instead if the super-step takes longer than RUN_DRAIN_MS, or at SIGINT or a second SIGTERM. A
+ * run without a thread cannot be resumed, so SIGTERM cancels it at once. Super-steps that a thread has committed are
+ * never lost.
  */
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"
@@ -28,16 +28,14 @@
 #include "host/program/command_input.h"
 #include "host/program/command_run.h"
 #include "host/program/live.h"
-#include "host/program/paste.h"
-#include "host/program/questions.h"
+#include "host/program/run_outcome.h"
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define DRAIN_MS    10000 /* time from SIGTERM until the run is cancelled */
-#define STALL_MS    5000  /* time after which a warning is printed if no event is pending */
-#define STALL_NODES 3u    /* nodes named in the warning */
+#define STALL_MS    5000 /* time after which a warning is printed if no event is pending */
+#define STALL_NODES 3u   /* nodes named in the warning */
 
 struct single_run {
     struct host *host;
@@ -50,7 +48,7 @@ struct single_run {
     bool cancelled;                    /* single_cancel was called: a signal, or the pipe was closed */
     unsigned shown_modes;              /* the events to print: the modes of --stream, or the default of --json */
     uint32_t stall_step;               /* the last step for which single_on_stall printed a warning */
-    struct loop_timer deadline;        /* cancels the run if draining takes longer than DRAIN_MS */
+    struct loop_timer deadline;        /* cancels the run if draining takes longer than RUN_DRAIN_MS */
     const char *thread;                /* the id of the thread, or NULL */
     struct approver approver;          /* asks approval questions at the terminal */
     tn_value approvals;                /* {interrupt id: answer} with which the thread must be resumed, or NULL */
@@ -59,41 +57,19 @@ struct single_run {
 
 /* ---- Events ---- */
 
-void run_print_line(tn_value value) { command_put_json(stdout, value, JSON_COMPACT); }
-
-/* Prints a debug event of level "warning", which reports a probable mistake in the document. */
-static void single_print_warning(struct single_run *single, tn_value event) {
-    tn_value node = value_get(event, "node");
-    live_clear(single->live);
-    command_warn("warning: %s%s%s", node ? value_chars(node, NULL) : "", node ? ": " : "",
-                 value_chars(value_get(event, "message"), NULL));
-}
-
 /* The live view is for a terminal on which no events are printed. */
 static bool single_shows_live(const struct single_run *single) {
     return !single->quiet && !single->shown_modes && isatty(STDERR_FILENO);
 }
 
-/*
- * run_options.event; always returns true, because it is never full. With --json, the chosen events are lines on
- * standard output, otherwise on standard error. Warnings are printed unless they are among the chosen events.
- */
+/* run_options.event; always returns true, because it is never full. */
 static bool single_on_event(void *user, tn_value event) {
     struct single_run *single = user;
     const char *type = value_chars(value_get(event, "type"), NULL);
     unsigned mode = run_modes_parse(type, NULL); /* the type of an event is the name of its mode */
     if (single->live && mode & LIVE_MODES) live_event(single->live, execution_run(single->execution), event);
-    if (!(mode & single->shown_modes)) {
-        if (!single->quiet && value_text_is(value_get(event, "level"), "warning")) single_print_warning(single, event);
-        return true;
-    }
-    if (single->json) {
-        run_print_line(event);
-        (void)command_flush(); /* single_poll notices a closed pipe */
-    } else {
-        command_put_json(stderr, event, JSON_COMPACT);
-    }
-    return true;
+    run_print_event(event, single->shown_modes, single->json, single->quiet, single->live);
+    return true; /* single_poll notices a closed pipe */
 }
 
 /* The run seems to be stalled. This only warns, because an OS thread of a plugin can still end the task. */
@@ -143,7 +119,7 @@ static bool single_poll(void *user) {
     if (command_got_sigterm() && can_drain && !single->draining) {
         single->draining = true;
         run_drain(execution_run(single->execution));
-        loop_timer_start(host_loop(single->host), &single->deadline, DRAIN_MS, single_on_deadline);
+        loop_timer_start(host_loop(single->host), &single->deadline, RUN_DRAIN_MS, single_on_deadline);
     }
     bool stop = command_got_sigint() || (command_got_sigterm() && !can_drain);
     if (stop && !single->cancelled) {
@@ -153,184 +129,6 @@ static bool single_poll(void *user) {
     if (single->json && !single->cancelled && !command_flush())
         single_cancel(single); /* the reader of the events closed the pipe */
     return single->ended;
-}
-
-/* ---- The outcome ---- */
-
-/*
- * True if a signal ended the program at a question. If the run has no thread, SIGTERM loses the question, as Ctrl-C
- * does; otherwise the thread waits for the answer.
- */
-static bool single_was_stopped_at_question(const struct single_run *single) {
-    return run_status(execution_run(single->execution)) == RUN_INTERRUPTED &&
-           (command_got_sigint() || (command_got_sigterm() && !single->thread));
-}
-
-static int exit_code_of_status(enum run_status status) {
-    switch (status) {
-    case RUN_DONE:
-    case RUN_STOPPED: /* drained, or by the document's strategy; --resume continues it */ return COMMAND_OK;
-    case RUN_INTERRUPTED: return COMMAND_WAITING;
-    case RUN_CANCELLED:
-        /* Without a signal, the run was cancelled because output was lost: the reader of the events closed the pipe. */
-        return command_got_sigint() || command_got_sigterm() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED;
-    default: return COMMAND_RUN_FAILED;
-    }
-}
-
-/* Prints the last line of --json: {"type":"result","status":…,"state":…}. */
-static void print_result_event(const struct execution *execution) {
-    tn_value event = execution_report(execution);
-    run_print_line(event);
-    value_unref(event);
-}
-
-/* Prints `what`, and the command that continues the run, with answers to the interrupts (may be NULL) and `option`. */
-static void single_print_resume(const struct single_run *single, const char *what, tn_value interrupts,
-                                const char *option) {
-    struct buffer line;
-    buffer_init(&line, SIZE_MAX);
-    paste_run(&line, single->arguments, single->thread, false);
-    size_t asked = paste_resume(&line, interrupts);
-    command_warn("%s: %s%s", asked ? "answer with" : what, buffer_cstr(&line), option);
-    buffer_finish(&line);
-}
-
-/* A name for a thread: that of the document's file, without its folder and extension. */
-static tn_value name_for_thread(const char *document) {
-    const char *slash = strrchr(document, '/'), *name = slash ? slash + 1 : document, *dot = strrchr(name, '.');
-    size_t length = dot && dot > name ? (size_t)(dot - name) : strlen(name);
-    tn_value made = length && *name != '-' ? value_string(name, length) : NULL;
-    return made ? made : value_text("run");
-}
-
-static void single_print_needs_thread(const struct single_run *single) {
-    tn_value name = name_for_thread(operand_at(single->arguments, 0));
-    struct buffer line;
-    buffer_init(&line, SIZE_MAX);
-    paste_run(&line, single->arguments, value_chars(name, NULL), true);
-    command_warn("a run without a thread is not saved and cannot be continued later. Run it again with a thread: %s",
-                 buffer_cstr(&line));
-    buffer_finish(&line);
-    value_unref(name);
-}
-
-/* Prints what the run waits for, and how to continue it. */
-static void single_print_questions(const struct single_run *single) {
-    tn_value questions = run_interrupts(execution_run(single->execution));
-    bool asks = false;
-    for (size_t i = 0; i < value_count(questions); i++) asks |= value_get(value_at(questions, i), "payload") != NULL;
-    if (isatty(STDERR_FILENO)) {
-        command_warn(asks ? "the run waits for answers:" : "the run is paused:");
-        questions_print(stderr, questions, NULL, single->thread ? "--answer " : NULL);
-    } else {
-        questions_warn(questions);
-    }
-    if (single->thread)
-        single_print_resume(single, "continue with", questions, "");
-    else
-        single_print_needs_thread(single);
-    value_unref(questions);
-}
-
-static void single_print_accept(const struct single_run *single, bool replace) {
-    struct buffer line;
-    buffer_init(&line, SIZE_MAX);
-    paste_run(&line, single->arguments, single->thread, true);
-    command_warn("continue with the changed document: %s%s --accept-changes", buffer_cstr(&line),
-                 replace ? " --replace" : "");
-    buffer_finish(&line);
-}
-
-/* Prints how to continue a thread that could not be prepared. */
-static void single_print_remedy(const struct single_run *single, const struct thread_request *request,
-                                const struct error *error) {
-    bool changed = strcmp(error->code, "GRAPH_CHANGED") == 0;
-    if (changed && request->mode == THREAD_RESUME)
-        single_print_resume(single, "continue with the changed document", NULL, " --accept-changes");
-    else if (changed)
-        single_print_accept(single, request->mode == THREAD_REPLACE);
-    else if (strcmp(error->code, "UNFINISHED") == 0)
-        single_print_resume(single, "continue it with", NULL, "");
-}
-
-/* The strategy stop_at_nonlinear has stopped the run. */
-static void single_print_next(const struct single_run *single) {
-    tn_value next = run_next_nodes(execution_run(single->execution));
-    struct buffer names;
-    buffer_init(&names, SIZE_MAX);
-    for (size_t i = 0; i < value_count(next); i++)
-        buffer_format(&names, "%s`%s`", i ? ", " : "", value_chars(value_at(next, i), NULL));
-    command_warn(
-        "the run stopped because a node has several successors and the strategy is stop_at_nonlinear; next: %s",
-        buffer_cstr(&names));
-    buffer_finish(&names);
-    value_unref(next);
-}
-
-static void single_print_outcome(const struct single_run *single) {
-    struct run *run = execution_run(single->execution);
-    enum run_status status = run_status(run);
-    bool lost = single_was_stopped_at_question(single) && !single->thread;
-    if (single->json) {
-        print_result_event(single->execution);
-    } else if (!lost && (status == RUN_DONE || status == RUN_STOPPED || status == RUN_INTERRUPTED)) {
-        tn_value result = status == RUN_DONE ? run_result(run) : run_state(run);
-        command_print(result);
-        value_unref(result);
-    }
-    if (single->json && !command_flush()) return; /* command_close reports that output was lost */
-    if (status == RUN_FAILED || status == RUN_CANCELLED) command_warn_error(run_error(run));
-    if (status == RUN_STOPPED && single->draining)
-        command_warn("the run stopped after step %u, as requested", run_steps(run));
-    else if (status == RUN_STOPPED)
-        single_print_next(single);
-    if (status == RUN_STOPPED && single->thread) single_print_resume(single, "continue it with", NULL, "");
-    if (lost)
-        command_warn("the run was cancelled: it waited for an answer, and without a thread it cannot be resumed");
-    else if (status == RUN_INTERRUPTED)
-        single_print_questions(single);
-}
-
-/* ---- Options ---- */
-
-/* Called without --thread. Prints an error and returns true if an option was given that needs it. */
-static bool report_missing_thread(const struct arguments *arguments) {
-    static const char *const names[] = {"resume", "replace", "answer", "accept-changes", "durability", "force"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!argument_given(arguments, names[i])) continue;
-        command_warn("--%s needs --thread ID", names[i]);
-        return true;
-    }
-    return false;
-}
-
-/* Reads the thread options into `request`, whose answers the caller unrefs. On failure, prints an error. */
-static bool read_thread_request(const struct arguments *arguments, struct thread_request *request) {
-    const char *durability = argument_text(arguments, "durability");
-    struct error error = ERROR_INIT;
-    bool resume = argument_given(arguments, "resume"), replace = argument_given(arguments, "replace");
-    if (resume && (replace || argument_given(arguments, "input") || argument_given(arguments, "set"))) {
-        command_warn("--resume continues the thread's run: it cannot be used with --input, --set or --replace");
-        return false;
-    }
-    if (!resume && !replace && argument_given(arguments, "force")) {
-        command_warn("--force needs --resume or --replace");
-        return false;
-    }
-    if (!resume && argument_given(arguments, "answer")) {
-        command_warn("--answer needs --resume");
-        return false;
-    }
-    request->mode = resume ? THREAD_RESUME : replace ? THREAD_REPLACE : THREAD_INPUT;
-    request->force = argument_given(arguments, "force");
-    request->accept_changes = argument_given(arguments, "accept-changes");
-    request->durability = durability && strcmp(durability, "exit") == 0 ? RUN_DURABLE_EXIT : RUN_DURABLE_SYNC;
-    request->document = operand_at(arguments, 0);
-    request->answers = command_read_answer_options(arguments, &error);
-    if (!request->answers) command_warn_error(&error);
-    error_finish(&error);
-    return request->answers != NULL;
 }
 
 /* ---- Start ---- */
@@ -401,11 +199,17 @@ static int single_fail_stalled(const struct single_run *single) {
 }
 
 /* Prints the outcome, unless another execution follows, and returns the exit code. */
-static int single_report(struct single_run *single, struct error *error) {
+static int single_report(const struct single_run *single, const struct error *error) {
+    struct run_outcome outcome = {.arguments = single->arguments,
+                                  .report = execution_report(single->execution),
+                                  .thread = single->thread,
+                                  .json = single->json,
+                                  .draining = single->draining};
     if (error->code) command_warn_error(error);
-    if (!single->approvals) single_print_outcome(single);
-    if (single_was_stopped_at_question(single)) return COMMAND_CANCELLED;
-    return exit_code_of_status(run_status(execution_run(single->execution)));
+    if (!single->approvals) run_outcome_print(&outcome);
+    int code = run_outcome_code(&outcome);
+    value_unref(outcome.report);
+    return code;
 }
 
 /* Prints and finishes the error; returns the exit code, as command_report_error. */
@@ -441,7 +245,8 @@ static int single_execute(const struct arguments *arguments, struct single_run *
     struct host *host = single->host;
     if (request->id && thread_prepare_wait(host_engine(host), graph, request, &options, &error) != TN_OK) {
         int code = command_report_error(COMMAND_RUN_FAILED, &error);
-        single_print_remedy(single, request, &error);
+        run_outcome_print_remedy(&(struct run_outcome){.arguments = arguments, .thread = single->thread}, request->mode,
+                                 &error);
         error_finish(&error);
         return code;
     }
@@ -495,15 +300,9 @@ int run_single(const struct arguments *arguments, struct host *host, struct grap
                                 .thread = argument_text(arguments, "thread"),
                                 .arguments = arguments};
     struct thread_request request = {.id = single.thread};
-    const char *modes = argument_text(arguments, "stream");
-    if (modes) {
-        single.shown_modes = run_modes_parse(modes, &error);
-        if (!single.shown_modes) return report_and_finish_error(COMMAND_USAGE, &error);
-    } else if (single.json) {
-        single.shown_modes = RUN_MODE_UPDATES | RUN_MODE_CUSTOM | RUN_MODE_MESSAGES | RUN_MODE_TASKS;
-    }
-    if (!request.id && report_missing_thread(arguments)) return COMMAND_USAGE;
-    if (request.id && !read_thread_request(arguments, &request)) return COMMAND_USAGE;
+    if (!run_read_modes(arguments, &single.shown_modes)) return COMMAND_USAGE;
+    if (!request.id && run_lacks_thread(arguments)) return COMMAND_USAGE;
+    if (request.id && !run_read_thread_request(arguments, &request)) return COMMAND_USAGE;
     tn_value input = command_read_input(arguments, &error);
     int code;
     if (input) {

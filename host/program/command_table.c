@@ -30,6 +30,8 @@ const struct command commands[] = {
      "it is valid JSON, it is read as JSON, otherwise as text: n=3 is a number, n='\"3\"' is the text 3, name=Ada is\n"
      "the text Ada. --input is applied first, then each --set in order.\n"
      "\n"
+     "With --connect, the running host gets the text of FILE and runs it; there is no live view, and no batch.\n"
+     "\n"
      "A batch prints {\"output\": …} or {\"error\": …} for each line. After a run that `stop_at_nonlinear` stopped,\n"
      "`next` beside the output lists the nodes that are due. The command fails if a line failed.",
      "$ tenon run samples/hello/hello.yaml --set name=Ada\n{\"name\":\"Ada\",\"greeting\":\"Hello, Ada!\"}\n",
@@ -90,8 +92,8 @@ const struct command commands[] = {
     {"thread export", "THREAD", "print a whole thread as one JSON object",
      "Includes its checkpoints and its journal. `tenon test` runs it as a test; `tenon thread import` copies it into\n"
      "another store.",
-     "$ tenon thread export support-42 > support-42.json\n", .operands_min = 1, .operands_max = 1,
-     .run = command_thread_export},
+     "$ tenon thread export support-42 > support-42.json\n", .options = connect_options, .operands_min = 1,
+     .operands_max = 1, .run = command_thread_export},
     {"thread import", "FILE [THREAD]", "create a thread from an exported one", "`-` reads standard input.",
      "$ tenon thread import support-42.json again\n", .options = thread_import_options, .operands_min = 1,
      .operands_max = 2, .run = command_thread_import},
@@ -109,7 +111,8 @@ const struct command commands[] = {
      "checked, in the order of their names: files named *.yaml, *.yml and *.json that have `nodes`, or `version` and\n"
      "`agent`. Hidden files and symbolic links are skipped; at most 10,000 documents are checked. The exit code is 0 "
      "if\n"
-     "there are no errors, 3 if there are, and 2 if something cannot be read.",
+     "there are no errors, 3 if there are, and 2 if something cannot be read. With --connect, the running host checks\n"
+     "the texts, and its tenon.yaml is not checked.",
      "$ tenon check triage.yaml\nno problems found\n", .options = check_options, .operands_min = 1,
      .operands_max = NO_MAXIMUM, .run = command_check},
     {"graph", "FILE", "draw a document",

@@ -183,6 +183,10 @@ struct host *method_caller_host(const struct method_caller *caller) {
     return caller->host;
 }
 
+struct loop *method_caller_loop(const struct method_caller *caller) {
+    return caller->loop;
+}
+
 tn_value method_caller_path(const struct method_caller *caller, const char *name) {
     char path[PATH_MAX];
     if (!caller->host && !files_is_special_name(name) && realpath(name, path)) name = path;

@@ -34,6 +34,8 @@ int method_caller_open(struct method_caller **out, const struct arguments *argum
 void method_caller_free(struct method_caller *caller);
 /* NULL with --connect. */
 struct host *method_caller_host(const struct method_caller *caller);
+/* The loop of the host or of the connection, for timers. */
+struct loop *method_caller_loop(const struct method_caller *caller);
 /*
  * The name of a file that the user has given, as the host finds it, a text: with --connect an absolute path, because
  * the host has another working folder. Names such as pack:NAME/FILE stay the same.

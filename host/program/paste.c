@@ -47,6 +47,7 @@ void paste_run(struct buffer *out, const struct arguments *arguments, const char
     buffer_text(out, "tenon run ");
     paste_word(out, operand_at(arguments, 0));
     paste_global_options(out, arguments);
+    paste_option(out, arguments, "connect", false);
     paste_option(out, arguments, "run-config", false);
     paste_option(out, arguments, "durability", false);
     if (input) paste_option(out, arguments, "input", false);

@@ -1,19 +1,6 @@
 # Commands with --connect print what they print in a host of their own, and have the same exit codes.
 sed 's/type: set, /type: set, interrupt: before, /' count.yaml >asks.yaml
 
-# same COMMAND…: runs it with and without --connect. Times, ids and measurements are replaced, because they differ.
-hide='s/[0-9a-f]\{8\}-[0-9a-f]\{4\}-[0-9a-f-]\{22\}/ID/g; s/20[0-9-]\{8\}T[0-9:.]*Z/TIME/g; s/\("now"\|"elapsed_ms"\|"duration_ms"\):[0-9.]*/\1:0/g; s/"client [0-9][0-9]*"/"tenon"/g'
-same() {
-    run tenon "$@"
-    sed "$hide" "$work/out" >own.out
-    sed "$hide" "$work/err" >own.err
-    local own=$code
-    run tenon "$@" --connect s
-    [ "$code" = "$own" ] || fails "expected exit code $own, as without --connect"
-    diff own.out <(sed "$hide" "$work/out") >&2 || fails "standard output differs"
-    diff own.err <(sed "$hide" "$work/err") >&2 || fails "standard error differs"
-}
-
 cat >tenon.yaml <<'YAML'
 tools: {approval: {memory.get: ask, memory.delete: deny}}
 YAML
@@ -49,74 +36,6 @@ same call run/start "{\"document\": \"$PWD/asks.yaml\", \"subscribe\": {}}"
 expect_code 5
 same call run/start "{\"document\": \"$PWD/count.yaml\", \"config\": {\"recursion_limit\": 2}}"
 expect_code 1 && expect_in err '[RECURSION_LIMIT]'
-
-# ---- Documents: the host gets the text, and does not see the file ----
-mkdir documents
-cat >documents/wrong.yaml <<'YAML'
-version: "1.0"
-agent: {name: "né𝒳", nonsense: 1}
-nods: []
-channels: [{name: a, type: last_value}, {name: a, type: last_value}]
-nodes: [{id: p, type: promt}, {id: "é𝒳", type: delay, config: {ms: x}}]
-edges: [{from: START, to: q}]
-YAML
-cat >documents/inner.yaml <<'YAML'
-version: "1.0"
-agent: {name: inner}
-channels: [{name: i, type: last_value}]
-nodes: [{id: one, type: set, config: {values: {i: 1}}}]
-edges: [{from: START, to: one}, {from: one, to: END}]
-YAML
-sed 's/type: set/type: sett/' documents/inner.yaml >documents/inner_wrong.yaml
-cat >documents/outer.yaml <<'YAML'
-version: "1.0"
-agent: {name: outer}
-channels: [{name: i, type: last_value}]
-nodes: [{id: sub, type: subgraph, config: {document: inner.yaml}}]
-edges: [{from: START, to: sub}, {from: sub, to: END}]
-YAML
-sed 's/inner/inner_wrong/' documents/outer.yaml >documents/outer_wrong.yaml
-sed '/^agent/d' documents/inner.yaml >documents/nameless.yaml
-printf 'version: "1.0"\nnodes: [{id: "\xff"}]\n' >documents/bytes.yaml
-mkdir elsewhere && cp documents/inner.yaml elsewhere/same.yaml
-same check documents/wrong.yaml
-expect_code 3 && expect_in err "documents/wrong.yaml:3:1: error[ADL-E021]"
-for name in wrong bytes; do
-    same check "documents/$name.yaml" --json
-    expect_code 3
-done
-same check documents/bytes.yaml --quiet
-expect_code 3
-same check documents/outer_wrong.yaml
-expect_in err '| nodes: [{id: one, type: sett'
-same check documents/outer.yaml
-expect_code 0 && expect_in err 'no problems found'
-same check documents elsewhere
-expect_code 3
-same check documents --json
-same check elsewhere --strict
-expect_code 0
-same check documents/nothing.yaml elsewhere
-expect_code 2
-run bash -c '"$0" check - --connect s <documents/outer.yaml' "$TENON" # its file is looked for in this folder
-expect_code 3 && expect_in err 'inner.yaml'
-for format in svg mermaid json; do
-    same graph documents/outer.yaml --format "$format" --inside
-    expect_code 0
-done
-same graph documents/outer.yaml --inside
-same graph documents/nameless.yaml
-expect_code 0
-same graph documents/outer_wrong.yaml
-expect_code 0
-for name in wrong bytes; do
-    same graph "documents/$name.yaml"
-    expect_code 3
-done
-same graph documents/outer_wrong.yaml --inside
-expect_code 3
-same graph documents/nothing.yaml
-expect_code 2
 
 # ---- Threads ----
 same thread list
@@ -166,6 +85,33 @@ run tenon thread delete t1 t3 --connect s
 expect_code 0
 same thread delete t1
 expect_code 1
+
+same thread export t2
+expect_code 0
+cp "$work/out" t2.json
+same thread export nobody
+expect_code 1
+run tenon thread import t2.json t4 --connect s
+expect_code 0
+same thread import t2.json t4
+expect_code 1
+same thread import t2.json t4 --replace
+expect_code 0
+same thread state t4
+expect_out '{"i":3,"n":3}'
+echo '{"record": 1}' >wrong.json
+run tenon thread import wrong.json --connect s
+expect_code 1 && expect_in err 'missing property'
+same thread import nothing.json
+expect_code 2
+same thread gc
+expect_code 2 && expect_in err 'expected --older-than DAYS'
+same thread gc --older-than 0 --dry-run
+expect_code 0 && expect_in out 'would remove 2 threads'
+run tenon thread gc --older-than 0 --connect s
+expect_code 0 && expect_in out 'removed 2 threads'
+same thread gc --keep 0
+expect_out 'removed 0 threads and 0 saved graph descriptions'
 
 # ---- Tasks, Artifacts, memories: both hosts use one store ----
 same task show nobody
@@ -302,7 +248,6 @@ expect_code 1
 run tenon model test '{"provider": "openai"}' --connect s
 expect_code 2
 same pack list
-same pack list --json
 
 # A signal cancels the run in the other host; a run that is not awaited continues.
 env --default-signal=INT "$TENON" call run/start "{\"document\": \"$PWD/count.yaml\", \"input\": {\"n\": 100000000}, \"subscribe\": {}}" \

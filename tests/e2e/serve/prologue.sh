@@ -4,6 +4,8 @@
 #   host_stop              ends it with SIGTERM; $code is its exit status
 #   client FILE.py [ARGUMENT…]
 #                          runs a Python program that imports wire.py
+#   same COMMAND…          runs a command of tenon with and without --connect, and compares what it prints and its exit code;
+#                          times, ids and measurements are replaced, because they differ
 host=
 host_start() {
     rm -f host.err # of the host before
@@ -21,6 +23,19 @@ host_stop() {
     return 0
 }
 client() { run env PYTHONPATH="$SOURCE/tests/e2e/serve" PYTHONDONTWRITEBYTECODE=1 python3 "$@"; }
+
+hide='s/[0-9a-f]\{16\}\([0-9a-f]\{16\}\)\?/ID/g; s/[0-9a-f]\{8\}-[0-9a-f]\{4\}-[0-9a-f-]\{22\}/ID/g; s/20[0-9-]\{8\}T[0-9:.]*Z/TIME/g; s/\("now"\|"elapsed_ms"\|"duration_ms"\|"ms"\):[0-9.]*/\1:0/g; s/"client [0-9][0-9]*"/"tenon"/g; s/ --connect s//g'
+hide+="; s|of document \`$PWD/|of document \`|g" # a question names the document as the host knows it
+same() {
+    run tenon "$@"
+    sed "$hide" "$work/out" >own.out
+    sed "$hide" "$work/err" >own.err
+    local own=$code
+    run tenon "$@" --connect s
+    [ "$code" = "$own" ] || fails "expected exit code $own, as without --connect"
+    diff own.out <(sed "$hide" "$work/out") >&2 || fails "standard output differs"
+    diff own.err <(sed "$hide" "$work/err") >&2 || fails "standard error differs"
+}
 
 cat >hours.yaml <<'YAML'
 version: "1.0"
