@@ -100,7 +100,9 @@ static struct authority *frame_around(const struct method_call *call) {
     tn_value session = value_get(call->params, "session");
     struct authority *caller = method_authority(call);
     if (!session) return authority_ref(caller);
-    return authority_of_session(caller, value_get(session, "models"), value_get(session, "tools"));
+    tn_value programs = value_get(session, "starts_programs");
+    return authority_of_session(caller, value_get(session, "models"), value_get(session, "tools"),
+                                programs && value_to_bool(programs));
 }
 
 int32_t document_open(const struct method_call *call, struct graph **out, struct error *error) {
@@ -143,7 +145,11 @@ static int32_t check_separate_run(const struct method_call *call, struct error *
 }
 
 static int32_t check_session(const struct method_call *call, struct error *error) {
-    if (!client_is_plugin(call->client) || !value_get(call->params, "session")) return TN_OK;
+    tn_value session = value_get(call->params, "session"), programs = session ? value_get(session, "starts_programs") : NULL;
+    if (programs && value_to_bool(programs) && client_scope(call->client) < METHOD_ADMIN)
+        return error_set(error, TN_FAILED, "PERMISSION_DENIED", "`session.starts_programs` needs the scope `admin`; %s has `%s`",
+                         client_name(call->client), method_scope_name(client_scope(call->client)));
+    if (!client_is_plugin(call->client) || !session) return TN_OK;
     return error_set(error, TN_FAILED, "PERMISSION_DENIED", "`session`: %s may not choose models and tools of a run",
                      client_name(call->client));
 }

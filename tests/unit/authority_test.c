@@ -67,7 +67,7 @@ static void chain_init(struct chain *chain, const char *text) {
                                                      value_get(frame, "from_text") != NULL);
             chain->innermost->budget = value_ref(value_get(frame, "budget"));
         } else if (value_get(frame, "session")) {
-            chain->innermost = authority_of_session(outer, value_get(frame, "session"), value_get(frame, "own"));
+            chain->innermost = authority_of_session(outer, value_get(frame, "session"), value_get(frame, "own"), false);
         } else {
             snprintf(chain->ids[i], sizeof chain->ids[i], "c%zu", i);
             snprintf(chain->plugins[i], sizeof chain->plugins[i], "p%zu", i);

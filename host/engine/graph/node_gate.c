@@ -123,12 +123,12 @@ static const struct callable_ops called_ops = {.start = called_start,
 /* ---- The rules ---- */
 
 /* Sets *why to the reason of an approval that is needed, a new reference, or to NULL. */
-static int32_t check_rules(struct engine *engine, const struct component_info *type, tn_value *why,
-                           struct error *error) {
+static int32_t check_rules(struct engine *engine, const struct callable *node, const struct component_info *type,
+                           tn_value *why, struct error *error) {
     struct tool_policy policy;
     int32_t status = TN_OK;
     *why = NULL;
-    node_policy_of(config_tool_policies(engine->config), type->id, type->effects, &policy);
+    node_policy_of(instance_authority(node), config_tool_policies(engine->config), type->id, type->effects, &policy);
     if (policy.approval == TOOL_DENY)
         status = error_set(error, TN_INVALID, "PERMISSION_DENIED", "the node type `%s` of plugin `%s` is denied: %s",
                            type->id, type->plugin_id, value_chars(policy.why, NULL));
@@ -141,7 +141,7 @@ static int32_t check_rules(struct engine *engine, const struct component_info *t
 int32_t node_gate_wrap(struct engine *engine, struct callable **node, struct error *error) {
     const struct component_info *type = instance_component(*node)->info;
     tn_value why;
-    int32_t status = check_rules(engine, type, &why, error);
+    int32_t status = check_rules(engine, *node, type, &why, error);
     if (!why) return status;
     struct node_gate *gate = gate_new(&called_ops, type, instance_authority(*node), why);
     gate->node = *node;
@@ -153,7 +153,7 @@ int32_t node_gate_wrap(struct engine *engine, struct callable **node, struct err
 int32_t node_gate_new(struct engine *engine, const struct callable *node, const struct component_info *type,
                       struct callable **out, struct error *error) {
     tn_value why;
-    int32_t status = check_rules(engine, type, &why, error);
+    int32_t status = check_rules(engine, node, type, &why, error);
     *out = why ? &gate_new(&gate_ops, type, instance_authority(node), why)->callable : NULL;
     value_unref(why);
     return status;

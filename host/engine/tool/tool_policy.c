@@ -204,10 +204,22 @@ void tool_policy_of(const struct authority *caller, tn_value rules, const char *
     if (!out->why) out->why = value_text("no rule restricts it");
 }
 
-void node_policy_of(tn_value rules, const char *type, tn_value effects, struct tool_policy *out) {
+static bool declares_effect(tn_value effects, const char *effect) {
+    for (size_t i = 0; effects && value_is(effects, TN_ARRAY) && i < value_count(effects); i++)
+        if (value_text_is(value_at(effects, i), effect)) return true;
+    return false;
+}
+
+void node_policy_of(const struct authority *caller, tn_value rules, const char *type, tn_value effects,
+                    struct tool_policy *out) {
     bool decided = false;
     *out = (struct tool_policy){.approval = TOOL_AUTO, .by = "default"};
     apply_operator(rules, NODE_PREFIX, type, effects, out, &decided);
+    if (!decided && declares_effect(effects, NODE_EFFECT_PROGRAMS) && !authority_starts_programs(caller))
+        decide_take(out, TOOL_DENY, "effects",
+                    value_format("it starts programs that the document names; to allow it, write `tools: {approval: "
+                                 "{\"node:%s\": ask}}` in tenon.yaml",
+                                 type));
     if (!out->why) out->why = value_text("no rule restricts it");
 }
 

@@ -49,8 +49,14 @@ tn_value tool_entries(const struct document *document);
  */
 void tool_policy_of(const struct authority *caller, tn_value rules, const char *name, tn_value effects, bool chosen,
                     struct tool_policy *out);
-/* The same for a node of a document: of `rules`, those for "node:PATTERN" and for effects apply. */
-void node_policy_of(tn_value rules, const char *type, tn_value effects, struct tool_policy *out);
+/*
+ * The same for a node of a document: of `rules`, those for "node:PATTERN" and for effects apply. Without a rule, a node
+ * type with the effect NODE_EFFECT_PROGRAMS is denied: a document must not start programs that the operator has not
+ * chosen. The session of a client may allow it for a run (authority_starts_programs).
+ */
+#define NODE_EFFECT_PROGRAMS "process.spawn:config" /* it starts programs that its configuration names */
+void node_policy_of(const struct authority *caller, tn_value rules, const char *type, tn_value effects,
+                    struct tool_policy *out);
 /* True if a rule "effect:PATTERN" matches the effect. `pattern` is the part after the colon. */
 bool tool_effect_fits(const char *pattern, const char *effect);
 void tool_policy_finish(struct tool_policy *policy);

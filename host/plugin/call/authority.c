@@ -38,14 +38,20 @@ struct authority *authority_of_document(struct authority *outer, const char *nam
     return authority;
 }
 
-struct authority *authority_of_session(struct authority *outer, tn_value roles, tn_value tools) {
+struct authority *authority_of_session(struct authority *outer, tn_value roles, tn_value tools, bool starts_programs) {
     struct authority *authority = mem_zalloc(sizeof *authority);
     authority->references = 1;
     authority->kind = AUTHORITY_SESSION;
     authority->outer = authority_ref(outer);
     authority->roles = value_ref(roles);
     authority->own_tools = value_ref(tools);
+    authority->starts_programs = starts_programs;
     return authority;
+}
+
+bool authority_starts_programs(const struct authority *authority) {
+    while (authority && !authority->starts_programs) authority = authority->outer;
+    return authority != NULL;
 }
 
 struct authority *authority_ref(struct authority *authority) {

@@ -49,6 +49,7 @@ struct authority {
     /* A session. */
     tn_value roles;     /* {role: the role whose binding it uses}; or NULL */
     tn_value own_tools; /* [pattern]; or NULL */
+    bool starts_programs;
     /* A component. */
     const struct component_info *info;
     tn_value config; /* as its author wrote it, without defaults; NULL if there is none */
@@ -58,8 +59,12 @@ struct authority {
 struct authority *authority_of_component(struct authority *outer, const struct component_info *info, tn_value config,
                                          const char *node);
 struct authority *authority_of_document(struct authority *outer, const char *name, tn_value tools, bool from_text);
-/* `roles` is {role: role}, `tools` an array of patterns; each may be NULL. */
-struct authority *authority_of_session(struct authority *outer, tn_value roles, tn_value tools);
+/*
+ * `roles` is {role: role}, `tools` an array of patterns; each may be NULL. `starts_programs`: nodes may start programs
+ * that their configuration names (tool_policy.h).
+ */
+struct authority *authority_of_session(struct authority *outer, tn_value roles, tn_value tools, bool starts_programs);
+bool authority_starts_programs(const struct authority *authority);
 struct authority *authority_ref(struct authority *authority); /* NULL is allowed */
 void authority_unref(struct authority *authority);            /* NULL is allowed */
 

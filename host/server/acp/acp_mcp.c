@@ -131,6 +131,8 @@ static tn_value connect_params_take(tn_value config) {
     params = value_set_take(params, "name", value_text("acp-servers.json"));
     mem_free(text);
     value_unref(document);
+    tn_value session = value_set_take(value_object_reserve(1), "starts_programs", value_bool(true));
+    params = value_set_take(params, "session", session);
     return value_set_take(params, "modes", value_array());
 }
 

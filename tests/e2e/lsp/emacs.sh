@@ -6,7 +6,7 @@ emacs --batch --eval '(progn (require (quote package)) (package-initialize) (kil
     2>/dev/null || skips "eglot is not installed"
 run timeout 120 emacs --batch -l "$SOURCE/tests/e2e/lsp/emacs.el"
 expect_code 0
-run emacs --batch --eval '(progn (package-initialize) (setq byte-compile-error-on-warn t byte-compile-warnings (quote (not docstrings)) byte-compile-dest-file-function (lambda (_) "/dev/null")) (unless (byte-compile-file (getenv "SETTINGS")) (kill-emacs 1)))'
+run emacs --batch --eval '(progn (package-initialize) (setq byte-compile-error-on-warn t byte-compile-warnings (quote (not docstrings)) byte-compile-dest-file-function (lambda (_) (expand-file-name "settings.elc"))) (unless (byte-compile-file (getenv "SETTINGS")) (kill-emacs 1)))'
 expect_code 0
 
 # With a mode for YAML, it is derived from it, and has its own keys.

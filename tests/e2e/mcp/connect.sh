@@ -18,6 +18,11 @@ edges:
   - {from: leave, to: use_again}
   - {from: use_again, to: END}
 Y
+run tenon run connect.yaml --json --input '{"messages": []}'
+expect_code 3
+expect_in err 'the node type `mcp.connect` of plugin `tenon.mcp` is denied: it starts programs that the document names'
+[ ! -e pid ] || fails "the server was started"
+echo 'tools: {approval: {"node:mcp.connect": auto}}' >tenon.yaml
 run tenon run connect.yaml --json --stream tasks --input '{"messages": [{"type": "user", "content": "go"}]}'
 expect_code 0
 expect_in out '"name":"added","transport":"stdio","state":"ready"' && expect_in out '"tools":["more.say","more.wipe",'
@@ -28,7 +33,7 @@ expect_in out 'cannot find tool `more.say`'
 expect_ended "$(cat pid)" "the server did not end"
 
 # A server of tenon.yaml is not removed, and cannot have the prefix of sessions as its name.
-echo "plugins: {config: {tenon.mcp: {servers: {added: {command: [python3, \"$SOURCE/tests/acp/mcp_server.py\"]}}}}}" >tenon.yaml
+echo "plugins: {config: {tenon.mcp: {servers: {added: {command: [python3, \"$SOURCE/tests/acp/mcp_server.py\"]}}}}}" >>tenon.yaml
 cat >keep.yaml <<'Y'
 version: "1.0"
 agent: {name: keep}
