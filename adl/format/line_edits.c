@@ -79,7 +79,7 @@ static bool step_is_insertion(const int32_t *before, int32_t d, int32_t diagonal
 static int32_t compare_lines(struct comparison *all) {
     const int32_t end = (int32_t)all->from_count, last = end - (int32_t)all->to_count;
     for (int32_t d = 0; d <= LINE_EDITS_DISTANCE; d++) {
-        int32_t *reach = (int32_t *)mem_array(NULL, (size_t)(2 * d + 3), sizeof *reach) + d + 1;
+        int32_t *reach = (int32_t *)mem_array(NULL, 2 * (size_t)d + 3, sizeof *reach) + d + 1;
         all->reach[d] = reach;
         for (int32_t diagonal = -d; diagonal <= d; diagonal += 2) {
             int32_t x = 0;

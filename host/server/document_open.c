@@ -145,10 +145,12 @@ static int32_t check_separate_run(const struct method_call *call, struct error *
 }
 
 static int32_t check_session(const struct method_call *call, struct error *error) {
-    tn_value session = value_get(call->params, "session"), programs = session ? value_get(session, "starts_programs") : NULL;
+    tn_value session = value_get(call->params, "session"),
+             programs = session ? value_get(session, "starts_programs") : NULL;
     if (programs && value_to_bool(programs) && client_scope(call->client) < METHOD_ADMIN)
-        return error_set(error, TN_FAILED, "PERMISSION_DENIED", "`session.starts_programs` needs the scope `admin`; %s has `%s`",
-                         client_name(call->client), method_scope_name(client_scope(call->client)));
+        return error_set(error, TN_FAILED, "PERMISSION_DENIED",
+                         "`session.starts_programs` needs the scope `admin`; %s has `%s`", client_name(call->client),
+                         method_scope_name(client_scope(call->client)));
     if (!client_is_plugin(call->client) || !session) return TN_OK;
     return error_set(error, TN_FAILED, "PERMISSION_DENIED", "`session`: %s may not choose models and tools of a run",
                      client_name(call->client));
