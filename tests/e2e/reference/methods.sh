@@ -21,7 +21,7 @@ for row in component/list component/show; do
     grep -q 'reducers of the language .*`tenon reference reducers`' section || fails "$row does not say where reducers are"
 done
 for code in run/start:IO run/resume:IO thread/update:IO thread/update:INVALID_STATE run/subscribe:INVALID_INPUT; do
-    section methods.md "${code%:*}" | grep -q "^- \`${code#*:}\`: " || fails "the reference of ${code%:*} lacks the code ${code#*:}"
+    grep -q "^- \`${code#*:}\`: " <(section methods.md "${code%:*}") || fails "the reference of ${code%:*} lacks the code ${code#*:}"
 done
 grep -q 'socket' methods.md && fails "an example names a kind of client"
 grep -q 'any, required' <(section methods.md run/resume) && fails "a parameter of two parts has no form"
