@@ -15,12 +15,17 @@
 
 /* ---- Frames ---- */
 
-struct authority *authority_of_component(struct authority *outer, const struct component_info *info, tn_value config,
-                                         const char *node) {
+static struct authority *authority_new(enum authority_kind kind, struct authority *outer) {
     struct authority *authority = mem_zalloc(sizeof *authority);
     authority->references = 1;
-    authority->kind = AUTHORITY_COMPONENT;
+    authority->kind = kind;
     authority->outer = authority_ref(outer);
+    return authority;
+}
+
+struct authority *authority_of_component(struct authority *outer, const struct component_info *info, tn_value config,
+                                         const char *node) {
+    struct authority *authority = authority_new(AUTHORITY_COMPONENT, outer);
     authority->info = info;
     authority->config = value_ref(config);
     authority->name = node ? mem_text(node) : NULL;
@@ -28,10 +33,7 @@ struct authority *authority_of_component(struct authority *outer, const struct c
 }
 
 struct authority *authority_of_document(struct authority *outer, const char *name, tn_value tools, bool from_text) {
-    struct authority *authority = mem_zalloc(sizeof *authority);
-    authority->references = 1;
-    authority->kind = AUTHORITY_DOCUMENT;
-    authority->outer = authority_ref(outer);
+    struct authority *authority = authority_new(AUTHORITY_DOCUMENT, outer);
     authority->name = mem_text(name);
     authority->tools = value_ref(tools);
     authority->from_text = from_text;
@@ -39,10 +41,7 @@ struct authority *authority_of_document(struct authority *outer, const char *nam
 }
 
 struct authority *authority_of_session(struct authority *outer, tn_value roles, tn_value tools, bool starts_programs) {
-    struct authority *authority = mem_zalloc(sizeof *authority);
-    authority->references = 1;
-    authority->kind = AUTHORITY_SESSION;
-    authority->outer = authority_ref(outer);
+    struct authority *authority = authority_new(AUTHORITY_SESSION, outer);
     authority->roles = value_ref(roles);
     authority->own_tools = value_ref(tools);
     authority->starts_programs = starts_programs;

@@ -207,12 +207,8 @@ static tn_value lsp_initialize(void *state, tn_value params) {
 
 /* ---- Changes of components ---- */
 
-static void ignore_answer(void *user, tn_value result, const struct error *error) {
-    (void)user, (void)result, (void)error;
-}
-
 static void ask_to_refresh(struct lsp *lsp, bool able, const char *method) {
-    if (able) (void)peer_call_take(lsp->peer, method, value_null(), ignore_answer, NULL);
+    if (able) (void)peer_call_take(lsp->peer, method, value_null(), NULL, NULL);
 }
 
 static void refresh_all(struct lsp *lsp) {

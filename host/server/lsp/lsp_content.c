@@ -178,16 +178,12 @@ static void remember_content(struct lsp *lsp, tn_value uri) {
     lsp->shown = value_push_take(shown, value_ref(uri));
 }
 
-static void refresh_answered(void *user, tn_value result, const struct error *error) {
-    (void)user, (void)result, (void)error;
-}
-
 void lsp_refresh_content(struct lsp *lsp, const char *prefix) {
     for (size_t i = 0; lsp->can.shows_content && i < value_count(lsp->shown); i++) {
         tn_value uri = value_at(lsp->shown, i);
         if (strncmp(value_chars(uri, NULL), prefix, strlen(prefix)) != 0) continue;
         tn_value params = value_set_take(value_object_reserve(1), "uri", value_ref(uri));
-        (void)peer_call_take(lsp->peer, "workspace/textDocumentContent/refresh", params, refresh_answered, NULL);
+        (void)peer_call_take(lsp->peer, "workspace/textDocumentContent/refresh", params, NULL, NULL);
     }
 }
 

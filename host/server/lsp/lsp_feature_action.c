@@ -119,7 +119,7 @@ static tn_value resolve_action(const struct lsp_query *query, struct error *erro
     tn_value number = value_get(data, "action");
     struct span range;
     int64_t of, action;
-    if (!query->assist || !version || !value_as_int(version, &of) || of != query->text->version || !number ||
+    if (!version || !value_as_int(version, &of) || of != query->text->version || !number ||
         !value_as_int(number, &action) ||
         !lsp_read_range(query->text->checked, value_get(data, "range"), query->lsp->unit, &range)) {
         (void)error_set(error, TN_STALE, "FAILED", "the document has changed or is closed: ask for code actions again");

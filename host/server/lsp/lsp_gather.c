@@ -5,6 +5,7 @@
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/tree/tree.h"
 #include "adl/value/memory.h"
+#include "host/base/config/config.h"
 #include "host/server/lsp/lsp_index.h"
 #include "host/server/lsp/lsp_internal.h"
 #include <string.h>
@@ -24,7 +25,7 @@ static struct source *config_source(const struct lsp *lsp, const char *path) {
     if (text) return source_ref(text->source);
     char *content;
     size_t length;
-    if (!lsp_read_file(path, CONFIG_TEXT_MAX, &content, &length)) return NULL;
+    if (!lsp_read_file(path, CONFIG_FILE_MAX, &content, &length)) return NULL;
     struct source *source = source_new(path, content, length);
     mem_free(content);
     return source;

@@ -206,7 +206,6 @@ void lsp_check_release(struct lsp_text *text);
 
 /* ---- lsp_index.c ---- */
 
-#define CONFIG_TEXT_MAX (1u << 20)
 /* Any thread. Free *text with mem_free; false if it is no regular file of at most `most` bytes. */
 bool lsp_read_file(const char *path, size_t most, char **text, size_t *length);
 

@@ -14,15 +14,12 @@
     "{\"registrations\": [{\"id\": \"files\", \"method\": \"workspace/didChangeWatchedFiles\", "                       \
     "\"registerOptions\": {\"watchers\": [{\"globPattern\": \"**/*.{yaml,yml,json,md,txt,adl}\"}]}}]}"
 
-static void watch_answered(void *user, tn_value result, const struct error *error) {
-    (void)user, (void)result, (void)error; /* a client that refuses does not report changes */
-}
-
+/* A client that refuses does not report changes. */
 void lsp_watch_files(struct lsp *lsp) {
     tn_value params;
     if (!lsp->files || !lsp->can.watches_files || json_read(WATCHERS, strlen(WATCHERS), NULL, &params, NULL) != TN_OK)
         return;
-    (void)peer_call_take(lsp->peer, "client/registerCapability", params, watch_answered, NULL);
+    (void)peer_call_take(lsp->peer, "client/registerCapability", params, NULL, NULL);
 }
 
 bool lsp_is_config_path(const char *path) {

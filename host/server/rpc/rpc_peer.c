@@ -222,7 +222,7 @@ static void receive_notification(struct peer *peer, const char *method, tn_value
 /* ---- Requests to the other side ---- */
 
 static void call_end(struct peer_call *call, tn_value result, const struct error *error) {
-    call->done(call->user, result, error);
+    if (call->done) call->done(call->user, result, error);
     mem_free(call);
 }
 
@@ -234,7 +234,7 @@ uint64_t peer_call_take(struct peer *peer, const char *method, tn_value params, 
         else
             error_set(&error, TN_CANCELLED, "CANCELLED", "the connection has ended");
         value_unref(params);
-        done(user, NULL, &error);
+        if (done) done(user, NULL, &error);
         error_finish(&error);
         return 0;
     }

@@ -99,7 +99,8 @@ bool peer_is_full(const struct peer *peer);
 /*
  * Sends a request. `done` is called once: with the result (borrowed), or with NULL and the error: that of the other
  * side (its `data.code`, or one for its number: UNSUPPORTED, INVALID_INPUT, CANCELLED, FAILED), LIMIT, or CANCELLED if
- * the connection ends. It may be called before peer_call_take returns. Returns a number for peer_cancel, or 0.
+ * the connection ends. It may be called before peer_call_take returns. NULL: the answer is ignored. Returns a number
+ * for peer_cancel, or 0.
  */
 typedef void peer_done_fn(void *user, tn_value result, const struct error *error);
 uint64_t peer_call_take(struct peer *peer, const char *method, tn_value params, peer_done_fn *done, void *user);
