@@ -275,13 +275,6 @@ struct rpc_stream *rpc_stream_accept(struct loop *loop, struct uv_stream_s *list
     return NULL;
 }
 
-int rpc_stream_descriptor(const struct rpc_stream *stream) {
-    uv_os_fd_t descriptor = -1;
-    const uv_pipe_t *pipe = stream->shared ? &stream->input : &stream->output;
-    if (stream->file_out >= 0 || uv_fileno((const uv_handle_t *)pipe, &descriptor) != 0) return stream->file_out;
-    return descriptor;
-}
-
 /* ---- Closing ---- */
 
 static void stream_on_closed(uv_handle_t *handle) {

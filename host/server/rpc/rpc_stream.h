@@ -51,7 +51,5 @@ void rpc_stream_write(struct rpc_stream *stream, const char *bytes, size_t lengt
 size_t rpc_stream_waiting(const struct rpc_stream *stream);
 /* Stops reading, sends what waits for at most RPC_FLUSH_MS, and calls `closed`. Then the stream is freed. */
 void rpc_stream_close(struct rpc_stream *stream);
-/* The descriptor of the output, for options of the socket. */
-int rpc_stream_descriptor(const struct rpc_stream *stream);
 
 #endif
