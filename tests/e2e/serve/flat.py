@@ -112,9 +112,10 @@ for client in deaf:
     client.send("run/list", {})
 
 filling = work(runs)
-steps = {}
-while steps != (steps := long_runs()) or len(steps) < DEAF:  # the deaf clients are full, and their runs wait
+steps, equal = {}, 0
+while equal < 5:  # the deaf clients are full, and their runs wait; a busy machine can stop a run for a moment
     time.sleep(0.2)
+    equal = equal + 1 if steps == (steps := long_runs()) and len(steps) == DEAF else 0
 flat = work(runs)
 for _ in range(3):
     flat.append(work(runs)[-1])
