@@ -27,7 +27,7 @@ struct assist *assist_next_take(struct source *source, const struct assist_world
     assist->world = world;
     if (world->ref) world->ref(world->self);
     assist->found = diagnostics_new();
-    assist->tree = tree_read(source, NULL, assist->found);
+    assist->tree = tree_read_next(source, before ? assist_names_from(before)->tree : NULL, NULL, assist->found);
     if (tree_is_whole(assist->tree))
         assist_unref(before);
     else

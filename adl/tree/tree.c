@@ -48,14 +48,21 @@ void tree_hold(struct tree *tree, tn_value value) {
     tree->held[tree->held_count++] = value;
 }
 
-void tree_free(struct tree *tree) {
-    if (!tree) return;
+void tree_clear(struct tree *tree) {
     for (size_t i = 0; i < tree->held_count; i++) value_unref(tree->held[i]);
-    mem_free(tree->held);
+    tree->held_count = 0;
     for (struct tree_block *block = tree->arena.blocks, *next; block; block = next) {
         next = block->next;
         mem_free(block);
     }
+    tree->arena = (struct tree_arena){0};
+    tree->root = NULL;
+}
+
+void tree_free(struct tree *tree) {
+    if (!tree) return;
+    tree_clear(tree);
+    mem_free(tree->held);
     source_unref(tree->source);
     mem_free(tree);
 }
@@ -154,7 +161,8 @@ static void close_rest(struct builder *builder, uint32_t end) {
     }
 }
 
-static void read_into(struct tree *tree, const struct tree_limits *limits, struct diagnostics *found) {
+static void read_into(struct tree *tree, const struct tree *before, const struct tree_limits *limits,
+                      struct diagnostics *found) {
     bool json = tree_name_is_json(source_name(tree->source));
     struct builder *builder = mem_zalloc(sizeof *builder);
     builder->tree = tree;
@@ -168,9 +176,11 @@ static void read_into(struct tree *tree, const struct tree_limits *limits, struc
         if (json)
             tree_read_json(builder);
         else
-            tree_read_yaml(builder);
+            tree_read_yaml(builder, before);
         close_rest(builder, (uint32_t)source_length(tree->source));
     }
+    tree->nodes = builder->total;
+    tree->reusable = !json && tree->whole && builder->serial == 0 && diagnostics_count(found) == builder->older;
     for (uint32_t i = 0; i < builder->anchor_count; i++) mem_free(builder->anchors[i].name);
     mem_free(builder->anchors);
     mem_free(builder->gaps);
@@ -179,11 +189,12 @@ static void read_into(struct tree *tree, const struct tree_limits *limits, struc
     mem_free(builder);
 }
 
-struct tree *tree_read(struct source *source, const struct tree_limits *limits, struct diagnostics *found) {
+struct tree *tree_read_next(struct source *source, const struct tree *before, const struct tree_limits *limits,
+                            struct diagnostics *found) {
     struct tree *tree = mem_zalloc(sizeof *tree);
     tree->source = source_ref(source);
     tree->whole = true;
-    read_into(tree, limits, found);
+    read_into(tree, before, limits, found);
     if (!tree->root) {
         struct tree_node *broken = tree_alloc(tree, sizeof *broken);
         *broken = (struct tree_node){
@@ -192,6 +203,10 @@ struct tree *tree_read(struct source *source, const struct tree_limits *limits, 
         tree->whole = false;
     }
     return tree;
+}
+
+struct tree *tree_read(struct source *source, const struct tree_limits *limits, struct diagnostics *found) {
+    return tree_read_next(source, NULL, limits, found);
 }
 
 /* ---- Looking ---- */

@@ -85,6 +85,12 @@ struct tree_item {
  * `source`. Any thread.
  */
 struct tree *tree_read(struct source *source, const struct tree_limits *limits, struct diagnostics *found);
+/*
+ * The same result, sooner: `before` is the tree of an earlier version of the text, read with the same limits, or NULL.
+ * If one item of a list like `nodes` changed, only that item is parsed. The new tree shares only values with `before`.
+ */
+struct tree *tree_read_next(struct source *source, const struct tree *before, const struct tree_limits *limits,
+                            struct diagnostics *found);
 void tree_free(struct tree *tree); /* NULL is allowed */
 
 /* True if `name` has the extension ".json". */

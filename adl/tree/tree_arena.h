@@ -18,13 +18,16 @@ struct tree {
     struct source *source;
     const struct tree_node *root;
     bool whole;
+    bool reusable;  /* YAML in which nothing was reported, without anchors: yaml_reuse.c can start from it */
+    uint32_t nodes; /* nodes, with aliases expanded */
     struct tree_arena arena;
     tn_value *held; /* the references to all values of the tree */
     size_t held_count, held_capacity;
 };
 
 void *tree_alloc(struct tree *tree,
-                 size_t size); /* aligned for every type of the tree; a size of 0 returns a valid pointer */
+                 size_t size);      /* aligned for every type of the tree; a size of 0 returns a valid pointer */
+void tree_clear(struct tree *tree); /* frees all nodes and values */
 void tree_hold(struct tree *tree, tn_value value); /* takes the reference */
 
 #endif

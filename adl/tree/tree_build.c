@@ -90,6 +90,10 @@ static void add_node(struct builder *builder, const struct tree_node *node, uint
     }
 }
 
+void builder_item(struct builder *builder, struct tree_item item, uint32_t nodes) {
+    if (count_nodes(builder, nodes, item.node->span)) add_item(builder, item);
+}
+
 static struct tree_node *new_node(struct builder *builder, int kind, enum tree_style style, struct span span) {
     struct tree_node *node = tree_alloc(builder->tree, sizeof *node);
     *node = (struct tree_node){.kind = (uint8_t)kind, .style = (uint8_t)style, .span = span, .value = NULL};

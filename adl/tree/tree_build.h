@@ -16,6 +16,8 @@
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/tree/tree.h"
 
+struct yaml_reuse;
+
 struct builder_frame {
     size_t base; /* the frame's first item on the stack */
     struct span key_span;
@@ -58,6 +60,7 @@ struct builder {
     uint32_t pending_serial;
     uint32_t *gaps; /* sorted offsets: a collection that contains one of them is incomplete (conflict.h) */
     size_t gap_count;
+    struct yaml_reuse *reuse; /* an earlier version of the text, or NULL */
     tn_value keys[BUILDER_KEYS];
 };
 
@@ -72,6 +75,8 @@ void builder_bad_key(struct builder *builder);
 /* Takes ownership of `value`. */
 void builder_scalar(struct builder *builder, tn_value value, enum tree_style style, struct span span);
 void builder_broken(struct builder *builder, struct span span);
+/* Adds a complete item of `nodes` nodes, which is in the tree's memory, to the innermost open collection. */
+void builder_item(struct builder *builder, struct tree_item item, uint32_t nodes);
 /* Sets the anchor of the next node. `span` is the anchor's. */
 void builder_anchor(struct builder *builder, const char *name, struct span span);
 void builder_alias(struct builder *builder, const char *name, struct span span);
@@ -104,7 +109,8 @@ void builder_incomplete(struct builder *builder);
 
 /* The readers. tree_read closes what is still open. */
 void tree_read_json(struct builder *builder);
-void tree_read_yaml(struct builder *builder);
+/* `before` is the tree of an earlier version of the text, or NULL. */
+void tree_read_yaml(struct builder *builder, const struct tree *before);
 
 /* ---- Scalars (scalar.c) ---- */
 

@@ -10,6 +10,7 @@
 #include "adl/tree/tree_build.h"
 #include "adl/tree/yaml_problem.h"
 #include "adl/tree/yaml_read.h"
+#include "adl/tree/yaml_reuse.h"
 #include "adl/value/memory.h"
 #include <stdlib.h>
 #include <string.h>
@@ -345,12 +346,16 @@ enum yaml_result yaml_read_range(struct builder *builder, const char *text, stru
     return result;
 }
 
-void tree_read_yaml(struct builder *builder) {
+void tree_read_yaml(struct builder *builder, const struct tree *before) {
     struct span whole = {source_line_span(builder->source, 0).start, (uint32_t)source_length(builder->source)};
     struct yaml_problem problem;
     uint32_t last_end;
-    if (yaml_read_range(builder, source_text(builder->source), whole, 0, &last_end, &problem) == YAML_FAILED)
-        yaml_recover(builder, whole, &problem);
+    enum yaml_result result;
+    builder->reuse = before ? yaml_reuse_new(builder, before) : NULL;
+    if (!builder->reuse || !yaml_reuse_read(builder->reuse, &result, &problem))
+        result = yaml_read_range(builder, source_text(builder->source), whole, 0, &last_end, &problem);
+    if (result == YAML_FAILED) yaml_recover(builder, whole, &problem);
+    yaml_reuse_free(builder->reuse);
     if (!builder->tree->root && builder->depth == 0 && builder->tree->whole)
         builder_scalar(builder, value_null(), TREE_PLAIN, (struct span){whole.end, whole.end}); /* only comments */
 }

@@ -1,8 +1,8 @@
 /*
- * yaml_read.h - the two parts of the YAML reader; private to adl/tree.
+ * yaml_read.h - the parts of the YAML reader; private to adl/tree.
  *
  * tree_yaml.c turns a range of a text into nodes. yaml_recover.c continues after a syntax error: it divides the text by
- * its indentation, and has each part read on its own.
+ * its indentation, and has each part read on its own. yaml_reuse.c reads only what differs from an earlier version.
  */
 #ifndef TENON_ADL_YAML_READ_H
 #define TENON_ADL_YAML_READ_H

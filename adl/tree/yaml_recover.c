@@ -18,6 +18,7 @@
 #include "adl/tree/tree_arena.h"
 #include "adl/tree/yaml_block.h"
 #include "adl/tree/yaml_read.h"
+#include "adl/tree/yaml_reuse.h"
 #include "adl/value/memory.h"
 #include <string.h>
 
@@ -297,6 +298,19 @@ static void read_stray(struct recovery *recovery, const struct yaml_block *block
     }
 }
 
+/* Takes the piece from an earlier version of the text. */
+static bool reuse_piece(struct recovery *recovery, const struct yaml_block *block, const struct yaml_piece *piece) {
+    struct builder *builder = recovery->builder;
+    if (!builder->reuse || !yaml_reuse_item(builder->reuse, block, piece->lines)) return false;
+    if (builder->stopped) {
+        recovery->ended = true;
+        return true;
+    }
+    uint32_t end = builder->stack[builder->stack_count - 1].node->span.end;
+    if (end > recovery->last_end) recovery->last_end = end;
+    return true;
+}
+
 static void recovery_read_piece(struct recovery *recovery, const struct yaml_block *block,
                                 const struct yaml_piece *piece) {
     if (piece->holed) fill_holes(recovery, block, piece);
@@ -304,6 +318,7 @@ static void recovery_read_piece(struct recovery *recovery, const struct yaml_blo
         read_stray(recovery, block, piece);
         return;
     }
+    if (!piece->holed && reuse_piece(recovery, block, piece)) return;
     struct yaml_problem problem;
     struct builder_mark mark = builder_mark(recovery->builder);
     if (recovery_read(recovery, piece->lines, block->kind, &problem) == YAML_FAILED)
@@ -429,6 +444,8 @@ static void recovery_read_root(struct recovery *recovery, struct span whole, con
 static bool read_without_conflicts(struct recovery *recovery, struct span whole, enum yaml_result *result,
                                    struct yaml_problem *problem) {
     if (!conflicts_hide(recovery->builder, recovery->text)) return false;
+    yaml_reuse_free(recovery->builder->reuse); /* the text is not that of the source any more */
+    recovery->builder->reuse = NULL;
     struct builder_mark none = {0};
     builder_rewind(recovery->builder, &none, whole);
     *result = recovery_read(recovery, whole, 0, problem);
