@@ -19,23 +19,31 @@ static const int symbol_kinds[] = {
     [OUTLINE_PLUGIN] = 4 /* Package */,    [OUTLINE_PROPERTY] = 7 /* Property */,
 };
 
-static tn_value document_symbol(const struct lsp_query *query, const struct assist_outline_item *item) {
+/* A symbol without values: all symbols of an answer, which can be many thousands, share its keys. */
+static tn_value symbol_form(void) {
+    tn_value form = value_set_take(value_object_reserve(4), "name", value_null());
+    form = value_set_take(form, "kind", value_null());
+    form = value_set_take(form, "range", value_null());
+    return value_set_take(form, "selectionRange", value_null());
+}
+
+static tn_value document_symbol(const struct lsp_query *query, tn_value form, const struct assist_outline_item *item) {
     const struct source *source = query->text->checked;
-    tn_value symbol = value_set_take(value_object_reserve(6), "name", lsp_string(item->name));
-    if (*item->detail) symbol = value_set_take(symbol, "detail", lsp_string(item->detail));
+    tn_value symbol = value_set_take(value_ref(form), "name", lsp_string(item->name));
     symbol = value_set_take(symbol, "kind", value_int(symbol_kinds[item->kind]));
     symbol = value_set_take(symbol, "range", lsp_range(source, item->span, query->lsp->unit));
-    return value_set_take(symbol, "selectionRange", lsp_range(source, item->name_span, query->lsp->unit));
+    symbol = value_set_take(symbol, "selectionRange", lsp_range(source, item->name_span, query->lsp->unit));
+    return *item->detail ? value_set_take(symbol, "detail", lsp_string(item->detail)) : symbol;
 }
 
 /* The items from *next on that are deeper than `depth`, as a tree. Outlines are at most a few levels deep. */
-static tn_value symbols_below(const struct lsp_query *query, const struct assist_outline *outline, size_t *next,
-                              uint32_t depth) {
+static tn_value symbols_below(const struct lsp_query *query, tn_value form, const struct assist_outline *outline,
+                              size_t *next, uint32_t depth) {
     tn_value list = value_array();
     while (*next < outline->count && outline->items[*next].depth >= depth) {
         const struct assist_outline_item *item = &outline->items[(*next)++];
-        tn_value symbol = document_symbol(query, item);
-        tn_value children = symbols_below(query, outline, next, item->depth + 1);
+        tn_value symbol = document_symbol(query, form, item);
+        tn_value children = symbols_below(query, form, outline, next, item->depth + 1);
         if (value_count(children))
             symbol = value_set_take(symbol, "children", children);
         else
@@ -63,8 +71,10 @@ static tn_value document_symbols(const struct lsp_query *query, struct error *er
     struct assist_outline *outline = assist_outline(query->assist);
     size_t next = 0;
     (void)error;
-    tn_value list =
-        query->lsp->can.hierarchical_symbols ? symbols_below(query, outline, &next, 0) : flat_symbols(query, outline);
+    tn_value form = symbol_form();
+    tn_value list = query->lsp->can.hierarchical_symbols ? symbols_below(query, form, outline, &next, 0)
+                                                         : flat_symbols(query, outline);
+    value_unref(form);
     assist_outline_free(outline);
     return list;
 }
