@@ -368,6 +368,7 @@ struct connection *connection_new(struct rpc_stream *stream, const struct connec
                                                                      .notify = connection_on_event,
                                                                      .user = connection});
     connection->peer = peer_new(server_loop(server), stream, options->framing, &connection_peer_ops, connection);
+    peer_join(connection->peer, server_budget(server));
     if (options->service) connection->service = options->service->open(options->service_user, connection);
     return connection;
 }

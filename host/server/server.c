@@ -10,6 +10,7 @@
 #include "host/plugin/abi/abi_host.h"
 #include "host/plugin/registry/registry.h"
 #include "host/server/plugin_client.h"
+#include "host/server/rpc/rpc_budget.h"
 #include "host/server/server_internal.h"
 #include "host/server/server_run.h"
 
@@ -20,6 +21,7 @@ struct server {
     struct plugin_clients *plugin_clients;
     tn_value known; /* {"KIND ID": plugin} of the last "component/changed", while it has subscribers; or NULL */
     struct loop_work changed;
+    struct rpc_budget budget;
     unsigned requests;         /* server_begin_request */
     sign_check_fn *sign_check; /* or NULL */
     bool validates;
@@ -38,6 +40,9 @@ struct loop *server_loop(const struct server *server) {
 }
 struct engine *server_engine(const struct server *server) {
     return host_engine(server->host);
+}
+struct rpc_budget *server_budget(struct server *server) {
+    return &server->budget;
 }
 struct client **server_clients(struct server *server) {
     return &server->clients;
@@ -154,6 +159,7 @@ struct server *server_new(struct host *host) {
     struct server *server = mem_zalloc(sizeof *server);
     server->host = host;
     server->changed.run = server_report_change;
+    rpc_budget_init(&server->budget, RPC_BUDGET_MAX);
     server->runs = server_runs_new(server);
     server->plugin_clients = plugin_clients_new(server);
     host_set_methods(host, plugin_clients_source(server->plugin_clients));

@@ -18,7 +18,8 @@
  *
  * Memory is bounded: while RPC_STREAM_FULL bytes wait for the client to read, nothing is read from it, so a client that
  * floods the host or never reads only stops itself. The requests that are open then are still answered; a client that
- * lets PEER_WAITING_MAX bytes wait is disconnected. Notifications are the sender's own care: see peer_is_full.
+ * lets PEER_WAITING_MAX bytes wait is disconnected. Notifications are the sender's own care: see peer_is_full. What all
+ * peers of a host hold together is limited by peer_join.
  *
  * All functions are [loop].
  */
@@ -34,6 +35,7 @@
 struct loop;
 struct peer;
 struct peer_request;
+struct rpc_budget;
 struct rpc_stream;
 
 #define PEER_REQUESTS_MAX 1024u /* open requests of the client; and open requests to it */
@@ -58,8 +60,9 @@ struct peer_ops {
     void (*drained)(void *user);                                           /* peer_is_full became false; may be NULL */
     void (*idle)(void *user); /* the last open request was answered; may be NULL. It must not call peer_close */
     /*
-     * Nothing more can be received: the input has ended (`why` is NULL), or the connection has failed. Called once,
-     * before open requests to the other side end with CANCELLED. It may call peer_close.
+     * Nothing more can be received: the input has ended (`why` is NULL), or the connection has failed. Called before
+     * open requests to the other side end with CANCELLED, and once more if a limit ends the connection after the end of
+     * the input. It may call peer_close.
      */
     void (*ended)(void *user, const struct error *why);
     void (*closed)(void *user); /* after peer_close: the last callback. The peer is freed when it returns. */
@@ -68,6 +71,11 @@ struct peer_ops {
 /* Takes the stream, and begins to read. `ops` must outlive the peer. */
 struct peer *peer_new(struct loop *loop, struct rpc_stream *stream, enum rpc_framing framing,
                       const struct peer_ops *ops, void *user);
+/*
+ * What it holds counts for the budget from now on: bytes that wait, bytes of an incomplete message, and the messages of
+ * open requests. If the peers of the budget hold too much, and this one most, it is disconnected (`ended` with LIMIT).
+ */
+void peer_join(struct peer *peer, struct rpc_budget *budget);
 /* Sends what waits, then calls `closed`. Answers after that have no effect. Calls to the other side fail. */
 void peer_close(struct peer *peer);
 
