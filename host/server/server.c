@@ -9,6 +9,7 @@
 #include "host/engine/engine.h"
 #include "host/plugin/abi/abi_host.h"
 #include "host/plugin/registry/registry.h"
+#include "host/server/method_job.h"
 #include "host/server/plugin_client.h"
 #include "host/server/rpc/rpc_budget.h"
 #include "host/server/server_internal.h"
@@ -19,6 +20,7 @@ struct server {
     struct client *clients;
     struct server_runs *runs;
     struct plugin_clients *plugin_clients;
+    struct method_jobs *jobs;
     tn_value known; /* {"KIND ID": plugin} of the last "component/changed", while it has subscribers; or NULL */
     struct loop_work changed;
     struct rpc_budget budget;
@@ -52,6 +54,9 @@ struct server_runs *server_runs_of(const struct server *server) {
 }
 struct plugin_clients *server_plugin_clients(const struct server *server) {
     return server->plugin_clients;
+}
+struct method_jobs *server_jobs(const struct server *server) {
+    return server->jobs;
 }
 void server_validate_results(struct server *server, bool on) { server->validates = on; }
 void server_set_sign_check(struct server *server, sign_check_fn *check) { server->sign_check = check; }
@@ -162,6 +167,7 @@ struct server *server_new(struct host *host) {
     rpc_budget_init(&server->budget, RPC_BUDGET_MAX);
     server->runs = server_runs_new(server);
     server->plugin_clients = plugin_clients_new(server);
+    server->jobs = method_jobs_new(server);
     host_set_methods(host, plugin_clients_source(server->plugin_clients));
     registry_on_change(host_registry(host), server_on_change, server);
     return server;
@@ -175,6 +181,7 @@ void server_free(struct server *server) {
     plugin_clients_free(server->plugin_clients);
     while (server->clients) client_free(server->clients);
     (void)loop_run(server_loop(server), server_has_no_request, server);
+    method_jobs_free(server->jobs);
     server_runs_free(server->runs);
     loop_undefer(server_loop(server), &server->changed);
     value_unref(server->known);
