@@ -316,6 +316,15 @@ static void progress_has_a_begin_and_an_end(void **state) {
     wire_expect(&far.wire, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"runs\":[],\"more\":false}}");
     say(&far, REQUEST("2", "run/list", "{\"workDoneToken\":[]}")); /* no token: LSP has texts and integers */
     wire_expect(&far.wire, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"runs\":[],\"more\":false}}");
+    char text[PEER_ID_MAX + 100]; /* a long one would be kept until the answer */
+    for (int more = 0; more <= 1; more++) {
+        (void)snprintf(text, sizeof text, REQUEST("3", "run/list", "{\"workDoneToken\":\"%0*d\"}"),
+                       (int)PEER_ID_MAX + more, 7);
+        say(&far, text);
+        if (!more) wire_expect_parts(&far.wire, "$/progress", "begin");
+        if (!more) wire_expect_parts(&far.wire, "$/progress", "end");
+        wire_expect_parts(&far.wire, "\"id\":3,\"result\":", "[]");
+    }
     connected_close(&far);
 }
 

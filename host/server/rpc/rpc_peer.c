@@ -109,6 +109,12 @@ void peer_notify_take(struct peer *peer, const char *method, tn_value params) {
 
 const char *peer_request_method(const struct peer_request *request) { return value_chars(request->method, NULL); }
 tn_value peer_request_params(const struct peer_request *request) { return request->params; }
+
+void peer_request_drop_params(struct peer_request *request) {
+    value_unref(request->params);
+    request->params = value_null();
+}
+
 void *peer_request_data(const struct peer_request *request) { return request->data; }
 size_t peer_open_requests(const struct peer *peer) { return peer->request_count; }
 

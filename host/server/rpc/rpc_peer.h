@@ -83,6 +83,8 @@ void peer_close(struct peer *peer);
 
 const char *peer_request_method(const struct peer_request *request);
 tn_value peer_request_params(const struct peer_request *request); /* borrowed; null if absent */
+/* From now on its parameters are null: what is not needed does not use memory until the answer. */
+void peer_request_drop_params(struct peer_request *request);
 /* A pointer of the user, NULL at first: what answers the request. */
 void *peer_request_data(const struct peer_request *request);
 /*
