@@ -77,18 +77,13 @@ static bool server_has_no_request(void *user) { return ((const struct server *)u
 /* ---- Ending ---- */
 
 bool server_is_drained(const struct server *server) {
-    for (const struct server_run *run = NULL; (run = server_run_older(server->runs, run)) != NULL;)
-        if (server_run_is_active(run)) return false;
+    if (server_runs_active(server->runs)) return false;
     for (const struct client *client = server->clients; client; client = client_next(client))
         if (client_is_sending(client)) return false;
     return true;
 }
 
-void server_drain(struct server *server) {
-    server_runs_refuse(server->runs);
-    for (const struct server_run *run = NULL; (run = server_run_older(server->runs, run)) != NULL;)
-        if (server_run_is_active(run)) server_run_cancel(server_run_find(server->runs, server_run_id(run), NULL), true);
-}
+void server_drain(struct server *server) { server_runs_drain(server->runs); }
 
 /* ---- Events of the host ---- */
 
