@@ -7,7 +7,7 @@
  *
  * A server runs one job at a time, because its threads are those of libuv, which also check documents of editors and
  * look up the names of hosts. Others wait in order. A job whose call is cancelled does not start; one that runs already
- * goes on, and its result is dropped. server_free waits for the job that runs.
+ * continues, and its result is dropped. server_free waits for the job that runs.
  *
  * Thread: [loop], except `run`.
  */

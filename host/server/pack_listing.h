@@ -27,7 +27,7 @@ tn_value pack_listing_row(const struct installed_pack *pack);
 tn_value pack_listing_verify(const struct installed_pack *pack);
 /*
  * [loop] These parts of the version in use, whose files are in `folder`, with an error for each that this host cannot
- * use. A new reference. PLUGIN_SHADOWED: a plugin of an earlier place has its components, which is no fault of the
+ * use. A new reference. PLUGIN_SHADOWED: a plugin of an earlier place has its components, which is not a fault of the
  * pack.
  */
 tn_value pack_listing_check(const struct host *host, const char *folder, tn_value parts);

@@ -104,7 +104,7 @@ FIXTURE_UNUSED static void use_start(struct served *served, const char *tool, tn
     static const struct call_ops ops = {.ended = served_on_ended};
     struct engine *engine = host_engine(served->host);
     struct instance_scope scope = engine->scope(engine, "a test");
-    struct component *component;
+    struct component *component = NULL;
     struct error error = ERROR_INIT;
     int32_t status = registry_resolve(host_registry(served->host), "tool", tool, &component, &error);
     if (status == TN_OK) status = instance_new(component, value_object(), &scope, &use->instance, &error);

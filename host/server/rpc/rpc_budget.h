@@ -23,7 +23,7 @@ struct rpc_budget_member {
     struct rpc_budget *budget; /* NULL: it is in none */
     struct rpc_budget_member *next, **link;
     size_t (*size)(struct rpc_budget_member *member); /* the bytes that it holds now */
-    void (*end)(struct rpc_budget_member *member);          /* it has left the budget, and must free what it holds */
+    void (*end)(struct rpc_budget_member *member);    /* it has left the budget, and must free what it holds */
 };
 
 struct rpc_budget {
