@@ -52,7 +52,6 @@ struct rpc_stream;
 #define RPC_FAILED           (-32000) /* an error of Tenon: data.code is its stable code */
 #define RPC_NOT_INITIALIZED  (-32002)
 #define RPC_CANCELLED        (-32800)
-#define RPC_CONTENT_MODIFIED (-32801)
 
 struct peer_ops {
     void (*request)(void *user, struct peer_request *request);
