@@ -7,8 +7,7 @@
  *         ...                                             // or later; each request is answered exactly once
  *     }
  *     peer_notify_take(peer, "progress", params);
- *     peer_close(peer);                                   // `closed` follows; then all requests must have been
- * answered
+ *     peer_close(peer);                                   // `closed` follows
  *
  * Requests are delivered in the order in which they arrive, and may be answered in any order. A request that the peer
  * cannot deliver is answered by it: malformed JSON (-32700), not a request or a repeated id (-32600), too many open
