@@ -1,16 +1,9 @@
 /*
  * server_tool_test.c - the methods of tools and models: descriptions, calls, approval, the rights of plugins, cancel.
  */
-#include "tests/unit/server_fixture.h"
+#include "tests/unit/server_run_fixture.h"
 
 #include "host/base/config/config.h"
-
-static void is_text(tn_value object, const char *member, const char *expected) {
-    if (!value_text_is(value_get(object, member), expected)) {
-        char *text = json_text(object, JSON_COMPACT);
-        fail_msg("%s: expected %s: %s", text, member, expected);
-    }
-}
 
 /* ---- Descriptions ---- */
 
