@@ -104,8 +104,9 @@ FIXTURE_UNUSED static void use_start(struct served *served, const char *tool, tn
     static const struct call_ops ops = {.ended = served_on_ended};
     struct engine *engine = host_engine(served->host);
     struct instance_scope scope = engine->scope(engine, "a test");
-    struct component *component = NULL;
+    struct component *component;
     struct error error = ERROR_INIT;
+    use->instance = NULL;
     int32_t status = registry_resolve(host_registry(served->host), "tool", tool, &component, &error);
     if (status == TN_OK) status = instance_new(component, value_object(), &scope, &use->instance, &error);
     if (status != TN_OK) fail_msg("%s: %s", tool, error.message);
