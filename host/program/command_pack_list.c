@@ -101,7 +101,11 @@ struct pack_list {
 static void pack_list_add(void *user, const struct installed_pack *pack) {
     struct pack_list *listing = user;
     tn_value row = pack_listing_row(pack);
-    if (!pack->fault.code) row = value_set_take(row, "parts", pack_listing_parts(listing->host, pack, NULL));
+    tn_value verified = pack->fault.code ? NULL : pack_listing_verify(pack);
+    bool usable = verified && listing->host && !pack->version_in_use;
+    tn_value parts = usable ? pack_listing_check(listing->host, pack->folder, verified) : value_ref(verified);
+    if (parts) row = value_set_take(row, "parts", parts);
+    value_unref(verified);
     listing->rows = value_push_take(listing->rows, row);
 }
 

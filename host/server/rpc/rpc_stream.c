@@ -207,6 +207,14 @@ void rpc_stream_write(struct rpc_stream *stream, const char *bytes, size_t lengt
     if (!stream->writing) loop_defer(stream->loop, &stream->flush);
 }
 
+/* What libuv is writing is freed with the handle. */
+void rpc_stream_discard(struct rpc_stream *stream) {
+    stream->failed = true;
+    buffer_finish(&stream->pending);
+    buffer_init(&stream->pending, SIZE_MAX);
+    if (stream->closing) stream_finish_closing(stream);
+}
+
 /* ---- Opening ---- */
 
 static struct rpc_stream *stream_new(struct loop *loop) {
