@@ -46,7 +46,7 @@ struct acp {
     size_t session_count;
     struct acp_call *calls;
     uint64_t servers_started; /* MCP servers so far: their names differ */
-    struct loop_timer linger;
+    struct loop_timer linger; /* ACP_LINGER_MS, then ACP_STOP_MS */
     struct loop_work finish;
 };
 
@@ -96,7 +96,7 @@ void acp_notify_take(struct acp *acp, const char *method, tn_value params);
 tn_value acp_document_params(const struct acp *acp);
 /* As document/describe returns it: decides how a prompt becomes input. */
 void acp_set_description(struct acp *acp, tn_value description);
-/* Something has ended: frees the connection if it is closed, and ends it after the end of the input. */
+/* Something has ended: the connection may be closed or freed in the next turn of the loop. */
 void acp_look_finished(struct acp *acp);
 
 /* ---- acp_params.c ---- */

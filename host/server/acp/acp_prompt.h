@@ -12,15 +12,17 @@
 
 #include "host/server/acp/acp_internal.h"
 
-/* A call of a tool that the client has seen in this turn. */
+/* A prompt that is not answered yet. */
 struct acp_turn {
     struct acp_session *session;
     struct peer_request *request;
     char *run_id;     /* of the active run, or of the one that waits; NULL: none */
     tn_value message; /* the content of the prompt that no run has got yet; or NULL */
-    bool cancelled;
-    bool resuming; /* the run continues an earlier turn */
-    bool idle;     /* the run waits: nothing runs that would end */
+    bool cancelled;   /* the next prompt discards the turn */
+    bool stopped;     /* the process ends: the next prompt continues the turn */
+    bool resuming;    /* the run continues an earlier turn */
+    bool starting;    /* a call of run/start, run/resume or run/answer is open */
+    bool idle;        /* the run waits: nothing runs that would end */
     /* Questions (acp_question.c). */
     tn_value interrupts;           /* of the run, until it has got the answers; or NULL */
     size_t asked;                  /* index of the one that is being asked */
@@ -41,6 +43,8 @@ struct acp_turn {
 void acp_prompt(struct acp *acp, struct peer_request *request);
 /* No effect if no prompt is open. */
 void acp_prompt_cancel(struct acp_session *session);
+/* The same, but the next prompt continues the turn. Its run ends after its super-step. */
+void acp_prompt_stop(struct acp_session *session);
 /* An event of a subscription. */
 void acp_prompt_event(struct acp *acp, const char *run_id, const char *event, tn_value params);
 

@@ -327,10 +327,6 @@ static void ask_next(struct acp_turn *turn) {
     for (; turn->asked < value_count(turn->interrupts); turn->asked++) {
         tn_value interrupt = asked_interrupt(turn), id = value_get(interrupt, "id");
         if (!id || !value_is(id, TN_STRING) || acp_turn_has_answer(turn, interrupt)) continue;
-        if (!turn->session->acp->peer) {
-            acp_prompt_cancel(turn->session);
-            return;
-        }
         if (ask_interrupt(turn, interrupt)) return;
     }
     acp_turn_answer(turn);
