@@ -176,6 +176,8 @@ def test_sessions():
         check(agent.request("session/list") == {"sessions": []}, "nothing is saved")
         ids = [agent.new() for _ in range(3)]
         check(agent.request("session/list") == {"sessions": []}, "a session is saved with its first prompt")
+        agent.request("session/close", sessionId=ids[2])
+        agent.refused("session/load", -32002, "first prompt", sessionId=ids[2], cwd=here, mcpServers=[])
         agent.request("session/delete", sessionId=ids[2])
         for session in ids[:2]:
             agent.prompt(session, "Question of " + session)

@@ -4,8 +4,9 @@
  *     document/describe ─┬─ session/new ───────────────────────────────────────────┐
  *                        └─ session/load, resume ─▶ thread/get, /state ─▶ (replay) ┴─▶ MCP servers ─▶ answer
  *
- * A new thread is in the store from its first prompt on. What the store does not have of it (the mode, the models, the
- * MCP servers) is chosen again by each client that opens it.
+ * A new thread is in the store from its first prompt on: editors open sessions that are never used. Loading one that
+ * had no prompt fails with -32002, after which clients open a new session; nothing is lost. What the store does not
+ * have of it (the mode, the models, the MCP servers) is chosen again by each client that opens it.
  */
 #include "adl/value/memory.h"
 #include "host/base/loop.h"
@@ -26,7 +27,10 @@ struct acp_session *acp_session_find(const struct acp *acp, const char *id) {
 }
 
 static void refuse_session(struct peer_request *request, const char *id) {
-    peer_refuse(request, RPC_NOT_INITIALIZED, "there is no session `%.200s`; session/list lists the saved ones", id);
+    peer_refuse(request, RPC_NOT_INITIALIZED,
+                "there is no saved session `%.200s`: a session is saved with its first prompt, and session/list lists "
+                "those that are; open a new one with session/new",
+                id);
 }
 
 struct acp_session *acp_session_of(struct acp *acp, struct peer_request *request) {
