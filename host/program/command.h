@@ -68,7 +68,8 @@ struct command {
     const struct command_option *options; /* NULL if there are none */
     uint32_t operands_min, operands_max;  /* the fewest and the most operands; UINT32_MAX: any number */
     int (*run)(const struct arguments *arguments);
-    bool hidden; /* not listed */
+    bool hidden;                    /* not listed */
+    const char *instead_of_connect; /* for a command without --connect: what to do in a host that runs; may be NULL */
 };
 
 /* The table, in the order of the help, and the options that every command accepts. */

@@ -44,7 +44,9 @@ const struct command commands[] = {
      "Lines from a pipe are answered in order. If one of them fails, the others are still answered, and the exit code\n"
      "is that of the first failure.",
      "$ tenon chat assistant.yaml --thread ada\n", .options = chat_options, .operands_min = 1, .operands_max = 1,
-     .run = command_chat},
+     .run = command_chat,
+     .instead_of_connect = "start each turn with `tenon run FILE --thread ID --connect PATH`, with the message in the "
+                           "input"},
     {"replay", "THREAD", "run a thread again from its journal, and compare",
      "Calls nothing outside the process: tools, models and other components with effects return what the journal\n"
      "contains, and so do the clock, the answers and the inputs. Nodes without effects compute their results\n"
