@@ -102,6 +102,10 @@ def test_content():
             agent.refused("session/prompt", -32602, why, sessionId=session, prompt=[block])
         agent.refused("session/prompt", -32602, "prompt", sessionId=session, prompt=[])
         agent.refused("session/prompt", -32602, "prompt", sessionId=session, prompt=[{"type": "text", "text": "x"}] * 1001)
+        # Members of other types of blocks have no meaning, and are not validated.
+        for block in [{"type": "image", "mimeType": "image/png", "data": "aGk="}, {"type": "text", "text": "x"}]:
+            for resource in [{}, {"uri": 7}, 7, {"text": "x"}, {"blob": "x"}]:
+                agent.prompt(session, [{**block, "resource": resource}])
 
 
 def test_other_inputs():
