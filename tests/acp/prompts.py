@@ -192,6 +192,20 @@ def test_forms():
             check(answer == {"stopReason": "end_turn"} and answer_in(agent, session) == expected, "the answer", updates)
 
 
+def test_a_form_has_only_what_the_protocol_has():
+    """Other formats, and limits that are not whole numbers, are left out; the run checks the answer with the whole schema."""
+    fields = {"id": {"type": "string", "format": "uuid"}, "day": {"type": "string", "format": "date"},
+              "n": {"type": "integer", "minimum": 0.5, "maximum": 9}}
+    ask_document("form.yaml", {"type": "object", "properties": fields})
+    with Agent("form.yaml", *NODES, answer=lambda *_: {"action": "accept", "content": {"n": 1}}) as agent:
+        agent.initialize({"elicitation": {"form": {}}})
+        session = agent.new()
+        answer, updates = agent.prompt(session, "go")
+        asked = agent.requests[0]["params"]["requestedSchema"]["properties"]
+        check(asked == {"id": {"type": "string"}, "day": fields["day"], "n": {"type": "integer", "maximum": 9}}, "the form", asked)
+        check(answer_in(agent, session) == {"n": 1}, "the answer", updates)
+
+
 def test_questions_in_the_text():
     """Without forms, for schemas that no form can have, and if the person declines."""
     deep = {"type": "object", "properties": {"a": {"type": "object"}}}
