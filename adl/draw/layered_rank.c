@@ -20,7 +20,7 @@ struct rank_lines {
 struct ranking {
     struct layered *layered;
     struct rank_lines out, in;
-    uint32_t *tree;   /* [box]: the search that reached it, from 1; 0 if none did */
+    uint32_t *tree;   /* [box]: the search that reached it, from 1; 0 before */
     bool *on_path;    /* [box]: the search is below it */
     uint32_t *sorted; /* boxes, those at the upper end of a line first */
     uint32_t step;    /* layers between two of boxes: 2 with labels */

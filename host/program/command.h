@@ -41,7 +41,7 @@ struct source;
 struct command_option {
     const char *name;     /* "input": --input; NULL ends a table */
     const char *argument; /* the name of its argument, "JSON"; NULL for a flag */
-    char letter;          /* short form: 'i' for -i; 0 if there is none */
+    char letter;          /* short form: 'i' for -i; 0 when the option has only a name */
     const char *help;
     const char *choices; /* "text|json": one of these words; "values,tasks": any of them; NULL allows any value */
 };
@@ -65,7 +65,7 @@ struct command {
     const char *summary;                  /* one line */
     const char *details;                  /* one or more paragraphs, Markdown */
     const char *example;                  /* a terminal session; each command line begins with "$ " */
-    const struct command_option *options; /* NULL if there are none */
+    const struct command_option *options; /* NULL when the command has no options of its own */
     uint32_t operands_min, operands_max;  /* the fewest and the most operands; UINT32_MAX: any number */
     int (*run)(const struct arguments *arguments);
     bool hidden;                    /* not listed */

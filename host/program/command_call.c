@@ -16,7 +16,7 @@
 
 struct call_command {
     struct method_caller *caller;
-    int64_t subscription; /* of the result; 0: none */
+    int64_t subscription; /* of the result; 0 when the method did not subscribe */
     bool counted;         /* it was made with `credit` */
     bool of_run;          /* its last event is the end of a run */
     bool over;            /* the end of the run was printed */

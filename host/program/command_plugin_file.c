@@ -21,7 +21,7 @@
 
 struct plugin_copy {
     char *to, *temporary; /* temporary: NULL after it was renamed */
-    char *replaced;       /* another name of the file that was at `to`; NULL if there was none */
+    char *replaced;       /* another name of the file that was at `to`; NULL when `to` did not exist */
 };
 
 /* Copies the contents and the mode of a file to a new one. */

@@ -27,7 +27,7 @@ static void thread_command_open(struct thread_command *command, const struct arg
     command->code = method_caller_open(&command->caller, arguments, NULL, NULL);
 }
 
-/* Calls a method, unless something has failed before. Takes `params`. The result is a new reference, or NULL. */
+/* Calls a method, unless something has failed before. Takes `params`. Returns a new reference; NULL on failure. */
 static tn_value thread_call_take(struct thread_command *command, const char *method, tn_value params) {
     struct error error = ERROR_INIT;
     tn_value result = NULL;

@@ -27,7 +27,7 @@
 
 /* A node of the current step that has not ended, or a map over it that has not ended. */
 struct live_node {
-    tn_value node, path;            /* path: of the nested run, or NULL; both owned */
+    tn_value node, path;            /* path: NULL for a node of the outermost run; both owned */
     uint32_t running, ended, total; /* activations; total is 0 if it is unknown, and without a map */
     int64_t started_ms;
 };

@@ -61,7 +61,7 @@ static tn_value find_channel(const struct acp *acp, const char *name) {
     return NULL;
 }
 
-/* The only member of the input that is a text; NULL if there are none or several. */
+/* The only member of the input that is a text; NULL when no member is, or several are. */
 static const char *only_text(tn_value input) {
     tn_value members = value_get(input, "properties");
     const char *found = NULL;

@@ -40,7 +40,7 @@ struct acp {
     bool input_ended, closing;
     struct peer *peer; /* NULL: closed */
     struct client *client;
-    tn_value capabilities; /* of the client, or NULL */
+    tn_value capabilities; /* of the client; NULL when it has sent none */
     tn_value description;  /* of the document; NULL before `initialize` */
     struct acp_session *sessions;
     size_t session_count;
@@ -63,19 +63,19 @@ struct acp_session {
     tn_value roles;              /* {role: the role whose model it uses} */
     tn_value decisions;          /* {tool and caller: true or false}: allow_always, reject_always */
     tn_value servers;            /* its MCP servers: [{name at the plugin, prefix of its tools}] */
-    char *connecting;            /* the run that starts them, or NULL */
-    struct peer_request *opener; /* session/new, load or resume, which is not answered yet; or NULL */
+    char *connecting;            /* the run that starts them; NULL when no start is open */
+    struct peer_request *opener; /* session/new, load or resume; NULL after its answer */
     bool replays;                /* it sends the conversation first */
     /* The thread. */
     bool unfinished;             /* the last turn has not completed */
     bool discards;               /* the next prompt discards it: it was cancelled, or has failed */
     tn_value messages;           /* of the thread, after the last turn; an array */
     tn_value completed;          /* after the last turn that completed */
-    tn_value waits;              /* the interrupts that the next prompt answers; NULL if there are none */
+    tn_value waits;              /* the interrupts that the next prompt answers; NULL when the turn waits for nothing */
     tn_value answers;            /* those that were given already, {id: answer} */
     uint64_t tool_calls;         /* so far */
-    struct acp_turn *turn;       /* the open prompt, or NULL */
-    struct peer_request *ending; /* session/close or session/delete, which waits for the end of the turn */
+    struct acp_turn *turn;       /* the open prompt; NULL between two prompts */
+    struct peer_request *ending; /* session/close or session/delete, until the turn has ended; NULL without */
     bool deletes;
 };
 

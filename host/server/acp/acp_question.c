@@ -16,7 +16,7 @@
 struct acp_question {
     struct acp_turn *turn; /* NULL: withdrawn */
     uint64_t number;       /* of the request */
-    tn_value tool_call;    /* that the client shows for an approval, or NULL */
+    tn_value tool_call;    /* that the client shows for an approval; NULL for other questions */
     bool made;             /* nothing but the approval shows the call */
     bool wraps;            /* the answer is a member of the form */
     bool url;              /* a page was opened */
