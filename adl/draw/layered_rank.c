@@ -129,7 +129,7 @@ static uint32_t rank_latest(const struct ranking *ranking, uint32_t box) {
     return rank;
 }
 
-/* Sorts the boxes along the lines, and gives each the earliest layer. */
+/* Sorts the boxes along the lines, and assigns the earliest layer to each. */
 static void rank_earliest_of_all(struct ranking *ranking) {
     uint32_t boxes = ranking->layered->box_count, count = 0;
     uint32_t *waits = mem_array(NULL, boxes, sizeof *waits);

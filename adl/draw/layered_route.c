@@ -116,8 +116,8 @@ static int64_t route_wish(const struct layered_grid *grid, uint32_t box, uint32_
 }
 
 /*
- * Gives each port its place. Those of lines that can be straight have their wish, as far as they are not too near to
- * each other. Those of lines to the sides are outside of them, near the centre.
+ * Sets the position of each port. Ports of lines that can be straight keep the position that makes them straight,
+ * unless another port is too near. Ports of lines to the left and right are outside of them, near the centre.
  */
 static void route_place_ports(const struct layered_box *box, struct route_port *ports, uint32_t count,
                               int64_t *places) {

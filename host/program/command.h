@@ -65,7 +65,7 @@ struct command {
     const char *summary;                  /* one line */
     const char *details;                  /* one or more paragraphs, Markdown */
     const char *example;                  /* a terminal session; each command line begins with "$ " */
-    const struct command_option *options; /* NULL when the command has no options of its own */
+    const struct command_option *options; /* NULL when the command has only those of all commands */
     uint32_t operands_min, operands_max;  /* the fewest and the most operands; UINT32_MAX: any number */
     int (*run)(const struct arguments *arguments);
     bool hidden;                    /* not listed */

@@ -62,7 +62,7 @@ static void pack_print_row(tn_value rows, tn_value row) {
     pack_print_parts(value_get(row, "parts"));
 }
 
-/* A plugin of an earlier place that has the same components is no fault of the pack. */
+/* The pack is not faulty because a plugin of an earlier place has the same components. */
 static bool pack_row_is_faulty(tn_value row) {
     tn_value parts = value_get(row, "parts");
     if (value_get(row, "error")) return true;

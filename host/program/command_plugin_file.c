@@ -116,7 +116,7 @@ void plugin_copies_finish(struct plugin_copies *copies) {
 }
 
 /*
- * Gives the old file its name NAME again if NAME is missing: the process was killed between two renames. Returns false
+ * Restores the name NAME of the old file if NAME is missing: the process was killed between two renames. Returns false
  * if NAME is still missing. Unlike rename, link never replaces a NAME that another process creates. But NAME is missing
  * only if copy_publish used rename, and then the file system probably has no links.
  */
