@@ -255,6 +255,7 @@ void command_print_diagnostics(const struct arguments *arguments, struct diagnos
 bool command_got_sigint(void);
 /* True after the first SIGTERM: end at the next convenient point. A second SIGTERM counts as SIGINT. */
 bool command_got_sigterm(void);
+bool command_got_signal(void); /* one of them */
 /* Makes command_got_sigint false again: the next Ctrl-C counts as the first one. */
 void command_reset_sigint(void);
 /* Waits until input is available on a terminal. Returns false if a watched signal arrives first. */

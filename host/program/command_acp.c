@@ -31,7 +31,7 @@ static void agent_on_overdue(void *user) {
 
 static bool agent_must_end(void *user) {
     const struct served_agent *agent = user;
-    return agent->closed || agent->overdue || command_got_sigint() || command_got_sigterm();
+    return agent->closed || agent->overdue || command_got_signal();
 }
 
 static bool agent_is_over(void *user) {

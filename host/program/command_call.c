@@ -55,7 +55,7 @@ static void call_cancel_run(struct method_caller *caller, tn_value result) {
 
 static int exit_code_of_run(tn_value run) {
     tn_value status = value_get(run, "status");
-    if (command_got_sigint() || command_got_sigterm()) return COMMAND_CANCELLED;
+    if (command_got_signal()) return COMMAND_CANCELLED;
     if (value_text_is(status, "interrupted")) return COMMAND_WAITING;
     return value_text_is(status, "done") || value_text_is(status, "stopped") ? COMMAND_OK : COMMAND_RUN_FAILED;
 }

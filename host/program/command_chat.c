@@ -78,7 +78,7 @@ struct turn {
 static bool chat_turn_has_ended(void *user) {
     const struct turn *turn = user;
     struct chat *chat = turn->chat;
-    if ((command_got_sigint() || command_got_sigterm()) && !chat->cancelled) {
+    if (command_got_signal() && !chat->cancelled) {
         chat->cancelled = true;
         run_cancel(turn->run);
     }

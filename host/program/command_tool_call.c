@@ -61,10 +61,8 @@ static bool tool_call_on_chunk(struct call *call, tn_value chunk) {
 
 static bool tool_call_has_ended(void *user) { return ((const struct tool_call *)user)->ended; }
 
-/* True after Ctrl-C or SIGTERM: the call is then cancelled. */
-static bool tool_stop_requested(void) { return command_got_sigint() || command_got_sigterm(); }
-
-static bool tool_call_is_done(void *user) { return tool_call_has_ended(user) || tool_stop_requested(); }
+/* After a signal, the call is cancelled. */
+static bool tool_call_is_done(void *user) { return tool_call_has_ended(user) || command_got_signal(); }
 
 tn_value command_tool_arguments(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
@@ -98,7 +96,7 @@ int command_tool_approve(struct approver *approver, const char *tool, tn_value p
                          tn_value *given) {
     tn_value answer = tool_request_approval(approver, tool, payload, schema), changed = value_get(answer, "arguments");
     int code = COMMAND_OK;
-    if (!answer && tool_stop_requested()) {
+    if (!answer && command_got_signal()) {
         code = command_report(COMMAND_CANCELLED, "`%s` was not called: its approval was cancelled", tool);
     } else if (!answer) {
         code = command_report(COMMAND_WAITING, "`%s` needs approval (%s); approve it with --yes or at a terminal", tool,
@@ -225,7 +223,7 @@ static int tool_call_answer(struct tool_call *calling) {
         value_unref(answers);
         answers = approver_prompt(&calling->approver, waits);
     }
-    int code = answers ? COMMAND_OK : tool_stop_requested() ? COMMAND_CANCELLED : COMMAND_WAITING;
+    int code = answers ? COMMAND_OK : command_got_signal() ? COMMAND_CANCELLED : COMMAND_WAITING;
     if (answers) {
         tool_call_set_answers(calling, answers);
     } else {
@@ -259,7 +257,7 @@ static int tool_call_once(struct tool_call *calling, struct callable *set, tn_va
         loop_run(host_loop(calling->host), tool_call_has_ended, calling);
     }
     if (!calling->ended) /* the loop still owns the call and frees it with the host */
-        return command_report(tool_stop_requested() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, "the tool did not end");
+        return command_report(command_got_signal() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, "the tool did not end");
     *out = call;
     return COMMAND_OK;
 }
@@ -279,7 +277,7 @@ static int tool_call_run(struct tool_call *calling, struct callable *set, tn_val
     }
     tn_value output = call_output(call);
     if (call_outcome(call) != CALL_COMPLETED)
-        code = command_report_error(tool_stop_requested() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, call_error(call));
+        code = command_report_error(command_got_signal() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, call_error(call));
     else if (!json && output && value_is(output, TN_STRING))
         command_put_line(output);
     else

@@ -113,7 +113,7 @@ static int outcome_code(const struct run_outcome *outcome) {
     if (outcome_is(outcome, RUN_DONE) || outcome_is(outcome, RUN_STOPPED)) return COMMAND_OK;
     if (outcome_is(outcome, RUN_INTERRUPTED)) return COMMAND_WAITING;
     /* Without a signal, the run was cancelled because output was lost: the reader of the events closed the pipe. */
-    bool signalled = command_got_sigint() || command_got_sigterm();
+    bool signalled = command_got_signal();
     return outcome_is(outcome, RUN_CANCELLED) && signalled ? COMMAND_CANCELLED : COMMAND_RUN_FAILED;
 }
 
