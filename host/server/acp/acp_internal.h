@@ -143,8 +143,8 @@ tn_value acp_modes(const struct acp_session *session);          /* {currentModeI
 tn_value acp_config_options(const struct acp_session *session); /* an array */
 void acp_set_mode(struct acp *acp, struct peer_request *request);
 void acp_set_config_option(struct acp *acp, struct peer_request *request);
-tn_value acp_commands(const struct acp *acp);
-/* Answers the prompt if it is a command such as /usage, and returns true. */
+tn_value acp_commands(void); /* an array of available commands */
+/* Answers the prompt if it is a command such as /state, and returns true. */
 bool acp_command_run(struct acp_session *session, struct peer_request *request, tn_value prompt);
 
 /* ---- acp_mcp.c: servers of the client ---- */

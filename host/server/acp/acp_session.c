@@ -132,7 +132,7 @@ static void session_opened(struct acp_session *session) {
     result = value_set_take(result, "configOptions", acp_config_options(session));
     session->opener = NULL;
     peer_reply_take(opener, result);
-    tn_value commands = value_set_take(value_object_reserve(2), "availableCommands", acp_commands(session->acp));
+    tn_value commands = value_set_take(value_object_reserve(2), "availableCommands", acp_commands());
     acp_update_take(session, "available_commands_update", commands);
     if (!made && session->title) acp_session_send_info(session, true);
 }
