@@ -41,7 +41,7 @@ static bool agent_is_over(void *user) {
 
 /* The threads stay as they are, for the next prompt; host_free would cancel their runs. */
 static _Noreturn void agent_exit(int code) {
-    command_warn("a prompt has not ended; the next prompt of its session continues it");
+    command_warn("not all prompts have ended; the next prompt of a session continues its run");
     _exit(code);
 }
 
