@@ -34,6 +34,16 @@
 #define COMMAND_WAITING        5 /* a run waits for an answer */
 #define COMMAND_CANCELLED      130
 
+/* Defaults of options, which the help names with COMMAND_TEXT_OF. */
+#define COMMAND_THREADS       50  /* thread list --limit */
+#define COMMAND_CHECKPOINTS   20  /* thread history --limit */
+#define COMMAND_CLAIM_SECONDS 300 /* task claim and task renew --ttl */
+#define COMMAND_DRAIN_SECONDS 10  /* serve --drain */
+
+/* The text of a macro's value. */
+#define COMMAND_TEXT_OF(macro)       COMMAND_TEXT_OF_VALUE(macro)
+#define COMMAND_TEXT_OF_VALUE(value) #value
+
 struct diagnostics;
 struct host;
 struct source;

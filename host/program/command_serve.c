@@ -17,8 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DRAIN_SECONDS 10 /* command_options.c names it, too */
-
 struct served_host {
     struct host *host;
     struct connections *connections;
@@ -113,7 +111,7 @@ int command_serve(const struct arguments *arguments) {
     if (mode < 0)
         return command_report(COMMAND_USAGE, "--mode %s: expected an octal file mode from 0 to 0777, such as 0660",
                               mode_text);
-    if (!argument_number(arguments, "drain", 0, 86400, DRAIN_SECONDS, &drain)) return COMMAND_USAGE;
+    if (!argument_number(arguments, "drain", 0, 86400, COMMAND_DRAIN_SECONDS, &drain)) return COMMAND_USAGE;
     struct served_host served;
     struct error error = ERROR_INIT;
     int code = COMMAND_OK;

@@ -10,10 +10,6 @@
 
 #define NO_MAXIMUM UINT32_MAX /* of operands */
 
-/* The text of a macro's value. */
-#define TEXT_OF(macro)       TEXT_OF_VALUE(macro)
-#define TEXT_OF_VALUE(value) #value
-
 /* ---- Commands ---- */
 
 /* name, operands, summary, details, example */
@@ -415,7 +411,7 @@ const struct command commands[] = {
     {"doctor", "", "show this installation, and report its problems",
      "Shows versions, search paths, the configuration, and plugins that cannot be used and why. Validates the\n"
      "sections of plugins and the models of tenon.yaml against their schemas, looks for the files and programs that\n"
-     "it names, and fetches its secrets. Starts no server. The exit code is " TEXT_OF(
+     "it names, and fetches its secrets. Starts no server. The exit code is " COMMAND_TEXT_OF(
          COMMAND_PLUGIN_PROBLEM) " if there is a problem.",
      "$ tenon doctor\n", .options = json_options, .run = command_doctor},
     {"reference", "[TOPIC|NAME]", "print the reference, as Markdown",
