@@ -262,6 +262,8 @@ def test_mistakes():
         agent.refused("session/prompt", -32602, "sessionId", prompt=[])
         agent.refused("session/load", -32002, "none", sessionId="none", cwd="/", mcpServers=[])
         agent.refused("session/load", -32602, "sessionId", sessionId="x" * 201, cwd="/", mcpServers=[])
+        agent.refused("session/load", -32002, "session/new", sessionId="ä" * 101, cwd="/", mcpServers=[])  # 202 bytes
+        check(agent.request("session/delete", sessionId="ä" * 101) == {}, "what cannot exist is deleted")
         agent.notify("session/cancel", sessionId="none")
         agent.notify("session/cancel")
         agent.notify("unknown/notification", x=1)

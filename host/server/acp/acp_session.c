@@ -143,13 +143,24 @@ static void open_servers(struct acp_session *session) {
     value_unref(servers);
 }
 
+/* INVALID_INPUT: no thread can have this id. */
+static bool thread_does_not_exist(const struct error *error) {
+    return error->code && (strcmp(error->code, "NOT_FOUND") == 0 || strcmp(error->code, "INVALID_INPUT") == 0);
+}
+
 static void session_open_failed(struct acp_session *session, const struct error *error) {
-    struct peer_request *opener = session->opener;
-    if (error->code && strcmp(error->code, "NOT_FOUND") == 0)
-        refuse_session(opener, session->id);
-    else
-        acp_fail(opener, error);
+    acp_fail(session->opener, error);
     acp_session_free(session);
+}
+
+/* Its thread cannot be read. */
+static void session_load_failed(struct acp_session *session, const struct error *error) {
+    if (thread_does_not_exist(error)) {
+        refuse_session(session->opener, session->id);
+        acp_session_free(session);
+    } else {
+        session_open_failed(session, error);
+    }
 }
 
 /* `replaced` sessions end with the request. */
@@ -173,7 +184,7 @@ static void session_on_state(void *user, tn_value result, const struct error *er
     struct acp_session *session = user;
     tn_value state = value_get(result, "state");
     if (!result) {
-        session_open_failed(session, error);
+        session_load_failed(session, error);
         return;
     }
     acp_session_keep(session, state, !session->unfinished);
@@ -196,7 +207,7 @@ static void session_on_record(void *user, tn_value record, const struct error *e
     if (!record || !is_of_document(acp, record)) {
         struct error why = ERROR_INIT;
         if (record) error_set(&why, TN_NOT_FOUND, "NOT_FOUND", "the thread is of another document");
-        session_open_failed(session, record ? &why : error);
+        session_load_failed(session, record ? &why : error);
         error_finish(&why);
         return;
     }
@@ -343,7 +354,7 @@ void acp_session_list(struct acp *acp, struct peer_request *request) {
 
 /* A session that does not exist is as good as deleted. */
 static void delete_on_done(void *user, tn_value result, const struct error *error) {
-    if (result || (error->code && strcmp(error->code, "NOT_FOUND") == 0))
+    if (result || thread_does_not_exist(error))
         peer_reply_take(user, value_object());
     else
         acp_fail(user, error);
