@@ -380,8 +380,8 @@ static int run_command_line(int argc, char **argv) {
     if (!code) code = check_operands(&arguments);
     if (!code) code = check_texts(&arguments);
     if (!code) code = check_values(&arguments);
-    if (!command
-             ->hidden) { /* a hidden command is a child of a host, which reports crashes, and was given its secrets */
+    /* A hidden command is a child of a host, which reports crashes, and was given its secrets. */
+    if (!command->hidden) {
         command_report_crashes();
         environment_protect();
     }
