@@ -16,7 +16,7 @@
 
 struct call_command {
     struct method_caller *caller;
-    int64_t subscription; /* of the result; 0: none */
+    int64_t subscription; /* of the result; 0 when the method did not subscribe */
     bool counted;         /* it was made with `credit` */
     bool of_run;          /* its last event is the end of a run */
     bool over;            /* the end of the run was printed */
@@ -55,7 +55,7 @@ static void call_cancel_run(struct method_caller *caller, tn_value result) {
 
 static int exit_code_of_run(tn_value run) {
     tn_value status = value_get(run, "status");
-    if (command_got_sigint() || command_got_sigterm()) return COMMAND_CANCELLED;
+    if (command_got_signal()) return COMMAND_CANCELLED;
     if (value_text_is(status, "interrupted")) return COMMAND_WAITING;
     return value_text_is(status, "done") || value_text_is(status, "stopped") ? COMMAND_OK : COMMAND_RUN_FAILED;
 }
