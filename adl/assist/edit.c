@@ -49,6 +49,18 @@ struct assist_edits *assist_edits_refuse(struct assist_edits *edits, const char 
     return edits;
 }
 
+void assist_edits_set_note(struct assist_edits *edits, const char *format, ...) {
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    va_list arguments;
+    va_start(arguments, format);
+    buffer_vformat(&text, format, arguments);
+    va_end(arguments);
+    mem_free(edits->note);
+    edits->note = mem_text(buffer_cstr(&text));
+    buffer_finish(&text);
+}
+
 void assist_edit_add(struct assist_edits *edits, struct source *source, struct span span, const char *text,
                      size_t length) {
     if (edits->refusal) return;

@@ -50,6 +50,8 @@ void assist_edit_new_file(struct assist_edits *edits, const char *path, const ch
 /* Removes all edits and sets the reason, unless one is set already. Returns `edits`. */
 struct assist_edits *assist_edits_refuse(struct assist_edits *edits, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Sets `note`, which replaces an earlier one. */
+void assist_edits_set_note(struct assist_edits *edits, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Sorts the edits, removes those that are equal, and refuses if two of them overlap. Call it last. Returns `edits`. */
 struct assist_edits *assist_edits_finish(struct assist_edits *edits);
 /* Appends the text of the source with its edits. They must be finished. */

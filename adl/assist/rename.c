@@ -179,11 +179,9 @@ static void note_texts(struct rename *rename) {
         const struct source *source = names->sources[name->file];
         bool text = name->kind == USE_EXPRESSION || name->kind == USE_TEMPLATE;
         if (!text || !assist_has_word(source, name->span, symbol->text, symbol->length, true)) continue;
-        tn_value note = value_format("line %u of `%s` has the text `%.*s`, which stays as it is",
-                                     source_line_at(source, name->span.start) + 1, source_name(source),
-                                     (int)symbol->length, symbol->text);
-        rename->edits->note = mem_text(value_chars(note, NULL));
-        value_unref(note);
+        assist_edits_set_note(rename->edits, "line %u of `%s` has the text `%.*s`, which stays as it is",
+                              source_line_at(source, name->span.start) + 1, source_name(source), (int)symbol->length,
+                              symbol->text);
         return;
     }
 }
