@@ -1,5 +1,6 @@
 /*
- * action_conditions.c - the reverse of action_router.c: a node `router` becomes conditions of the edges that lead to it.
+ * action_conditions.c - the reverse of action_router.c: a node `router` becomes conditions of the edges that lead to
+ * it.
  *
  * A description that action_router.c wrote is a condition, or several, and becomes them again. Another description is
  * not an expression: it stays as a comment behind `false`, which a person replaces.
@@ -31,8 +32,7 @@ static int32_t condition_field(void *self, const char *name, size_t length) {
 /* True if the text is an expression that can be true or false, with names that the document has. */
 static bool is_condition(const struct conversion *conversion, const char *text, size_t length) {
     const struct expr_fields fields = {.self = (void *)(uintptr_t)conversion->document, .index = condition_field};
-    const struct expr_variable variables[] = {
-        {.name = "state", .fields = &fields}, {.name = "input"}, {.name = "run"}};
+    const struct expr_variable variables[] = {{.name = "state", .fields = &fields}, {.name = "input"}, {.name = "run"}};
     const struct expr_scope scope = {.variables = variables, .variable_count = 3};
     struct expr *compiled = NULL;
     struct error error = ERROR_INIT;

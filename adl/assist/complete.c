@@ -20,7 +20,7 @@ const char *completion_kind_name(enum completion_kind kind) {
         [COMPLETION_NODE] = "node",         [COMPLETION_ROLE] = "role",           [COMPLETION_MODEL] = "model",
         [COMPLETION_TOOL] = "tool",         [COMPLETION_REDUCER] = "reducer",     [COMPLETION_PLUGIN] = "plugin",
         [COMPLETION_FILE] = "file",         [COMPLETION_FOLDER] = "folder",       [COMPLETION_DOCUMENT] = "document",
-        [COMPLETION_SNIPPET] = "snippet"};
+        [COMPLETION_ANCHOR] = "anchor",     [COMPLETION_SNIPPET] = "snippet"};
     return names[kind];
 }
 
@@ -264,6 +264,11 @@ static void complete_place(struct completer *completer) {
     const struct cursor *cursor = &meaning->cursor;
     completer->raw = false;
     completer->order = 0;
+    if (cursor->kind == CURSOR_ALIAS) {
+        complete_set_span(completer, cursor->inner);
+        complete_anchors(completer);
+        return;
+    }
     if (cursor->kind == CURSOR_NOTHING || meaning->kind == MEANING_NOTHING) return;
     complete_set_span(completer, cursor->inner);
     if (meaning->language != LANGUAGE_NONE) {

@@ -65,6 +65,8 @@ void complete_items(struct completer *completer); /* where a mapping or an item 
 /* complete_value.c: scalars. */
 void complete_value(struct completer *completer);
 void complete_channels(struct completer *completer, bool as_key);
+/* complete_anchor.c: behind `*`. */
+void complete_anchors(struct completer *completer);
 /* complete_expr.c: inside expressions and templates. */
 void complete_expression(struct completer *completer);
 

@@ -25,9 +25,10 @@
 #define CURSOR_SCALAR_MAX 262144u /* bytes of a scalar in the text; the rest of a longer one is not looked at */
 
 enum cursor_kind {
-    CURSOR_NOTHING, /* a comment, the header of a block scalar, or a place where nothing can be */
+    CURSOR_NOTHING, /* a comment, an anchor, the header of a block scalar, or a place where nothing can be */
     CURSOR_KEY,     /* in a key, or where a key may start */
     CURSOR_VALUE,   /* in a scalar, or where a value may start */
+    CURSOR_ALIAS,   /* in an alias that is a value; `inner` is its name, which may be empty */
 };
 
 enum cursor_quote {

@@ -12,8 +12,9 @@
 struct opener {
     bool dash;
     uint32_t column;
-    struct span span; /* the dash, or the key with its quotes */
-    uint32_t value;   /* the offset behind the dash or colon, and behind spaces and an anchor */
+    struct span span;   /* the dash, or the key with its quotes */
+    uint32_t value;     /* the offset behind the dash or colon, and behind spaces and an anchor */
+    struct span anchor; /* with its `&`; empty without one */
 };
 
 struct line {
@@ -35,6 +36,10 @@ bool line_is_empty(const struct source *source, const struct line *line);
 uint32_t line_plain_end(const struct source *source, uint32_t from, uint32_t end, uint32_t *comment);
 /* The offset of the closing quote of the string that opens at `from`; `end` if there is none before it. */
 uint32_t quote_end(const char *text, uint32_t from, uint32_t end);
+/* The end of the name of an anchor or alias, whose `&` or `*` is at `at`. */
+uint32_t anchor_end(const char *text, uint32_t at, uint32_t end);
+/* The cursor is in the alias at `at`, which ends before `end`; false if it is not. */
+bool cursor_set_alias(struct cursor *cursor, uint32_t at, uint32_t end);
 bool cursor_push(struct cursor *cursor, struct cursor_step step);
 
 /*

@@ -30,6 +30,8 @@ bool describe_node_type(const struct assist *assist, const char *id, size_t leng
 /* Also the nodes that write and read it. */
 bool describe_channel(const struct assist *assist, const char *name, size_t length, struct buffer *out);
 bool describe_node(const struct assist *assist, const char *id, size_t length, struct buffer *out); /* and START, END */
+/* The value of the alias at an offset, or the places of the aliases of an anchor; *span is what was described. */
+bool describe_anchor(const struct assist *assist, uint32_t offset, struct span *span, struct buffer *out);
 bool describe_role(const struct assist *assist, const char *name, size_t length, struct buffer *out);
 /* `provider` or `provider:model`. */
 bool describe_model(const struct assist *assist, const char *text, size_t length, struct buffer *out);

@@ -257,9 +257,26 @@ static bool hover_place(struct hovered *hovered) {
     return meaning->kind == MEANING_VALUE && hover_key_value(hovered);
 }
 
+/* Anchors and aliases are found in the tree: they have no meaning in the language. */
+static struct assist_hover *hover_anchor(const struct assist *assist, uint32_t offset) {
+    struct assist_hover *hover = NULL;
+    struct buffer out;
+    struct span span;
+    buffer_init(&out, DESCRIBE_MAX);
+    if (describe_anchor(assist, offset, &span, &out)) {
+        hover = mem_zalloc(sizeof *hover);
+        hover->span = span;
+        hover->markdown = mem_text(buffer_cstr(&out));
+        hover->text = describe_plain(hover->markdown);
+    }
+    buffer_finish(&out);
+    return hover;
+}
+
 struct assist_hover *assist_hover(const struct assist *assist, uint32_t offset) {
     struct meaning meaning;
-    struct assist_hover *hover = NULL;
+    struct assist_hover *hover = hover_anchor(assist, offset);
+    if (hover) return hover;
     meaning_find(assist, offset, &meaning);
     const struct cursor *cursor = &meaning.cursor;
     bool on = cursor->span.start <= cursor->offset && cursor->span.start < cursor->span.end;

@@ -123,6 +123,10 @@ static void write_place(struct rename *rename, size_t index) {
     const struct assist_name *name = item->name;
     struct source *source = item->names->sources[name->file];
     uint32_t line = source_line_at(source, name->span.start) + 1;
+    if (name->kind == USE_ANCHOR) {
+        assist_edit_add(rename->edits, source, name->span, rename->text, rename->length);
+        return;
+    }
     switch (name->form) {
     case USE_SCALAR:
     case USE_KEY:

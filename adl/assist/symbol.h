@@ -34,7 +34,8 @@ struct assist_symbol {
     enum use_kind kind; /* never USE_INNER_CHANNEL or USE_UNREAD */
     const char *text;   /* the name; of documents and files: the path, if it is known */
     size_t length;
-    const char *path; /* the document to which it belongs; NULL if it belongs to all */
+    const char *path;  /* the document to which it belongs; NULL if it belongs to all */
+    struct span scope; /* USE_ANCHOR: the part of the text in which the name means this; YAML can define it again */
 };
 
 /* Finds the symbol of a name. False for USE_UNREAD. */

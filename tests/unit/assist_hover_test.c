@@ -30,8 +30,8 @@ static void write_span(const struct source *source, struct span span, struct buf
 }
 
 static void answer_place(const struct assist_place *place, struct buffer *out) {
-    static const char *const kinds[] = {"nothing", "key", "value"}, *const quotes[] = {"", " in '", " in \"",
-                                                                                       " in block"};
+    static const char *const kinds[] = {"nothing", "key", "value", "alias"}, *const quotes[] = {"", " in '", " in \"",
+                                                                                                " in block"};
     struct cursor cursor;
     cursor_find(place->assist->source, place->offset, &cursor);
     buffer_text(out, kinds[cursor.kind]);
