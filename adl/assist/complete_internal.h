@@ -30,6 +30,7 @@ struct completer {
     uint32_t order;                        /* of the next item with a fixed order */
     struct cursor_text listed[LISTED_MAX]; /* the other items of the list of the cursor */
     uint32_t listed_count;
+    const struct present *present; /* while keys are offered: those that the mapping has */
 };
 
 /* An item that may be taken. Texts are copied. */
@@ -60,11 +61,15 @@ bool complete_is_listed(const struct completer *completer, const char *text, siz
 void complete_set_span(struct completer *completer, struct span span);
 
 /* complete_key.c: keys of mappings, members of configs, whole items, JSON Schemas. */
+bool complete_is_present(const struct completer *completer, const char *key, size_t length);
 void complete_keys(struct completer *completer);
 void complete_items(struct completer *completer); /* where a mapping or an item may start */
 /* complete_value.c: scalars. */
 void complete_value(struct completer *completer);
+/* The channels of this document; as keys, without those that the mapping has. */
 void complete_channels(struct completer *completer, bool as_key);
+/* The same for the channels of the document that the node of the cursor runs. */
+void complete_inner_channels(struct completer *completer, const struct document *inner, bool as_key);
 /* complete_anchor.c: behind `*`. */
 void complete_anchors(struct completer *completer);
 /* complete_expr.c: inside expressions and templates. */

@@ -112,6 +112,10 @@ static bool is_present(const struct present *present, const char *name, size_t l
     return false;
 }
 
+bool complete_is_present(const struct completer *completer, const char *key, size_t length) {
+    return completer->present && is_present(completer->present, key, length);
+}
+
 /* ---- Rows of keys.def ---- */
 
 static enum value_form row_form(const struct document_key *row) {
@@ -249,6 +253,8 @@ static void offer_config_keys(struct completer *completer, const struct present 
     offer_members(completer, present, meaning->component->config, meaning->instance, buffer_cstr(&meaning->pointer));
     if (meaning_has_annotation(meaning, true, "channel-read") || meaning_has_annotation(meaning, true, "channel-write"))
         complete_channels(completer, true);
+    const struct document *inner = meaning_inner_document(meaning);
+    if (inner) complete_inner_channels(completer, inner, true);
     const struct component_info *tool = meaning_tool(meaning);
     if (tool && tool->input) offer_members(completer, present, tool->input, value_object(), "");
 }
@@ -381,6 +387,7 @@ void complete_keys(struct completer *completer) {
     const struct meaning *meaning = &completer->meaning;
     struct present present;
     find_present(completer, &present);
+    completer->present = &present;
     switch (meaning->kind) {
     case MEANING_KEYS:
         offer_rows(completer, meaning->mapping, &present);
@@ -392,6 +399,7 @@ void complete_keys(struct completer *completer) {
     case MEANING_SCHEMA: offer_keywords(completer, &present); break;
     default: break;
     }
+    completer->present = NULL;
     bool root = meaning->kind == MEANING_KEYS && meaning->mapping == KEYS_ROOT;
     if (root && !meaning->cursor.json && is_blank_text(completer->assist->source))
         offer_template(completer, "new document", skeleton, false, 0);

@@ -40,7 +40,8 @@ static bool offer_channel(void *user, const struct document_channel *channel) {
     struct completer *completer = it->completer;
     size_t length;
     const char *name = value_chars(channel->name, &length);
-    if (channel->implicit || !offer_fits(completer, name, length)) return true;
+    bool present = it->as_key && complete_is_present(completer, name, length);
+    if (channel->implicit || present || !offer_fits(completer, name, length)) return true;
     struct buffer key, detail;
     buffer_init(&key, SIZE_MAX);
     buffer_init(&detail, 160);
@@ -66,6 +67,12 @@ static bool offer_channel(void *user, const struct document_channel *channel) {
 void complete_channels(struct completer *completer, bool as_key) {
     struct channel_offer offered = {completer, as_key};
     known_each_channel(completer->assist, offer_channel, &offered);
+}
+
+void complete_inner_channels(struct completer *completer, const struct document *inner, bool as_key) {
+    struct channel_offer offered = {completer, as_key};
+    for (uint32_t i = 0; i < inner->channel_count; i++)
+        if (!offer_channel(&offered, &inner->channels[i])) return;
 }
 
 static bool offer_node(void *user, const struct document_node *node) {
@@ -319,6 +326,8 @@ static void complete_config_value(struct completer *completer) {
     bool channel = shape_has(&shape, "channel-read") || shape_has(&shape, "channel-write") ||
                    shape_has(&shape, "channel-append") || shape_has(&shape, "channel-messages");
     if (channel) complete_channels(completer, false);
+    const struct document *inner = meaning_inner_document(&completer->meaning);
+    if (inner) complete_inner_channels(completer, inner, false);
     if (shape_has(&shape, "node")) offer_nodes(completer, false, true);
     if (shape_has(&shape, "model")) {
         known_each_role(completer->assist, complete_role, completer);

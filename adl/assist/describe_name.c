@@ -129,7 +129,8 @@ static void write_schema(const char *title, tn_value value, struct buffer *out) 
     mem_free(text);
 }
 
-bool describe_channel(const struct assist *assist, const char *name, size_t length, struct buffer *out) {
+/* What the document says of the channel itself. */
+static void write_channel(const struct document_channel *channel, struct buffer *out) {
     static const char *const types[] = {[CHANNEL_LAST_VALUE] = "`last_value`: the newest write",
                                         [CHANNEL_APPEND] = "`append`: a list",
                                         [CHANNEL_REDUCE] = "`reduce`",
@@ -137,6 +138,15 @@ bool describe_channel(const struct assist *assist, const char *name, size_t leng
     static const char *const reducers[] = {
         [REDUCER_NONE] = "",       [REDUCER_SUM] = "sum",     [REDUCER_MAX] = "max",          [REDUCER_MIN] = "min",
         [REDUCER_MERGE] = "merge", [REDUCER_UNION] = "union", [REDUCER_MESSAGES] = "messages"};
+    if (!channel->type_unread) buffer_format(out, ", %s", types[channel->type]);
+    if (channel->reducer != REDUCER_NONE && channel->reducer != REDUCER_COMPONENT)
+        buffer_format(out, " by `%s`", reducers[channel->reducer]);
+    if (channel->reducer_component) buffer_format(out, " by `%s`", channel->reducer_component->id);
+    if (channel->schema_value) write_schema("Schema", channel->schema_value, out);
+    if (channel->has_initial) write_schema("Default", channel->initial, out);
+}
+
+bool describe_channel(const struct assist *assist, const char *name, size_t length, struct buffer *out) {
     const struct document_channel *channel = known_channel(assist, name, length);
     if (!channel) return false;
     if (channel->implicit) {
@@ -145,16 +155,19 @@ bool describe_channel(const struct assist *assist, const char *name, size_t leng
         return true;
     }
     buffer_format(out, "**%.*s**: channel", (int)length, name);
-    if (!channel->type_unread) buffer_format(out, ", %s", types[channel->type]);
-    if (channel->reducer != REDUCER_NONE && channel->reducer != REDUCER_COMPONENT)
-        buffer_format(out, " by `%s`", reducers[channel->reducer]);
-    if (channel->reducer_component) buffer_format(out, " by `%s`", channel->reducer_component->id);
-    if (channel->schema_value) write_schema("Schema", channel->schema_value, out);
-    if (channel->has_initial) write_schema("Default", channel->initial, out);
+    write_channel(channel, out);
     const struct document *document = assist_names_from(assist)->document;
     struct channel_users users = {name, length, false, false};
     write_users(document, &users, out);
     write_edges(document, &users, out);
+    return true;
+}
+
+bool describe_inner_channel(const struct document *inner, const char *name, size_t length, struct buffer *out) {
+    int32_t index = document_find_channel(inner, name, length);
+    if (index < 0) return false;
+    buffer_format(out, "**%.*s**: channel of `%s`", (int)length, name, source_name(inner->source));
+    write_channel(&inner->channels[index], out);
     return true;
 }
 

@@ -153,7 +153,9 @@ static bool hover_config_value(struct hovered *hovered) {
     shape_init(&shape);
     meaning_each_schema(hovered->meaning, true, shape_add, &shape);
     bool channel = shape_has(&shape, "channel-read") || shape_has(&shape, "channel-write"), done = false;
+    const struct document *inner = meaning_inner_document(hovered->meaning);
     if (channel) done = describe_channel(assist, text, length, hovered->out);
+    if (inner) done = done || describe_inner_channel(inner, text, length, hovered->out);
     if (shape_has(&shape, "node")) done = done || describe_node(assist, text, length, hovered->out);
     if (shape_has(&shape, "model"))
         done = done || describe_role(assist, text, length, hovered->out) ||
@@ -205,6 +207,8 @@ static bool hover_config_key(struct hovered *hovered) {
     bool channel =
         meaning_has_annotation(meaning, true, "channel-read") || meaning_has_annotation(meaning, true, "channel-write");
     if (channel && describe_channel(hovered->assist, hovered->text, hovered->length, hovered->out)) return true;
+    const struct document *inner = meaning_inner_document(meaning);
+    if (inner && describe_inner_channel(inner, hovered->text, hovered->length, hovered->out)) return true;
     struct shape shape;
     shape_init(&shape);
     const struct component_info *tool = meaning_tool(meaning);

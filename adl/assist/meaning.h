@@ -71,6 +71,13 @@ bool meaning_has_annotation(const struct meaning *meaning, bool on_key, const ch
 /* The tool whose arguments are the members of the mapping at the place; NULL if it is another mapping. */
 const struct component_info *meaning_tool(const struct meaning *meaning);
 
+/*
+ * The document that the node of the cursor runs, if the key or the value at the cursor names one of its channels: in
+ * `input` and `output` of the config, on the side that the schema does not annotate as a channel of this document. NULL
+ * elsewhere, and if that document cannot be read. It lives as long as the assist.
+ */
+const struct document *meaning_inner_document(const struct meaning *meaning);
+
 /* The text of a sibling of step `at`, "" if there is none; free it with cursor_text_finish. */
 void meaning_sibling_text(const struct cursor *cursor, uint32_t at, const char *key, struct cursor_text *out);
 
