@@ -166,6 +166,7 @@ static bool inside_value(struct walk *walk, const struct opener *opener, const s
         set_folded(cursor, opener->value, number, opener->column);
     if (!inside) {
         *cursor = before;
+        if (walk->count == 0) cursor->kind = CURSOR_NOTHING; /* the value ended above */
         return false;
     }
     walk->count = 0;
@@ -211,7 +212,7 @@ static void walk_line(struct walk *walk, const struct line *line, uint32_t numbe
 /* The commonest line: the first one of another item of the same list. */
 static bool another_item(struct walk *walk, const struct line *line) {
     const char *text = source_text(walk->cursor->source) + line->content;
-    bool dash = line->content - line->start == walk->column && *text == '-' && text[1] == ' ';
+    bool dash = line->content - line->start == walk->column && *text == '-' && (text[1] == ' ' || text[1] == '\t');
     if (dash) walk->steps[walk->count - 1].index++;
     return dash;
 }

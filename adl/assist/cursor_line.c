@@ -119,7 +119,7 @@ void line_read(const struct source *source, uint32_t number, struct line *line) 
     const char *text = source_text(source);
     line_measure(source, number, line);
     uint32_t at = line->content, end = line->end;
-    while (at < end && text[at] == '-' && (at + 1 == end || text[at + 1] == ' ') && line->count < OPENERS_MAX) {
+    while (at < end && text[at] == '-' && (at + 1 == end || strchr(" \t", text[at + 1])) && line->count < OPENERS_MAX) {
         struct opener *opener = &line->openers[line->count++];
         *opener = (struct opener){.dash = true, .column = at - line->start, .span = {at, at + 1}};
         opener->value = line_skip_anchor(text, skip_spaces(text, at + 1, end), end, &opener->anchor);
