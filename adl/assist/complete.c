@@ -2,6 +2,7 @@
  * complete.c - the collector: which offers fit what is typed, how they are inserted, and their order.
  */
 #include "adl/assist/complete_internal.h"
+#include "adl/assist/edit.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
@@ -153,16 +154,10 @@ void complete_set_span(struct completer *completer, struct span span) {
     completer->prefix_length = offset - span.start;
 }
 
-static bool uses_crlf(const struct source *source) {
-    size_t length;
-    const char *line = source_line(source, 0, &length);
-    return line + length < source_text(source) + source_length(source) && line[length] == '\r';
-}
-
 /* Keeps an inserted text: with a space in front if the place needs one, and with the line ends of the document. */
 static const char *keep_inserted(struct completer *completer, const char *text) {
     struct buffer out;
-    bool crlf = strchr(text, '\n') && uses_crlf(completer->assist->source);
+    bool crlf = strchr(text, '\n') && *assist_line_end(completer->assist->source) == '\r';
     buffer_init(&out, SIZE_MAX);
     if (completer->meaning.cursor.space && !completer->raw) buffer_char(&out, ' ');
     for (; *text; text++) {
@@ -267,6 +262,11 @@ static void complete_place(struct completer *completer) {
     if (cursor->kind == CURSOR_ALIAS) {
         complete_set_span(completer, cursor->inner);
         complete_anchors(completer);
+        return;
+    }
+    if (complete_is_empty_json(completer)) {
+        complete_set_span(completer, (struct span){cursor->offset, cursor->offset});
+        complete_empty_json(completer);
         return;
     }
     if (cursor->kind == CURSOR_NOTHING || meaning->kind == MEANING_NOTHING) return;

@@ -63,6 +63,9 @@ void complete_set_span(struct completer *completer, struct span span);
 /* complete_key.c: keys of mappings, members of configs, whole items, JSON Schemas. */
 bool complete_is_present(const struct completer *completer, const char *key, size_t length);
 void complete_keys(struct completer *completer);
+/* A JSON document without any text has no place for a key: its braces are offered with the first keys. */
+bool complete_is_empty_json(const struct completer *completer);
+void complete_empty_json(struct completer *completer);
 void complete_items(struct completer *completer); /* where a mapping or an item may start */
 /* complete_value.c: scalars. */
 void complete_value(struct completer *completer);

@@ -1,6 +1,6 @@
 /*
- * assist_rename_test.c - renames of the symbols of whole workspaces to random names, and back: from each definition, and
- * from some of the other places.
+ * assist_rename_test.c - renames of the symbols of whole workspaces to random names, and back: from each definition,
+ * and from some of the other places.
  *
  * The workspaces are the folders of samples/, and one that names each other's channels, roles of the configuration,
  * a prompt in a file, and anchors. Each symbol gets a fresh name: all documents must have the same diagnostics then,
@@ -92,8 +92,7 @@ struct later {
 static void later_init(struct later *later, struct assist_fixture *fixture, const struct changed_texts *changed) {
     *later = (struct later){.fixture = fixture, .config_before = fixture->config, .files = fixture->fake};
     fixture->fake.file_count = 0; /* the changed files are found first */
-    for (size_t i = 0; i < changed->count; i++)
-        fake_catalog_file(&fixture->fake, changed->paths[i], changed->texts[i]);
+    for (size_t i = 0; i < changed->count; i++) fake_catalog_file(&fixture->fake, changed->paths[i], changed->texts[i]);
     for (size_t i = 0; i < later->files.file_count; i++)
         fake_catalog_file(&fixture->fake, later->files.files[i].path, value_chars(later->files.files[i].text, NULL));
     const char *config = fixture->config ? source_name(tree_source(fixture->config)) : NULL;
@@ -108,8 +107,8 @@ static void later_init(struct later *later, struct assist_fixture *fixture, cons
         if (!text) text = source_text(source);
         later->names[i] = fixture_read(fixture, source_name(source), text, strlen(text));
     }
-    later->workspace = (struct assist_workspace){(const struct assist_names *const *)later->names, fixture->count,
-                                                 fixture->config};
+    later->workspace =
+        (struct assist_workspace){(const struct assist_names *const *)later->names, fixture->count, fixture->config};
 }
 
 static void later_finish(struct later *later) {
@@ -152,8 +151,7 @@ static const struct assist_name *name_at_again(const struct assist_names *after,
     size_t count;
     const uint32_t *with = assist_names_with(after, text, strlen(text), &count);
     for (size_t i = 0; i < count; i++)
-        if (after->items[with[i]].kind == name->kind && after->items[with[i]].file == 0)
-            return &after->items[with[i]];
+        if (after->items[with[i]].kind == name->kind && after->items[with[i]].file == 0) return &after->items[with[i]];
     fail_msg("%s: `%s` is not there after the rename", source_name(after->sources[0]), text);
     return NULL;
 }
@@ -275,30 +273,31 @@ static void test_samples(void **state) {
 static const char *const texts[][2] = {
     {"tenon.yaml", "models: {fast: openai:gpt-4o, default: openai:gpt-4o}\n"},
     {"prompt.md", "About {topic}: {state.notes} {for n in notes}{n}{end}\n"},
-    {"outer.yaml", "version: \"1.0\"\n"
-                   "agent: {name: outer}\n"
-                   "channels:\n"
-                   "  - &keep {name: topic, type: last_value}\n"
-                   "  - {name: notes, type: append}\n"
-                   "  - {name: items, type: last_value, default: []}\n"
-                   "nodes:\n"
-                   "  - id: research\n"
-                   "    type: subgraph\n"
-                   "    config: {document: inner.yaml, input: {topic: query}, output: {found: notes}}\n"
-                   "    retry: &tries {max_attempts: 3}\n"
-                   "    on_error: {to: write}\n"
-                   "  - {id: write, type: llm, config: {model: fast, prompt: {file: prompt.md}, output_key: topic}, retry: "
-                   "*tries}\n"
-                   "  - {id: each, type: llm, config: {prompt: \"{state.item_of} {topic}\", output_key: topic}}\n"
-                   "edges:\n"
-                   "  - {from: START, to: research}\n"
-                   "  - from: research\n"
-                   "    type: conditional\n"
-                   "    conditions:\n"
-                   "      - {expression: 'state.topic == \"x\" && state[\"notes\"].size() > 1', to: write}\n"
-                   "      - {expression: default, to: END}\n"
-                   "  - {from: write, type: map, over: state.items, as: item_of, to: each, empty: END}\n"
-                   "  - {from: each, to: END}\n"},
+    {"outer.yaml",
+     "version: \"1.0\"\n"
+     "agent: {name: outer}\n"
+     "channels:\n"
+     "  - &keep {name: topic, type: last_value}\n"
+     "  - {name: notes, type: append}\n"
+     "  - {name: items, type: last_value, default: []}\n"
+     "nodes:\n"
+     "  - id: research\n"
+     "    type: subgraph\n"
+     "    config: {document: inner.yaml, input: {topic: query}, output: {found: notes}}\n"
+     "    retry: &tries {max_attempts: 3}\n"
+     "    on_error: {to: write}\n"
+     "  - {id: write, type: llm, config: {model: fast, prompt: {file: prompt.md}, output_key: topic}, retry: "
+     "*tries}\n"
+     "  - {id: each, type: llm, config: {prompt: \"{state.item_of} {topic}\", output_key: topic}}\n"
+     "edges:\n"
+     "  - {from: START, to: research}\n"
+     "  - from: research\n"
+     "    type: conditional\n"
+     "    conditions:\n"
+     "      - {expression: 'state.topic == \"x\" && state[\"notes\"].size() > 1', to: write}\n"
+     "      - {expression: default, to: END}\n"
+     "  - {from: write, type: map, over: state.items, as: item_of, to: each, empty: END}\n"
+     "  - {from: each, to: END}\n"},
     {"inner.yaml", "version: \"1.0\"\n"
                    "agent: {name: inner}\n"
                    "models: {own: openai:gpt-4o}\n"
