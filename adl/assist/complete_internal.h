@@ -15,6 +15,13 @@
 
 enum complete_rank { RANK_PREFIX, RANK_INSIDE, RANK_NEAR, RANKS };
 
+/* How an expression names a channel or a member. */
+enum complete_naming {
+    NAMING_TEXT,   /* in quotes: `state["name"]`; outside of expressions as a value */
+    NAMING_MEMBER, /* behind a dot: `state.name`, or `state.`a b`` */
+    NAMING_BARE,   /* alone in a template: `{name}`, or `{state.name}` if the name alone means something else */
+};
+
 #define LISTED_MAX 64u /* other items of a list that are not offered again */
 
 struct completer {
@@ -25,6 +32,7 @@ struct completer {
     const char *prefix; /* what is typed of it */
     size_t prefix_length;
     bool raw; /* texts are inserted as they are: parts of expressions, of paths */
+    enum complete_naming naming;
     enum complete_rank rank;
     uint32_t looked;                       /* offers of this rank, for RANK_NEAR */
     uint32_t order;                        /* of the next item with a fixed order */
@@ -55,6 +63,8 @@ void offer(struct completer *completer, const struct offer *made);
 void complete_write_value(const struct completer *completer, const char *text, size_t length, struct buffer *out);
 /* Appends `text` with the characters escaped that have a meaning in a snippet. */
 void complete_write_escaped(struct buffer *out, const char *text, size_t length);
+/* Appends a name as the present expression needs it. */
+void complete_write_name(const struct completer *completer, const char *name, size_t length, struct buffer *out);
 /* True if the cursor is in a list that has the text as another item. */
 bool complete_is_listed(const struct completer *completer, const char *text, size_t length);
 /* Sets what is replaced. */

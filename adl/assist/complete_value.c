@@ -51,11 +51,13 @@ static bool offer_channel(void *user, const struct document_channel *channel) {
         if (!completer->meaning.cursor.colon)
             buffer_text(&key, completer->meaning.cursor.quote == CURSOR_PLAIN ? ": " : "");
     }
+    bool in_expression = completer->meaning.language != LANGUAGE_NONE;
+    if (in_expression) complete_write_name(completer, name, length, &key);
     const struct offer made = {.kind = COMPLETION_CHANNEL,
                                .label = name,
                                .label_length = length,
                                .detail = buffer_cstr(&detail),
-                               .text = it->as_key ? buffer_cstr(&key) : NULL,
+                               .text = it->as_key || in_expression ? buffer_cstr(&key) : NULL,
                                .written = it->as_key,
                                .again = it->as_key};
     offer(completer, &made);

@@ -243,6 +243,13 @@ bool assist_is_identifier(const char *text, size_t length) {
     return length > 0 && !lex_reserved(text, length);
 }
 
+bool assist_is_bare_name(const char *text, size_t length) {
+    static const char *const words[] = {"state", "input", "item", "config", "run", "for", "if", "else", "end"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0) return false;
+    return assist_is_identifier(text, length);
+}
+
 static bool edit_in_word(char letter) {
     return letter == '_' || (unsigned char)letter >= 0x80 || (letter >= '0' && letter <= '9') ||
            (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z');

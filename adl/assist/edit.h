@@ -91,6 +91,8 @@ bool assist_edit_remove_item(struct assist_edits *edits, struct source *source, 
 bool assist_has_word(const struct source *source, struct span span, const char *word, size_t length, bool quoted);
 /* True if the text can be written as `state.TEXT` in an expression. */
 bool assist_is_identifier(const char *text, size_t length);
+/* True if `{TEXT}` in a template means the channel with this name: an identifier that has no other meaning there. */
+bool assist_is_bare_name(const char *text, size_t length);
 /* The whole lines of a part of the text, with the last line end. Blanks at the end of the part do not count. */
 struct span assist_lines_of(const struct source *source, struct span span);
 /* "\r\n" if the text has such line ends, else "\n". */

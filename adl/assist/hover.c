@@ -79,7 +79,7 @@ static bool hover_variable(const struct hovered *hovered, const char *name, size
 
 /* A name in an expression: a channel, a member, a variable. */
 static bool hover_name(const struct hovered *hovered, const struct phrase *phrase, uint32_t token) {
-    struct span span = phrase->tokens[token].span;
+    struct span span = phrase_name(phrase, token);
     const char *name = phrase->text.text + span.start;
     size_t length = span.end - span.start;
     bool member = token >= 2 && phrase_char(phrase, token - 1) == '.';
@@ -89,6 +89,23 @@ static bool hover_name(const struct hovered *hovered, const struct phrase *phras
         return hover_run_member(name, length, hovered->out);
     if (!member && hover_variable(hovered, name, length, known ? &value : NULL)) return true;
     if (!known) return false;
+    if (value.root == ROOT_CHANNEL && value.step_count == 0)
+        return describe_channel(hovered->assist, name, length, hovered->out);
+    buffer_format(hovered->out, "**%.*s**", (int)length, name);
+    hover_type(&value, hovered->out);
+    write_members_of(&value, hovered->out);
+    return true;
+}
+
+/* The text in `x["name"]`, which is the name of a member of `x`. */
+static bool hover_index(const struct hovered *hovered, const struct phrase *phrase, uint32_t token) {
+    struct span span = phrase->tokens[token].span;
+    struct phrase_value value;
+    bool index = token > 1 && token + 1 < phrase->count && phrase_char(phrase, token - 1) == '[' &&
+                 phrase_char(phrase, token + 1) == ']' && span.end - span.start > 2;
+    if (!index || !phrase_resolve(phrase, token + 1, &value)) return false;
+    const char *name = phrase->text.text + span.start + 1;
+    size_t length = span.end - span.start - 2;
     if (value.root == ROOT_CHANNEL && value.step_count == 0)
         return describe_channel(hovered->assist, name, length, hovered->out);
     buffer_format(hovered->out, "**%.*s**", (int)length, name);
@@ -123,6 +140,7 @@ static bool hover_token(struct hovered *hovered, const struct phrase *phrase, ui
     case EXPR_TOKEN_KEYWORD:
         return phrase_token_is(phrase, token, "in") ? hover_operator(phrase, token, hovered->out)
                                                     : hover_name(hovered, phrase, token);
+    case EXPR_TOKEN_STRING: return hover_index(hovered, phrase, token);
     case EXPR_TOKEN_OPERATOR: return hover_operator(phrase, token, hovered->out);
     default: return false;
     }

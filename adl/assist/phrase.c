@@ -142,6 +142,13 @@ char phrase_char(const struct phrase *phrase, uint32_t token) {
     return token < phrase->count ? phrase->text.text[phrase->tokens[token].span.start] : '\0';
 }
 
+struct span phrase_name(const struct phrase *phrase, uint32_t token) {
+    struct span span = phrase->tokens[token].span;
+    const char *text = phrase->text.text;
+    bool marks = span.end - span.start >= 2 && text[span.start] == '`' && text[span.end - 1] == '`';
+    return marks ? (struct span){span.start + 1, span.end - 1} : span;
+}
+
 bool phrase_token_is(const struct phrase *phrase, uint32_t token, const char *text) {
     if (token >= phrase->count) return false;
     struct span span = phrase->tokens[token].span;

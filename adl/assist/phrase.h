@@ -65,6 +65,8 @@ uint32_t phrase_token_at(const struct phrase *phrase, uint32_t at);
 /* The first character of a token. */
 char phrase_char(const struct phrase *phrase, uint32_t token);
 bool phrase_token_is(const struct phrase *phrase, uint32_t token, const char *text);
+/* The name that a token is, without the marks of `a b`. */
+struct span phrase_name(const struct phrase *phrase, uint32_t token);
 /* The index of the bracket that opens the one at `token`; UINT32_MAX if there is none. */
 uint32_t phrase_opening(const struct phrase *phrase, uint32_t token);
 /* The row of the function or macro whose name is the token; NULL if there is none. */

@@ -193,7 +193,8 @@ static bool resolve_operand(const struct phrase *phrase, uint32_t token, uint32_
     const struct phrase_token *it = &phrase->tokens[token];
     bool dot = token >= 2 && phrase_char(phrase, token - 1) == '.';
     if (dot && it->kind != EXPR_TOKEN_PUNCTUATION) {
-        const struct phrase_step step = {phrase->text.text + it->span.start, it->span.end - it->span.start};
+        struct span name = phrase_name(phrase, token);
+        const struct phrase_step step = {phrase->text.text + name.start, name.end - name.start};
         if (!resolve_operand(phrase, token - 2, depth + 1, value)) return false;
         bool other = value->root == ROOT_STATE && !known_channel(value->assist, step.name, step.length);
         return other ? enter_map_item(phrase, step.name, step.length, value) : enter(value, step);
