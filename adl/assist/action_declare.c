@@ -86,7 +86,7 @@ static struct assist_edits *declare_role(const struct assist_names *names, const
     return action_verify(names, edits);
 }
 
-/* The index of the diagnostic about the name; SIZE_MAX if there is none. */
+/* The index of the diagnostic whose span contains the name; SIZE_MAX when nothing was reported there. */
 static size_t diagnostic_of(const struct assist_names *names, const struct assist_name *name) {
     const struct diagnostics *found = names->assist->found;
     for (size_t i = 0; i < diagnostics_count(found); i++) {

@@ -97,7 +97,7 @@ struct cursor_text {
 };
 /* Decodes the scalar at the cursor. Free it with cursor_text_finish. */
 void cursor_text(const struct cursor *cursor, struct cursor_text *out);
-/* Decodes the plain or quoted scalar that starts at `value`, up to the end of its line; empty if there is none. */
+/* Decodes the plain or quoted scalar that starts at `value`, up to the end of its line; empty when nothing is there. */
 void cursor_text_at(const struct source *source, uint32_t value, bool flow, struct cursor_text *out);
 void cursor_text_finish(struct cursor_text *text); /* keeps the struct reusable */
 /* The index of the byte that is at `offset` of the source, or of the first one behind it. */

@@ -95,7 +95,7 @@ static bool is_colon(const char *text, uint32_t at, uint32_t end) {
     return text[at] == ':' && (at + 1 == end || text[at + 1] == ' ' || text[at + 1] == '\t');
 }
 
-/* Finds the end of a key at `from`, and its colon. Returns false if there is no key. */
+/* Finds the end of a key at `from`, and its colon. Returns false when the text there is not a key. */
 static bool key_at(const char *text, uint32_t from, uint32_t end, uint32_t *key_end, uint32_t *colon) {
     if (from >= end || strchr("[]{},#|>%@`*!?", text[from])) return false;
     if (text[from] == '"' || text[from] == '\'') {

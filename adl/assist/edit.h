@@ -2,9 +2,9 @@
  * edit.h - changes of texts that a feature proposes: spans with their new text in several files, and new files.
  *
  *     struct assist_edits *edits = assist_rename(names, offset, "score2", 6, &workspace);
- *     if (edits->refusal) return say(edits->refusal);
- *     for (size_t i = 0; i < edits->count; i++) replace(edits->items[i].path, edits->items[i].span,
- * edits->items[i].text); assist_edits_free(edits);
+ *     if (edits->refusal) return show(edits->refusal);
+ *     for (size_t i = 0; i < edits->count; i++) replace(&edits->items[i]);
+ *     assist_edits_free(edits);
  *
  * The edits of one file are sorted by position and do not overlap; all spans refer to the text before the change. Edits
  * keep the style of the place: quotes, flow or block, indentation, line ends.
@@ -36,8 +36,8 @@ struct assist_edits {
     size_t count, capacity;
     struct assist_new_file *files;
     size_t file_count;
-    char *note;    /* what the change leaves as it is, for people; NULL without one */
-    char *refusal; /* why nothing can be changed, for people; NULL if it can. Then there are no edits */
+    char *note;    /* for people: what the change does not do; NULL when it does everything */
+    char *refusal; /* for people: why nothing is changed, and there are no edits; NULL when the change is possible */
 };
 
 struct assist_edits *assist_edits_new(void);

@@ -19,7 +19,8 @@ void meaning_sibling_text(const struct cursor *cursor, uint32_t at, const char *
 
 /* ---- The config as a value ---- */
 
-/* The node of the tree that step `last` leads to, or NULL. Items are found by their spans: broken ones may be missing.
+/* The node of the tree that step `last` leads to; NULL when it is broken. Items are found by their spans: broken ones
+ * may be missing.
  */
 static const struct tree_node *tree_follow(const struct meaning *meaning, uint32_t last) {
     const struct cursor *cursor = &meaning->cursor;
@@ -40,7 +41,7 @@ static const struct tree_node *tree_follow(const struct meaning *meaning, uint32
     return node;
 }
 
-/* Reads a part of the text that is a mapping; NULL if it is not one. */
+/* Reads a part of the text as a mapping; NULL when it is something else, or has a mistake. */
 static tn_value value_of_text(const struct meaning *meaning, const struct buffer *text) {
     struct source *source =
         source_new(meaning->cursor.json ? "part.json" : "part.yaml", buffer_cstr(text), text->length);

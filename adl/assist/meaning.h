@@ -68,7 +68,7 @@ void meaning_each_schema(const struct meaning *meaning, bool inner, void (*visit
 /* True if a subschema at the place has this value of x-tenon. `on_key`: as propertyNames, for a key. */
 bool meaning_has_annotation(const struct meaning *meaning, bool on_key, const char *annotation);
 
-/* The tool whose arguments are the members of the mapping at the place; NULL if it is another mapping. */
+/* The tool whose arguments are the members of the mapping at the place; NULL for other mappings. */
 const struct component_info *meaning_tool(const struct meaning *meaning);
 
 /*
@@ -78,7 +78,7 @@ const struct component_info *meaning_tool(const struct meaning *meaning);
  */
 const struct document *meaning_inner_document(const struct meaning *meaning);
 
-/* The text of a sibling of step `at`, "" if there is none; free it with cursor_text_finish. */
+/* The text of a sibling of step `at`, "" when it is absent; free it with cursor_text_finish. */
 void meaning_sibling_text(const struct cursor *cursor, uint32_t at, const char *key, struct cursor_text *out);
 
 #endif

@@ -45,7 +45,7 @@ static void phrase_add_local(struct phrase *phrase, struct phrase_local local) {
     if (phrase->local_count < PHRASE_LOCALS_MAX) phrase->locals[phrase->local_count++] = local;
 }
 
-/* The start of the list in `for x in LIST`; `end` without one. */
+/* The start of the list in `for x in LIST`; `end` when ` in ` is not written yet. */
 static uint32_t loop_list(const struct cursor_text *text, uint32_t from, uint32_t end) {
     for (uint32_t i = from; i + 4 <= end; i++)
         if (memcmp(text->text + i, " in ", 4) == 0) return i + 4;

@@ -87,7 +87,7 @@ static const struct document_edge *next_map_edge(const struct document *document
     return NULL;
 }
 
-/* The name of the items of a map edge; "" without one. */
+/* The name of the items of a map edge; "" when it has no `as`. */
 static const char *item_name(const struct document *document, const struct document_edge *edge) {
     uint32_t local = edge->as_field - document->channel_count;
     return edge->as_field != UINT32_MAX && local < document->local_count ? value_chars(document->locals[local], NULL)

@@ -11,7 +11,7 @@
 
 /* ---- The symbol ---- */
 
-/* Returns the list of names of the document to which the symbol belongs, or NULL. */
+/* Returns the list of names of the document at `path`; NULL when the workspace does not have it. */
 static const struct assist_names *list_of_path(const struct assist_workspace *workspace, const char *path) {
     for (size_t i = 0; path && i < workspace->count; i++)
         if (strcmp(source_name(workspace->names[i]->sources[0]), path) == 0) return workspace->names[i];
@@ -109,7 +109,8 @@ static void check_new_name(struct assist_edits *edits, enum use_kind kind, const
 
 /* ---- The documents ---- */
 
-bool rename_concerns(const struct rename *rename, const struct assist_names *names) {
+/* True if names of the list can mean the symbol. */
+static bool rename_concerns(const struct rename *rename, const struct assist_names *names) {
     const char *path = rename->symbol->path;
     if (!path || strcmp(source_name(names->sources[0]), path) == 0) return true;
     for (size_t i = 0; rename->symbol->kind == USE_CHANNEL && i < names->own_count; i++) {

@@ -69,7 +69,7 @@ struct document_use {
     size_t length;
     uint32_t node;       /* the node whose definition has it; UINT32_MAX elsewhere */
     const char *pointer; /* its place in the config of `node`, a JSON Pointer; NULL elsewhere */
-    const char *path;    /* documents, files and inner channels: the path of the file, if it could be read; or NULL */
+    const char *path;    /* documents, files and inner channels: the path of the file; NULL when it could not be read */
 };
 
 struct use_observer {
