@@ -6,6 +6,7 @@
  */
 #include "adl/assist/complete_internal.h"
 #include "adl/assist/walk.h"
+#include "adl/document/names.h"
 #include "adl/value/memory.h"
 #include <string.h>
 
@@ -15,11 +16,17 @@ static uint32_t skip_blanks(const struct source *source, uint32_t at) {
     return at + (uint32_t)strspn(source_text(source) + at, " \t\r\n");
 }
 
-/* True if the value of an anchor contains the offset. `start` is that of the value. */
-static bool is_around(const struct tree *tree, uint32_t start, uint32_t offset) {
+/* Where the lists and mappings start that contain the cursor. */
+struct around {
+    uint32_t starts[TREE_DEPTH_CEILING];
+    uint32_t count;
+};
+
+static void find_around(const struct tree *tree, uint32_t offset, struct around *around) {
     const struct tree_node *node = tree_root(tree);
-    while (node && (node->kind == TN_ARRAY || node->kind == TN_OBJECT)) {
-        if (node->span.start == start) return true;
+    around->count = 0;
+    while (node && (node->kind == TN_ARRAY || node->kind == TN_OBJECT) && around->count < TREE_DEPTH_CEILING) {
+        around->starts[around->count++] = node->span.start;
         const struct tree_node *inner = NULL;
         for (uint32_t i = 0; i < node->count && !inner; i++) {
             const struct tree_item *item = &node->items[i];
@@ -28,6 +35,11 @@ static bool is_around(const struct tree *tree, uint32_t start, uint32_t offset) 
         }
         node = inner;
     }
+}
+
+static bool is_around(const struct around *around, uint32_t start) {
+    for (uint32_t i = 0; i < around->count; i++)
+        if (around->starts[i] == start) return true;
     return false;
 }
 
@@ -48,32 +60,45 @@ static void offer_anchor(struct completer *completer, const struct source *sourc
     mem_free(value);
 }
 
-static bool has_anchor(const struct assist *assist, const struct source *source, struct span name) {
+/*
+ * Offers the anchors before `end`, each name once: the last definition counts. `offered` has the names that are known
+ * already; `around` is NULL for a version of the text in which positions mean nothing.
+ */
+static void offer_anchors(struct completer *completer, const struct tree *tree, uint32_t end,
+                          const struct around *around, struct names *offered) {
     size_t count;
-    const struct tree_anchor *anchors = tree_anchors(assist->tree, &count);
-    uint32_t length = name.end - name.start;
-    for (size_t i = 0; i < count; i++) {
-        const struct span span = anchors[i].span;
-        if (!anchors[i].alias && span.end - span.start - 1 == length &&
-            memcmp(source_text(assist->source) + span.start + 1, source_text(source) + name.start, length) == 0)
-            return true;
+    const struct tree_anchor *anchors = tree_anchors(tree, &count);
+    const struct source *source = tree_source(tree);
+    while (count-- > 0) {
+        const struct span name = {anchors[count].span.start + 1, anchors[count].span.end};
+        const char *text = source_text(source) + name.start;
+        if (anchors[count].alias || anchors[count].span.start >= end) continue;
+        if (names_find(offered, text, name.end - name.start) >= 0) continue;
+        names_add(offered, text, name.end - name.start);
+        if (!around || !is_around(around, skip_blanks(source, name.end))) offer_anchor(completer, source, name);
     }
-    return false;
+}
+
+/* Anchors behind the cursor are known, too, so that the last good version does not offer them. */
+static void add_anchors_behind(const struct tree *tree, uint32_t offset, struct names *offered) {
+    size_t count;
+    const struct tree_anchor *anchors = tree_anchors(tree, &count);
+    while (count-- > 0 && anchors[count].span.start >= offset)
+        if (!anchors[count].alias)
+            names_add(offered, source_text(tree_source(tree)) + anchors[count].span.start + 1,
+                      anchors[count].span.end - anchors[count].span.start - 1);
 }
 
 void complete_anchors(struct completer *completer) {
-    const struct assist *assist = completer->assist, *good = assist->good;
+    const struct assist *assist = completer->assist;
     uint32_t offset = completer->meaning.cursor.offset;
-    size_t count;
-    const struct tree_anchor *anchors = tree_anchors(assist->tree, &count);
-    for (size_t i = 0; i < count && anchors[i].span.start < offset; i++) {
-        const struct span name = {anchors[i].span.start + 1, anchors[i].span.end};
-        if (!anchors[i].alias && !is_around(assist->tree, skip_blanks(assist->source, name.end), offset))
-            offer_anchor(completer, assist->source, name);
+    struct names offered = NAMES_INIT;
+    struct around around;
+    find_around(assist->tree, offset, &around);
+    offer_anchors(completer, assist->tree, offset, &around, &offered);
+    if (assist->good) {
+        add_anchors_behind(assist->tree, offset, &offered);
+        offer_anchors(completer, assist->good->tree, UINT32_MAX, NULL, &offered);
     }
-    anchors = good ? tree_anchors(good->tree, &count) : NULL;
-    for (size_t i = 0; anchors && i < count; i++) {
-        const struct span name = {anchors[i].span.start + 1, anchors[i].span.end};
-        if (!anchors[i].alias && !has_anchor(assist, good->source, name)) offer_anchor(completer, good->source, name);
-    }
+    names_finish(&offered);
 }
