@@ -16,8 +16,8 @@ struct conversion {
     const struct assist_names *names;
     const struct document *document;
     const struct document_node *router;
-    int32_t index; /* of the router */
-    tn_value targets;
+    int32_t index;          /* of the router */
+    tn_value conditions;    /* an array of the written conditions, which each edge to the router gets */
     const char *otherwise;  /* the target of `default`; NULL if the config has none */
     const char *unreadable; /* the first target whose description is not an expression; NULL if all are */
     struct assist_edits *edits;
@@ -76,62 +76,70 @@ static bool has_conditions(const struct conversion *conversion, const char *desc
 
 /* ---- Conditions ---- */
 
-static void write_condition(const struct conversion *conversion, struct buffer *out, const char *text, size_t length,
-                            const char *target, const char *between) {
+static void add_condition(struct conversion *conversion, const char *text, size_t length, const char *target) {
     const struct source *source = conversion->names->sources[0];
-    struct buffer expression, to;
+    struct buffer expression, to, out;
     buffer_init(&expression, SIZE_MAX);
     buffer_init(&to, SIZE_MAX);
+    buffer_init(&out, SIZE_MAX);
     assist_scalar(&expression, text, length, tree_name_is_json(source_name(source)) ? '"' : 0);
     action_scalar(&to, source, target);
     const struct action_field fields[] = {{"expression", buffer_cstr(&expression)}, {"to", buffer_cstr(&to)}};
-    buffer_text(out, between);
-    action_write(out, source, false, 0, fields, 2);
+    action_write(&out, source, false, 0, fields, 2);
+    conversion->conditions = value_push_take(conversion->conditions, value_string(out.data, out.length));
     buffer_finish(&expression);
     buffer_finish(&to);
+    buffer_finish(&out);
 }
 
 /* `false // DESCRIPTION`, on one line. */
-static void write_unreadable(const struct conversion *conversion, struct buffer *out, const char *description,
-                             const char *target, const char *between) {
+static void add_unreadable(struct conversion *conversion, const char *description, const char *target) {
     struct buffer text;
     buffer_init(&text, SIZE_MAX);
     buffer_text(&text, "false // ");
     for (const char *at = description; *at; at++) buffer_char(&text, (unsigned char)*at < ' ' ? ' ' : *at);
-    write_condition(conversion, out, text.data, text.length, target, between);
+    add_condition(conversion, text.data, text.length, target);
     buffer_finish(&text);
 }
 
-static void write_target(struct conversion *conversion, struct buffer *out, const char *target, const char *description,
-                         const char *first_between, const char *between) {
+static void add_target(struct conversion *conversion, const char *target, const char *description) {
     const char *at;
     bool otherwise = conversion->otherwise && strcmp(conversion->otherwise, target) == 0;
     if (!has_conditions(conversion, description, &at)) {
         if (otherwise) return; /* the condition `default` leads there */
         if (!conversion->unreadable) conversion->unreadable = target;
-        write_unreadable(conversion, out, description, target, out->length ? between : first_between);
+        add_unreadable(conversion, description, target);
         return;
     }
     for (;; at += 2) {
         size_t length = condition_length(at);
-        write_condition(conversion, out, at, length, target, out->length ? between : first_between);
+        add_condition(conversion, at, length, target);
         at += length;
         if (!*at) return;
     }
 }
 
-/* Writes the conditions, each after `between`, and the first one after `first_between`. */
-static void write_conditions(struct conversion *conversion, struct buffer *out, const char *first_between,
-                             const char *between) {
-    for (size_t i = 0; i < value_count(conversion->targets); i++) {
-        tn_value description = value_value_at(conversion->targets, i);
-        if (!value_is(description, TN_STRING)) continue;
-        write_target(conversion, out, value_chars(value_key_at(conversion->targets, i), NULL),
-                     value_chars(description, NULL), first_between, between);
+static void add_conditions(struct conversion *conversion, tn_value targets) {
+    for (size_t i = 0; i < value_count(targets); i++) {
+        tn_value description = value_value_at(targets, i);
+        if (value_is(description, TN_STRING))
+            add_target(conversion, value_chars(value_key_at(targets, i), NULL), value_chars(description, NULL));
     }
-    if (conversion->otherwise)
-        write_condition(conversion, out, "default", strlen("default"), conversion->otherwise,
-                        out->length ? between : first_between);
+    if (conversion->otherwise) add_condition(conversion, "default", strlen("default"), conversion->otherwise);
+}
+
+/* Writes the conditions as items at `column`, or in brackets. */
+static void write_conditions(const struct conversion *conversion, struct buffer *out, bool block, uint32_t column) {
+    const char *end = assist_line_end(conversion->names->sources[0]);
+    if (!block) buffer_char(out, '[');
+    for (size_t i = 0; i < value_count(conversion->conditions); i++) {
+        if (block)
+            buffer_format(out, "%s%*s- ", end, (int)column, "");
+        else if (i)
+            buffer_text(out, ", ");
+        buffer_text(out, value_chars(value_at(conversion->conditions, i), NULL));
+    }
+    if (!block) buffer_char(out, ']');
 }
 
 /* ---- The edges and the node ---- */
@@ -144,19 +152,16 @@ static void replace_entry(struct conversion *conversion, uint32_t index) {
     const struct tree_node *edge = list->items[index].node;
     bool block = edge->style != TREE_FLOW;
     uint32_t column = assist_column(source, edge->span.start);
-    struct buffer from, type, conditions, line, out;
+    struct buffer from, type, conditions, out;
     buffer_init(&from, SIZE_MAX);
     buffer_init(&type, SIZE_MAX);
     buffer_init(&conditions, SIZE_MAX);
-    buffer_init(&line, SIZE_MAX);
     buffer_init(&out, SIZE_MAX);
     action_scalar(&from, source,
                   entry->from[0] == DOCUMENT_START ? "START"
                                                    : value_chars(conversion->document->nodes[entry->from[0]].id, NULL));
     action_scalar(&type, source, "conditional");
-    buffer_format(&line, "%s%*s- ", assist_line_end(source), (int)column + 2, "");
-    write_conditions(conversion, &conditions, block ? buffer_cstr(&line) : "[", block ? buffer_cstr(&line) : ", ");
-    if (!block) buffer_char(&conditions, ']');
+    write_conditions(conversion, &conditions, block, column + 2);
     const struct action_field fields[] = {
         {"from", buffer_cstr(&from)}, {"type", buffer_cstr(&type)}, {"conditions", buffer_cstr(&conditions)}};
     action_write(&out, source, block, column, fields, 3);
@@ -164,7 +169,6 @@ static void replace_entry(struct conversion *conversion, uint32_t index) {
     buffer_finish(&from);
     buffer_finish(&type);
     buffer_finish(&conditions);
-    buffer_finish(&line);
     buffer_finish(&out);
 }
 
@@ -244,10 +248,12 @@ struct assist_edits *assist_to_conditions(const struct assist_names *names, uint
                                     .document = document,
                                     .router = router,
                                     .index = index,
-                                    .targets = value_get(router->config, "targets"),
+                                    .conditions = value_array(),
                                     .otherwise = value_is(otherwise, TN_STRING) ? value_chars(otherwise, NULL) : NULL,
                                     .edits = assist_edits_new()};
+    add_conditions(&conversion, value_get(router->config, "targets"));
     convert_router(&conversion);
+    value_unref(conversion.conditions);
     action_verify(names, conversion.edits);
     if (conversion.unreadable && !conversion.edits->refusal)
         assist_edits_set_note(conversion.edits,
