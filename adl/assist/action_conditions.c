@@ -213,6 +213,13 @@ static void convert_router(struct conversion *conversion) {
     struct source *source = conversion->names->sources[0];
     const struct tree_node *nodes = tree_get(tree_root(conversion->names->assist->tree), "nodes");
     const char *id = value_chars(conversion->router->id, NULL), *effect = other_effect(conversion->router);
+    if (!tree_is_whole(conversion->names->assist->tree)) {
+        assist_edits_refuse(conversion->edits,
+                            "the document has a syntax error: correct it first, so that no edge to "
+                            "`%s` is missed",
+                            id);
+        return;
+    }
     if (effect) {
         assist_edits_refuse(conversion->edits, "`%s` %s, which conditions cannot do", id, effect);
         return;

@@ -125,6 +125,19 @@ static uint32_t item_at(const struct tree_node *list, uint32_t offset) {
     return i;
 }
 
+/* True if a part of the document that cannot be read, or that uses the whole state, may name it. */
+static bool may_be_named(const struct assist_names *names, const struct assist_name *name) {
+    if (!tree_is_whole(names->assist->tree)) return true;
+    for (size_t i = names->text_count; i < names->count; i++) {
+        const struct assist_name *text = &names->items[i];
+        bool whole = text->kind == USE_WHOLE_STATE && name->kind == USE_CHANNEL;
+        if ((text->kind == USE_UNREAD || whole) &&
+            assist_has_word(names->sources[text->file], text->span, name->text, name->length, whole))
+            return true;
+    }
+    return false;
+}
+
 static struct assist_edits *remove_definition(const struct assist_names *names, const struct assist_name *name) {
     struct source *source = names->sources[0];
     const char *section = name->kind == USE_NODE ? "nodes" : "channels";
@@ -147,7 +160,7 @@ void action_remove(struct assist_actions *actions, const struct assist_names *na
     struct assist_symbol symbol;
     size_t count = 0;
     bool removable = name->kind == USE_NODE || name->kind == USE_CHANNEL;
-    if (!removable || !(name->access & USE_DEFINES)) return;
+    if (!removable || !(name->access & USE_DEFINES) || may_be_named(names, name)) return;
     if (!assist_symbol_of(names, name, workspace, &symbol)) return;
     assist_symbol_each(&symbol, workspace, count_use, &count);
     struct assist_edits *edits = count == 0 ? remove_definition(names, name) : NULL;

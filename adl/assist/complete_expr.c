@@ -107,7 +107,14 @@ static uint32_t kinds_of_shape(const struct phrase_value *value) {
 }
 
 static void offer_item_name(void *user, const char *name) {
-    offer(user, &(struct offer){.kind = COMPLETION_FIELD, .label = name, .detail = "the item of a map edge"});
+    struct completer *completer = user;
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    complete_write_name(completer, name, strlen(name), &text);
+    offer(completer,
+          &(struct offer){
+              .kind = COMPLETION_FIELD, .label = name, .text = buffer_cstr(&text), .detail = "the item of a map edge"});
+    buffer_finish(&text);
 }
 
 static void offer_run_members(struct completer *completer) {
