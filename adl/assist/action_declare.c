@@ -102,6 +102,8 @@ void action_declare(struct assist_actions *actions, const struct assist_names *n
                     const struct assist_workspace *workspace) {
     struct assist_edits *edits = NULL;
     if (is_declared(names, name, workspace)) return;
+    /* Its declaration can be in a part that cannot be read; then nothing was reported. */
+    if (!tree_is_whole(names->assist->tree) && diagnostic_of(names, name) == SIZE_MAX) return;
     switch (name->kind) {
     case USE_CHANNEL: edits = declare_item(names, "channels", "name", name->text, "last_value"); break;
     case USE_NODE: edits = declare_item(names, "nodes", "id", name->text, "passthrough"); break;
