@@ -85,6 +85,8 @@ void complete_channels(struct completer *completer, bool as_key);
 void complete_inner_channels(struct completer *completer, const struct document *inner, bool as_key);
 /* complete_anchor.c: behind `*`. */
 void complete_anchors(struct completer *completer);
+/* The nodes and END as keys, without those that the mapping has. */
+void complete_node_keys(struct completer *completer);
 /* complete_expr.c: inside expressions and templates. */
 void complete_expression(struct completer *completer);
 

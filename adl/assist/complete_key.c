@@ -260,6 +260,7 @@ static void offer_config_keys(struct completer *completer, const struct present 
     offer_members(completer, present, meaning->component->config, meaning->instance, buffer_cstr(&meaning->pointer));
     if (meaning_has_annotation(meaning, true, "channel-read") || meaning_has_annotation(meaning, true, "channel-write"))
         complete_channels(completer, true);
+    if (meaning_has_annotation(meaning, true, "node")) complete_node_keys(completer);
     const struct document *inner = meaning_inner_document(meaning);
     if (inner) complete_inner_channels(completer, inner, true);
     const struct component_info *tool = meaning_tool(meaning);

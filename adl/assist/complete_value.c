@@ -35,6 +35,13 @@ struct channel_offer {
     bool as_key;
 };
 
+/* Appends a name as a new key of the mapping, with its colon unless that is there, or the key is in quotes. */
+static void write_key_name(const struct completer *completer, const char *name, size_t length, struct buffer *out) {
+    const struct cursor *cursor = &completer->meaning.cursor;
+    complete_write_value(completer, name, length, out);
+    if (!cursor->colon && cursor->quote == CURSOR_PLAIN) buffer_text(out, ": ");
+}
+
 static bool offer_channel(void *user, const struct document_channel *channel) {
     const struct channel_offer *it = user;
     struct completer *completer = it->completer;
@@ -46,11 +53,7 @@ static bool offer_channel(void *user, const struct document_channel *channel) {
     buffer_init(&key, SIZE_MAX);
     buffer_init(&detail, 160);
     write_channel_type(channel, &detail);
-    if (it->as_key) {
-        complete_write_value(completer, name, length, &key);
-        if (!completer->meaning.cursor.colon)
-            buffer_text(&key, completer->meaning.cursor.quote == CURSOR_PLAIN ? ": " : "");
-    }
+    if (it->as_key) write_key_name(completer, name, length, &key);
     bool in_expression = completer->meaning.language != LANGUAGE_NONE;
     if (in_expression) complete_write_name(completer, name, length, &key);
     const struct offer made = {.kind = COMPLETION_CHANNEL,
@@ -98,6 +101,35 @@ static void offer_nodes(struct completer *completer, bool start, bool end) {
         offer(completer,
               &(struct offer){.kind = COMPLETION_NODE, .label = "END", .detail = "the end of a run", .group = '6'});
     known_each_node(completer->assist, offer_node, completer);
+}
+
+static void offer_id_as_key(struct completer *completer, const char *id, size_t length, const char *detail,
+                            char group) {
+    if (complete_is_present(completer, id, length) || !offer_fits(completer, id, length)) return;
+    struct buffer key;
+    buffer_init(&key, SIZE_MAX);
+    write_key_name(completer, id, length, &key);
+    offer(completer, &(struct offer){.kind = COMPLETION_NODE,
+                                     .label = id,
+                                     .label_length = length,
+                                     .detail = detail,
+                                     .text = buffer_cstr(&key),
+                                     .group = group,
+                                     .written = true});
+    buffer_finish(&key);
+}
+
+static bool offer_node_key(void *user, const struct document_node *node) {
+    struct completer *completer = user;
+    size_t length;
+    const char *id = value_chars(node->id, &length);
+    if (length > 0) offer_id_as_key(completer, id, length, node->type ? value_chars(node->type, NULL) : NULL, 0);
+    return !completer->list->incomplete;
+}
+
+void complete_node_keys(struct completer *completer) {
+    offer_id_as_key(completer, "END", strlen("END"), "the end of a run", '6');
+    known_each_node(completer->assist, offer_node_key, completer);
 }
 
 /* ---- Models ---- */

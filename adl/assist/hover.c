@@ -225,6 +225,8 @@ static bool hover_config_key(struct hovered *hovered) {
     bool channel =
         meaning_has_annotation(meaning, true, "channel-read") || meaning_has_annotation(meaning, true, "channel-write");
     if (channel && describe_channel(hovered->assist, hovered->text, hovered->length, hovered->out)) return true;
+    bool node = meaning_has_annotation(meaning, true, "node");
+    if (node && describe_node(hovered->assist, hovered->text, hovered->length, hovered->out)) return true;
     const struct document *inner = meaning_inner_document(meaning);
     if (inner && describe_inner_channel(inner, hovered->text, hovered->length, hovered->out)) return true;
     struct shape shape;
