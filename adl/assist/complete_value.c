@@ -414,11 +414,30 @@ static bool offer_model_id(void *user, const struct component_info *component) {
     return true;
 }
 
+/* The values that the channel's own schema lists; that of a list describes one item, not the default. */
+static void complete_channel_default(struct completer *completer) {
+    const struct cursor *cursor = &completer->meaning.cursor;
+    struct cursor_text name;
+    struct shape shape;
+    meaning_sibling_text(cursor, cursor->depth - 1, "name", &name);
+    const struct document_channel *channel = known_channel(completer->assist, name.text, name.length);
+    shape_init(&shape);
+    if (channel && channel->schema_value && channel->type != CHANNEL_APPEND && channel->reducer == REDUCER_NONE) {
+        shape_add(&shape, channel->schema_value);
+        offer_shape(completer, &shape);
+    }
+    shape_finish(&shape);
+    cursor_text_finish(&name);
+}
+
 static void complete_key_value(struct completer *completer) {
     const struct document_key *key = completer->meaning.key;
     complete_key_words(completer, key);
     switch (key->key) {
     case KEY_NODE_TYPE: each_component(completer, "node", complete_node_type); break;
+    case KEY_CHANNEL_DEFAULT:
+        if (!completer->meaning.item) complete_channel_default(completer);
+        break;
     case KEY_CHANNEL_REDUCER: offer_reducers(completer); break;
     case KEY_EDGE_FROM: offer_nodes(completer, true, false); break;
     case KEY_EDGE_TO:
