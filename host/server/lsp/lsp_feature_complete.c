@@ -36,7 +36,7 @@ static const int item_kinds[] = {
     [COMPLETION_TOOL] = 2 /* Method */,        [COMPLETION_REDUCER] = 3 /* Function */,
     [COMPLETION_PLUGIN] = 9 /* Module */,      [COMPLETION_FILE] = 17 /* File */,
     [COMPLETION_FOLDER] = 19 /* Folder */,     [COMPLETION_DOCUMENT] = 17 /* File */,
-    [COMPLETION_SNIPPET] = 15 /* Snippet */,
+    [COMPLETION_ANCHOR] = 18 /* Reference */,  [COMPLETION_SNIPPET] = 15 /* Snippet */,
 };
 
 /* Asks the editor for completion again; only this one has a command for it. */
@@ -171,7 +171,7 @@ static tn_value document_links(const struct lsp_query *query, struct error *erro
 
 const struct lsp_row lsp_complete_rows[] = {
     {"textDocument/completion", LSP_OF_DOCUMENT | LSP_AT_POSITION, LSP_EMPTY, complete, "completionProvider",
-     "{\"triggerCharacters\": [\":\", \" \", \"-\", \".\", \"{\", \"\\\"\", \"'\", \"/\", \"[\", \"%\"], "
+     "{\"triggerCharacters\": [\":\", \" \", \"-\", \".\", \"{\", \"\\\"\", \"'\", \"/\", \"[\", \"%\", \"*\"], "
      "\"resolveProvider\": false}"},
     {"textDocument/hover", LSP_OF_DOCUMENT | LSP_AT_POSITION, LSP_NULL, hover, "hoverProvider", "true"},
     {"textDocument/signatureHelp", LSP_OF_DOCUMENT | LSP_AT_POSITION, LSP_NULL, signature_help, "signatureHelpProvider",
