@@ -20,7 +20,7 @@
 
 static const struct lsp_row *const row_tables[] = {lsp_diagnostic_rows, lsp_format_rows,  lsp_name_rows,
                                                    lsp_complete_rows,   lsp_outline_rows, lsp_action_rows,
-                                                   lsp_call_rows};
+                                                   lsp_call_rows,       lsp_token_rows};
 
 const struct lsp_row *lsp_row_find(const char *method) {
     for (size_t i = 0; i < sizeof row_tables / sizeof *row_tables; i++)
@@ -148,6 +148,7 @@ static void read_abilities(struct lsp_client_abilities *can, tn_value from) {
         .resolves_actions = has_capability(from, "textDocument.codeAction.dataSupport") &&
                             capability_lists(from, "textDocument.codeAction.resolveSupport.properties", "edit"),
         .watches_files = has_capability(from, "workspace.didChangeWatchedFiles.dynamicRegistration"),
+        .token_differences = has_capability(from, "textDocument.semanticTokens.requests.full.delta"),
         .refreshes_lenses = has_capability(from, "workspace.codeLens.refreshSupport"),
         .refreshes_hints = has_capability(from, "workspace.inlayHint.refreshSupport"),
         .refreshes_tokens = has_capability(from, "workspace.semanticTokens.refreshSupport"),

@@ -25,6 +25,7 @@ struct lsp;
 struct lsp_check;
 struct lsp_index;
 struct lsp_text;
+struct lsp_token;
 
 /* What the client can do (ClientCapabilities), as far as answers depend on it. */
 struct lsp_client_abilities {
@@ -39,7 +40,8 @@ struct lsp_client_abilities {
     bool document_changes; /* WorkspaceEdit.documentChanges */
     bool creates_files;    /* resourceOperations: create */
     bool code_action_literals, disabled_actions, resolves_actions;
-    bool watches_files; /* dynamic registration */
+    bool watches_files;     /* dynamic registration */
+    bool token_differences; /* semanticTokens/full/delta */
     bool refreshes_lenses, refreshes_hints, refreshes_tokens, refreshes_folding;
     bool shows_content;          /* workspace/textDocumentContent */
     bool runs, shows_references; /* initializationOptions.commands has tenon.run, tenon.showReferences */
@@ -58,6 +60,8 @@ struct lsp {
     struct lsp_text *texts;
     size_t text_count, text_size; /* bytes of all */
     struct lsp_text *by_uri[LSP_BUCKETS], *by_path[LSP_BUCKETS];
+    size_t tokens_size;      /* bytes of the tokens that are kept */
+    uint64_t last_tokens_id; /* the newest lsp_kept_tokens.id */
     uint64_t last_change;    /* counts changes and openings of documents */
     uint64_t last_mark;      /* of lsp_text.outer_mark */
     struct lsp_check *check; /* the running one, or NULL */
@@ -78,6 +82,13 @@ void lsp_finish_closing(struct lsp *lsp);
 
 struct lsp_waiting;
 
+/* The last answer to semanticTokens, for differences to it; without items, it is not kept. */
+struct lsp_kept_tokens {
+    struct lsp_token *items;
+    size_t count;
+    uint64_t id; /* its resultId */
+};
+
 /* An open document. */
 struct lsp_text {
     struct lsp *lsp;
@@ -85,20 +96,21 @@ struct lsp_text {
     char *uri, *path; /* as the client wrote it; canonical path, or NULL without a file */
     char *project;    /* its nearest tenon.yaml, or NULL */
     int64_t version;
-    struct source *source;       /* the newest text */
-    tn_value content;            /* the same as a value, or NULL: it is made when it is needed */
-    bool is_document;            /* it is ADL, not some other YAML or JSON file */
-    bool is_config;              /* it is a tenon.yaml */
-    bool declared;               /* the client says so (languageId) */
-    struct assist *assist;       /* the newest checked version, or NULL */
-    struct assist_names *names;  /* of `assist`, or NULL: they are collected when they are needed */
-    struct diagnostics *found;   /* of a tenon.yaml, or NULL */
-    struct source *checked;      /* its source */
-    bool dirty, checking;        /* a check is due, or runs */
-    uint64_t opened;             /* identifies it */
-    uint64_t changed;            /* order of changes: the newest is checked first */
-    uint64_t outer_mark;         /* of the newest search for outer documents that has found it */
-    uint64_t results;            /* number of checks so far: resultId of pulled diagnostics */
+    struct source *source;      /* the newest text */
+    tn_value content;           /* the same as a value, or NULL: it is made when it is needed */
+    bool is_document;           /* it is ADL, not some other YAML or JSON file */
+    bool is_config;             /* it is a tenon.yaml */
+    bool declared;              /* the client says so (languageId) */
+    struct assist *assist;      /* the newest checked version, or NULL */
+    struct assist_names *names; /* of `assist`, or NULL: they are collected when they are needed */
+    struct diagnostics *found;  /* of a tenon.yaml, or NULL */
+    struct source *checked;     /* its source */
+    bool dirty, checking;       /* a check is due, or runs */
+    uint64_t opened;            /* identifies it */
+    uint64_t changed;           /* order of changes: the newest is checked first */
+    uint64_t outer_mark;        /* of the newest search for outer documents that has found it */
+    uint64_t results;           /* number of checks so far: resultId of pulled diagnostics */
+    struct lsp_kept_tokens tokens;
     struct lsp_waiting *waiting; /* requests, the newest first */
     size_t waiting_count;
 };
@@ -121,6 +133,7 @@ char *lsp_project_of_folder(const char *folder); /* the same for files in a fold
 struct lsp_text *lsp_text_at_path(const struct lsp *lsp, const char *path);
 void lsp_text_prefer(struct lsp_text *text);
 void lsp_texts_free(struct lsp *lsp);
+void lsp_text_forget_tokens(struct lsp_text *text); /* lsp_feature_tokens.c */
 /* `assist` is that of the newest text, or the text is not a document. */
 bool lsp_text_is_ready(const struct lsp_text *text);
 
@@ -168,6 +181,7 @@ extern const struct lsp_row lsp_complete_rows[];
 extern const struct lsp_row lsp_outline_rows[];
 extern const struct lsp_row lsp_action_rows[];
 extern const struct lsp_row lsp_call_rows[];
+extern const struct lsp_row lsp_token_rows[];
 tn_value lsp_describe_tokens(void); /* the capability semanticTokensProvider */
 
 const struct lsp_row *lsp_row_find(const char *method);

@@ -234,6 +234,7 @@ static struct lsp_text *text_new(struct lsp *lsp, const char *uri, tn_value item
 }
 
 static void text_free(struct lsp_text *text) {
+    lsp_text_forget_tokens(text);
     assist_names_free(text->names);
     assist_unref(text->assist);
     diagnostics_free(text->found);
