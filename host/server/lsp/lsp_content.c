@@ -70,7 +70,7 @@ static bool describe_component(const struct assist *assist, const char *name, st
 
 /* The world is that of the server's host: components have no project. */
 static bool answer_reference(struct lsp *lsp, const char *name, struct peer_request *request) {
-    struct lsp_world *world = lsp_hosts_world_of_server(lsp->hosts, lsp);
+    struct lsp_world *world = lsp_hosts_world_of_project(lsp->hosts, lsp, NULL);
     struct source *empty = source_new("reference.yaml", "", 0);
     struct assist *assist = assist_new(empty, lsp_world_assist(world), NULL);
     struct buffer text;

@@ -128,7 +128,8 @@ struct lsp_text *lsp_text_of_uri(const struct lsp *lsp, const char *uri);
 void lsp_text_find_project(struct lsp_text *text);
 /* The nearest tenon.yaml of a file, as far as this user may use it; NULL, or to be freed with mem_free. Any thread. */
 char *lsp_project_of(const char *path);
-char *lsp_project_of_folder(const char *folder); /* the same for files in a folder */
+char *lsp_project_of_folder(const char *folder);     /* the same for files in a folder */
+bool lsp_same_project(const char *a, const char *b); /* NULL: no project */
 /* If a file is open under several URIs: the one that was preferred, or opened, last. */
 struct lsp_text *lsp_text_at_path(const struct lsp *lsp, const char *path);
 void lsp_text_prefer(struct lsp_text *text);
@@ -255,10 +256,8 @@ void lsp_publish_none(struct lsp *lsp, const char *uri);
 
 /* A world for a document; release it with lsp_world_unref. */
 struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp_text *text);
-/* The same for no document: components of the server's host. */
-struct lsp_world *lsp_hosts_world_of_server(struct lsp_hosts *hosts, const struct lsp *lsp);
-/* The same for files in a folder that are not open. */
-struct lsp_world *lsp_hosts_world_of_folder(struct lsp_hosts *hosts, const struct lsp *lsp, const char *folder);
+/* The same for files of a project that are not open. NULL: components of the server's host. */
+struct lsp_world *lsp_hosts_world_of_project(struct lsp_hosts *hosts, const struct lsp *lsp, const char *config);
 size_t lsp_hosts_texts_max(const struct lsp_hosts *hosts); /* bytes of the open documents of a connection */
 /* A tenon.yaml has changed: its host is opened again for the next check. NULL: any. */
 void lsp_hosts_forget(struct lsp_hosts *hosts, const char *config);
