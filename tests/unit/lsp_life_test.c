@@ -51,6 +51,37 @@ static void requests_are_answered_while_typing(void **state) {
     editor_close(&editor);
 }
 
+/*
+ * A person types faster than a long document is checked: diagnostics, which follow a check of the newest text, do not
+ * come, but answers do.
+ */
+static void requests_do_not_wait_for_the_end_of_typing(void **state) {
+    struct editor editor;
+    size_t answered = 0;
+    int id = 0;
+    (void)state;
+    editor_open(&editor, &(struct editor_options){.files = true});
+    char *text = long_document(1000);
+    editor_did_open(&editor, "a.yaml", text);
+    const char *uri = editor_uri(&editor, "a.yaml");
+    for (int i = 0; i < 20000 && answered <= editor_count(&editor, "textDocument/publishDiagnostics"); i++) {
+        editor_notify(&editor, "textDocument/didChange",
+                      "{\"textDocument\":{\"uri\":\"%s\",\"version\":%d},\"contentChanges\":[{\"range\":{\"start\":{"
+                      "\"line\":4,\"character\":0},\"end\":{\"line\":4,\"character\":0}},\"text\":\"#\\n\"}]}",
+                      uri, i + 2);
+        if (!id) id = editor_ask(&editor, "textDocument/foldingRange", OF, uri);
+        loop_run_turn(editor.wire.loop);
+        editor_receive(&editor);
+        if (!editor.answered[id]) continue;
+        assert_true(value_count(editor_result(&editor, id)) > 0);
+        answered++;
+        id = 0;
+    }
+    assert_true(answered > editor_count(&editor, "textDocument/publishDiagnostics"));
+    mem_free(text);
+    editor_close(&editor);
+}
+
 /* Half of a surrogate pair, which an editor in JavaScript can send, counts as one character. */
 static void half_of_a_pair_is_a_character(void **state) {
     struct editor editor;
@@ -285,6 +316,7 @@ static void a_file_has_two_names(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_are_answered_while_typing),
+        cmocka_unit_test(requests_do_not_wait_for_the_end_of_typing),
         cmocka_unit_test(half_of_a_pair_is_a_character),
         cmocka_unit_test(a_document_is_closed_while_it_is_checked),
         cmocka_unit_test(a_connection_ends_in_every_state),

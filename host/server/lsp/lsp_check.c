@@ -1,10 +1,11 @@
 /*
  * lsp_check.c - checks documents on a thread of libuv's pool, one at a time, and answers the requests that wait.
  *
- * The newest text wins: when a check ends and the document has changed meanwhile, its result is kept for the next check
- * (assist_new's `before`), but not published, and the newest text is checked. The document that was changed last comes
- * first. A check that was started always ends; a connection that is closed meanwhile is freed after it. While the
- * client does not read (peer_is_full), no check starts.
+ * The newest text wins: when a check ends and the document has changed meanwhile, its result is not published, and the
+ * newest text is checked, with the result as assist_new's `before`. Requests for which the checked text is new enough
+ * (LSP_NOT_NEWEST) are answered in between, because a person may type faster than a long document is checked. The
+ * document that was changed last comes first. A check that was started always ends; a connection that is closed
+ * meanwhile is freed after it. While the client does not read (peer_is_full), no check starts.
  */
 #include "adl/assist/names.h"
 #include "adl/diagnostic/diagnostic.h"
@@ -22,6 +23,7 @@ struct lsp_check {
     uv_work_t work;
     struct lsp *lsp;
     uint64_t opened; /* of the document, which may be closed meanwhile */
+    uint64_t due;    /* of the document, when the check started */
     struct source *source;
     struct lsp_world *world;
     struct assist *before, *result;
@@ -35,6 +37,7 @@ struct lsp_waiting {
     struct lsp_text *text;
     const struct lsp_row *row;
     struct peer_request *request;
+    uint64_t due; /* of the text, when the request arrived */
 };
 
 /* ---- Requests that wait ---- */
@@ -57,31 +60,42 @@ void lsp_check_await(struct lsp_text *text, const struct lsp_row *row, struct pe
         return;
     }
     struct lsp_waiting *waiting = mem_zalloc(sizeof *waiting);
-    *waiting = (struct lsp_waiting){text->waiting, text, row, request};
+    *waiting = (struct lsp_waiting){text->waiting, text, row, request, text->due};
     text->waiting = waiting;
     text->waiting_count++;
     peer_request_hold(request, waiting, waiting_cancel);
 }
 
-/* Oldest first. */
-void lsp_check_release(struct lsp_text *text) {
-    struct lsp *lsp = text->lsp;
-    struct lsp_waiting *list = NULL;
-    while (text->waiting) {
-        struct lsp_waiting *waiting = text->waiting;
-        text->waiting = waiting->next;
-        waiting->next = list;
-        list = waiting;
+/* Takes the requests out of the list that are answered; all, or those for which a check that was due then is new
+ * enough. Oldest first. */
+static struct lsp_waiting *take_waiting(struct lsp_text *text, bool all, uint64_t due) {
+    struct lsp_waiting *taken = NULL, **link = &text->waiting;
+    while (*link) {
+        struct lsp_waiting *waiting = *link;
+        if (!all && (!(waiting->row->needs & LSP_NOT_NEWEST) || waiting->due > due)) {
+            link = &waiting->next;
+            continue;
+        }
+        *link = waiting->next;
+        text->waiting_count--;
+        waiting->next = taken;
+        taken = waiting;
+        peer_request_hold(waiting->request, NULL, NULL);
     }
-    text->waiting_count = 0;
+    return taken;
+}
+
+static void answer_waiting(struct lsp *lsp, struct lsp_waiting *list,
+                           void (*answer)(struct lsp *lsp, const struct lsp_row *row, struct peer_request *request)) {
     while (list) {
         struct lsp_waiting *waiting = list;
         list = waiting->next;
-        peer_request_hold(waiting->request, NULL, NULL);
-        lsp_row_start(lsp, waiting->row, waiting->request);
+        answer(lsp, waiting->row, waiting->request);
         mem_free(waiting);
     }
 }
+
+void lsp_check_release(struct lsp_text *text) { answer_waiting(text->lsp, take_waiting(text, true, 0), lsp_row_start); }
 
 /* ---- Checks ---- */
 
@@ -109,7 +123,7 @@ static void dirty_outer_documents(struct lsp_text *changed) {
                 !contains_document(text->assist, inner->path))
                 continue;
             text->outer_mark = changed->outer_mark;
-            text->dirty = true;
+            lsp_text_set_due(text);
             found[count++] = text;
         }
     }
@@ -169,7 +183,10 @@ static void text_take_result(struct lsp_text *text, struct lsp_check *check) {
     text->results++;
     text->checking = false;
     if (changed) dirty_outer_documents(text);
-    if (!lsp_text_is_ready(text)) return; /* a newer text follows */
+    if (!lsp_text_is_ready(text)) { /* a newer text follows */
+        answer_waiting(text->lsp, take_waiting(text, false, check->due), lsp_row_answer);
+        return;
+    }
     lsp_publish(text);
     lsp_refresh_content(text->lsp, "tenon:/graph/");
     lsp_check_release(text);
@@ -218,6 +235,7 @@ void lsp_check_next(struct lsp *lsp) {
         check->work.data = check;
         check->lsp = lsp;
         check->opened = text->opened;
+        check->due = text->due;
         check->is_config = text->is_config;
         text->checking = true;
         check->source = source_ref(text->source);
@@ -234,6 +252,6 @@ void lsp_check_next(struct lsp *lsp) {
 }
 
 void lsp_check_all(struct lsp *lsp) {
-    for (struct lsp_text *text = lsp->texts; text; text = text->next) text->dirty = true;
+    for (struct lsp_text *text = lsp->texts; text; text = text->next) lsp_text_set_due(text);
     lsp_check_next(lsp);
 }

@@ -33,15 +33,15 @@ static struct token_list encode_tokens(const struct lsp_query *query, struct spa
     uint32_t line = 0, column = 0;
     for (size_t i = 0; i < tokens->count; i++) {
         const struct assist_token *token = &tokens->items[i];
-        struct source_place start = source_locate(source, token->span.start), end = source_locate(source, token->span.end);
+        struct source_place start = source_locate(source, token->span.start),
+                            end = source_locate(source, token->span.end);
         uint32_t from = bytes ? start.byte : start.utf16, to = bytes ? end.byte : end.utf16;
         if (end.line != start.line) continue;
-        list.items[list.count++] =
-            (struct lsp_token){.lines = start.line - line,
-                               .columns = start.line == line ? from - column : from,
-                               .length = to - from,
-                               .type = (uint32_t)token->type,
-                               .modifiers = token->modifiers};
+        list.items[list.count++] = (struct lsp_token){.lines = start.line - line,
+                                                      .columns = start.line == line ? from - column : from,
+                                                      .length = to - from,
+                                                      .type = (uint32_t)token->type,
+                                                      .modifiers = token->modifiers};
         line = start.line;
         column = from;
     }
@@ -113,7 +113,8 @@ static struct token_list all_tokens(const struct lsp_query *query) {
 /* SemanticTokens or SemanticTokensDelta: `content` under the name `member`. Takes the list and the content. */
 static tn_value answer_tokens_take(const struct lsp_query *query, struct token_list list, const char *member,
                                    tn_value content) {
-    tn_value result = value_set_take(value_object_reserve(2), member, content), id = keep_tokens_take(query->text, list);
+    tn_value result = value_set_take(value_object_reserve(2), member, content),
+             id = keep_tokens_take(query->text, list);
     return id ? value_set_take(result, "resultId", id) : result;
 }
 
@@ -157,8 +158,8 @@ tn_value lsp_describe_tokens(void) {
 }
 
 const struct lsp_row lsp_token_rows[] = {
-    {"textDocument/semanticTokens/full", LSP_OF_DOCUMENT, LSP_NULL, tokens_of_document, NULL, NULL},
-    {"textDocument/semanticTokens/full/delta", LSP_OF_DOCUMENT, LSP_NULL, tokens_since, NULL, NULL},
-    {"textDocument/semanticTokens/range", LSP_OF_DOCUMENT, LSP_NULL, tokens_of_range, NULL, NULL},
+    {"textDocument/semanticTokens/full", LSP_OF_DOCUMENT | LSP_NOT_NEWEST, LSP_NULL, tokens_of_document, NULL, NULL},
+    {"textDocument/semanticTokens/full/delta", LSP_OF_DOCUMENT | LSP_NOT_NEWEST, LSP_NULL, tokens_since, NULL, NULL},
+    {"textDocument/semanticTokens/range", LSP_OF_DOCUMENT | LSP_NOT_NEWEST, LSP_NULL, tokens_of_range, NULL, NULL},
     {NULL, 0, LSP_NULL, NULL, NULL, NULL}, /* lsp_describe_tokens announces them */
 };

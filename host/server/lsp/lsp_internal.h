@@ -108,6 +108,7 @@ struct lsp_text {
     bool dirty, checking;       /* a check is due, or runs */
     uint64_t opened;            /* identifies it */
     uint64_t changed;           /* order of changes: the newest is checked first */
+    uint64_t due;               /* counts what made a check due: changes, and others outside the text */
     uint64_t outer_mark;        /* of the newest search for outer documents that has found it */
     uint64_t results;           /* number of checks so far: resultId of pulled diagnostics */
     struct lsp_kept_tokens tokens;
@@ -134,6 +135,7 @@ bool lsp_same_project(const char *a, const char *b); /* NULL: no project */
 struct lsp_text *lsp_text_at_path(const struct lsp *lsp, const char *path);
 void lsp_text_prefer(struct lsp_text *text);
 void lsp_texts_free(struct lsp *lsp);
+void lsp_text_set_due(struct lsp_text *text);       /* the text, or what is outside it, has changed */
 void lsp_text_forget_tokens(struct lsp_text *text); /* lsp_feature_tokens.c */
 /* `assist` is that of the newest text, or the text is not a document. */
 bool lsp_text_is_ready(const struct lsp_text *text);
@@ -159,7 +161,8 @@ enum lsp_needs {
     LSP_OF_DOCUMENT = 3,  /* it is a document */
     LSP_AT_POSITION = 4,  /* and params.position is in it */
     LSP_OF_WORKSPACE = 8, /* all open documents are checked, and the index (lsp_index.h) is up to date */
-    LSP_ALWAYS = 16       /* it also answers if nothing is open or checked */
+    LSP_ALWAYS = 16,      /* it also answers if nothing is open or checked */
+    LSP_NOT_NEWEST = 32   /* the text at the time of the request is enough, if a newer one has arrived meanwhile */
 };
 
 /* The result without an answer: null, or []; or such a request is refused. */
@@ -214,7 +217,10 @@ tn_value lsp_text_edit(const struct lsp_text *text, struct span span, const char
 void lsp_check_next(struct lsp *lsp);
 /* All open documents are due again: what is outside them has changed. */
 void lsp_check_all(struct lsp *lsp);
-/* Keeps the request until the newest text of the document is checked, then starts it again (lsp_row_start). */
+/*
+ * Keeps the request until the newest text of the document is checked, then starts it again (lsp_row_start). With
+ * LSP_NOT_NEWEST it is answered after the first check of the present text or of a later one.
+ */
 void lsp_check_await(struct lsp_text *text, const struct lsp_row *row, struct peer_request *request);
 /* Starts the requests again that wait for this text. */
 void lsp_check_release(struct lsp_text *text);

@@ -93,6 +93,11 @@ void lsp_text_prefer(struct lsp_text *text) {
 
 /* ---- Checked versions ---- */
 
+void lsp_text_set_due(struct lsp_text *text) {
+    text->dirty = true;
+    text->due++;
+}
+
 bool lsp_text_is_ready(const struct lsp_text *text) { return !text->dirty && !text->checking; }
 
 const struct assist_names *lsp_text_names(struct lsp_text *text) {
@@ -129,7 +134,7 @@ static void text_set(struct lsp_text *text, struct source *source) {
     text->content = NULL;
     text->is_document = !text->is_config && (text->declared || lsp_looks_like_document(source));
     text->changed = ++lsp->last_change;
-    text->dirty = true;
+    lsp_text_set_due(text);
 }
 
 static struct source *make_source(const struct lsp_text *text, const char *content, size_t length) {
@@ -284,7 +289,7 @@ void lsp_text_change(struct lsp *lsp, tn_value params) {
         return;
     }
     if (version) (void)value_as_int(version, &text->version);
-    text->dirty = true; /* diagnostics follow each version, even one without a change */
+    lsp_text_set_due(text); /* diagnostics follow each version, even one without a change */
     lsp_check_next(lsp);
 }
 
