@@ -127,14 +127,26 @@ static void a_document_is_closed_while_it_is_checked(void **state) {
     editor_close(&editor);
 }
 
+static struct host *open_project_host(void *user, const char *config, struct error *error) {
+    const char *const paths[] = {TENON_TEST_NODES, TENON_CORE_PLUGIN, NULL};
+    (void)user;
+    return host_new(
+        &(struct host_options){.plugin_paths = paths, .no_installed = true, .config_file = config, .quiet = true},
+        error);
+}
+
 /* Whatever is open: a check, an index, requests that wait for one of them, cancelled ones. */
 static void a_connection_ends_in_every_state(void **state) {
-    char *text = long_document(300);
+    char *text = long_document(300), folder[400];
     (void)state;
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 24; i++) {
         struct editor editor;
-        editor_open(&editor, &(struct editor_options){.files = true});
+        editor_open(&editor, &(struct editor_options){.files = true, .open = open_project_host});
         editor_write(&editor, "b.yaml", text);
+        (void)snprintf(folder, sizeof folder, "%s/project", editor.folder);
+        assert_int_equal(mkdir(folder, 0700), 0);
+        editor_write(&editor, "project/tenon.yaml", "{}\n");
+        editor_write(&editor, "project/c.yaml", GOOD);
         editor_did_open(&editor, "a.yaml", i % 3 ? text : GOOD);
         const char *uri = editor_uri(&editor, "a.yaml");
         if (i % 4 == 1) editor_expect_items(&editor, uri, i % 3 ? "nosuch" : "");
@@ -227,16 +239,6 @@ static void plugins_come_and_go(void **state) {
     }
     editor_close(&editor);
 }
-
-static struct host *open_project_host(void *user, const char *config, struct error *error) {
-    const char *const paths[] = {TENON_TEST_NODES, TENON_CORE_PLUGIN, NULL};
-    (void)user;
-    return host_new(
-        &(struct host_options){.plugin_paths = paths, .no_installed = true, .config_file = config, .quiet = true},
-        error);
-}
-
-#define ASKS DOCUMENT("  - {id: n, type: llm, config: {model: fast, prompt: hi}}\n")
 
 static void a_project_follows_its_configuration(void **state) {
     struct editor editor;

@@ -427,7 +427,11 @@ static void projects_have_a_limit(void **state) {
         (void)snprintf(name, sizeof name, "p%u/a.yaml", i);
         editor_did_open(&editor, name, UNKNOWN);
         editor_expect_items(&editor, editor_uri(&editor, name), "nosuch");
+        (void)snprintf(name, sizeof name, "p%u/closed.yaml", i);
+        editor_write(&editor, name, GOOD);
     }
+    int id = editor_ask(&editor, "workspace/symbol", "{\"query\":\"out\"}");
+    editor_expect(&editor, id, "/p0/closed.yaml", "/p69/closed.yaml");
     assert_int_equal(projects_opened, LSP_PROJECTS_MAX);
     editor_close(&editor);
 }

@@ -13,6 +13,7 @@
 #include "adl/tree/tree.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "host/base/container_of.h"
 #include "host/base/loop.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_world.h"
@@ -68,7 +69,10 @@ struct index_job {
     struct index_folder *folders; /* a stack */
     size_t folder_count;
     struct index_world worlds[LSP_PROJECTS_MAX + 1]; /* the first is the server's: for further projects, too */
-    size_t world_count;                              /* 0 while it looks for files */
+    size_t world_count;
+    struct loop_work next; /* makes the next world */
+    size_t next_file;
+    bool reads; /* files; before, it looks for them */
 };
 
 struct lsp_index {
@@ -269,10 +273,10 @@ static void job_read_files(struct index_job *job) {
 /* [worker] */
 static void index_run(uv_work_t *work) {
     struct index_job *job = work->data;
-    if (job->world_count == 0)
-        job_find_files(job);
-    else
+    if (job->reads)
         job_read_files(job);
+    else
+        job_find_files(job);
 }
 
 /* ---- Jobs ---- */
@@ -311,34 +315,9 @@ static void answer_served(struct lsp *lsp) {
 
 static void index_start(struct lsp *lsp);
 
-static void job_add_world(struct index_job *job, const char *project) {
-    struct index_world *world = &job->worlds[job->world_count++];
-    *world = (struct index_world){project, lsp_hosts_world_of_project(job->lsp->hosts, job->lsp, project)};
-}
-
-/* Makes the worlds of the files that must be read. Returns false if none must. */
-static bool job_add_worlds(struct index_job *job) {
-    for (size_t i = 0; i < job->file_count; i++) {
-        const struct indexed_file *file = &job->files[i];
-        if (!file->due) continue;
-        if (job->world_count == 0) job_add_world(job, NULL);
-        size_t known = 0;
-        while (known < job->world_count && !lsp_same_project(job->worlds[known].project, file->project)) known++;
-        if (known == job->world_count && known <= LSP_PROJECTS_MAX) job_add_world(job, file->project);
-    }
-    return job->world_count > 0;
-}
-
-static void job_queue(struct index_job *job);
-
-static void index_done(uv_work_t *work, int status) {
-    struct index_job *job = work->data;
+/* Ends the job: its requests are answered, and the next one starts if others wait. */
+static void job_finish(struct index_job *job) {
     struct lsp *lsp = job->lsp;
-    (void)status;
-    if (job->world_count == 0 && !lsp->closing && job_add_worlds(job)) {
-        job_queue(job);
-        return;
-    }
     lsp->index->job = NULL;
     lsp->index->files = job->files;
     lsp->index->file_count = job->file_count;
@@ -352,15 +331,58 @@ static void index_done(uv_work_t *work, int status) {
     if (lsp->index->waiting && !lsp->index->job) index_start(lsp);
 }
 
+static void index_done(uv_work_t *work, int status);
+
 static void job_queue(struct index_job *job) {
-    uv_loop_t *loop = loop_uv(server_loop(connection_server(job->lsp->connection)));
-    (void)uv_queue_work(loop, &job->work, index_run, index_done);
+    (void)uv_queue_work(loop_uv(server_loop(connection_server(job->lsp->connection))), &job->work, index_run,
+                        index_done);
+}
+
+/* Returns false if there is one already, or no room: then the first one is used. */
+static bool job_add_world(struct index_job *job, const char *project) {
+    for (size_t i = 0; i < job->world_count; i++)
+        if (lsp_same_project(job->worlds[i].project, project)) return false;
+    if (job->world_count > LSP_PROJECTS_MAX) return false;
+    struct lsp_world *world = lsp_hosts_world_of_project(job->lsp->hosts, job->lsp, project);
+    job->worlds[job->world_count++] = (struct index_world){project, world};
+    return true;
+}
+
+/* Makes the worlds of the files that are due: one in a turn of the loop, because a host that is opened takes a while.
+ */
+static void job_add_worlds(struct loop_work *next) {
+    struct index_job *job = CONTAINER_OF(next, struct index_job, next);
+    bool closing = job->lsp->closing; /* the connection is freed, too */
+    while (job->next_file < job->file_count && !closing) {
+        const struct indexed_file *file = &job->files[job->next_file++];
+        if (!file->due) continue;
+        if (job->world_count == 0) (void)job_add_world(job, NULL);
+        if (job_add_world(job, file->project)) {
+            loop_defer(server_loop(connection_server(job->lsp->connection)), next);
+            return;
+        }
+    }
+    job->reads = job->world_count > 0 && !closing;
+    if (job->reads)
+        job_queue(job);
+    else
+        job_finish(job);
+}
+
+static void index_done(uv_work_t *work, int status) {
+    struct index_job *job = work->data;
+    (void)status;
+    if (job->reads)
+        job_finish(job);
+    else
+        job_add_worlds(&job->next);
 }
 
 static void index_start(struct lsp *lsp) {
     struct lsp_index *index = lsp->index;
     struct index_job *job = mem_zalloc(sizeof *job);
     job->work.data = job;
+    job->next.run = job_add_worlds;
     job->stale = index->stale;
     index->stale = false;
     job->lsp = lsp;
