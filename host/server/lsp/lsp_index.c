@@ -9,6 +9,7 @@
 #include "host/server/lsp/lsp_index.h"
 #include "adl/assist/names.h"
 #include "adl/diagnostic/diagnostic.h"
+#include "adl/document/inner_file.h"
 #include "adl/document/names.h"
 #include "adl/tree/tree.h"
 #include "adl/value/buffer.h"
@@ -127,7 +128,7 @@ static struct source *read_source(const char *path) {
 static struct assist_names *read_names(const struct lsp_world *world, const char *path) {
     struct source *source = read_source(path);
     struct assist_names *names = NULL;
-    if (source && lsp_looks_like_document(source)) {
+    if (source && inner_file_looks_like_document(source)) {
         struct assist *assist = assist_new(source, lsp_world_assist(world), NULL);
         names = assist_names_new(assist);
         assist_unref(assist);

@@ -119,8 +119,6 @@ struct lsp_text {
 void lsp_text_open(struct lsp *lsp, tn_value params);
 void lsp_text_change(struct lsp *lsp, tn_value params);
 void lsp_text_close(struct lsp *lsp, tn_value params);
-/* True if the text is ADL by its sections. */
-bool lsp_looks_like_document(const struct source *source);
 /* The names of the checked version, borrowed until the next check; NULL if it is not a document. */
 const struct assist_names *lsp_text_names(struct lsp_text *text);
 /* The open document of params.textDocument.uri, of params.item.uri or params.data.uri; or NULL. */

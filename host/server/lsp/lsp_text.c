@@ -6,7 +6,7 @@
  */
 #include "adl/assist/names.h"
 #include "adl/diagnostic/diagnostic.h"
-#include "adl/tree/tree.h"
+#include "adl/document/inner_file.h"
 #include "adl/value/memory.h"
 #include "host/base/files.h"
 #include "host/base/log.h"
@@ -105,22 +105,6 @@ const struct assist_names *lsp_text_names(struct lsp_text *text) {
     return text->names;
 }
 
-/* ---- Is it ADL? ---- */
-
-/* True if a line of the text begins with `key`. */
-static bool has_section(const char *text, const char *key) {
-    for (const char *at = text; (at = strstr(at, key)) != NULL; at++)
-        if (at == text || at[-1] == '\n' || at[-1] == '\r') return true;
-    return false;
-}
-
-bool lsp_looks_like_document(const struct source *source) {
-    const char *content = source_text(source);
-    if (tree_name_is_json(source_name(source))) return strstr(content, "\"nodes\"") && strstr(content, "\"edges\"");
-    return has_section(content, "nodes:") &&
-           (has_section(content, "edges:") || has_section(content, "agent:") || has_section(content, "channels:"));
-}
-
 /* ---- Changes ---- */
 
 /* Takes the source. */
@@ -132,7 +116,7 @@ static void text_set(struct lsp_text *text, struct source *source) {
     value_unref(text->content);
     text->source = source;
     text->content = NULL;
-    text->is_document = !text->is_config && (text->declared || lsp_looks_like_document(source));
+    text->is_document = !text->is_config && (text->declared || inner_file_looks_like_document(source));
     text->changed = ++lsp->last_change;
     lsp_text_set_due(text);
 }
