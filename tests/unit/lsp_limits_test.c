@@ -233,6 +233,24 @@ static void waiting_requests_have_a_limit(void **state) {
     editor_close(&editor);
 }
 
+/* The server remembers the names of contents, so that it can ask the client to read them again. */
+static void names_of_contents_have_a_limit(void **state) {
+    struct editor editor;
+    (void)state;
+    editor_open(&editor, &(struct editor_options){.files = true});
+    editor_did_open(&editor, "a.yaml", GOOD);
+    for (int length = 1000; length <= 100000; length *= 10) {
+        char *name = mem_alloc((size_t)length + 1);
+        memset(name, 'x', (size_t)length);
+        name[length] = '\0';
+        int id = editor_ask(&editor, "workspace/textDocumentContent", "{\"uri\":\"tenon:/graph/%s.txt?%s\"}", name,
+                            editor_uri(&editor, "a.yaml"));
+        editor_expect(&editor, id, length < 100000 ? "\"result\":{\"text\":" : "there is no content", "");
+        mem_free(name);
+    }
+    editor_close(&editor);
+}
+
 static void folders_have_a_limit(void **state) {
     struct editor editor;
     (void)state;
@@ -502,6 +520,7 @@ int main(void) {
         cmocka_unit_test(texts_have_a_limit_together),
         cmocka_unit_test(kept_tokens_have_a_limit_together),
         cmocka_unit_test(waiting_requests_have_a_limit),
+        cmocka_unit_test(names_of_contents_have_a_limit),
         cmocka_unit_test(folders_have_a_limit),
         cmocka_unit_test(checks_wait_for_a_client_that_does_not_read),
         cmocka_unit_test(a_client_need_not_answer),

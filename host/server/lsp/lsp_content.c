@@ -189,9 +189,11 @@ void lsp_refresh_content(struct lsp *lsp, const char *prefix) {
 
 void lsp_content(struct lsp *lsp, struct peer_request *request) {
     tn_value uri = value_get(peer_request_params(request), "uri");
-    const char *text = uri && value_is(uri, TN_STRING) ? value_chars(uri, NULL) : "";
-    if (uri && value_is(uri, TN_STRING)) remember_content(lsp, uri);
-    if (!answer_content(lsp, text, request))
+    size_t length = 0;
+    const char *text = uri && value_is(uri, TN_STRING) ? value_chars(uri, &length) : "";
+    bool fits = length > 0 && length <= LSP_SHOWN_LENGTH_MAX;
+    if (fits) remember_content(lsp, uri);
+    if (!fits || !answer_content(lsp, text, request))
         peer_refuse(request, RPC_INVALID_PARAMS,
                     "there is no content `%.300s`; expected tenon:/reference/KIND/ID.md, tenon:/schema/NAME.json, or "
                     "tenon:/graph/NAME.txt?URI of an open document",

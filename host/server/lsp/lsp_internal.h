@@ -232,7 +232,8 @@ bool lsp_read_file(const char *path, size_t most, char **text, size_t *length);
 
 /* Answers workspace/textDocumentContent. */
 void lsp_content(struct lsp *lsp, struct peer_request *request);
-#define LSP_SHOWN_MAX 32u
+#define LSP_SHOWN_MAX        32u
+#define LSP_SHOWN_LENGTH_MAX 65536u /* bytes of a URI of such a content */
 /* Asks the client to read again what it shows and whose URI begins with `prefix`: of the last LSP_SHOWN_MAX contents.
  */
 void lsp_refresh_content(struct lsp *lsp, const char *prefix);

@@ -597,6 +597,19 @@ def test_utf8():
     run_checks({**FULL, "general": {"positionEncodings": ["utf-8"]}})
 
 
+def test_without_commands():
+    """An editor without the commands of code lenses: no lens offers to run, and those that count are texts."""
+    (HERE / "review.yaml").write_text(REVIEW)
+    for options in (None, {}, {"commands": []}, {"commands": "tenon.run"}, {"commands": ["tenon.showReferences"]}):
+        with Client(options=options) as client:
+            document = client.open(str(HERE / "review.yaml"), REVIEW)
+            expect("executeCommandProvider" not in client.server)
+            found = client.request("textDocument/codeLens", document.params())
+            shows = bool(options) and options["commands"] == ["tenon.showReferences"]
+            expect_equal({lens["command"]["command"] for lens in found}, {"tenon.showReferences" if shows else ""})
+            expect(all("reference" in lens["command"]["title"] for lens in found), found)
+
+
 def test_every_sample():
     """Requests at many places of each sample, for a client with all capabilities and for one with none: all answers are valid."""
     methods = {"hoverProvider": "hover", "completionProvider": "completion", "signatureHelpProvider": "signatureHelp",
