@@ -14,8 +14,10 @@ local function language_id(buffer, filetype)
 end
 
 vim.lsp.commands['tenon.run'] = function(lens)
-  vim.cmd('botright split')
-  vim.fn.termopen({ command[1], 'run', vim.uri_to_fname(lens.arguments[1]) })
+  local file = vim.uri_to_fname(lens.arguments[1])
+  vim.cmd('silent update') -- `tenon run` reads the file
+  vim.cmd('botright new')
+  vim.fn.termopen({ command[1], 'run', file }, { cwd = vim.fn.fnamemodify(file, ':h') })
 end
 vim.lsp.commands['tenon.showReferences'] = function(lens, context)
   local place = lens.arguments[2]

@@ -64,6 +64,19 @@ local function try()
   vim.api.nvim_buf_set_lines(0, 0, -1, false, repaired)
   wait('no diagnostics', function() return #diagnostics() == 0 end)
 
+  -- The lens runs the saved text in a terminal of its own.
+  local document = vim.fn.bufnr()
+  vim.api.nvim_buf_set_lines(0, 0, 0, false, { '# changed' })
+  vim.lsp.commands['tenon.run']({ arguments = { vim.uri_from_bufnr(document) } })
+  local terminal = vim.fn.bufnr()
+  wait('the output of the run', function()
+    return table.concat(vim.api.nvim_buf_get_lines(terminal, 0, -1, false), '\n'):find('Process exited')
+  end)
+  if terminal == document or vim.fn.bufname(document) ~= file or vim.fn.readfile(file)[1] ~= '# changed' then
+    fail('the lens has not run the saved document, or has changed its buffer')
+  end
+  vim.cmd('bwipeout!')
+
   -- A file that is not a document of Tenon.
   vim.cmd('silent edit! ' .. vim.env.OTHER)
   vim.wait(300)
