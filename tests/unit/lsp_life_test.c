@@ -188,6 +188,23 @@ static void a_call_outlives_the_connection(void **state) {
     editor_drop(&editor);
 }
 
+/* A document that is opened again has other diagnostics than before: an old resultId does not mean `unchanged`. */
+static void a_result_id_is_used_once(void **state) {
+    struct editor editor;
+    (void)state;
+    editor_open(&editor, &(struct editor_options){.files = true});
+    const char *uri = editor_uri(&editor, "a.yaml");
+    editor_did_open(&editor, "a.yaml", UNKNOWN);
+    tn_value report = editor_result(&editor, editor_ask(&editor, "textDocument/diagnostic", OF, uri));
+    const char *first = value_chars(value_get(report, "resultId"), NULL);
+    editor_did_close(&editor, "a.yaml");
+    editor_did_open(&editor, "a.yaml", GOOD);
+    int id = editor_ask(&editor, "textDocument/diagnostic",
+                        "{\"textDocument\":{\"uri\":\"%s\"},\"previousResultId\":\"%s\"}", uri, first);
+    editor_expect(&editor, id, "\"kind\":\"full\"", "\"items\":[]");
+    editor_close(&editor);
+}
+
 /* ---- Documents in each other ---- */
 
 #define OUTER(inner) DOCUMENT("  - {id: n, type: subgraph, config: {document: " inner "}}\n")
@@ -323,6 +340,7 @@ int main(void) {
         cmocka_unit_test(a_document_is_closed_while_it_is_checked),
         cmocka_unit_test(a_connection_ends_in_every_state),
         cmocka_unit_test(a_call_outlives_the_connection),
+        cmocka_unit_test(a_result_id_is_used_once),
         cmocka_unit_test(documents_around_a_changed_one_are_checked),
         cmocka_unit_test(plugins_come_and_go),
         cmocka_unit_test(a_project_follows_its_configuration),

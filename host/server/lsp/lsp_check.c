@@ -180,7 +180,7 @@ static void text_take_result(struct lsp_text *text, struct lsp_check *check) {
     diagnostics_free(text->found);
     text->found = check->found;
     check->found = NULL;
-    text->results++;
+    text->result = ++text->lsp->last_result;
     text->checking = false;
     if (changed) dirty_outer_documents(text);
     if (!lsp_text_is_ready(text)) { /* a newer text follows */

@@ -79,7 +79,7 @@ static tn_value keep_tokens_take(struct lsp_text *text, struct token_list list) 
         return NULL;
     }
     lsp->tokens_size += size;
-    text->tokens = (struct lsp_kept_tokens){list.items, list.count, ++lsp->last_tokens_id};
+    text->tokens = (struct lsp_kept_tokens){list.items, list.count, ++lsp->last_result};
     return value_format("%llu", (unsigned long long)text->tokens.id);
 }
 

@@ -61,7 +61,7 @@ struct lsp {
     size_t text_count, text_size; /* bytes of all */
     struct lsp_text *by_uri[LSP_BUCKETS], *by_path[LSP_BUCKETS];
     size_t tokens_size;      /* bytes of the tokens that are kept */
-    uint64_t last_tokens_id; /* the newest lsp_kept_tokens.id */
+    uint64_t last_result;    /* the newest resultId, of diagnostics or tokens */
     uint64_t last_change;    /* counts changes and openings of documents */
     uint64_t last_mark;      /* of lsp_text.outer_mark */
     struct lsp_check *check; /* the running one, or NULL */
@@ -110,7 +110,7 @@ struct lsp_text {
     uint64_t changed;           /* order of changes: the newest is checked first */
     uint64_t due;               /* counts what made a check due: changes, and others outside the text */
     uint64_t outer_mark;        /* of the newest search for outer documents that has found it */
-    uint64_t results;           /* number of checks so far: resultId of pulled diagnostics */
+    uint64_t result;            /* resultId of pulled diagnostics: of its newest check */
     struct lsp_kept_tokens tokens;
     struct lsp_waiting *waiting; /* requests, the newest first */
     size_t waiting_count;
