@@ -152,11 +152,9 @@ static struct project_host *project_find(struct lsp_hosts *hosts, const char *co
 }
 
 /* The server's host itself stays; only documents use another one. */
-void lsp_hosts_forget(struct lsp_hosts *hosts, const char *config) {
-    if (hosts->open && hosts->server.config && (!config || strcmp(hosts->server.config, config) == 0))
-        hosts->server.retired = true;
-    for (struct project_host *project = hosts->projects; project; project = project->next)
-        if (!config || strcmp(project->config, config) == 0) project->retired = true;
+void lsp_hosts_forget(struct lsp_hosts *hosts) {
+    hosts->server.retired = hosts->open && hosts->server.config;
+    for (struct project_host *project = hosts->projects; project; project = project->next) project->retired = true;
     hosts_sweep(hosts);
 }
 

@@ -264,8 +264,11 @@ struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp_text
 /* The same for files of a project that are not open. NULL: components of the server's host. */
 struct lsp_world *lsp_hosts_world_of_project(struct lsp_hosts *hosts, const struct lsp *lsp, const char *config);
 size_t lsp_hosts_texts_max(const struct lsp_hosts *hosts); /* bytes of the open documents of a connection */
-/* A tenon.yaml has changed: its host is opened again for the next check. NULL: any. */
-void lsp_hosts_forget(struct lsp_hosts *hosts, const char *config);
+/*
+ * A tenon.yaml has changed: hosts are opened again for the next checks. All of them, because it may be the user's, and
+ * because documents may belong to another project now.
+ */
+void lsp_hosts_forget(struct lsp_hosts *hosts);
 /* Around each check, for which lsp_hosts_free waits. */
 void lsp_hosts_begin_check(struct lsp_hosts *hosts);
 void lsp_hosts_end_check(struct lsp_hosts *hosts);
