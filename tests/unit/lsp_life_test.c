@@ -61,7 +61,7 @@ static void requests_do_not_wait_for_the_end_of_typing(void **state) {
     int id = 0;
     (void)state;
     editor_open(&editor, &(struct editor_options){.files = true});
-    char *text = long_document(1000);
+    char *text = long_document(500);
     editor_did_open(&editor, "a.yaml", text);
     const char *uri = editor_uri(&editor, "a.yaml");
     for (int i = 0; i < 20000 && answered <= editor_count(&editor, "textDocument/publishDiagnostics"); i++) {
@@ -78,6 +78,23 @@ static void requests_do_not_wait_for_the_end_of_typing(void **state) {
         id = 0;
     }
     assert_true(answered > editor_count(&editor, "textDocument/publishDiagnostics"));
+    mem_free(text);
+    editor_close(&editor);
+}
+
+static void formatting_does_not_wait_for_a_check(void **state) {
+    struct editor editor;
+    (void)state;
+    editor_open(&editor, &(struct editor_options){.files = true});
+    char *text = long_document(300);
+    editor_did_open(&editor, "a.yaml", text);
+    editor_set(&editor, "a.yaml", "version:   \"1.0\"\nnodes:\nedges:\n");
+    int id = editor_ask(&editor, "textDocument/formatting", OF, editor_uri(&editor, "a.yaml"));
+    editor_expect(&editor, id, "\"newText\":\"version: ", "\"line\":0");
+    assert_int_equal(editor_count(&editor, "textDocument/publishDiagnostics"), 0);
+    editor_set(&editor, "a.yaml", "other:   1\n");
+    id = editor_ask(&editor, "textDocument/formatting", OF, editor_uri(&editor, "a.yaml"));
+    editor_expect_result(&editor, id, "[]");
     mem_free(text);
     editor_close(&editor);
 }
@@ -336,6 +353,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_are_answered_while_typing),
         cmocka_unit_test(requests_do_not_wait_for_the_end_of_typing),
+        cmocka_unit_test(formatting_does_not_wait_for_a_check),
         cmocka_unit_test(half_of_a_pair_is_a_character),
         cmocka_unit_test(a_document_is_closed_while_it_is_checked),
         cmocka_unit_test(a_connection_ends_in_every_state),

@@ -43,7 +43,8 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_requ
     struct error error = ERROR_INIT;
     if (text) query.assist = text->assist;
     if (text) lsp_text_prefer(text);
-    bool missing = (row->needs & LSP_OF_TEXT) && (!text || !text->checked);
+    bool known = text && (row->needs & LSP_UNCHECKED ? text->is_document || text->is_config : text->checked != NULL);
+    bool missing = (row->needs & LSP_OF_TEXT) && !known;
     bool no_document = (row->needs & LSP_OF_DOCUMENT) == LSP_OF_DOCUMENT && !query.assist;
     if ((missing || no_document) && !(row->needs & LSP_ALWAYS)) {
         answer_nothing(row, request);
@@ -67,6 +68,7 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_requ
 /* The document whose check the request must wait for, or NULL. */
 static struct lsp_text *text_to_await(const struct lsp *lsp, const struct lsp_row *row, tn_value params) {
     struct lsp_text *text = row->needs & LSP_OF_TEXT ? lsp_text_of(lsp, params) : NULL;
+    if (row->needs & LSP_UNCHECKED) return NULL;
     if (text && !lsp_text_is_ready(text)) return text;
     if (!(row->needs & LSP_OF_WORKSPACE)) return NULL;
     for (text = lsp->texts; text && lsp_text_is_ready(text);) text = text->next;

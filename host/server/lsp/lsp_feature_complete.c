@@ -66,7 +66,7 @@ static tn_value completion_item(const struct lsp_query *query, const struct assi
     if (snippet) item = value_set_take(item, "insertTextFormat", value_int(2));
     if (lsp->can.item_modes)
         item = value_set_take(item, "insertTextMode", value_int(1)); /* the text has its indentation */
-    item = value_set_take(item, "textEdit", lsp_text_edit(query->text, found->span, text, strlen(text)));
+    item = value_set_take(item, "textEdit", lsp_text_edit(lsp, query->text->checked, found->span, text, strlen(text)));
     if (found->again && client_is_vscode(lsp)) item = value_set_take(item, "command", ask_again());
     return item;
 }

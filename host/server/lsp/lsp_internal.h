@@ -155,12 +155,13 @@ struct lsp_query {
 typedef tn_value lsp_feature(const struct lsp_query *query, struct error *error);
 
 enum lsp_needs {
-    LSP_OF_TEXT = 1,      /* params.textDocument is open, a document or a tenon.yaml: the feature waits for its check */
+    LSP_OF_TEXT = 1,      /* params.textDocument is open, a document or a tenon.yaml, and its newest text is checked */
     LSP_OF_DOCUMENT = 3,  /* it is a document */
     LSP_AT_POSITION = 4,  /* and params.position is in it */
     LSP_OF_WORKSPACE = 8, /* all open documents are checked, and the index (lsp_index.h) is up to date */
     LSP_ALWAYS = 16,      /* it also answers if nothing is open or checked */
-    LSP_NOT_NEWEST = 32   /* the text at the time of the request is enough, if a newer one has arrived meanwhile */
+    LSP_UNCHECKED = 32,   /* the newest text alone is enough: no check is waited for */
+    LSP_NOT_NEWEST = 64   /* the text at the time of the request is enough, if a newer one has arrived meanwhile */
 };
 
 /* The result without an answer: null, or []; or such a request is refused. */
@@ -206,8 +207,9 @@ tn_value lsp_uri_of_file(const struct lsp_text *text, const char *name);
 /* A Location. */
 tn_value lsp_location(const struct lsp *lsp, const struct source *source, struct span span);
 
-/* A TextEdit in the checked version. */
-tn_value lsp_text_edit(const struct lsp_text *text, struct span span, const char *chars, size_t length);
+/* A TextEdit. */
+tn_value lsp_text_edit(const struct lsp *lsp, const struct source *source, struct span span, const char *chars,
+                       size_t length);
 
 /* ---- lsp_check.c ---- */
 
