@@ -250,6 +250,29 @@ static void documents_around_a_changed_one_are_checked(void **state) {
     editor_close(&editor);
 }
 
+/* What a check has read and could not use matters, too; and so does a text that was never a document. */
+static void texts_become_documents(void **state) {
+    struct editor editor;
+    (void)state;
+    editor_open(&editor, &(struct editor_options){.files = true});
+    editor_write(&editor, "a.yaml", OUTER("b.yaml"));
+    editor_write(&editor, "b.yaml", "b: 1\n");
+    editor_did_open(&editor, "a.yaml", OUTER("b.yaml"));
+    editor_expect_items(&editor, editor_uri(&editor, "a.yaml"), "is not a document");
+    editor_did_open(&editor, "b.yaml", GOOD); /* an editor that has kept a text that was not saved */
+    for (int i = 0; i < 3; i++) {
+        editor_expect_items(&editor, editor_uri(&editor, "b.yaml"), "");
+        editor_expect_items(&editor, editor_uri(&editor, "a.yaml"), "");
+        editor_set(&editor, "b.yaml", "b: 2\n");
+        editor_expect_items(&editor, editor_uri(&editor, "b.yaml"), "");
+        editor_expect_items(&editor, editor_uri(&editor, "a.yaml"), "is not a document");
+        editor_set(&editor, "b.yaml", GOOD);
+    }
+    editor_did_close(&editor, "b.yaml");
+    editor_expect_items(&editor, editor_uri(&editor, "a.yaml"), "is not a document");
+    editor_close(&editor);
+}
+
 /* ---- Components and configurations ---- */
 
 static void plugins_come_and_go(void **state) {
@@ -360,6 +383,7 @@ int main(void) {
         cmocka_unit_test(a_call_outlives_the_connection),
         cmocka_unit_test(a_result_id_is_used_once),
         cmocka_unit_test(documents_around_a_changed_one_are_checked),
+        cmocka_unit_test(texts_become_documents),
         cmocka_unit_test(plugins_come_and_go),
         cmocka_unit_test(a_project_follows_its_configuration),
         cmocka_unit_test(a_name_is_renamed_in_files_that_are_not_open),

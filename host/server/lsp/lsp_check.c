@@ -9,14 +9,12 @@
  */
 #include "adl/assist/names.h"
 #include "adl/diagnostic/diagnostic.h"
-#include "adl/document/document.h"
 #include "adl/value/memory.h"
 #include "host/base/config/config.h"
 #include "host/base/loop.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_world.h"
 #include "host/server/server.h"
-#include <string.h>
 #include <uv.h>
 
 struct lsp_check {
@@ -99,35 +97,15 @@ void lsp_check_release(struct lsp_text *text) { answer_waiting(text->lsp, take_w
 
 /* ---- Checks ---- */
 
-static bool contains_document(const struct assist *assist, const char *path) {
-    for (uint32_t i = 0; i < assist->document->node_count; i++) {
-        const struct document *inner = document_subgraph(assist->document, i);
-        if (inner && strcmp(source_name(inner->source), path) == 0) return true;
-    }
-    return false;
-}
-
 /*
- * Other open documents that contain this one are due, too; and those that contain them, because a document reports
- * mistakes of the ones in it. Each is found once, so documents that contain each other end.
+ * Other open documents whose check has read this text with other content are due, too: they report mistakes of the
+ * documents in them, of those in these, and of templates.
  */
-static void dirty_outer_documents(struct lsp_text *changed) {
-    struct lsp_text **found = mem_array(NULL, changed->lsp->text_count, sizeof(struct lsp_text *));
-    size_t count = 0, next = 0;
-    found[count++] = changed;
-    changed->outer_mark = ++changed->lsp->last_mark;
-    while (next < count) {
-        const struct lsp_text *inner = found[next++];
-        for (struct lsp_text *text = inner->path ? inner->lsp->texts : NULL; text; text = text->next) {
-            if (text->outer_mark == changed->outer_mark || !text->assist ||
-                !contains_document(text->assist, inner->path))
-                continue;
-            text->outer_mark = changed->outer_mark;
+static void set_readers_due(const struct lsp_text *changed) {
+    const struct source *source = changed->source;
+    for (struct lsp_text *text = changed->path ? changed->lsp->texts : NULL; text; text = text->next)
+        if (text != changed && text->assist && lsp_world_has_read_other(text->assist->world, changed->path, source))
             lsp_text_set_due(text);
-            found[count++] = text;
-        }
-    }
-    mem_free((void *)found);
 }
 
 static struct lsp_text *checked_text(const struct lsp_check *check) {
@@ -172,7 +150,7 @@ static void check_free(struct lsp_check *check) {
 }
 
 static void text_take_result(struct lsp_text *text, struct lsp_check *check) {
-    bool changed = text->checked && text->checked != check->source;
+    bool changed = text->checked != check->source;
     source_unref(text->checked);
     text->assist = check->result;
     text->checked = source_ref(check->source);
@@ -182,7 +160,7 @@ static void text_take_result(struct lsp_text *text, struct lsp_check *check) {
     check->found = NULL;
     text->result = ++text->lsp->last_result;
     text->checking = false;
-    if (changed) dirty_outer_documents(text);
+    if (changed) set_readers_due(text);
     if (!lsp_text_is_ready(text)) { /* a newer text follows */
         answer_waiting(text->lsp, take_waiting(text, false, check->due), lsp_row_answer);
         return;
@@ -192,8 +170,9 @@ static void text_take_result(struct lsp_text *text, struct lsp_check *check) {
     lsp_check_release(text);
 }
 
-/* The text is not ADL any more. */
+/* The text is not ADL, perhaps not any more. */
 static void text_drop_result(struct lsp_text *text) {
+    set_readers_due(text);
     if (text->checked) lsp_publish_none(text->lsp, text->uri);
     assist_names_free(text->names);
     assist_unref(text->assist);

@@ -63,7 +63,6 @@ struct lsp {
     size_t tokens_size;      /* bytes of the tokens that are kept */
     uint64_t last_result;    /* the newest resultId, of diagnostics or tokens */
     uint64_t last_change;    /* counts changes and openings of documents */
-    uint64_t last_mark;      /* of lsp_text.outer_mark */
     struct lsp_check *check; /* the running one, or NULL */
     struct lsp_index *index; /* or NULL */
     bool closing;
@@ -109,7 +108,6 @@ struct lsp_text {
     uint64_t opened;            /* identifies it */
     uint64_t changed;           /* order of changes: the newest is checked first */
     uint64_t due;               /* counts what made a check due: changes, and others outside the text */
-    uint64_t outer_mark;        /* of the newest search for outer documents that has found it */
     uint64_t result;            /* resultId of pulled diagnostics: of its newest check */
     struct lsp_kept_tokens tokens;
     struct lsp_waiting *waiting; /* requests, the newest first */
