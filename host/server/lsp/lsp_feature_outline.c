@@ -7,7 +7,6 @@
 #include "host/server/lsp/lsp_gather.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_position.h"
-#include <string.h>
 
 /* ---- Symbols ---- */
 

@@ -8,7 +8,6 @@
  */
 #include "host/server/lsp/lsp_index.h"
 #include "adl/assist/names.h"
-#include "adl/diagnostic/diagnostic.h"
 #include "adl/document/inner_file.h"
 #include "adl/document/names.h"
 #include "adl/tree/tree.h"
