@@ -1,14 +1,12 @@
 /*
- * lsp_feature_outline.c - the structure of documents: symbols, folding, selections, semantic tokens, code lenses.
+ * lsp_feature_outline.c - the structure of documents: symbols, folding, selections, code lenses.
  */
 #include "adl/assist/lens.h"
 #include "adl/assist/outline.h"
-#include "adl/assist/tokens.h"
 #include "adl/value/memory.h"
 #include "host/server/lsp/lsp_gather.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_position.h"
-#include <string.h>
 
 /* ---- Symbols ---- */
 
@@ -159,65 +157,6 @@ static tn_value selection_ranges(const struct lsp_query *query, struct error *er
     return list;
 }
 
-/* ---- Semantic tokens ---- */
-
-/* Five numbers for each token; the place is relative to the token before. A token is in one line. */
-static tn_value encode_tokens(const struct lsp_query *query, const struct assist_tokens *tokens) {
-    enum source_unit unit = query->lsp->unit;
-    tn_value data = value_array();
-    uint32_t line = 0, column = 0;
-    for (size_t i = 0; i < tokens->count; i++) {
-        const struct assist_token *token = &tokens->items[i];
-        struct source_place start = source_locate(query->text->checked, token->span.start);
-        struct source_place end = source_locate(query->text->checked, token->span.end);
-        uint32_t from = unit == SOURCE_BYTES ? start.byte : start.utf16,
-                 to = unit == SOURCE_BYTES ? end.byte : end.utf16;
-        if (end.line != start.line) continue;
-        data = value_push_take(data, value_int(start.line - line));
-        data = value_push_take(data, value_int(start.line == line ? from - column : from));
-        data = value_push_take(data, value_int(to - from));
-        data = value_push_take(data, value_int((int64_t)token->type));
-        data = value_push_take(data, value_int(token->modifiers));
-        line = start.line;
-        column = from;
-    }
-    return data;
-}
-
-static tn_value tokens_in(const struct lsp_query *query, struct span range) {
-    struct assist_tokens *tokens = assist_tokens(lsp_text_names(query->text), range);
-    tn_value data = encode_tokens(query, tokens);
-    assist_tokens_free(tokens);
-    return value_set_take(value_object_reserve(1), "data", data);
-}
-
-static tn_value all_tokens(const struct lsp_query *query, struct error *error) {
-    (void)error;
-    return tokens_in(query, (struct span){0, (uint32_t)source_length(query->text->checked)});
-}
-
-static tn_value tokens_of_range(const struct lsp_query *query, struct error *error) {
-    struct span range;
-    if (lsp_read_range(query->text->checked, value_get(query->params, "range"), query->lsp->unit, &range))
-        return tokens_in(query, range);
-    (void)error_set(error, TN_INVALID, "INVALID_INPUT", "`range` must have `start` and `end`");
-    return NULL;
-}
-
-/* {full, range, legend}: the names of types and modifiers, in the order of their numbers. */
-tn_value lsp_describe_tokens(void) {
-    tn_value types = value_array(), modifiers = value_array();
-    for (int i = 0; i < ASSIST_TOKEN_TYPE_COUNT; i++)
-        types = value_push_take(types, value_text(assist_token_type_name((enum assist_token_type)i)));
-    for (uint32_t i = 0; i < ASSIST_TOKEN_MODIFIER_COUNT; i++)
-        modifiers = value_push_take(modifiers, value_text(assist_token_modifier_name(i)));
-    tn_value legend = value_set_take(value_object_reserve(2), "tokenTypes", types);
-    tn_value options =
-        value_set_take(value_object_reserve(3), "legend", value_set_take(legend, "tokenModifiers", modifiers));
-    options = value_set_take(options, "full", value_bool(true));
-    return value_set_take(options, "range", value_bool(true));
-}
-
 /* ---- Code lenses ---- */
 
 /* The editor has the commands (samples/editors). Without them, the number of references is shown, and nothing can be
@@ -253,12 +192,13 @@ static tn_value code_lenses(const struct lsp_query *query, struct error *error) 
 }
 
 const struct lsp_row lsp_outline_rows[] = {
-    {"textDocument/documentSymbol", LSP_OF_DOCUMENT, LSP_EMPTY, document_symbols, "documentSymbolProvider", "true"},
+    {"textDocument/documentSymbol", LSP_OF_DOCUMENT | LSP_NOT_NEWEST, LSP_EMPTY, document_symbols,
+     "documentSymbolProvider", "true"},
     {"workspace/symbol", LSP_OF_WORKSPACE, LSP_EMPTY, workspace_symbols, "workspaceSymbolProvider", "true"},
-    {"textDocument/foldingRange", LSP_OF_DOCUMENT, LSP_EMPTY, folding_ranges, "foldingRangeProvider", "true"},
-    {"textDocument/selectionRange", LSP_OF_DOCUMENT, LSP_EMPTY, selection_ranges, "selectionRangeProvider", "true"},
-    {"textDocument/semanticTokens/full", LSP_OF_DOCUMENT, LSP_NULL, all_tokens, NULL, NULL}, /* lsp_describe_tokens */
-    {"textDocument/semanticTokens/range", LSP_OF_DOCUMENT, LSP_NULL, tokens_of_range, NULL, NULL},
+    {"textDocument/foldingRange", LSP_OF_DOCUMENT | LSP_NOT_NEWEST, LSP_EMPTY, folding_ranges, "foldingRangeProvider",
+     "true"},
+    {"textDocument/selectionRange", LSP_OF_DOCUMENT | LSP_NOT_NEWEST, LSP_EMPTY, selection_ranges,
+     "selectionRangeProvider", "true"},
     {"textDocument/codeLens", LSP_OF_DOCUMENT | LSP_OF_WORKSPACE, LSP_EMPTY, code_lenses, "codeLensProvider",
      "{\"resolveProvider\": false}"},
     {NULL, 0, LSP_NULL, NULL, NULL, NULL},

@@ -14,12 +14,18 @@ local function language_id(buffer, filetype)
 end
 
 vim.lsp.commands['tenon.run'] = function(lens)
-  vim.cmd('botright split')
-  vim.fn.termopen({ command[1], 'run', vim.uri_to_fname(lens.arguments[1]) })
+  local file = vim.uri_to_fname(lens.arguments[1])
+  vim.cmd('silent update') -- `tenon run` reads the file
+  vim.cmd('botright new')
+  vim.fn.termopen({ command[1], 'run', file }, { cwd = vim.fn.fnamemodify(file, ':h') })
 end
 vim.lsp.commands['tenon.showReferences'] = function(lens, context)
   local place = lens.arguments[2]
-  vim.api.nvim_win_set_cursor(0, { place.line + 1, place.character })
+  local column = place.character -- in UTF-16 if Neovim or the server does not know bytes
+  if vim.lsp.get_client_by_id(context.client_id).offset_encoding ~= 'utf-8' then
+    column = vim.str_byteindex(vim.fn.getline(place.line + 1), column, true)
+  end
+  vim.api.nvim_win_set_cursor(0, { place.line + 1, column })
   vim.lsp.buf.references()
 end
 
