@@ -202,6 +202,7 @@ static tn_value lsp_initialize(void *state, tn_value params) {
     tn_value capabilities = value_get(params, "capabilities");
     read_abilities(&lsp->can, capabilities);
     lsp->can.runs = capability_lists(params, "initializationOptions.commands", "tenon.run");
+    lsp->can.debugs = capability_lists(params, "initializationOptions.commands", "tenon.debug");
     lsp->can.shows_references = capability_lists(params, "initializationOptions.commands", "tenon.showReferences");
     lsp->unit = choose_unit(capabilities);
     lsp_read_folders(lsp, params);

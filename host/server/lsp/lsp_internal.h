@@ -43,8 +43,9 @@ struct lsp_client_abilities {
     bool watches_files;     /* dynamic registration */
     bool token_differences; /* semanticTokens/full/delta */
     bool refreshes_lenses, refreshes_hints, refreshes_tokens, refreshes_folding;
-    bool shows_content;          /* workspace/textDocumentContent */
-    bool runs, shows_references; /* initializationOptions.commands has tenon.run, tenon.showReferences */
+    bool shows_content; /* workspace/textDocumentContent */
+    bool runs, debugs,
+        shows_references; /* initializationOptions.commands has tenon.run, tenon.debug, tenon.showReferences */
 };
 
 #define LSP_BUCKETS 256u
