@@ -176,8 +176,8 @@ tn_value host_plugin_deaths(const struct host *host, const char *plugin_id) {
     return deaths_read(host->remote.state_folder, plugin_id);
 }
 
-static const struct isolation isolation = {isolation_is_requested, isolation_open, remote_start, remote_close,
-                                           isolation_reset};
+static const struct isolation isolation = {isolation_is_requested, isolation_open,  remote_start,
+                                           remote_close,           isolation_reset, remote_start_later};
 
 static void *host_interface_owner(void *user, const char *interface_id) {
     struct host *host = user;

@@ -109,8 +109,10 @@ int32_t document_open(const struct method_call *call, struct graph **out, struct
     const char *document = method_text(call, "document");
     struct diagnostics *found = diagnostics_new();
     struct authority *outer = frame_around(call);
+    method_defer_loads(call, true);
     int32_t status =
         document ? open_file(call, document, outer, found, out, error) : build_text(call, outer, found, out, error);
+    method_defer_loads(call, false);
     authority_unref(outer);
     diagnostics_free(found);
     return status == TN_OK ? status : method_wait_for_plugins(call, status);

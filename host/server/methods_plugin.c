@@ -62,9 +62,13 @@ static int32_t plugin_load_file(const struct method_call *call, struct error *er
     int32_t status = method_locate(call, "file", file, &path, error);
     if (status == TN_OK) status = registry_add_file(registry_of(call), path, SOURCE_LOAD, error);
     struct plugin *plugin = status == TN_OK ? plugin_of_file(registry_of(call), path, error) : NULL;
-    if (status == TN_OK) status = plugin ? plugin_load(plugin, error) : TN_NOT_FOUND;
     mem_free(path);
-    return status == TN_OK ? plugin_changed_take(call, plugin, NULL) : status;
+    if (status != TN_OK || !plugin) return status == TN_OK ? TN_NOT_FOUND : status;
+    (void)registry_resume(plugin);
+    method_defer_loads(call, true);
+    status = plugin_load(plugin, error);
+    method_defer_loads(call, false);
+    return status == TN_OK ? plugin_changed_take(call, plugin, NULL) : method_wait_for_plugins(call, status);
 }
 
 static int32_t plugin_upgrade(const struct method_call *call, struct error *error) {
@@ -102,9 +106,13 @@ static void describe_live(void *user, const struct plugin *plugin, struct buffer
 }
 
 static int32_t plugin_unload(const struct method_call *call, struct error *error) {
-    int32_t status =
-        registry_unload(registry_of(call), method_text(call, "plugin"), describe_live, call->server, error);
-    return status == TN_OK ? method_done_take(call, value_object()) : status;
+    const char *id = method_text(call, "plugin");
+    struct registry *registry = registry_of(call);
+    int32_t status = method_flag(call, "quiesce") ? registry_quiesce(registry, id, error)
+                                                  : registry_unload(registry, id, describe_live, call->server, error);
+    if (status != TN_OK) return status;
+    const char *state = plugin_state_name(plugin_state(registry_plugin(registry, id)));
+    return method_done_take(call, value_set_take(value_object_reserve(1), "state", value_text(state)));
 }
 
 static int32_t plugin_reset(const struct method_call *call, struct error *error) {
@@ -123,7 +131,7 @@ struct component_list {
 
 static bool list_component(void *user, const struct component_info *info) {
     struct component_list *list = user;
-    if (list->plugin && strcmp(list->plugin, info->plugin_id) != 0) return true;
+    if ((list->plugin && strcmp(list->plugin, info->plugin_id) != 0) || !registry_offers(info)) return true;
     tn_value row = value_set_take(value_object_reserve(5), "kind", value_text(info->kind));
     row = value_set_take(row, "id", value_text(info->id));
     row = value_set_take(row, "title", value_text(info->title));
