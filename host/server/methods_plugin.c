@@ -154,10 +154,14 @@ static int32_t component_list(const struct method_call *call, struct error *erro
 static int32_t component_show(const struct method_call *call, struct error *error) {
     const struct catalog *catalog = host_catalog(server_host(call->server));
     const char *kind = method_text(call, "kind"), *id = method_text(call, "id");
+    method_defer_loads(call, true);
     const struct component_info *info = catalog->find(catalog->self, kind, id, strlen(id));
-    if (!info)
-        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "there is no %s `%s`; component/list lists the components%s",
-                         kind, id, registry_altered(registry_of(call)));
+    method_defer_loads(call, false);
+    if (!info) {
+        error_set(error, TN_NOT_FOUND, "NOT_FOUND", "there is no %s `%s`; component/list lists the components%s", kind,
+                  id, registry_altered(registry_of(call)));
+        return method_wait_for_plugins(call, TN_NOT_FOUND);
+    }
     tn_value shown = value_set_take(value_object_reserve(3), "plugin", value_text(info->plugin_id));
     shown = value_set_take(shown, "version", value_text(info->plugin_version));
     return method_done_take(call, value_set_take(shown, "component", value_ref(info->manifest)));

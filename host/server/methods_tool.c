@@ -37,7 +37,13 @@ static void tool_add_row(void *user, const struct component_info *info) {
 
 static int32_t tool_found(const struct method_call *call, const char *query, size_t limit) {
     struct tool_rows list = {call, value_array()};
+    method_defer_loads(call, true);
     tool_search(server_engine(call->server), query, limit, tool_add_row, &list);
+    method_defer_loads(call, false);
+    if (registry_has_deferred(host_registry(server_host(call->server)))) {
+        value_unref(list.rows);
+        return method_wait_for_plugins(call, TN_OK);
+    }
     return method_done_take(call, value_set_take(value_object_reserve(1), "tools", list.rows));
 }
 
