@@ -5,7 +5,9 @@
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
+#include "host/engine/engine.h"
 #include "host/engine/execution/invocation.h"
+#include "host/engine/tool/tool.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
@@ -105,9 +107,19 @@ static void describe_live(void *user, const struct plugin *plugin, struct buffer
     }
 }
 
+static bool is_of_plugin(void *plugin, const struct component *component) { return component->plugin == plugin; }
+
+/* Instances of tools are kept for later calls, and would keep the plugin busy. Those that are called now continue. */
+static void release_tools(const struct method_call *call, const char *id, bool all) {
+    struct plugin *plugin = registry_plugin(registry_of(call), id);
+    if (plugin && (all || plugin_tasks(plugin) == 0))
+        tools_sweep(server_engine(call->server)->tools, is_of_plugin, plugin);
+}
+
 static int32_t plugin_unload(const struct method_call *call, struct error *error) {
     const char *id = method_text(call, "plugin");
     struct registry *registry = registry_of(call);
+    release_tools(call, id, method_flag(call, "quiesce"));
     int32_t status = method_flag(call, "quiesce") ? registry_quiesce(registry, id, error)
                                                   : registry_unload(registry, id, describe_live, call->server, error);
     if (status != TN_OK) return status;
