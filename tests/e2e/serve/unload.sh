@@ -14,6 +14,19 @@ sed 's/1\.0\.0/2.0.0/' plugin.c >plugin2.c
 for version in "" 2; do
     "$CC" -shared -fPIC -fvisibility=hidden -o hold$version.so plugin$version.c -I "$SOURCE/sdk/include" || fails "cannot compile"
 done
+cat >tool.c <<'C'
+#include <stdio.h>
+#include <tenon/easy.h>
+#include <unistd.h>
+TN_PLUGIN("acme.tool", "1.0.0", "A tool that waits for a file")
+TN_TOOL_BLOCKING(waits, "acme.waits", "Waits for a file.", TN_PURE, (TEXT, file, "its name")) {
+    FILE *called = fopen("called", "w"); /* in the host's folder */
+    if (called) fclose(called);
+    while (access(args->file, F_OK) != 0) usleep(10000);
+    return tn_done_text(task, args->file);
+}
+C
+"$CC" -shared -fPIC -fvisibility=hidden -o tool.so tool.c -I "$SOURCE/sdk/include" || fails "cannot compile"
 cat >hold.yaml <<YAML
 version: "1.0"
 agent: {name: hold}
@@ -39,8 +52,8 @@ def refused(code, method, params):
     raise AssertionError(f"{method} did not fail")
 
 
-def state():
-    return [row["state"] for row in admin.call("plugin/list")["plugins"] if row["id"] == "acme.hold"]
+def state(plugin="acme.hold"):
+    return [row["state"] for row in admin.call("plugin/list")["plugins"] if row["id"] == plugin]
 
 
 def start():
@@ -127,6 +140,32 @@ admin.call("plugin/load", {"file": FILE})
 changed(NODE, [])
 assert admin.call("plugin/unload", {"plugin": "acme.hold", "quiesce": True}) == {"state": "unloaded"}
 changed([], NODE)
+
+# A tool that was called is no work; one that is called is.
+TOOL = ["tool acme.waits"]
+call = {"tool": "acme.waits", "arguments": {"file": os.path.abspath("go")}, "approved": True}
+for quiesce in (False, True):
+    admin.call("plugin/load", {"file": os.path.abspath("tool.so")})
+    changed(TOOL, [])
+    admin.call("tool/call", call)
+    assert admin.call("plugin/unload", {"plugin": "acme.tool", "quiesce": quiesce}) == {"state": "unloaded"}
+    changed([], TOOL)
+admin.call("plugin/load", {"file": os.path.abspath("tool.so")})
+changed(TOOL, [])
+os.unlink("go")
+os.unlink("called")
+waits = other.send("tool/call", call)
+while not os.path.exists("called"):
+    pass
+refused("PLUGIN_BUSY", "plugin/unload", {"plugin": "acme.tool"})
+assert admin.call("plugin/unload", {"plugin": "acme.tool", "quiesce": True}) == {"state": "quiesced"}
+changed([], TOOL)
+assert not any("acme" in tool["tool_name"] for tool in admin.call("tool/list")["tools"])
+refused("PLUGIN_REFUSED", "tool/call", call)
+open("go", "w").close()
+assert other.answer(waits) == {"output": os.path.abspath("go")}
+while set(state("acme.tool")) != {"unloaded"}:  # each load has an entry
+    pass
 assert not other.events, other.events
 print("done")
 PY
