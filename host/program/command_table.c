@@ -300,10 +300,10 @@ const struct command commands[] = {
      "$ tenon plugin load build/acme-text.so --connect tenon.sock\nacme.text: 1.0.0, loaded\n",
      .options = connect_options, .operands_min = 1, .operands_max = 1, .run = command_plugin_load},
     {"plugin unload", "ID", "remove a plugin from a host that runs",
-     "Fails with PLUGIN_BUSY while a run needs the plugin. From then on it accepts no new work, so that the command "
-     "can\n"
-     "be repeated until it succeeds.",
-     "$ tenon plugin unload acme.text --connect tenon.sock\nacme.text: unloaded\n", .options = connect_options,
+     "Fails with PLUGIN_BUSY while a run needs the plugin, and changes nothing. With --quiesce, the plugin accepts no "
+     "new\n"
+     "work from now on, and is unloaded when its last run has ended; until then `plugin load` makes it usable again.",
+     "$ tenon plugin unload acme.text --connect tenon.sock\nacme.text: unloaded\n", .options = plugin_unload_options,
      .operands_min = 1, .operands_max = 1, .run = command_plugin_unload},
     {"plugin reset", "ID", "start a plugin whose process keeps ending again at once",
      "A host starts the process of an isolated plugin again after a pause, which grows with each time that it ends. "

@@ -102,7 +102,9 @@ void server_publish_take(struct server *server, const char *event, tn_value para
 /* ---- Changes of components ---- */
 
 static bool add_component(void *user, const struct component_info *info) {
-    tn_value *all = user, name = value_format("%s %s", info->kind, info->id);
+    tn_value *all = user;
+    if (!registry_offers(info)) return true;
+    tn_value name = value_format("%s %s", info->kind, info->id);
     *all = value_set_key_take(*all, name, value_format("%s %s", info->plugin_id, info->plugin_version));
     return true;
 }
