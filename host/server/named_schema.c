@@ -3,6 +3,8 @@
  */
 #include "host/server/named_schema.h"
 #include "adl/document/graph_schema.h"
+#include "host/assembly/config_names.h"
+#include "host/assembly/host.h"
 #include "host/plugin/conformance/payload.h"
 #include "host/plugin/registry/manifest.h"
 #include <stdio.h>
@@ -10,11 +12,12 @@
 
 const char *named_schema_names(void) {
     static char names[256];
-    if (!*names) (void)snprintf(names, sizeof names, "adl|manifest|%s", payload_names());
+    if (!*names) (void)snprintf(names, sizeof names, "adl|config|manifest|%s", payload_names());
     return names;
 }
 
-tn_value named_schema(const struct catalog *catalog, const char *name) {
-    if (strcmp(name, "adl") == 0) return document_json_schema(catalog);
+tn_value named_schema(const struct host *host, const char *name) {
+    if (strcmp(name, "adl") == 0) return document_json_schema(host_catalog(host));
+    if (strcmp(name, "config") == 0) return config_schema_of_host(host);
     return strcmp(name, "manifest") == 0 ? manifest_schema() : payload_schema(name);
 }
