@@ -19,6 +19,15 @@ static struct assist *newest_good_take(struct assist *before) {
     return good;
 }
 
+static struct document *empty_document(const struct source *source) {
+    struct source *empty = source_new(source_name(source), "", 0);
+    struct diagnostics *ignored = diagnostics_new();
+    struct document *document = document_read(empty, NULL, ignored);
+    diagnostics_free(ignored);
+    source_unref(empty);
+    return document;
+}
+
 /* The version before is freed as soon as possible, because two trees and documents of a large text are large. */
 struct assist *assist_next_take(struct source *source, const struct assist_world *world, struct assist *before) {
     struct assist *assist = mem_zalloc(sizeof *assist);
@@ -34,7 +43,10 @@ struct assist *assist_next_take(struct source *source, const struct assist_world
         assist->good = newest_good_take(before);
     assist->uses = assist_uses_new(source);
     const struct use_observer observer = assist_uses_observer(assist->uses);
-    assist->document = document_read_observed(assist->tree, world->catalog, assist->found, &observer);
+    if (world->form)
+        assist->document = empty_document(source);
+    else
+        assist->document = document_read_observed(assist->tree, world->catalog, assist->found, &observer);
     return assist;
 }
 

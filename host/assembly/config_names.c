@@ -23,7 +23,7 @@
 
 /* Objects of names and a line about each; `sections` and `options` have schemas. */
 struct config_names {
-    tn_value plugins, stores, clients, providers, prices, tools, secrets, roles;
+    tn_value plugins, stores, clients, providers, prices, tools, secrets;
     tn_value sections, options;
 };
 
@@ -120,9 +120,10 @@ static tn_value names_of_kind(const struct config_names *names, tn_value kind) {
     const struct {
         const char *kind;
         tn_value names;
-    } kinds[] = {{"plugin", names->plugins},  {"store", names->stores}, {"http", names->clients},
-                 {"model", names->providers}, {"price", names->prices}, {"tool", names->tools},
-                 {"secret", names->secrets},  {"role", names->roles}};
+    } kinds[] = {
+        {"plugin", names->plugins}, {"store", names->stores}, {"http", names->clients},   {"model", names->providers},
+        {"price", names->prices},   {"tool", names->tools},   {"secret", names->secrets},
+    };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (value_text_is(kind, kinds[i].kind)) return kinds[i].names;
     return NULL;
@@ -227,19 +228,17 @@ static tn_value add_options_take(tn_value schema, tn_value options) {
 
 tn_value config_schema_of_host(const struct host *host) {
     const tn_value none = value_object();
-    struct config_names names = {none, none, none, none, none, none, none, none, none, none};
+    struct config_names names = {none, none, none, none, none, none, none, none, none};
     const struct catalog *catalog = host_catalog(host);
-    tn_value roles = config_models(host_config(host)), plain = config_schema();
+    tn_value plain = config_schema();
     registry_each_plugin(host_registry(host), visit_plugin, &names);
     catalog->each(catalog->self, "model", visit_model, &names);
     catalog->each(catalog->self, NULL, visit_component, &names);
-    for (size_t i = 0; roles && i < value_count(roles); i++)
-        names_add_take(&names.roles, value_ref(value_key_at(roles, i)), "A role that the configuration binds.");
     tn_value schema = fill(plain, &names);
     schema = add_sections_take(schema, names.sections);
     schema = add_options_take(schema, names.options);
-    const tn_value owned[] = {plain,       names.plugins, names.stores, names.clients,  names.providers, names.prices,
-                              names.tools, names.secrets, names.roles,  names.sections, names.options};
+    const tn_value owned[] = {plain,        names.plugins, names.stores,  names.clients,  names.providers,
+                              names.prices, names.tools,   names.secrets, names.sections, names.options};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) value_unref(owned[i]);
     return schema;
 }

@@ -1,6 +1,6 @@
 /*
  * config_names.h - the JSON Schema of tenon.yaml with the names that a host knows: its plugins and the schemas of their
- * sections, providers of models and their options, stores, tools, roles.
+ * sections, providers of models and their options, stores, tools.
  *
  *     tn_value schema = config_schema_of_host(host);      // `tenon schema config`
  *

@@ -170,10 +170,11 @@ static tn_value document_links(const struct lsp_query *query, struct error *erro
 }
 
 const struct lsp_row lsp_complete_rows[] = {
-    {"textDocument/completion", LSP_OF_DOCUMENT | LSP_AT_POSITION, LSP_EMPTY, complete, "completionProvider",
+    {"textDocument/completion", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_AT_POSITION, LSP_EMPTY, complete,
+     "completionProvider",
      "{\"triggerCharacters\": [\":\", \" \", \"-\", \".\", \"{\", \"\\\"\", \"'\", \"/\", \"[\", \"%\"], "
      "\"resolveProvider\": false}"},
-    {"textDocument/hover", LSP_OF_DOCUMENT | LSP_AT_POSITION, LSP_NULL, hover, "hoverProvider", "true"},
+    {"textDocument/hover", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_AT_POSITION, LSP_NULL, hover, "hoverProvider", "true"},
     {"textDocument/signatureHelp", LSP_OF_DOCUMENT | LSP_AT_POSITION, LSP_NULL, signature_help, "signatureHelpProvider",
      "{\"triggerCharacters\": [\"(\", \",\"]}"},
     {"textDocument/inlayHint", LSP_OF_DOCUMENT, LSP_EMPTY, inlay_hints, "inlayHintProvider", "true"},

@@ -243,10 +243,13 @@ static tn_value code_lenses(const struct lsp_query *query, struct error *error) 
 }
 
 const struct lsp_row lsp_outline_rows[] = {
-    {"textDocument/documentSymbol", LSP_OF_DOCUMENT, LSP_EMPTY, document_symbols, "documentSymbolProvider", "true"},
+    {"textDocument/documentSymbol", LSP_OF_DOCUMENT | LSP_OR_CONFIG, LSP_EMPTY, document_symbols,
+     "documentSymbolProvider", "true"},
     {"workspace/symbol", LSP_OF_WORKSPACE, LSP_EMPTY, workspace_symbols, "workspaceSymbolProvider", "true"},
-    {"textDocument/foldingRange", LSP_OF_DOCUMENT, LSP_EMPTY, folding_ranges, "foldingRangeProvider", "true"},
-    {"textDocument/selectionRange", LSP_OF_DOCUMENT, LSP_EMPTY, selection_ranges, "selectionRangeProvider", "true"},
+    {"textDocument/foldingRange", LSP_OF_DOCUMENT | LSP_OR_CONFIG, LSP_EMPTY, folding_ranges, "foldingRangeProvider",
+     "true"},
+    {"textDocument/selectionRange", LSP_OF_DOCUMENT | LSP_OR_CONFIG, LSP_EMPTY, selection_ranges,
+     "selectionRangeProvider", "true"},
     {"textDocument/semanticTokens/full", LSP_OF_DOCUMENT, LSP_NULL, all_tokens, NULL, NULL}, /* lsp_describe_tokens */
     {"textDocument/semanticTokens/range", LSP_OF_DOCUMENT, LSP_NULL, tokens_of_range, NULL, NULL},
     {"textDocument/codeLens", LSP_OF_DOCUMENT | LSP_OF_WORKSPACE, LSP_EMPTY, code_lenses, "codeLensProvider",

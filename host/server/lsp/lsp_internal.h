@@ -91,7 +91,9 @@ struct lsp_text {
     bool is_config;              /* it is a tenon.yaml */
     bool declared;               /* the client says so (languageId) */
     struct assist *assist;       /* the newest checked version, or NULL */
+    struct assist *form;         /* of a tenon.yaml: the newest checked version, or NULL; `assist` is NULL then */
     struct assist_names *names;  /* of `assist`, or NULL: they are collected when they are needed */
+    tn_value roles;              /* {role: null}: those that the newest checked version names; or NULL */
     struct diagnostics *found;   /* of a tenon.yaml, or NULL */
     struct source *checked;      /* its source */
     bool dirty, checking;        /* a check is due, or runs */
@@ -145,7 +147,8 @@ enum lsp_needs {
     LSP_OF_DOCUMENT = 3,  /* it is a document */
     LSP_AT_POSITION = 4,  /* and params.position is in it */
     LSP_OF_WORKSPACE = 8, /* all open documents are checked, and the index (lsp_index.h) is up to date */
-    LSP_ALWAYS = 16       /* it also answers if nothing is open or checked */
+    LSP_ALWAYS = 16,      /* it also answers if nothing is open or checked */
+    LSP_OR_CONFIG = 32,   /* beside LSP_OF_DOCUMENT: it may also be a tenon.yaml, whose `assist` has a form */
 };
 
 /* The result without an answer: null, or []; or such a request is refused. */

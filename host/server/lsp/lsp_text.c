@@ -236,6 +236,8 @@ static struct lsp_text *text_new(struct lsp *lsp, const char *uri, tn_value item
 static void text_free(struct lsp_text *text) {
     assist_names_free(text->names);
     assist_unref(text->assist);
+    assist_unref(text->form);
+    value_unref(text->roles);
     diagnostics_free(text->found);
     source_unref(text->source);
     source_unref(text->checked);
