@@ -45,6 +45,14 @@ static tn_value inner_schema_take(tn_value schema, const char *base, const char 
     return schema;
 }
 
+/* A plugin with a mistake in its schema would make the whole useless. It is reported when the plugin is loaded. */
+static bool section_is_usable(tn_value section) {
+    struct schema *schema = NULL;
+    bool usable = value_is(section, TN_OBJECT) && schema_compile(section, NULL, &schema, NULL) == TN_OK;
+    schema_unref(schema);
+    return usable;
+}
+
 /* `{secret: NAME}` can stand for any string of a section. */
 static tn_value section_schema(tn_value given, const char *plugin) {
     tn_value name =
@@ -78,7 +86,7 @@ static void visit_plugin(void *user, struct plugin *plugin) {
     names_add_take(&names->plugins, value_text(plugin_id(plugin)), plugin_title(plugin));
     add_provider(&names->stores, plugin, TN_STORE_DRAFT);
     add_provider(&names->clients, plugin, TN_HTTP_CLIENT_DRAFT);
-    if (value_is(section, TN_OBJECT) && value_count(names->sections) < NAMES_MAX)
+    if (value_count(names->sections) < NAMES_MAX && section_is_usable(section))
         names->sections =
             value_set_take(names->sections, plugin_id(plugin), section_schema(section, plugin_id(plugin)));
 }

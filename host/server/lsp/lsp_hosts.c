@@ -189,19 +189,24 @@ static struct catalog_copy *project_catalog(const struct lsp_hosts *hosts, struc
     return project->copy;
 }
 
-/* NULL if it cannot be compiled, because a plugin has an unusual schema: then nothing is offered. */
-static struct schema *project_form(struct project_host *project) {
-    uint64_t generation = registry_generation(host_registry(project->host));
-    if (project->form && project->form_generation == generation) return project->form;
-    tn_value document = config_schema_of_host(project->host);
+static struct schema *compile_take(tn_value document) {
+    struct schema *schema = NULL;
     struct error error = ERROR_INIT;
-    schema_unref(project->form);
-    project->form = NULL;
-    project->form_generation = generation;
-    if (schema_compile(document, NULL, &project->form, &error) != TN_OK)
+    if (schema_compile(document, NULL, &schema, &error) != TN_OK)
         log_write(LOG_WARN, NULL, "the schema of tenon.yaml cannot be used: %s", error.message);
     error_finish(&error);
     value_unref(document);
+    return schema;
+}
+
+/* If the schemas of plugins are too large together (schema.h), the form has no names. */
+static struct schema *project_form(struct project_host *project) {
+    uint64_t generation = registry_generation(host_registry(project->host));
+    if (project->form && project->form_generation == generation) return project->form;
+    schema_unref(project->form);
+    project->form = compile_take(config_schema_of_host(project->host));
+    if (!project->form) project->form = compile_take(config_schema());
+    project->form_generation = generation;
     return project->form;
 }
 

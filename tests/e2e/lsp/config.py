@@ -1,8 +1,10 @@
 """config.py - completion, hover, symbols and folding in a tenon.yaml."""
 import pathlib
+import shutil
 
 from client import *
 
+SAMPLES = pathlib.Path(os.environ["SAMPLES"])
 HERE = pathlib.Path.cwd()
 WHOLE = """# The operator's part.
 plugins:
@@ -122,6 +124,32 @@ def test_schemas_of_plugins():
         expect_equal(list(complete(client, "models: {a: {provider: scripted, by: ‸}}\n")), ["history", "calls"])
         found = complete(client, "plugins:\n  config:\n    tenon.mcp:\n      tokens:\n        ‸")
         expect("secret" in found, list(found))
+
+
+def test_plugin_with_a_mistake():
+    """A plugin whose schema cannot be used takes nothing from the others."""
+    folder = HERE / "mistake"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for name, schema in (("good", {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"enum": ["x"]}}}),
+                         ("bad", {"type": "object", "properties": {"a": {"$ref": "#/$defs/missing"}}})):
+        shutil.copy(SAMPLES / "python/wordcount.py", folder / f"{name}.py")
+        manifest = json.loads((SAMPLES / "python/wordcount.py.tenon.json").read_text())
+        manifest["plugin"].update(id=f"acme.{name}", config=schema)
+        manifest["components"] = []
+        (folder / f"{name}.py.tenon.json").write_text(json.dumps(manifest))
+    (folder / "tenon.yaml").write_text("plugins: {path: [.]}\n")
+
+    def labels(client, text):
+        document = client.open(str(folder / "tenon.yaml"), text.replace("‸", ""), "yaml")
+        result = client.at("textDocument/completion", document, document.position(text.index("‸")))
+        document.close()
+        return [item["label"] for item in result["items"]]
+    with Client(folders=[str(folder)]) as client:
+        expect({"acme.good", "acme.bad", "tenon.core"} <= set(labels(client, "plugins:\n  config:\n    ‸")))
+        expect_equal(labels(client, "plugins:\n  config:\n    acme.good:\n      ‸"), ["a"])
+        expect_equal(labels(client, "plugins:\n  config:\n    acme.good: {a: ‸}\n"), ["x"])
+        expect_equal(labels(client, "plugins:\n  config:\n    acme.bad:\n      ‸"), [])
 
 
 def test_incomplete():
