@@ -137,6 +137,9 @@ struct assist_actions *assist_actions(const struct assist_names *names, struct s
     if (assist_has_conditions(names, selection.start))
         action_add(actions, ASSIST_ACTION_ROUTER, SIZE_MAX, NULL,
                    "let a model choose: convert the conditions to a router");
+    if (assist_has_router(names, selection.start))
+        action_add(actions, ASSIST_ACTION_CONDITIONS, SIZE_MAX, NULL,
+                   "let expressions choose: convert the router to conditions");
     if (touches_nodes(names, selection))
         action_add(actions, ASSIST_ACTION_EXTRACT, SIZE_MAX, NULL, "extract the nodes to a document");
     return actions;
@@ -144,6 +147,9 @@ struct assist_actions *assist_actions(const struct assist_names *names, struct s
 
 void assist_action_resolve(struct assist_action *action, const struct assist_names *names, struct span selection) {
     if (action->edits) return;
-    action->edits = action->kind == ASSIST_ACTION_ROUTER ? assist_to_router(names, selection.start)
-                                                         : assist_extract(names, selection);
+    switch (action->kind) {
+    case ASSIST_ACTION_ROUTER: action->edits = assist_to_router(names, selection.start); break;
+    case ASSIST_ACTION_CONDITIONS: action->edits = assist_to_conditions(names, selection.start); break;
+    default: action->edits = assist_extract(names, selection);
+    }
 }

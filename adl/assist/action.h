@@ -1,5 +1,5 @@
 /*
- * action.h - code actions: fixes of diagnostics, declarations of unknown names, removal of unused ones, and two larger
+ * action.h - code actions: fixes of diagnostics, declarations of unknown names, removal of unused ones, and larger
  * changes of a graph.
  *
  *     struct assist_actions *actions = assist_actions(names, selection, &workspace);
@@ -9,7 +9,7 @@
  *     assist_actions_free(actions);
  *
  * Everything but the fixes is verified: the document with the edits has no more errors than before. This costs as much
- * as a check, so the two larger changes are made only by assist_action_resolve. A change that is not possible has the
+ * as a check, so the larger changes are made only by assist_action_resolve. A change that is not possible has the
  * reason in `edits->refusal`.
  */
 #ifndef TENON_ADL_ASSIST_ACTION_H
@@ -21,19 +21,20 @@
 #define ASSIST_ACTIONS_MAX 100u
 
 enum assist_action_kind {
-    ASSIST_ACTION_FIX,     /* of one diagnostic */
-    ASSIST_ACTION_FIX_ALL, /* of all diagnostics with one code */
-    ASSIST_ACTION_DECLARE, /* an unknown channel, role or node */
-    ASSIST_ACTION_REMOVE,  /* an unused channel or node */
-    ASSIST_ACTION_ROUTER,  /* the conditions of an edge become a node `router`, in which a model chooses */
-    ASSIST_ACTION_EXTRACT, /* nodes become a document of their own */
+    ASSIST_ACTION_FIX,        /* of one diagnostic */
+    ASSIST_ACTION_FIX_ALL,    /* of all diagnostics with one code */
+    ASSIST_ACTION_DECLARE,    /* an unknown channel, role or node */
+    ASSIST_ACTION_REMOVE,     /* an unused channel or node */
+    ASSIST_ACTION_ROUTER,     /* the conditions of an edge become a node `router`, in which a model chooses */
+    ASSIST_ACTION_CONDITIONS, /* a node `router` becomes conditions of the edges that lead to it */
+    ASSIST_ACTION_EXTRACT,    /* nodes become a separate document */
 };
 
 struct assist_action {
     enum assist_action_kind kind;
     char *title;
     size_t diagnostic;          /* the index of the diagnostic that it fixes; SIZE_MAX for others */
-    struct assist_edits *edits; /* NULL before assist_action_resolve for the two larger changes */
+    struct assist_edits *edits; /* NULL before assist_action_resolve for the larger changes */
 };
 
 struct assist_actions {
@@ -58,9 +59,15 @@ void assist_actions_free(struct assist_actions *actions); /* NULL is allowed */
  * reducer would merge a value twice.
  */
 struct assist_edits *assist_extract(const struct assist_names *names, struct span selection);
-/* Replaces the conditional edge at an offset by a node `router`. NULL if there is no such edge. */
+/* Replaces the conditional edge at an offset by a node `router`. NULL without such an edge, or a component `router`. */
 struct assist_edits *assist_to_router(const struct assist_names *names, uint32_t offset);
-/* True if there is such an edge, and a component `router`. */
 bool assist_has_conditions(const struct assist_names *names, uint32_t offset);
+/*
+ * The reverse: replaces the node `router` at an offset by conditions of the edges that lead to it. Returns NULL without
+ * such a node. Its targets keep their order, so several conditions of one target follow each other. A description that
+ * is not an expression becomes `false // DESCRIPTION`, and `note` names its target.
+ */
+struct assist_edits *assist_to_conditions(const struct assist_names *names, uint32_t offset);
+bool assist_has_router(const struct assist_names *names, uint32_t offset);
 
 #endif

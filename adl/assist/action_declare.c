@@ -86,7 +86,7 @@ static struct assist_edits *declare_role(const struct assist_names *names, const
     return action_verify(names, edits);
 }
 
-/* The index of the diagnostic about the name; SIZE_MAX if there is none. */
+/* The index of the diagnostic whose span contains the name; SIZE_MAX when nothing was reported there. */
 static size_t diagnostic_of(const struct assist_names *names, const struct assist_name *name) {
     const struct diagnostics *found = names->assist->found;
     for (size_t i = 0; i < diagnostics_count(found); i++) {
@@ -102,6 +102,8 @@ void action_declare(struct assist_actions *actions, const struct assist_names *n
                     const struct assist_workspace *workspace) {
     struct assist_edits *edits = NULL;
     if (is_declared(names, name, workspace)) return;
+    /* Its declaration can be in a part that cannot be read; then nothing was reported. */
+    if (!tree_is_whole(names->assist->tree) && diagnostic_of(names, name) == SIZE_MAX) return;
     switch (name->kind) {
     case USE_CHANNEL: edits = declare_item(names, "channels", "name", name->text, "last_value"); break;
     case USE_NODE: edits = declare_item(names, "nodes", "id", name->text, "passthrough"); break;
@@ -123,6 +125,19 @@ static uint32_t item_at(const struct tree_node *list, uint32_t offset) {
     uint32_t i = 0;
     while (i < list->count && (offset < list->items[i].node->span.start || offset > list->items[i].node->span.end)) i++;
     return i;
+}
+
+/* True if a part of the document that cannot be read, or that uses the whole state, may name it. */
+static bool may_be_named(const struct assist_names *names, const struct assist_name *name) {
+    if (!tree_is_whole(names->assist->tree)) return true;
+    for (size_t i = names->text_count; i < names->count; i++) {
+        const struct assist_name *text = &names->items[i];
+        bool whole = text->kind == USE_WHOLE_STATE && name->kind == USE_CHANNEL;
+        if ((text->kind == USE_UNREAD || whole) &&
+            assist_has_word(names->sources[text->file], text->span, name->text, name->length, whole))
+            return true;
+    }
+    return false;
 }
 
 static struct assist_edits *remove_definition(const struct assist_names *names, const struct assist_name *name) {
@@ -147,7 +162,7 @@ void action_remove(struct assist_actions *actions, const struct assist_names *na
     struct assist_symbol symbol;
     size_t count = 0;
     bool removable = name->kind == USE_NODE || name->kind == USE_CHANNEL;
-    if (!removable || !(name->access & USE_DEFINES)) return;
+    if (!removable || !(name->access & USE_DEFINES) || may_be_named(names, name)) return;
     if (!assist_symbol_of(names, name, workspace, &symbol)) return;
     assist_symbol_each(&symbol, workspace, count_use, &count);
     struct assist_edits *edits = count == 0 ? remove_definition(names, name) : NULL;

@@ -17,8 +17,6 @@ void action_write(struct buffer *out, const struct source *source, bool block, u
                   const struct action_field *fields, size_t count);
 /* Appends a text as a scalar in the style of the source. */
 void action_scalar(struct buffer *out, const struct source *source, const char *text);
-/* True if new items of the list are written in block style. */
-bool action_is_block(const struct tree_node *list);
 /* Appends an item to the list under a key of the document, which is created if it is absent. False if it cannot be. */
 bool action_append(struct assist_edits *edits, const struct assist *assist, const char *section,
                    const struct action_field *fields, size_t count);

@@ -14,7 +14,7 @@
 /* The parts of a router, in the order of the conditions. */
 struct router_parts {
     tn_value targets;      /* an object: id of the target to its description; owned */
-    const char *otherwise; /* the target of `default`; NULL without one */
+    const char *otherwise; /* the target of the condition `default`; NULL when no condition is `default` */
 };
 
 static const char *router_end_name(const struct document *document, int32_t end) {

@@ -26,7 +26,8 @@ void action_write(struct buffer *out, const struct source *source, bool block, u
     if (!block) buffer_char(out, '}');
 }
 
-bool action_is_block(const struct tree_node *list) {
+/* True if new items of the list are written in block style. */
+static bool action_is_block(const struct tree_node *list) {
     if (list->kind != TN_ARRAY || list->style == TREE_FLOW || !list->count) return false;
     const struct tree_node *last = list->items[list->count - 1].node;
     return last->kind == TN_OBJECT && last->style != TREE_FLOW;

@@ -28,6 +28,26 @@ static struct document *empty_document(const struct source *source) {
     return document;
 }
 
+/* Anchors are not names of the language, so the reader of documents does not observe them. */
+static void record_anchors(const struct tree *tree, const struct use_observer *observer) {
+    size_t count;
+    const struct tree_anchor *anchors = tree_anchors(tree, &count);
+    struct source *source = tree_source(tree);
+    for (size_t i = 0; i < count; i++) {
+        const struct span span = {anchors[i].span.start + 1, anchors[i].span.end};
+        const struct document_use use = {.kind = USE_ANCHOR,
+                                         .form = USE_PART,
+                                         .access = anchors[i].alias ? 0 : USE_DEFINES,
+                                         .source = source,
+                                         .span = span,
+                                         .token = anchors[i].span,
+                                         .name = source_text(source) + span.start,
+                                         .length = span.end - span.start,
+                                         .node = UINT32_MAX};
+        observer->use(observer->self, &use);
+    }
+}
+
 /* The version before is freed as soon as possible, because two trees and documents of a large text are large. */
 struct assist *assist_next_take(struct source *source, const struct assist_world *world, struct assist *before) {
     struct assist *assist = mem_zalloc(sizeof *assist);
@@ -43,6 +63,7 @@ struct assist *assist_next_take(struct source *source, const struct assist_world
         assist->good = newest_good_take(before);
     assist->uses = assist_uses_new(source);
     const struct use_observer observer = assist_uses_observer(assist->uses);
+    record_anchors(assist->tree, &observer);
     if (world->form)
         assist->document = empty_document(source);
     else

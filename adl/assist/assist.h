@@ -3,8 +3,8 @@
  *
  * The features of an editor are functions of (struct assist, offset) in the other headers of this folder. They do no
  * I/O: everything outside the text is asked of a struct assist_world. Offsets and spans are bytes of the source; the
- * caller converts them to the positions of its protocol (source_locate, source_offset). What a feature returns belongs
- * to the caller, and is valid without the assist.
+ * caller converts them to the positions of its protocol (source_locate, source_offset). The caller owns what a feature
+ * returns; it is valid after the assist was freed.
  *
  *     struct assist *assist = assist_new(source, &world, before);
  *     for (size_t i = 0; i < diagnostics_count(assist->found); i++) show(diagnostics_at(assist->found, i));
@@ -60,10 +60,10 @@ struct assist {
     struct diagnostics *found; /* sorted */
     struct assist_uses *uses;  /* the names, for names.h */
     const struct assist_world *world;
-    struct assist *good; /* the newest earlier version with a whole tree; NULL if this tree is whole, or without one */
+    struct assist *good; /* the newest earlier version with a whole tree; NULL when this tree is whole, or none was */
 };
 
-/* Reads and checks a text. `before` is the version before this one, or NULL. Never returns NULL. Any thread. */
+/* Reads and checks a text. `before` is the version before it, NULL for the first. Never returns NULL. Any thread. */
 struct assist *assist_new(struct source *source, const struct assist_world *world, struct assist *before);
 /* The same, but takes the reference to `before`, which is freed early if it is the last one and not needed. */
 struct assist *assist_next_take(struct source *source, const struct assist_world *world, struct assist *before);

@@ -11,6 +11,7 @@
 struct connection {
     bool any, edge;
     struct buffer channels;
+    const char *last_channel; /* the last one of `channels` */
     struct span *ranges;
     size_t range_count;
 };
@@ -84,13 +85,10 @@ static void connect_by_edges(struct connections *all, int32_t node) {
 
 /* ---- By channels ---- */
 
+/* All names of one channel, which share their text, are noted one after the other. */
 static void note_channel_name(struct connection *connection, const char *name) {
-    const char *known = buffer_cstr(&connection->channels), *found = strstr(known, name);
-    size_t length = strlen(name);
-    for (; found; found = strstr(found + 1, name)) {
-        bool starts = found == known || found[-1] == ' ', ends = found[length] == '\0' || found[length] == ',';
-        if (starts && ends) return;
-    }
+    if (connection->last_channel == name) return;
+    connection->last_channel = name;
     buffer_format(&connection->channels, "%s%s", connection->channels.length ? ", " : "", name);
 }
 

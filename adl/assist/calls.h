@@ -30,7 +30,7 @@ enum assist_calls_direction { ASSIST_CALLS_INCOMING, ASSIST_CALLS_OUTGOING };
 struct assist_call {
     struct assist_call_item item; /* a node */
     bool edge;                    /* an edge, `on_error` or a config connects the two */
-    char *channels;               /* "draft, topic": the channels between them; "" without one */
+    char *channels;               /* "draft, topic": the channels between them; "" when only an edge connects them */
     struct span *ranges;          /* where the node that comes first names the channels, or the edges */
     size_t range_count;
 };

@@ -2,6 +2,7 @@
  * complete.c - the collector: which offers fit what is typed, how they are inserted, and their order.
  */
 #include "adl/assist/complete_internal.h"
+#include "adl/assist/edit.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
@@ -20,7 +21,7 @@ const char *completion_kind_name(enum completion_kind kind) {
         [COMPLETION_NODE] = "node",         [COMPLETION_ROLE] = "role",           [COMPLETION_MODEL] = "model",
         [COMPLETION_TOOL] = "tool",         [COMPLETION_REDUCER] = "reducer",     [COMPLETION_PLUGIN] = "plugin",
         [COMPLETION_FILE] = "file",         [COMPLETION_FOLDER] = "folder",       [COMPLETION_DOCUMENT] = "document",
-        [COMPLETION_SNIPPET] = "snippet"};
+        [COMPLETION_ANCHOR] = "anchor",     [COMPLETION_SNIPPET] = "snippet"};
     return names[kind];
 }
 
@@ -153,16 +154,10 @@ void complete_set_span(struct completer *completer, struct span span) {
     completer->prefix_length = offset - span.start;
 }
 
-static bool uses_crlf(const struct source *source) {
-    size_t length;
-    const char *line = source_line(source, 0, &length);
-    return line + length < source_text(source) + source_length(source) && line[length] == '\r';
-}
-
 /* Keeps an inserted text: with a space in front if the place needs one, and with the line ends of the document. */
 static const char *keep_inserted(struct completer *completer, const char *text) {
     struct buffer out;
-    bool crlf = strchr(text, '\n') && uses_crlf(completer->assist->source);
+    bool crlf = strchr(text, '\n') && *assist_line_end(completer->assist->source) == '\r';
     buffer_init(&out, SIZE_MAX);
     if (completer->meaning.cursor.space && !completer->raw) buffer_char(&out, ' ');
     for (; *text; text++) {
@@ -264,6 +259,16 @@ static void complete_place(struct completer *completer) {
     const struct cursor *cursor = &meaning->cursor;
     completer->raw = false;
     completer->order = 0;
+    if (cursor->kind == CURSOR_ALIAS) {
+        complete_set_span(completer, cursor->inner);
+        complete_anchors(completer);
+        return;
+    }
+    if (complete_is_empty_json(completer)) {
+        complete_set_span(completer, (struct span){cursor->offset, cursor->offset});
+        complete_empty_json(completer);
+        return;
+    }
     if (cursor->kind == CURSOR_NOTHING || meaning->kind == MEANING_NOTHING) return;
     complete_set_span(completer, cursor->inner);
     if (meaning->language != LANGUAGE_NONE) {

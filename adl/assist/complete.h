@@ -38,6 +38,7 @@ enum completion_kind {
     COMPLETION_FILE,
     COMPLETION_FOLDER,
     COMPLETION_DOCUMENT,
+    COMPLETION_ANCHOR,  /* behind the `*` of an alias */
     COMPLETION_SNIPPET, /* several lines, or a whole item */
 };
 /* "key", "node_type", …: the names above in lower case. */

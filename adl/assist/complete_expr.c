@@ -2,6 +2,7 @@
  * complete_expr.c - inside expressions and templates: names, members, functions, operators.
  */
 #include "adl/assist/complete_internal.h"
+#include "adl/assist/edit.h"
 #include "adl/assist/phrase.h"
 #include <stdio.h>
 #include <string.h>
@@ -65,12 +66,22 @@ static void offer_functions(struct completer *completer, bool receiver, uint32_t
 
 /* ---- Members ---- */
 
+void complete_write_name(const struct completer *completer, const char *name, size_t length, struct buffer *out) {
+    bool plain = completer->naming == NAMING_TEXT || assist_is_identifier(name, length);
+    if (completer->naming == NAMING_BARE && !assist_is_bare_name(name, length)) buffer_text(out, "state.");
+    const char *quote = plain ? "" : "`";
+    buffer_format(out, "%s%.*s%s", quote, (int)length, name, quote);
+}
+
 static void offer_member_of(void *user, const char *name, size_t length, const struct shape *shape) {
     struct completer *completer = user;
-    struct buffer type;
+    struct buffer type, text;
     buffer_init(&type, 256);
+    buffer_init(&text, SIZE_MAX);
     shape_write_type(shape, &type);
+    complete_write_name(completer, name, length, &text);
     const struct offer made = {.kind = COMPLETION_FIELD,
+                               .text = buffer_cstr(&text),
                                .label = name,
                                .label_length = length,
                                .group = '3',
@@ -79,6 +90,7 @@ static void offer_member_of(void *user, const char *name, size_t length, const s
                                .ordered = true};
     offer(completer, &made);
     buffer_finish(&type);
+    buffer_finish(&text);
 }
 
 static uint32_t kinds_of_shape(const struct phrase_value *value) {
@@ -95,7 +107,14 @@ static uint32_t kinds_of_shape(const struct phrase_value *value) {
 }
 
 static void offer_item_name(void *user, const char *name) {
-    offer(user, &(struct offer){.kind = COMPLETION_FIELD, .label = name, .detail = "the item of a map edge"});
+    struct completer *completer = user;
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    complete_write_name(completer, name, strlen(name), &text);
+    offer(completer,
+          &(struct offer){
+              .kind = COMPLETION_FIELD, .label = name, .text = buffer_cstr(&text), .detail = "the item of a map edge"});
+    buffer_finish(&text);
 }
 
 static void offer_run_members(struct completer *completer) {
@@ -126,12 +145,14 @@ static bool complete_members(struct completer *completer, const struct phrase *p
 
 static void complete_named(struct completer *completer, const struct phrase *phrase, uint32_t operand) {
     struct phrase_value value;
+    completer->naming = NAMING_TEXT;
     complete_members(completer, phrase, operand, &value);
 }
 
 /* Behind a dot. `operand` is the last token before it. */
 static void complete_member(struct completer *completer, const struct phrase *phrase, uint32_t operand, char next) {
     struct phrase_value value;
+    completer->naming = NAMING_MEMBER;
     bool known = complete_members(completer, phrase, operand, &value);
     if (known && (value.root == ROOT_STATE || value.root == ROOT_RUN)) return;
     /* A namespace: its name belongs to the functions. */
@@ -207,6 +228,7 @@ static void offer_marks(struct completer *completer) {
 static void complete_operand(struct completer *completer, const struct phrase *phrase, char next) {
     enum meaning_language language = completer->meaning.language;
     offer_locals(completer, phrase);
+    completer->naming = NAMING_BARE;
     if (language == LANGUAGE_TEMPLATE) {
         complete_channels(completer, false);
         phrase_each_item_name(&completer->meaning, offer_item_name, completer);

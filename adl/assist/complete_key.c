@@ -63,7 +63,13 @@ static void offer_key(struct completer *completer, const struct key_offer *key) 
     complete_write_value(completer, key->name, key->length, &name);
     if (cursor->kind == CURSOR_VALUE && cursor->dash) buffer_text(&snippet, "- ");
     complete_write_escaped(&snippet, buffer_cstr(&name), name.length);
-    bool value = !(cursor->kind == CURSOR_KEY && cursor->colon) && cursor->quote == CURSOR_PLAIN;
+    bool value = !(cursor->kind == CURSOR_KEY && cursor->colon);
+    bool quoted = cursor->quote == CURSOR_DOUBLE || cursor->quote == CURSOR_SINGLE;
+    struct span before = completer->span;
+    if (value && quoted) { /* the closing quote is replaced, because the colon follows it */
+        buffer_char(&snippet, cursor->quote == CURSOR_DOUBLE ? '"' : '\'');
+        completer->span.end = cursor->span.end;
+    }
     if (value) write_key_value(completer, key->form, &snippet);
     const struct offer made = {.kind = COMPLETION_KEY,
                                .label = key->name,
@@ -79,6 +85,7 @@ static void offer_key(struct completer *completer, const struct key_offer *key) 
                                .deprecated = key->deprecated,
                                .again = value};
     offer(completer, &made);
+    completer->span = before;
     buffer_finish(&snippet);
     buffer_finish(&name);
 }
@@ -110,6 +117,10 @@ static bool is_present(const struct present *present, const char *name, size_t l
             memcmp(present->text + present->keys[i].start, name, length) == 0)
             return true;
     return false;
+}
+
+bool complete_is_present(const struct completer *completer, const char *key, size_t length) {
+    return completer->present && is_present(completer->present, key, length);
 }
 
 /* ---- Rows of keys.def ---- */
@@ -267,6 +278,9 @@ static void offer_config_keys(struct completer *completer, const struct present 
         complete_channels(completer, true);
     struct role_keys roles = {completer, present};
     if (meaning_has_annotation(meaning, true, "role")) known_each_role(completer->assist, offer_role_key, &roles);
+    if (meaning_has_annotation(meaning, true, "node")) complete_node_keys(completer);
+    const struct document *inner = meaning_inner_document(meaning);
+    if (inner) complete_inner_channels(completer, inner, true);
     const struct component_info *tool = meaning_tool(meaning);
     if (tool && tool->input) offer_members(completer, present, tool->input, value_object(), "");
 }
@@ -342,6 +356,17 @@ static const char skeleton[] = "version: \"1.0\"\n"
                                "  - {from: START, to: ${3:answer}\\}\n"
                                "  - {from: ${3:answer}, to: END\\}\n";
 
+static const char json_skeleton[] = "{\n"
+                                    "  \"version\": \"1.0\",\n"
+                                    "  \"agent\": {\"name\": \"${1:agent}\"\\},\n"
+                                    "  \"models\": {\"default\": \"${2:openai:gpt-5-mini}\"\\},\n"
+                                    "  \"channels\": [{\"name\": \"messages\", \"type\": \"reduce\", \"reducer\": "
+                                    "\"messages\"\\}],\n"
+                                    "  \"nodes\": [{\"id\": \"${3:answer}\", \"type\": \"${4:llm}\"\\}],\n"
+                                    "  \"edges\": [{\"from\": \"START\", \"to\": \"${3:answer}\"\\}, "
+                                    "{\"from\": \"${3:answer}\", \"to\": \"END\"\\}]\n"
+                                    "\\}\n";
+
 static void offer_template(struct completer *completer, const char *label, const char *lines, bool dash, int indent) {
     struct buffer snippet;
     buffer_init(&snippet, SIZE_MAX);
@@ -372,7 +397,7 @@ static void offer_templates(struct completer *completer) {
 }
 
 static bool is_blank_text(const struct source *source) {
-    const char *text = source_text(source);
+    const char *text = source_text(source) + source_line_span(source, 0).start; /* behind a byte order mark */
     return text[strspn(text, " \t\r\n")] == '\0';
 }
 
@@ -399,6 +424,7 @@ void complete_keys(struct completer *completer) {
     const struct meaning *meaning = &completer->meaning;
     struct present present;
     find_present(completer, &present);
+    completer->present = &present;
     switch (meaning->kind) {
     case MEANING_KEYS:
         offer_rows(completer, meaning->mapping, &present);
@@ -410,9 +436,17 @@ void complete_keys(struct completer *completer) {
     case MEANING_SCHEMA: offer_keywords(completer, &present); break;
     default: break;
     }
+    completer->present = NULL;
     bool root = meaning->kind == MEANING_KEYS && meaning->mapping == KEYS_ROOT;
-    if (root && !meaning->cursor.json && is_blank_text(completer->assist->source))
-        offer_template(completer, "new document", skeleton, false, 0);
+    if (root && is_blank_text(completer->assist->source)) offer_template(completer, "new document", skeleton, false, 0);
+}
+
+bool complete_is_empty_json(const struct completer *completer) {
+    return completer->meaning.cursor.json && is_blank_text(completer->assist->source);
+}
+
+void complete_empty_json(struct completer *completer) {
+    offer_template(completer, "new document", json_skeleton, false, 0);
 }
 
 void complete_items(struct completer *completer) {

@@ -35,26 +35,32 @@ struct channel_offer {
     bool as_key;
 };
 
+/* Appends a name as a new key of the mapping, with its colon unless that is there, or the key is in quotes. */
+static void write_key_name(const struct completer *completer, const char *name, size_t length, struct buffer *out) {
+    const struct cursor *cursor = &completer->meaning.cursor;
+    complete_write_value(completer, name, length, out);
+    if (!cursor->colon && cursor->quote == CURSOR_PLAIN) buffer_text(out, ": ");
+}
+
 static bool offer_channel(void *user, const struct document_channel *channel) {
     const struct channel_offer *it = user;
     struct completer *completer = it->completer;
     size_t length;
     const char *name = value_chars(channel->name, &length);
-    if (channel->implicit || !offer_fits(completer, name, length)) return true;
+    bool present = it->as_key && complete_is_present(completer, name, length);
+    if (channel->implicit || present || !offer_fits(completer, name, length)) return true;
     struct buffer key, detail;
     buffer_init(&key, SIZE_MAX);
     buffer_init(&detail, 160);
     write_channel_type(channel, &detail);
-    if (it->as_key) {
-        complete_write_value(completer, name, length, &key);
-        if (!completer->meaning.cursor.colon)
-            buffer_text(&key, completer->meaning.cursor.quote == CURSOR_PLAIN ? ": " : "");
-    }
+    if (it->as_key) write_key_name(completer, name, length, &key);
+    bool in_expression = completer->meaning.language != LANGUAGE_NONE;
+    if (in_expression) complete_write_name(completer, name, length, &key);
     const struct offer made = {.kind = COMPLETION_CHANNEL,
                                .label = name,
                                .label_length = length,
                                .detail = buffer_cstr(&detail),
-                               .text = it->as_key ? buffer_cstr(&key) : NULL,
+                               .text = it->as_key || in_expression ? buffer_cstr(&key) : NULL,
                                .written = it->as_key,
                                .again = it->as_key};
     offer(completer, &made);
@@ -66,6 +72,12 @@ static bool offer_channel(void *user, const struct document_channel *channel) {
 void complete_channels(struct completer *completer, bool as_key) {
     struct channel_offer offered = {completer, as_key};
     known_each_channel(completer->assist, offer_channel, &offered);
+}
+
+void complete_inner_channels(struct completer *completer, const struct document *inner, bool as_key) {
+    struct channel_offer offered = {completer, as_key};
+    for (uint32_t i = 0; i < inner->channel_count; i++)
+        if (!offer_channel(&offered, &inner->channels[i])) return;
 }
 
 static bool offer_node(void *user, const struct document_node *node) {
@@ -89,6 +101,35 @@ static void offer_nodes(struct completer *completer, bool start, bool end) {
         offer(completer,
               &(struct offer){.kind = COMPLETION_NODE, .label = "END", .detail = "the end of a run", .group = '6'});
     known_each_node(completer->assist, offer_node, completer);
+}
+
+static void offer_id_as_key(struct completer *completer, const char *id, size_t length, const char *detail,
+                            char group) {
+    if (complete_is_present(completer, id, length) || !offer_fits(completer, id, length)) return;
+    struct buffer key;
+    buffer_init(&key, SIZE_MAX);
+    write_key_name(completer, id, length, &key);
+    offer(completer, &(struct offer){.kind = COMPLETION_NODE,
+                                     .label = id,
+                                     .label_length = length,
+                                     .detail = detail,
+                                     .text = buffer_cstr(&key),
+                                     .group = group,
+                                     .written = true});
+    buffer_finish(&key);
+}
+
+static bool offer_node_key(void *user, const struct document_node *node) {
+    struct completer *completer = user;
+    size_t length;
+    const char *id = value_chars(node->id, &length);
+    if (length > 0) offer_id_as_key(completer, id, length, node->type ? value_chars(node->type, NULL) : NULL, 0);
+    return !completer->list->incomplete;
+}
+
+void complete_node_keys(struct completer *completer) {
+    offer_id_as_key(completer, "END", strlen("END"), "the end of a run", '6');
+    known_each_node(completer->assist, offer_node_key, completer);
 }
 
 /* ---- Models ---- */
@@ -340,6 +381,8 @@ static void complete_config_value(struct completer *completer) {
     bool channel = shape_has(&shape, "channel-read") || shape_has(&shape, "channel-write") ||
                    shape_has(&shape, "channel-append") || shape_has(&shape, "channel-messages");
     if (channel) complete_channels(completer, false);
+    const struct document *inner = meaning_inner_document(&completer->meaning);
+    if (inner) complete_inner_channels(completer, inner, false);
     if (shape_has(&shape, "node")) offer_nodes(completer, false, true);
     if (shape_has(&shape, "model")) {
         if (!completer->assist->world->form) known_each_role(completer->assist, complete_role, completer);
@@ -392,11 +435,30 @@ static bool offer_model_id(void *user, const struct component_info *component) {
     return true;
 }
 
+/* The values that the channel's own schema lists; that of a list describes one item, not the default. */
+static void complete_channel_default(struct completer *completer) {
+    const struct cursor *cursor = &completer->meaning.cursor;
+    struct cursor_text name;
+    struct shape shape;
+    meaning_sibling_text(cursor, cursor->depth - 1, "name", &name);
+    const struct document_channel *channel = known_channel(completer->assist, name.text, name.length);
+    shape_init(&shape);
+    if (channel && channel->schema_value && channel->type != CHANNEL_APPEND && channel->reducer == REDUCER_NONE) {
+        shape_add(&shape, channel->schema_value);
+        offer_shape(completer, &shape);
+    }
+    shape_finish(&shape);
+    cursor_text_finish(&name);
+}
+
 static void complete_key_value(struct completer *completer) {
     const struct document_key *key = completer->meaning.key;
     complete_key_words(completer, key);
     switch (key->key) {
     case KEY_NODE_TYPE: each_component(completer, "node", complete_node_type); break;
+    case KEY_CHANNEL_DEFAULT:
+        if (!completer->meaning.item) complete_channel_default(completer);
+        break;
     case KEY_CHANNEL_REDUCER: offer_reducers(completer); break;
     case KEY_EDGE_FROM: offer_nodes(completer, true, false); break;
     case KEY_EDGE_TO:

@@ -63,6 +63,16 @@ static void walk_finish(struct walk *walk) {
 
 /* ---- Scalars ---- */
 
+bool cursor_set_alias(struct cursor *cursor, uint32_t at, uint32_t end) {
+    uint32_t behind = anchor_end(source_text(cursor->source), at, end);
+    if (cursor->offset <= at || cursor->offset > behind) return false;
+    cursor->kind = CURSOR_ALIAS;
+    cursor->quote = CURSOR_PLAIN;
+    cursor->span = (struct span){at, behind};
+    cursor->inner = (struct span){at + 1, behind};
+    return true;
+}
+
 /* Fills the cursor with the plain scalar of a line. */
 static void set_plain(struct cursor *cursor, uint32_t from, uint32_t end) {
     uint32_t comment, offset = cursor->offset;
@@ -156,6 +166,7 @@ static bool inside_value(struct walk *walk, const struct opener *opener, const s
         set_folded(cursor, opener->value, number, opener->column);
     if (!inside) {
         *cursor = before;
+        if (walk->count == 0) cursor->kind = CURSOR_NOTHING; /* the value ended above */
         return false;
     }
     walk->count = 0;
@@ -201,7 +212,7 @@ static void walk_line(struct walk *walk, const struct line *line, uint32_t numbe
 /* The commonest line: the first one of another item of the same list. */
 static bool another_item(struct walk *walk, const struct line *line) {
     const char *text = source_text(walk->cursor->source) + line->content;
-    bool dash = line->content - line->start == walk->column && *text == '-' && text[1] == ' ';
+    bool dash = line->content - line->start == walk->column && *text == '-' && (text[1] == ' ' || text[1] == '\t');
     if (dash) walk->steps[walk->count - 1].index++;
     return dash;
 }
@@ -253,7 +264,9 @@ static void set_value(struct cursor *cursor, const struct line *line, uint32_t v
             set_plain(cursor, value, line->end);
     } else if (first == '"' || first == '\'') {
         set_quoted(cursor, value, column);
-    } else if (!is_header(first) && first != '*') {
+    } else if (first == '*') {
+        (void)cursor_set_alias(cursor, value, line->end);
+    } else if (!is_header(first)) {
         set_plain(cursor, value, line->end);
     }
 }
@@ -294,6 +307,7 @@ static void set_place(struct cursor *cursor, const struct line *line, uint32_t u
         set_key(cursor, last);
         return;
     }
+    if (last && last->anchor.end > last->anchor.start && offset <= last->anchor.end) return;
     bool blank = line->content == line->end;
     bool before_dash = !last && line->count > 0 && line->openers[0].dash;
     if (before_dash || (!blank && (offset < line->content || line_is_empty(cursor->source, line)))) return;
@@ -302,8 +316,9 @@ static void set_place(struct cursor *cursor, const struct line *line, uint32_t u
     else
         set_value(cursor, line, line->content, column > 0 ? column - 1 : 0);
     bool empty = cursor->span.start == cursor->span.end;
-    cursor->fresh = !cursor->flow && (!last || last->dash);
-    cursor->space = last && empty && (text[offset - 1] == ':' || text[offset - 1] == '-');
+    cursor->fresh = cursor->kind == CURSOR_VALUE && !cursor->flow && (!last || last->dash);
+    cursor->space =
+        last && empty && cursor->kind == CURSOR_VALUE && (text[offset - 1] == ':' || text[offset - 1] == '-');
 }
 
 /* A word or a blank is a key if the mapping that the steps lead to has other keys, before or behind it. */

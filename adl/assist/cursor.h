@@ -25,9 +25,10 @@
 #define CURSOR_SCALAR_MAX 262144u /* bytes of a scalar in the text; the rest of a longer one is not looked at */
 
 enum cursor_kind {
-    CURSOR_NOTHING, /* a comment, the header of a block scalar, or a place where nothing can be */
+    CURSOR_NOTHING, /* a comment, an anchor, the header of a block scalar, or a place where nothing can be */
     CURSOR_KEY,     /* in a key, or where a key may start */
     CURSOR_VALUE,   /* in a scalar, or where a value may start */
+    CURSOR_ALIAS,   /* in an alias that is a value; `inner` is its name, which may be empty */
 };
 
 enum cursor_quote {
@@ -96,7 +97,7 @@ struct cursor_text {
 };
 /* Decodes the scalar at the cursor. Free it with cursor_text_finish. */
 void cursor_text(const struct cursor *cursor, struct cursor_text *out);
-/* Decodes the plain or quoted scalar that starts at `value`, up to the end of its line; empty if there is none. */
+/* Decodes the plain or quoted scalar that starts at `value`, up to the end of its line; empty when nothing is there. */
 void cursor_text_at(const struct source *source, uint32_t value, bool flow, struct cursor_text *out);
 void cursor_text_finish(struct cursor_text *text); /* keeps the struct reusable */
 /* The index of the byte that is at `offset` of the source, or of the first one behind it. */

@@ -4,7 +4,7 @@
 #include "adl/assist/cursor_internal.h"
 #include <string.h>
 
-enum flow_kind { FLOW_END, FLOW_OPEN, FLOW_CLOSE, FLOW_COMMA, FLOW_COLON, FLOW_TEXT, FLOW_COMMENT };
+enum flow_kind { FLOW_END, FLOW_OPEN, FLOW_CLOSE, FLOW_COMMA, FLOW_COLON, FLOW_TEXT, FLOW_COMMENT, FLOW_ANCHOR };
 
 struct flow_token {
     enum flow_kind kind;
@@ -88,6 +88,10 @@ static struct flow_token flow_next(struct flow_reader *reader) {
     if (c == '#' && !reader->json && (at == 0 || is_blank(text[at - 1]))) {
         while (reader->at < reader->end && text[reader->at] != '\n') reader->at++;
         return (struct flow_token){FLOW_COMMENT, {at, reader->at}, {at, reader->at}};
+    }
+    if (c == '&' && !reader->json) {
+        reader->at = anchor_end(text, at, reader->end);
+        return (struct flow_token){FLOW_ANCHOR, {at, reader->at}, {at, reader->at}};
     }
     if (kind == FLOW_TEXT) return c == '"' || (c == '\'' && !reader->json) ? flow_quoted(reader) : flow_plain(reader);
     reader->at++;
@@ -174,7 +178,10 @@ static void flow_set(struct cursor *cursor, const struct flow_stack *stack, cons
     cursor->span = token->span;
     cursor->inner = token->inner;
     cursor->colon = key && flow_next(&ahead).kind == FLOW_COLON;
-    if (flow_steps(cursor, stack, key ? token : NULL)) cursor->kind = key ? CURSOR_KEY : CURSOR_VALUE;
+    if (!flow_steps(cursor, stack, key ? token : NULL)) return;
+    cursor->kind = key ? CURSOR_KEY : CURSOR_VALUE;
+    bool alias = !key && !empty && !cursor->json && source_text(cursor->source)[token->span.start] == '*';
+    if (alias && !cursor_set_alias(cursor, token->span.start, token->span.end)) cursor->kind = CURSOR_NOTHING;
 }
 
 /* True if a quote at `at` starts a string: elsewhere it is a part of a plain scalar. */
@@ -254,7 +261,8 @@ bool flow_find(struct cursor *cursor, uint32_t from) {
         bool here = token.kind == FLOW_TEXT && token.span.start <= offset && offset <= token.span.end;
         bool closed = token.inner.end < token.span.end && token.inner.start > token.span.start;
         if (here && closed && offset == token.span.end) here = false; /* behind the closing quote */
-        if (token.kind == FLOW_COMMENT && token.span.start < offset && offset <= token.span.end) {
+        bool silent = token.kind == FLOW_COMMENT || token.kind == FLOW_ANCHOR;
+        if (silent && token.span.start < offset && offset <= token.span.end) {
             cursor->flow = true;
             return true;
         }
@@ -307,6 +315,7 @@ void flow_each_item(const struct source *source, bool json, uint32_t open, bool 
         struct flow_token token = flow_next(&reader);
         if (token.kind == FLOW_END) return;
         if (token.kind == FLOW_CLOSE && depth-- == 0) return;
+        if (token.kind == FLOW_COMMENT || token.kind == FLOW_ANCHOR) continue;
         if (depth == 0 && start && token.kind == FLOW_TEXT && !visit(user, token.span.start)) return;
         start = depth == 0 && token.kind == FLOW_COMMA;
         if (token.kind == FLOW_OPEN) depth++;

@@ -12,8 +12,9 @@
 struct opener {
     bool dash;
     uint32_t column;
-    struct span span; /* the dash, or the key with its quotes */
-    uint32_t value;   /* the offset behind the dash or colon, and behind spaces and an anchor */
+    struct span span;   /* the dash, or the key with its quotes */
+    uint32_t value;     /* the offset behind the dash or colon, and behind spaces and an anchor */
+    struct span anchor; /* of the value, with its `&`; empty when the value has no anchor */
 };
 
 struct line {
@@ -30,11 +31,15 @@ void line_read(const struct source *source, uint32_t number, struct line *line);
 bool line_is_deeper(const struct source *source, uint32_t number, uint32_t column);
 /* True for an empty line, a comment, a directive or the mark of a document. */
 bool line_is_empty(const struct source *source, const struct line *line);
-/* The end of a plain scalar that starts at `from`: before a comment or spaces at the end. *comment is `end` without
- * one. */
+/* The end of a plain scalar that starts at `from`: before a comment or spaces at the end. *comment is the
+ * start of the comment; `end` when the line has no comment. */
 uint32_t line_plain_end(const struct source *source, uint32_t from, uint32_t end, uint32_t *comment);
-/* The offset of the closing quote of the string that opens at `from`; `end` if there is none before it. */
+/* The offset of the closing quote of the string that opens at `from`; `end` when the string is not closed before it. */
 uint32_t quote_end(const char *text, uint32_t from, uint32_t end);
+/* The end of the name of an anchor or alias, whose `&` or `*` is at `at`. */
+uint32_t anchor_end(const char *text, uint32_t at, uint32_t end);
+/* The cursor is in the alias at `at`, which ends before `end`; false if it is not. */
+bool cursor_set_alias(struct cursor *cursor, uint32_t at, uint32_t end);
 bool cursor_push(struct cursor *cursor, struct cursor_step step);
 
 /*

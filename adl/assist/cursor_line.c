@@ -78,19 +78,24 @@ static uint32_t skip_spaces(const char *text, uint32_t at, uint32_t end) {
     return at;
 }
 
+uint32_t anchor_end(const char *text, uint32_t at, uint32_t end) {
+    do at++;
+    while (at < end && !strchr(" \t\r\n,[]{}", text[at]));
+    return at < end ? at : end;
+}
+
 /* Moves past `&name `. */
-static uint32_t line_skip_anchor(const char *text, uint32_t at, uint32_t end) {
+static uint32_t line_skip_anchor(const char *text, uint32_t at, uint32_t end, struct span *anchor) {
     if (at >= end || text[at] != '&') return at;
-    uint32_t behind = at;
-    while (behind < end && text[behind] != ' ') behind++;
-    return skip_spaces(text, behind, end);
+    *anchor = (struct span){at, anchor_end(text, at, end)};
+    return skip_spaces(text, anchor->end, end);
 }
 
 static bool is_colon(const char *text, uint32_t at, uint32_t end) {
     return text[at] == ':' && (at + 1 == end || text[at + 1] == ' ' || text[at + 1] == '\t');
 }
 
-/* Finds the end of a key at `from`, and its colon. Returns false if there is no key. */
+/* Finds the end of a key at `from`, and its colon. Returns false when the text there is not a key. */
 static bool key_at(const char *text, uint32_t from, uint32_t end, uint32_t *key_end, uint32_t *colon) {
     if (from >= end || strchr("[]{},#|>%@`*!?", text[from])) return false;
     if (text[from] == '"' || text[from] == '\'') {
@@ -114,13 +119,15 @@ void line_read(const struct source *source, uint32_t number, struct line *line) 
     const char *text = source_text(source);
     line_measure(source, number, line);
     uint32_t at = line->content, end = line->end;
-    while (at < end && text[at] == '-' && (at + 1 == end || text[at + 1] == ' ') && line->count < OPENERS_MAX) {
-        uint32_t behind = line_skip_anchor(text, skip_spaces(text, at + 1, end), end);
-        line->openers[line->count++] = (struct opener){true, at - line->start, {at, at + 1}, behind};
-        at = behind;
+    while (at < end && text[at] == '-' && (at + 1 == end || strchr(" \t", text[at + 1])) && line->count < OPENERS_MAX) {
+        struct opener *opener = &line->openers[line->count++];
+        *opener = (struct opener){.dash = true, .column = at - line->start, .span = {at, at + 1}};
+        opener->value = line_skip_anchor(text, skip_spaces(text, at + 1, end), end, &opener->anchor);
+        at = opener->value;
     }
     uint32_t key_end, colon;
     if (line->count == OPENERS_MAX || !key_at(text, at, end, &key_end, &colon)) return;
-    uint32_t value = line_skip_anchor(text, skip_spaces(text, colon + 1, end), end);
-    line->openers[line->count++] = (struct opener){false, at - line->start, {at, key_end}, value};
+    struct opener *opener = &line->openers[line->count++];
+    *opener = (struct opener){.column = at - line->start, .span = {at, key_end}};
+    opener->value = line_skip_anchor(text, skip_spaces(text, colon + 1, end), end, &opener->anchor);
 }

@@ -21,6 +21,7 @@
 #define DESCRIBE_NAMES_MAX  10u    /* names of a list */
 #define DESCRIBE_SCHEMA_MAX 600u   /* bytes of a schema */
 
+struct document;
 struct expr_function;
 
 bool describe_key(const struct document_key *key, struct buffer *out);
@@ -29,7 +30,11 @@ bool describe_shape(const char *name, size_t length, const struct shape *shape, 
 bool describe_node_type(const struct assist *assist, const char *id, size_t length, struct buffer *out);
 /* Also the nodes that write and read it. */
 bool describe_channel(const struct assist *assist, const char *name, size_t length, struct buffer *out);
+/* A channel of a document that a node runs. */
+bool describe_inner_channel(const struct document *inner, const char *name, size_t length, struct buffer *out);
 bool describe_node(const struct assist *assist, const char *id, size_t length, struct buffer *out); /* and START, END */
+/* The value of the alias at an offset, or the places of the aliases of an anchor; *span is what was described. */
+bool describe_anchor(const struct assist *assist, uint32_t offset, struct span *span, struct buffer *out);
 bool describe_role(const struct assist *assist, const char *name, size_t length, struct buffer *out);
 /* `provider` or `provider:model`. */
 bool describe_model(const struct assist *assist, const char *text, size_t length, struct buffer *out);

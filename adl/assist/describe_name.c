@@ -1,5 +1,5 @@
 /*
- * describe_name.c - what a document declares: channels with their writers and readers, nodes, roles.
+ * describe_name.c - what a document declares: channels with their writers and readers, nodes, roles, anchors.
  *
  * The writers and readers of a channel come from the configs of all nodes. A config in which the name does not occur
  * is skipped before its schema is looked at, and only the first ones are looked at, so that a document of 10,000 nodes
@@ -9,6 +9,8 @@
 #include "adl/assist/known.h"
 #include "adl/expr/expr.h"
 #include "adl/schema/schema.h"
+#include "adl/source/source.h"
+#include "adl/tree/tree.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include <string.h>
@@ -127,7 +129,8 @@ static void write_schema(const char *title, tn_value value, struct buffer *out) 
     mem_free(text);
 }
 
-bool describe_channel(const struct assist *assist, const char *name, size_t length, struct buffer *out) {
+/* What the document says of the channel itself. */
+static void write_channel(const struct document_channel *channel, struct buffer *out) {
     static const char *const types[] = {[CHANNEL_LAST_VALUE] = "`last_value`: the newest write",
                                         [CHANNEL_APPEND] = "`append`: a list",
                                         [CHANNEL_REDUCE] = "`reduce`",
@@ -135,6 +138,15 @@ bool describe_channel(const struct assist *assist, const char *name, size_t leng
     static const char *const reducers[] = {
         [REDUCER_NONE] = "",       [REDUCER_SUM] = "sum",     [REDUCER_MAX] = "max",          [REDUCER_MIN] = "min",
         [REDUCER_MERGE] = "merge", [REDUCER_UNION] = "union", [REDUCER_MESSAGES] = "messages"};
+    if (!channel->type_unread) buffer_format(out, ", %s", types[channel->type]);
+    if (channel->reducer != REDUCER_NONE && channel->reducer != REDUCER_COMPONENT)
+        buffer_format(out, " by `%s`", reducers[channel->reducer]);
+    if (channel->reducer_component) buffer_format(out, " by `%s`", channel->reducer_component->id);
+    if (channel->schema_value) write_schema("Schema", channel->schema_value, out);
+    if (channel->has_initial) write_schema("Default", channel->initial, out);
+}
+
+bool describe_channel(const struct assist *assist, const char *name, size_t length, struct buffer *out) {
     const struct document_channel *channel = known_channel(assist, name, length);
     if (!channel) return false;
     if (channel->implicit) {
@@ -143,16 +155,19 @@ bool describe_channel(const struct assist *assist, const char *name, size_t leng
         return true;
     }
     buffer_format(out, "**%.*s**: channel", (int)length, name);
-    if (!channel->type_unread) buffer_format(out, ", %s", types[channel->type]);
-    if (channel->reducer != REDUCER_NONE && channel->reducer != REDUCER_COMPONENT)
-        buffer_format(out, " by `%s`", reducers[channel->reducer]);
-    if (channel->reducer_component) buffer_format(out, " by `%s`", channel->reducer_component->id);
-    if (channel->schema_value) write_schema("Schema", channel->schema_value, out);
-    if (channel->has_initial) write_schema("Default", channel->initial, out);
+    write_channel(channel, out);
     const struct document *document = assist_names_from(assist)->document;
     struct channel_users users = {name, length, false, false};
     write_users(document, &users, out);
     write_edges(document, &users, out);
+    return true;
+}
+
+bool describe_inner_channel(const struct document *inner, const char *name, size_t length, struct buffer *out) {
+    int32_t index = document_find_channel(inner, name, length);
+    if (index < 0) return false;
+    buffer_format(out, "**%.*s**: channel of `%s`", (int)length, name, source_name(inner->source));
+    write_channel(&inner->channels[index], out);
     return true;
 }
 
@@ -199,6 +214,59 @@ bool describe_node(const struct assist *assist, const char *id, size_t length, s
         add_neighbours(document, &document->edges[i], index, &before, &behind);
     list_write(&before, "After", out);
     list_write(&behind, "Before", out);
+    return true;
+}
+
+/* ---- Anchors ---- */
+
+/* The aliases of the anchor at `index`: those with its name before the next anchor with this name. */
+static void write_aliases(const struct assist *assist, const struct tree_anchor *anchors, size_t count, size_t index,
+                          struct buffer *out) {
+    const char *text = source_text(assist->source);
+    const struct span name = anchors[index].span;
+    uint32_t length = name.end - name.start - 1, found = 0;
+    for (size_t i = index + 1; i < count; i++) {
+        const struct span span = anchors[i].span;
+        bool same =
+            span.end - span.start - 1 == length && memcmp(text + span.start + 1, text + name.start + 1, length) == 0;
+        if (same && !anchors[i].alias) break;
+        if (!same || found++ >= DESCRIBE_NAMES_MAX) continue;
+        buffer_format(out, "%s%u", found == 1 ? "\n\nAliases in the lines " : ", ",
+                      source_line_at(assist->source, span.start) + 1);
+    }
+    buffer_text(out, found == 0 ? "\n\nNo alias names it." : found > DESCRIBE_NAMES_MAX ? ", …" : "");
+}
+
+static void write_alias_value(const struct assist *assist, const struct tree_node *value, struct buffer *out) {
+    size_t length = value->span.end - value->span.start;
+    const char *text = source_text(assist->source) + value->span.start;
+    bool cut = length > DESCRIBE_SCHEMA_MAX;
+    if (cut)
+        for (length = DESCRIBE_SCHEMA_MAX; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80;) length--;
+    while (length > 0 && strchr(" \r\n", text[length - 1])) length--;
+    buffer_format(out, ": the value in line %u\n\n```yaml\n%*s%.*s%s\n```",
+                  source_line_at(assist->source, value->span.start) + 1,
+                  value->style == TREE_BLOCK && value->kind >= TN_ARRAY
+                      ? (int)(value->span.start -
+                              source_line_span(assist->source, source_line_at(assist->source, value->span.start)).start)
+                      : 0,
+                  "", (int)length, text, cut ? "…" : "");
+}
+
+bool describe_anchor(const struct assist *assist, uint32_t offset, struct span *span, struct buffer *out) {
+    size_t count, i = 0;
+    const struct tree_anchor *anchors = tree_anchors(assist->tree, &count);
+    while (i < count && anchors[i].span.end < offset) i++;
+    if (i == count || offset < anchors[i].span.start) return false;
+    *span = anchors[i].span;
+    const char *name = source_text(assist->source) + span->start;
+    buffer_format(out, "`%.*s`", (int)(span->end - span->start), name);
+    if (anchors[i].alias && anchors[i].node)
+        write_alias_value(assist, anchors[i].node, out);
+    else if (anchors[i].alias)
+        buffer_text(out, ": no anchor with this name is before it");
+    else
+        write_aliases(assist, anchors, count, i, out);
     return true;
 }
 

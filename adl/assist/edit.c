@@ -49,6 +49,18 @@ struct assist_edits *assist_edits_refuse(struct assist_edits *edits, const char 
     return edits;
 }
 
+void assist_edits_set_note(struct assist_edits *edits, const char *format, ...) {
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    va_list arguments;
+    va_start(arguments, format);
+    buffer_vformat(&text, format, arguments);
+    va_end(arguments);
+    mem_free(edits->note);
+    edits->note = mem_text(buffer_cstr(&text));
+    buffer_finish(&text);
+}
+
 void assist_edit_add(struct assist_edits *edits, struct source *source, struct span span, const char *text,
                      size_t length) {
     if (edits->refusal) return;
@@ -229,6 +241,13 @@ bool assist_is_identifier(const char *text, size_t length) {
         if (!letter && (i == 0 || text[i] < '0' || text[i] > '9')) return false;
     }
     return length > 0 && !lex_reserved(text, length);
+}
+
+bool assist_is_bare_name(const char *text, size_t length) {
+    static const char *const words[] = {"state", "input", "item", "config", "run", "for", "if", "else", "end"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0) return false;
+    return assist_is_identifier(text, length);
 }
 
 static bool edit_in_word(char letter) {

@@ -2,9 +2,9 @@
  * edit.h - changes of texts that a feature proposes: spans with their new text in several files, and new files.
  *
  *     struct assist_edits *edits = assist_rename(names, offset, "score2", 6, &workspace);
- *     if (edits->refusal) return say(edits->refusal);
- *     for (size_t i = 0; i < edits->count; i++) replace(edits->items[i].path, edits->items[i].span,
- * edits->items[i].text); assist_edits_free(edits);
+ *     if (edits->refusal) return show(edits->refusal);
+ *     for (size_t i = 0; i < edits->count; i++) replace(&edits->items[i]);
+ *     assist_edits_free(edits);
  *
  * The edits of one file are sorted by position and do not overlap; all spans refer to the text before the change. Edits
  * keep the style of the place: quotes, flow or block, indentation, line ends.
@@ -36,8 +36,8 @@ struct assist_edits {
     size_t count, capacity;
     struct assist_new_file *files;
     size_t file_count;
-    char *note;    /* what the change leaves as it is, for people; NULL without one */
-    char *refusal; /* why nothing can be changed, for people; NULL if it can. Then there are no edits */
+    char *note;    /* for people: what the change does not do; NULL when it does everything */
+    char *refusal; /* for people: why nothing is changed, and there are no edits; NULL when the change is possible */
 };
 
 struct assist_edits *assist_edits_new(void);
@@ -50,6 +50,8 @@ void assist_edit_new_file(struct assist_edits *edits, const char *path, const ch
 /* Removes all edits and sets the reason, unless one is set already. Returns `edits`. */
 struct assist_edits *assist_edits_refuse(struct assist_edits *edits, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Sets `note`, which replaces an earlier one. */
+void assist_edits_set_note(struct assist_edits *edits, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Sorts the edits, removes those that are equal, and refuses if two of them overlap. Call it last. Returns `edits`. */
 struct assist_edits *assist_edits_finish(struct assist_edits *edits);
 /* Appends the text of the source with its edits. They must be finished. */
@@ -89,6 +91,8 @@ bool assist_edit_remove_item(struct assist_edits *edits, struct source *source, 
 bool assist_has_word(const struct source *source, struct span span, const char *word, size_t length, bool quoted);
 /* True if the text can be written as `state.TEXT` in an expression. */
 bool assist_is_identifier(const char *text, size_t length);
+/* True if `{TEXT}` in a template means the channel with this name: an identifier that has no other meaning there. */
+bool assist_is_bare_name(const char *text, size_t length);
 /* The whole lines of a part of the text, with the last line end. Blanks at the end of the part do not count. */
 struct span assist_lines_of(const struct source *source, struct span span);
 /* "\r\n" if the text has such line ends, else "\n". */

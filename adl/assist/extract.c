@@ -1,5 +1,5 @@
 /*
- * extract.c - whether some nodes can become a document of their own: where they are entered and left, and what they
+ * extract.c - whether some nodes can become a separate document: where they are entered and left, and what they
  * use.
  */
 #include "adl/assist/extract_internal.h"

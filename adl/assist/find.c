@@ -54,7 +54,7 @@ size_t assist_find_symbols(const struct assist_workspace *workspace, const char 
         const struct assist_names *names = workspace->names[i];
         for (size_t k = 0; k < names->own_count; k++) {
             const struct assist_name *name = &names->items[k];
-            if (!(name->access & USE_DEFINES)) continue;
+            if (!(name->access & USE_DEFINES) || name->kind == USE_ANCHOR) continue;
             const struct assist_found found = {names, name, score_of(name, query, length)};
             if (found.score > 0) count = found_insert(out, count, &found);
         }

@@ -79,7 +79,7 @@ static bool hover_variable(const struct hovered *hovered, const char *name, size
 
 /* A name in an expression: a channel, a member, a variable. */
 static bool hover_name(const struct hovered *hovered, const struct phrase *phrase, uint32_t token) {
-    struct span span = phrase->tokens[token].span;
+    struct span span = phrase_name(phrase, token);
     const char *name = phrase->text.text + span.start;
     size_t length = span.end - span.start;
     bool member = token >= 2 && phrase_char(phrase, token - 1) == '.';
@@ -89,6 +89,23 @@ static bool hover_name(const struct hovered *hovered, const struct phrase *phras
         return hover_run_member(name, length, hovered->out);
     if (!member && hover_variable(hovered, name, length, known ? &value : NULL)) return true;
     if (!known) return false;
+    if (value.root == ROOT_CHANNEL && value.step_count == 0)
+        return describe_channel(hovered->assist, name, length, hovered->out);
+    buffer_format(hovered->out, "**%.*s**", (int)length, name);
+    hover_type(&value, hovered->out);
+    write_members_of(&value, hovered->out);
+    return true;
+}
+
+/* The text in `x["name"]`, which is the name of a member of `x`. */
+static bool hover_index(const struct hovered *hovered, const struct phrase *phrase, uint32_t token) {
+    struct span span = phrase->tokens[token].span;
+    struct phrase_value value;
+    bool index = token > 1 && token + 1 < phrase->count && phrase_char(phrase, token - 1) == '[' &&
+                 phrase_char(phrase, token + 1) == ']' && span.end - span.start > 2;
+    if (!index || !phrase_resolve(phrase, token + 1, &value)) return false;
+    const char *name = phrase->text.text + span.start + 1;
+    size_t length = span.end - span.start - 2;
     if (value.root == ROOT_CHANNEL && value.step_count == 0)
         return describe_channel(hovered->assist, name, length, hovered->out);
     buffer_format(hovered->out, "**%.*s**", (int)length, name);
@@ -123,6 +140,7 @@ static bool hover_token(struct hovered *hovered, const struct phrase *phrase, ui
     case EXPR_TOKEN_KEYWORD:
         return phrase_token_is(phrase, token, "in") ? hover_operator(phrase, token, hovered->out)
                                                     : hover_name(hovered, phrase, token);
+    case EXPR_TOKEN_STRING: return hover_index(hovered, phrase, token);
     case EXPR_TOKEN_OPERATOR: return hover_operator(phrase, token, hovered->out);
     default: return false;
     }
@@ -164,7 +182,9 @@ static bool hover_config_value(struct hovered *hovered) {
     shape_init(&shape);
     meaning_each_schema(hovered->meaning, true, shape_add, &shape);
     bool channel = shape_has(&shape, "channel-read") || shape_has(&shape, "channel-write"), done = false;
+    const struct document *inner = meaning_inner_document(hovered->meaning);
     if (channel) done = describe_channel(assist, text, length, hovered->out);
+    if (inner) done = done || describe_inner_channel(inner, text, length, hovered->out);
     if (shape_has(&shape, "node")) done = done || describe_node(assist, text, length, hovered->out);
     if (shape_has(&shape, "model"))
         done = done || (!assist->world->form && describe_role(assist, text, length, hovered->out)) ||
@@ -217,6 +237,10 @@ static bool hover_config_key(struct hovered *hovered) {
     bool channel =
         meaning_has_annotation(meaning, true, "channel-read") || meaning_has_annotation(meaning, true, "channel-write");
     if (channel && describe_channel(hovered->assist, hovered->text, hovered->length, hovered->out)) return true;
+    bool node = meaning_has_annotation(meaning, true, "node");
+    if (node && describe_node(hovered->assist, hovered->text, hovered->length, hovered->out)) return true;
+    const struct document *inner = meaning_inner_document(meaning);
+    if (inner && describe_inner_channel(inner, hovered->text, hovered->length, hovered->out)) return true;
     struct shape shape;
     shape_init(&shape);
     const struct component_info *tool = meaning_tool(meaning);
@@ -269,9 +293,26 @@ static bool hover_place(struct hovered *hovered) {
     return meaning->kind == MEANING_VALUE && hover_key_value(hovered);
 }
 
+/* Anchors and aliases are found in the tree: they have no meaning in the language. */
+static struct assist_hover *hover_anchor(const struct assist *assist, uint32_t offset) {
+    struct assist_hover *hover = NULL;
+    struct buffer out;
+    struct span span;
+    buffer_init(&out, DESCRIBE_MAX);
+    if (describe_anchor(assist, offset, &span, &out)) {
+        hover = mem_zalloc(sizeof *hover);
+        hover->span = span;
+        hover->markdown = mem_text(buffer_cstr(&out));
+        hover->text = describe_plain(hover->markdown);
+    }
+    buffer_finish(&out);
+    return hover;
+}
+
 struct assist_hover *assist_hover(const struct assist *assist, uint32_t offset) {
     struct meaning meaning;
-    struct assist_hover *hover = NULL;
+    struct assist_hover *hover = hover_anchor(assist, offset);
+    if (hover) return hover;
     meaning_find(assist, offset, &meaning);
     const struct cursor *cursor = &meaning.cursor;
     bool on = cursor->span.start <= cursor->offset && cursor->span.start < cursor->span.end;

@@ -16,7 +16,7 @@ struct assist_hover {
     char *text;       /* the same as plain text */
 };
 
-/* NULL if there is nothing to say. The result is valid without the assist. Any thread. */
+/* NULL when nothing is known about the place. The result is valid after the assist was freed. Any thread. */
 struct assist_hover *assist_hover(const struct assist *assist, uint32_t offset);
 void assist_hover_free(struct assist_hover *hover); /* NULL is allowed */
 

@@ -2,7 +2,8 @@
  * lens.c - counts the names of each symbol that the document defines.
  *
  * A document can define ten thousand symbols, and a workspace can have thousands of documents. A node is named only in
- * its document, and a channel also in those that run it, so each symbol is looked up only there.
+ * its document, and a channel also in those that run it, so each symbol is looked up only there, and only once if the
+ * document defines it several times.
  */
 #include "adl/assist/lens.h"
 #include "adl/diagnostic/diagnostic.h"
@@ -61,22 +62,43 @@ static const struct assist_workspace *where_named(const struct assist_symbol *sy
     return symbol->path ? around : all;
 }
 
+/* The kinds of names that have lenses. */
+enum { COUNTED_KINDS = 3 };
+static int counted_kind(enum use_kind kind) {
+    return kind == USE_NODE ? 0 : kind == USE_CHANNEL ? 1 : kind == USE_ROLE ? 2 : -1;
+}
+
+/* One more than the largest text_id of the names. */
+static uint32_t count_texts(const struct assist_names *names) {
+    uint32_t count = 0;
+    for (size_t i = 0; i < names->own_count; i++)
+        if (names->items[i].text_id >= count) count = names->items[i].text_id + 1;
+    return count;
+}
+
 struct assist_lenses *assist_lenses(const struct assist_names *names, const struct assist_workspace *workspace) {
     struct assist_lenses *lenses = mem_zalloc(sizeof *lenses);
     const struct assist_names **nearest = mem_array(NULL, workspace->count + 1, sizeof(struct assist_names *));
     const size_t count = documents_around(names, workspace, nearest);
     const struct assist_workspace around = {nearest, count, workspace->config};
+    uint32_t *known[COUNTED_KINDS] = {NULL};
     add_run(lenses, names->assist);
+    for (size_t k = 0; k < COUNTED_KINDS; k++) known[k] = mem_zalloc((count_texts(names) + 1u) * sizeof **known);
     for (size_t i = 0; i < names->own_count; i++) {
         const struct assist_name *name = &names->items[i];
         struct assist_symbol symbol;
-        bool counted = name->kind == USE_NODE || name->kind == USE_CHANNEL || name->kind == USE_ROLE;
-        if (!counted || !(name->access & USE_DEFINES)) continue;
-        struct assist_lens lens = {.kind = ASSIST_LENS_REFERENCES, .span = name->span};
+        int kind = counted_kind(name->kind);
+        if (kind < 0 || !(name->access & USE_DEFINES)) continue;
         if (!assist_symbol_of(names, name, workspace, &symbol)) continue;
-        assist_symbol_each(&symbol, where_named(&symbol, &around, workspace), count_reference, &lens.references);
-        lens_add(lenses, lens);
+        uint32_t *references = &known[kind][name->text_id]; /* their number + 1 */
+        if (!*references) {
+            assist_symbol_each(&symbol, where_named(&symbol, &around, workspace), count_reference, references);
+            ++*references;
+        }
+        lens_add(lenses, (struct assist_lens){
+                             .kind = ASSIST_LENS_REFERENCES, .span = name->span, .references = *references - 1});
     }
+    for (size_t k = 0; k < COUNTED_KINDS; k++) mem_free(known[k]);
     if (lenses->count) qsort(lenses->items, lenses->count, sizeof *lenses->items, compare_lenses);
     mem_free((void *)nearest);
     return lenses;

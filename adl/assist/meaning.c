@@ -19,7 +19,8 @@ void meaning_sibling_text(const struct cursor *cursor, uint32_t at, const char *
 
 /* ---- The config as a value ---- */
 
-/* The node of the tree that step `last` leads to, or NULL. Items are found by their spans: broken ones may be missing.
+/* The node of the tree that step `last` leads to; NULL when it is broken. Items are found by their spans: broken ones
+ * may be missing.
  */
 static const struct tree_node *tree_follow(const struct meaning *meaning, uint32_t last) {
     const struct cursor *cursor = &meaning->cursor;
@@ -40,7 +41,7 @@ static const struct tree_node *tree_follow(const struct meaning *meaning, uint32
     return node;
 }
 
-/* Reads a part of the text that is a mapping; NULL if it is not one. */
+/* Reads a part of the text as a mapping; NULL when it is something else, or has a mistake. */
 static tn_value value_of_text(const struct meaning *meaning, const struct buffer *text) {
     struct source *source =
         source_new(meaning->cursor.json ? "part.json" : "part.yaml", buffer_cstr(text), text->length);
@@ -283,6 +284,47 @@ const struct component_info *meaning_tool(const struct meaning *meaning) {
     size_t length;
     const char *name = value_chars(tool, &length);
     return known_component(meaning->assist, "tool", name, length);
+}
+
+/* ---- Channels of an inner document ---- */
+
+/* The document that the node runs in this version of the text, or else in the last good one if it names the same. */
+static const struct document *inner_document(const struct meaning *meaning) {
+    const struct document *now = meaning->assist->document;
+    const struct document *good = meaning->assist->good ? meaning->assist->good->document : NULL;
+    tn_value name = value_get(meaning->instance, "document");
+    uint32_t node = UINT32_MAX; /* the last one that starts before the cursor: an absent value ends before it */
+    for (uint32_t i = 0; i < now->node_count; i++)
+        if (now->nodes[i].span.start <= meaning->cursor.offset) node = i;
+    const struct document *inner = node != UINT32_MAX ? document_subgraph(now, node) : NULL;
+    tn_value named = node != UINT32_MAX ? value_get(now->nodes[node].config, "document") : NULL;
+    if (inner && name && named && value_equal(name, named)) return inner;
+    for (uint32_t i = 0; good && name && i < good->node_count; i++) {
+        tn_value other = value_get(good->nodes[i].config, "document");
+        if (other && value_equal(name, other) && document_subgraph(good, i)) return document_subgraph(good, i);
+    }
+    return NULL;
+}
+
+const struct document *meaning_inner_document(const struct meaning *meaning) {
+    static const char *const ports[] = {"input", "output"};
+    const struct cursor *cursor = &meaning->cursor;
+    uint32_t port = meaning->config_step + 1;
+    bool key = cursor->kind == CURSOR_KEY, known = false;
+    if (meaning->kind != MEANING_CONFIG || meaning->option || !meaning->component || !meaning->instance ||
+        cursor->depth != port + 2 || !cursor->steps[port + 1].key)
+        return NULL;
+    char pointer[16];
+    for (size_t i = 0; i < sizeof ports / sizeof *ports && !known; i++) {
+        known = cursor_step_is(cursor, port, ports[i]);
+        snprintf(pointer, sizeof pointer, "/%s", ports[i]);
+    }
+    if (!known) return NULL;
+    struct annotation_search read = {"channel-read", true, false, NULL}, write = {"channel-write", true, false, NULL};
+    schema_at(meaning->component->config, meaning->instance, pointer, search_annotation, &read);
+    schema_at(meaning->component->config, meaning->instance, pointer, search_annotation, &write);
+    bool keys_outer = read.found || write.found;
+    return key != keys_outer ? inner_document(meaning) : NULL;
 }
 
 static void find_language(struct meaning *meaning) {

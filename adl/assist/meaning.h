@@ -69,10 +69,17 @@ void meaning_each_schema(const struct meaning *meaning, bool inner, void (*visit
 /* True if a subschema at the place has this value of x-tenon. `on_key`: as propertyNames, for a key. */
 bool meaning_has_annotation(const struct meaning *meaning, bool on_key, const char *annotation);
 
-/* The tool whose arguments are the members of the mapping at the place; NULL if it is another mapping. */
+/* The tool whose arguments are the members of the mapping at the place; NULL for other mappings. */
 const struct component_info *meaning_tool(const struct meaning *meaning);
 
-/* The text of a sibling of step `at`, "" if there is none; free it with cursor_text_finish. */
+/*
+ * The document that the node of the cursor runs, if the key or the value at the cursor names one of its channels: in
+ * `input` and `output` of the config, on the side that the schema does not annotate as a channel of this document. NULL
+ * elsewhere, and if that document cannot be read. It lives as long as the assist.
+ */
+const struct document *meaning_inner_document(const struct meaning *meaning);
+
+/* The text of a sibling of step `at`, "" when it is absent; free it with cursor_text_finish. */
 void meaning_sibling_text(const struct cursor *cursor, uint32_t at, const char *key, struct cursor_text *out);
 
 #endif

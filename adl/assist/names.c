@@ -165,6 +165,7 @@ const char *assist_kind_name(enum use_kind kind) {
         [USE_DOCUMENT] = "document",
         [USE_FILE] = "file",
         [USE_INNER_CHANNEL] = "channel",
+        [USE_ANCHOR] = "anchor",
         [USE_UNREAD] = "text",
         [USE_WHOLE_STATE] = "text",
         [USE_EXPRESSION] = "expression",

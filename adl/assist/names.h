@@ -57,14 +57,14 @@ void assist_names_free(struct assist_names *names); /* NULL is allowed */
 
 /*
  * Returns the name at an offset of the document: the one whose quotes, or whose own text, contain it or end there. NULL
- * if there is none.
+ * when the offset is in no name.
  */
 const struct assist_name *assist_names_at(const struct assist_names *names, uint32_t offset);
 /* Returns the index in `items` of the first name of the document that ends after `offset`; `own_count` if none does. */
 size_t assist_names_after(const struct assist_names *names, uint32_t offset);
 /* Returns the indices of all items with this text, of every kind, ascending; borrowed. */
 const uint32_t *assist_names_with(const struct assist_names *names, const char *text, size_t length, size_t *count);
-/* Returns the first item that defines the name (USE_DEFINES), or NULL. */
+/* Returns the first item that defines the name (USE_DEFINES); NULL when the document does not define it. */
 const struct assist_name *assist_names_definition(const struct assist_names *names, enum use_kind kind,
                                                   const char *text, size_t length);
 #define ASSIST_ROLES_MAX 100u

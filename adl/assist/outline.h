@@ -68,9 +68,7 @@ struct assist_folds {
 struct assist_folds *assist_folds(const struct assist *assist);
 void assist_folds_free(struct assist_folds *folds); /* NULL is allowed */
 
-#define ASSIST_SELECTIONS_MAX                                                                                          \
-    64u /* steps of one selection; of more, some in the middle are left out                                            \
-         */
+#define ASSIST_SELECTIONS_MAX 64u /* steps of one selection; if there are more, some in the middle are left out */
 
 /*
  * Writes the parts of the text around an offset, innermost first, each larger than the one before: a word, a path of

@@ -45,7 +45,7 @@ static void phrase_add_local(struct phrase *phrase, struct phrase_local local) {
     if (phrase->local_count < PHRASE_LOCALS_MAX) phrase->locals[phrase->local_count++] = local;
 }
 
-/* The start of the list in `for x in LIST`; `end` without one. */
+/* The start of the list in `for x in LIST`; `end` when ` in ` is not written yet. */
 static uint32_t loop_list(const struct cursor_text *text, uint32_t from, uint32_t end) {
     for (uint32_t i = from; i + 4 <= end; i++)
         if (memcmp(text->text + i, " in ", 4) == 0) return i + 4;
@@ -140,6 +140,13 @@ static bool add_token(void *user, enum expr_token_kind kind, struct span span) {
 
 char phrase_char(const struct phrase *phrase, uint32_t token) {
     return token < phrase->count ? phrase->text.text[phrase->tokens[token].span.start] : '\0';
+}
+
+struct span phrase_name(const struct phrase *phrase, uint32_t token) {
+    struct span span = phrase->tokens[token].span;
+    const char *text = phrase->text.text;
+    bool marks = span.end - span.start >= 2 && text[span.start] == '`' && text[span.end - 1] == '`';
+    return marks ? (struct span){span.start + 1, span.end - 1} : span;
 }
 
 bool phrase_token_is(const struct phrase *phrase, uint32_t token, const char *text) {

@@ -2,7 +2,7 @@
  * phrase.h - the expression at a cursor: its tokens, also if it is not complete, and what its names stand for.
  *
  *     struct phrase phrase;
- *     if (phrase_find(&meaning, &phrase)) {                        // "state.mails.filter(m, m.sub‸)"
+ *     if (phrase_find(&meaning, false, &phrase)) {                 // "state.mails.filter(m, m.sub‸)"
  *         struct phrase_value value;
  *         phrase_resolve(&phrase, phrase.count - 3, &value);       // `m`: an item of the channel `mails`
  *         phrase_each_member(&value, offer, user);
@@ -41,7 +41,7 @@ struct phrase {
     const struct meaning *meaning;
     struct cursor_text text; /* of the whole scalar */
     uint32_t at;             /* the cursor, as an index of the text */
-    struct span word;        /* the name around it; empty at `at` if there is none */
+    struct span word;        /* the name around it; empty when no letter is beside the cursor */
     struct span expression;  /* the part of the text that is the expression */
     bool first;              /* template: the word is the first one of its hole, where a mark of a block may be */
     struct phrase_token *tokens;
@@ -60,14 +60,16 @@ void phrase_finish(struct phrase *phrase); /* keeps the struct reusable */
 
 /* The span in the source of a part of the text. */
 struct span phrase_place(const struct phrase *phrase, struct span part);
-/* The index of the token that contains or ends at `at`; UINT32_MAX if there is none. */
+/* The index of the token that contains or ends at `at`; UINT32_MAX when a blank is there. */
 uint32_t phrase_token_at(const struct phrase *phrase, uint32_t at);
 /* The first character of a token. */
 char phrase_char(const struct phrase *phrase, uint32_t token);
 bool phrase_token_is(const struct phrase *phrase, uint32_t token, const char *text);
-/* The index of the bracket that opens the one at `token`; UINT32_MAX if there is none. */
+/* The name that a token is, without the marks of `a b`. */
+struct span phrase_name(const struct phrase *phrase, uint32_t token);
+/* The index of the bracket that opens the one at `token`; UINT32_MAX when the text does not open it. */
 uint32_t phrase_opening(const struct phrase *phrase, uint32_t token);
-/* The row of the function or macro whose name is the token; NULL if there is none. */
+/* The row of the function or macro whose name is the token; NULL for other names. */
 const struct expr_function *phrase_function(const struct phrase *phrase, uint32_t token);
 
 enum phrase_root { ROOT_UNKNOWN, ROOT_STATE, ROOT_RUN, ROOT_INPUT, ROOT_CONFIG, ROOT_CHANNEL, ROOT_ITEM };

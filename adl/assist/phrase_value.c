@@ -87,7 +87,7 @@ static const struct document_edge *next_map_edge(const struct document *document
     return NULL;
 }
 
-/* The name of the items of a map edge; "" without one. */
+/* The name of the items of a map edge; "" when it has no `as`. */
 static const char *item_name(const struct document *document, const struct document_edge *edge) {
     uint32_t local = edge->as_field - document->channel_count;
     return edge->as_field != UINT32_MAX && local < document->local_count ? value_chars(document->locals[local], NULL)
@@ -193,7 +193,8 @@ static bool resolve_operand(const struct phrase *phrase, uint32_t token, uint32_
     const struct phrase_token *it = &phrase->tokens[token];
     bool dot = token >= 2 && phrase_char(phrase, token - 1) == '.';
     if (dot && it->kind != EXPR_TOKEN_PUNCTUATION) {
-        const struct phrase_step step = {phrase->text.text + it->span.start, it->span.end - it->span.start};
+        struct span name = phrase_name(phrase, token);
+        const struct phrase_step step = {phrase->text.text + name.start, name.end - name.start};
         if (!resolve_operand(phrase, token - 2, depth + 1, value)) return false;
         bool other = value->root == ROOT_STATE && !known_channel(value->assist, step.name, step.length);
         return other ? enter_map_item(phrase, step.name, step.length, value) : enter(value, step);

@@ -11,7 +11,7 @@
 
 /* ---- The symbol ---- */
 
-/* Returns the list of names of the document to which the symbol belongs, or NULL. */
+/* Returns the list of names of the document at `path`; NULL when the workspace does not have it. */
 static const struct assist_names *list_of_path(const struct assist_workspace *workspace, const char *path) {
     for (size_t i = 0; path && i < workspace->count; i++)
         if (strcmp(source_name(workspace->names[i]->sources[0]), path) == 0) return workspace->names[i];
@@ -29,6 +29,9 @@ static uint32_t definitions_in(const struct assist_names *names, const struct as
     return definitions;
 }
 
+/* "a channel", "an item". */
+static const char *article_of(enum use_kind kind) { return strchr("aeiou", assist_kind_name(kind)[0]) ? "an" : "a"; }
+
 static void refuse_undeclared(struct assist_edits *edits, const struct assist_symbol *symbol) {
     if (symbol->kind == USE_CHANNEL && symbol->length == 5 && memcmp(symbol->text, "error", 5) == 0)
         assist_edits_refuse(edits, "the channel `error` is written by the engine, and keeps its name");
@@ -40,10 +43,10 @@ static void refuse_undeclared(struct assist_edits *edits, const struct assist_sy
 static void check_symbol(struct assist_edits *edits, const struct assist_symbol *symbol,
                          const struct assist_workspace *workspace) {
     if (symbol->kind != USE_NODE && symbol->kind != USE_CHANNEL && symbol->kind != USE_ITEM &&
-        symbol->kind != USE_ROLE) {
+        symbol->kind != USE_ROLE && symbol->kind != USE_ANCHOR) {
         bool file = symbol->kind == USE_DOCUMENT || symbol->kind == USE_FILE;
-        assist_edits_refuse(edits, "the name of a %s cannot be changed here%s", assist_kind_name(symbol->kind),
-                            file ? "; move the file" : "");
+        assist_edits_refuse(edits, "the name of %s %s cannot be changed here%s", article_of(symbol->kind),
+                            assist_kind_name(symbol->kind), file ? "; move the file" : "");
         return;
     }
     if (symbol->kind == USE_ROLE && !symbol->path) return; /* tenon.yaml declares it */
@@ -78,6 +81,15 @@ static bool has_control_character(const char *text, size_t length) {
     return false;
 }
 
+/* The names of anchors that libyaml reads. */
+static bool is_anchor_name(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        bool letter = (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z');
+        if (!letter && !(text[i] >= '0' && text[i] <= '9') && text[i] != '_' && text[i] != '-') return false;
+    }
+    return length > 0;
+}
+
 static void check_new_name(struct assist_edits *edits, enum use_kind kind, const char *text, size_t length) {
     if (length == 0)
         assist_edits_refuse(edits, "the new name is empty");
@@ -85,6 +97,8 @@ static void check_new_name(struct assist_edits *edits, enum use_kind kind, const
         assist_edits_refuse(edits, "the new name has %zu bytes; a name has at most %u", length, DOCUMENT_NAME_MAX);
     else if (!utf8_valid(text, length) || has_control_character(text, length))
         assist_edits_refuse(edits, "the new name contains a character that no name can contain");
+    else if (kind == USE_ANCHOR && !is_anchor_name(text, length))
+        assist_edits_refuse(edits, "the name of an anchor has only letters, digits, `_` and `-`");
     else if (kind == USE_NODE && is_reserved_id(text, length))
         assist_edits_refuse(edits, "`%.*s` is the start or the end of every graph", (int)length, text);
     else if (kind == USE_ROLE && memchr(text, ':', length))
@@ -95,7 +109,8 @@ static void check_new_name(struct assist_edits *edits, enum use_kind kind, const
 
 /* ---- The documents ---- */
 
-bool rename_concerns(const struct rename *rename, const struct assist_names *names) {
+/* True if names of the list can mean the symbol. */
+static bool rename_concerns(const struct rename *rename, const struct assist_names *names) {
     const char *path = rename->symbol->path;
     if (!path || strcmp(source_name(names->sources[0]), path) == 0) return true;
     for (size_t i = 0; rename->symbol->kind == USE_CHANNEL && i < names->own_count; i++) {
@@ -114,6 +129,7 @@ static void refuse_unread(struct rename *rename, const struct assist_names *name
     for (size_t i = names->text_count; i < names->count; i++) {
         const struct assist_name *name = &names->items[i];
         bool whole = name->kind == USE_WHOLE_STATE;
+        if (rename->symbol->kind == USE_ANCHOR) break; /* no text of the language names anchors */
         const struct source *source = names->sources[name->file];
         if (name->kind != USE_UNREAD && !(whole && rename->symbol->kind == USE_CHANNEL)) continue;
         if (!assist_has_word(source, name->span, rename->symbol->text, rename->symbol->length, whole)) continue;
@@ -143,9 +159,9 @@ static void refuse_existing(struct rename *rename, const struct assist_names *na
                           : name->kind == USE_INNER_CHANNEL && name->path && strcmp(name->path, symbol->path) == 0;
         if (!same) continue;
         const struct source *source = names->sources[name->file];
-        assist_edits_refuse(rename->edits, "`%s` is already the name of a %s, in line %u of `%s`", rename->text,
-                            assist_kind_name(name->kind), source_line_at(source, name->span.start) + 1,
-                            source_name(source));
+        assist_edits_refuse(rename->edits, "`%s` is already the name of %s %s, in line %u of `%s`", rename->text,
+                            article_of(name->kind), assist_kind_name(name->kind),
+                            source_line_at(source, name->span.start) + 1, source_name(source));
         return;
     }
 }
@@ -179,11 +195,9 @@ static void note_texts(struct rename *rename) {
         const struct source *source = names->sources[name->file];
         bool text = name->kind == USE_EXPRESSION || name->kind == USE_TEMPLATE;
         if (!text || !assist_has_word(source, name->span, symbol->text, symbol->length, true)) continue;
-        tn_value note = value_format("line %u of `%s` has the text `%.*s`, which stays as it is",
-                                     source_line_at(source, name->span.start) + 1, source_name(source),
-                                     (int)symbol->length, symbol->text);
-        rename->edits->note = mem_text(value_chars(note, NULL));
-        value_unref(note);
+        assist_edits_set_note(rename->edits, "line %u of `%s` has the text `%.*s`, which stays as it is",
+                              source_line_at(source, name->span.start) + 1, source_name(source), (int)symbol->length,
+                              symbol->text);
         return;
     }
 }

@@ -1,5 +1,5 @@
 /*
- * rename.h - new names for nodes, channels, items and roles, and for files, in all documents that name them.
+ * rename.h - new names for nodes, channels, items, roles and anchors, and for files, in all documents that name them.
  *
  * A rename changes every place that assist_symbol_each knows: also templates in files, documents that map channels of
  * the renamed document, and tenon.yaml for a role that it binds. A name that only a default of a schema mentions is

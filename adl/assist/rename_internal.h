@@ -28,7 +28,5 @@ struct rename {
 void rename_write(struct rename *rename);
 /* Reads the changed documents again, and refuses unless they mean the same. True if they do. */
 bool rename_verify(struct rename *rename);
-/* True if names of the list can mean the symbol. */
-bool rename_concerns(const struct rename *rename, const struct assist_names *names);
 
 #endif

@@ -42,6 +42,7 @@ static void count_one(void *self, const struct assist_names *names, const struct
 static size_t count_named(const struct rename *rename, const struct assist_names *names, bool renamed) {
     struct assist_symbol symbol = *rename->symbol;
     size_t count = 0;
+    symbol.scope = (struct span){0, UINT32_MAX}; /* the text has changed; a name with two definitions is refused */
     if (renamed) {
         symbol.text = rename->text;
         symbol.length = rename->length;

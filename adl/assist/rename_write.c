@@ -19,14 +19,6 @@ static bool fits_expression(const struct rename *rename) {
     return true;
 }
 
-/* Names that mean something else than a channel where they stand alone in a template. */
-static bool hides_channel(const char *text, size_t length) {
-    static const char *const words[] = {"state", "input", "item", "config", "run", "end"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0) return true;
-    return false;
-}
-
 static void write_in_expression(struct rename *rename, const struct assist_name *name, struct source *source) {
     struct buffer out;
     bool identifier = assist_is_identifier(rename->text, rename->length);
@@ -43,7 +35,7 @@ static void write_in_expression(struct rename *rename, const struct assist_name 
         assist_edit_add(rename->edits, source, name->span, rename->text, rename->length);
         return;
     }
-    bool qualify = bare && (rename->qualified || !identifier || hides_channel(rename->text, rename->length));
+    bool qualify = bare && (rename->qualified || !assist_is_bare_name(rename->text, rename->length));
     buffer_init(&out, SIZE_MAX);
     if (qualify) buffer_text(&out, "state.");
     buffer_format(&out, identifier ? "%s" : "`%s`", rename->text);
@@ -123,6 +115,10 @@ static void write_place(struct rename *rename, size_t index) {
     const struct assist_name *name = item->name;
     struct source *source = item->names->sources[name->file];
     uint32_t line = source_line_at(source, name->span.start) + 1;
+    if (name->kind == USE_ANCHOR) {
+        assist_edit_add(rename->edits, source, name->span, rename->text, rename->length);
+        return;
+    }
     switch (name->form) {
     case USE_SCALAR:
     case USE_KEY:

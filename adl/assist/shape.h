@@ -26,7 +26,7 @@ struct shape {
     tn_value minimum, maximum;                      /* borrowed; NULL if absent */
     tn_value told;                                  /* `x-tenon-values`: {value: one line}; borrowed; NULL if absent */
     uint32_t kinds;                                 /* mask 1 << TN_…; 0 if every kind is allowed */
-    bool integer, deprecated, found;                /* found: a schema was added */
+    bool deprecated, found;                         /* found: a schema was added */
     const char *annotations[SHAPE_ANNOTATIONS_MAX]; /* values of x-tenon */
     uint32_t annotation_count;
 };

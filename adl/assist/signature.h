@@ -17,10 +17,10 @@ struct assist_signature {
     const char *documentation;                        /* Markdown; static */
     struct span parameters[SIGNATURE_PARAMETERS_MAX]; /* parts of the label */
     uint32_t parameter_count;
-    uint32_t active; /* the parameter at the cursor; parameter_count if there are no more */
+    uint32_t active; /* the parameter at the cursor; parameter_count behind the last one */
 };
 
-/* NULL if the offset is not between the brackets of a known function. Any thread. */
+/* NULL when the offset is not between the brackets of a known function. Any thread. */
 struct assist_signature *assist_signature(const struct assist *assist, uint32_t offset);
 void assist_signature_free(struct assist_signature *signature); /* NULL is allowed */
 

@@ -16,6 +16,22 @@ const struct tree_item *assist_role_in_config(const struct tree *config, const c
     return config ? tree_find_n(tree_get(tree_root(config), "models"), role, length) : NULL;
 }
 
+/* From the last definition before the name to the next one. */
+static struct span scope_of_anchor(const struct assist_names *names, const struct assist_name *name) {
+    struct span scope = {0, UINT32_MAX};
+    size_t count;
+    const uint32_t *with = assist_names_with(names, name->text, name->length, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct assist_name *other = &names->items[with[i]];
+        if (other->kind != USE_ANCHOR || !(other->access & USE_DEFINES)) continue;
+        if (other->span.start <= name->span.start)
+            scope.start = other->span.start;
+        else if (other->span.start < scope.end)
+            scope.end = other->span.start;
+    }
+    return scope;
+}
+
 bool assist_symbol_of(const struct assist_names *names, const struct assist_name *name,
                       const struct assist_workspace *workspace, struct assist_symbol *symbol) {
     *symbol = (struct assist_symbol){.kind = name->kind, .text = name->text, .length = name->length};
@@ -23,6 +39,10 @@ bool assist_symbol_of(const struct assist_names *names, const struct assist_name
     case USE_NODE:
     case USE_CHANNEL:
     case USE_ITEM: symbol->path = own_name(names); return true;
+    case USE_ANCHOR:
+        symbol->path = own_name(names);
+        symbol->scope = scope_of_anchor(names, name);
+        return true;
     case USE_INNER_CHANNEL:
         symbol->kind = USE_CHANNEL;
         symbol->path = name->path;
@@ -74,6 +94,8 @@ static bool symbol_is_named(const struct assist_symbol *symbol, const struct ass
     bool own = !symbol->path || strcmp(symbol->path, own_name(names)) == 0;
     if (symbol->kind == USE_CHANNEL && name->kind == USE_INNER_CHANNEL)
         return name->path && symbol->path && strcmp(name->path, symbol->path) == 0;
+    if (symbol->kind == USE_ANCHOR && (name->span.start < symbol->scope.start || name->span.start >= symbol->scope.end))
+        return false;
     return own && name->kind == symbol->kind;
 }
 

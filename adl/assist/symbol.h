@@ -26,7 +26,7 @@ struct tree;
 struct assist_workspace {
     const struct assist_names *const *names;
     size_t count;
-    const struct tree *config; /* tenon.yaml, whose `models` binds roles; or NULL */
+    const struct tree *config; /* tenon.yaml, whose `models` binds roles; NULL when the project has no tenon.yaml */
 };
 
 /* Borrowed from the list of names or the tree in which it was found. */
@@ -34,18 +34,19 @@ struct assist_symbol {
     enum use_kind kind; /* never USE_INNER_CHANNEL or USE_UNREAD */
     const char *text;   /* the name; of documents and files: the path, if it is known */
     size_t length;
-    const char *path; /* the document to which it belongs; NULL if it belongs to all */
+    const char *path;  /* the document to which it belongs; NULL if it belongs to all */
+    struct span scope; /* USE_ANCHOR: the part of the text in which the name means this; YAML can define it again */
 };
 
 /* Finds the symbol of a name. False for USE_UNREAD. */
 bool assist_symbol_of(const struct assist_names *names, const struct assist_name *name,
                       const struct assist_workspace *workspace, struct assist_symbol *symbol);
-/* Finds the symbol at an offset of the document. False if there is none. */
+/* Finds the symbol at an offset of the document. False when the offset is in no name. */
 bool assist_symbol_at(const struct assist_names *names, uint32_t offset, const struct assist_workspace *workspace,
                       struct assist_symbol *symbol);
 /* Finds the role whose key under `models` of tenon.yaml is at the offset. */
 bool assist_symbol_in_config(const struct tree *config, uint32_t offset, struct assist_symbol *symbol);
-/* The role's key in tenon.yaml, or NULL. */
+/* The role's key in tenon.yaml; NULL when it does not bind the role. */
 const struct tree_item *assist_role_in_config(const struct tree *config, const char *role, size_t length);
 
 typedef void (*assist_symbol_visit)(void *self, const struct assist_names *names, const struct assist_name *name);
@@ -55,7 +56,7 @@ void assist_symbol_each(const struct assist_symbol *symbol, const struct assist_
 
 struct assist_place {
     char *path;            /* the document or file; owned */
-    struct source *source; /* owned; NULL if only the path is known: then the span is empty */
+    struct source *source; /* owned; NULL when only the path is known: then the span is empty */
     struct span span;
     uint32_t access; /* mask of USE_DEFINES … */
 };
@@ -69,7 +70,7 @@ struct assist_places {
 };
 void assist_places_free(struct assist_places *places); /* NULL is allowed */
 
-/* Where the symbol at the offset is defined: places, or a component. NULL if there is no name. */
+/* Where the symbol at the offset is defined: places, or a component. NULL when the offset is in no name. */
 struct assist_places *assist_definition(const struct assist_names *names, uint32_t offset,
                                         const struct assist_workspace *workspace);
 /* All places that name the symbol at the offset; without those that define it if `definitions` is false. */

@@ -57,6 +57,7 @@ static void add_name(struct token_writer *writer, const struct assist_name *name
         [USE_INNER_CHANNEL] = ASSIST_TOKEN_PROPERTY,
     };
     uint32_t modifiers = 0;
+    if (name->kind == USE_ANCHOR) return;
     if (name->access & USE_DEFINES) modifiers |= ASSIST_TOKEN_DECLARATION | ASSIST_TOKEN_DEFINITION;
     if (name->access & USE_WRITES) modifiers |= ASSIST_TOKEN_MODIFICATION;
     if (name->kind >= USE_TOOL && name->kind <= USE_FILE) modifiers |= ASSIST_TOKEN_READONLY;

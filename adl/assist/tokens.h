@@ -5,8 +5,8 @@
  *     for (size_t i = 0; i < tokens->count; i++) encode(tokens->items[i].span, tokens->items[i].type);
  *     assist_tokens_free(tokens);
  *
- * Tokens are sorted, do not overlap, and are within one line each. Keys and other scalars of YAML have none: the
- * grammar of the editor colours them.
+ * Tokens are sorted, do not overlap, and are within one line each. Keys, anchors and other scalars of YAML have none:
+ * the grammar of the editor colours them.
  */
 #ifndef TENON_ADL_ASSIST_TOKENS_H
 #define TENON_ADL_ASSIST_TOKENS_H

@@ -54,14 +54,26 @@ struct source *inner_file_source(const struct source *from, const struct catalog
     return source;
 }
 
+/* ---- Is it a document? ---- */
+
+/* Keys of documents that a text has at its top. */
+struct found_keys {
+    bool nodes, version;
+    unsigned others;
+};
+static const char *const other_keys[] = {"agent", "edges", "channels"};
+
+/* Other programs have files with `nodes`, also beside a `version`. */
+static bool are_of_document(const struct found_keys *found) {
+    return found->nodes ? found->others > 0 : found->version && found->others >= 2;
+}
+
 static bool has_keys_of_document(const struct tree_node *root) {
-    static const char *const beside_version[] = {"agent", "edges", "channels"};
     if (root->kind != TN_OBJECT) return false;
-    if (tree_get(root, "nodes")) return true;
-    size_t found = 0;
-    for (size_t i = 0; i < sizeof beside_version / sizeof *beside_version; i++)
-        found += tree_get(root, beside_version[i]) != NULL;
-    return found >= 2 && tree_get(root, "version");
+    struct found_keys found = {tree_get(root, "nodes") != NULL, tree_get(root, "version") != NULL, 0};
+    for (size_t i = 0; i < sizeof other_keys / sizeof *other_keys; i++)
+        found.others += tree_get(root, other_keys[i]) != NULL;
+    return are_of_document(&found);
 }
 
 bool inner_file_is_document(struct source *source) {
@@ -88,33 +100,70 @@ static bool has_meant_keys(const struct tree_node *root) {
     return version + found >= 3;
 }
 
-static bool in_name(char letter) { return letter == '_' || letter == '-' || isalnum((unsigned char)letter); }
+/* Keys of a text that is not read as YAML or JSON. */
+struct key_text {
+    const char *text;
+    size_t length;
+    bool braces; /* its first value is in braces: keys can be anywhere, otherwise only at the start of a line */
+};
 
-/* True if a key can begin here: at the start of a line, or anywhere in a text that begins with a brace. */
-static bool key_can_begin(const char *text, size_t at, bool braces) {
-    if (braces) return !at || !in_name(text[at - 1]);
-    if (at && (text[at - 1] == '"' || text[at - 1] == '\'')) at--;
-    return !at || text[at - 1] == '\n';
+static struct key_text key_text_of(const struct source *source) {
+    struct key_text in = {source_text(source), source_length(source), false};
+    if (in.length >= 3 && memcmp(in.text, "\xEF\xBB\xBF", 3) == 0) in.text += 3, in.length -= 3;
+    const char *at = in.text; /* NUL-terminated */
+    while (isspace((unsigned char)*at) || *at == '#' || strncmp(at, "---", 3) == 0)
+        at += isspace((unsigned char)*at) ? 1 : *at == '#' ? strcspn(at, "\r\n") : 3;
+    in.braces = *at == '{';
+    return in;
 }
 
-/* True if the text contains the word as a key, as far as that shows without reading the text as YAML or JSON. */
-static bool text_has_key(const char *text, size_t length, const char *word) {
-    size_t size = strlen(word), start = 0;
-    while (start < length && isspace((unsigned char)text[start])) start++;
-    bool braces = start < length && text[start] == '{';
-    for (size_t at = 0; at + size < length; at++) {
-        if (!key_can_begin(text, at, braces) || strncasecmp(text + at, word, size) != 0) continue;
-        size_t end = at + size;
-        if (text[end] == '"' || text[end] == '\'') end++;
-        while (end < length && text[end] == ' ') end++;
-        if (end < length && text[end] == ':') return true;
+static bool in_name(char letter) { return letter == '_' || letter == '-' || isalnum((unsigned char)letter); }
+
+static bool key_can_begin(const struct key_text *in, size_t at) {
+    if (in->braces) return !at || !in_name(in->text[at - 1]);
+    if (at && (in->text[at - 1] == '"' || in->text[at - 1] == '\'')) at--;
+    return !at || in->text[at - 1] == '\n' || in->text[at - 1] == '\r';
+}
+
+/* True if a key that begins there can end at `at`. */
+static bool key_can_end(const struct key_text *in, size_t at) {
+    if (at < in->length && (in->text[at] == '"' || in->text[at] == '\'')) at++;
+    while (at < in->length && in->text[at] == ' ') at++;
+    return at < in->length && in->text[at] == ':';
+}
+
+static bool text_has_key(const struct key_text *in, const char *key) {
+    size_t size = strlen(key), at = 0;
+    const char *found;
+    while ((found = memmem(in->text + at, in->length - at, key, size)) != NULL) {
+        at = (size_t)(found - in->text);
+        if (key_can_begin(in, at) && key_can_end(in, at + size)) return true;
+        at++;
     }
     return false;
 }
 
+bool inner_file_looks_like_document(const struct source *source) {
+    struct key_text in = key_text_of(source);
+    struct found_keys found = {text_has_key(&in, "nodes"), text_has_key(&in, "version"), 0};
+    for (size_t i = 0; i < sizeof other_keys / sizeof *other_keys; i++)
+        found.others += text_has_key(&in, other_keys[i]);
+    return are_of_document(&found);
+}
+
+/* Letters of either case. */
+static bool text_has_word(const struct key_text *in, const char *word) {
+    size_t size = strlen(word);
+    for (size_t at = 0; at + size < in->length; at++)
+        if (key_can_begin(in, at) && strncasecmp(in->text + at, word, size) == 0 && key_can_end(in, at + size))
+            return true;
+    return false;
+}
+
 static bool has_meant_words(const struct source *source) {
+    struct key_text in = key_text_of(source);
     size_t found = 0;
-    for (size_t k = 0; k < MEANT; k++) found += text_has_key(source_text(source), source_length(source), meant[k]);
+    for (size_t k = 0; k < MEANT; k++) found += text_has_word(&in, meant[k]);
     return found >= 3;
 }
 
@@ -122,8 +171,10 @@ bool inner_file_resembles_document(struct source *source) {
     struct diagnostics *found = diagnostics_new();
     struct tree *tree = tree_read(source, NULL, found);
     bool whole = diagnostics_errors(found) == 0;
+    const struct tree_node *root = tree_root(tree);
+    bool has_nodes = root->kind == TN_OBJECT && tree_get(root, "nodes");
     bool resembles =
-        has_keys_of_document(tree_root(tree)) || (whole ? has_meant_keys(tree_root(tree)) : has_meant_words(source));
+        has_nodes || has_keys_of_document(root) || (whole ? has_meant_keys(root) : has_meant_words(source));
     tree_free(tree);
     diagnostics_free(found);
     return resembles;

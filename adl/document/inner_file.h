@@ -21,13 +21,15 @@
 struct source *inner_file_source(const struct source *from, const struct catalog_file *found, tn_value text,
                                  enum source_view view);
 /*
- * True if the text is a mapping with keys that every document has, also if it has mistakes. Diagnostics show the lines
- * of a file that a document names only then: a wrong name must not print a file that is not a document.
+ * True if the text is a mapping with keys that only documents have together, also if it has mistakes. Diagnostics show
+ * the lines of a file that a document names only then: a wrong name must not print a file that is not a document.
  */
 bool inner_file_is_document(struct source *source);
+/* The same, as far as it shows without reading the text as YAML or JSON: for an editor, after each change. */
+bool inner_file_looks_like_document(const struct source *source);
 /*
- * The same for a file that the operator's folder contains, which may be shown: also true if the keys are mistyped, or
- * if the text cannot be read as YAML or JSON. Such a document must be reported and not skipped.
+ * The same for a file that the operator's folder contains, which may be shown: also true for `nodes` alone, if keys are
+ * mistyped, or if the text cannot be read as YAML or JSON. Such a document must be reported and not skipped.
  */
 bool inner_file_resembles_document(struct source *source);
 

@@ -34,6 +34,7 @@ enum use_kind {
     USE_DOCUMENT,      /* the name of a document that a node runs */
     USE_FILE,          /* the name of another file */
     USE_INNER_CHANNEL, /* a channel of the document at `path` */
+    USE_ANCHOR,        /* an anchor of YAML, or an alias; not observed, see adl/assist/assist.c */
     USE_UNREAD,        /* not a name: a text that could not be read, and that may contain names */
     USE_WHOLE_STATE,   /* not a name: an expression that uses `state` as a whole, and may name channels in texts */
     USE_EXPRESSION,    /* not a name: an expression of the document … */
@@ -68,7 +69,7 @@ struct document_use {
     size_t length;
     uint32_t node;       /* the node whose definition has it; UINT32_MAX elsewhere */
     const char *pointer; /* its place in the config of `node`, a JSON Pointer; NULL elsewhere */
-    const char *path;    /* documents, files and inner channels: the path of the file, if it could be read; or NULL */
+    const char *path;    /* documents, files and inner channels: the path of the file; NULL when it could not be read */
 };
 
 struct use_observer {

@@ -58,7 +58,7 @@ enum draw_format { DRAW_TEXT, DRAW_MERMAID, DRAW_DOT, DRAW_JSON, DRAW_SVG, DRAW_
  */
 struct draw_inside {
     /*
-     * Returns the document with this index inside the node, or NULL after the last one, and sets `inner` to what is
+     * Returns the document with this index inside the node, NULL after the last one, and sets `inner` to what is
      * inside that document. Borrowed while the drawing is made.
      */
     const struct document *(*find)(const struct draw_inside *self, uint32_t node, uint32_t index,

@@ -64,7 +64,7 @@ struct layered_point {
 struct layered {
     struct layered_box *boxes;  /* borrowed; box 0 is the first one of the drawing (START) */
     uint32_t box_count;         /* at least 1 */
-    uint32_t end;               /* given: the last box (END), from which no line leads; 0 if there is none */
+    uint32_t end;               /* given: END, which is placed last if no line leads from it; 0 without END */
     struct layered_line *lines; /* borrowed */
     uint32_t line_count;
     struct layered_point *points; /* owned */

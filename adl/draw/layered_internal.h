@@ -55,7 +55,7 @@ struct layered_grid {
     struct layered_cell *cells; /* the boxes, then the bends, line after line from top to bottom */
     uint32_t cell_count;
     uint32_t *chain; /* [line]: its first bend; [line + 1]: the end */
-    uint32_t *trunk; /* [box]: the line that the merged lines down to it join; LAYERED_NONE if there is none */
+    uint32_t *trunk; /* [box]: the line that the merged lines down to it join; LAYERED_NONE without merged lines */
     struct layered_link *links;
     uint32_t link_count;
     struct layered_links up, down; /* from a cell to the layer above, and to that below */

@@ -20,7 +20,7 @@ struct rank_lines {
 struct ranking {
     struct layered *layered;
     struct rank_lines out, in;
-    uint32_t *tree;   /* [box]: the search that reached it, from 1; 0 if none did */
+    uint32_t *tree;   /* [box]: the search that reached it, from 1; 0 before */
     bool *on_path;    /* [box]: the search is below it */
     uint32_t *sorted; /* boxes, those at the upper end of a line first */
     uint32_t step;    /* layers between two of boxes: 2 with labels */
@@ -129,7 +129,7 @@ static uint32_t rank_latest(const struct ranking *ranking, uint32_t box) {
     return rank;
 }
 
-/* Sorts the boxes along the lines, and gives each the earliest layer. */
+/* Sorts the boxes along the lines, and assigns the earliest layer to each. */
 static void rank_earliest_of_all(struct ranking *ranking) {
     uint32_t boxes = ranking->layered->box_count, count = 0;
     uint32_t *waits = mem_array(NULL, boxes, sizeof *waits);

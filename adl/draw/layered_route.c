@@ -106,7 +106,7 @@ static int64_t route_reach(const struct layered_box *box) {
 static int64_t route_wish(const struct layered_grid *grid, uint32_t box, uint32_t other) {
     const struct layered_box *own = &grid->layered->boxes[box];
     int64_t x = grid->cells[other].x, reach = route_reach(own);
-    if (route_is_box(grid, other)) { /* both ends must have the same wish: the middle, as far as both allow */
+    if (route_is_box(grid, other)) { /* both ends must choose the same x: the middle, as far as both allow */
         int64_t theirs = route_reach(&grid->layered->boxes[other]);
         int64_t least = own->x - reach > x - theirs ? own->x - reach : x - theirs;
         int64_t most = own->x + reach < x + theirs ? own->x + reach : x + theirs;
@@ -116,8 +116,8 @@ static int64_t route_wish(const struct layered_grid *grid, uint32_t box, uint32_
 }
 
 /*
- * Gives each port its place. Those of lines that can be straight have their wish, as far as they are not too near to
- * each other. Those of lines to the sides are outside of them, near the centre.
+ * Sets the position of each port. Ports of lines that can be straight keep the position that makes them straight,
+ * unless another port is too near. Ports of lines to the left and right are outside of them, near the centre.
  */
 static void route_place_ports(const struct layered_box *box, struct route_port *ports, uint32_t count,
                               int64_t *places) {

@@ -110,7 +110,7 @@ static uint32_t picture_box_of(const struct picture *picture, int32_t end) {
     return (uint32_t)end + 1;
 }
 
-/* The label of an arrow in one line, or NULL. Free it with mem_free. */
+/* The label of an arrow in one line; NULL when it has no label. Free it with mem_free. */
 static char *picture_say(const struct draw_arrow *arrow) {
     if (arrow->kind == DRAW_PLAIN || arrow->kind == DRAW_JOIN || arrow->kind == DRAW_CHOSEN) return NULL;
     if (arrow->kind == DRAW_OTHERWISE) return mem_text("otherwise");

@@ -61,7 +61,7 @@ static void conflict_take_mark(struct conflict_search *search, char mark, struct
     conflict_blank(search, line.start, line.end);
     if (mark == '<') conflict_give_up(search);
     struct conflict *now = conflict_now(search);
-    if (!now) { /* without the first mark, somebody began to resolve it: what follows is still the other branch */
+    if (!now) { /* the first mark was removed already: what follows is the other branch */
         MEM_GROW(search->all, search->count, search->capacity);
         now = &search->all[search->count++];
         *now = (struct conflict){line, line.start, line.end, true, mark != '<'};

@@ -16,8 +16,8 @@
 
 /*
  * Reports every conflict, and replaces what is hidden in `text`, a copy of the source's text, by spaces. Collections
- * beside a hidden part become incomplete. Returns false if there is none. One pass over the text. Marks that are left
- * over from a half resolved conflict are reported and hidden too.
+ * beside a hidden part become incomplete. Returns false when the text has no marks. One pass over the text.
+ * Marks of a conflict that is resolved in part are reported and hidden, too.
  */
 bool conflicts_hide(struct builder *builder, char *text);
 

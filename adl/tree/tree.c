@@ -12,6 +12,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include <stdalign.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -51,6 +52,7 @@ void tree_hold(struct tree *tree, tn_value value) {
 void tree_clear(struct tree *tree) {
     for (size_t i = 0; i < tree->held_count; i++) value_unref(tree->held[i]);
     tree->held_count = 0;
+    tree->anchor_count = 0;
     for (struct tree_block *block = tree->arena.blocks, *next; block; block = next) {
         next = block->next;
         mem_free(block);
@@ -63,6 +65,7 @@ void tree_free(struct tree *tree) {
     if (!tree) return;
     tree_clear(tree);
     mem_free(tree->held);
+    mem_free(tree->anchors);
     source_unref(tree->source);
     mem_free(tree);
 }
@@ -189,12 +192,33 @@ static void read_into(struct tree *tree, const struct tree *before, const struct
     mem_free(builder);
 }
 
+static int compare_anchors(const void *left, const void *right) {
+    const struct tree_anchor *a = left, *b = right;
+    return a->span.start < b->span.start ? -1 : a->span.start > b->span.start;
+}
+
+/* After a syntax error, parts of the text are read twice, and not in their order. */
+static void sort_anchors(struct tree *tree) {
+    size_t kept = 0;
+    if (tree->anchor_count > 1) qsort(tree->anchors, tree->anchor_count, sizeof *tree->anchors, compare_anchors);
+    for (size_t i = 0; i < tree->anchor_count; i++)
+        if (kept == 0 || tree->anchors[kept - 1].span.start != tree->anchors[i].span.start)
+            tree->anchors[kept++] = tree->anchors[i];
+    tree->anchor_count = kept;
+}
+
+const struct tree_anchor *tree_anchors(const struct tree *tree, size_t *count) {
+    *count = tree->anchor_count;
+    return tree->anchors;
+}
+
 struct tree *tree_read_next(struct source *source, const struct tree *before, const struct tree_limits *limits,
                             struct diagnostics *found) {
     struct tree *tree = mem_zalloc(sizeof *tree);
     tree->source = source_ref(source);
     tree->whole = true;
     read_into(tree, before, limits, found);
+    sort_anchors(tree);
     if (!tree->root) {
         struct tree_node *broken = tree_alloc(tree, sizeof *broken);
         *broken = (struct tree_node){

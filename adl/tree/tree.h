@@ -93,6 +93,19 @@ struct tree *tree_read_next(struct source *source, const struct tree *before, co
                             struct diagnostics *found);
 void tree_free(struct tree *tree); /* NULL is allowed */
 
+/* A place of a YAML text that has an anchor or an alias. */
+struct tree_anchor {
+    struct span span; /* with the `&` or `*` */
+    bool alias;
+    const struct tree_node
+        *node; /* alias: the value that it stands for; NULL if the anchor is unknown. NULL for anchors */
+};
+/*
+ * Returns the anchors and aliases by position, borrowed. Those of keys, which name no value, are not among them, nor
+ * are those in a part of the text that could not be read.
+ */
+const struct tree_anchor *tree_anchors(const struct tree *tree, size_t *count);
+
 /* True if `name` has the extension ".json". */
 bool tree_name_is_json(const char *name);
 

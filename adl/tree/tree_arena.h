@@ -23,6 +23,8 @@ struct tree {
     struct tree_arena arena;
     tn_value *held; /* the references to all values of the tree */
     size_t held_count, held_capacity;
+    struct tree_anchor *anchors; /* sorted when reading has ended */
+    size_t anchor_count, anchor_capacity;
 };
 
 void *tree_alloc(struct tree *tree,

@@ -343,6 +343,12 @@ static bool is_in_lost_part(void *user, const struct diagnostic *it) {
            it->span.start >= lost->span.start && it->span.start < lost->span.end;
 }
 
+/* Parts are read in the order of the text, so what was read since a mark is at the end of the list. */
+static void forget_places(struct tree *tree, struct span lost) {
+    while (tree->anchor_count > 0 && tree->anchors[tree->anchor_count - 1].span.start >= lost.start)
+        tree->anchor_count--;
+}
+
 void builder_rewind(struct builder *builder, const struct builder_mark *mark, struct span lost) {
     builder->skip = 0;
     builder->pending_anchor = NULL;
@@ -355,6 +361,7 @@ void builder_rewind(struct builder *builder, const struct builder_mark *mark, st
         top(builder)->drop = false;
     }
     forget_anchors(builder, lost);
+    forget_places(builder->tree, lost);
     size_t older = mark->diagnostics > builder->older ? mark->diagnostics : builder->older;
     struct lost_part part = {builder->source, lost, older, 0};
     if (diagnostics_count(builder->found) > older) diagnostics_remove(builder->found, is_in_lost_part, &part);
@@ -408,8 +415,15 @@ static uint32_t anchor_place(const struct builder *builder, const char *name, bo
     return low;
 }
 
+static void keep_place(struct builder *builder, struct span span, bool alias, const struct tree_node *node) {
+    struct tree *tree = builder->tree;
+    MEM_GROW(tree->anchors, tree->anchor_count, tree->anchor_capacity);
+    tree->anchors[tree->anchor_count++] = (struct tree_anchor){span, alias, node};
+}
+
 void builder_anchor(struct builder *builder, const char *name, struct span span) {
     if (builder->skip > 0 || builder->stopped) return;
+    keep_place(builder, span, false, NULL);
     bool there;
     uint32_t place = anchor_place(builder, name, &there);
     if (!there) {
@@ -465,6 +479,7 @@ static const struct builder_anchor *find_anchor(struct builder *builder, const c
 void builder_alias(struct builder *builder, const char *name, struct span span) {
     if (builder->skip > 0 || builder->stopped) return;
     const struct builder_anchor *anchor = find_anchor(builder, name, span);
+    keep_place(builder, span, true, anchor ? anchor->node : NULL);
     if (!anchor) {
         builder_broken(builder, span);
     } else if (builder->depth + anchor->height > builder->limits.depth) {

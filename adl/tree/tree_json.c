@@ -231,7 +231,7 @@ static void tree_json_read_word(struct reader *reader) {
 /* The line that contains `at`; of one line after the other, each is looked at once. */
 static void find_line(struct reader *reader, uint32_t at) {
     struct source *source = reader->builder->source;
-    struct span line = source_line_span(source, source_locate(source, at).line);
+    struct span line = source_line_span(source, source_line_at(source, at));
     if (line.start == reader->line && reader->line_text > line.start) return;
     reader->line = reader->line_text = line.start;
     while (reader->text[reader->line_text] == ' ' || reader->text[reader->line_text] == '\t') reader->line_text++;
@@ -414,7 +414,7 @@ static bool place_at_wrong_bracket(const struct reader *reader, uint32_t at, uin
 /* Finds the comma or bracket in the line that ends the item with the error, or a collection around it in the line. */
 static bool place_in_line(const struct reader *reader, uint32_t at, struct json_place *place) {
     struct source *source = reader->builder->source;
-    uint32_t nested = 0, line = source_line_span(source, source_locate(source, at).line).start;
+    uint32_t nested = 0, line = source_line_span(source, source_line_at(source, at)).start;
     for (char c; (c = reader->text[at]) != '\0' && c != '\n' && c != '\r';) {
         bool ends = c == ',' || c == ']' || c == '}';
         if (ends && nested == 0) {
@@ -471,7 +471,7 @@ static bool is_outer_item(struct reader *reader) {
 static bool place_below(const struct reader *reader, uint32_t at, size_t depth, struct json_place *place) {
     const struct source *source = reader->builder->source;
     uint32_t lines = source_lines(source);
-    for (uint32_t line = source_locate(source, at).line + 1; line < lines; line++) {
+    for (uint32_t line = source_line_at(source, at) + 1; line < lines; line++) {
         uint32_t start = source_line_span(source, line).start, text = start;
         while (reader->text[text] == ' ' || reader->text[text] == '\t') text++;
         if (place_at_column(reader, text, text - start, depth, place)) return true;

@@ -55,7 +55,7 @@ bool yaml_ends_word(const char *text, uint32_t at);
 uint32_t yaml_skip_spaces(const char *text, uint32_t at);
 /* True if the `-` of an item is at `at`. */
 bool yaml_is_dash(const char *text, uint32_t at);
-/* Returns the position after `name:` or `"name":` at `at`, or 0 if there is no key. *key excludes quotes. */
+/* Returns the position after `name:` or `"name":` at `at`; 0 when no key is there. *key excludes quotes. */
 uint32_t yaml_key_at(const char *text, uint32_t at, struct span *key);
 /* True if an item of a collection of that kind starts at `at`. */
 bool yaml_starts_item(const char *text, int kind, uint32_t at);

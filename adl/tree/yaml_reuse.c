@@ -7,8 +7,8 @@
  * the changed items may be parsed by themselves if
  *   - their collection (the *owner*) is the document's own mapping, or a list that is a value of it, in indented form,
  *     and each item starts a line;
- *   - the change is behind the start of the first item that it touches and before the start of a line that is known: the
- *     next item, the next key of the document, or the end;
+ *   - the change is behind the start of the first item that it touches and before the start of a line that is known:
+ * the next item, the next key of the document, or the end;
  *   - those lines are complete by themselves: without marks of documents or directives; if they are correct, without
  *     anything that is reported and without anchors; and if they have a syntax error, it is found inside of them.
  * In every other case the whole text is read. After a syntax error, yaml_recover.c reads the text again in parts, and
@@ -68,7 +68,9 @@ static uint32_t column_of(const char *text, uint32_t at) {
 }
 
 /* The first place of an item that the tree knows: its key, or the value of an item of a list. */
-static uint32_t item_start(const struct tree_item *item) { return item->key ? item->key_span.start : item->node->span.start; }
+static uint32_t item_start(const struct tree_item *item) {
+    return item->key ? item->key_span.start : item->node->span.start;
+}
 
 /* Sets *start to the `-` or the key of an item. False if it is not the first text of its line, in that column. */
 static bool find_start(const struct yaml_reuse *reuse, const struct tree_item *item, uint32_t column, uint32_t *start) {
@@ -116,7 +118,8 @@ static bool lines_stay_inside(const struct yaml_reuse *reuse) {
         uint32_t column = row.text - row.start;
         if (column == 0 && (*text == '%' || strncmp(text, "---", 3) == 0 || strncmp(text, "...", 3) == 0)) return false;
         if (row.text == row.end || *text == '#' || column > reuse->column) continue;
-        if (column < reuse->column || (reuse->owner->kind == TN_ARRAY && !yaml_is_dash(reuse->text, row.text))) return false;
+        if (column < reuse->column || (reuse->owner->kind == TN_ARRAY && !yaml_is_dash(reuse->text, row.text)))
+            return false;
     }
     return true;
 }

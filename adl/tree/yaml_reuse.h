@@ -16,7 +16,8 @@
 
 struct yaml_reuse;
 
-/* Compares the builder's source with that of `before`. NULL if no part of it can be reused. Frees nothing of `before`. */
+/* Compares the builder's source with that of `before`. NULL if no part of it can be reused. Frees nothing of `before`.
+ */
 struct yaml_reuse *yaml_reuse_new(struct builder *builder, const struct tree *before);
 void yaml_reuse_free(struct yaml_reuse *reuse); /* NULL is allowed */
 

@@ -6,6 +6,7 @@
  */
 #include "adl/value/memory.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -81,3 +82,9 @@ char *mem_text_n(const char *text, size_t length) {
 }
 
 void mem_free(void *memory) { free(memory); }
+
+void mem_trim(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}

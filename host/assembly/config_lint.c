@@ -64,6 +64,13 @@ void config_lint_plugins(struct host *host, const char *known, config_lint_fn *r
     lint_plugin_ids(&lint, "plugins.config", config_plugin_sections(host_config(host)));
 }
 
+/* ---- Budgets ---- */
+
+void config_lint_budget(const struct host *host, const struct document *document, config_lint_fn *report, void *user) {
+    if (!value_get(document->budget, "cost") || value_count(config_prices(host_config(host)))) return;
+    report(user, "budget.cost has no effect: tenon.yaml has no `prices`, from which costs are computed");
+}
+
 /* ---- Files ---- */
 
 void config_lint_files(struct host *host, config_lint_fn *report, void *user) {

@@ -38,6 +38,8 @@ int32_t config_lint_role(const struct host *host, const struct document *documen
  * still add tools, it reports only the rules that are nearly a known name.
  */
 void config_lint_tools(struct host *host, config_lint_fn *report, void *user);
+/* Reports a document whose `budget.cost` has no effect, because `prices` is missing. */
+void config_lint_budget(const struct host *host, const struct document *document, config_lint_fn *report, void *user);
 /* Reports entries of `files.roots` that are not folders, and the root folder, below which is every file. */
 void config_lint_files(struct host *host, config_lint_fn *report, void *user);
 

@@ -176,7 +176,7 @@ tn_value approval_questions(tn_value interrupts) {
 
 tn_value approver_prompt(struct approver *approver, tn_value interrupts) {
     tn_value answers = value_object();
-    bool stop = command_got_sigint() || command_got_sigterm(); /* `always` must not continue the run either */
+    bool stop = command_got_signal(); /* `always` must not continue the run either */
     if (!approver->from || stop) return value_unref(answers), NULL;
     for (size_t i = 0; i < value_count(interrupts); i++) {
         tn_value interrupt = value_at(interrupts, i), id = value_get(interrupt, "id");

@@ -17,7 +17,7 @@
 #include <stdio.h>
 
 struct approver {
-    FILE *from;      /* NULL if there is no terminal */
+    FILE *from;      /* NULL without a terminal */
     bool opened;     /* approver_finish closes `from` */
     tn_value always; /* {tool: true}: tools that are approved without another question */
 };

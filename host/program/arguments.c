@@ -110,7 +110,16 @@ static int usage_error(const struct command *command, const char *format, ...) {
     return COMMAND_USAGE;
 }
 
+/* Other commands have --connect. */
+static int refuse_connect(const struct command *command) {
+    const char *instead = command->instead_of_connect;
+    return usage_error(command, "`tenon %s` uses its own host, and cannot be used with --connect%s%s", command->name,
+                       instead ? "; " : "", instead ? instead : "");
+}
+
 static int unknown_option(const struct command *command, const char *word, const char *near) {
+    if (strcmp(word, "connect") == 0 || strncmp(word, "connect=", strlen("connect=")) == 0)
+        return refuse_connect(command);
     return usage_error(command, "unknown option `--%s`%s%s%s", word, near ? "; did you mean `--" : "", near ? near : "",
                        near ? "`?" : "");
 }
@@ -371,8 +380,8 @@ static int run_command_line(int argc, char **argv) {
     if (!code) code = check_operands(&arguments);
     if (!code) code = check_texts(&arguments);
     if (!code) code = check_values(&arguments);
-    if (!command
-             ->hidden) { /* a hidden command is a child of a host, which reports crashes, and was given its secrets */
+    /* A hidden command is a child of a host, which reports crashes, and was given its secrets. */
+    if (!command->hidden) {
         command_report_crashes();
         environment_protect();
     }

@@ -34,6 +34,16 @@
 #define COMMAND_WAITING        5 /* a run waits for an answer */
 #define COMMAND_CANCELLED      130
 
+/* Defaults of options, which the help names with COMMAND_TEXT_OF. */
+#define COMMAND_THREADS       50  /* thread list --limit */
+#define COMMAND_CHECKPOINTS   20  /* thread history --limit */
+#define COMMAND_CLAIM_SECONDS 300 /* task claim and task renew --ttl */
+#define COMMAND_DRAIN_SECONDS 10  /* serve --drain */
+
+/* The text of a macro's value. */
+#define COMMAND_TEXT_OF(macro)       COMMAND_TEXT_OF_VALUE(macro)
+#define COMMAND_TEXT_OF_VALUE(value) #value
+
 struct diagnostics;
 struct host;
 struct source;
@@ -41,7 +51,7 @@ struct source;
 struct command_option {
     const char *name;     /* "input": --input; NULL ends a table */
     const char *argument; /* the name of its argument, "JSON"; NULL for a flag */
-    char letter;          /* short form: 'i' for -i; 0 if there is none */
+    char letter;          /* short form: 'i' for -i; 0 when the option has only a name */
     const char *help;
     const char *choices; /* "text|json": one of these words; "values,tasks": any of them; NULL allows any value */
 };
@@ -65,10 +75,11 @@ struct command {
     const char *summary;                  /* one line */
     const char *details;                  /* one or more paragraphs, Markdown */
     const char *example;                  /* a terminal session; each command line begins with "$ " */
-    const struct command_option *options; /* NULL if there are none */
+    const struct command_option *options; /* NULL when the command has only those of all commands */
     uint32_t operands_min, operands_max;  /* the fewest and the most operands; UINT32_MAX: any number */
     int (*run)(const struct arguments *arguments);
-    bool hidden; /* not listed */
+    bool hidden;                    /* not listed */
+    const char *instead_of_connect; /* for a command without --connect: what to do in a host that runs; may be NULL */
 };
 
 /* The table, in the order of the help, and the options that every command accepts. */
@@ -254,6 +265,7 @@ void command_print_diagnostics(const struct arguments *arguments, struct diagnos
 bool command_got_sigint(void);
 /* True after the first SIGTERM: end at the next convenient point. A second SIGTERM counts as SIGINT. */
 bool command_got_sigterm(void);
+bool command_got_signal(void); /* one of them */
 /* Makes command_got_sigint false again: the next Ctrl-C counts as the first one. */
 void command_reset_sigint(void);
 /* Waits until input is available on a terminal. Returns false if a watched signal arrives first. */

@@ -1,7 +1,8 @@
 /*
  * command_acp.c - `tenon acp`: a document as an agent inside an editor, over stdin and stdout.
  *
- * The first signal cancels the prompts, and ends the connection. Standard output has only messages.
+ * The first signal stops the prompts, so that they can be continued, and ends the connection. The second one ends the
+ * process at once. Standard output has only messages.
  */
 #include "host/assembly/host.h"
 #include "host/base/loop.h"
@@ -12,7 +13,8 @@
 
 struct served_agent {
     struct host *host;
-    bool closed;
+    bool closed, overdue;
+    bool stops_for_sigterm; /* the first signal was SIGTERM, so the second one is reported as SIGINT */
 };
 
 static void agent_on_closed(void *user) {
@@ -21,10 +23,26 @@ static void agent_on_closed(void *user) {
     loop_wake(host_loop(agent->host));
 }
 
-static bool agent_is_closed(void *user) { return ((const struct served_agent *)user)->closed; }
+static void agent_on_overdue(void *user) {
+    struct served_agent *agent = user;
+    agent->overdue = true;
+    loop_wake(host_loop(agent->host));
+}
 
 static bool agent_must_end(void *user) {
-    return agent_is_closed(user) || command_got_sigint() || command_got_sigterm();
+    const struct served_agent *agent = user;
+    return agent->closed || agent->overdue || command_got_signal();
+}
+
+static bool agent_is_over(void *user) {
+    const struct served_agent *agent = user;
+    return agent->closed || agent->overdue || (agent->stops_for_sigterm ? command_got_sigint() : command_got_sigterm());
+}
+
+/* The threads stay as they are, for the next prompt; host_free would cancel their runs. */
+static _Noreturn void agent_exit(int code) {
+    command_warn("not all prompts have ended; the next prompt of a session continues its run");
+    _exit(code);
 }
 
 static int serve_agent(struct served_agent *agent, struct acp_options *options) {
@@ -32,6 +50,7 @@ static int serve_agent(struct served_agent *agent, struct acp_options *options) 
     struct error error = ERROR_INIT;
     options->server = server_of(agent->host);
     options->closed = agent_on_closed;
+    options->overdue = agent_on_overdue;
     options->user = agent;
     struct acp *acp = acp_new(STDIN_FILENO, STDOUT_FILENO, options, &error);
     if (!acp) {
@@ -41,8 +60,11 @@ static int serve_agent(struct served_agent *agent, struct acp_options *options) 
     }
     (void)loop_run(loop, agent_must_end, agent);
     if (agent->closed) return COMMAND_OK;
+    if (agent->overdue) agent_exit(COMMAND_OK);
+    agent->stops_for_sigterm = command_got_sigterm();
     acp_close(acp);
-    (void)loop_run(loop, agent_is_closed, agent);
+    (void)loop_run(loop, agent_is_over, agent);
+    if (!agent->closed) agent_exit(COMMAND_CANCELLED);
     return COMMAND_CANCELLED;
 }
 

@@ -16,7 +16,7 @@
 
 struct call_command {
     struct method_caller *caller;
-    int64_t subscription; /* of the result; 0: none */
+    int64_t subscription; /* of the result; 0 when the method did not subscribe */
     bool counted;         /* it was made with `credit` */
     bool of_run;          /* its last event is the end of a run */
     bool over;            /* the end of the run was printed */
@@ -55,7 +55,7 @@ static void call_cancel_run(struct method_caller *caller, tn_value result) {
 
 static int exit_code_of_run(tn_value run) {
     tn_value status = value_get(run, "status");
-    if (command_got_sigint() || command_got_sigterm()) return COMMAND_CANCELLED;
+    if (command_got_signal()) return COMMAND_CANCELLED;
     if (value_text_is(status, "interrupted")) return COMMAND_WAITING;
     return value_text_is(status, "done") || value_text_is(status, "stopped") ? COMMAND_OK : COMMAND_RUN_FAILED;
 }
@@ -97,9 +97,20 @@ static int await_run(struct call_command *command, tn_value result) {
 
 /* ---- The command ---- */
 
+/* True if one of the parameters is a path. */
+static bool call_names_file(const struct method *method, tn_value params) {
+    tn_value properties = value_get(value_get(method->row, "params"), "properties");
+    for (size_t i = 0; i < value_count(params); i++) {
+        tn_value schema = value_get_key(properties, value_key_at(params, i));
+        if (value_text_is(value_get(schema, "$ref"), "#/components/schemas/Path")) return true;
+    }
+    return false;
+}
+
 /* Prints the detail of the error as JSON: the question of an approval, for example. */
-static int call_report_error(const struct error *error) {
-    int code = command_report_error(method_caller_exit_code(error), error);
+static int call_report_error(const struct method *method, tn_value params, const struct error *error) {
+    bool unreadable = strcmp(error->code, "IO") == 0 && call_names_file(method, params);
+    int code = command_report_error(unreadable ? COMMAND_USAGE : method_caller_exit_code(error), error);
     tn_value detail = value_get(error->more, "detail");
     char *text = detail ? json_text(detail, JSON_COMPACT) : NULL;
     if (text) command_warn("detail: %s", text);
@@ -134,7 +145,8 @@ static int call_run(struct call_command *command, const char *method, tn_value p
     command->counted = value_get(subscribe ? subscribe : params, "credit") != NULL;
     method_caller_watch_signals(command->caller);
     int32_t status = method_caller_try_take(command->caller, method, value_ref(params), &result, &error);
-    int code = status == TN_OK ? call_report(command, method, result) : call_report_error(&error);
+    int code =
+        status == TN_OK ? call_report(command, method, result) : call_report_error(method_find(method), params, &error);
     value_unref(result);
     error_finish(&error);
     return code;

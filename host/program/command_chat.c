@@ -42,10 +42,10 @@ struct chat {
     bool removes;             /* the channel accepts the removal of messages */
     bool unfinished;          /* the last turn of the thread has not completed, so the thread is not done */
     tn_value input;           /* --input and --set, for the first turn; NULL afterwards */
-    tn_value saved;           /* the saved run of the last turn, if there is no thread; NULL before the first turn */
+    tn_value saved;           /* without a thread: the saved run of the last turn; NULL before the first turn */
     tn_value messages, usage; /* after the last turn */
     tn_value completed;       /* the messages after the last turn that completed; NULL before the first turn */
-    tn_value waits;           /* the interrupts that the last turn ended with, or NULL */
+    tn_value waits;           /* the interrupts of the last turn; NULL when it ended without a question */
     struct chat_show show;
     struct approver approver;
     struct chat_input *typed;
@@ -78,7 +78,7 @@ struct turn {
 static bool chat_turn_has_ended(void *user) {
     const struct turn *turn = user;
     struct chat *chat = turn->chat;
-    if ((command_got_sigint() || command_got_sigterm()) && !chat->cancelled) {
+    if (command_got_signal() && !chat->cancelled) {
         chat->cancelled = true;
         run_cancel(turn->run);
     }
@@ -210,7 +210,7 @@ static int end_turn(struct chat *chat, struct run *run) {
     }
 }
 
-/* Runs one turn. `request` is NULL if there is no thread. */
+/* Runs one turn. `request` is NULL without a thread. */
 static int run_turn(struct chat *chat, struct thread_request *request, tn_value input, struct error *error) {
     struct run_options options = RUN_OPTIONS_INIT;
     struct turn turn = {.chat = chat};

@@ -13,7 +13,7 @@
 
 struct chat_input {
     bool terminal;
-    struct line_editor *editor; /* or NULL */
+    struct line_editor *editor; /* NULL without a terminal, or without an editor for it */
     bool stopped;               /* do not wait for more standard input */
     bool skips;                 /* the last message was too long, and its rest has not been read */
     size_t at, end;             /* bytes that have been read and not yet consumed */

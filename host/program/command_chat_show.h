@@ -22,7 +22,7 @@ struct chat_show {
     bool quiet;            /* print only the answers */
     bool line_open;        /* the last line on standard output has no line end yet */
     struct buffer answer;  /* the text since the end of the last answer */
-    tn_value last;         /* the last complete text that was streamed; owned, or NULL */
+    tn_value last;         /* the last complete text that was streamed; owned; NULL at the start of a turn */
     tn_value shown;        /* keys of calls and results that have been printed; owned */
     tn_value nested_paths; /* {path: true}: nested graphs that have reported events; owned */
 };
@@ -36,7 +36,7 @@ void chat_show_finish(struct chat_show *show);
 void chat_show_event(struct chat_show *show, tn_value event);
 /*
  * Prints the tool calls that a thread waits for, which another process has reported. `interrupts` is what
- * run_interrupts returns, or NULL.
+ * run_interrupts returns; NULL prints nothing.
  */
 void chat_show_waiting(struct chat_show *show, tn_value interrupts);
 /* Prints the answers among messages[from…] that were not streamed, for example because a node composed them. */

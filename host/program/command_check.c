@@ -67,9 +67,7 @@ static void check_file(struct check *check, const char *path, bool last) {
     struct source *source = command_document(check->arguments, host, path, &error);
     if (source) {
         struct document *document = graph_check(host_engine(host), source, &(struct graph_origin){0}, check->found);
-        if (value_get(document->budget, "cost") && !value_count(config_prices(host_config(host))))
-            warn(&check->warnings,
-                 "budget.cost has no effect: tenon.yaml has no `prices`, from which costs are computed");
+        config_lint_budget(host, document, warn, &check->warnings);
         /* A role can be declared by any of the documents. */
         if (last && config_lint_role(host, document, &error) != TN_OK)
             check->code = command_report_error(COMMAND_USAGE, &error);

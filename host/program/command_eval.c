@@ -26,7 +26,7 @@ static int64_t wall_now(void *self) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Returns a new reference, or NULL and sets `error`. */
+/* Returns a new reference; on failure NULL, and sets `error`. */
 static tn_value evaluate_on(const char *text, tn_value input, struct error *error) {
     const struct expr_scope scope = {.open = true};
     const struct expr_env env = {.self = (void *)(uintptr_t)input, .name = lookup, .zone = zone_find, .now = wall_now};

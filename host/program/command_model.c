@@ -120,10 +120,8 @@ static void model_test_on_ended(struct call *call) {
 
 static bool model_test_has_ended(void *user) { return ((const struct model_test *)user)->ended; }
 
-/* True after Ctrl-C or SIGTERM: the call is then cancelled. */
-static bool stop_requested(void) { return command_got_sigint() || command_got_sigterm(); }
-
-static bool model_test_is_done(void *user) { return model_test_has_ended(user) || stop_requested(); }
+/* After a signal, the call is cancelled. */
+static bool model_test_is_done(void *user) { return model_test_has_ended(user) || command_got_signal(); }
 
 static long long model_test_tokens(tn_value usage, const char *key) {
     tn_value value = value_get(usage, key);
@@ -174,7 +172,7 @@ static int model_test_run(struct model_test *test, struct callable *model, const
         value_unref(report);
     } else {
         if (test->printed) end_text();
-        code = command_report_error(stop_requested() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, call_error(call));
+        code = command_report_error(command_got_signal() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, call_error(call));
     }
     value_unref(input);
     call_free(call);

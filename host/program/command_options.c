@@ -4,10 +4,12 @@
  * The columns without names are the option's name and, unless the option is a flag, its argument. command.h describes
  * the members. command_table.c names these tables.
  *
- * Words and numbers that other code defines are macros below, each with the file and the name of the definition.
+ * Words and numbers that other code defines in another form are macros below, each with the file and the name of the
+ * definition.
  */
 #include "host/program/command_options.h"
 #include "adl/draw/draw.h"
+#include "host/server/acp/acp.h"
 
 /* ---- Words that other code defines ---- */
 
@@ -18,14 +20,9 @@
 
 /* ---- Defaults of options that other code defines ---- */
 
-#define BATCH_RUNS     "16"     /* execution.h: BATCH_CONCURRENCY */
-#define THREADS        "50"     /* command_thread.c: LIST_DEFAULT */
-#define CHECKPOINTS    "20"     /* command_thread.c: HISTORY_DEFAULT */
-#define LIST_ENTRIES   "100"    /* plugins/state: `limit` in task.json, artifact.json and memory.json */
-#define CLAIM_SECONDS  "300"    /* command_task.c: DEFAULT_TTL_SECONDS */
-#define DRAIN_SECONDS  "10"     /* command_serve.c: DRAIN_SECONDS */
-#define CONTEXT_TOKENS "200000" /* acp.h: ACP_CONTEXT_TOKENS */
-#define CHECK_SECONDS  "20"     /* exercise.h: EXERCISE_TIMEOUT_MS */
+#define BATCH_RUNS    "16"  /* execution.h: BATCH_CONCURRENCY */
+#define LIST_ENTRIES  "100" /* plugins/state: `limit` in task.json, artifact.json and memory.json */
+#define CHECK_SECONDS "20"  /* exercise.h: EXERCISE_TIMEOUT_MS */
 
 /* ---- Options that several commands have ---- */
 
@@ -75,7 +72,8 @@ const struct command_option serve_options[] = {
     {"socket", "PATH", .letter = 's', .help = "the Unix socket to which clients connect"},
     {"mode", "OCTAL", .help = "the file mode of the socket, which decides who may connect (default: 0600)"},
     {"scope", "SCOPE", .help = "what the clients may do (default: admin)", .choices = "read|run|admin"},
-    {"drain", "SECONDS", .help = "time for runs to end after SIGTERM (default: " DRAIN_SECONDS ")"},
+    {"drain", "SECONDS",
+     .help = "time for runs to end after SIGTERM (default: " COMMAND_TEXT_OF(COMMAND_DRAIN_SECONDS) ")"},
     TOOLS_OPTION,
     OPTIONS_END,
 };
@@ -84,7 +82,8 @@ const struct command_option acp_options[] = {
     {"channel", "NAME", .help = "the channel of the messages (default: messages)"},
     {"accept-changes", .help = "continue sessions even if the document has changed since they started"},
     {"context", "TOKENS",
-     .help = "the size of the model's context, which the editor shows beside its use (default: " CONTEXT_TOKENS ")"},
+     .help = "the size of the model's context, which the editor shows beside its use (default: " COMMAND_TEXT_OF(
+         ACP_CONTEXT_TOKENS) ")"},
     {"no-mcp", .help = "do not start the MCP servers that the editor names"},
     OPTIONS_END,
 };
@@ -150,7 +149,7 @@ const struct command_option test_options[] = {
 const struct command_option thread_list_options[] = {
     {"status", "STATUS", .help = "only threads with this status", .choices = THREAD_STATUSES},
     {"agent", "NAME", .help = "only threads of documents with this agent name"},
-    {"limit", "N", .help = "list at most N threads (default: " THREADS ")"},
+    {"limit", "N", .help = "list at most N threads (default: " COMMAND_TEXT_OF(COMMAND_THREADS) ")"},
     {"after", "THREAD", .help = "list the threads after this one"},
     {"older-than", "DAYS", .help = "only threads that have not changed for this many days"},
     {"newer-than", "DAYS", .help = "only threads that have changed within this many days"},
@@ -160,7 +159,7 @@ const struct command_option thread_list_options[] = {
 };
 
 const struct command_option thread_history_options[] = {
-    {"limit", "N", .help = "list at most N checkpoints (default: " CHECKPOINTS ")"},
+    {"limit", "N", .help = "list at most N checkpoints (default: " COMMAND_TEXT_OF(COMMAND_CHECKPOINTS) ")"},
     {"json", .help = "print one line of JSON per checkpoint"},
     CONNECT_OPTION,
     OPTIONS_END,
@@ -270,14 +269,15 @@ const struct command_option task_claim_options[] = {
     {"type", "TYPE", .letter = 't', .help = "only Tasks of this type; may be repeated, in order of preference"},
     FILTER_OPTION,
     {"as", "NAME", .help = "the name of the claimant (default: this machine and shell)"},
-    {"ttl", "SECONDS", .help = "how long the claim is valid (default: " CLAIM_SECONDS ")"},
+    {"ttl", "SECONDS", .help = "how long the claim is valid (default: " COMMAND_TEXT_OF(COMMAND_CLAIM_SECONDS) ")"},
     JSON_OPTION,
     CONNECT_OPTION,
     OPTIONS_END,
 };
 
 const struct command_option task_renew_options[] = {
-    {"ttl", "SECONDS", .help = "how long the claim is valid from now (default: " CLAIM_SECONDS ")"},
+    {"ttl", "SECONDS",
+     .help = "how long the claim is valid from now (default: " COMMAND_TEXT_OF(COMMAND_CLAIM_SECONDS) ")"},
     JSON_OPTION,
     CONNECT_OPTION,
     OPTIONS_END,

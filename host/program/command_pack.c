@@ -90,7 +90,7 @@ int command_pack_keygen(const struct arguments *arguments) {
 struct pack_signature {
     bool is_signed, trusted;
     char key[CONFIG_PUBLIC_KEY_TEXT];
-    struct config *config; /* the configuration that was consulted, or NULL. Free it with config_free */
+    struct config *config; /* NULL when `required` is given. Free it with config_free */
 };
 
 /* `required` is a key, or a file with one, that replaces the keys that the configuration trusts; NULL if not given. */

@@ -62,7 +62,7 @@ static void pack_print_row(tn_value rows, tn_value row) {
     pack_print_parts(value_get(row, "parts"));
 }
 
-/* A plugin of an earlier place that has the same components is no fault of the pack. */
+/* The pack is not faulty because a plugin of an earlier place has the same components. */
 static bool pack_row_is_faulty(tn_value row) {
     tn_value parts = value_get(row, "parts");
     if (value_get(row, "error")) return true;
@@ -101,7 +101,11 @@ struct pack_list {
 static void pack_list_add(void *user, const struct installed_pack *pack) {
     struct pack_list *listing = user;
     tn_value row = pack_listing_row(pack);
-    if (!pack->fault.code) row = value_set_take(row, "parts", pack_listing_parts(listing->host, pack, NULL));
+    tn_value verified = pack->fault.code ? NULL : pack_listing_verify(pack);
+    bool usable = verified && listing->host && !pack->version_in_use;
+    tn_value parts = usable ? pack_listing_check(listing->host, pack->folder, verified) : value_ref(verified);
+    if (parts) row = value_set_take(row, "parts", parts);
+    value_unref(verified);
     listing->rows = value_push_take(listing->rows, row);
 }
 
@@ -123,7 +127,8 @@ static int pack_list_own(const struct arguments *arguments) {
 
 /* ---- In the host that runs ---- */
 
-/* The row with its parts, which pack/list does not have. A new reference, or NULL; *code is then the exit code. */
+/* The row with its parts, which pack/list does not have. A new reference; on failure NULL, and *code is the exit code.
+ */
 static tn_value pack_show_take(struct method_caller *caller, tn_value row, int *code) {
     tn_value params = value_set_take(value_object_reserve(2), "name", value_ref(value_get(row, "name"))), shown = NULL;
     if (value_get(row, "error")) return value_unref(params), value_ref(row);

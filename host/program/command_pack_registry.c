@@ -38,9 +38,6 @@ struct pack_registry {
     struct oci_reference reference;
 };
 
-/* True after Ctrl-C or SIGTERM. */
-static bool registry_is_stopped(void) { return command_got_sigint() || command_got_sigterm(); }
-
 static int registry_fail(struct error *error) {
     int code = COMMAND_RUN_FAILED;
     if (strcmp(error->code, "CANCELLED") == 0) code = COMMAND_CANCELLED;
@@ -77,7 +74,7 @@ static int registry_open(const struct arguments *arguments, const char *text, bo
                                                .config = host_config(registry->host),
                                                .plain_http = argument_given(arguments, "plain-http"),
                                                .push = push,
-                                               .stopped = registry_is_stopped};
+                                               .stopped = command_got_signal};
     registry->client = oci_client_new(&options, &registry->reference, &error);
     if (registry->client) return COMMAND_OK;
     registry_close(registry);

@@ -21,7 +21,7 @@
 
 struct plugin_copy {
     char *to, *temporary; /* temporary: NULL after it was renamed */
-    char *replaced;       /* another name of the file that was at `to`; NULL if there was none */
+    char *replaced;       /* another name of the file that was at `to`; NULL when `to` did not exist */
 };
 
 /* Copies the contents and the mode of a file to a new one. */
@@ -116,7 +116,7 @@ void plugin_copies_finish(struct plugin_copies *copies) {
 }
 
 /*
- * Gives the old file its name NAME again if NAME is missing: the process was killed between two renames. Returns false
+ * Restores the name NAME of the old file if NAME is missing: the process was killed between two renames. Returns false
  * if NAME is still missing. Unlike rename, link never replaces a NAME that another process creates. But NAME is missing
  * only if copy_publish used rename, and then the file system probably has no links.
  */

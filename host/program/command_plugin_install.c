@@ -111,7 +111,7 @@ struct installing {
     struct manifest manifest;
     const char *id, *version;
     tn_value to;  /* the path in the user's folder */
-    char *before; /* the installed plugin of this id, or NULL */
+    char *before; /* the installed plugin of this id; NULL when none is installed */
 };
 
 static void installing_finish(struct installing *one) {
@@ -156,7 +156,7 @@ static bool installing_check(struct installing *one, const char *path, struct er
     return plugin_file_check(one->host, path, &one->manifest, error) && installing_check_place(one, error);
 }
 
-/* The first component that both manifests have, or NULL. */
+/* The first component that both manifests have; NULL when they have none in common. */
 static tn_value shared_component(tn_value mine, tn_value other) {
     for (size_t i = 0; i < value_count(mine); i++)
         for (size_t j = 0; j < value_count(other); j++) {

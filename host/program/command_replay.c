@@ -11,10 +11,11 @@
 #include "host/data/thread/thread_admin.h"
 #include "host/data/thread/thread_log.h"
 #include "host/engine/execution/execution_replay.h"
-#include "host/engine/execution/execution_thread.h"
+#include "host/engine/execution/invocation.h"
 #include "host/engine/graph/graph.h"
 #include "host/program/command.h"
 #include "host/program/command_run.h"
+#include "host/program/questions.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,41 +74,53 @@ static int replay_history(struct host *host, const char *name, const char *path,
 
 /* ---- Live, from a checkpoint ---- */
 
-static void replay_on_ended(struct run *run, void *user) {
-    (void)run;
-    *(bool *)user = true;
+static void fork_on_ended(void *user) { (void)user; } /* fork_poll notices it */
+
+static bool fork_has_ended(void *user) { return invocation_phase(user) == INVOCATION_IDLE; }
+
+/* Called before each turn of the loop: Ctrl-C cancels the run, and SIGTERM ends it after its super-step. */
+static bool fork_poll(void *user) {
+    if (command_got_sigint())
+        invocation_cancel(user);
+    else if (command_got_sigterm())
+        invocation_drain(user);
+    return fork_has_ended(user);
 }
 
-static bool replay_has_ended(void *user) { return *(const bool *)user; }
+/* Prints the state, or why there is no result. Returns the exit code. */
+static int fork_report(struct invocation *invocation) {
+    enum run_status status = invocation_status(invocation);
+    if (status == RUN_FAILED || status == RUN_CANCELLED)
+        return command_report_error(status == RUN_FAILED ? COMMAND_RUN_FAILED : COMMAND_CANCELLED,
+                                    invocation_error(invocation));
+    tn_value state = invocation_state(invocation);
+    command_print(state);
+    value_unref(state);
+    if (status != RUN_INTERRUPTED) return COMMAND_OK;
+    tn_value interrupts = invocation_interrupts(invocation);
+    questions_warn(interrupts);
+    value_unref(interrupts);
+    return COMMAND_WAITING;
+}
 
 static int run_fork(struct host *host, struct graph *graph, const char *fork, const char *path) {
+    struct invocation_options options = {
+        .run = RUN_OPTIONS_INIT,
+        .request = {.id = fork, .mode = THREAD_RESUME, .accept_changes = true, .document = path},
+        .ended = fork_on_ended};
     struct error error = ERROR_INIT;
-    struct run_options options = RUN_OPTIONS_INIT;
-    struct thread_request request = {.id = fork, .mode = THREAD_RESUME, .accept_changes = true, .document = path};
-    bool ended = false;
     int code = COMMAND_RUN_FAILED;
-    if (thread_prepare_wait(host_engine(host), graph, &request, &options, &error) != TN_OK) {
-        command_warn_error(&error);
-        error_finish(&error);
-        return code;
+    command_watch_signals(host);
+    struct invocation *invocation = invocation_new(host_engine(host), &graph->callable, &options, &error);
+    if (!invocation || invocation_resume(invocation, NULL, &error) != TN_OK) {
+        code = command_report_error(code, &error);
+    } else if (loop_run(host_loop(host), fork_poll, invocation)) {
+        code = fork_report(invocation);
+    } else { /* the loop stopped before the end, which is a defect of the host */
+        invocation_cancel(invocation);
+        (void)loop_run(host_loop(host), fork_has_ended, invocation);
     }
-    options.ended = replay_on_ended;
-    options.user = &ended;
-    struct run *run = run_new(graph, &options);
-    if (thread_begin(run, &request, NULL, &ended, &error) != TN_OK) {
-        command_warn_error(&error);
-    } else if (loop_run(host_loop(host), replay_has_ended, &ended)) {
-        code = run_status(run) == RUN_INTERRUPTED ? COMMAND_WAITING
-               : run_status(run) == RUN_FAILED    ? command_report_error(COMMAND_RUN_FAILED, run_error(run))
-                                                  : COMMAND_OK;
-        tn_value state = run_status(run) == RUN_DONE ? run_result(run) : run_state(run);
-        if (code != COMMAND_RUN_FAILED) command_print(state);
-        value_unref(state);
-    }
-    run_cancel_wait(run); /* the loop may have stopped before the end; the run borrows its log and `ended` */
-    run_free(run);
-    thread_log_free(options.log);
-    value_unref(options.loaded);
+    invocation_free(invocation);
     error_finish(&error);
     return code;
 }

@@ -201,27 +201,14 @@ static int sent_run_report_lost(const struct sent_run *sent) {
     return code ? code : COMMAND_RUN_FAILED;
 }
 
-/* The thread could not be prepared, so the run has not begun. */
-static int sent_run_report_refusal(const struct run_outcome *outcome, enum thread_mode mode) {
-    struct error error = ERROR_INIT;
-    error_from_value(&error, value_get(outcome->report, "error"));
-    int code = command_report_error(COMMAND_RUN_FAILED, &error);
-    run_outcome_print_remedy(outcome, mode, &error);
-    error_finish(&error);
-    return code;
-}
-
-static int sent_run_report(struct sent_run *sent) {
+static int sent_run_report(const struct sent_run *sent) {
     const struct run_outcome outcome = {.arguments = sent->arguments,
                                         .report = sent->report,
-                                        .thread = sent->request.id,
+                                        .request = &sent->request,
                                         .json = sent->json,
                                         .draining = sent->draining};
-    if (value_get(sent->report, "error") && !value_get(sent->report, "state"))
-        return sent_run_report_refusal(&outcome, sent->request.mode);
-    run_outcome_print(&outcome);
-    int code = run_outcome_code(&outcome);
-    bool over = value_text_is(value_get(sent->report, "status"), "done");
+    int code = run_outcome_print(&outcome);
+    bool over = value_text_is(value_get(sent->report, "status"), "done") || run_outcome_is_refusal(&outcome);
     if (!over) sent_run_end(sent, false); /* the host keeps runs that can be continued */
     return code;
 }

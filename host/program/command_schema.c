@@ -18,7 +18,7 @@
 
 struct walk {
     tn_value root;
-    const char *label; /* "" after the first line; NULL if there is no label column */
+    const char *label; /* "" after the first line; NULL without a column of labels */
     bool markdown;
     tn_value open[SCHEMA_SHOWN_DEPTH]; /* the schemas around the present one */
     unsigned depth, indent;            /* parts of one schema (allOf) have the same indent */

@@ -17,8 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DRAIN_SECONDS 10 /* command_options.c names it, too */
-
 struct served_host {
     struct host *host;
     struct connections *connections;
@@ -30,7 +28,7 @@ struct served_host {
 
 static bool serve_is_done(void *user) {
     const struct served_host *served = user;
-    if (command_got_sigint() || command_got_sigterm()) return true;
+    if (command_got_signal()) return true;
     return served->stdio && connections_count(served->connections) == 0;
 }
 
@@ -86,11 +84,9 @@ static bool open_served(struct served_host *served, const struct arguments *argu
     return true;
 }
 
-static int serve_until_done(struct served_host *served, int64_t drain_seconds) {
+static void serve_until_done(struct served_host *served, int64_t drain_seconds) {
     (void)loop_run(host_loop(served->host), serve_is_done, served);
-    bool stopped = command_got_sigint() || command_got_sigterm();
-    if (stopped) drain_host(served, drain_seconds);
-    return COMMAND_OK;
+    if (command_got_signal()) drain_host(served, drain_seconds);
 }
 
 /* "0660"; -1 if it is not the mode of a file. */
@@ -115,14 +111,14 @@ int command_serve(const struct arguments *arguments) {
     if (mode < 0)
         return command_report(COMMAND_USAGE, "--mode %s: expected an octal file mode from 0 to 0777, such as 0660",
                               mode_text);
-    if (!argument_number(arguments, "drain", 0, 86400, DRAIN_SECONDS, &drain)) return COMMAND_USAGE;
+    if (!argument_number(arguments, "drain", 0, 86400, COMMAND_DRAIN_SECONDS, &drain)) return COMMAND_USAGE;
     struct served_host served;
     struct error error = ERROR_INIT;
     int code = COMMAND_OK;
     if (!open_served(&served, arguments)) return COMMAND_PLUGIN_PROBLEM;
     if (connections_listen(served.connections, path, (mode_t)mode, scope ? read_scope(scope) : METHOD_ADMIN, &error)) {
         command_warn("listening on %s", path);
-        code = serve_until_done(&served, drain);
+        serve_until_done(&served, drain);
     } else {
         code = command_report_error(COMMAND_RUN_FAILED, &error);
     }
@@ -142,7 +138,7 @@ int command_lsp(const struct arguments *arguments) {
     if (!open_served(&served, arguments)) return COMMAND_PLUGIN_PROBLEM;
     served.stdio = true;
     if (connections_serve(served.connections, STDIN_FILENO, STDOUT_FILENO, RPC_FRAMING_DETECT, &error))
-        code = serve_until_done(&served, 0);
+        serve_until_done(&served, 0);
     else
         code = command_report_error(COMMAND_RUN_FAILED, &error);
     error_finish(&error);

@@ -396,7 +396,7 @@ static void on_sigterm(int number) {
 
 bool command_got_sigterm(void) { return sigterms > 0; }
 
-static bool got_signal(void) { return sigints || sigterms; }
+bool command_got_signal(void) { return sigints || sigterms; }
 
 /*
  * The loop runs while nothing can be read: plugins' timers, servers and processes continue. Inside the loop, when a
@@ -409,14 +409,14 @@ bool command_wait_line(int descriptor) {
     struct pollfd line = {.fd = descriptor, .events = POLLIN};
     sigset_t ours, before;
     int ready = 0;
-    if (watched && !loop_running(watched) && poll(&line, 1, 0) == 0) line_wait(watched, descriptor, got_signal);
+    if (watched && !loop_running(watched) && poll(&line, 1, 0) == 0) line_wait(watched, descriptor, command_got_signal);
     sigemptyset(&ours);
     sigaddset(&ours, SIGINT);
     sigaddset(&ours, SIGTERM);
     sigprocmask(SIG_BLOCK, &ours, &before);
-    while (!got_signal() && (ready = ppoll(&line, 1, NULL, &before)) < 0 && errno == EINTR) continue;
+    while (!command_got_signal() && (ready = ppoll(&line, 1, NULL, &before)) < 0 && errno == EINTR) continue;
     sigprocmask(SIG_SETMASK, &before, NULL);
-    return ready != 0 && !got_signal();
+    return ready != 0 && !command_got_signal();
 }
 
 void command_watch_signals_in(struct loop *loop) {

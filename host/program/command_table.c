@@ -10,10 +10,6 @@
 
 #define NO_MAXIMUM UINT32_MAX /* of operands */
 
-/* The text of a macro's value. */
-#define TEXT_OF(macro)       TEXT_OF_VALUE(macro)
-#define TEXT_OF_VALUE(value) #value
-
 /* ---- Commands ---- */
 
 /* name, operands, summary, details, example */
@@ -44,7 +40,9 @@ const struct command commands[] = {
      "Lines from a pipe are answered in order. If one of them fails, the others are still answered, and the exit code\n"
      "is that of the first failure.",
      "$ tenon chat assistant.yaml --thread ada\n", .options = chat_options, .operands_min = 1, .operands_max = 1,
-     .run = command_chat},
+     .run = command_chat,
+     .instead_of_connect = "start each turn with `tenon run FILE --thread ID --connect PATH`, with the message in the "
+                           "input"},
     {"replay", "THREAD", "run a thread again from its journal, and compare",
      "Calls nothing outside the process: tools, models and other components with effects return what the journal\n"
      "contains, and so do the clock, the answers and the inputs. Nodes without effects compute their results\n"
@@ -417,7 +415,7 @@ const struct command commands[] = {
     {"doctor", "", "show this installation, and report its problems",
      "Shows versions, search paths, the configuration, and plugins that cannot be used and why. Validates the\n"
      "sections of plugins and the models of tenon.yaml against their schemas, looks for the files and programs that\n"
-     "it names, and fetches its secrets. Starts no server. The exit code is " TEXT_OF(
+     "it names, and fetches its secrets. Starts no server. The exit code is " COMMAND_TEXT_OF(
          COMMAND_PLUGIN_PROBLEM) " if there is a problem.",
      "$ tenon doctor\n", .options = json_options, .run = command_doctor},
     {"reference", "[TOPIC|NAME]", "print the reference, as Markdown",

@@ -118,10 +118,8 @@ int command_task_update(const struct arguments *arguments) {
 
 /* ---- claim, renew, complete, fail ---- */
 
-#define DEFAULT_TTL_SECONDS 300
-
 static bool task_read_ttl(const struct command_kernel *kernel, tn_value *given) {
-    *given = value_set_take(*given, "ttl_seconds", value_int(DEFAULT_TTL_SECONDS));
+    *given = value_set_take(*given, "ttl_seconds", value_int(COMMAND_CLAIM_SECONDS));
     return command_kernel_set_number(kernel, given, "ttl_seconds", "ttl");
 }
 

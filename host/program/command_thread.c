@@ -14,9 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HISTORY_DEFAULT 20
-#define LIST_DEFAULT    50
-
 /* One method, and the end of the command. */
 struct thread_command {
     struct method_caller *caller;
@@ -27,7 +24,7 @@ static void thread_command_open(struct thread_command *command, const struct arg
     command->code = method_caller_open(&command->caller, arguments, NULL, NULL);
 }
 
-/* Calls a method, unless something has failed before. Takes `params`. The result is a new reference, or NULL. */
+/* Calls a method, unless something has failed before. Takes `params`. Returns a new reference; NULL on failure. */
 static tn_value thread_call_take(struct thread_command *command, const char *method, tn_value params) {
     struct error error = ERROR_INIT;
     tn_value result = NULL;
@@ -102,7 +99,7 @@ static void thread_print_page(const struct arguments *arguments, tn_value page) 
 int command_thread_list(const struct arguments *arguments) {
     struct thread_command command;
     int64_t limit;
-    if (!argument_number(arguments, "limit", 1, 10000, LIST_DEFAULT, &limit)) return COMMAND_USAGE;
+    if (!argument_number(arguments, "limit", 1, 10000, COMMAND_THREADS, &limit)) return COMMAND_USAGE;
     tn_value params = value_set_take(value_object_reserve(6), "limit", value_int(limit));
     thread_set_text(&params, "status", argument_text(arguments, "status"));
     thread_set_text(&params, "agent", argument_text(arguments, "agent"));
@@ -163,7 +160,7 @@ int command_thread_show(const struct arguments *arguments) {
 int command_thread_history(const struct arguments *arguments) {
     struct thread_command command;
     int64_t limit;
-    if (!argument_number(arguments, "limit", 1, 10000, HISTORY_DEFAULT, &limit)) return COMMAND_USAGE;
+    if (!argument_number(arguments, "limit", 1, 10000, COMMAND_CHECKPOINTS, &limit)) return COMMAND_USAGE;
     thread_command_open(&command, arguments);
     tn_value params = value_set_take(thread_params(arguments, 0), "limit", value_int(limit));
     tn_value found = thread_call_take(&command, "thread/history", params), lines = value_get(found, "checkpoints");

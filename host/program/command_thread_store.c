@@ -9,7 +9,7 @@
 #include "host/program/method_caller.h"
 #include <string.h>
 
-/* Calls one method, in a host that is opened for it. Takes `params`. *result is a new reference, or NULL. */
+/* Calls one method, in a host that is opened for it. Takes `params`. *result is a new reference; NULL on failure. */
 static int thread_store_call_take(const struct arguments *arguments, const char *method, tn_value params,
                                   tn_value *result) {
     struct method_caller *caller;

@@ -11,6 +11,7 @@
 
 #include "adl/value/value.h"
 
+struct approver;
 struct arguments;
 struct component;
 struct host;
@@ -26,6 +27,13 @@ struct host *command_tool_open(const struct arguments *arguments, struct compone
  * and returns NULL.
  */
 tn_value command_tool_arguments(const struct arguments *arguments);
+/*
+ * Asks whether the tool may be called: `payload` and `schema` (may be NULL) are those of the approval. Returns
+ * COMMAND_OK if the call is approved, and replaces *given if the answer has other arguments. Otherwise prints why not,
+ * and returns the exit code.
+ */
+int command_tool_approve(struct approver *approver, const char *tool, tn_value payload, tn_value schema,
+                         tn_value *given);
 /* `tenon tool call --connect`. Returns the exit code. */
 int command_tool_call_sent(const struct arguments *arguments);
 

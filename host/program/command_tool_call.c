@@ -61,10 +61,8 @@ static bool tool_call_on_chunk(struct call *call, tn_value chunk) {
 
 static bool tool_call_has_ended(void *user) { return ((const struct tool_call *)user)->ended; }
 
-/* True after Ctrl-C or SIGTERM: the call is then cancelled. */
-static bool tool_stop_requested(void) { return command_got_sigint() || command_got_sigterm(); }
-
-static bool tool_call_is_done(void *user) { return tool_call_has_ended(user) || tool_stop_requested(); }
+/* After a signal, the call is cancelled. */
+static bool tool_call_is_done(void *user) { return tool_call_has_ended(user) || command_got_signal(); }
 
 tn_value command_tool_arguments(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
@@ -81,19 +79,36 @@ tn_value command_tool_arguments(const struct arguments *arguments) {
     return value;
 }
 
-/* Requests approval, as the tool kernel does in a run. Returns NULL if there is no answer. */
-static tn_value tool_request_approval(struct tool_call *calling, const struct component_info *info,
-                                      const struct tool_policy *policy, tn_value given) {
-    tn_value payload = tool_question(info, NULL, policy, given);
-    tn_value interrupt = value_set_take(value_object_reserve(4), "id", value_text("use")), list = value_array();
-    interrupt = value_set_take(interrupt, "node", value_text(info->id));
-    interrupt = value_set_take(interrupt, "payload", payload);
-    list = value_push_take(list, value_set_take(interrupt, "schema", tool_answer_schema(info)));
-    tn_value answers = approver_prompt(&calling->approver, list);
+/* The answer to the approval, a new reference; NULL without a terminal, at the end of its input, and after a signal. */
+static tn_value tool_request_approval(struct approver *approver, const char *tool, tn_value payload, tn_value schema) {
+    tn_value interrupt = value_set_take(value_object_reserve(4), "id", value_text("use"));
+    interrupt = value_set_take(interrupt, "node", value_text(tool));
+    interrupt = value_set_take(interrupt, "payload", payload ? value_ref(payload) : value_null());
+    if (schema) interrupt = value_set_take(interrupt, "schema", value_ref(schema));
+    tn_value list = value_push_take(value_array(), interrupt), answers = approver_prompt(approver, list);
     tn_value answer = answers ? value_ref(value_get(answers, "use")) : NULL;
     value_unref(answers);
     value_unref(list);
     return answer;
+}
+
+int command_tool_approve(struct approver *approver, const char *tool, tn_value payload, tn_value schema,
+                         tn_value *given) {
+    tn_value answer = tool_request_approval(approver, tool, payload, schema), changed = value_get(answer, "arguments");
+    int code = COMMAND_OK;
+    if (!answer && command_got_signal()) {
+        code = command_report(COMMAND_CANCELLED, "`%s` was not called: its approval was cancelled", tool);
+    } else if (!answer) {
+        code = command_report(COMMAND_WAITING, "`%s` needs approval (%s); approve it with --yes or at a terminal", tool,
+                              command_text(payload, "why", ""));
+    } else if (value_get(answer, "approved") != value_bool(true)) {
+        code = command_report(COMMAND_RUN_FAILED, "not called");
+    } else if (changed) {
+        value_unref(*given);
+        *given = value_ref(changed);
+    }
+    value_unref(answer);
+    return code;
 }
 
 /*
@@ -112,21 +127,11 @@ static int tool_check_call(const struct arguments *arguments, struct tool_call *
     } else if (tool_validate(info->input, *given, TOOL_ARGUMENTS, info->id, &error) != TN_OK) {
         code = command_report_error(COMMAND_USAGE, &error);
     } else if (policy.approval == TOOL_ASK && !*approved) {
-        tn_value answer = tool_request_approval(calling, info, &policy, *given),
-                 changed = value_get(answer, "arguments");
-        *approved = value_get(answer, "approved") == value_bool(true);
-        if (!answer && tool_stop_requested())
-            code = command_report(COMMAND_CANCELLED, "`%s` was not called: its approval was cancelled", info->id);
-        else if (!answer)
-            code = command_report(COMMAND_WAITING, "`%s` needs approval (%s); approve it with --yes or at a terminal",
-                                  info->id, value_chars(policy.why, NULL));
-        else if (!*approved)
-            code = command_report(COMMAND_RUN_FAILED, "not called");
-        else if (changed) {
-            value_unref(*given);
-            *given = value_ref(changed);
-        }
-        value_unref(answer);
+        tn_value payload = tool_question(info, NULL, &policy, *given), schema = tool_answer_schema(info);
+        code = command_tool_approve(&calling->approver, info->id, payload, schema, given);
+        *approved = code == COMMAND_OK;
+        value_unref(payload);
+        value_unref(schema);
     }
     error_finish(&error);
     tool_policy_finish(&policy);
@@ -218,7 +223,7 @@ static int tool_call_answer(struct tool_call *calling) {
         value_unref(answers);
         answers = approver_prompt(&calling->approver, waits);
     }
-    int code = answers ? COMMAND_OK : tool_stop_requested() ? COMMAND_CANCELLED : COMMAND_WAITING;
+    int code = answers ? COMMAND_OK : command_got_signal() ? COMMAND_CANCELLED : COMMAND_WAITING;
     if (answers) {
         tool_call_set_answers(calling, answers);
     } else {
@@ -252,7 +257,7 @@ static int tool_call_once(struct tool_call *calling, struct callable *set, tn_va
         loop_run(host_loop(calling->host), tool_call_has_ended, calling);
     }
     if (!calling->ended) /* the loop still owns the call and frees it with the host */
-        return command_report(tool_stop_requested() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, "the tool did not end");
+        return command_report(command_got_signal() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, "the tool did not end");
     *out = call;
     return COMMAND_OK;
 }
@@ -272,7 +277,7 @@ static int tool_call_run(struct tool_call *calling, struct callable *set, tn_val
     }
     tn_value output = call_output(call);
     if (call_outcome(call) != CALL_COMPLETED)
-        code = command_report_error(tool_stop_requested() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, call_error(call));
+        code = command_report_error(command_got_signal() ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, call_error(call));
     else if (!json && output && value_is(output, TN_STRING))
         command_put_line(output);
     else

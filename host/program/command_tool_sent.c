@@ -4,7 +4,6 @@
  * The host validates and logs the call, and answers APPROVAL_NEEDED with the question, which is then asked here. What
  * the method tool/call does not have is refused: questions of the tool itself, and the idempotency key.
  */
-#include "adl/value/memory.h"
 #include "host/program/approve.h"
 #include "host/program/command.h"
 #include "host/program/command_tool.h"
@@ -17,8 +16,6 @@ struct sent_call {
     struct approver approver;
     tn_value tool; /* its name */
 };
-
-static bool sent_stop_requested(void) { return command_got_sigint() || command_got_sigterm(); }
 
 /* Finds the tool, before the arguments are read. */
 static int sent_find_tool(struct sent_call *sent) {
@@ -46,41 +43,6 @@ static int32_t sent_call_tool(const struct sent_call *sent, tn_value given, bool
     return method_caller_try_take(sent->caller, "tool/call", params, result, error);
 }
 
-/* Asks for the approval that the error requests. Returns the answer, a new reference, or NULL. */
-static tn_value sent_request_approval(struct sent_call *sent, tn_value detail) {
-    tn_value interrupt = value_set_take(value_object_reserve(4), "id", value_text("use")), list = value_array();
-    tn_value payload = value_get(detail, "payload"), schema = value_get(detail, "schema");
-    interrupt = value_set_take(interrupt, "node", value_ref(sent->tool));
-    interrupt = value_set_take(interrupt, "payload", payload ? value_ref(payload) : value_null());
-    if (schema) interrupt = value_set_take(interrupt, "schema", value_ref(schema));
-    list = value_push_take(list, interrupt);
-    tn_value answers = approver_prompt(&sent->approver, list);
-    tn_value answer = answers ? value_ref(value_get(answers, "use")) : NULL;
-    value_unref(answers);
-    value_unref(list);
-    return answer;
-}
-
-/* Asks, and replaces *given if the answer does. Returns COMMAND_OK if the call is approved. */
-static int sent_approve(struct sent_call *sent, tn_value detail, tn_value *given) {
-    const char *tool = value_chars(sent->tool, NULL);
-    tn_value answer = sent_request_approval(sent, detail), changed = value_get(answer, "arguments");
-    int code = COMMAND_OK;
-    if (!answer && sent_stop_requested())
-        code = command_report(COMMAND_CANCELLED, "`%s` was not called: its approval was cancelled", tool);
-    else if (!answer)
-        code = command_report(COMMAND_WAITING, "`%s` needs approval (%s); approve it with --yes or at a terminal", tool,
-                              command_text(value_get(detail, "payload"), "why", ""));
-    else if (value_get(answer, "approved") != value_bool(true))
-        code = command_report(COMMAND_RUN_FAILED, "not called");
-    else if (changed) {
-        value_unref(*given);
-        *given = value_ref(changed);
-    }
-    value_unref(answer);
-    return code;
-}
-
 static void sent_print(const struct sent_call *sent, tn_value result) {
     tn_value output = value_get(result, "output");
     if (!argument_given(sent->arguments, "json") && output && value_is(output, TN_STRING))
@@ -97,7 +59,9 @@ static int sent_run(struct sent_call *sent, tn_value *given) {
     int code = COMMAND_OK;
     int32_t status = sent_call_tool(sent, *given, approved, &result, &error);
     if (status != TN_OK && strcmp(error.code, "APPROVAL_NEEDED") == 0 && !approved) {
-        code = sent_approve(sent, value_get(error.more, "detail"), given);
+        tn_value detail = value_get(error.more, "detail");
+        code = command_tool_approve(&sent->approver, value_chars(sent->tool, NULL), value_get(detail, "payload"),
+                                    value_get(detail, "schema"), given);
         error_finish(&error);
         if (!code) status = sent_call_tool(sent, *given, true, &result, &error);
     }

@@ -1,9 +1,8 @@
 /*
  * completion.c - the completions that bash, zsh and fish offer after `tenon`, from the table of commands.
  *
- * The values of an option or operand follow from its choices, or from its name in the table: FILE, PATH, DIR, JSON
- * (with
- * "@FILE"). For other names nothing is offered.
+ * The values of an option or operand follow from its choices, or from its name in the table: FILE, PATH, DIR and JSON,
+ * which can be `@FILE`. For other names nothing is offered.
  */
 #include "host/program/completion.h"
 #include "host/program/command_reference.h"

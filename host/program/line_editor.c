@@ -28,7 +28,7 @@ struct line_editor {
     History *history;
     locale_t locale;
     char prompt[16]; /* of the line that is being read */
-    char *file;      /* of the history; NULL if there is no folder for it */
+    char *file;      /* of the history; NULL without XDG_STATE_HOME and HOME */
 };
 
 /* ---- The file of the history ---- */

@@ -15,7 +15,7 @@ struct line_editor;
 
 struct line_editor *line_editor_new(void);
 void line_editor_free(struct line_editor *editor); /* saves the history; NULL is allowed */
-/* Returns a line without its end, which the caller frees, or NULL at the end of input and after a signal. */
+/* Returns a line without its end, which the caller frees; NULL at the end of input and after a signal. */
 char *line_editor_read(struct line_editor *editor, const char *prompt);
 
 #endif

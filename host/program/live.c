@@ -11,6 +11,7 @@
 #include "adl/value/terminal.h"
 #include "host/base/clock.h"
 #include "host/base/loop.h"
+#include "host/engine/execution/invocation.h"
 #include "host/engine/graph/graph.h"
 #include "host/program/command.h"
 #include <pthread.h>
@@ -26,7 +27,7 @@
 
 /* A node of the current step that has not ended, or a map over it that has not ended. */
 struct live_node {
-    tn_value node, path;            /* path: of the nested run, or NULL; both owned */
+    tn_value node, path;            /* path: NULL for a node of the outermost run; both owned */
     uint32_t running, ended, total; /* activations; total is 0 if it is unknown, and without a map */
     int64_t started_ms;
 };
@@ -179,7 +180,7 @@ static void live_begin_step(struct live *live, int64_t step) {
         if (!live->nodes[i].running) live_remove_node(live, &live->nodes[i]);
 }
 
-static void live_add_running(struct live *live, const struct run *run, tn_value event) {
+static void live_add_running(struct live *live, const struct invocation *invocation, tn_value event) {
     if (!value_get(event, "path")) live_begin_step(live, value_to_int(value_get(event, "step")));
     struct live_node *node = live_find_node(live, event);
     tn_value path = value_get(event, "path");
@@ -189,7 +190,7 @@ static void live_add_running(struct live *live, const struct run *run, tn_value 
         *node = (struct live_node){.node = value_ref(value_get(event, "node")),
                                    .path = path ? value_ref(path) : NULL,
                                    .started_ms = clock_now_ms()};
-        if (value_get(event, "item") && !path) node->total = run_mapped_items(run, node->node);
+        if (value_get(event, "item") && !path) node->total = invocation_mapped_items(invocation, node->node);
     }
     node->running++;
 }
@@ -248,7 +249,7 @@ static void live_show_data(struct live *live, tn_value node, tn_value data) {
     mem_free(text);
 }
 
-void live_event(struct live *live, const struct run *run, tn_value event) {
+void live_event(struct live *live, const struct invocation *invocation, tn_value event) {
     tn_value node = value_get(event, "node"), what = value_get(event, "event"), data = value_get(event, "data");
     tn_value delta = value_get(event, "delta"), words = delta ? value_get(delta, "content") : NULL;
     if (!node) return;
@@ -259,7 +260,7 @@ void live_event(struct live *live, const struct run *run, tn_value event) {
     } else if (data) {
         live_show_data(live, node, data);
     } else if (value_text_is(what, "start")) {
-        live_add_running(live, run, event);
+        live_add_running(live, invocation, event);
     } else if (value_text_is(what, "end")) {
         live_remove_running(live, event, true);
         live_show_end(live, event, node);
@@ -278,24 +279,25 @@ void live_clear(struct live *live) {
     if (live) live_clear_bottom(live);
 }
 
-static void live_show_usage(const struct run *run) {
-    tn_value used = run_usage(run), cost = used ? value_get(used, "cost") : NULL;
-    if (!used) return;
-    long long tokens = (long long)value_to_int(value_get(used, "total_tokens"));
-    fprintf(stderr, ", %lld token%s", tokens, tokens == 1 ? "" : "s");
+static void live_show_last(struct live *live, tn_value report) {
+    tn_value used = value_get(report, "usage"), cost = value_get(used, "cost"), steps = value_get(report, "steps");
+    long long count = steps ? (long long)value_to_int(steps) : 0;
+    fprintf(stderr, "%s%s%s after %lld step%s, %lld ms", live_paint(live, "\033[1m"),
+            command_text(report, "status", ""), live_paint(live, "\033[0m"), count, count == 1 ? "" : "s",
+            (long long)(clock_now_ms() - live->started_ms));
+    if (used) {
+        long long tokens = (long long)value_to_int(value_get(used, "total_tokens"));
+        fprintf(stderr, ", %lld token%s", tokens, tokens == 1 ? "" : "s");
+    }
     if (cost) fprintf(stderr, ", cost %.4g", value_to_double(cost));
-    value_unref(used);
+    fputc('\n', stderr);
 }
 
-void live_end(struct live *live, struct run *run) {
+void live_end(struct live *live, tn_value report) {
     if (!live) return;
     live_stop_ticker(live);
     live_clear_bottom(live);
-    fprintf(stderr, "%s%s%s after %u step%s, %lld ms", live_paint(live, "\033[1m"), run_status_name(run_status(run)),
-            live_paint(live, "\033[0m"), run_steps(run), run_steps(run) == 1 ? "" : "s",
-            (long long)(clock_now_ms() - live->started_ms));
-    live_show_usage(run);
-    fputc('\n', stderr);
+    if (report) live_show_last(live, report);
     buffer_finish(&live->words);
     while (live->node_count) live_remove_node(live, &live->nodes[live->node_count - 1]);
     mem_free(live->nodes);

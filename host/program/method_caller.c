@@ -252,7 +252,7 @@ static bool caller_wait_is_over(void *user) {
         caller->event(caller->user, value_chars(caller->first->name, NULL), caller->first->params);
         event_free_first(caller);
     }
-    return wait->done(wait->user) || caller->lost || (wait->signals && (command_got_sigint() || command_got_sigterm()));
+    return wait->done(wait->user) || caller->lost || (wait->signals && command_got_signal());
 }
 
 static bool caller_wait(struct method_caller *caller, bool (*done)(void *user), void *user, bool signals) {
@@ -271,7 +271,7 @@ bool method_caller_wait_for(struct method_caller *caller, bool (*done)(void *use
 
 int32_t method_caller_try_take(struct method_caller *caller, const char *method, tn_value params, tn_value *result,
                                struct error *error) {
-    bool before = command_got_sigint() || command_got_sigterm(); /* then this call cleans up */
+    bool before = command_got_signal(); /* then this call cleans up */
     struct called *called = method_caller_begin_take(caller, method, params);
     if (!caller_wait(caller, called_has_ended, called,
                      !before)) { /* after a signal, or if nothing can end it any more */
@@ -288,7 +288,7 @@ int32_t method_caller_try_take(struct method_caller *caller, const char *method,
 }
 
 int method_caller_exit_code(const struct error *error) {
-    if (command_got_sigint() || command_got_sigterm()) return COMMAND_CANCELLED;
+    if (command_got_signal()) return COMMAND_CANCELLED;
     if (strcmp(error->code, "INVALID_INPUT") == 0) return COMMAND_USAGE;
     if (strcmp(error->code, "INVALID_GRAPH") == 0) return COMMAND_INVALID;
     return COMMAND_RUN_FAILED;

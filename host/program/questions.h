@@ -16,8 +16,8 @@
 #include <stdio.h>
 
 /*
- * `interrupts` is what run_interrupts returns. `answers` is {id: answer}, the answers that are already saved, or NULL.
- * `how` is printed before ID=VALUE; if NULL, no way to answer is printed.
+ * `interrupts` is what run_interrupts returns. `answers` is {id: answer}, the answers that are already saved; NULL when
+ * none are. `how` is printed before ID=VALUE; if NULL, no way to answer is printed.
  */
 void questions_print(FILE *out, tn_value interrupts, tn_value answers, const char *how);
 /*

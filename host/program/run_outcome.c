@@ -104,16 +104,16 @@ static bool outcome_is(const struct run_outcome *outcome, enum run_status status
  */
 static bool outcome_was_at_question(const struct run_outcome *outcome) {
     return outcome_is(outcome, RUN_INTERRUPTED) &&
-           (command_got_sigint() || (command_got_sigterm() && !outcome->thread));
+           (command_got_sigint() || (command_got_sigterm() && !outcome->request->id));
 }
 
-int run_outcome_code(const struct run_outcome *outcome) {
+static int outcome_code(const struct run_outcome *outcome) {
     if (outcome_was_at_question(outcome)) return COMMAND_CANCELLED;
     /* Stopped: drained, or by the document's strategy; --resume continues it. */
     if (outcome_is(outcome, RUN_DONE) || outcome_is(outcome, RUN_STOPPED)) return COMMAND_OK;
     if (outcome_is(outcome, RUN_INTERRUPTED)) return COMMAND_WAITING;
     /* Without a signal, the run was cancelled because output was lost: the reader of the events closed the pipe. */
-    bool signalled = command_got_sigint() || command_got_sigterm();
+    bool signalled = command_got_signal();
     return outcome_is(outcome, RUN_CANCELLED) && signalled ? COMMAND_CANCELLED : COMMAND_RUN_FAILED;
 }
 
@@ -122,7 +122,7 @@ static void outcome_print_resume(const struct run_outcome *outcome, const char *
                                  const char *option) {
     struct buffer line;
     buffer_init(&line, SIZE_MAX);
-    paste_run(&line, outcome->arguments, outcome->thread, false);
+    paste_run(&line, outcome->arguments, outcome->request->id, false);
     size_t asked = paste_resume(&line, interrupts);
     command_warn("%s: %s%s", asked ? "answer with" : what, buffer_cstr(&line), option);
     buffer_finish(&line);
@@ -154,11 +154,11 @@ static void outcome_print_questions(const struct run_outcome *outcome) {
     for (size_t i = 0; i < value_count(questions); i++) asks |= value_get(value_at(questions, i), "payload") != NULL;
     if (isatty(STDERR_FILENO)) {
         command_warn(asks ? "the run waits for answers:" : "the run is paused:");
-        questions_print(stderr, questions, NULL, outcome->thread ? "--answer " : NULL);
+        questions_print(stderr, questions, NULL, outcome->request->id ? "--answer " : NULL);
     } else {
         questions_warn(questions);
     }
-    if (outcome->thread)
+    if (outcome->request->id)
         outcome_print_resume(outcome, "continue with", questions, "");
     else
         outcome_print_needs_thread(outcome);
@@ -167,13 +167,15 @@ static void outcome_print_questions(const struct run_outcome *outcome) {
 static void outcome_print_accept(const struct run_outcome *outcome, bool replace) {
     struct buffer line;
     buffer_init(&line, SIZE_MAX);
-    paste_run(&line, outcome->arguments, outcome->thread, true);
+    paste_run(&line, outcome->arguments, outcome->request->id, true);
     command_warn("continue with the changed document: %s%s --accept-changes", buffer_cstr(&line),
                  replace ? " --replace" : "");
     buffer_finish(&line);
 }
 
-void run_outcome_print_remedy(const struct run_outcome *outcome, enum thread_mode mode, const struct error *error) {
+/* Prints how to continue a thread that could not be used. */
+static void outcome_print_remedy(const struct run_outcome *outcome, const struct error *error) {
+    enum thread_mode mode = outcome->request->mode;
     bool changed = strcmp(error->code, "GRAPH_CHANGED") == 0;
     if (changed && mode == THREAD_RESUME)
         outcome_print_resume(outcome, "continue with the changed document", NULL, " --accept-changes");
@@ -181,6 +183,19 @@ void run_outcome_print_remedy(const struct run_outcome *outcome, enum thread_mod
         outcome_print_accept(outcome, mode == THREAD_REPLACE);
     else if (strcmp(error->code, "UNFINISHED") == 0)
         outcome_print_resume(outcome, "continue it with", NULL, "");
+}
+
+bool run_outcome_is_refusal(const struct run_outcome *outcome) {
+    return outcome_is(outcome, RUN_FAILED) && !value_get(outcome->report, "state");
+}
+
+static int outcome_print_refusal(const struct run_outcome *outcome) {
+    struct error error = ERROR_INIT;
+    error_from_value(&error, value_get(outcome->report, "error"));
+    int code = command_report_error(COMMAND_RUN_FAILED, &error);
+    outcome_print_remedy(outcome, &error);
+    error_finish(&error);
+    return code;
 }
 
 /* The strategy stop_at_nonlinear has stopped the run. */
@@ -205,23 +220,26 @@ static void outcome_print_error(const struct run_outcome *outcome) {
     error_finish(&error);
 }
 
-void run_outcome_print(const struct run_outcome *outcome) {
+int run_outcome_print(const struct run_outcome *outcome) {
+    if (run_outcome_is_refusal(outcome)) return outcome_print_refusal(outcome);
     bool stopped = outcome_is(outcome, RUN_STOPPED), interrupted = outcome_is(outcome, RUN_INTERRUPTED);
-    bool lost = outcome_was_at_question(outcome) && !outcome->thread;
+    bool lost = outcome_was_at_question(outcome) && !outcome->request->id;
     tn_value steps = value_get(outcome->report, "steps");
     if (outcome->json)
         run_print_line(outcome->report);
     else if (!lost && (stopped || interrupted || outcome_is(outcome, RUN_DONE)))
         command_print(value_get(outcome->report, "state"));
-    if (outcome->json && !command_flush()) return; /* command_close reports that output was lost */
+    if (outcome->json && !command_flush())
+        return outcome_code(outcome); /* command_close reports that output was lost */
     outcome_print_error(outcome);
     if (stopped && outcome->draining)
         command_warn("the run stopped after step %lld, as requested", steps ? (long long)value_to_int(steps) : 0);
     else if (stopped)
         outcome_print_next(outcome);
-    if (stopped && outcome->thread) outcome_print_resume(outcome, "continue it with", NULL, "");
+    if (stopped && outcome->request->id) outcome_print_resume(outcome, "continue it with", NULL, "");
     if (lost)
         command_warn("the run was cancelled: it waited for an answer, and without a thread it cannot be resumed");
     else if (interrupted)
         outcome_print_questions(outcome);
+    return outcome_code(outcome);
 }

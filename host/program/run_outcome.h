@@ -4,9 +4,8 @@
  *
  *     if (!run_read_modes(arguments, &modes) || !run_read_thread_request(arguments, &request)) return COMMAND_USAGE;
  *     run_print_event(event, modes, json, quiet, NULL);
- *     struct run_outcome outcome = {.arguments = arguments, .report = report, .thread = request.id, .json = json};
- *     run_outcome_print(&outcome);
- *     return run_outcome_code(&outcome);
+ *     struct run_outcome outcome = {.arguments = arguments, .report = report, .request = &request, .json = json};
+ *     return run_outcome_print(&outcome);
  */
 #ifndef TENON_HOST_PROGRAM_RUN_OUTCOME_H
 #define TENON_HOST_PROGRAM_RUN_OUTCOME_H
@@ -32,15 +31,14 @@ void run_print_event(tn_value event, unsigned modes, bool json, bool quiet, stru
 
 struct run_outcome {
     const struct arguments *arguments; /* of the command */
-    tn_value report;                   /* execution_report; borrowed */
-    const char *thread;                /* NULL if the run has none */
+    tn_value report;                   /* invocation_report; borrowed */
+    const struct thread_request *request;
     bool json;
     bool draining; /* SIGTERM has stopped the run */
 };
 
-void run_outcome_print(const struct run_outcome *outcome);
-int run_outcome_code(const struct run_outcome *outcome); /* the exit code */
-/* Prints how to continue a thread that could not be prepared; of `outcome`, only the first and the third member. */
-void run_outcome_print_remedy(const struct run_outcome *outcome, enum thread_mode mode, const struct error *error);
+/* True if the run has not begun, because its thread cannot be used. */
+bool run_outcome_is_refusal(const struct run_outcome *outcome);
+int run_outcome_print(const struct run_outcome *outcome); /* returns the exit code */
 
 #endif

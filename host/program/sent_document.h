@@ -21,7 +21,7 @@ struct method_caller;
 
 struct sent_document {
     struct source *source; /* the text, under the user's name; NULL if the host reads it */
-    tn_value text;         /* the same text, or NULL */
+    tn_value text;         /* the same text; NULL when the host reads it */
     tn_value name;         /* the host's name of it */
 };
 

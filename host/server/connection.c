@@ -245,12 +245,19 @@ static void connected_call_on_cancel(struct peer_request *request) {
     call_cancel(((struct connected_call *)peer_request_data(request))->call);
 }
 
+/* As an id of a request: an integer or a short text. */
+static bool is_progress_token(tn_value token) {
+    size_t length = 0;
+    if (value_is(token, TN_STRING)) (void)value_chars(token, &length);
+    return value_is(token, TN_INT) || (value_is(token, TN_STRING) && length <= PEER_ID_MAX);
+}
+
 /* The parameters without the members that LSP adds to requests; NULL if they are not an object. A new reference. */
 static tn_value own_params(tn_value params, tn_value *progress) {
     if (value_is(params, TN_NULL)) return value_object();
     if (!value_is(params, TN_OBJECT)) return NULL;
     tn_value token = value_get(params, "workDoneToken");
-    if (token && (value_is(token, TN_STRING) || value_is(token, TN_INT))) *progress = value_ref(token);
+    if (token && is_progress_token(token)) *progress = value_ref(token);
     static const char *const of_lsp[] = {"workDoneToken", "partialResultToken"};
     params = value_ref(params);
     for (size_t i = 0; i < sizeof of_lsp / sizeof *of_lsp; i++)
@@ -273,6 +280,7 @@ static void call_method(struct connection *connection, const struct method *meth
     open->call = call_new(connection_loop(connection), callable, &ops, open);
     callable_unref(callable);
     peer_request_hold(request, open, connected_call_on_cancel);
+    peer_request_drop_params(request);
     if (progress) report_progress(open, "begin");
     bool ended = call_start(open->call, params);
     value_unref(params);
@@ -368,6 +376,7 @@ struct connection *connection_new(struct rpc_stream *stream, const struct connec
                                                                      .notify = connection_on_event,
                                                                      .user = connection});
     connection->peer = peer_new(server_loop(server), stream, options->framing, &connection_peer_ops, connection);
+    peer_join(connection->peer, server_budget(server));
     if (options->service) connection->service = options->service->open(options->service_user, connection);
     return connection;
 }

@@ -4,7 +4,6 @@
 #include "host/server/document_open.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/diagnostic/print.h"
-#include "adl/document/document.h"
 #include "adl/document/inner_file.h"
 #include "adl/source/source.h"
 #include "adl/value/memory.h"
@@ -71,28 +70,24 @@ int32_t document_refuse(const char *name, struct diagnostics *found, struct erro
     return status;
 }
 
-static int32_t build_text(const struct method_call *call, struct authority *outer, struct diagnostics *found,
-                          struct graph **out, struct error *error) {
-    struct engine *engine = server_engine(call->server);
+static int32_t open_text(const struct method_call *call, const struct graph_origin *origin, struct graph **out,
+                         struct error *error) {
     struct source *source = source_of_text(call, error);
     if (!source) return TN_LIMIT;
-    struct document *document = document_read(source, &engine->catalog, found);
-    const struct graph_origin origin = {
-        .diagnostics = found, .outer = outer, .from_text = client_is_plugin(call->client)};
-    int32_t status = diagnostics_errors(found) ? document_refuse(source_name(source), found, error)
-                                               : graph_build(engine, document, &origin, out, error);
-    document_unref(document);
+    int32_t status = graph_open_source(server_engine(call->server), source, origin, out, error);
+    if (status != TN_OK && diagnostics_errors(origin->diagnostics))
+        status = document_refuse(source_name(source), origin->diagnostics, error);
     source_unref(source);
     return status;
 }
 
-static int32_t open_file(const struct method_call *call, const char *name, struct authority *outer,
-                         struct diagnostics *found, struct graph **out, struct error *error) {
-    const struct graph_origin origin = {.diagnostics = found, .outer = outer};
+static int32_t open_file(const struct method_call *call, const char *name, const struct graph_origin *origin,
+                         struct graph **out, struct error *error) {
     int32_t status = check_name(call, name, error);
     if (status != TN_OK) return status;
-    status = graph_open(server_engine(call->server), NULL, name, &origin, out, error);
-    return status != TN_OK && diagnostics_errors(found) ? document_refuse(name, found, error) : status;
+    status = graph_open(server_engine(call->server), NULL, name, origin, out, error);
+    if (status == TN_OK || !diagnostics_errors(origin->diagnostics)) return status;
+    return document_refuse(name, origin->diagnostics, error);
 }
 
 /* The frame around the document: that of the call, and the parameter `session`. A new reference, or NULL. */
@@ -107,12 +102,12 @@ static struct authority *frame_around(const struct method_call *call) {
 
 int32_t document_open(const struct method_call *call, struct graph **out, struct error *error) {
     const char *document = method_text(call, "document");
-    struct diagnostics *found = diagnostics_new();
-    struct authority *outer = frame_around(call);
-    int32_t status =
-        document ? open_file(call, document, outer, found, out, error) : build_text(call, outer, found, out, error);
-    authority_unref(outer);
-    diagnostics_free(found);
+    const struct graph_origin origin = {.diagnostics = diagnostics_new(),
+                                        .outer = frame_around(call),
+                                        .from_text = !document && client_is_plugin(call->client)};
+    int32_t status = document ? open_file(call, document, &origin, out, error) : open_text(call, &origin, out, error);
+    authority_unref(origin.outer);
+    diagnostics_free(origin.diagnostics);
     return status == TN_OK ? status : method_wait_for_plugins(call, status);
 }
 

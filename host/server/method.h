@@ -48,7 +48,7 @@ typedef int32_t method_start_fn(const struct method_call *call, struct error *er
 struct method {
     const char *name, *summary;
     enum method_scope scope;
-    tn_value row; /* as declared: summary, description?, scope, params, result, errors?, example, files? */
+    tn_value row; /* as declared: summary, description?, scope, params, result, errors?, example */
     method_start_fn *start;
 };
 

@@ -292,12 +292,6 @@ int32_t method_refuse_child(int32_t status, struct error *error) {
                      status == TN_LIMIT ? "calls are nested too deep" : "the call was cancelled");
 }
 
-int32_t method_call_child(const struct method_call *call, struct callable *callee, tn_value input,
-                          struct error *error) {
-    int32_t status = call_child(call->token, callee, false, input, call_end_alike, (void *)(uintptr_t)call->token);
-    return method_refuse_child(status, error);
-}
-
 /* Ends the call of the token, if it is open, with a result. */
 static void end_with(uint64_t token, tn_value result) {
     struct call *made = call_lookup_open(token);

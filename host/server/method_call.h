@@ -62,11 +62,7 @@ int32_t method_locate(const struct method_call *call, const char *parameter, con
  */
 #define METHOD_RETRY INT32_MAX
 int32_t method_wait_for_plugins(const struct method_call *call, int32_t status);
-/*
- * Starts a callable as a child of the call, whose chunks it forwards; the method ends as the child does. For handlers.
- */
-int32_t method_call_child(const struct method_call *call, struct callable *callee, tn_value input, struct error *error);
-/* For a handler that starts the child itself: the error of a status of call_child. Returns the status. */
+/* For a handler that starts a child of the call: the error of a status of call_child. Returns the status. */
 int32_t method_refuse_child(int32_t status, struct error *error);
 
 #endif

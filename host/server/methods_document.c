@@ -12,6 +12,7 @@
 #include "adl/source/source.h"
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
+#include "host/assembly/config_lint.h"
 #include "host/assembly/host.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/graph.h"
@@ -31,13 +32,31 @@
 
 /* ---- check ---- */
 
-static tn_value check_result(struct diagnostics *found) {
+static void add_config_warning(void *user, const char *message) {
+    tn_value *texts = user;
+    *texts = value_push_take(*texts, value_string_lossy(message, strlen(message)));
+}
+
+/* Mistakes in tenon.yaml, which has paths and names that only a client of the operator may learn. A new reference. */
+static tn_value config_warnings(const struct method_call *call, const struct document *document) {
+    struct host *host = server_host(call->server);
+    tn_value texts = value_array();
+    if (!client_names_files(call->client)) return texts;
+    config_lint_budget(host, document, add_config_warning, &texts);
+    config_lint_providers(host, add_config_warning, &texts);
+    config_lint_tools(host, add_config_warning, &texts);
+    config_lint_files(host, add_config_warning, &texts);
+    return texts;
+}
+
+static tn_value check_result(struct diagnostics *found, tn_value config) {
     size_t errors = diagnostics_errors(found);
     diagnostics_sort(found);
-    tn_value result = value_set_take(value_object_reserve(4), "valid", value_bool(errors == 0));
+    tn_value result = value_set_take(value_object_reserve(5), "valid", value_bool(errors == 0));
     result = value_set_take(result, "errors", value_int((int64_t)errors));
     result = value_set_take(result, "warnings", value_int((int64_t)diagnostics_warnings(found)));
-    return value_set_take(result, "diagnostics", diagnostics_to_value(found));
+    result = value_set_take(result, "diagnostics", diagnostics_to_value(found));
+    return value_count(config) ? value_set_take(result, "config_warnings", value_ref(config)) : result;
 }
 
 static int32_t document_check(const struct method_call *call, struct error *error) {
@@ -46,9 +65,13 @@ static int32_t document_check(const struct method_call *call, struct error *erro
     struct diagnostics *found = diagnostics_new();
     const struct graph_origin origin = {.outer = method_authority(call),
                                         .from_text = client_is_plugin(call->client) && !method_text(call, "document")};
-    document_unref(graph_check(server_engine(call->server), source, &origin, found));
-    int32_t status = diagnostics_errors(found) ? method_wait_for_plugins(call, TN_OK) : TN_OK;
-    if (status == TN_OK) (void)method_done_take(call, check_result(found));
+    struct document *document = graph_check(server_engine(call->server), source, &origin, found);
+    tn_value config = config_warnings(call, document);
+    bool good = diagnostics_errors(found) == 0 && value_count(config) == 0;
+    int32_t status = good ? TN_OK : method_wait_for_plugins(call, TN_OK);
+    if (status == TN_OK) (void)method_done_take(call, check_result(found, config));
+    value_unref(config);
+    document_unref(document);
     diagnostics_free(found);
     source_unref(source);
     return status;

@@ -7,12 +7,18 @@
 #include "host/assembly/host.h"
 #include "host/plugin/conformance/payload.h"
 #include "host/plugin/registry/manifest.h"
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
+/* Process-wide: hosts of several threads use it. */
+static char names[256];
+
+static void names_write(void) { (void)snprintf(names, sizeof names, "adl|config|manifest|%s", payload_names()); }
+
 const char *named_schema_names(void) {
-    static char names[256];
-    if (!*names) (void)snprintf(names, sizeof names, "adl|config|manifest|%s", payload_names());
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, names_write);
     return names;
 }
 

@@ -80,29 +80,28 @@ static void part_check_plugin(const struct host *host, const char *path, struct 
         part_check_components(host, part.plugin, error);
 }
 
-static struct source *part_source(const struct installed_pack *pack, const char *file, struct error *error) {
+static struct source *part_source(const char *folder, const char *file, struct error *error) {
     char *text = NULL;
     size_t length;
-    int folder = open(pack->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) {
-        error_set(error, TN_NOT_FOUND, "IO", "cannot open %s: %s", pack->folder, strerror(errno));
+    int opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (opened < 0) {
+        error_set(error, TN_NOT_FOUND, "IO", "cannot open %s: %s", folder, strerror(errno));
         return NULL;
     }
-    tn_value path = value_format("%s/%s", pack->folder, file);
+    tn_value path = value_format("%s/%s", folder, file);
     const char *name = value_chars(path, NULL);
-    bool good = pack_file_text(pack->folder, folder, file, PART_TEXT_MAX, &text, &length, error) == TN_OK &&
+    bool good = pack_file_text(folder, opened, file, PART_TEXT_MAX, &text, &length, error) == TN_OK &&
                 packs_verify_read(name, text, length, error) == TN_OK;
     struct source *source = good ? source_new(name, text, length) : NULL;
-    close(folder);
+    close(opened);
     mem_free(text);
     value_unref(path);
     return source;
 }
 
 /* Sets the error to the first mistake of the document. */
-static void part_check_document(const struct host *host, const struct installed_pack *pack, const char *file,
-                                struct error *error) {
-    struct source *source = part_source(pack, file, error);
+static void part_check_document(const struct host *host, const char *folder, const char *file, struct error *error) {
+    struct source *source = part_source(folder, file, error);
     if (!source) return;
     struct diagnostics *found = diagnostics_new();
     document_unref(document_read(source, host_catalog(host), found));
@@ -118,33 +117,27 @@ static void part_check_document(const struct host *host, const struct installed_
     source_unref(source);
 }
 
-/* Sets the error if the part cannot be used. */
-static void part_check(const struct host *host, const struct installed_pack *pack, const char *kind, const char *file,
-                       struct error *error) {
-    if (pack_verify_part(pack, file, error) != TN_OK || pack->version_in_use || !host) return;
-    tn_value path = value_format("%s/%s", pack->folder, file);
-    if (strcmp(kind, "plugins") == 0)
-        part_check_plugin(host, value_chars(path, NULL), error);
-    else if (strcmp(kind, "documents") == 0)
-        part_check_document(host, pack, file, error);
-    value_unref(path);
+/* Takes the part; adds the error if there is one, and frees it. */
+static tn_value part_add_error_take(tn_value part, struct error *error) {
+    if (error->code) part = value_set_take(part, "error", error_to_value(error));
+    error_finish(error);
+    return part;
 }
 
-tn_value pack_listing_parts(const struct host *host, const struct installed_pack *pack, bool *faulty) {
+static tn_value part_new(const char *kind, const char *file) {
+    tn_value part = value_set_take(value_object_reserve(3), "kind", value_text(kind));
+    return value_set_take(part, "file", value_text(file));
+}
+
+tn_value pack_listing_verify(const struct installed_pack *pack) {
     tn_value parts = value_array(), listed = value_object();
-    size_t faults = 0;
     for (const char *const *kind = pack_lists; *kind; kind++) {
         tn_value list = value_get(pack->manifest.value, *kind);
         for (size_t i = 0; i < value_count(list); i++) {
             struct error fault = ERROR_INIT;
             const char *file = value_chars(value_at(list, i), NULL);
-            tn_value part = value_set_take(value_object(), "kind", value_text(*kind));
-            part = value_set_take(part, "file", value_text(file));
-            part_check(host, pack, *kind, file, &fault);
-            if (fault.code) part = value_set_take(part, "error", error_to_value(&fault));
-            faults += fault.code && strcmp(fault.code, "PLUGIN_SHADOWED") != 0;
-            error_finish(&fault);
-            parts = value_push_take(parts, part);
+            (void)pack_verify_part(pack, file, &fault);
+            parts = value_push_take(parts, part_add_error_take(part_new(*kind, file), &fault));
             listed = value_set_take(listed, file, value_bool(true));
         }
     }
@@ -152,15 +145,32 @@ tn_value pack_listing_parts(const struct host *host, const struct installed_pack
         struct error fault = ERROR_INIT;
         const char *file = value_chars(value_key_at(pack->manifest.files, i), NULL);
         if (value_get(listed, file) || pack_verify_part(pack, file, &fault) == TN_OK) continue;
-        tn_value part = value_set_take(value_object(), "kind", value_text("files"));
-        part = value_set_take(part, "file", value_text(file));
-        parts = value_push_take(parts, value_set_take(part, "error", error_to_value(&fault)));
-        faults++;
-        error_finish(&fault);
+        parts = value_push_take(parts, part_add_error_take(part_new("files", file), &fault));
     }
     value_unref(listed);
-    if (faulty) *faulty = faults > 0;
     return parts;
+}
+
+/* The part, with an error if this host cannot use it; a new reference. */
+static tn_value part_checked(const struct host *host, const char *folder, tn_value part) {
+    const char *file = value_chars(value_get(part, "file"), NULL);
+    struct error fault = ERROR_INIT;
+    if (value_get(part, "error")) return value_ref(part);
+    if (value_text_is(value_get(part, "kind"), "plugins")) {
+        tn_value path = value_format("%s/%s", folder, file);
+        part_check_plugin(host, value_chars(path, NULL), &fault);
+        value_unref(path);
+    } else if (value_text_is(value_get(part, "kind"), "documents")) {
+        part_check_document(host, folder, file, &fault);
+    }
+    return part_add_error_take(value_ref(part), &fault);
+}
+
+tn_value pack_listing_check(const struct host *host, const char *folder, tn_value parts) {
+    tn_value checked = value_array_reserve(value_count(parts));
+    for (size_t i = 0; i < value_count(parts); i++)
+        checked = value_push_take(checked, part_checked(host, folder, value_at(parts, i)));
+    return checked;
 }
 
 /* ---- Packs ---- */

@@ -9,25 +9,27 @@
  *         *(tn_value *)rows = value_push_take(*(tn_value *)rows, pack_listing_row(pack));
  *     }
  *     packs_each(host_config(host), add_pack, &rows);
- *
- * Thread: [loop].
  */
 #ifndef TENON_HOST_SERVER_PACK_LISTING_H
 #define TENON_HOST_SERVER_PACK_LISTING_H
 
 #include "adl/value/value.h"
-#include <stdbool.h>
 
 struct host;
 struct installed_pack;
 
-/* {name, version, folder, in_use, error} or {…, title, key, trusted, from?}; a new reference. */
+/* [any] {name, version, folder, in_use, error} or {…, title, key, trusted, from?}; a new reference. */
 tn_value pack_listing_row(const struct installed_pack *pack);
 /*
- * [{kind, file, error?}]: the parts in the order of pack.json, then other files that were altered; a new reference.
- * Reads all files of the pack. If `host` is NULL, only hashes are checked. *faulty, which may be NULL, becomes true if
- * a part cannot be used for another reason than that a plugin of an earlier place has its components.
+ * [any] [{kind, file, error?}]: the parts in the order of pack.json, then other files that were altered; a new
+ * reference. Reads all files of the pack.
  */
-tn_value pack_listing_parts(const struct host *host, const struct installed_pack *pack, bool *faulty);
+tn_value pack_listing_verify(const struct installed_pack *pack);
+/*
+ * [loop] These parts of the version in use, whose files are in `folder`, with an error for each that this host cannot
+ * use. A new reference. PLUGIN_SHADOWED: a plugin of an earlier place has its components, which is not a fault of the
+ * pack.
+ */
+tn_value pack_listing_check(const struct host *host, const char *folder, tn_value parts);
 
 #endif

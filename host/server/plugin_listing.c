@@ -9,7 +9,8 @@
 #include "host/plugin/registry/registry.h"
 #include <string.h>
 
-const char *plugin_component_shadow(const struct plugin *plugin, tn_value component) {
+/* The id of the plugin whose component of the same kind and name is used instead; NULL if it is used. Borrowed. */
+static const char *component_shadow(const struct plugin *plugin, tn_value component) {
     const struct component_info *used =
         registry_known(plugin_registry(plugin), manifest_text(component, "kind"), manifest_text(component, "id"));
     return used && strcmp(used->plugin_id, plugin_id(plugin)) != 0 ? used->plugin_id : NULL;
@@ -27,7 +28,7 @@ static tn_value listed_components(const struct plugin *plugin) {
         row = value_set_take(row, "kind", value_text(manifest_text(component, "kind")));
         row = value_set_take(row, "id", value_text(manifest_text(component, "id")));
         row = value_set_take(row, "title", value_text(manifest_text(component, "title")));
-        const char *other = plugin_state(plugin) == PLUGIN_KNOWN ? plugin_component_shadow(plugin, component) : NULL;
+        const char *other = plugin_state(plugin) == PLUGIN_KNOWN ? component_shadow(plugin, component) : NULL;
         if (other) row = value_set_take(row, "shadowed_by", value_text(other));
         rows = value_push_take(rows, row);
     }

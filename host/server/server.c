@@ -9,7 +9,9 @@
 #include "host/engine/engine.h"
 #include "host/plugin/abi/abi_host.h"
 #include "host/plugin/registry/registry.h"
+#include "host/server/method_job.h"
 #include "host/server/plugin_client.h"
+#include "host/server/rpc/rpc_budget.h"
 #include "host/server/server_internal.h"
 #include "host/server/server_run.h"
 
@@ -18,8 +20,10 @@ struct server {
     struct client *clients;
     struct server_runs *runs;
     struct plugin_clients *plugin_clients;
+    struct method_jobs *jobs;
     tn_value known; /* {"KIND ID": plugin} of the last "component/changed", while it has subscribers; or NULL */
     struct loop_work changed;
+    struct rpc_budget budget;
     unsigned requests;         /* server_begin_request */
     sign_check_fn *sign_check; /* or NULL */
     bool validates;
@@ -39,6 +43,9 @@ struct loop *server_loop(const struct server *server) {
 struct engine *server_engine(const struct server *server) {
     return host_engine(server->host);
 }
+struct rpc_budget *server_budget(struct server *server) {
+    return &server->budget;
+}
 struct client **server_clients(struct server *server) {
     return &server->clients;
 }
@@ -47,6 +54,9 @@ struct server_runs *server_runs_of(const struct server *server) {
 }
 struct plugin_clients *server_plugin_clients(const struct server *server) {
     return server->plugin_clients;
+}
+struct method_jobs *server_jobs(const struct server *server) {
+    return server->jobs;
 }
 void server_validate_results(struct server *server, bool on) { server->validates = on; }
 void server_set_sign_check(struct server *server, sign_check_fn *check) { server->sign_check = check; }
@@ -67,18 +77,13 @@ static bool server_has_no_request(void *user) { return ((const struct server *)u
 /* ---- Ending ---- */
 
 bool server_is_drained(const struct server *server) {
-    for (const struct server_run *run = NULL; (run = server_run_older(server->runs, run)) != NULL;)
-        if (server_run_is_active(run)) return false;
+    if (server_runs_active(server->runs)) return false;
     for (const struct client *client = server->clients; client; client = client_next(client))
         if (client_is_sending(client)) return false;
     return true;
 }
 
-void server_drain(struct server *server) {
-    server_runs_refuse(server->runs);
-    for (const struct server_run *run = NULL; (run = server_run_older(server->runs, run)) != NULL;)
-        if (server_run_is_active(run)) server_run_cancel(server_run_find(server->runs, server_run_id(run), NULL), true);
-}
+void server_drain(struct server *server) { server_runs_drain(server->runs); }
 
 /* ---- Events of the host ---- */
 
@@ -154,8 +159,10 @@ struct server *server_new(struct host *host) {
     struct server *server = mem_zalloc(sizeof *server);
     server->host = host;
     server->changed.run = server_report_change;
+    rpc_budget_init(&server->budget, RPC_BUDGET_MAX);
     server->runs = server_runs_new(server);
     server->plugin_clients = plugin_clients_new(server);
+    server->jobs = method_jobs_new(server);
     host_set_methods(host, plugin_clients_source(server->plugin_clients));
     registry_on_change(host_registry(host), server_on_change, server);
     return server;
@@ -169,6 +176,7 @@ void server_free(struct server *server) {
     plugin_clients_free(server->plugin_clients);
     while (server->clients) client_free(server->clients);
     (void)loop_run(server_loop(server), server_has_no_request, server);
+    method_jobs_free(server->jobs);
     server_runs_free(server->runs);
     loop_undefer(server_loop(server), &server->changed);
     value_unref(server->known);

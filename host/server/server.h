@@ -21,6 +21,7 @@
 struct engine;
 struct host;
 struct loop;
+struct rpc_budget;
 struct server;
 
 /* One for each host. host_free frees it, too. */
@@ -31,6 +32,7 @@ struct server *server_of(const struct host *host); /* the one that server_new ha
 struct host *server_host(const struct server *server);
 struct loop *server_loop(const struct server *server);
 struct engine *server_engine(const struct server *server);
+struct rpc_budget *server_budget(struct server *server); /* of its connections (rpc/rpc_budget.h) */
 /*
  * What checks the signatures of packs: sign_check (plugin/pack/pack_sign.h), which is only in the program. NULL, as at
  * first: pack/install fails with UNSUPPORTED.

@@ -52,10 +52,12 @@ struct invocation *server_run_invocation(const struct server_run *run) {
     return run->invocation;
 }
 tn_value server_run_state(const struct server_run *run) {
-    return run->active ? invocation_state(run->invocation) : value_ref(run->state);
+    return run->active ? invocation_state(run->invocation) : value_ref(value_get(run->report, "state"));
 }
 uint32_t server_run_steps(const struct server_run *run) {
-    return run->active ? invocation_steps(run->invocation) : run->steps;
+    if (run->active) return invocation_steps(run->invocation);
+    tn_value steps = value_get(run->report, "steps");
+    return steps ? (uint32_t)value_to_int(steps) : 0;
 }
 bool server_run_is_active(const struct server_run *run) { return run->active; }
 
@@ -98,7 +100,6 @@ void server_run_forget(struct server_run *run) {
         runs->newest = run->older;
     if (run->older) run->older->newer = run->newer;
     value_unref(run->report);
-    value_unref(run->state);
     invocation_free(run->invocation);
     value_unref(run->answers);
     mem_free(run->waiting);
@@ -226,13 +227,9 @@ static void run_end_take(struct server_run *run, enum run_status status, tn_valu
 
 static void run_on_ended(void *user) {
     struct server_run *run = user;
-    struct invocation *invocation = run->invocation;
-    value_unref(run->state);
-    run->state = invocation_state(invocation);
-    run->steps = invocation_steps(invocation);
     run->active = false;
     run->runs->active--;
-    run_end_take(run, invocation_status(invocation), invocation_report(invocation));
+    run_end_take(run, invocation_status(run->invocation), invocation_report(run->invocation));
     queue_add(run);
 }
 
@@ -252,7 +249,7 @@ static size_t active_of(const struct server_runs *runs, const struct client *cli
     return count;
 }
 
-/* One more run can be active. */
+/* One more run of this client, which may be NULL, can be active. */
 static int32_t check_active(const struct server_runs *runs, const struct client *client, struct error *error) {
     if (runs->ending) return error_set(error, TN_CANCELLED, "CANCELLED", "the host ends, and starts no more runs");
     if (runs->active >= SERVER_RUNS_MAX)
@@ -343,7 +340,7 @@ int32_t server_run_answer(struct server_run *run, struct authority *by, tn_value
         return error_set(error, TN_INVALID, "INVALID_INPUT", "the run `%s` is %s: there is nothing to continue%s",
                          run->id, run_status_name(run->status),
                          run->thread && run->status != RUN_DONE ? "; continue its thread with run/resume" : "");
-    int32_t status = check_active(run->runs, NULL, error);
+    int32_t status = check_active(run->runs, run->client, error);
     if (status == TN_OK) status = invocation_resume_by(run->invocation, by, answers, error);
     if (status == TN_OK) run_activate(run);
     return status;
@@ -372,10 +369,15 @@ void server_run_cancel(struct server_run *run, bool drain) {
 
 static bool no_run_is_active(void *user) { return ((const struct server_runs *)user)->active == 0; }
 
-void server_runs_refuse(struct server_runs *runs) { runs->ending = true; }
+void server_runs_drain(struct server_runs *runs) {
+    runs->ending = true;
+    for (struct server_run *run = runs->newest; run; run = run->older) server_run_cancel(run, true);
+}
+
+size_t server_runs_active(const struct server_runs *runs) { return runs->active; }
 
 void server_runs_end(struct server_runs *runs) {
-    server_runs_refuse(runs);
+    runs->ending = true;
     for (struct server_run *run = runs->newest; run; run = run->older)
         if (run->active) invocation_cancel(run->invocation);
     (void)loop_run(server_loop(runs->server), no_run_is_active, runs);

@@ -39,8 +39,9 @@ struct subscription;
 #define SERVER_RUNS_SIZE       (64 << 20) /* bytes of all that is kept of runs: older ended runs and events are forgotten */
 
 struct server_runs *server_runs_new(struct server *server);
-/* From now on no run starts: CANCELLED. */
-void server_runs_refuse(struct server_runs *runs);
+/* From now on no run starts (CANCELLED), and active runs end after their super-step. */
+void server_runs_drain(struct server_runs *runs);
+size_t server_runs_active(const struct server_runs *runs); /* the number of active runs */
 /* Cancels the runs, runs the loop until they have ended, and forgets them. Clients still exist. */
 void server_runs_end(struct server_runs *runs);
 void server_runs_free(struct server_runs *runs);
@@ -72,7 +73,7 @@ const char *server_run_thread(const struct server_run *run); /* NULL without a t
 /* PERMISSION_DENIED if the component `by` may not give one of the answers (engine/graph/answer_rights.h). */
 int32_t server_run_answer(struct server_run *run, struct authority *by, tn_value answers, struct error *error);
 struct invocation *server_run_invocation(const struct server_run *run); /* of an active run, to read from it */
-tn_value server_run_state(const struct server_run *run);                /* a new reference; NULL before it has begun */
+tn_value server_run_state(const struct server_run *run);                /* a new reference; NULL if it has none yet */
 uint32_t server_run_steps(const struct server_run *run);
 /*
  * Ends an active run soon, or after its super-step if `drain`. A run that waits becomes `cancelled`; its thread stays

@@ -28,9 +28,7 @@ struct server_run {
     tn_value answers;       /* of run/resume, until it starts */
     unsigned modes;         /* of its events */
     enum run_status status; /* of the last end; RUN_NEW before the start */
-    /* Of the last end; NULL and 0 before it. */
-    tn_value report, state;
-    uint32_t steps;
+    tn_value report;        /* of the last end; NULL before it */
     int64_t report_size;
     struct run_subscription *subscriptions;
     struct kept_event *kept;  /* a ring: event `seq` is at seq % kept_capacity */

@@ -39,7 +39,7 @@ class Host:
 
 socket_path, first, second = sys.argv[1:]
 host = Host(socket_path)
-host.call("event/subscribe", events=["component/changed"])  # every client that asks hears of each change
+host.call("event/subscribe", events=["component/changed"])  # each change is sent to every subscriber
 for method, file in ("plugin/load", first), ("plugin/upgrade", second):
     plugin = host.call(method, file=os.path.abspath(file))
     print(f"{method}: {plugin['plugin']} {plugin['version']}")

@@ -102,6 +102,10 @@ def test_content():
             agent.refused("session/prompt", -32602, why, sessionId=session, prompt=[block])
         agent.refused("session/prompt", -32602, "prompt", sessionId=session, prompt=[])
         agent.refused("session/prompt", -32602, "prompt", sessionId=session, prompt=[{"type": "text", "text": "x"}] * 1001)
+        # Members of other types of blocks have no meaning, and are not validated.
+        for block in [{"type": "image", "mimeType": "image/png", "data": "aGk="}, {"type": "text", "text": "x"}]:
+            for resource in [{}, {"uri": 7}, 7, {"text": "x"}, {"blob": "x"}]:
+                agent.prompt(session, [{**block, "resource": resource}])
 
 
 def test_other_inputs():
@@ -176,6 +180,8 @@ def test_sessions():
         check(agent.request("session/list") == {"sessions": []}, "nothing is saved")
         ids = [agent.new() for _ in range(3)]
         check(agent.request("session/list") == {"sessions": []}, "a session is saved with its first prompt")
+        agent.request("session/close", sessionId=ids[2])
+        agent.refused("session/load", -32002, "first prompt", sessionId=ids[2], cwd=here, mcpServers=[])
         agent.request("session/delete", sessionId=ids[2])
         for session in ids[:2]:
             agent.prompt(session, "Question of " + session)
@@ -256,6 +262,8 @@ def test_mistakes():
         agent.refused("session/prompt", -32602, "sessionId", prompt=[])
         agent.refused("session/load", -32002, "none", sessionId="none", cwd="/", mcpServers=[])
         agent.refused("session/load", -32602, "sessionId", sessionId="x" * 201, cwd="/", mcpServers=[])
+        agent.refused("session/load", -32002, "session/new", sessionId="ä" * 101, cwd="/", mcpServers=[])  # 202 bytes
+        check(agent.request("session/delete", sessionId="ä" * 101) == {}, "what cannot exist is deleted")
         agent.notify("session/cancel", sessionId="none")
         agent.notify("session/cancel")
         agent.notify("unknown/notification", x=1)

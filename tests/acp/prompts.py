@@ -192,6 +192,20 @@ def test_forms():
             check(answer == {"stopReason": "end_turn"} and answer_in(agent, session) == expected, "the answer", updates)
 
 
+def test_a_form_has_only_what_the_protocol_has():
+    """Other formats, and limits that are not whole numbers, are left out; the run checks the answer with the whole schema."""
+    fields = {"id": {"type": "string", "format": "uuid"}, "day": {"type": "string", "format": "date"},
+              "n": {"type": "integer", "minimum": 0.5, "maximum": 9}}
+    ask_document("form.yaml", {"type": "object", "properties": fields})
+    with Agent("form.yaml", *NODES, answer=lambda *_: {"action": "accept", "content": {"n": 1}}) as agent:
+        agent.initialize({"elicitation": {"form": {}}})
+        session = agent.new()
+        answer, updates = agent.prompt(session, "go")
+        asked = agent.requests[0]["params"]["requestedSchema"]["properties"]
+        check(asked == {"id": {"type": "string"}, "day": fields["day"], "n": {"type": "integer", "maximum": 9}}, "the form", asked)
+        check(answer_in(agent, session) == {"n": 1}, "the answer", updates)
+
+
 def test_questions_in_the_text():
     """Without forms, for schemas that no form can have, and if the person declines."""
     deep = {"type": "object", "properties": {"a": {"type": "object"}}}
@@ -449,15 +463,81 @@ def test_killed_at_a_question():
 
 
 def test_a_signal():
-    write_document("signal.yaml", scripted("a long answer " * 50, chunk=4, delay_ms=30))
+    """The run ends after its super-step, and the next prompt continues it in another process."""
+    nodes = "[{id: a, type: llm, config: {messages_key: messages}}, {id: b, type: set, config: {values: {seen: \"'b'\"}}}]"
+    channels = "[{name: messages, type: reduce, reducer: messages}, {name: seen, type: last_value}]"
+    write_document("signal.yaml", scripted("a long answer " * 10, "More.", chunk=4, delay_ms=20), nodes, channels)
+    text = open("signal.yaml").read().replace("{from: a, to: END}", "{from: a, to: b}, {from: b, to: END}")
+    with open("signal.yaml", "w") as file:
+        file.write(text)
     agent = Agent("signal.yaml")
     agent.initialize()
-    number = agent.start_prompt(agent.new(), "go")
+    session = agent.new()
+    number = agent.start_prompt(session, "go")
     agent.wait_update("agent_message_chunk")
     agent.process.terminate()
+    check(agent.wait(number) == {"stopReason": "cancelled"}, "the prompt")
     agent.process.wait(20)
     check(agent.process.returncode == 130, "the exit code", agent.process.returncode)
     agent.end()
+    check(text_of(agent.updates) == "a long answer " * 10, "the node has ended", agent.updates)
+    with Agent("signal.yaml") as agent:
+        agent.initialize()
+        agent.request("session/load", sessionId=session, cwd="/", mcpServers=[])
+        check(text_of(agent.updates) == "a long answer " * 10, "what was done is kept", agent.updates)
+        answer, updates = agent.prompt(session, "and then?")
+        check(answer == {"stopReason": "end_turn"} and text_of(updates) == "More.", "the model is not called again", updates)
+        _, updates = agent.prompt(session, "/state")
+        state = json.loads(text_of(updates).strip("`").removeprefix("json"))
+        check([m["type"] for m in state["messages"]] == ["user", "ai", "user", "ai"] and state["seen"] == "b", "the state", state)
+
+
+def test_a_signal_in_a_long_step():
+    """The second signal, like the end of the time, ends the process as if it was killed: the turn is continued."""
+    write_document("long.yaml", scripted(call("test.tally"), "The end: {last}" + " and more" * 200, "More.", chunk=4, delay_ms=20))
+    agent = Agent("long.yaml", *NODES, answer=allow("allow_once"))
+    agent.initialize()
+    session = agent.new()
+    agent.start_prompt(session, "begin")
+    agent.wait_update("tool_call_update", status="completed")
+    agent.wait_update("agent_message_chunk")
+    agent.process.terminate()
+    while True:
+        try:
+            agent.request("session/list")
+        except Refused as error:
+            check("ends" in error.message, "no more requests", error.message)
+            break
+    agent.process.terminate()
+    agent.process.wait(20)
+    check(agent.process.returncode == 130 and "continues" in agent.err, "the exit", agent.process.returncode, agent.err)
+    agent.end()
+    write_document("long.yaml", scripted("unused", "The end: {last}", "More."))
+    with Agent("long.yaml", "--accept-changes", *NODES) as agent:
+        agent.initialize()
+        agent.request("session/load", sessionId=session, cwd="/", mcpServers=[])
+        answer, updates = agent.prompt(session, "and then?")
+        check(answer == {"stopReason": "end_turn"} and not agent.requests, "the tool is not called again", agent.requests)
+        check(text_of(updates) == "The end: tallied 1More.", "continued, then answered", updates)
+
+
+def test_a_signal_at_an_approval():
+    write_document("asked.yaml", scripted(call("test.tally"), "The end: {last}", "More."))
+    agent = Agent("asked.yaml", *NODES)
+    agent.initialize()
+    session = agent.new()
+    number = agent.start_prompt(session, "begin")
+    asked = agent.wait_request("session/request_permission")
+    agent.process.terminate()
+    check(agent.wait(number) == {"stopReason": "cancelled"}, "the prompt")
+    agent.process.wait(20)
+    agent.end()
+    check(agent.wait_request("$/cancel_request")["params"]["requestId"] == asked["id"], "the question is withdrawn")
+    with Agent("asked.yaml", *NODES, answer=allow("allow_once")) as agent:
+        agent.initialize()
+        agent.request("session/resume", sessionId=session, cwd="/")
+        _, updates = agent.prompt(session, "go on")
+        check(len(agent.requests) == 1 and text_of(updates) == "The end: tallied 1More.", "asked again", updates)
 
 
 if __name__ == "__main__":

@@ -179,6 +179,34 @@ TN_TOOL(spawns, "methods.spawns", "Has an effect that the others do not declare.
     return tn_done_bool(task, args->tn_all != NULL);
 }
 
+static int64_t erased;
+
+TN_TOOL(erases, "methods.erase", "Needs approval, and counts its uses.", TN_EFFECTS("destructive")) {
+    (void)args;
+    return tn_done_int(task, ++erased);
+}
+
+/* A task whose call waits for an answer waits, too. */
+static int32_t TN_ABI on_used(void *user, int32_t status, tn_value value) {
+    struct open_task *open = user;
+    if (status != TN_FAILED || strcmp(tn_get_text(value, "code", ""), "INTERRUPTED") != 0)
+        return on_called(user, status, value);
+    (void)tn_fail_with(open->task, value);
+    free(open);
+    return TN_OK;
+}
+
+TN_TOOL(uses, "methods.use", "Calls `methods.erase` with the method tool/call.",
+        TN_EFFECTS("host.method:tool/call", "calls.tool:methods.erase", "destructive")) {
+    (void)args;
+    tn_value params = tn_from_json("{\"tool\":\"methods.erase\"}", TN_Z);
+    void *open = open_task_new(task);
+    int32_t status = methods->call(task, "tool/call", TN_Z, params, NULL, on_used, open, NULL);
+    if (status != TN_OK) open_task_end(open, status, NULL);
+    tn_release(params);
+    return TN_OK;
+}
+
 TN_TOOL_BLOCKING(crash, "methods.crash", "Ends the process.", TN_EFFECTS("destructive")) {
     (void)args, (void)task;
     _exit(3);
@@ -313,6 +341,7 @@ static int32_t TN_ABI init(void *self, tn_value config) {
     static char name[] = "init";
     uint64_t request;
     (void)self, (void)config;
+    erased = 0;
     methods = tn_easy_interface(tn.host, TN_HOST_1, sizeof(tn_host_1));
     if (methods == NULL) return tn_refuse("UNSUPPORTED", "the host does not offer " TN_HOST_1);
     tn_value params = tn_from_json("{\"kind\":\"reducer\",\"plugin\":\"test.methods\"}", TN_Z);

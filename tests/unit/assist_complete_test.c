@@ -156,6 +156,7 @@ static void corpus_holds(void **state) {
 
 int main(void) {
     struct manifest_catalog *catalog = manifest_catalog_new("tests/corpus/assist/acme.json");
+    catalog->catalog.read = fixture_read_file;
     world.catalog = &catalog->catalog;
     const struct CMUnitTest tests[] = {cmocka_unit_test(corpus_holds)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

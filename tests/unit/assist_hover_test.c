@@ -30,8 +30,8 @@ static void write_span(const struct source *source, struct span span, struct buf
 }
 
 static void answer_place(const struct assist_place *place, struct buffer *out) {
-    static const char *const kinds[] = {"nothing", "key", "value"}, *const quotes[] = {"", " in '", " in \"",
-                                                                                       " in block"};
+    static const char *const kinds[] = {"nothing", "key", "value", "alias"}, *const quotes[] = {"", " in '", " in \"",
+                                                                                                " in block"};
     struct cursor cursor;
     cursor_find(place->assist->source, place->offset, &cursor);
     buffer_text(out, kinds[cursor.kind]);
@@ -161,6 +161,7 @@ static void corpus_holds(void **state) {
 
 int main(void) {
     struct manifest_catalog *catalog = manifest_catalog_new("tests/corpus/assist/acme.json");
+    catalog->catalog.read = fixture_read_file;
     world.catalog = &catalog->catalog;
     const struct CMUnitTest tests[] = {cmocka_unit_test(corpus_holds)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -257,6 +257,41 @@ static void print_router(struct assist_fixture *fixture, const char *argument, s
         buffer_text(out, "nothing");
 }
 
+static void print_conditions(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    (void)argument;
+    struct assist_edits *edits = assist_to_conditions(fixture->focus, fixture->cursor);
+    if (edits)
+        print_edits(fixture, edits, out);
+    else
+        buffer_text(out, "nothing");
+}
+
+/* The conditional edge at the cursor becomes a router, and the router conditions: prints the text if it differs. */
+static void print_mirror(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
+    struct assist_edits *edits = assist_to_router(fixture->focus, fixture->cursor);
+    const struct source *source = fixture->focus->sources[0];
+    struct buffer text, again;
+    assert_non_null(edits);
+    assert_null(edits->refusal);
+    buffer_init(&text, SIZE_MAX);
+    buffer_init(&again, SIZE_MAX);
+    assist_edits_apply(edits, source, &text);
+    assist_edits_free(edits);
+    struct assist_names *after = fixture_read(fixture, source_name(source), buffer_cstr(&text), text.length);
+    const struct assist_name *router = assist_names_definition(after, USE_NODE, argument, strlen(argument));
+    assert_non_null(router);
+    edits = assist_to_conditions(after, router->span.start);
+    assert_non_null(edits);
+    if (edits->refusal) fail_msg("%s", edits->refusal);
+    assist_edits_apply(edits, after->sources[0], &again);
+    bool same = strcmp(buffer_cstr(&again), source_text(source)) == 0;
+    buffer_text(out, same ? "the same" : buffer_cstr(&again));
+    assist_edits_free(edits);
+    assist_names_free(after);
+    buffer_finish(&text);
+    buffer_finish(&again);
+}
+
 static void print_calls(struct assist_fixture *fixture, const char *argument, struct buffer *out) {
     struct assist_call_item item;
     const struct source *source = fixture->focus->sources[0];
@@ -301,6 +336,8 @@ static const struct {
     {"actions", print_actions},
     {"extract", print_extract},
     {"router", print_router},
+    {"conditions", print_conditions},
+    {"mirror", print_mirror},
     {"calls", print_calls},
 };
 

@@ -6,6 +6,7 @@
  */
 #include "adl/assist/action.h"
 #include "adl/assist/calls.h"
+#include "adl/assist/complete.h"
 #include "adl/assist/lens.h"
 #include "adl/assist/outline.h"
 #include "adl/assist/rename.h"
@@ -395,6 +396,34 @@ static void test_thousand_aliases(void **state) {
     fixture_close(&fixture);
 }
 
+/* Names that are defined 20,000 times: the cost must not grow with the square of this number. */
+static void test_repeated_definitions(void **state) {
+    (void)state;
+    struct assist_fixture fixture;
+    struct buffer text;
+    fixture_init(&fixture);
+    buffer_init(&text, SIZE_MAX);
+    buffer_text(&text, "version: \"1.0\"\nx-a:\n");
+    for (int i = 0; i < 20000; i++) buffer_text(&text, "  - &same 1\n");
+    buffer_text(&text, "nodes:\n");
+    for (int i = 0; i < 20000; i++) buffer_text(&text, "  - {id: same, type: passthrough}\n");
+    buffer_text(&text, "edges: [{from: START, to: *same}]\n");
+    struct assist_names *names = fixture_read(&fixture, "a.yaml", buffer_cstr(&text), text.length);
+    const struct assist_workspace one = {(const struct assist_names *const *)&names, 1, NULL};
+    struct assist_lenses *lenses = assist_lenses(names, &one);
+    assert_int_equal(lenses->count, 20001); /* with that of the document */
+    assert_int_equal(lenses->items[1].references, lenses->items[20000].references);
+    struct assist_completions *list =
+        assist_complete(names->assist, (uint32_t)text.length - (uint32_t)strlen("same}]\n"));
+    assert_int_equal(list->count, 1);
+    assert_string_equal(list->items[0].label, "same");
+    assist_completions_free(list);
+    assist_lenses_free(lenses);
+    assist_names_free(names);
+    buffer_finish(&text);
+    fixture_close(&fixture);
+}
+
 /* A file in the middle of a merge: names are found around the markers, but nothing is renamed. */
 static void test_conflict_markers(void **state) {
     (void)state;
@@ -427,9 +456,10 @@ static void test_conflict_markers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rename_samples),   cmocka_unit_test(test_extract_samples),
-        cmocka_unit_test(test_every_offset),     cmocka_unit_test(test_without_catalog),
-        cmocka_unit_test(test_thousand_aliases), cmocka_unit_test(test_conflict_markers),
+        cmocka_unit_test(test_rename_samples),       cmocka_unit_test(test_extract_samples),
+        cmocka_unit_test(test_every_offset),         cmocka_unit_test(test_without_catalog),
+        cmocka_unit_test(test_thousand_aliases),     cmocka_unit_test(test_conflict_markers),
+        cmocka_unit_test(test_repeated_definitions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,25 @@ static inline void fixture_each_document(void *self, void (*visit)(void *user, c
     visit(user, "tenon:single_turn", "One answer");
 }
 
+/* inner.yaml, a document that nodes can run. Other files do not exist. */
+static inline tn_value fixture_read_file(void *self, const struct source *from, const char *file,
+                                         struct catalog_file *found, struct error *error) {
+    static const char inner[] = "version: \"1.0\"\n"
+                                "agent: {name: inner}\n"
+                                "channels:\n"
+                                "  - {name: query, type: last_value, schema: {type: string}}\n"
+                                "  - {name: found, type: append}\n"
+                                "nodes: [{id: a, type: passthrough}]\n"
+                                "edges: [{from: START, to: a}, {from: a, to: END}]\n";
+    (void)self, (void)from;
+    if (strcmp(file, "inner.yaml") != 0) {
+        error_set(error, TN_NOT_FOUND, "IO", "no such file");
+        return NULL;
+    }
+    *found = (struct catalog_file){mem_text(file), mem_text(".")};
+    return value_text(inner);
+}
+
 /* The beginning of the texts of cases with the option `base`: they continue behind two nodes. */
 static const char fixture_base[] =
     "version: \"1.0\"\n"

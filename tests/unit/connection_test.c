@@ -5,6 +5,7 @@
 #include "tests/unit/rpc_wire.h"
 
 #include "host/server/connection.h"
+#include "host/server/rpc/rpc_budget.h"
 #include "host/server/rpc/rpc_peer.h"
 #include "tests/unit/server_run_fixture.h"
 #include <sys/wait.h>
@@ -315,6 +316,15 @@ static void progress_has_a_begin_and_an_end(void **state) {
     wire_expect(&far.wire, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"runs\":[],\"more\":false}}");
     say(&far, REQUEST("2", "run/list", "{\"workDoneToken\":[]}")); /* no token: LSP has texts and integers */
     wire_expect(&far.wire, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"runs\":[],\"more\":false}}");
+    char text[PEER_ID_MAX + 100]; /* a long one would be kept until the answer */
+    for (int more = 0; more <= 1; more++) {
+        (void)snprintf(text, sizeof text, REQUEST("3", "run/list", "{\"workDoneToken\":\"%0*d\"}"),
+                       (int)PEER_ID_MAX + more, 7);
+        say(&far, text);
+        if (!more) wire_expect_parts(&far.wire, "$/progress", "begin");
+        if (!more) wire_expect_parts(&far.wire, "$/progress", "end");
+        wire_expect_parts(&far.wire, "\"id\":3,\"result\":", "[]");
+    }
     connected_close(&far);
 }
 
@@ -490,6 +500,30 @@ static void draining_does_not_wait_for_a_deaf_client(void **state) {
     connected_close(&far);
 }
 
+/* The connections of a host share a budget; the one that holds most is closed. */
+static void connections_share_a_budget(void **state) {
+    struct connected far, other = {0};
+    struct buffer part;
+    (void)state;
+    connected_open(&far);
+    connect_with(&other, &far.served, METHOD_ADMIN, NULL, false);
+    server_budget(far.served.server)->max = 3 * RPC_BUDGET_STEP;
+    buffer_init(&part, SIZE_MAX);
+    buffer_text(&part, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"run/get\",\"params\":{\"run_id\":\"");
+    while (part.length <= RPC_BUDGET_STEP) buffer_char(&part, 'x');
+    say(&far, part.data);
+    say(&other, part.data);
+    assert_false(far.closed);
+    (void)wire_send_n(&far.wire, part.data, part.length);
+    wire_turn(&far.wire);
+    assert_true(far.closed);
+    say(&other, "\"}}\n");
+    wire_expect_parts(&other.wire, "\"id\":1,\"error\":", "INVALID_INPUT");
+    buffer_finish(&part);
+    connected_end(&other);
+    connected_close(&far);
+}
+
 /* ---- A service ---- */
 
 static void *service_open(void *user, struct connection *connection) {
@@ -573,6 +607,7 @@ int main(void) {
         cmocka_unit_test(a_deaf_client_stops_only_its_run),
         cmocka_unit_test(a_lost_client_frees_its_run),
         cmocka_unit_test(draining_does_not_wait_for_a_deaf_client),
+        cmocka_unit_test(connections_share_a_budget),
         cmocka_unit_test(a_service_is_reached_after_initialize),
         cmocka_unit_test(a_service_answers_after_the_input),
     };

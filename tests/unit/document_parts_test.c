@@ -1,6 +1,7 @@
 /* document_parts_test.c - the parts of reading a document: durations, versions, names, places in scalars, SHA-256. */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/duration.h"
+#include "adl/document/inner_file.h"
 #include "adl/document/names.h"
 #include "adl/document/place.h"
 #include "adl/document/version.h"
@@ -193,12 +194,56 @@ static void sha256_is_the_standard(void **state) {
     }
 }
 
+/* What is a document, read as a tree and by its text alone. */
+static void documents_are_recognized(void **state) {
+    (void)state;
+    enum { NO, TEXT_ONLY, YES };
+    static const struct {
+        const char *name, *text;
+        int is;
+        bool resembles;
+    } cases[] = {
+        {"a.yaml", "version: \"1.0\"\nagent: {name: a}\nnodes: []\nedges: []\n", YES, true},
+        {"a.yaml", "# first\r\n---\r\nnodes:\r\nedges:\r\n", YES, true},
+        {"a.yaml", "\xEF\xBB\xBFnodes: []\ragent: {}\r", YES, true},
+        {"a.yaml", "\"nodes\": []\n'channels' : []\n", YES, true},
+        {"a.yaml", "{nodes: [], edges: []}", YES, true},
+        {"a.yaml", "# first\n---\n{nodes: [],\n edges: []}", YES, true},
+        {"a.yaml", "  {version: 1, agent: {}, channels: []}", YES, true},
+        {"a.json", "{\"nodes\": [], \"edges\": []}", YES, true},
+        {"a.json", "{\n  \"nodes\" : [{\"id\": \"a\"}],\n  \"agent\": {}\n}", YES, true},
+        {"a.yaml", "version: \"1.0\"\nagent: {name: a}\nchannels: []\n", YES, true}, /* nodes follow */
+        {"a.yaml", "nodes: [\nedges: [\n", YES, true},                               /* half of it is written */
+        {"a.yaml", "nodes: []\n", NO, true},                                         /* as of kind, or RKE */
+        {"a.yaml", "version: 2\nnodes: []\n", NO, true},
+        {"a.yaml", "agent: {}\nedges: []\n", NO, false},
+        {"a.yaml", "version: 1\nagent: {}\n", NO, false},
+        {"a.yaml", "a:\n  nodes: []\n  edges: []\n", NO, false},
+        {"a.yaml", "my-nodes: []\nnodes-too: []\nedges: []\n", NO, false},
+        {"a.json", "{\"a\": {\"nodes\": [], \"edges\": []}}", TEXT_ONLY, false},
+        {"a.json", "{\"my_nodes\": [], \"nodes_\": [], \"edges\": []}", NO, false},
+        {"a.yaml", "Version: 1\nagents: {}\nnode: []\nEdges: []\n", NO, true},
+        {"a.yaml", "nodes\nedges\n", NO, false},
+        {"a.yaml", "", NO, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct source *source = source_new(cases[i].name, cases[i].text, strlen(cases[i].text));
+        if (inner_file_looks_like_document(source) != (cases[i].is != NO) ||
+            inner_file_is_document(source) != (cases[i].is == YES) ||
+            inner_file_resembles_document(source) != cases[i].resembles)
+            fail_msg("%s: looks %d, is %d, resembles %d", cases[i].text, inner_file_looks_like_document(source),
+                     inner_file_is_document(source), inner_file_resembles_document(source));
+        source_unref(source);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(durations),
         cmocka_unit_test(constraints),
         cmocka_unit_test(names_are_found_and_guessed),
         cmocka_unit_test(places_in_scalars),
+        cmocka_unit_test(documents_are_recognized),
         cmocka_unit_test(sha256_is_the_standard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,9 +98,7 @@ FIXTURE_UNUSED static void editor_send_text(struct editor *editor, const char *t
 
 FIXTURE_UNUSED static void editor_send_take(struct editor *editor, tn_value message) {
     message = value_set_take(message, "jsonrpc", value_text("2.0"));
-    tn_value line = value_null();
     char *text = json_text(message, JSON_COMPACT);
-    value_unref(line);
     editor_send_text(editor, text, strlen(text));
     editor_send_text(editor, "\n", 1);
     mem_free(text);

@@ -51,6 +51,54 @@ static void requests_are_answered_while_typing(void **state) {
     editor_close(&editor);
 }
 
+/*
+ * A person types faster than a long document is checked: diagnostics, which follow a check of the newest text, do not
+ * come, but answers do.
+ */
+static void requests_do_not_wait_for_the_end_of_typing(void **state) {
+    struct editor editor;
+    size_t answered = 0;
+    int id = 0;
+    (void)state;
+    editor_open(&editor, &(struct editor_options){.files = true});
+    char *text = long_document(500);
+    editor_did_open(&editor, "a.yaml", text);
+    const char *uri = editor_uri(&editor, "a.yaml");
+    for (int i = 0; i < 20000 && answered <= editor_count(&editor, "textDocument/publishDiagnostics"); i++) {
+        editor_notify(&editor, "textDocument/didChange",
+                      "{\"textDocument\":{\"uri\":\"%s\",\"version\":%d},\"contentChanges\":[{\"range\":{\"start\":{"
+                      "\"line\":4,\"character\":0},\"end\":{\"line\":4,\"character\":0}},\"text\":\"#\\n\"}]}",
+                      uri, i + 2);
+        if (!id) id = editor_ask(&editor, "textDocument/foldingRange", OF, uri);
+        loop_run_turn(editor.wire.loop);
+        editor_receive(&editor);
+        if (!editor.answered[id]) continue;
+        assert_true(value_count(editor_result(&editor, id)) > 0);
+        answered++;
+        id = 0;
+    }
+    assert_true(answered > editor_count(&editor, "textDocument/publishDiagnostics"));
+    mem_free(text);
+    editor_close(&editor);
+}
+
+static void formatting_does_not_wait_for_a_check(void **state) {
+    struct editor editor;
+    (void)state;
+    editor_open(&editor, &(struct editor_options){.files = true});
+    char *text = long_document(300);
+    editor_did_open(&editor, "a.yaml", text);
+    editor_set(&editor, "a.yaml", "version:   \"1.0\"\nnodes:\nedges:\n");
+    int id = editor_ask(&editor, "textDocument/formatting", OF, editor_uri(&editor, "a.yaml"));
+    editor_expect(&editor, id, "\"newText\":\"version: ", "\"line\":0");
+    assert_int_equal(editor_count(&editor, "textDocument/publishDiagnostics"), 0);
+    editor_set(&editor, "a.yaml", "other:   1\n");
+    id = editor_ask(&editor, "textDocument/formatting", OF, editor_uri(&editor, "a.yaml"));
+    editor_expect_result(&editor, id, "[]");
+    mem_free(text);
+    editor_close(&editor);
+}
+
 /* Half of a surrogate pair, which an editor in JavaScript can send, counts as one character. */
 static void half_of_a_pair_is_a_character(void **state) {
     struct editor editor;
@@ -96,14 +144,26 @@ static void a_document_is_closed_while_it_is_checked(void **state) {
     editor_close(&editor);
 }
 
+static struct host *open_project_host(void *user, const char *config, struct error *error) {
+    const char *const paths[] = {TENON_TEST_NODES, TENON_CORE_PLUGIN, NULL};
+    (void)user;
+    return host_new(
+        &(struct host_options){.plugin_paths = paths, .no_installed = true, .config_file = config, .quiet = true},
+        error);
+}
+
 /* Whatever is open: a check, an index, requests that wait for one of them, cancelled ones. */
 static void a_connection_ends_in_every_state(void **state) {
-    char *text = long_document(300);
+    char *text = long_document(300), folder[400];
     (void)state;
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 24; i++) {
         struct editor editor;
-        editor_open(&editor, &(struct editor_options){.files = true});
+        editor_open(&editor, &(struct editor_options){.files = true, .open = open_project_host});
         editor_write(&editor, "b.yaml", text);
+        (void)snprintf(folder, sizeof folder, "%s/project", editor.folder);
+        assert_int_equal(mkdir(folder, 0700), 0);
+        editor_write(&editor, "project/tenon.yaml", "{}\n");
+        editor_write(&editor, "project/c.yaml", GOOD);
         editor_did_open(&editor, "a.yaml", i % 3 ? text : GOOD);
         const char *uri = editor_uri(&editor, "a.yaml");
         if (i % 4 == 1) editor_expect_items(&editor, uri, i % 3 ? "nosuch" : "");
@@ -145,6 +205,23 @@ static void a_call_outlives_the_connection(void **state) {
     editor_drop(&editor);
 }
 
+/* A document that is opened again has other diagnostics than before: an old resultId does not mean `unchanged`. */
+static void a_result_id_is_used_once(void **state) {
+    struct editor editor;
+    (void)state;
+    editor_open(&editor, &(struct editor_options){.files = true});
+    const char *uri = editor_uri(&editor, "a.yaml");
+    editor_did_open(&editor, "a.yaml", UNKNOWN);
+    tn_value report = editor_result(&editor, editor_ask(&editor, "textDocument/diagnostic", OF, uri));
+    const char *first = value_chars(value_get(report, "resultId"), NULL);
+    editor_did_close(&editor, "a.yaml");
+    editor_did_open(&editor, "a.yaml", GOOD);
+    int id = editor_ask(&editor, "textDocument/diagnostic",
+                        "{\"textDocument\":{\"uri\":\"%s\"},\"previousResultId\":\"%s\"}", uri, first);
+    editor_expect(&editor, id, "\"kind\":\"full\"", "\"items\":[]");
+    editor_close(&editor);
+}
+
 /* ---- Documents in each other ---- */
 
 #define OUTER(inner) DOCUMENT("  - {id: n, type: subgraph, config: {document: " inner "}}\n")
@@ -173,6 +250,29 @@ static void documents_around_a_changed_one_are_checked(void **state) {
     editor_close(&editor);
 }
 
+/* What a check has read and could not use matters, too; and so does a text that was never a document. */
+static void texts_become_documents(void **state) {
+    struct editor editor;
+    (void)state;
+    editor_open(&editor, &(struct editor_options){.files = true});
+    editor_write(&editor, "a.yaml", OUTER("b.yaml"));
+    editor_write(&editor, "b.yaml", "b: 1\n");
+    editor_did_open(&editor, "a.yaml", OUTER("b.yaml"));
+    editor_expect_items(&editor, editor_uri(&editor, "a.yaml"), "is not a document");
+    editor_did_open(&editor, "b.yaml", GOOD); /* an editor that has kept a text that was not saved */
+    for (int i = 0; i < 3; i++) {
+        editor_expect_items(&editor, editor_uri(&editor, "b.yaml"), "");
+        editor_expect_items(&editor, editor_uri(&editor, "a.yaml"), "");
+        editor_set(&editor, "b.yaml", "b: 2\n");
+        editor_expect_items(&editor, editor_uri(&editor, "b.yaml"), "");
+        editor_expect_items(&editor, editor_uri(&editor, "a.yaml"), "is not a document");
+        editor_set(&editor, "b.yaml", GOOD);
+    }
+    editor_did_close(&editor, "b.yaml");
+    editor_expect_items(&editor, editor_uri(&editor, "a.yaml"), "is not a document");
+    editor_close(&editor);
+}
+
 /* ---- Components and configurations ---- */
 
 static void plugins_come_and_go(void **state) {
@@ -196,16 +296,6 @@ static void plugins_come_and_go(void **state) {
     }
     editor_close(&editor);
 }
-
-static struct host *open_project_host(void *user, const char *config, struct error *error) {
-    const char *const paths[] = {TENON_TEST_NODES, TENON_CORE_PLUGIN, NULL};
-    (void)user;
-    return host_new(
-        &(struct host_options){.plugin_paths = paths, .no_installed = true, .config_file = config, .quiet = true},
-        error);
-}
-
-#define ASKS DOCUMENT("  - {id: n, type: llm, config: {model: fast, prompt: hi}}\n")
 
 static void a_project_follows_its_configuration(void **state) {
     struct editor editor;
@@ -285,11 +375,15 @@ static void a_file_has_two_names(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_are_answered_while_typing),
+        cmocka_unit_test(requests_do_not_wait_for_the_end_of_typing),
+        cmocka_unit_test(formatting_does_not_wait_for_a_check),
         cmocka_unit_test(half_of_a_pair_is_a_character),
         cmocka_unit_test(a_document_is_closed_while_it_is_checked),
         cmocka_unit_test(a_connection_ends_in_every_state),
         cmocka_unit_test(a_call_outlives_the_connection),
+        cmocka_unit_test(a_result_id_is_used_once),
         cmocka_unit_test(documents_around_a_changed_one_are_checked),
+        cmocka_unit_test(texts_become_documents),
         cmocka_unit_test(plugins_come_and_go),
         cmocka_unit_test(a_project_follows_its_configuration),
         cmocka_unit_test(a_name_is_renamed_in_files_that_are_not_open),

@@ -39,6 +39,7 @@ static const char *const all_requests[] = {"textDocument/diagnostic",
                                            "textDocument/foldingRange",
                                            "textDocument/selectionRange",
                                            "textDocument/semanticTokens/full",
+                                           "textDocument/semanticTokens/full/delta",
                                            "textDocument/semanticTokens/range",
                                            "textDocument/codeLens",
                                            "textDocument/codeAction",
@@ -179,6 +180,37 @@ static void texts_have_a_limit_together(void **state) {
     editor_close(&editor);
 }
 
+static bool tokens_are_kept(struct editor *editor, const char *file) {
+    const char *uri = editor_uri(editor, file);
+    tn_value tokens = editor_result(editor, editor_ask(editor, "textDocument/semanticTokens/full", OF, uri));
+    assert_true(value_count(value_get(tokens, "data")) > 20);
+    return value_get(tokens, "resultId") != NULL;
+}
+
+#define KNOWS_DELTA "{\"textDocument\":{\"semanticTokens\":{\"requests\":{\"full\":{\"delta\":true}}}}}"
+
+static void kept_tokens_have_a_limit_together(void **state) {
+    struct editor editor;
+    char file[40];
+    (void)state;
+    editor_open(&editor, &(struct editor_options){.files = false, .capabilities = KNOWS_DELTA});
+    lsp_hosts_limit_texts(editor.hosts, 16 * 1000);
+    unsigned count = 0;
+    do {
+        (void)snprintf(file, sizeof file, "d%u.yaml", ++count);
+        editor_did_open(&editor, file, GOOD);
+    } while (tokens_are_kept(&editor, file));
+    assert_in_range(count, 3, 30);
+    assert_true(tokens_are_kept(&editor, "d1.yaml")); /* its own last answer makes room */
+    editor_did_close(&editor, "d1.yaml");
+    assert_true(tokens_are_kept(&editor, file));
+    editor_close(&editor);
+    editor_open(&editor, &(struct editor_options){.files = false, .capabilities = "{}"});
+    editor_did_open(&editor, "a.yaml", GOOD);
+    assert_false(tokens_are_kept(&editor, "a.yaml")); /* such a client cannot use them */
+    editor_close(&editor);
+}
+
 static void waiting_requests_have_a_limit(void **state) {
     struct editor editor;
     (void)state;
@@ -198,6 +230,24 @@ static void waiting_requests_have_a_limit(void **state) {
     buffer_finish(&all);
     editor_expect_answers(&editor);
     editor_expect(&editor, first + 1, "result", "");
+    editor_close(&editor);
+}
+
+/* The server remembers the names of contents, so that it can ask the client to read them again. */
+static void names_of_contents_have_a_limit(void **state) {
+    struct editor editor;
+    (void)state;
+    editor_open(&editor, &(struct editor_options){.files = true});
+    editor_did_open(&editor, "a.yaml", GOOD);
+    for (int length = 1000; length <= 100000; length *= 10) {
+        char *name = mem_alloc((size_t)length + 1);
+        memset(name, 'x', (size_t)length);
+        name[length] = '\0';
+        int id = editor_ask(&editor, "workspace/textDocumentContent", "{\"uri\":\"tenon:/graph/%s.txt?%s\"}", name,
+                            editor_uri(&editor, "a.yaml"));
+        editor_expect(&editor, id, length < 100000 ? "\"result\":{\"text\":" : "there is no content", "");
+        mem_free(name);
+    }
     editor_close(&editor);
 }
 
@@ -395,7 +445,11 @@ static void projects_have_a_limit(void **state) {
         (void)snprintf(name, sizeof name, "p%u/a.yaml", i);
         editor_did_open(&editor, name, UNKNOWN);
         editor_expect_items(&editor, editor_uri(&editor, name), "nosuch");
+        (void)snprintf(name, sizeof name, "p%u/closed.yaml", i);
+        editor_write(&editor, name, GOOD);
     }
+    int id = editor_ask(&editor, "workspace/symbol", "{\"query\":\"out\"}");
+    editor_expect(&editor, id, "/p0/closed.yaml", "/p69/closed.yaml");
     assert_int_equal(projects_opened, LSP_PROJECTS_MAX);
     editor_close(&editor);
 }
@@ -464,7 +518,9 @@ int main(void) {
         cmocka_unit_test(wrong_parameters_have_answers),
         cmocka_unit_test(more_documents_than_the_limit_are_reported_once),
         cmocka_unit_test(texts_have_a_limit_together),
+        cmocka_unit_test(kept_tokens_have_a_limit_together),
         cmocka_unit_test(waiting_requests_have_a_limit),
+        cmocka_unit_test(names_of_contents_have_a_limit),
         cmocka_unit_test(folders_have_a_limit),
         cmocka_unit_test(checks_wait_for_a_client_that_does_not_read),
         cmocka_unit_test(a_client_need_not_answer),

@@ -10,7 +10,9 @@
 
 #define SEEDS     6
 #define STEPS     160
-#define DOCUMENTS 5
+#define DOCUMENTS 6
+
+#define KNOWS_DELTA "{\"textDocument\":{\"semanticTokens\":{\"requests\":{\"full\":{\"delta\":true}}}}}"
 
 struct random_client {
     struct editor editor;
@@ -25,7 +27,8 @@ static uint32_t draw(struct random_client *client, uint32_t below) {
 }
 
 static const char *file_name(uint32_t document) {
-    static const char *const names[DOCUMENTS] = {"a.yaml", "b.yaml", "c.json", "tenon.yaml", "sub/d.yml"};
+    static const char *const names[DOCUMENTS] = {"a.yaml",     "b.yaml",    "c.json",
+                                                 "tenon.yaml", "sub/d.yml", "sub/tenon.yaml"};
     return names[document];
 }
 
@@ -115,6 +118,8 @@ static void step_ask(struct random_client *client) {
                                           "textDocument/codeAction",
                                           "textDocument/documentLink",
                                           "textDocument/semanticTokens/full",
+                                          "textDocument/semanticTokens/full/delta",
+                                          "textDocument/foldingRange",
                                           "textDocument/prepareRename",
                                           "textDocument/inlayHint",
                                           "textDocument/selectionRange",
@@ -124,16 +129,17 @@ static void step_ask(struct random_client *client) {
         editor_ask(&client->editor, methods[draw(client, sizeof methods / sizeof *methods)],
                    "{\"textDocument\":{\"uri\":\"%s\"},\"position\":{\"line\":%u,\"character\":%u},\"newName\":\"z\","
                    "\"range\":{\"start\":{\"line\":0,\"character\":0},\"end\":{\"line\":%u,\"character\":4}},"
-                   "\"context\":{},\"query\":\"\",\"positions\":[{\"line\":%u,\"character\":9}]}",
+                   "\"context\":{},\"query\":\"\",\"positions\":[{\"line\":%u,\"character\":9}],"
+                   "\"previousResultId\":\"%u\"}",
                    editor_uri(&client->editor, file_name(draw(client, DOCUMENTS))), draw(client, 9), draw(client, 40),
-                   draw(client, 9), draw(client, 9));
+                   draw(client, 9), draw(client, 9), draw(client, 50));
     client->ids[id % 16] = id;
 }
 
 static void step_disturb(struct random_client *client) {
     struct editor *editor = &client->editor;
     switch (draw(client, 6)) {
-    case 0: editor_write(editor, file_name(draw(client, 4)), random_document(client)); break;
+    case 0: editor_write(editor, file_name(draw(client, DOCUMENTS)), random_document(client)); break;
     case 1:
         editor_notify(editor, "workspace/didChangeWatchedFiles", "{\"changes\":[{\"uri\":\"%s\",\"type\":2}]}",
                       editor_uri(editor, file_name(draw(client, DOCUMENTS))));
@@ -144,7 +150,7 @@ static void step_disturb(struct random_client *client) {
         editor_notify(editor, "workspace/didChangeWorkspaceFolders", "{\"event\":{\"%s\":[{\"uri\":\"%s\"}]}}",
                       draw(client, 2) ? "added" : "removed", editor_uri(editor, ""));
         break;
-    default: editor_notify(editor, "textDocument/didSave", OF, editor_uri(editor, file_name(draw(client, 4))));
+    default: editor_notify(editor, "textDocument/didSave", OF, editor_uri(editor, file_name(draw(client, DOCUMENTS))));
     }
 }
 
@@ -168,7 +174,7 @@ static void step(struct random_client *client) {
 
 /* ---- The end ---- */
 
-/* The server formats its text: applying its edits to the client's text must give what it would give in one piece. */
+/* The diagnostics of the text that the server has made from the changes are those of the client's text in one piece. */
 static void expect_equal_texts(struct random_client *client) {
     for (uint32_t i = 0; i < DOCUMENTS; i++) {
         if (!client->texts[i]) continue;
@@ -192,10 +198,15 @@ static struct host *open_random_project(void *user, const char *config, struct e
 
 static void run_sequence(uint64_t seed) {
     const char *given = getenv("TENON_TEST_STEPS");
+    char folder[200];
     unsigned long steps = given ? strtoul(given, NULL, 10) : STEPS;
     struct random_client *client = mem_zalloc(sizeof *client);
     client->state = seed;
-    editor_open(&client->editor, &(struct editor_options){.files = seed % 3 != 2, .open = open_random_project});
+    editor_open(&client->editor, &(struct editor_options){.files = seed % 3 != 2,
+                                                          .open = open_random_project,
+                                                          .capabilities = seed % 2 ? NULL : KNOWS_DELTA});
+    (void)snprintf(folder, sizeof folder, "%s/sub", client->editor.folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
     log_set_level(host_log(client->editor.served->host), LOG_ERROR);
     for (unsigned long i = 0; i < steps; i++) step(client);
     if (seed % 2) {

@@ -106,6 +106,7 @@ FIXTURE_UNUSED static void use_start(struct served *served, const char *tool, tn
     struct instance_scope scope = engine->scope(engine, "a test");
     struct component *component;
     struct error error = ERROR_INIT;
+    use->instance = NULL;
     int32_t status = registry_resolve(host_registry(served->host), "tool", tool, &component, &error);
     if (status == TN_OK) status = instance_new(component, value_object(), &scope, &use->instance, &error);
     if (status != TN_OK) fail_msg("%s: %s", tool, error.message);

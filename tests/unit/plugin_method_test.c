@@ -255,6 +255,121 @@ static void runs_start_each_other_to_a_limit(void **state) {
     in_each_mode(repeats);
 }
 
+/* ---- Tools ---- */
+
+/* Each node calls `methods.erase`, which needs approval, with the method tool/call. */
+#define USES                                                                                                           \
+    "version: \"1.0\"\nagent: {name: uses}\ntools: [methods.use, {name: methods.erase, max_calls: 2}]\nchannels: "     \
+    "[{name: a, type: last_value}, {name: b, type: last_value}, {name: c, type: last_value}]\nnodes:\n"                \
+    "  - {id: a, type: tool, config: {tool: methods.use, output_key: a}}\n"                                            \
+    "  - {id: b, type: tool, config: {tool: methods.use, output_key: b}}\n"                                            \
+    "  - {id: c, type: tool, config: {tool: methods.use, output_key: c}}\n"                                            \
+    "edges: [{from: START, to: a}, {from: a, to: b}, {from: b, to: c}, {from: c, to: END}]\n"
+
+/* The answer to the only question of the run, which waits for an approval: {ID: {approved}}. */
+static tn_value approval(struct served *served, tn_value id, bool approved) {
+    tn_value run = served_result_take(served, "run/wait", value_set_take(value_object(), "run_id", value_ref(id)));
+    tn_value report = value_get(run, "report"), interrupts = value_get(report, "interrupts");
+    tn_value one = value_count(interrupts) == 1 ? value_at(interrupts, 0) : NULL;
+    if (!value_text_is(value_get(value_get(one, "payload"), "tool"), "methods.erase")) {
+        char *text = json_text(run, JSON_COMPACT);
+        fail_msg("%s: expected a question: %s", mode_names[mode], text);
+    }
+    tn_value answer = value_set_take(value_object(), "approved", value_bool(approved));
+    tn_value answers = value_set_key_take(value_object(), value_ref(value_get(one, "id")), answer);
+    value_unref(run);
+    return answers;
+}
+
+static void approve(struct served *served, tn_value id, bool approved) {
+    tn_value params = value_set_take(value_object(), "run_id", value_ref(id));
+    params = value_set_take(params, "answers", approval(served, id, approved));
+    value_unref(served_result_take(served, "run/answer", params));
+}
+
+/* What the nodes have received: {a, b, c}; a new reference. */
+static tn_value used(struct served *served, tn_value id) {
+    tn_value run = served_result_take(served, "run/wait", value_set_take(value_object(), "run_id", value_ref(id)));
+    tn_value state = value_ref(value_get(value_get(run, "report"), "state"));
+    assert_true(value_text_is(value_get(run, "status"), "done"));
+    value_unref(run);
+    return state;
+}
+
+static void expect_output(tn_value state, const char *node, int64_t number) {
+    tn_value value = value_get(value_get(state, node), "value");
+    if (value_get(value, "output") && value_to_int(value_get(value, "output")) == number) return;
+    fail_msg("%s: %s: %s", mode_names[mode], node, json_text(state, JSON_COMPACT));
+}
+
+static void expect_code(tn_value state, const char *node, const char *code) {
+    if (value_text_is(value_get(value_get(value_get(state, node), "value"), "code"), code)) return;
+    fail_msg("%s: %s: %s, expected %s", mode_names[mode], node, json_text(state, JSON_COMPACT), code);
+}
+
+/* Each use is asked for once, runs once, and counts. The use beyond the limit is not asked for. */
+static void approved(struct served *served) {
+    tn_value started = served_result_take(served, "run/start", text_params(USES)), id = value_get(started, "run_id");
+    approve(served, id, true);
+    approve(served, id, true);
+    tn_value state = used(served, id);
+    expect_output(state, "a", 1);
+    expect_output(state, "b", 2);
+    expect_code(state, "c", "LIMIT");
+    value_unref(state);
+    value_unref(started);
+}
+
+static void approved_tools_are_called_once_and_counted(void **state) {
+    (void)state;
+    in_each_mode(approved);
+}
+
+/* A use that a person refuses counts, too. */
+static void refuses(struct served *served) {
+    tn_value started = served_result_take(served, "run/start", text_params(USES)), id = value_get(started, "run_id");
+    approve(served, id, false);
+    approve(served, id, true);
+    tn_value state = used(served, id);
+    expect_code(state, "a", "TOOL_DENIED");
+    expect_output(state, "b", 1);
+    expect_code(state, "c", "LIMIT");
+    value_unref(state);
+    value_unref(started);
+}
+
+static void refused_tools_are_not_called(void **state) {
+    (void)state;
+    in_each_mode(refuses);
+}
+
+/* Another run continues the thread: the answer reaches the call, and the uses of the first run count. */
+static void resumes(struct served *served) {
+    static const char config[] = "{\"thread_id\":\"uses\"}";
+    tn_value params = value_set_take(text_params(USES), "config", served_json(config));
+    tn_value started = served_result_take(served, "run/start", params), id = value_ref(value_get(started, "run_id"));
+    value_unref(started);
+    for (int i = 0; i < 2; i++) {
+        params = value_set_take(text_params(USES), "config", served_json(config));
+        params = value_set_take(params, "answers", approval(served, id, true));
+        started = served_result_take(served, "run/resume", params);
+        value_unref(id);
+        id = value_ref(value_get(started, "run_id"));
+        value_unref(started);
+    }
+    tn_value state = used(served, id);
+    expect_output(state, "a", 1);
+    expect_output(state, "b", 2);
+    expect_code(state, "c", "LIMIT");
+    value_unref(state);
+    value_unref(id);
+}
+
+static void resumed_threads_keep_approvals_and_counts(void **state) {
+    (void)state;
+    in_each_mode(resumes);
+}
+
 /* ---- Subscriptions ---- */
 
 /* The run of the event `at`, which must be one of this subscription. */
@@ -432,6 +547,9 @@ int main(void) {
         cmocka_unit_test(documents_narrow),
         cmocka_unit_test(separate_runs_do_not_escape_limits),
         cmocka_unit_test(runs_start_each_other_to_a_limit),
+        cmocka_unit_test(approved_tools_are_called_once_and_counted),
+        cmocka_unit_test(refused_tools_are_not_called),
+        cmocka_unit_test(resumed_threads_keep_approvals_and_counts),
         cmocka_unit_test(events_are_delivered),
         cmocka_unit_test(refused_subscriptions_report_why),
         cmocka_unit_test(runs_report_their_end),

@@ -3,6 +3,7 @@
  */
 #include "tests/unit/rpc_wire.h"
 
+#include "host/server/rpc/rpc_budget.h"
 #include "host/server/rpc/rpc_peer.h"
 
 #define HELD_MAX (PEER_REQUESTS_MAX + 1)
@@ -49,7 +50,7 @@ static void near_on_idle(void *user) { ((struct near *)user)->idles++; }
 
 static void near_on_ended(void *user, const struct error *why) {
     struct near *near = user;
-    assert_false(near->ended);
+    assert_true(!near->ended || (!near->why && why)); /* a limit can end it after the end of the input */
     near->ended = true;
     near->why = why ? mem_text(why->message) : NULL;
     if (!near->stays) peer_close(near->peer);
@@ -64,18 +65,22 @@ static const struct peer_ops near_ops = {.request = near_on_request,
                                          .ended = near_on_ended,
                                          .closed = near_on_closed};
 
-static int near_setup(void **state) {
+static struct near *near_new(struct loop *loop) {
     struct near *near = mem_zalloc(sizeof *near);
-    near->loop = loop_new(NULL);
-    loop_fake_clock(near->loop);
+    near->loop = loop;
     struct rpc_stream *stream = wire_open(&near->wire, near->loop);
     near->peer = peer_new(near->loop, stream, RPC_FRAMING_LINES, &near_ops, near);
-    *state = near;
+    return near;
+}
+
+static int near_setup(void **state) {
+    struct loop *loop = loop_new(NULL);
+    loop_fake_clock(loop);
+    *state = near_new(loop);
     return 0;
 }
 
-static int near_teardown(void **state) {
-    struct near *near = *state;
+static void near_free(struct near *near) {
     for (size_t i = 0; i < near->held_count; i++) peer_reply_take(near->held[i], value_null());
     wire_close(&near->wire);
     if (!near->closed) peer_close(near->peer);
@@ -85,8 +90,14 @@ static int near_teardown(void **state) {
     mem_free(near->why);
     mem_free(near->code);
     value_unref(near->answer);
-    loop_free(near->loop);
     mem_free(near);
+}
+
+static int near_teardown(void **state) {
+    struct near *near = *state;
+    struct loop *loop = near->loop;
+    near_free(near);
+    loop_free(loop);
     return 0;
 }
 
@@ -342,6 +353,125 @@ static void a_deaf_client_is_disconnected(void **state) {
     value_unref(body);
 }
 
+/* ---- The budget of several peers ---- */
+
+#define BUDGET ((size_t)4 << 20)
+
+/* `size` bytes wait for the far end, which does not read. */
+static void hold_answer(struct near *near, size_t size) {
+    char *text = mem_alloc(size);
+    memset(text, 'x', size);
+    near->wire.deaf = true;
+    wire_send(&near->wire, HOLD("1"));
+    peer_reply_take(near->held[--near->held_count], value_text_n(text, size));
+    mem_free(text);
+    wire_turn(&near->wire);
+}
+
+/* The beginning of a message of more than `size` bytes, without its end. */
+static void send_part(struct near *near, int id, size_t size) {
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    buffer_format(&text, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"hold\",\"params\":[\"", id);
+    for (size_t i = 0; i < size; i++) buffer_char(&text, 'x');
+    (void)wire_send_n(&near->wire, text.data, text.length);
+    buffer_finish(&text);
+}
+
+static void is_lost(const struct near *near) {
+    assert_true(near->ended && near->closed);
+    assert_non_null(strstr(near->why, "and this one most"));
+}
+
+static void the_peer_that_holds_most_is_disconnected(void **state) {
+    struct near *near = *state, *small = near_new(near->loop), *idle = near_new(near->loop);
+    struct rpc_budget budget;
+    (void)state;
+    rpc_budget_init(&budget, BUDGET);
+    peer_join(small->peer, &budget);
+    peer_join(near->peer, &budget);
+    peer_join(idle->peer, &budget);
+    hold_answer(near, BUDGET / 2 + RPC_BUDGET_STEP);
+    assert_false(near->ended);
+    hold_answer(small, BUDGET / 2); /* it adds what is too much, but holds less */
+    wire_turn(&near->wire);
+    is_lost(near);
+    assert_false(small->ended);
+    small->wire.deaf = false; /* it reads everything */
+    for (int i = 0; i < 20; i++) wire_turn(&small->wire);
+    assert_true(small->wire.got.length > BUDGET / 2);
+    hold_answer(idle, BUDGET / 2 + RPC_BUDGET_STEP); /* there is room again */
+    assert_false(idle->ended || small->ended);
+    near_free(idle);
+    near_free(small);
+}
+
+static void incomplete_messages_count(void **state) {
+    struct near *near = *state;
+    struct rpc_budget budget;
+    rpc_budget_init(&budget, BUDGET);
+    peer_join(near->peer, &budget);
+    send_part(near, 1, BUDGET - RPC_BUDGET_STEP);
+    assert_false(near->ended);
+    send_part(near, 1, 2 * RPC_BUDGET_STEP);
+    is_lost(near);
+}
+
+/* The message of an open request is kept, for its parameters. */
+static void open_requests_count(void **state) {
+    struct near *near = *state;
+    struct rpc_budget budget;
+    rpc_budget_init(&budget, BUDGET);
+    peer_join(near->peer, &budget);
+    for (int i = 0; i < 3; i++) {
+        send_part(near, i, RPC_BUDGET_STEP);
+        wire_send(&near->wire, "\"]}\n");
+        assert_int_equal(near->held_count, i + 1);
+    }
+    answer_held(near);
+    send_part(near, 3, RPC_BUDGET_STEP);
+    assert_false(near->ended);
+    send_part(near, 3, RPC_BUDGET_STEP);
+    is_lost(near);
+    assert_int_equal(near->cancelled, 2);
+}
+
+static void peers_whose_input_has_ended_count(void **state) {
+    struct near *near = *state, *other = near_new(near->loop);
+    struct rpc_budget budget;
+    rpc_budget_init(&budget, BUDGET);
+    peer_join(near->peer, &budget);
+    peer_join(other->peer, &budget);
+    hold_answer(near, BUDGET / 2 + RPC_BUDGET_STEP);
+    near->stays = true;
+    wire_end_input(&near->wire);
+    assert_true(near->ended && !near->closed);
+    near->stays = false;
+    hold_answer(other, BUDGET / 2);
+    wire_turn(&near->wire);
+    is_lost(near);
+    assert_false(other->ended);
+    near_free(other);
+}
+
+/* It does not wait for RPC_FLUSH_MS. */
+static void peers_that_close_count(void **state) {
+    struct near *near = *state, *other = near_new(near->loop);
+    struct rpc_budget budget;
+    rpc_budget_init(&budget, BUDGET);
+    peer_join(near->peer, &budget);
+    peer_join(other->peer, &budget);
+    hold_answer(near, BUDGET / 2 + RPC_BUDGET_STEP);
+    peer_close(near->peer);
+    wire_turn(&near->wire);
+    assert_false(near->closed);
+    hold_answer(other, BUDGET / 2);
+    wire_turn(&near->wire);
+    assert_true(near->closed);
+    assert_false(other->ended);
+    near_free(other);
+}
+
 /* ---- Ends ---- */
 
 static void the_input_ends_inside_a_message(void **state) {
@@ -488,6 +618,11 @@ int main(void) {
         WITH_NEAR(a_flood_is_answered_in_order),
         WITH_NEAR(a_deaf_client_stops_itself),
         WITH_NEAR(a_deaf_client_is_disconnected),
+        WITH_NEAR(the_peer_that_holds_most_is_disconnected),
+        WITH_NEAR(incomplete_messages_count),
+        WITH_NEAR(open_requests_count),
+        WITH_NEAR(peers_whose_input_has_ended_count),
+        WITH_NEAR(peers_that_close_count),
         WITH_NEAR(the_input_ends_inside_a_message),
         WITH_NEAR(lost_frames_end_the_connection),
         WITH_NEAR(closing_cancels_and_discards),

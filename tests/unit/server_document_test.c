@@ -68,6 +68,32 @@ static void documents_are_checked(void **state) {
     served_close(&served);
 }
 
+/* They name paths of the host, so only clients that may name files see them. */
+static void mistakes_in_the_configuration_are_shown(void **state) {
+    struct served served;
+    (void)state;
+    served_open_with(&served, METHOD_READ,
+                     "models: {default: \"acme:tiny\"}\ntools: {approval: {t.delte: deny}}\n"
+                     "files: {roots: [/no/such/folder]}\n");
+    tn_value result = result_for(&served, "document/check", HELLO "budget: {cost: 1}\n", "{}");
+    tn_value warnings = value_get(result, "config_warnings");
+    assert_true(value_to_bool(value_get(result, "valid")));
+    assert_int_equal(value_to_int(value_get(result, "warnings")), 0);
+    assert_int_equal(value_count(warnings), 4);
+    has(value_at(warnings, 0), "budget.cost has no effect");
+    has(value_at(warnings, 1), "models.default: no plugin provides the model provider `acme`");
+    has(value_at(warnings, 2), "tools.approval: `t.delte` matches no known tool and has no effect; did you mean");
+    has(value_at(warnings, 3), "files.roots: /no/such/folder does not exist");
+    value_unref(result);
+    struct client *stranger =
+        client_new(served.server, &(struct client_options){.name = "stranger", .scope = METHOD_RUN});
+    tn_value outcome = served_call_as(&served, stranger, "document/check", text_params(HELLO, "{}"));
+    assert_true(value_to_bool(value_get(value_get(outcome, "result"), "valid")));
+    assert_null(value_get(value_get(outcome, "result"), "config_warnings"));
+    value_unref(outcome);
+    served_close(&served);
+}
+
 static void texts_are_limited(void **state) {
     struct served served;
     (void)state;
@@ -278,7 +304,7 @@ int main(void) {
         cmocka_unit_test(plugins_name_no_files),      cmocka_unit_test(texts_are_formatted),
         cmocka_unit_test(documents_are_drawn),        cmocka_unit_test(documents_are_drawn_inside),
         cmocka_unit_test(large_drawings_are_refused), cmocka_unit_test(schemas_have_names),
-        cmocka_unit_test(documents_are_described),
+        cmocka_unit_test(documents_are_described),    cmocka_unit_test(mistakes_in_the_configuration_are_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

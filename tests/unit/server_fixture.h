@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -57,6 +58,25 @@ FIXTURE_UNUSED static struct client *served_client(struct served *served, const 
 
 FIXTURE_UNUSED static void served_open(struct served *served, enum method_scope scope) {
     *served = (struct served){.host = host_for_tests(), .events = value_array()};
+    served->server = server_new(served->host);
+    server_validate_results(served->server, true);
+    served->client = served_client(served, "test", scope);
+}
+
+/* The same with this tenon.yaml. */
+FIXTURE_UNUSED static void served_open_with(struct served *served, enum method_scope scope, const char *yaml) {
+    char file[] = "/tmp/tenon-server-XXXXXX";
+    const char *const paths[] = {TENON_TEST_NODES, TENON_CORE_PLUGIN, NULL};
+    int descriptor = mkstemp(file);
+    assert_int_equal(write(descriptor, yaml, strlen(yaml)), (ssize_t)strlen(yaml));
+    close(descriptor);
+    *served = (struct served){.events = value_array()};
+    served->host = host_new(
+        &(struct host_options){
+            .plugin_paths = paths, .no_installed = true, .config_file = file, .quiet = true, .allow_drafts = true},
+        NULL);
+    unlink(file);
+    assert_non_null(served->host);
     served->server = server_new(served->host);
     server_validate_results(served->server, true);
     served->client = served_client(served, "test", scope);

@@ -4,6 +4,7 @@
 #include "tests/unit/server_fixture.h"
 
 #include "host/plugin/pack/pack_build.h"
+#include "host/server/method_job.h"
 #include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -166,11 +167,59 @@ static void signatures_are_checked(void **state) {
     served_close(&served);
 }
 
+/* Packs are read on another thread, one at a time; a limited number of calls waits. */
+static void the_loop_does_not_wait_for_packs(void **state) {
+    static struct served_call calls[METHOD_JOBS_MAX + 1];
+    struct served served;
+    (void)state;
+    served_open(&served, METHOD_ADMIN);
+    server_set_sign_check(served.server, is_not_signed);
+    served_start(&served, served.client, "pack/install", new_pack("1.0.0"), &calls[0]);
+    for (size_t i = 1; i < METHOD_JOBS_MAX; i++)
+        served_start(&served, served.client, "pack/show", served_json("{\"name\":\"acme\"}"), &calls[i]);
+    served_start(&served, served.client, "pack/remove", served_json("{\"name\":\"acme\"}"), &calls[METHOD_JOBS_MAX]);
+    for (size_t i = 0; i <= METHOD_JOBS_MAX; i++) assert_false(calls[i].ended);
+    served_expect(&served, "run/list", "{}", "{\"runs\":[],\"more\":false}"); /* it needs no turn of the loop */
+    served_expect_error(&served, "pack/show", "{\"name\":\"acme\"}", "LIMIT", "64 calls");
+    call_cancel(calls[1].call);
+    tn_value outcome;
+    for (size_t i = 0; i <= METHOD_JOBS_MAX; i++) {
+        outcome = served_finish(&served, &calls[i]);
+        assert_true((value_get(outcome, "result") != NULL) == (i != 1));
+        value_unref(outcome);
+    }
+    served_expect(&served, "pack/list", "{}", "{\"packs\":[]}");
+    served_close(&served);
+}
+
+/* The server ends: a job that runs ends first, one that waits for it does not run. */
+static void jobs_end_with_the_server(void **state) {
+    struct served served;
+    struct served_call calls[2];
+    (void)state;
+    served_open(&served, METHOD_ADMIN);
+    server_set_sign_check(served.server, is_not_signed);
+    served_start(&served, served.client, "pack/install", new_pack("1.0.0"), &calls[0]);
+    served_start(&served, served.client, "pack/remove", served_json("{\"name\":\"acme\"}"), &calls[1]);
+    for (size_t i = 0; i < 2; i++) {
+        call_cancel(calls[i].call);
+        value_unref(served_finish(&served, &calls[i]));
+    }
+    served_close(&served);
+    served_open(&served, METHOD_ADMIN);
+    tn_value list = served_result(&served, "pack/list", "{}");
+    assert_int_equal(value_count(value_get(list, "packs")), 1);
+    value_unref(list);
+    served_close(&served);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(packs_come_and_go, open_home, close_home),
         cmocka_unit_test_setup_teardown(changed_files_are_shown, open_home, close_home),
         cmocka_unit_test_setup_teardown(signatures_are_checked, open_home, close_home),
+        cmocka_unit_test_setup_teardown(the_loop_does_not_wait_for_packs, open_home, close_home),
+        cmocka_unit_test_setup_teardown(jobs_end_with_the_server, open_home, close_home),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

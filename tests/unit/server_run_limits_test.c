@@ -147,11 +147,19 @@ static void active_runs_have_a_limit(void **state) {
         client_new(served.server, &(struct client_options){.name = "plugin x", .scope = METHOD_RUN, .plugin = true});
     tn_value asks = run_of(&served, ASKS, "{}");
     value_unref(waited(&served, asks));
+    tn_value outcome = served_call_as(&served, plugin, "run/start", text_params(ASKS, "{}"));
+    tn_value asked = value_ref(value_get(value_get(outcome, "result"), "run_id"));
+    value_unref(outcome);
+    value_unref(waited(&served, asked));
     for (unsigned i = 0; i < SERVER_RUNS_PLUGIN_MAX; i++)
         value_unref(served_call_as(&served, plugin, "run/start", text_params(DELAYS, "{}")));
-    tn_value outcome = served_call_as(&served, plugin, "run/start", text_params(DELAYS, "{}"));
+    outcome = served_call_as(&served, plugin, "run/start", text_params(DELAYS, "{}"));
     is_text(value_get(outcome, "error"), "code", "LIMIT");
     value_unref(outcome);
+    outcome = served_call_as(&served, plugin, "run/answer", with_id(asked));
+    is_text(value_get(outcome, "error"), "code", "LIMIT");
+    value_unref(outcome);
+    value_unref(asked);
     for (unsigned i = SERVER_RUNS_PLUGIN_MAX; i < SERVER_RUNS_MAX; i++) value_unref(run_of(&served, DELAYS, "{}"));
     outcome = served_call_as(&served, served.client, "run/start", text_params(DELAYS, "{}"));
     is_text(value_get(outcome, "error"), "code", "LIMIT");

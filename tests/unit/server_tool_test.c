@@ -1,17 +1,9 @@
 /*
  * server_tool_test.c - the methods of tools and models: descriptions, calls, approval, the rights of plugins, cancel.
  */
-#include "tests/unit/server_fixture.h"
+#include "tests/unit/server_run_fixture.h"
 
 #include "host/base/config/config.h"
-#include <unistd.h>
-
-static void is_text(tn_value object, const char *member, const char *expected) {
-    if (!value_text_is(value_get(object, member), expected)) {
-        char *text = json_text(object, JSON_COMPACT);
-        fail_msg("%s: expected %s: %s", text, member, expected);
-    }
-}
 
 /* ---- Descriptions ---- */
 
@@ -80,28 +72,11 @@ static void approval_is_requested(void **state) {
     served_close(&served);
 }
 
-static void open_with_settings(struct served *served, const char *yaml) {
-    char file[] = "/tmp/tenon-server-tool-XXXXXX";
-    const char *const paths[] = {TENON_TEST_NODES, TENON_CORE_PLUGIN, NULL};
-    *served = (struct served){.events = value_array()};
-    int descriptor = mkstemp(file);
-    assert_int_equal(write(descriptor, yaml, strlen(yaml)), (ssize_t)strlen(yaml));
-    close(descriptor);
-    served->host = host_new(
-        &(struct host_options){
-            .plugin_paths = paths, .no_installed = true, .config_file = file, .quiet = true, .allow_drafts = true},
-        NULL);
-    assert_non_null(served->host);
-    served->server = server_new(served->host);
-    served->client = served_client(served, "test", METHOD_RUN);
-    unlink(file);
-}
-
 /* A rule of the operator that denies a tool counts also with `approved`. */
 static void denied_tools_stay_denied(void **state) {
     struct served served;
     (void)state;
-    open_with_settings(&served, "tools: {approval: {t.add: deny}}\n");
+    served_open_with(&served, METHOD_RUN, "tools: {approval: {t.add: deny}}\n");
     served_expect_error(&served, "tool/call", "{\"tool\":\"t.add\",\"arguments\":{\"a\":1,\"b\":2},\"approved\":true}",
                         "TOOL_DENIED", "t.add");
     served_close(&served);
@@ -231,7 +206,7 @@ static void plugins_do_not_answer_operators(void **state) {
     static const char advice[] = "plugin x.plugin may not approve it; call it from a run, which can ask a person";
     struct served served;
     (void)state;
-    open_with_settings(&served, "tools: {approval: {t.add: ask}}\n");
+    served_open_with(&served, METHOD_RUN, "tools: {approval: {t.add: ask}}\n");
     tn_value outcome = outcome_for(&served, "[\"host.method\",\"calls.tool\",\"calls.approved\"]", "tool/call",
                                    "{\"tool\":\"t.add\",\"arguments\":{\"a\":1,\"b\":2},\"approved\":true}");
     const char *message = value_chars(value_get(value_get(outcome, "error"), "message"), NULL);

@@ -50,7 +50,8 @@ static bool same_node(const struct tree_node *a, const struct tree_node *b) {
 
 static bool same_reading(const struct reading *a, const struct reading *b) {
     if (tree_is_whole(a->tree) != tree_is_whole(b->tree) ||
-        diagnostics_count(a->found) != diagnostics_count(b->found) || !same_node(tree_root(a->tree), tree_root(b->tree)))
+        diagnostics_count(a->found) != diagnostics_count(b->found) ||
+        !same_node(tree_root(a->tree), tree_root(b->tree)))
         return false;
     for (size_t i = 0; i < diagnostics_count(a->found); i++) {
         const struct diagnostic *left = diagnostics_at(a->found, i), *right = diagnostics_at(b->found, i);
@@ -91,10 +92,28 @@ static uint32_t random_below(uint32_t limit) {
 }
 
 static const char *const pieces[] = {
-    "x",    " ",     "\n",    "-",    ":",     "\"",  "'",      "{",      "}",     "[",          "]",       ",",
-    "#",    "&a ",   "*a",    "|\n",  ">-\n",  "? ",  "- ",     "\n- ",   "\n  - ", "\n  - id: b\n", ": ",   "\n---\n",
-    "...\n", "%",     "!!str ", "<<: ", "\t",    "\r",  "\r\n",   "\xc3\xa9", "null",  "0x1F",       "\n  ",    "\nkey: 1\n",
-    "\n\n", "\n#c\n", "|+\n\n", "1e999", "id: 1\n", "- a\n", "  - ? a\n", "\xef\xbb\xbf",
+    "x",         " ",
+    "\n",        "-",
+    ":",         "\"",
+    "'",         "{",
+    "}",         "[",
+    "]",         ",",
+    "#",         "&a ",
+    "*a",        "|\n",
+    ">-\n",      "? ",
+    "- ",        "\n- ",
+    "\n  - ",    "\n  - id: b\n",
+    ": ",        "\n---\n",
+    "...\n",     "%",
+    "!!str ",    "<<: ",
+    "\t",        "\r",
+    "\r\n",      "\xc3\xa9",
+    "null",      "0x1F",
+    "\n  ",      "\nkey: 1\n",
+    "\n\n",      "\n#c\n",
+    "|+\n\n",    "1e999",
+    "id: 1\n",   "- a\n",
+    "  - ? a\n", "\xef\xbb\xbf",
 };
 
 /* One to three places change: something is removed, and something is added. */
@@ -172,7 +191,7 @@ static void test_random_edits_of_small_texts(void **state) {
         "a:\n- b: 1\n  c: |\n    x\n\n- d",
         "a:\n  - b\n  - - c\n    - d\n  # end\nz: 1\n",
         "---\na:\n  - b: {c: [1, 2]}\n  -\n    d: 2\n  - e\nz:\n  - f\n  - g\n...\n",
-        "\xef\xbb\xbf" "a:\n  - \xc3\xa9: 'x'\n  - \"y\"\nz: [1]\n",
+        "\357\273\277a:\n  - \xc3\xa9: 'x'\n  - \"y\"\nz: [1]\n",
         "  a:\r\n    - b: >-\r\n        text\r\n    - c: 1\r\n  z: 1\r\n",
         "a:\n  - b: |+\n      t\n\n  - c:\n  - ? d\n  - e: 1\nz:\n",
     };
@@ -201,7 +220,8 @@ static struct tree *tree_after(const char *before, const char *after, bool *shar
 static void expect_reuse(const char *before, const char *after, bool expected) {
     bool shares;
     struct tree *tree = tree_after(before, after, &shares);
-    if (shares != expected) fail_msg("%s of the earlier tree was expected for:\n%s", expected ? "a part" : "no part", after);
+    if (shares != expected)
+        fail_msg("%s of the earlier tree was expected for:\n%s", expected ? "a part" : "no part", after);
     tree_free(tree);
 }
 
@@ -212,7 +232,8 @@ static void test_what_is_reused(void **state) {
     expect_reuse(before, "nodes:\n  - id: first node\n  - id:\nedges:\n  - from: the last string\n", true);
     expect_reuse(before, "nodes:\n  - id: first node\n  - id: x\n  - id: y\nedges:\n  - from: the last string\n", true);
     expect_reuse(before, "nodes:\n  - id: first node\nedges:\n  - from: the last string\n", true);
-    expect_reuse(before, "nodes:\n  - id: &a first nod\n  - id: second node\nedges:\n  - from: the last string\n", false);
+    expect_reuse(before, "nodes:\n  - id: &a first nod\n  - id: second node\nedges:\n  - from: the last string\n",
+                 false);
     expect_reuse(before, "nodes:\n  - id: 'first nod\n  - id: second node\nedges:\n  - from: the last string\n", true);
     expect_reuse(before, "nods:\n  - id: first node\n  - id: second node\nedges:\n  - from: the last string\n", true);
     expect_reuse(before, "edges:\n  - id: first node\n  - id: second node\nedges:\n  - from: the last string\n", false);

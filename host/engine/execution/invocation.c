@@ -379,6 +379,11 @@ tn_value invocation_open_nodes(struct invocation *invocation) {
     return run ? run_open_nodes(run) : value_array();
 }
 
+uint32_t invocation_mapped_items(const struct invocation *invocation, tn_value node) {
+    const struct run *run = invocation_live_run(invocation);
+    return run ? run_mapped_items(run, node) : 0;
+}
+
 tn_value invocation_usage(struct invocation *invocation) {
     const struct run *run = invocation_live_run(invocation);
     return run ? run_usage(run) : invocation_reported(invocation, "usage");

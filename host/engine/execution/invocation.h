@@ -116,5 +116,6 @@ uint32_t invocation_steps(struct invocation *invocation);
 tn_value invocation_usage(struct invocation *invocation);
 /* As run_open_nodes; [] while it is idle. A new reference. */
 tn_value invocation_open_nodes(struct invocation *invocation);
+uint32_t invocation_mapped_items(const struct invocation *invocation, tn_value node); /* as run_mapped_items */
 
 #endif

@@ -130,6 +130,9 @@ struct graph_origin {
  */
 int32_t graph_build(struct engine *engine, struct document *document, const struct graph_origin *origin,
                     struct graph **out, struct error *error);
+/* Reads, checks and builds the document in `source`. INVALID_GRAPH names the first mistake. */
+int32_t graph_open_source(struct engine *engine, struct source *source, const struct graph_origin *origin,
+                          struct graph **out, struct error *error);
 /*
  * Reads, checks and builds the document at `path`, which the document `from` names; NULL means that the operator names
  * it. A host builds each file once for each `outer` and each root while it is in use. A file that cannot be read is IO

@@ -44,8 +44,8 @@ int32_t graph_refuse(struct error *error, const char *path, const struct diagnos
     return error_set(error, TN_INVALID, "INVALID_GRAPH", "%s: the document has errors", path);
 }
 
-static int32_t graph_read_and_build(struct engine *engine, struct source *source, const struct graph_origin *origin,
-                                    struct graph **out, struct error *error) {
+int32_t graph_open_source(struct engine *engine, struct source *source, const struct graph_origin *origin,
+                          struct graph **out, struct error *error) {
     struct diagnostics *own = origin->diagnostics ? NULL : diagnostics_new();
     struct diagnostics *found = own ? own : origin->diagnostics;
     size_t errors_before = diagnostics_errors(found);
@@ -76,25 +76,21 @@ struct graph *graph_current(struct graph *graph) {
     struct engine *engine = graph->engine;
     uint64_t upgrades = registry_upgrades(engine->registry);
     if (graph->upgrades == upgrades) return graph;
-    struct diagnostics *found = diagnostics_new();
+    struct source *source = graph->document->source;
     struct error error = ERROR_INIT;
-    struct document *document = document_read(graph->document->source, &engine->catalog, found);
     const struct graph_origin origin = {.depth = graph->depth,
                                         .outer = graph->authority->outer,
                                         .from_text = graph->authority->from_text,
                                         .alone = graph->alone,
                                         .whole = graph->whole};
-    int32_t status = diagnostics_errors(found) ? graph_refuse(&error, source_name(document->source), found)
-                                               : graph_build(engine, document, &origin, &graph->newer, &error);
+    int32_t status = graph_open_source(engine, source, &origin, &graph->newer, &error);
     assert(status != TN_OK || graph->newer);
     if (status == TN_OK)
         graph_replace(graph, graph->newer);
     else
         log_write(LOG_ERROR, NULL, "cannot build `%s` with the upgraded plugins, continues with the old ones: %s",
-                  source_name(graph->document->source), error.message);
+                  source_name(source), error.message);
     graph->upgrades = upgrades;
-    document_unref(document);
-    diagnostics_free(found);
     error_finish(&error);
     return graph->newer ? graph->newer : graph;
 }
@@ -117,7 +113,7 @@ static int32_t graph_open_file(struct engine *engine, const struct source *from,
             error_set(error, TN_INVALID, "INVALID_GRAPH",
                       "the file `%s` is not a document: expected a mapping with `version`, `agent` and `nodes`", name);
     else
-        status = graph_read_and_build(engine, source, origin, out, error);
+        status = graph_open_source(engine, source, origin, out, error);
     source_unref(source);
     if (status == TN_OK) {
         (*out)->path = mem_text(found->path);

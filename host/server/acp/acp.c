@@ -1,7 +1,8 @@
 /*
  * acp.c - the connection of an editor: its methods, and its end.
  *
- *     open --initialize--> initialized --end of the input--> open prompts are answered, then closed
+ *     open --initialize--> initialized --end of the input--> open prompts are answered --> closing --> closed
+ *                              └───────────── acp_close: open prompts are stopped ────────────┘
  *
  * `initialize` reads the document, because its answer says what a prompt may contain. Every other method but
  * `initialize` is refused before it is answered.
@@ -60,7 +61,7 @@ static tn_value find_channel(const struct acp *acp, const char *name) {
     return NULL;
 }
 
-/* The only member of the input that is a text; NULL if there are none or several. */
+/* The only member of the input that is a text; NULL when no member is, or several are. */
 static const char *only_text(tn_value input) {
     tn_value members = value_get(input, "properties");
     const char *found = NULL;
@@ -195,7 +196,9 @@ static void acp_on_request(void *user, struct peer_request *request) {
     const char *name = peer_request_method(request);
     for (size_t i = 0; i < sizeof acp_methods / sizeof *acp_methods; i++) {
         if (strcmp(acp_methods[i].name, name) != 0) continue;
-        if (!acp->initialized && i != 0)
+        if (acp->closing)
+            peer_refuse(request, RPC_INTERNAL_ERROR, "the agent ends, and takes no more requests [CANCELLED]");
+        else if (!acp->initialized && i != 0)
             peer_refuse(request, RPC_INVALID_REQUEST, "`%s` needs `initialize` before it", name);
         else if (acp_params_check(request))
             acp_methods[i].start(acp, request);
@@ -249,16 +252,23 @@ static bool has_turn(const struct acp *acp) {
     return false;
 }
 
-/* Calls and turns that were cancelled can end after the peer. */
+/* Calls can end after the peer. */
 static void acp_finish(struct loop_work *work) {
     struct acp *acp = CONTAINER_OF(work, struct acp, finish);
-    if (!acp->peer && !acp->calls && !has_turn(acp))
+    if (!acp->peer && !acp->calls)
         acp_free(acp);
+    else if (acp->peer && acp->closing && !has_turn(acp))
+        peer_close(acp->peer);
     else if (acp->peer && acp->input_ended && peer_open_requests(acp->peer) == 0)
         acp_close(acp);
 }
 
 static void acp_on_linger(struct loop_timer *timer) { acp_close(CONTAINER_OF(timer, struct acp, linger)); }
+
+static void acp_on_overdue(struct loop_timer *timer) {
+    const struct acp *acp = CONTAINER_OF(timer, struct acp, linger);
+    acp->options.overdue(acp->options.user);
+}
 
 static void acp_on_ended(void *user, const struct error *why) {
     struct acp *acp = user;
@@ -278,15 +288,16 @@ static void acp_on_closed(void *user) {
 }
 
 void acp_close(struct acp *acp) {
+    if (acp->closing) return;
     acp->closing = true;
-    loop_timer_stop(server_loop(acp->options.server), &acp->linger);
+    loop_timer_start(server_loop(acp->options.server), &acp->linger, ACP_STOP_MS, acp_on_overdue);
     for (struct acp_session *session = acp->sessions, *next; session; session = next) {
         next = session->next;
         acp_servers_cancel(session);
-        acp_prompt_cancel(session);
+        acp_prompt_stop(session);
     }
-    if (acp->peer) peer_close(acp->peer);
     client_pause(acp->client, false); /* the ends of runs must arrive, although the client reads nothing */
+    acp_look_finished(acp);
 }
 
 static const struct peer_ops acp_peer_ops = {.request = acp_on_request,

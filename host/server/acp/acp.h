@@ -2,14 +2,16 @@
  * acp.h - one document as an agent inside an editor: the Agent Client Protocol, version 1, over a stream.
  *
  *     struct acp *acp = acp_new(STDIN_FILENO, STDOUT_FILENO, &(struct acp_options){.server = server,
- *                               .document = "agent.yaml", .closed = ended, .user = me}, &error);
- *     acp_close(acp);                                // cancels the prompts; `closed` follows
+ *                               .document = "agent.yaml", .closed = ended, .overdue = exit_now, .user = me}, &error);
+ *     acp_close(acp);                                // stops the prompts; `closed` or `overdue` follows
  *
  * Messages are JSON-RPC 2.0, one in each line. A session is a thread of the store, and a prompt is a run. All work is
  * done by methods of the table (server/method.h), called in process; this room knows the protocol, and nothing of the
  * engine. README.md has the mapping and the limits.
  *
- * After the end of the input, open requests are answered first, for at most ACP_LINGER_MS.
+ * After the end of the input, open requests are answered first, for at most ACP_LINGER_MS. A prompt that is still open
+ * then, or at acp_close, is stopped: its run ends after its super-step, and the next prompt of the session continues
+ * it.
  *
  * All functions are [loop].
  */
@@ -24,7 +26,8 @@ struct error;
 struct server;
 
 #define ACP_VERSION        1
-#define ACP_LINGER_MS      10000        /* for open requests after the end of the input; then they are cancelled */
+#define ACP_LINGER_MS      10000        /* for open requests after the end of the input; then they are stopped */
+#define ACP_STOP_MS        5000         /* from acp_close until `overdue`: runs end after their super-step */
 #define ACP_SESSIONS_MAX   100u         /* open sessions of one connection */
 #define ACP_SERVERS_MAX    16u          /* MCP servers of one session */
 #define ACP_BLOCKS_MAX     1000u        /* content blocks of one prompt: acp_params.json has it */
@@ -43,11 +46,17 @@ struct acp_options {
     bool no_mcp;                /* servers that the client names are not started */
     bool accept_changes;        /* threads continue although the document has changed */
     void (*closed)(void *user); /* the last callback */
+    /*
+     * A run has not ended within ACP_STOP_MS. The process must exit now, as if it was killed: then the thread of the
+     * run is continued by its next prompt. Cancelling the run would make the next prompt discard it.
+     */
+    void (*overdue)(void *user);
     void *user;
 };
 
 /* Takes both descriptors, which may be the same; NULL with IO if one cannot be used. `options` is copied. */
 struct acp *acp_new(int input, int output, const struct acp_options *options, struct error *error);
+/* Stops the prompts, and refuses all other requests; once they have ended, closes the connection. Repeatable. */
 void acp_close(struct acp *acp);
 
 #endif

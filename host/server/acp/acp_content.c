@@ -3,8 +3,9 @@
  *
  *     text           {type: text, text}
  *     image, audio   {type: image or audio, media_type, data}
- *     resource       with `text`: a text part with the address around it; with `blob`: {type: file, media_type, name,
- * data} resource_link  a text part: the address. The graph, or a tool of it, reads it if it needs it
+ *     resource       with `text`: a text part with the address around it
+ *                    with `blob`: {type: file, media_type, name, data}
+ *     resource_link  a text part: the address. The graph, or a tool of it, reads it if it needs it
  */
 #include "host/server/acp/acp_internal.h"
 #include <string.h>
@@ -47,7 +48,7 @@ static tn_value resource_part(tn_value resource) {
 /* NULL with the error if the graph does not accept it. */
 static tn_value part_of_block(const struct acp *acp, tn_value block, struct error *error) {
     const char *type = acp_text(block, "type");
-    tn_value resource = value_get(block, "resource");
+    tn_value resource = strcmp(type, "resource") == 0 ? value_get(block, "resource") : NULL; /* validated only then */
     bool media = strcmp(type, "image") == 0 || strcmp(type, "audio") == 0 || (resource && !acp_text(resource, "text"));
     if (media && acp->input != ACP_INPUT_MESSAGES) {
         error_set(

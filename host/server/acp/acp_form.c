@@ -10,11 +10,21 @@
 
 #define FORM_MEMBERS_MAX 100u
 
-static bool form_copy_member(tn_value *out, tn_value schema, const char *name) {
-    tn_value found = value_get(schema, name);
-    if (!found) return false;
-    *out = value_set_take(*out, name, value_ref(found));
-    return true;
+/* ---- What a field can have ---- */
+
+static bool form_is_text(tn_value value) { return value_is(value, TN_STRING); }
+static bool form_is_boolean(tn_value value) { return value_is(value, TN_BOOL); }
+static bool form_is_integer(tn_value value) { return value_is(value, TN_INT); }
+static bool form_is_number(tn_value value) { return value_is_number(value); }
+static bool form_is_count(tn_value value) {
+    return value_is(value, TN_INT) && value_to_int(value) >= 0 && value_to_int(value) <= UINT32_MAX;
+}
+
+static bool form_is_format(tn_value value) {
+    static const char *const known[] = {"email", "uri", "date", "date-time"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (value_text_is(value, known[i])) return true;
+    return false;
 }
 
 static bool form_is_choices(tn_value list) {
@@ -23,38 +33,67 @@ static bool form_is_choices(tn_value list) {
     return list && value_is(list, TN_ARRAY) && value_count(list) > 0;
 }
 
+/* Members that do not fit are left out, because clients refuse them. The run checks the answer with the whole schema.
+ */
+static const struct form_member {
+    const char *type, *name; /* `type` of the field; NULL for every type */
+    bool (*fits)(tn_value value);
+} form_members[] = {
+    {NULL, "title", form_is_text},           {NULL, "description", form_is_text},
+    {"string", "minLength", form_is_count},  {"string", "maxLength", form_is_count},
+    {"string", "pattern", form_is_text},     {"string", "format", form_is_format},
+    {"string", "default", form_is_text},     {"number", "minimum", form_is_number},
+    {"number", "maximum", form_is_number},   {"number", "default", form_is_number},
+    {"integer", "minimum", form_is_integer}, {"integer", "maximum", form_is_integer},
+    {"integer", "default", form_is_integer}, {"boolean", "default", form_is_boolean},
+    {"array", "minItems", form_is_count},    {"array", "maxItems", form_is_count},
+    {"array", "default", form_is_choices},
+};
+
+static tn_value form_copy_members_take(tn_value field, tn_value schema, const char *type) {
+    for (size_t i = 0; i < sizeof form_members / sizeof *form_members; i++) {
+        const struct form_member *row = &form_members[i];
+        tn_value found = value_get(schema, row->name);
+        if (found && (!row->type || strcmp(row->type, type) == 0) && row->fits(found))
+            field = value_set_take(field, row->name, value_ref(found));
+    }
+    return field;
+}
+
+/* The type of a field; NULL if it cannot be one. *choices: of a text, or of the items of a list; NULL if any can be
+ * given. */
+static const char *form_field_type(tn_value schema, tn_value *choices) {
+    static const char *const plain[] = {"string", "number", "integer", "boolean"};
+    if (!schema || !value_is(schema, TN_OBJECT)) return NULL;
+    tn_value type = value_get(schema, "type");
+    *choices = value_get(schema, "enum");
+    if (*choices && !form_is_choices(*choices)) return NULL;
+    if (*choices) return !type || value_text_is(type, "string") ? "string" : NULL;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (value_text_is(type, plain[i])) return plain[i];
+    *choices = value_get(value_get(schema, "items"), "enum");
+    return value_text_is(type, "array") && form_is_choices(*choices) ? "array" : NULL;
+}
+
 /* A field of a form; NULL if it cannot be one. */
 static tn_value form_field(tn_value schema) {
-    static const char *const copied[] = {"title",   "description", "minLength", "maxLength", "pattern", "format",
-                                         "default", "minimum",     "maximum",   "minItems",  "maxItems"};
-    tn_value type = schema && value_is(schema, TN_OBJECT) ? value_get(schema, "type") : NULL;
-    tn_value choices = schema && value_is(schema, TN_OBJECT) ? value_get(schema, "enum") : NULL;
-    if (!type && form_is_choices(choices))
-        type = value_text("string");
-    else if (type)
-        type = value_ref(type);
-    if (!type || !value_is(type, TN_STRING)) return value_unref(type), NULL;
-    const char *word = value_chars(type, NULL);
-    bool plain = strcmp(word, "string") == 0 || strcmp(word, "number") == 0 || strcmp(word, "integer") == 0 ||
-                 strcmp(word, "boolean") == 0;
-    bool list = strcmp(word, "array") == 0 && form_is_choices(value_get(value_get(schema, "items"), "enum"));
-    if ((!plain && !list) || (choices && (strcmp(word, "string") != 0 || !form_is_choices(choices))))
-        return value_unref(type), NULL;
-    tn_value field = value_set_take(value_object_reserve(4), "type", type);
-    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) (void)form_copy_member(&field, schema, copied[i]);
-    if (choices) field = value_set_take(field, "enum", value_ref(choices));
-    if (!list) return field;
-    tn_value items = value_set_take(value_object_reserve(2), "type", value_text("string"));
-    items = value_set_take(items, "enum", value_ref(value_get(value_get(schema, "items"), "enum")));
-    return value_set_take(field, "items", items);
+    tn_value choices = NULL;
+    const char *type = form_field_type(schema, &choices);
+    if (!type) return NULL;
+    tn_value field = value_set_take(value_object_reserve(8), "type", value_text(type));
+    field = form_copy_members_take(field, schema, type);
+    if (strcmp(type, "array") == 0) {
+        tn_value items = value_set_take(value_object_reserve(2), "type", value_text("string"));
+        return value_set_take(field, "items", value_set_take(items, "enum", value_ref(choices)));
+    }
+    return choices ? value_set_take(field, "enum", value_ref(choices)) : field;
 }
+
+/* ---- The form ---- */
 
 static tn_value form_of(tn_value fields, tn_value required, tn_value schema) {
     tn_value form = value_set_take(value_object_reserve(5), "type", value_text("object"));
-    if (schema) {
-        (void)form_copy_member(&form, schema, "title");
-        (void)form_copy_member(&form, schema, "description");
-    }
+    if (schema) form = form_copy_members_take(form, schema, "object");
     form = value_set_take(form, "properties", fields);
     return required ? value_set_take(form, "required", required) : form;
 }

@@ -40,13 +40,13 @@ struct acp {
     bool input_ended, closing;
     struct peer *peer; /* NULL: closed */
     struct client *client;
-    tn_value capabilities; /* of the client, or NULL */
+    tn_value capabilities; /* of the client; NULL when it has sent none */
     tn_value description;  /* of the document; NULL before `initialize` */
     struct acp_session *sessions;
     size_t session_count;
     struct acp_call *calls;
     uint64_t servers_started; /* MCP servers so far: their names differ */
-    struct loop_timer linger;
+    struct loop_timer linger; /* ACP_LINGER_MS, then ACP_STOP_MS */
     struct loop_work finish;
 };
 
@@ -63,19 +63,19 @@ struct acp_session {
     tn_value roles;              /* {role: the role whose model it uses} */
     tn_value decisions;          /* {tool and caller: true or false}: allow_always, reject_always */
     tn_value servers;            /* its MCP servers: [{name at the plugin, prefix of its tools}] */
-    char *connecting;            /* the run that starts them, or NULL */
-    struct peer_request *opener; /* session/new, load or resume, which is not answered yet; or NULL */
+    char *connecting;            /* the run that starts them; NULL when no start is open */
+    struct peer_request *opener; /* session/new, load or resume; NULL after its answer */
     bool replays;                /* it sends the conversation first */
     /* The thread. */
     bool unfinished;             /* the last turn has not completed */
     bool discards;               /* the next prompt discards it: it was cancelled, or has failed */
     tn_value messages;           /* of the thread, after the last turn; an array */
     tn_value completed;          /* after the last turn that completed */
-    tn_value waits;              /* the interrupts that the next prompt answers; NULL if there are none */
+    tn_value waits;              /* the interrupts that the next prompt answers; NULL when the turn waits for nothing */
     tn_value answers;            /* those that were given already, {id: answer} */
     uint64_t tool_calls;         /* so far */
-    struct acp_turn *turn;       /* the open prompt, or NULL */
-    struct peer_request *ending; /* session/close or session/delete, which waits for the end of the turn */
+    struct acp_turn *turn;       /* the open prompt; NULL between two prompts */
+    struct peer_request *ending; /* session/close or session/delete, until the turn has ended; NULL without */
     bool deletes;
 };
 
@@ -96,7 +96,7 @@ void acp_notify_take(struct acp *acp, const char *method, tn_value params);
 tn_value acp_document_params(const struct acp *acp);
 /* As document/describe returns it: decides how a prompt becomes input. */
 void acp_set_description(struct acp *acp, tn_value description);
-/* Something has ended: frees the connection if it is closed, and ends it after the end of the input. */
+/* Something has ended: the connection may be closed or freed in the next turn of the loop. */
 void acp_look_finished(struct acp *acp);
 
 /* ---- acp_params.c ---- */
@@ -143,8 +143,8 @@ tn_value acp_modes(const struct acp_session *session);          /* {currentModeI
 tn_value acp_config_options(const struct acp_session *session); /* an array */
 void acp_set_mode(struct acp *acp, struct peer_request *request);
 void acp_set_config_option(struct acp *acp, struct peer_request *request);
-tn_value acp_commands(const struct acp *acp);
-/* Answers the prompt if it is a command such as /usage, and returns true. */
+tn_value acp_commands(void); /* an array of available commands */
+/* Answers the prompt if it is a command such as /state, and returns true. */
 bool acp_command_run(struct acp_session *session, struct peer_request *request, tn_value prompt);
 
 /* ---- acp_mcp.c: servers of the client ---- */

@@ -177,6 +177,7 @@ static void start_on_started(void *user, tn_value result, const struct error *er
     }
     mem_free(start->session->connecting);
     start->session->connecting = mem_text(acp_text(result, "run_id"));
+    if (start->session->acp->closing) acp_servers_cancel(start->session);
     tn_value params = value_set_take(value_object_reserve(1), "run_id", value_ref(value_get(result, "run_id")));
     acp_call_take(start->session->acp, "run/wait", params, start_on_waited, start);
 }

@@ -101,6 +101,21 @@ static void turn_failed(struct acp_turn *turn, const struct error *error) {
     acp_look_finished(acp);
 }
 
+/* Ends the run of a turn that was cancelled or stopped, and then the turn. */
+static void end_run(struct acp_turn *turn) {
+    acp_turn_withdraw(turn);
+    if (turn->starting) return; /* the callback of the call continues */
+    if (turn->run_id && !turn->idle) {
+        tn_value params = value_set_take(value_object_reserve(2), "run_id", value_text(turn->run_id));
+        if (!turn->cancelled) params = value_set_take(params, "drain", value_bool(true));
+        acp_call_take(turn->session->acp, "run/cancel", params, ignore_result, turn);
+    } else if (turn->cancelled) {
+        turn_cancelled(turn);
+    } else {
+        acp_turn_end(turn, "cancelled");
+    }
+}
+
 /* ---- Starting runs ---- */
 
 static tn_value run_session(const struct acp_session *session) {
@@ -123,6 +138,7 @@ static tn_value run_params_take(const struct acp_session *session, tn_value conf
 
 static void turn_on_started(void *user, tn_value result, const struct error *error) {
     struct acp_turn *turn = user;
+    turn->starting = false;
     if (!result) {
         turn_failed(turn, error);
         return;
@@ -130,9 +146,7 @@ static void turn_on_started(void *user, tn_value result, const struct error *err
     mem_free(turn->run_id);
     turn->run_id = mem_text(acp_text(result, "run_id"));
     turn->idle = false;
-    if (!turn->cancelled) return;
-    turn->cancelled = false; /* it was cancelled before the run had an id */
-    acp_prompt_cancel(turn->session);
+    if (turn->cancelled || turn->stopped) end_run(turn); /* requested before the run had an id */
 }
 
 /* Messages that remove those of a turn that is discarded. */
@@ -199,6 +213,7 @@ static void turn_start(struct acp_turn *turn) {
     turn->known = value_count(session->messages);
     value_unref(turn->message);
     turn->message = NULL;
+    turn->starting = true;
     acp_call_take(session->acp, "run/start", value_set_take(run_params_take(session, config), "input", input),
                   turn_on_started, turn);
 }
@@ -207,7 +222,7 @@ static void turn_start(struct acp_turn *turn) {
 static void turn_resume(struct acp_turn *turn) {
     tn_value params = run_params_take(turn->session, value_object());
     if (turn->answers) params = value_set_take(params, "answers", value_ref(turn->answers));
-    turn->resuming = true;
+    turn->resuming = turn->starting = true;
     acp_call_take(turn->session->acp, "run/resume", params, turn_on_started, turn);
 }
 
@@ -229,12 +244,14 @@ static void refuse_answers(struct acp_turn *turn, const struct error *error) {
 
 static void turn_on_answered(void *user, tn_value result, const struct error *error) {
     struct acp_turn *turn = user;
+    turn->starting = false;
     if (!result) {
         refuse_answers(turn, error);
         return;
     }
     forget_questions(turn);
     turn->idle = false;
+    if (turn->cancelled || turn->stopped) end_run(turn);
 }
 
 void acp_turn_answer(struct acp_turn *turn) {
@@ -244,6 +261,7 @@ void acp_turn_answer(struct acp_turn *turn) {
     }
     tn_value params = value_set_take(value_object_reserve(2), "run_id", value_text(turn->run_id));
     if (turn->answers) params = value_set_take(params, "answers", value_ref(turn->answers));
+    turn->starting = true;
     acp_call_take(turn->session->acp, "run/answer", params, turn_on_answered, turn);
 }
 
@@ -272,7 +290,8 @@ static void note_failure(struct acp_turn *turn, const char *code, bool begun) {
 
 /* The failure of what was resumed does not keep the prompt from its run, unless the thread cannot be used at all. */
 static bool continues_after(const struct acp_turn *turn, const char *code, bool begun) {
-    return turn->resuming && turn->message && !turn->cancelled && (begun || strcmp(code, "DONE") == 0);
+    return turn->resuming && turn->message && !turn->cancelled && !turn->stopped &&
+           (begun || strcmp(code, "DONE") == 0);
 }
 
 static void run_failed(struct acp_turn *turn, tn_value report) {
@@ -306,7 +325,7 @@ static void run_done(struct acp_turn *turn) {
     session->unfinished = session->discards = false;
     value_unref(session->answers);
     session->answers = NULL;
-    if (turn->cancelled)
+    if (turn->cancelled || (turn->stopped && turn->message))
         turn_reply(turn, "cancelled");
     else if (turn->message)
         turn_start(turn);
@@ -319,10 +338,14 @@ static void run_interrupted(struct acp_turn *turn, tn_value report) {
     turn->idle = true;
     turn->session->unfinished = true;
     forget_questions(turn);
-    if (turn->cancelled)
+    if (turn->cancelled) {
         turn_cancelled(turn);
-    else
+    } else if (turn->stopped) {
+        turn->interrupts = interrupts ? value_ref(interrupts) : NULL;
+        acp_turn_end(turn, "cancelled");
+    } else {
         acp_turn_ask_take(turn, interrupts ? value_ref(interrupts) : value_array());
+    }
 }
 
 static void turn_on_run_ended(struct acp_turn *turn, tn_value params) {
@@ -339,7 +362,7 @@ static void turn_on_run_ended(struct acp_turn *turn, tn_value params) {
         run_failed(turn, report);
     } else if (turn->cancelled) {
         turn_cancelled(turn);
-    } else { /* the host ends, or another client has stopped it: the next prompt continues it */
+    } else { /* acp_prompt_stop, or another client, has stopped it: the next prompt continues it */
         turn->session->unfinished = true;
         turn->session->discards = value_text_is(status, "cancelled");
         turn_reply(turn, "cancelled");
@@ -358,19 +381,20 @@ void acp_prompt_event(struct acp *acp, const char *run_id, const char *event, tn
     acp_look_finished(acp);
 }
 
-/* ---- Cancelling ---- */
+/* ---- Cancelling and stopping ---- */
 
 void acp_prompt_cancel(struct acp_session *session) {
     struct acp_turn *turn = session->turn;
     if (!turn || turn->cancelled) return;
     turn->cancelled = true;
-    acp_turn_withdraw(turn);
-    if (!turn->run_id || turn->idle) {
-        if (turn->interrupts) turn_cancelled(turn); /* otherwise turn_on_started continues */
-        return;
-    }
-    tn_value params = value_set_take(value_object_reserve(1), "run_id", value_text(turn->run_id));
-    acp_call_take(session->acp, "run/cancel", params, ignore_result, turn);
+    end_run(turn);
+}
+
+void acp_prompt_stop(struct acp_session *session) {
+    struct acp_turn *turn = session->turn;
+    if (!turn || turn->cancelled || turn->stopped) return;
+    turn->stopped = true;
+    end_run(turn);
 }
 
 static void prompt_on_cancel(struct peer_request *request) {

@@ -12,20 +12,22 @@
 
 #include "host/server/acp/acp_internal.h"
 
-/* A call of a tool that the client has seen in this turn. */
+/* A prompt that is not answered yet. */
 struct acp_turn {
     struct acp_session *session;
     struct peer_request *request;
-    char *run_id;     /* of the active run, or of the one that waits; NULL: none */
-    tn_value message; /* the content of the prompt that no run has got yet; or NULL */
-    bool cancelled;
-    bool resuming; /* the run continues an earlier turn */
-    bool idle;     /* the run waits: nothing runs that would end */
+    char *run_id;     /* of the run that is active or waits; NULL before a run has started */
+    tn_value message; /* the content of the prompt; NULL when a run has got it */
+    bool cancelled;   /* the next prompt discards the turn */
+    bool stopped;     /* the process ends: the next prompt continues the turn */
+    bool resuming;    /* the run continues an earlier turn */
+    bool starting;    /* a call of run/start, run/resume or run/answer is open */
+    bool idle;        /* the run waits: nothing runs that would end */
     /* Questions (acp_question.c). */
-    tn_value interrupts;           /* of the run, until it has got the answers; or NULL */
+    tn_value interrupts;           /* that the run waits for; NULL when it has got the answers */
     size_t asked;                  /* index of the one that is being asked */
-    tn_value answers;              /* {id: answer} so far; or NULL */
-    struct acp_question *question; /* the open request to the client, or NULL */
+    tn_value answers;              /* {id: answer} so far; NULL before the first one */
+    struct acp_question *question; /* the open request to the client; NULL when nothing is asked */
     /* What the client has got (acp_events.c). */
     char message_id[40]; /* of the streamed text; "" between two messages */
     struct buffer text;  /* the streamed text of this message */
@@ -34,13 +36,15 @@ struct acp_turn {
     tn_value calls;      /* {id of the model: {id, name, arguments}}: calls of tools without a result */
     size_t known;        /* messages of the thread before this run; those of a channel `append` have no id */
     tn_value seen;       /* {id of a message: true}: messages of earlier turns, and of this one */
-    tn_value last_usage; /* of the last call of a model, or NULL */
+    tn_value last_usage; /* of the last call of a model; NULL before one has ended */
     const char *finish;  /* stop reason of the last answer: "end_turn", "max_tokens", "refusal" */
 };
 
 void acp_prompt(struct acp *acp, struct peer_request *request);
 /* No effect if no prompt is open. */
 void acp_prompt_cancel(struct acp_session *session);
+/* The same, but the next prompt continues the turn. Its run ends after its super-step. */
+void acp_prompt_stop(struct acp_session *session);
 /* An event of a subscription. */
 void acp_prompt_event(struct acp *acp, const char *run_id, const char *event, tn_value params);
 
@@ -68,7 +72,9 @@ tn_value acp_question_text(tn_value interrupt);
 
 /* ---- acp_form.c ---- */
 
-/* The schema of a form for an answer of this schema (NULL: any); NULL if it has none. *wraps: the form has one member.
+/*
+ * The schema of a form for an answer of this schema (NULL accepts any answer). NULL when a form cannot have it. *wraps:
+ * the form has one member, which is the answer.
  */
 tn_value acp_form_schema(tn_value schema, bool *wraps);
 /* True if the schema accepts null: the question can be declined. */
@@ -80,7 +86,7 @@ void acp_turn_show(struct acp_turn *turn, tn_value event);
 /* At the end of a run: texts that were not streamed, and the usage. */
 void acp_turn_show_rest(struct acp_turn *turn, tn_value report);
 void acp_turn_say(struct acp_turn *turn, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The result of a document without messages, for people; a new reference, or NULL if there is none. */
+/* The result of a document without messages, for people; a new reference. NULL when it has no members. */
 tn_value acp_result_text(const struct acp *acp, tn_value state);
 
 /* ---- acp_tool.c ---- */

@@ -16,7 +16,7 @@
 struct acp_question {
     struct acp_turn *turn; /* NULL: withdrawn */
     uint64_t number;       /* of the request */
-    tn_value tool_call;    /* that the client shows for an approval, or NULL */
+    tn_value tool_call;    /* that the client shows for an approval; NULL for other questions */
     bool made;             /* nothing but the approval shows the call */
     bool wraps;            /* the answer is a member of the form */
     bool url;              /* a page was opened */
@@ -327,10 +327,6 @@ static void ask_next(struct acp_turn *turn) {
     for (; turn->asked < value_count(turn->interrupts); turn->asked++) {
         tn_value interrupt = asked_interrupt(turn), id = value_get(interrupt, "id");
         if (!id || !value_is(id, TN_STRING) || acp_turn_has_answer(turn, interrupt)) continue;
-        if (!turn->session->acp->peer) {
-            acp_prompt_cancel(turn->session);
-            return;
-        }
         if (ask_interrupt(turn, interrupt)) return;
     }
     acp_turn_answer(turn);

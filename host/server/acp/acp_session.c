@@ -4,8 +4,9 @@
  *     document/describe ─┬─ session/new ───────────────────────────────────────────┐
  *                        └─ session/load, resume ─▶ thread/get, /state ─▶ (replay) ┴─▶ MCP servers ─▶ answer
  *
- * A new thread is in the store from its first prompt on. What the store does not have of it (the mode, the models, the
- * MCP servers) is chosen again by each client that opens it.
+ * A new thread is in the store from its first prompt on: editors open sessions that are never used. Loading one that
+ * had no prompt fails with -32002, after which clients open a new session; nothing is lost. What the store does not
+ * have of it (the mode, the models, the MCP servers) is chosen again by each client that opens it.
  */
 #include "adl/value/memory.h"
 #include "host/base/loop.h"
@@ -26,7 +27,10 @@ struct acp_session *acp_session_find(const struct acp *acp, const char *id) {
 }
 
 static void refuse_session(struct peer_request *request, const char *id) {
-    peer_refuse(request, RPC_NOT_INITIALIZED, "there is no session `%.200s`; session/list lists the saved ones", id);
+    peer_refuse(request, RPC_NOT_INITIALIZED,
+                "there is no saved session `%.200s`: a session is saved with its first prompt, and session/list lists "
+                "those that are; open a new one with session/new",
+                id);
 }
 
 struct acp_session *acp_session_of(struct acp *acp, struct peer_request *request) {
@@ -128,7 +132,7 @@ static void session_opened(struct acp_session *session) {
     result = value_set_take(result, "configOptions", acp_config_options(session));
     session->opener = NULL;
     peer_reply_take(opener, result);
-    tn_value commands = value_set_take(value_object_reserve(2), "availableCommands", acp_commands(session->acp));
+    tn_value commands = value_set_take(value_object_reserve(2), "availableCommands", acp_commands());
     acp_update_take(session, "available_commands_update", commands);
     if (!made && session->title) acp_session_send_info(session, true);
 }
@@ -139,13 +143,24 @@ static void open_servers(struct acp_session *session) {
     value_unref(servers);
 }
 
+/* INVALID_INPUT: no thread can have this id. */
+static bool thread_does_not_exist(const struct error *error) {
+    return error->code && (strcmp(error->code, "NOT_FOUND") == 0 || strcmp(error->code, "INVALID_INPUT") == 0);
+}
+
 static void session_open_failed(struct acp_session *session, const struct error *error) {
-    struct peer_request *opener = session->opener;
-    if (error->code && strcmp(error->code, "NOT_FOUND") == 0)
-        refuse_session(opener, session->id);
-    else
-        acp_fail(opener, error);
+    acp_fail(session->opener, error);
     acp_session_free(session);
+}
+
+/* Its thread cannot be read. */
+static void session_load_failed(struct acp_session *session, const struct error *error) {
+    if (thread_does_not_exist(error)) {
+        refuse_session(session->opener, session->id);
+        acp_session_free(session);
+    } else {
+        session_open_failed(session, error);
+    }
 }
 
 /* `replaced` sessions end with the request. */
@@ -169,7 +184,7 @@ static void session_on_state(void *user, tn_value result, const struct error *er
     struct acp_session *session = user;
     tn_value state = value_get(result, "state");
     if (!result) {
-        session_open_failed(session, error);
+        session_load_failed(session, error);
         return;
     }
     acp_session_keep(session, state, !session->unfinished);
@@ -192,7 +207,7 @@ static void session_on_record(void *user, tn_value record, const struct error *e
     if (!record || !is_of_document(acp, record)) {
         struct error why = ERROR_INIT;
         if (record) error_set(&why, TN_NOT_FOUND, "NOT_FOUND", "the thread is of another document");
-        session_open_failed(session, record ? &why : error);
+        session_load_failed(session, record ? &why : error);
         error_finish(&why);
         return;
     }
@@ -339,7 +354,7 @@ void acp_session_list(struct acp *acp, struct peer_request *request) {
 
 /* A session that does not exist is as good as deleted. */
 static void delete_on_done(void *user, tn_value result, const struct error *error) {
-    if (result || (error->code && strcmp(error->code, "NOT_FOUND") == 0))
+    if (result || thread_does_not_exist(error))
         peer_reply_take(user, value_object());
     else
         acp_fail(user, error);

@@ -138,9 +138,9 @@ tn_value acp_config_options(const struct acp_session *session) {
         const char *role = value_chars(value_key_at(roles, i), NULL);
         tn_value chosen = value_get(session->roles, role);
         if (!is_model_option(session->acp, role)) continue;
-        bool only = strcmp(role, "default") == 0;
+        bool is_default = strcmp(role, "default") == 0;
         tn_value option = value_set_take(value_object_reserve(6), "id", value_format(OPTION_PREFIX "%s", role));
-        option = value_set_take(option, "name", only ? value_text("Model") : value_format("Model: %s", role));
+        option = value_set_take(option, "name", is_default ? value_text("Model") : value_format("Model: %s", role));
         option = value_set_take(option, "category", value_text("model"));
         option = value_set_take(option, "type", value_text("select"));
         option = value_set_take(option, "currentValue", chosen ? value_ref(chosen) : value_text(role));
@@ -199,10 +199,10 @@ void acp_set_config_option(struct acp *acp, struct peer_request *request) {
 
 /* ---- Commands ---- */
 
-/* A command that is being answered; `session` is NULL if it was freed. */
+/* A command that is being answered. Its session can be closed meanwhile. */
 struct command_call {
     struct acp *acp;
-    char *session;
+    char *session; /* its id */
     struct peer_request *request;
 };
 
@@ -216,9 +216,8 @@ static const struct acp_command {
 };
 #define COMMAND_COUNT (sizeof acp_command_list / sizeof *acp_command_list)
 
-tn_value acp_commands(const struct acp *acp) {
+tn_value acp_commands(void) {
     tn_value list = value_array_reserve(COMMAND_COUNT);
-    (void)acp;
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         const struct acp_command *row = &acp_command_list[i];
         tn_value command = value_set_take(value_object_reserve(3), "name", value_text(row->name));

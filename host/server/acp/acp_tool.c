@@ -22,7 +22,7 @@ static void keep_shown(void *user, tn_value result, const struct error *error) {
     *(tn_value *)user = result ? value_ref(result) : NULL;
 }
 
-/* As tool/show describes it; a new reference, or NULL if it does not exist, or is not known yet. */
+/* As tool/show describes it; a new reference. NULL when it does not exist, or is not known yet. */
 static tn_value tool_shown(struct acp *acp, const char *name) {
     tn_value shown = NULL;
     if (!*name || strlen(name) > 200) return NULL;

@@ -20,7 +20,7 @@
 
 static const struct lsp_row *const row_tables[] = {lsp_diagnostic_rows, lsp_format_rows,  lsp_name_rows,
                                                    lsp_complete_rows,   lsp_outline_rows, lsp_action_rows,
-                                                   lsp_call_rows};
+                                                   lsp_call_rows,       lsp_token_rows};
 
 const struct lsp_row *lsp_row_find(const char *method) {
     for (size_t i = 0; i < sizeof row_tables / sizeof *row_tables; i++)
@@ -43,7 +43,8 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_requ
     struct error error = ERROR_INIT;
     if (text) query.assist = row->needs & LSP_OR_CONFIG && text->is_config ? text->form : text->assist;
     if (text) lsp_text_prefer(text);
-    bool missing = (row->needs & LSP_OF_TEXT) && (!text || !text->checked);
+    bool known = text && (row->needs & LSP_UNCHECKED ? text->is_document || text->is_config : text->checked != NULL);
+    bool missing = (row->needs & LSP_OF_TEXT) && !known;
     bool no_document = (row->needs & LSP_OF_DOCUMENT) == LSP_OF_DOCUMENT && !query.assist;
     if ((missing || no_document) && !(row->needs & LSP_ALWAYS)) {
         answer_nothing(row, request);
@@ -67,6 +68,7 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_requ
 /* The document whose check the request must wait for, or NULL. */
 static struct lsp_text *text_to_await(const struct lsp *lsp, const struct lsp_row *row, tn_value params) {
     struct lsp_text *text = row->needs & LSP_OF_TEXT ? lsp_text_of(lsp, params) : NULL;
+    if (row->needs & LSP_UNCHECKED) return NULL;
     if (text && !lsp_text_is_ready(text)) return text;
     if (!(row->needs & LSP_OF_WORKSPACE)) return NULL;
     for (text = lsp->texts; text && lsp_text_is_ready(text);) text = text->next;
@@ -148,6 +150,7 @@ static void read_abilities(struct lsp_client_abilities *can, tn_value from) {
         .resolves_actions = has_capability(from, "textDocument.codeAction.dataSupport") &&
                             capability_lists(from, "textDocument.codeAction.resolveSupport.properties", "edit"),
         .watches_files = has_capability(from, "workspace.didChangeWatchedFiles.dynamicRegistration"),
+        .token_differences = has_capability(from, "textDocument.semanticTokens.requests.full.delta"),
         .refreshes_lenses = has_capability(from, "workspace.codeLens.refreshSupport"),
         .refreshes_hints = has_capability(from, "workspace.inlayHint.refreshSupport"),
         .refreshes_tokens = has_capability(from, "workspace.semanticTokens.refreshSupport"),
@@ -199,6 +202,7 @@ static tn_value lsp_initialize(void *state, tn_value params) {
     tn_value capabilities = value_get(params, "capabilities");
     read_abilities(&lsp->can, capabilities);
     lsp->can.runs = capability_lists(params, "initializationOptions.commands", "tenon.run");
+    lsp->can.debugs = capability_lists(params, "initializationOptions.commands", "tenon.debug");
     lsp->can.shows_references = capability_lists(params, "initializationOptions.commands", "tenon.showReferences");
     lsp->unit = choose_unit(capabilities);
     lsp_read_folders(lsp, params);

@@ -23,7 +23,8 @@ struct lsp_hosts;
 
 #define LSP_DOCUMENTS_MAX  1000u /* open documents of a connection; further ones are not checked, and reported once */
 #define LSP_TEXTS_SIZE_MAX ((size_t)256 << 20) /* bytes of all open documents of a connection; the same */
-#define LSP_FOLDERS_MAX    100u                /* workspace folders of a connection; further ones are not searched */
+#define LSP_TOKENS_PART    16u  /* semantic tokens that are kept: one sixteenth of the bytes that documents may have */
+#define LSP_FOLDERS_MAX    100u /* workspace folders of a connection; further ones are not searched */
 #define LSP_PROJECTS_MAX   64u /* projects with their own tenon.yaml; documents of further ones use the server's host */
 #define LSP_WAITING_MAX    1000u /* requests of a document that wait for its check */
 

@@ -1,27 +1,27 @@
 /*
  * lsp_check.c - checks documents on a thread of libuv's pool, one at a time, and answers the requests that wait.
  *
- * The newest text wins: when a check ends and the document has changed meanwhile, its result is kept for the next check
- * (assist_new's `before`), but not published, and the newest text is checked. The document that was changed last comes
- * first. A check that was started always ends; a connection that is closed meanwhile is freed after it. While the
- * client does not read (peer_is_full), no check starts.
+ * The newest text wins: when a check ends and the document has changed meanwhile, its result is not published, and the
+ * newest text is checked, with the result as assist_new's `before`. Requests for which the checked text is new enough
+ * (LSP_NOT_NEWEST) are answered in between, because a person may type faster than a long document is checked. The
+ * document that was changed last comes first. A check that was started always ends; a connection that is closed
+ * meanwhile is freed after it. While the client does not read (peer_is_full), no check starts.
  */
 #include "adl/assist/names.h"
 #include "adl/diagnostic/diagnostic.h"
-#include "adl/document/document.h"
 #include "adl/value/memory.h"
 #include "host/base/config/config.h"
 #include "host/base/loop.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_world.h"
 #include "host/server/server.h"
-#include <string.h>
 #include <uv.h>
 
 struct lsp_check {
     uv_work_t work;
     struct lsp *lsp;
     uint64_t opened; /* of the document, which may be closed meanwhile */
+    uint64_t due;    /* of the document, when the check started */
     struct source *source;
     struct lsp_world *world;
     struct assist *before, *result;
@@ -36,6 +36,7 @@ struct lsp_waiting {
     struct lsp_text *text;
     const struct lsp_row *row;
     struct peer_request *request;
+    uint64_t due; /* of the text, when the request arrived */
 };
 
 /* ---- Requests that wait ---- */
@@ -58,63 +59,54 @@ void lsp_check_await(struct lsp_text *text, const struct lsp_row *row, struct pe
         return;
     }
     struct lsp_waiting *waiting = mem_zalloc(sizeof *waiting);
-    *waiting = (struct lsp_waiting){text->waiting, text, row, request};
+    *waiting = (struct lsp_waiting){text->waiting, text, row, request, text->due};
     text->waiting = waiting;
     text->waiting_count++;
     peer_request_hold(request, waiting, waiting_cancel);
 }
 
-/* Oldest first. */
-void lsp_check_release(struct lsp_text *text) {
-    struct lsp *lsp = text->lsp;
-    struct lsp_waiting *list = NULL;
-    while (text->waiting) {
-        struct lsp_waiting *waiting = text->waiting;
-        text->waiting = waiting->next;
-        waiting->next = list;
-        list = waiting;
+/* Takes the requests out of the list that are answered; all, or those for which a check that was due then is new
+ * enough. Oldest first. */
+static struct lsp_waiting *take_waiting(struct lsp_text *text, bool all, uint64_t due) {
+    struct lsp_waiting *taken = NULL, **link = &text->waiting;
+    while (*link) {
+        struct lsp_waiting *waiting = *link;
+        if (!all && (!(waiting->row->needs & LSP_NOT_NEWEST) || waiting->due > due)) {
+            link = &waiting->next;
+            continue;
+        }
+        *link = waiting->next;
+        text->waiting_count--;
+        waiting->next = taken;
+        taken = waiting;
+        peer_request_hold(waiting->request, NULL, NULL);
     }
-    text->waiting_count = 0;
+    return taken;
+}
+
+static void answer_waiting(struct lsp *lsp, struct lsp_waiting *list,
+                           void (*answer)(struct lsp *lsp, const struct lsp_row *row, struct peer_request *request)) {
     while (list) {
         struct lsp_waiting *waiting = list;
         list = waiting->next;
-        peer_request_hold(waiting->request, NULL, NULL);
-        lsp_row_start(lsp, waiting->row, waiting->request);
+        answer(lsp, waiting->row, waiting->request);
         mem_free(waiting);
     }
 }
 
+void lsp_check_release(struct lsp_text *text) { answer_waiting(text->lsp, take_waiting(text, true, 0), lsp_row_start); }
+
 /* ---- Checks ---- */
 
-static bool contains_document(const struct assist *assist, const char *path) {
-    for (uint32_t i = 0; i < assist->document->node_count; i++) {
-        const struct document *inner = document_subgraph(assist->document, i);
-        if (inner && strcmp(source_name(inner->source), path) == 0) return true;
-    }
-    return false;
-}
-
 /*
- * Other open documents that contain this one are due, too; and those that contain them, because a document reports
- * mistakes of the ones in it. Each is found once, so documents that contain each other end.
+ * Other open documents whose check has read this text with other content are due, too: they report mistakes of the
+ * documents in them, of those in these, and of templates.
  */
-static void dirty_outer_documents(struct lsp_text *changed) {
-    struct lsp_text **found = mem_array(NULL, changed->lsp->text_count, sizeof(struct lsp_text *));
-    size_t count = 0, next = 0;
-    found[count++] = changed;
-    changed->outer_mark = ++changed->lsp->last_mark;
-    while (next < count) {
-        const struct lsp_text *inner = found[next++];
-        for (struct lsp_text *text = inner->path ? inner->lsp->texts : NULL; text; text = text->next) {
-            if (text->outer_mark == changed->outer_mark || !text->assist ||
-                !contains_document(text->assist, inner->path))
-                continue;
-            text->outer_mark = changed->outer_mark;
-            text->dirty = true;
-            found[count++] = text;
-        }
-    }
-    mem_free((void *)found);
+static void set_readers_due(const struct lsp_text *changed) {
+    const struct source *source = changed->source;
+    for (struct lsp_text *text = changed->path ? changed->lsp->texts : NULL; text; text = text->next)
+        if (text != changed && text->assist && lsp_world_has_read_other(text->assist->world, changed->path, source))
+            lsp_text_set_due(text);
 }
 
 static struct lsp_text *checked_text(const struct lsp_check *check) {
@@ -165,7 +157,7 @@ static void check_free(struct lsp_check *check) {
 }
 
 static void text_take_result(struct lsp_text *text, struct lsp_check *check) {
-    bool changed = text->checked && text->checked != check->source;
+    bool changed = text->checked != check->source;
     source_unref(text->checked);
     if (check->is_config)
         text->form = check->result;
@@ -179,17 +171,21 @@ static void text_take_result(struct lsp_text *text, struct lsp_check *check) {
     value_unref(text->roles);
     text->roles = check->roles;
     check->roles = NULL;
-    text->results++;
+    text->result = ++text->lsp->last_result;
     text->checking = false;
-    if (changed) dirty_outer_documents(text);
-    if (!lsp_text_is_ready(text)) return; /* a newer text follows */
+    if (changed) set_readers_due(text);
+    if (!lsp_text_is_ready(text)) { /* a newer text follows */
+        answer_waiting(text->lsp, take_waiting(text, false, check->due), lsp_row_answer);
+        return;
+    }
     lsp_publish(text);
     lsp_refresh_content(text->lsp, "tenon:/graph/");
     lsp_check_release(text);
 }
 
-/* The text is not ADL any more. */
+/* The text is not ADL, perhaps not any more. */
 static void text_drop_result(struct lsp_text *text) {
+    set_readers_due(text);
     if (text->checked) lsp_publish_none(text->lsp, text->uri);
     assist_names_free(text->names);
     assist_unref(text->assist);
@@ -235,6 +231,7 @@ void lsp_check_next(struct lsp *lsp) {
         check->work.data = check;
         check->lsp = lsp;
         check->opened = text->opened;
+        check->due = text->due;
         check->is_config = text->is_config;
         text->checking = true;
         check->source = source_ref(text->source);
@@ -252,6 +249,6 @@ void lsp_check_next(struct lsp *lsp) {
 }
 
 void lsp_check_all(struct lsp *lsp) {
-    for (struct lsp_text *text = lsp->texts; text; text = text->next) text->dirty = true;
+    for (struct lsp_text *text = lsp->texts; text; text = text->next) lsp_text_set_due(text);
     lsp_check_next(lsp);
 }

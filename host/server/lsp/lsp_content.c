@@ -70,7 +70,7 @@ static bool describe_component(const struct assist *assist, const char *name, st
 
 /* The world is that of the server's host: components have no project. */
 static bool answer_reference(struct lsp *lsp, const char *name, struct peer_request *request) {
-    struct lsp_world *world = lsp_hosts_world_of_server(lsp->hosts, lsp);
+    struct lsp_world *world = lsp_hosts_world_of_project(lsp->hosts, lsp, NULL);
     struct source *empty = source_new("reference.yaml", "", 0);
     struct assist *assist = assist_new(empty, lsp_world_assist(world), NULL);
     struct buffer text;
@@ -189,9 +189,11 @@ void lsp_refresh_content(struct lsp *lsp, const char *prefix) {
 
 void lsp_content(struct lsp *lsp, struct peer_request *request) {
     tn_value uri = value_get(peer_request_params(request), "uri");
-    const char *text = uri && value_is(uri, TN_STRING) ? value_chars(uri, NULL) : "";
-    if (uri && value_is(uri, TN_STRING)) remember_content(lsp, uri);
-    if (!answer_content(lsp, text, request))
+    size_t length = 0;
+    const char *text = uri && value_is(uri, TN_STRING) ? value_chars(uri, &length) : "";
+    bool fits = length > 0 && length <= LSP_SHOWN_LENGTH_MAX;
+    if (fits) remember_content(lsp, uri);
+    if (!fits || !answer_content(lsp, text, request))
         peer_refuse(request, RPC_INVALID_PARAMS,
                     "there is no content `%.300s`; expected tenon:/reference/KIND/ID.md, tenon:/schema/NAME.json, or "
                     "tenon:/graph/NAME.txt?URI of an open document",

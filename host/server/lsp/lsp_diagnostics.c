@@ -130,7 +130,7 @@ void lsp_publish_none(struct lsp *lsp, const char *uri) {
 
 static tn_value report_of(const struct lsp_text *text, tn_value previous) {
     char number[24];
-    (void)snprintf(number, sizeof number, "%llu", (unsigned long long)text->results);
+    (void)snprintf(number, sizeof number, "%llu", (unsigned long long)text->result);
     tn_value report = value_set_take(value_object_reserve(3), "resultId", value_text(number));
     if (previous && value_text_is(previous, number)) return value_set_take(report, "kind", value_text("unchanged"));
     report = value_set_take(report, "kind", value_text("full"));

@@ -31,14 +31,10 @@ tn_value lsp_location(const struct lsp *lsp, const struct source *source, struct
     return value_set_take(location, "range", lsp_range(source, span, lsp->unit));
 }
 
-static tn_value text_edit(const struct source *source, struct span span, enum source_unit unit, const char *chars,
-                          size_t length) {
-    tn_value edit = value_set_take(value_object_reserve(2), "range", lsp_range(source, span, unit));
+tn_value lsp_text_edit(const struct lsp *lsp, const struct source *source, struct span span, const char *chars,
+                       size_t length) {
+    tn_value edit = value_set_take(value_object_reserve(2), "range", lsp_range(source, span, lsp->unit));
     return value_set_take(edit, "newText", value_string_lossy(chars, length));
-}
-
-tn_value lsp_text_edit(const struct lsp_text *text, struct span span, const char *chars, size_t length) {
-    return text_edit(text->checked, span, text->lsp->unit, chars, length);
 }
 
 /* ---- WorkspaceEdit ---- */
@@ -63,7 +59,7 @@ static tn_value edits_of_file(const struct lsp *lsp, const struct assist_edits *
     size_t i = first;
     for (; i < edits->count && edits->items[i].source == source; i++) {
         const struct assist_edit *edit = &edits->items[i];
-        list = value_push_take(list, text_edit(source, edit->span, lsp->unit, edit->text, strlen(edit->text)));
+        list = value_push_take(list, lsp_text_edit(lsp, source, edit->span, edit->text, strlen(edit->text)));
     }
     *next = i;
     return list;
@@ -74,7 +70,7 @@ static tn_value push_new_file(const struct lsp *lsp, tn_value changes, const str
     struct source *empty = source_new(file->path, "", 0);
     tn_value create = value_set_take(value_object_reserve(2), "kind", value_text("create"));
     changes = value_push_take(changes, value_set_take(create, "uri", lsp_uri_of_path(lsp, file->path)));
-    tn_value edit = text_edit(empty, (struct span){0, 0}, lsp->unit, file->text, strlen(file->text));
+    tn_value edit = lsp_text_edit(lsp, empty, (struct span){0, 0}, file->text, strlen(file->text));
     tn_value list = value_push_take(value_array(), edit);
     source_unref(empty);
     return value_push_take(changes, document_edit(versioned_document(lsp, file->path), list));

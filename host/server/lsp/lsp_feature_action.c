@@ -15,6 +15,7 @@ static const char *const action_kinds[] = {
     [ASSIST_ACTION_DECLARE] = "quickfix",
     [ASSIST_ACTION_REMOVE] = "quickfix",
     [ASSIST_ACTION_ROUTER] = "refactor.rewrite",
+    [ASSIST_ACTION_CONDITIONS] = "refactor.rewrite",
     [ASSIST_ACTION_EXTRACT] = "refactor.extract",
 };
 

@@ -61,7 +61,7 @@ static tn_value outgoing_calls(const struct lsp_query *query, struct error *erro
 }
 
 const struct lsp_row lsp_call_rows[] = {
-    {"textDocument/prepareCallHierarchy", LSP_OF_DOCUMENT | LSP_AT_POSITION, LSP_EMPTY, prepare_calls,
+    {"textDocument/prepareCallHierarchy", LSP_OF_DOCUMENT | LSP_NOT_NEWEST | LSP_AT_POSITION, LSP_EMPTY, prepare_calls,
      "callHierarchyProvider", "true"},
     {"callHierarchy/incomingCalls", LSP_OF_DOCUMENT, LSP_EMPTY, incoming_calls, NULL, NULL},
     {"callHierarchy/outgoingCalls", LSP_OF_DOCUMENT, LSP_EMPTY, outgoing_calls, NULL, NULL},

@@ -36,7 +36,7 @@ static const int item_kinds[] = {
     [COMPLETION_TOOL] = 2 /* Method */,        [COMPLETION_REDUCER] = 3 /* Function */,
     [COMPLETION_PLUGIN] = 9 /* Module */,      [COMPLETION_FILE] = 17 /* File */,
     [COMPLETION_FOLDER] = 19 /* Folder */,     [COMPLETION_DOCUMENT] = 17 /* File */,
-    [COMPLETION_SNIPPET] = 15 /* Snippet */,
+    [COMPLETION_ANCHOR] = 18 /* Reference */,  [COMPLETION_SNIPPET] = 15 /* Snippet */,
 };
 
 /* Asks the editor for completion again; only this one has a command for it. */
@@ -66,7 +66,7 @@ static tn_value completion_item(const struct lsp_query *query, const struct assi
     if (snippet) item = value_set_take(item, "insertTextFormat", value_int(2));
     if (lsp->can.item_modes)
         item = value_set_take(item, "insertTextMode", value_int(1)); /* the text has its indentation */
-    item = value_set_take(item, "textEdit", lsp_text_edit(query->text, found->span, text, strlen(text)));
+    item = value_set_take(item, "textEdit", lsp_text_edit(lsp, query->text->checked, found->span, text, strlen(text)));
     if (found->again && client_is_vscode(lsp)) item = value_set_take(item, "command", ask_again());
     return item;
 }
@@ -170,15 +170,16 @@ static tn_value document_links(const struct lsp_query *query, struct error *erro
 }
 
 const struct lsp_row lsp_complete_rows[] = {
-    {"textDocument/completion", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_AT_POSITION, LSP_EMPTY, complete,
+    {"textDocument/completion", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_NOT_NEWEST | LSP_AT_POSITION, LSP_EMPTY, complete,
      "completionProvider",
-     "{\"triggerCharacters\": [\":\", \" \", \"-\", \".\", \"{\", \"\\\"\", \"'\", \"/\", \"[\", \"%\"], "
+     "{\"triggerCharacters\": [\":\", \" \", \"-\", \".\", \"{\", \"\\\"\", \"'\", \"/\", \"[\", \"%\", \"*\"], "
      "\"resolveProvider\": false}"},
-    {"textDocument/hover", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_AT_POSITION, LSP_NULL, hover, "hoverProvider", "true"},
-    {"textDocument/signatureHelp", LSP_OF_DOCUMENT | LSP_AT_POSITION, LSP_NULL, signature_help, "signatureHelpProvider",
-     "{\"triggerCharacters\": [\"(\", \",\"]}"},
-    {"textDocument/inlayHint", LSP_OF_DOCUMENT, LSP_EMPTY, inlay_hints, "inlayHintProvider", "true"},
-    {"textDocument/documentLink", LSP_OF_DOCUMENT, LSP_EMPTY, document_links, "documentLinkProvider",
+    {"textDocument/hover", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_NOT_NEWEST | LSP_AT_POSITION, LSP_NULL, hover,
+     "hoverProvider", "true"},
+    {"textDocument/signatureHelp", LSP_OF_DOCUMENT | LSP_NOT_NEWEST | LSP_AT_POSITION, LSP_NULL, signature_help,
+     "signatureHelpProvider", "{\"triggerCharacters\": [\"(\", \",\"]}"},
+    {"textDocument/inlayHint", LSP_OF_DOCUMENT | LSP_NOT_NEWEST, LSP_EMPTY, inlay_hints, "inlayHintProvider", "true"},
+    {"textDocument/documentLink", LSP_OF_DOCUMENT | LSP_NOT_NEWEST, LSP_EMPTY, document_links, "documentLinkProvider",
      "{\"resolveProvider\": false}"},
     {NULL, 0, LSP_NULL, NULL, NULL, NULL},
 };

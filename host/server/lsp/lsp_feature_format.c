@@ -1,7 +1,8 @@
 /*
  * lsp_feature_format.c - formatting of a document, or of ranges of it: the differences to the canonical text as edits.
  *
- * A text with syntax errors is not formatted; its diagnostics say why, so it is not an error of the request.
+ * They need the newest text alone, so an editor that formats while it saves does not wait for a check. A text with
+ * syntax errors is not formatted; its diagnostics say why, so it is not an error of the request.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/format/format.h"
@@ -27,11 +28,12 @@ static bool is_in_ranges(const struct format_edits *edits, struct span span) {
 static void add_format_edit(void *user, struct span span, const char *text, size_t length) {
     struct format_edits *edits = user;
     if (is_in_ranges(edits, span))
-        edits->list = value_push_take(edits->list, lsp_text_edit(edits->query->text, span, text, length));
+        edits->list = value_push_take(edits->list,
+                                      lsp_text_edit(edits->query->lsp, edits->query->text->source, span, text, length));
 }
 
 static tn_value format_ranges(const struct lsp_query *query, const struct span *ranges, size_t count) {
-    struct source *source = query->text->checked;
+    struct source *source = query->text->source;
     struct format_edits edits = {query, ranges, count, value_array()};
     struct diagnostics *found = diagnostics_new();
     char *text;
@@ -51,7 +53,7 @@ static tn_value lsp_format(const struct lsp_query *query, struct error *error) {
 
 static tn_value lsp_format_range(const struct lsp_query *query, struct error *error) {
     struct span range;
-    if (!lsp_read_range(query->text->checked, value_get(query->params, "range"), query->lsp->unit, &range)) {
+    if (!lsp_read_range(query->text->source, value_get(query->params, "range"), query->lsp->unit, &range)) {
         (void)error_set(error, TN_INVALID, "INVALID_INPUT", "`range` must have `start` and `end`");
         return NULL;
     }
@@ -70,7 +72,7 @@ static tn_value lsp_format_several(const struct lsp_query *query, struct error *
         return NULL;
     }
     for (size_t i = 0; i < count; i++)
-        if (!lsp_read_range(query->text->checked, value_at(given, i), query->lsp->unit, &ranges[i])) {
+        if (!lsp_read_range(query->text->source, value_at(given, i), query->lsp->unit, &ranges[i])) {
             (void)error_set(error, TN_INVALID, "INVALID_INPUT", "`ranges` must have `start` and `end`");
             return NULL;
         }
@@ -78,9 +80,10 @@ static tn_value lsp_format_several(const struct lsp_query *query, struct error *
 }
 
 const struct lsp_row lsp_format_rows[] = {
-    {"textDocument/formatting", LSP_OF_TEXT, LSP_EMPTY, lsp_format, "documentFormattingProvider", "true"},
-    {"textDocument/rangeFormatting", LSP_OF_TEXT, LSP_EMPTY, lsp_format_range, "documentRangeFormattingProvider",
-     "{\"rangesSupport\": true}"},
-    {"textDocument/rangesFormatting", LSP_OF_TEXT, LSP_EMPTY, lsp_format_several, NULL, NULL},
+    {"textDocument/formatting", LSP_OF_TEXT | LSP_UNCHECKED, LSP_EMPTY, lsp_format, "documentFormattingProvider",
+     "true"},
+    {"textDocument/rangeFormatting", LSP_OF_TEXT | LSP_UNCHECKED, LSP_EMPTY, lsp_format_range,
+     "documentRangeFormattingProvider", "{\"rangesSupport\": true}"},
+    {"textDocument/rangesFormatting", LSP_OF_TEXT | LSP_UNCHECKED, LSP_EMPTY, lsp_format_several, NULL, NULL},
     {NULL, 0, LSP_NULL, NULL, NULL, NULL},
 };

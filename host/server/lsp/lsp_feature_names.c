@@ -194,7 +194,7 @@ const struct lsp_row lsp_name_rows[] = {
      "definitionProvider", "true"},
     {"textDocument/references", LSP_OF_DOCUMENT | LSP_AT_POSITION | LSP_OF_WORKSPACE, LSP_EMPTY, find_references,
      "referencesProvider", "true"},
-    {"textDocument/documentHighlight", LSP_OF_DOCUMENT | LSP_AT_POSITION, LSP_EMPTY, find_highlights,
+    {"textDocument/documentHighlight", LSP_OF_DOCUMENT | LSP_NOT_NEWEST | LSP_AT_POSITION, LSP_EMPTY, find_highlights,
      "documentHighlightProvider", "true"},
     {"textDocument/prepareRename", LSP_OF_DOCUMENT | LSP_AT_POSITION | LSP_OF_WORKSPACE, LSP_NULL, prepare_rename, NULL,
      NULL},

@@ -1,14 +1,12 @@
 /*
- * lsp_feature_outline.c - the structure of documents: symbols, folding, selections, semantic tokens, code lenses.
+ * lsp_feature_outline.c - the structure of documents: symbols, folding, selections, code lenses.
  */
 #include "adl/assist/lens.h"
 #include "adl/assist/outline.h"
-#include "adl/assist/tokens.h"
 #include "adl/value/memory.h"
 #include "host/server/lsp/lsp_gather.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_position.h"
-#include <string.h>
 
 /* ---- Symbols ---- */
 
@@ -19,23 +17,31 @@ static const int symbol_kinds[] = {
     [OUTLINE_PLUGIN] = 4 /* Package */,    [OUTLINE_PROPERTY] = 7 /* Property */,
 };
 
-static tn_value document_symbol(const struct lsp_query *query, const struct assist_outline_item *item) {
+/* A symbol without values: all symbols of an answer, which can be many thousands, share its keys. */
+static tn_value symbol_form(void) {
+    tn_value form = value_set_take(value_object_reserve(4), "name", value_null());
+    form = value_set_take(form, "kind", value_null());
+    form = value_set_take(form, "range", value_null());
+    return value_set_take(form, "selectionRange", value_null());
+}
+
+static tn_value document_symbol(const struct lsp_query *query, tn_value form, const struct assist_outline_item *item) {
     const struct source *source = query->text->checked;
-    tn_value symbol = value_set_take(value_object_reserve(6), "name", lsp_string(item->name));
-    if (*item->detail) symbol = value_set_take(symbol, "detail", lsp_string(item->detail));
+    tn_value symbol = value_set_take(value_ref(form), "name", lsp_string(item->name));
     symbol = value_set_take(symbol, "kind", value_int(symbol_kinds[item->kind]));
     symbol = value_set_take(symbol, "range", lsp_range(source, item->span, query->lsp->unit));
-    return value_set_take(symbol, "selectionRange", lsp_range(source, item->name_span, query->lsp->unit));
+    symbol = value_set_take(symbol, "selectionRange", lsp_range(source, item->name_span, query->lsp->unit));
+    return *item->detail ? value_set_take(symbol, "detail", lsp_string(item->detail)) : symbol;
 }
 
 /* The items from *next on that are deeper than `depth`, as a tree. Outlines are at most a few levels deep. */
-static tn_value symbols_below(const struct lsp_query *query, const struct assist_outline *outline, size_t *next,
-                              uint32_t depth) {
+static tn_value symbols_below(const struct lsp_query *query, tn_value form, const struct assist_outline *outline,
+                              size_t *next, uint32_t depth) {
     tn_value list = value_array();
     while (*next < outline->count && outline->items[*next].depth >= depth) {
         const struct assist_outline_item *item = &outline->items[(*next)++];
-        tn_value symbol = document_symbol(query, item);
-        tn_value children = symbols_below(query, outline, next, item->depth + 1);
+        tn_value symbol = document_symbol(query, form, item);
+        tn_value children = symbols_below(query, form, outline, next, item->depth + 1);
         if (value_count(children))
             symbol = value_set_take(symbol, "children", children);
         else
@@ -63,8 +69,10 @@ static tn_value document_symbols(const struct lsp_query *query, struct error *er
     struct assist_outline *outline = assist_outline(query->assist);
     size_t next = 0;
     (void)error;
-    tn_value list =
-        query->lsp->can.hierarchical_symbols ? symbols_below(query, outline, &next, 0) : flat_symbols(query, outline);
+    tn_value form = symbol_form();
+    tn_value list = query->lsp->can.hierarchical_symbols ? symbols_below(query, form, outline, &next, 0)
+                                                         : flat_symbols(query, outline);
+    value_unref(form);
     assist_outline_free(outline);
     return list;
 }
@@ -149,93 +157,45 @@ static tn_value selection_ranges(const struct lsp_query *query, struct error *er
     return list;
 }
 
-/* ---- Semantic tokens ---- */
-
-/* Five numbers for each token; the place is relative to the token before. A token is in one line. */
-static tn_value encode_tokens(const struct lsp_query *query, const struct assist_tokens *tokens) {
-    enum source_unit unit = query->lsp->unit;
-    tn_value data = value_array();
-    uint32_t line = 0, column = 0;
-    for (size_t i = 0; i < tokens->count; i++) {
-        const struct assist_token *token = &tokens->items[i];
-        struct source_place start = source_locate(query->text->checked, token->span.start);
-        struct source_place end = source_locate(query->text->checked, token->span.end);
-        uint32_t from = unit == SOURCE_BYTES ? start.byte : start.utf16,
-                 to = unit == SOURCE_BYTES ? end.byte : end.utf16;
-        if (end.line != start.line) continue;
-        data = value_push_take(data, value_int(start.line - line));
-        data = value_push_take(data, value_int(start.line == line ? from - column : from));
-        data = value_push_take(data, value_int(to - from));
-        data = value_push_take(data, value_int((int64_t)token->type));
-        data = value_push_take(data, value_int(token->modifiers));
-        line = start.line;
-        column = from;
-    }
-    return data;
-}
-
-static tn_value tokens_in(const struct lsp_query *query, struct span range) {
-    struct assist_tokens *tokens = assist_tokens(lsp_text_names(query->text), range);
-    tn_value data = encode_tokens(query, tokens);
-    assist_tokens_free(tokens);
-    return value_set_take(value_object_reserve(1), "data", data);
-}
-
-static tn_value all_tokens(const struct lsp_query *query, struct error *error) {
-    (void)error;
-    return tokens_in(query, (struct span){0, (uint32_t)source_length(query->text->checked)});
-}
-
-static tn_value tokens_of_range(const struct lsp_query *query, struct error *error) {
-    struct span range;
-    if (lsp_read_range(query->text->checked, value_get(query->params, "range"), query->lsp->unit, &range))
-        return tokens_in(query, range);
-    (void)error_set(error, TN_INVALID, "INVALID_INPUT", "`range` must have `start` and `end`");
-    return NULL;
-}
-
-/* {full, range, legend}: the names of types and modifiers, in the order of their numbers. */
-tn_value lsp_describe_tokens(void) {
-    tn_value types = value_array(), modifiers = value_array();
-    for (int i = 0; i < ASSIST_TOKEN_TYPE_COUNT; i++)
-        types = value_push_take(types, value_text(assist_token_type_name((enum assist_token_type)i)));
-    for (uint32_t i = 0; i < ASSIST_TOKEN_MODIFIER_COUNT; i++)
-        modifiers = value_push_take(modifiers, value_text(assist_token_modifier_name(i)));
-    tn_value legend = value_set_take(value_object_reserve(2), "tokenTypes", types);
-    tn_value options =
-        value_set_take(value_object_reserve(3), "legend", value_set_take(legend, "tokenModifiers", modifiers));
-    options = value_set_take(options, "full", value_bool(true));
-    return value_set_take(options, "range", value_bool(true));
-}
-
 /* ---- Code lenses ---- */
 
-/* The editor has the commands (samples/editors). Without them, the number of references is shown, and nothing can be
- * run. */
-static tn_value lens_command(const struct lsp_query *query, const struct assist_lens *lens) {
-    bool run = lens->kind == ASSIST_LENS_RUN;
+/* A lens with a command of the editor (samples/editors); "" only shows the title. */
+static tn_value code_lens(const struct lsp_query *query, const struct assist_lens *lens, tn_value title,
+                          const char *name) {
     tn_value arguments = value_push_take(value_array(), value_text(query->text->uri));
-    tn_value title = run ? value_text(lens->has_errors ? "Run (has errors)" : "Run")
-                         : value_format("%u reference%s", lens->references, lens->references == 1 ? "" : "s");
-    const char *name = run ? "tenon.run" : query->lsp->can.shows_references ? "tenon.showReferences" : "";
-    if (!run)
+    if (lens->kind == ASSIST_LENS_REFERENCES)
         arguments = value_push_take(arguments, lsp_position(query->text->checked, lens->span.start, query->lsp->unit));
     tn_value command = value_set_take(value_object_reserve(3), "title", title);
     command = value_set_take(command, "command", value_text(name));
-    return value_set_take(command, "arguments", arguments);
+    command = value_set_take(command, "arguments", arguments);
+    tn_value range = lsp_range(query->text->checked, lens->span, query->lsp->unit);
+    return value_set_take(value_set_take(value_object_reserve(2), "range", range), "command", command);
+}
+
+static tn_value run_lenses(const struct lsp_query *query, const struct assist_lens *lens, tn_value list) {
+    const char *end = lens->has_errors ? " (has errors)" : "";
+    if (query->lsp->can.runs)
+        list = value_push_take(list, code_lens(query, lens, value_format("Run%s", end), "tenon.run"));
+    if (query->lsp->can.debugs)
+        list = value_push_take(list, code_lens(query, lens, value_format("Debug%s", end), "tenon.debug"));
+    return list;
 }
 
 static tn_value code_lenses(const struct lsp_query *query, struct error *error) {
     struct lsp_gathered all;
     tn_value list = value_array();
+    const char *show = query->lsp->can.shows_references ? "tenon.showReferences" : "";
     (void)error;
     lsp_gather(query->lsp, query->text, &all);
     struct assist_lenses *lenses = assist_lenses(lsp_text_names(query->text), &all.workspace);
     for (size_t i = 0; i < lenses->count; i++) {
-        if (lenses->items[i].kind == ASSIST_LENS_RUN && !query->lsp->can.runs) continue;
-        tn_value range = lsp_range(query->text->checked, lenses->items[i].span, query->lsp->unit);
-        tn_value lens = value_set_take(value_object_reserve(2), "range", range);
-        list = value_push_take(list, value_set_take(lens, "command", lens_command(query, &lenses->items[i])));
+        const struct assist_lens *lens = &lenses->items[i];
+        if (lens->kind == ASSIST_LENS_RUN) {
+            list = run_lenses(query, lens, list);
+            continue;
+        }
+        tn_value title = value_format("%u reference%s", lens->references, lens->references == 1 ? "" : "s");
+        list = value_push_take(list, code_lens(query, lens, title, show));
     }
     assist_lenses_free(lenses);
     lsp_gathered_finish(&all);
@@ -243,15 +203,13 @@ static tn_value code_lenses(const struct lsp_query *query, struct error *error) 
 }
 
 const struct lsp_row lsp_outline_rows[] = {
-    {"textDocument/documentSymbol", LSP_OF_DOCUMENT | LSP_OR_CONFIG, LSP_EMPTY, document_symbols,
+    {"textDocument/documentSymbol", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_NOT_NEWEST, LSP_EMPTY, document_symbols,
      "documentSymbolProvider", "true"},
     {"workspace/symbol", LSP_OF_WORKSPACE, LSP_EMPTY, workspace_symbols, "workspaceSymbolProvider", "true"},
-    {"textDocument/foldingRange", LSP_OF_DOCUMENT | LSP_OR_CONFIG, LSP_EMPTY, folding_ranges, "foldingRangeProvider",
-     "true"},
-    {"textDocument/selectionRange", LSP_OF_DOCUMENT | LSP_OR_CONFIG, LSP_EMPTY, selection_ranges,
+    {"textDocument/foldingRange", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_NOT_NEWEST, LSP_EMPTY, folding_ranges,
+     "foldingRangeProvider", "true"},
+    {"textDocument/selectionRange", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_NOT_NEWEST, LSP_EMPTY, selection_ranges,
      "selectionRangeProvider", "true"},
-    {"textDocument/semanticTokens/full", LSP_OF_DOCUMENT, LSP_NULL, all_tokens, NULL, NULL}, /* lsp_describe_tokens */
-    {"textDocument/semanticTokens/range", LSP_OF_DOCUMENT, LSP_NULL, tokens_of_range, NULL, NULL},
     {"textDocument/codeLens", LSP_OF_DOCUMENT | LSP_OF_WORKSPACE, LSP_EMPTY, code_lenses, "codeLensProvider",
      "{\"resolveProvider\": false}"},
     {NULL, 0, LSP_NULL, NULL, NULL, NULL},

@@ -8,13 +8,10 @@
 #include "host/base/config/config.h"
 #include "host/server/lsp/lsp_index.h"
 #include "host/server/lsp/lsp_internal.h"
-#include <string.h>
-
-static bool same_project(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
 
 static void gather_names(void *user, const struct assist_names *names, const char *project) {
     struct lsp_gathered *all = user;
-    if (all->of && !same_project(all->of->project, project)) return;
+    if (all->of && !lsp_same_project(all->of->project, project)) return;
     MEM_EXTEND(all->names, all->count);
     all->names[all->count++] = names;
 }

@@ -128,6 +128,8 @@ char *lsp_project_of_folder(const char *folder) {
     return NULL;
 }
 
+bool lsp_same_project(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
+
 static struct project_host *project_open(struct lsp_hosts *hosts, const char *config) {
     struct project_host *project = mem_zalloc(sizeof *project);
     struct log *log = log_ref(log_current());
@@ -157,11 +159,9 @@ static struct project_host *project_find(struct lsp_hosts *hosts, const char *co
 }
 
 /* The server's host itself stays; only documents use another one. */
-void lsp_hosts_forget(struct lsp_hosts *hosts, const char *config) {
-    if (hosts->open && hosts->server.config && (!config || strcmp(hosts->server.config, config) == 0))
-        hosts->server.retired = true;
-    for (struct project_host *project = hosts->projects; project; project = project->next)
-        if (!config || strcmp(project->config, config) == 0) project->retired = true;
+void lsp_hosts_forget(struct lsp_hosts *hosts) {
+    hosts->server.retired = hosts->open && hosts->server.config;
+    for (struct project_host *project = hosts->projects; project; project = project->next) project->retired = true;
     hosts_sweep(hosts);
 }
 
@@ -252,13 +252,6 @@ struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp_text
     return project_world(hosts, text->project, text->lsp, text);
 }
 
-struct lsp_world *lsp_hosts_world_of_server(struct lsp_hosts *hosts, const struct lsp *lsp) {
-    return project_world(hosts, NULL, lsp, NULL);
-}
-
-struct lsp_world *lsp_hosts_world_of_folder(struct lsp_hosts *hosts, const struct lsp *lsp, const char *folder) {
-    char *config = lsp_project_of_folder(folder);
-    struct lsp_world *world = project_world(hosts, config, lsp, NULL);
-    mem_free(config);
-    return world;
+struct lsp_world *lsp_hosts_world_of_project(struct lsp_hosts *hosts, const struct lsp *lsp, const char *config) {
+    return project_world(hosts, config, lsp, NULL);
 }

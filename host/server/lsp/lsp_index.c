@@ -1,16 +1,19 @@
 /*
  * lsp_index.c - finds, reads and checks the documents of workspace folders on a thread of libuv's pool.
  *
- * A job owns the list of files while it runs; the connection gets it back at the end. Requests that arrive meanwhile
- * wait for the next job if the job has begun to look at files, because a file may have been written after that.
+ * A job owns the list of files while it runs; the connection gets it back at the end. It first looks for files. If some
+ * are new or have changed, the loop makes a world for each project (folder with a tenon.yaml) that they belong to, and
+ * the job continues on a thread: it reads and checks these files. Requests that arrive meanwhile wait for the next job,
+ * because a file may have been written after the job has looked at it.
  */
 #include "host/server/lsp/lsp_index.h"
 #include "adl/assist/names.h"
-#include "adl/diagnostic/diagnostic.h"
+#include "adl/document/inner_file.h"
 #include "adl/document/names.h"
 #include "adl/tree/tree.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "host/base/container_of.h"
 #include "host/base/loop.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_world.h"
@@ -29,7 +32,7 @@ struct indexed_file {
     struct timespec changed;
     off_t size;
     struct assist_names *names; /* NULL: it is not a document */
-    bool seen;                  /* by the running job */
+    bool seen, due;             /* by the running job: it exists; it must be read */
 };
 
 struct index_request {
@@ -42,22 +45,34 @@ struct index_request {
 /* A folder that is still to be looked at. */
 struct index_folder {
     char *path;
-    uint32_t depth, root;
+    uint32_t depth;
+    char *project; /* the nearest tenon.yaml, or NULL; when it is known */
+    bool project_known;
+};
+
+/* What is outside the documents of a project. */
+struct index_world {
+    const char *project; /* of a file of the job; NULL: the server's */
+    struct lsp_world *world;
 };
 
 struct index_job {
     uv_work_t work;
     struct lsp *lsp;
-    struct lsp_world **worlds; /* one for each workspace folder */
     char **roots;
     size_t root_count;
     struct indexed_file *files;
     size_t file_count;
-    size_t entries, size;
+    size_t entries;
     struct names paths;           /* of `files`, in the same order */
     bool stale;                   /* files of the last job are read again */
     struct index_folder *folders; /* a stack */
     size_t folder_count;
+    struct index_world worlds[LSP_PROJECTS_MAX + 1]; /* the first is the server's: for further projects, too */
+    size_t world_count;
+    struct loop_work next; /* makes the next world */
+    size_t next_file;
+    bool reads; /* files; before, it looks for them */
 };
 
 struct lsp_index {
@@ -112,7 +127,7 @@ static struct source *read_source(const char *path) {
 static struct assist_names *read_names(const struct lsp_world *world, const char *path) {
     struct source *source = read_source(path);
     struct assist_names *names = NULL;
-    if (source && lsp_looks_like_document(source)) {
+    if (source && inner_file_looks_like_document(source)) {
         struct assist *assist = assist_new(source, lsp_world_assist(world), NULL);
         names = assist_names_new(assist);
         assist_unref(assist);
@@ -121,27 +136,25 @@ static struct assist_names *read_names(const struct lsp_world *world, const char
     return names;
 }
 
-static void job_take_file(struct index_job *job, const char *path, const struct stat *status, uint32_t root) {
+/* The project is that of the file's folder, or NULL. */
+static void job_take_file(struct index_job *job, const char *path, const struct stat *status, const char *project) {
     struct indexed_file *file = job_find(job, path);
-    bool same = file && file->size == status->st_size && file->changed.tv_sec == status->st_mtim.tv_sec &&
-                file->changed.tv_nsec == status->st_mtim.tv_nsec;
     if (!file) {
         if (job->file_count >= LSP_INDEX_FILES_MAX) return;
         MEM_EXTEND(job->files, job->file_count);
         file = &job->files[job->file_count++];
-        *file = (struct indexed_file){.path = mem_text(path), .project = lsp_project_of(path)};
+        *file = (struct indexed_file){.path = mem_text(path), .size = -1};
         (void)names_add(&job->paths, file->path, strlen(file->path));
     }
+    bool moved = !lsp_same_project(file->project, project);
     file->seen = true;
-    if (!same) {
-        assist_names_free(file->names);
-        file->names = NULL;
-        file->size = status->st_size;
-        file->changed = status->st_mtim;
-        if (job->size + (size_t)status->st_size <= LSP_INDEX_SIZE_MAX)
-            file->names = read_names(job->worlds[root], path);
-    }
-    if (file->names) job->size += (size_t)status->st_size;
+    file->due = moved || file->size != status->st_size || file->changed.tv_sec != status->st_mtim.tv_sec ||
+                file->changed.tv_nsec != status->st_mtim.tv_nsec;
+    file->size = status->st_size;
+    file->changed = status->st_mtim;
+    if (!moved) return;
+    mem_free(file->project);
+    file->project = project ? mem_text(project) : NULL;
 }
 
 static bool has_ending(const char *name, const char *ending) {
@@ -149,12 +162,19 @@ static bool has_ending(const char *name, const char *ending) {
     return length > wanted && strcmp(name + length - wanted, ending) == 0;
 }
 
-static void job_push_folder(struct index_job *job, char *path, uint32_t depth, uint32_t root) {
+/* Takes `path`. */
+static void job_push_folder(struct index_job *job, char *path, uint32_t depth) {
     MEM_EXTEND(job->folders, job->folder_count);
-    job->folders[job->folder_count++] = (struct index_folder){path, depth, root};
+    job->folders[job->folder_count++] = (struct index_folder){.path = path, .depth = depth};
 }
 
-static void job_take_entry(struct index_job *job, const struct index_folder *folder, const char *name) {
+static const char *folder_project(struct index_folder *folder) {
+    if (!folder->project_known) folder->project = lsp_project_of_folder(folder->path);
+    folder->project_known = true;
+    return folder->project;
+}
+
+static void job_take_entry(struct index_job *job, struct index_folder *folder, const char *name) {
     struct buffer path;
     struct stat status;
     buffer_init(&path, SIZE_MAX);
@@ -165,10 +185,10 @@ static void job_take_entry(struct index_job *job, const struct index_folder *fol
         return;
     }
     if (S_ISREG(status.st_mode) && yaml && !lsp_is_config_path(name)) {
-        job_take_file(job, buffer_cstr(&path), &status, folder->root);
+        job_take_file(job, buffer_cstr(&path), &status, folder_project(folder));
     } else if (S_ISDIR(status.st_mode) && folder->depth < LSP_INDEX_DEPTH_MAX && strcmp(name, "node_modules") != 0 &&
                strcmp(name, "build") != 0) {
-        job_push_folder(job, buffer_detach(&path, NULL), folder->depth + 1, folder->root);
+        job_push_folder(job, buffer_detach(&path, NULL), folder->depth + 1);
     }
     buffer_finish(&path);
 }
@@ -181,7 +201,7 @@ static DIR *open_folder(const char *path) {
     return entries;
 }
 
-static void job_read_folder(struct index_job *job, const struct index_folder *folder) {
+static void job_read_folder(struct index_job *job, struct index_folder *folder) {
     DIR *entries = open_folder(folder->path);
     const struct dirent *entry;
     while (entries && (entry = readdir(entries)) != NULL && job->entries < LSP_INDEX_ENTRIES_MAX) {
@@ -216,30 +236,54 @@ static void job_forget_files(struct index_job *job) {
     job->file_count = kept;
 }
 
-/* [worker] */
-static void index_run(uv_work_t *work) {
-    struct index_job *job = work->data;
+static void job_find_files(struct index_job *job) {
     job_prepare(job);
-    for (uint32_t i = 0; i < job->root_count; i++) { /* canonical, as the paths of open documents are */
+    for (size_t i = 0; i < job->root_count; i++) { /* canonical, as the paths of open documents are */
         char resolved[PATH_MAX];
-        if (realpath(job->roots[i], resolved)) job_push_folder(job, mem_text(resolved), 0, i);
+        if (realpath(job->roots[i], resolved)) job_push_folder(job, mem_text(resolved), 0);
     }
     while (job->folder_count > 0) {
         struct index_folder folder = job->folders[--job->folder_count];
         job_read_folder(job, &folder);
         mem_free(folder.path);
+        mem_free(folder.project);
     }
     job_forget_files(job);
+}
+
+static const struct lsp_world *job_world(const struct index_job *job, const char *project) {
+    size_t i = 0;
+    while (i < job->world_count && !lsp_same_project(job->worlds[i].project, project)) i++;
+    return job->worlds[i < job->world_count ? i : 0].world;
+}
+
+static void job_read_files(struct index_job *job) {
+    size_t size = 0;
+    for (size_t i = 0; i < job->file_count; i++) {
+        struct indexed_file *file = &job->files[i];
+        if (file->due) {
+            assist_names_free(file->names);
+            bool fits = size + (size_t)file->size <= LSP_INDEX_SIZE_MAX;
+            file->names = fits ? read_names(job_world(job, file->project), file->path) : NULL;
+        }
+        if (file->names) size += (size_t)file->size;
+    }
+}
+
+/* [worker] */
+static void index_run(uv_work_t *work) {
+    struct index_job *job = work->data;
+    if (job->reads)
+        job_read_files(job);
+    else
+        job_find_files(job);
 }
 
 /* ---- Jobs ---- */
 
 static void job_free(struct index_job *job) {
-    for (size_t i = 0; i < job->root_count; i++) {
-        lsp_world_unref(job->worlds[i]);
-        mem_free(job->roots[i]);
-    }
-    mem_free((void *)job->worlds);
+    for (size_t i = 0; i < job->root_count; i++) mem_free(job->roots[i]);
+    for (size_t i = 0; i < job->world_count; i++) lsp_world_unref(job->worlds[i].world);
     mem_free((void *)job->roots);
     mem_free(job->folders);
     mem_free(job);
@@ -271,10 +315,9 @@ static void answer_served(struct lsp *lsp) {
 
 static void index_start(struct lsp *lsp);
 
-static void index_done(uv_work_t *work, int status) {
-    struct index_job *job = work->data;
+/* Ends the job: its requests are answered, and the next one starts if others wait. */
+static void job_finish(struct index_job *job) {
     struct lsp *lsp = job->lsp;
-    (void)status;
     lsp->index->job = NULL;
     lsp->index->files = job->files;
     lsp->index->file_count = job->file_count;
@@ -288,10 +331,58 @@ static void index_done(uv_work_t *work, int status) {
     if (lsp->index->waiting && !lsp->index->job) index_start(lsp);
 }
 
+static void index_done(uv_work_t *work, int status);
+
+static void job_queue(struct index_job *job) {
+    (void)uv_queue_work(loop_uv(server_loop(connection_server(job->lsp->connection))), &job->work, index_run,
+                        index_done);
+}
+
+/* Returns false if there is one already, or no room: then the first one is used. */
+static bool job_add_world(struct index_job *job, const char *project) {
+    for (size_t i = 0; i < job->world_count; i++)
+        if (lsp_same_project(job->worlds[i].project, project)) return false;
+    if (job->world_count > LSP_PROJECTS_MAX) return false;
+    struct lsp_world *world = lsp_hosts_world_of_project(job->lsp->hosts, job->lsp, project);
+    job->worlds[job->world_count++] = (struct index_world){project, world};
+    return true;
+}
+
+/* Makes the worlds of the files that are due: one in a turn of the loop, because a host that is opened takes a while.
+ */
+static void job_add_worlds(struct loop_work *next) {
+    struct index_job *job = CONTAINER_OF(next, struct index_job, next);
+    bool closing = job->lsp->closing; /* the connection is freed, too */
+    while (job->next_file < job->file_count && !closing) {
+        const struct indexed_file *file = &job->files[job->next_file++];
+        if (!file->due) continue;
+        if (job->world_count == 0) (void)job_add_world(job, NULL);
+        if (job_add_world(job, file->project)) {
+            loop_defer(server_loop(connection_server(job->lsp->connection)), next);
+            return;
+        }
+    }
+    job->reads = job->world_count > 0 && !closing;
+    if (job->reads)
+        job_queue(job);
+    else
+        job_finish(job);
+}
+
+static void index_done(uv_work_t *work, int status) {
+    struct index_job *job = work->data;
+    (void)status;
+    if (job->reads)
+        job_finish(job);
+    else
+        job_add_worlds(&job->next);
+}
+
 static void index_start(struct lsp *lsp) {
     struct lsp_index *index = lsp->index;
     struct index_job *job = mem_zalloc(sizeof *job);
     job->work.data = job;
+    job->next.run = job_add_worlds;
     job->stale = index->stale;
     index->stale = false;
     job->lsp = lsp;
@@ -299,18 +390,14 @@ static void index_start(struct lsp *lsp) {
     job->file_count = index->file_count;
     job->root_count = value_count(lsp->folders);
     job->roots = mem_array(NULL, job->root_count + 1, sizeof *job->roots);
-    job->worlds = mem_array(NULL, job->root_count + 1, sizeof *job->worlds);
-    for (size_t i = 0; i < job->root_count; i++) {
-        job->roots[i] = mem_text(value_chars(value_at(lsp->folders, i), NULL));
-        job->worlds[i] = lsp_hosts_world_of_folder(lsp->hosts, lsp, job->roots[i]);
-    }
+    for (size_t i = 0; i < job->root_count; i++) job->roots[i] = mem_text(value_chars(value_at(lsp->folders, i), NULL));
     index->files = NULL;
     index->file_count = 0;
     index->job = job;
     index->served = index->waiting; /* answered in the other order than they came: each stands alone */
     index->waiting = NULL;
     lsp_hosts_begin_check(lsp->hosts);
-    (void)uv_queue_work(loop_uv(server_loop(connection_server(lsp->connection))), &job->work, index_run, index_done);
+    job_queue(job);
 }
 
 /* ---- Requests ---- */

@@ -25,6 +25,7 @@ struct lsp;
 struct lsp_check;
 struct lsp_index;
 struct lsp_text;
+struct lsp_token;
 
 /* What the client can do (ClientCapabilities), as far as answers depend on it. */
 struct lsp_client_abilities {
@@ -39,10 +40,12 @@ struct lsp_client_abilities {
     bool document_changes; /* WorkspaceEdit.documentChanges */
     bool creates_files;    /* resourceOperations: create */
     bool code_action_literals, disabled_actions, resolves_actions;
-    bool watches_files; /* dynamic registration */
+    bool watches_files;     /* dynamic registration */
+    bool token_differences; /* semanticTokens/full/delta */
     bool refreshes_lenses, refreshes_hints, refreshes_tokens, refreshes_folding;
-    bool shows_content;          /* workspace/textDocumentContent */
-    bool runs, shows_references; /* initializationOptions.commands has tenon.run, tenon.showReferences */
+    bool shows_content; /* workspace/textDocumentContent */
+    bool runs, debugs,
+        shows_references; /* initializationOptions.commands has tenon.run, tenon.debug, tenon.showReferences */
 };
 
 #define LSP_BUCKETS 256u
@@ -58,8 +61,9 @@ struct lsp {
     struct lsp_text *texts;
     size_t text_count, text_size; /* bytes of all */
     struct lsp_text *by_uri[LSP_BUCKETS], *by_path[LSP_BUCKETS];
+    size_t tokens_size;      /* bytes of the tokens that are kept */
+    uint64_t last_result;    /* the newest resultId, of diagnostics or tokens */
     uint64_t last_change;    /* counts changes and openings of documents */
-    uint64_t last_mark;      /* of lsp_text.outer_mark */
     struct lsp_check *check; /* the running one, or NULL */
     struct lsp_index *index; /* or NULL */
     bool closing;
@@ -78,6 +82,13 @@ void lsp_finish_closing(struct lsp *lsp);
 
 struct lsp_waiting;
 
+/* The last answer to semanticTokens, for differences to it; without items, it is not kept. */
+struct lsp_kept_tokens {
+    struct lsp_token *items;
+    size_t count;
+    uint64_t id; /* its resultId */
+};
+
 /* An open document. */
 struct lsp_text {
     struct lsp *lsp;
@@ -85,22 +96,23 @@ struct lsp_text {
     char *uri, *path; /* as the client wrote it; canonical path, or NULL without a file */
     char *project;    /* its nearest tenon.yaml, or NULL */
     int64_t version;
-    struct source *source;       /* the newest text */
-    tn_value content;            /* the same as a value, or NULL: it is made when it is needed */
-    bool is_document;            /* it is ADL, not some other YAML or JSON file */
-    bool is_config;              /* it is a tenon.yaml */
-    bool declared;               /* the client says so (languageId) */
-    struct assist *assist;       /* the newest checked version, or NULL */
-    struct assist *form;         /* of a tenon.yaml: the newest checked version, or NULL; `assist` is NULL then */
-    struct assist_names *names;  /* of `assist`, or NULL: they are collected when they are needed */
-    tn_value roles;              /* {role: null}: those that the newest checked version names; or NULL */
-    struct diagnostics *found;   /* of a tenon.yaml, or NULL */
-    struct source *checked;      /* its source */
-    bool dirty, checking;        /* a check is due, or runs */
-    uint64_t opened;             /* identifies it */
-    uint64_t changed;            /* order of changes: the newest is checked first */
-    uint64_t outer_mark;         /* of the newest search for outer documents that has found it */
-    uint64_t results;            /* number of checks so far: resultId of pulled diagnostics */
+    struct source *source;      /* the newest text */
+    tn_value content;           /* the same as a value, or NULL: it is made when it is needed */
+    bool is_document;           /* it is ADL, not some other YAML or JSON file */
+    bool is_config;             /* it is a tenon.yaml */
+    bool declared;              /* the client says so (languageId) */
+    struct assist *assist;      /* the newest checked version, or NULL */
+    struct assist *form;        /* of a tenon.yaml: the newest checked version, or NULL; `assist` is NULL then */
+    struct assist_names *names; /* of `assist`, or NULL: they are collected when they are needed */
+    tn_value roles;             /* {role: null}: those that the newest checked version names; or NULL */
+    struct diagnostics *found;  /* of a tenon.yaml, or NULL */
+    struct source *checked;     /* its source */
+    bool dirty, checking;       /* a check is due, or runs */
+    uint64_t opened;            /* identifies it */
+    uint64_t changed;           /* order of changes: the newest is checked first */
+    uint64_t due;               /* counts what made a check due: changes, and others outside the text */
+    uint64_t result;            /* resultId of pulled diagnostics: of its newest check */
+    struct lsp_kept_tokens tokens;
     struct lsp_waiting *waiting; /* requests, the newest first */
     size_t waiting_count;
 };
@@ -108,8 +120,6 @@ struct lsp_text {
 void lsp_text_open(struct lsp *lsp, tn_value params);
 void lsp_text_change(struct lsp *lsp, tn_value params);
 void lsp_text_close(struct lsp *lsp, tn_value params);
-/* True if the text is ADL by its sections. */
-bool lsp_looks_like_document(const struct source *source);
 /* The names of the checked version, borrowed until the next check; NULL if it is not a document. */
 const struct assist_names *lsp_text_names(struct lsp_text *text);
 /* The open document of params.textDocument.uri, of params.item.uri or params.data.uri; or NULL. */
@@ -118,11 +128,14 @@ struct lsp_text *lsp_text_of_uri(const struct lsp *lsp, const char *uri);
 void lsp_text_find_project(struct lsp_text *text);
 /* The nearest tenon.yaml of a file, as far as this user may use it; NULL, or to be freed with mem_free. Any thread. */
 char *lsp_project_of(const char *path);
-char *lsp_project_of_folder(const char *folder); /* the same for files in a folder */
+char *lsp_project_of_folder(const char *folder);     /* the same for files in a folder */
+bool lsp_same_project(const char *a, const char *b); /* NULL: no project */
 /* If a file is open under several URIs: the one that was preferred, or opened, last. */
 struct lsp_text *lsp_text_at_path(const struct lsp *lsp, const char *path);
 void lsp_text_prefer(struct lsp_text *text);
 void lsp_texts_free(struct lsp *lsp);
+void lsp_text_set_due(struct lsp_text *text);       /* the text, or what is outside it, has changed */
+void lsp_text_forget_tokens(struct lsp_text *text); /* lsp_feature_tokens.c */
 /* `assist` is that of the newest text, or the text is not a document. */
 bool lsp_text_is_ready(const struct lsp_text *text);
 
@@ -143,12 +156,14 @@ struct lsp_query {
 typedef tn_value lsp_feature(const struct lsp_query *query, struct error *error);
 
 enum lsp_needs {
-    LSP_OF_TEXT = 1,      /* params.textDocument is open, a document or a tenon.yaml: the feature waits for its check */
+    LSP_OF_TEXT = 1,      /* params.textDocument is open, a document or a tenon.yaml, and its newest text is checked */
     LSP_OF_DOCUMENT = 3,  /* it is a document */
     LSP_AT_POSITION = 4,  /* and params.position is in it */
     LSP_OF_WORKSPACE = 8, /* all open documents are checked, and the index (lsp_index.h) is up to date */
     LSP_ALWAYS = 16,      /* it also answers if nothing is open or checked */
-    LSP_OR_CONFIG = 32,   /* beside LSP_OF_DOCUMENT: it may also be a tenon.yaml, whose `assist` has a form */
+    LSP_UNCHECKED = 32,   /* the newest text alone is enough: no check is waited for */
+    LSP_NOT_NEWEST = 64,  /* the text at the time of the request is enough, if a newer one has arrived meanwhile */
+    LSP_OR_CONFIG = 128   /* beside LSP_OF_DOCUMENT: it may also be a tenon.yaml, whose `assist` has a form */
 };
 
 /* The result without an answer: null, or []; or such a request is refused. */
@@ -171,6 +186,7 @@ extern const struct lsp_row lsp_complete_rows[];
 extern const struct lsp_row lsp_outline_rows[];
 extern const struct lsp_row lsp_action_rows[];
 extern const struct lsp_row lsp_call_rows[];
+extern const struct lsp_row lsp_token_rows[];
 tn_value lsp_describe_tokens(void); /* the capability semanticTokensProvider */
 
 const struct lsp_row *lsp_row_find(const char *method);
@@ -193,8 +209,9 @@ tn_value lsp_uri_of_file(const struct lsp_text *text, const char *name);
 /* A Location. */
 tn_value lsp_location(const struct lsp *lsp, const struct source *source, struct span span);
 
-/* A TextEdit in the checked version. */
-tn_value lsp_text_edit(const struct lsp_text *text, struct span span, const char *chars, size_t length);
+/* A TextEdit. */
+tn_value lsp_text_edit(const struct lsp *lsp, const struct source *source, struct span span, const char *chars,
+                       size_t length);
 
 /* ---- lsp_check.c ---- */
 
@@ -202,7 +219,10 @@ tn_value lsp_text_edit(const struct lsp_text *text, struct span span, const char
 void lsp_check_next(struct lsp *lsp);
 /* All open documents are due again: what is outside them has changed. */
 void lsp_check_all(struct lsp *lsp);
-/* Keeps the request until the newest text of the document is checked, then starts it again (lsp_row_start). */
+/*
+ * Keeps the request until the newest text of the document is checked, then starts it again (lsp_row_start). With
+ * LSP_NOT_NEWEST it is answered after the first check of the present text or of a later one.
+ */
 void lsp_check_await(struct lsp_text *text, const struct lsp_row *row, struct peer_request *request);
 /* Starts the requests again that wait for this text. */
 void lsp_check_release(struct lsp_text *text);
@@ -216,7 +236,8 @@ bool lsp_read_file(const char *path, size_t most, char **text, size_t *length);
 
 /* Answers workspace/textDocumentContent. */
 void lsp_content(struct lsp *lsp, struct peer_request *request);
-#define LSP_SHOWN_MAX 32u
+#define LSP_SHOWN_MAX        32u
+#define LSP_SHOWN_LENGTH_MAX 65536u /* bytes of a URI of such a content */
 /* Asks the client to read again what it shows and whose URI begins with `prefix`: of the last LSP_SHOWN_MAX contents.
  */
 void lsp_refresh_content(struct lsp *lsp, const char *prefix);
@@ -244,13 +265,14 @@ void lsp_publish_none(struct lsp *lsp, const char *uri);
 
 /* A world for a document; release it with lsp_world_unref. */
 struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp_text *text);
-/* The same for no document: components of the server's host. */
-struct lsp_world *lsp_hosts_world_of_server(struct lsp_hosts *hosts, const struct lsp *lsp);
-/* The same for files in a folder that are not open. */
-struct lsp_world *lsp_hosts_world_of_folder(struct lsp_hosts *hosts, const struct lsp *lsp, const char *folder);
+/* The same for files of a project that are not open. NULL: components of the server's host. */
+struct lsp_world *lsp_hosts_world_of_project(struct lsp_hosts *hosts, const struct lsp *lsp, const char *config);
 size_t lsp_hosts_texts_max(const struct lsp_hosts *hosts); /* bytes of the open documents of a connection */
-/* A tenon.yaml has changed: its host is opened again for the next check. NULL: any. */
-void lsp_hosts_forget(struct lsp_hosts *hosts, const char *config);
+/*
+ * A tenon.yaml has changed: hosts are opened again for the next checks. All of them, because it may be the user's, and
+ * because documents may belong to another project now.
+ */
+void lsp_hosts_forget(struct lsp_hosts *hosts);
 /* Around each check, for which lsp_hosts_free waits. */
 void lsp_hosts_begin_check(struct lsp_hosts *hosts);
 void lsp_hosts_end_check(struct lsp_hosts *hosts);

@@ -5,6 +5,7 @@
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "host/server/lsp/lsp_draft.h"
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,15 +13,31 @@ static uint32_t column_of(const struct source_place *place, enum source_unit uni
     return unit == SOURCE_BYTES ? place->byte : unit == SOURCE_POINTS ? place->point : place->utf16;
 }
 
+/* The keys of all positions and ranges, of which an answer can have a hundred thousand. They are never freed. */
+static struct { tn_value line, character, start, end; } position_keys;
+
+static void make_position_keys(void) {
+    position_keys.line = value_text("line");
+    position_keys.character = value_text("character");
+    position_keys.start = value_text("start");
+    position_keys.end = value_text("end");
+}
+
+static tn_value pair(tn_value first_key, tn_value first, tn_value second_key, tn_value second) {
+    tn_value object = value_set_key_take(value_object_reserve(2), value_ref(first_key), first);
+    return value_set_key_take(object, value_ref(second_key), second);
+}
+
 tn_value lsp_position(const struct source *source, uint32_t offset, enum source_unit unit) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct source_place place = source_locate(source, offset);
-    tn_value position = value_set_take(value_object_reserve(2), "line", value_int(place.line));
-    return value_set_take(position, "character", value_int(column_of(&place, unit)));
+    pthread_once(&once, make_position_keys);
+    return pair(position_keys.line, value_int(place.line), position_keys.character, value_int(column_of(&place, unit)));
 }
 
 tn_value lsp_range(const struct source *source, struct span span, enum source_unit unit) {
-    tn_value range = value_set_take(value_object_reserve(2), "start", lsp_position(source, span.start, unit));
-    return value_set_take(range, "end", lsp_position(source, span.end, unit));
+    tn_value start = lsp_position(source, span.start, unit), end = lsp_position(source, span.end, unit);
+    return pair(position_keys.start, start, position_keys.end, end);
 }
 
 static bool read_uint(tn_value object, const char *name, uint32_t *out) {

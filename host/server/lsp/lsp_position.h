@@ -11,9 +11,10 @@
 #include "adl/value/value.h"
 #include <stdbool.h>
 
+struct lsp_place;
+
 tn_value lsp_position(const struct source *source, uint32_t offset, enum source_unit unit);
 tn_value lsp_range(const struct source *source, struct span span, enum source_unit unit);
-struct lsp_place;
 /* False if the value is not a position. */
 bool lsp_read_place(tn_value position, struct lsp_place *out);
 /* False if the value is not a position, or a range. What is past the end of a line or of the text means that end. */

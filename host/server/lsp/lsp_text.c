@@ -6,7 +6,7 @@
  */
 #include "adl/assist/names.h"
 #include "adl/diagnostic/diagnostic.h"
-#include "adl/tree/tree.h"
+#include "adl/document/inner_file.h"
 #include "adl/value/memory.h"
 #include "host/base/files.h"
 #include "host/base/log.h"
@@ -93,27 +93,16 @@ void lsp_text_prefer(struct lsp_text *text) {
 
 /* ---- Checked versions ---- */
 
+void lsp_text_set_due(struct lsp_text *text) {
+    text->dirty = true;
+    text->due++;
+}
+
 bool lsp_text_is_ready(const struct lsp_text *text) { return !text->dirty && !text->checking; }
 
 const struct assist_names *lsp_text_names(struct lsp_text *text) {
     if (!text->names && text->assist) text->names = assist_names_new(text->assist);
     return text->names;
-}
-
-/* ---- Is it ADL? ---- */
-
-/* True if a line of the text begins with `key`. */
-static bool has_section(const char *text, const char *key) {
-    for (const char *at = text; (at = strstr(at, key)) != NULL; at++)
-        if (at == text || at[-1] == '\n' || at[-1] == '\r') return true;
-    return false;
-}
-
-bool lsp_looks_like_document(const struct source *source) {
-    const char *content = source_text(source);
-    if (tree_name_is_json(source_name(source))) return strstr(content, "\"nodes\"") && strstr(content, "\"edges\"");
-    return has_section(content, "nodes:") &&
-           (has_section(content, "edges:") || has_section(content, "agent:") || has_section(content, "channels:"));
 }
 
 /* ---- Changes ---- */
@@ -127,9 +116,9 @@ static void text_set(struct lsp_text *text, struct source *source) {
     value_unref(text->content);
     text->source = source;
     text->content = NULL;
-    text->is_document = !text->is_config && (text->declared || lsp_looks_like_document(source));
+    text->is_document = !text->is_config && (text->declared || inner_file_looks_like_document(source));
     text->changed = ++lsp->last_change;
-    text->dirty = true;
+    lsp_text_set_due(text);
 }
 
 static struct source *make_source(const struct lsp_text *text, const char *content, size_t length) {
@@ -234,6 +223,7 @@ static struct lsp_text *text_new(struct lsp *lsp, const char *uri, tn_value item
 }
 
 static void text_free(struct lsp_text *text) {
+    lsp_text_forget_tokens(text);
     assist_names_free(text->names);
     assist_unref(text->assist);
     assist_unref(text->form);
@@ -285,7 +275,7 @@ void lsp_text_change(struct lsp *lsp, tn_value params) {
         return;
     }
     if (version) (void)value_as_int(version, &text->version);
-    text->dirty = true; /* diagnostics follow each version, even one without a change */
+    lsp_text_set_due(text); /* diagnostics follow each version, even one without a change */
     lsp_check_next(lsp);
 }
 

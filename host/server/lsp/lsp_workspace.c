@@ -29,7 +29,7 @@ bool lsp_is_config_path(const char *path) {
 
 /* Documents may belong to another project now. */
 static void config_changed(struct lsp *lsp) {
-    lsp_hosts_forget(lsp->hosts, NULL);
+    lsp_hosts_forget(lsp->hosts);
     for (struct lsp_text *text = lsp->texts; text; text = text->next) lsp_text_find_project(text);
 }
 

@@ -23,12 +23,31 @@ struct lsp_world {
     const struct catalog *of_host; /* `read` and `read_self`, which any thread may use */
     tn_value roles;                /* {role: binding}, or NULL */
     tn_value open;                 /* {path: text}, or NULL: no files are read */
+    tn_value read;                 /* {path: hash of its text}: the files that were read */
 };
+
+static int64_t hash_text(const char *text, size_t length) {
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
+    return (int64_t)(hash >> 1);
+}
+
+static void remember_read(struct lsp_world *world, const char *path, tn_value text) {
+    size_t length;
+    const char *chars = value_chars(text, &length);
+    if (!path || value_get(world->read, path)) return;
+    world->read = value_set_take(world->read, path, value_int(hash_text(chars, length)));
+}
+
+bool lsp_world_has_read_other(const struct assist_world *world, const char *path, const struct source *source) {
+    tn_value hash = value_get(((const struct lsp_world *)world->self)->read, path);
+    return hash && value_to_int(hash) != hash_text(source_text(source), source_length(source));
+}
 
 /* The file is read in any case: that decides whether the document may name it. */
 static tn_value world_read(void *self, const struct source *from, const char *file, struct catalog_file *found,
                            struct error *error) {
-    const struct lsp_world *world = self;
+    struct lsp_world *world = self;
     if (!world->open && strncmp(file, "tenon:", strlen("tenon:")) != 0) {
         error_set(error, TN_INVALID, "PERMISSION_DENIED",
                   "this client may not name files, so the language server reads none for it; methods such as "
@@ -37,9 +56,12 @@ static tn_value world_read(void *self, const struct source *from, const char *fi
     }
     tn_value text = world->of_host->read(world->of_host->read_self, from, file, found, error);
     tn_value open = text && world->open && found->path ? value_get(world->open, found->path) : NULL;
-    if (!open) return text;
-    value_unref(text);
-    return value_ref(open);
+    if (open) {
+        value_unref(text);
+        text = value_ref(open);
+    }
+    if (text) remember_read(world, found->path, text);
+    return text;
 }
 
 static bool world_role_bound(void *self, const char *role, size_t length) {
@@ -90,6 +112,7 @@ struct lsp_world *lsp_world_new(struct host *host, struct catalog_copy *componen
     world->of_host = host_catalog(host);
     world->roles = roles ? value_ref(roles) : NULL;
     world->open = open ? value_ref(open) : NULL;
+    world->read = value_object();
     catalog_copy_fill(components, &world->catalog);
     world->catalog.read = world_read;
     world->catalog.read_self = world;
@@ -122,6 +145,7 @@ void lsp_world_unref(struct lsp_world *world) {
     schema_unref(world->schema);
     value_unref(world->roles);
     value_unref(world->open);
+    value_unref(world->read);
     __atomic_sub_fetch(world->users, 1, __ATOMIC_RELEASE);
     mem_free(world);
 }

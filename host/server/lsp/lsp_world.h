@@ -2,7 +2,8 @@
  * lsp_world.h - what is outside a document while it is checked: components, files, roles, and the texts of the other
  * open documents, which count instead of the files on the disk.
  *
- * A world does not change, and may be used by any thread; it is made on the loop. Its host must live as long as it.
+ * A world does not change, except that it remembers which files were read. It may be used by one thread at a time; it
+ * is made on the loop. Its host must live as long as it.
  *
  *     struct lsp_world *world = lsp_world_new(host, copy, open);                                       // [loop]
  *     struct assist *assist = assist_new(source, lsp_world_assist(world), before);                     // any thread
@@ -12,12 +13,14 @@
 #define TENON_HOST_SERVER_LSP_LSP_WORLD_H
 
 #include "adl/value/value.h"
+#include <stdbool.h>
 
 struct assist_world;
 struct catalog_copy;
 struct host;
 struct lsp_world;
 struct schema;
+struct source;
 
 /*
  * `open` is {canonical path: text}; NULL: no file is read, because the client may not name files, except those that are
@@ -33,5 +36,7 @@ struct lsp_world *lsp_world_new(struct host *host, struct catalog_copy *componen
 void lsp_world_set_form(struct lsp_world *world, struct schema *schema, tn_value roles);
 void lsp_world_unref(struct lsp_world *world); /* NULL is allowed; any thread */
 const struct assist_world *lsp_world_assist(const struct lsp_world *world);
+/* True if a file with this canonical path was read in the world, and had another text than the source. [loop] */
+bool lsp_world_has_read_other(const struct assist_world *world, const char *path, const struct source *source);
 
 #endif

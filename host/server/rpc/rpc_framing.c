@@ -24,6 +24,8 @@ void rpc_reader_rest(struct rpc_reader *reader) {
     reader->at = 0;
 }
 
+size_t rpc_reader_held(const struct rpc_reader *reader) { return reader->held.length - reader->at; }
+
 void rpc_reader_add(struct rpc_reader *reader, const char *bytes, size_t length) {
     struct buffer *held = &reader->held;
     rpc_reader_rest(reader);
@@ -46,7 +48,7 @@ static enum rpc_read fail_reading(struct rpc_reader *reader) {
 bool rpc_reader_is_inside(const struct rpc_reader *reader) {
     const char *text = buffer_cstr(&reader->held) + reader->at;
     if (reader->body) return true;
-    return strspn(text, " \t\r\n") < reader->held.length - reader->at;
+    return strspn(text, " \t\r\n") < rpc_reader_held(reader);
 }
 
 /* ---- Lines ---- */
@@ -54,7 +56,7 @@ bool rpc_reader_is_inside(const struct rpc_reader *reader) {
 static enum rpc_read next_line(struct rpc_reader *reader, const char **text, size_t *length, struct error *error) {
     for (;;) {
         const char *start = buffer_cstr(&reader->held) + reader->at;
-        size_t left = reader->held.length - reader->at;
+        size_t left = rpc_reader_held(reader);
         const char *end = left > reader->scanned ? memchr(start + reader->scanned, '\n', left - reader->scanned) : NULL;
         size_t size = end ? (size_t)(end - start) : left;
         if (size > reader->message_max) {
@@ -157,7 +159,7 @@ static int32_t read_headers(struct rpc_reader *reader, const char *text, size_t 
 }
 
 static enum rpc_read next_body(struct rpc_reader *reader, const char **text, size_t *length) {
-    if (reader->held.length - reader->at < reader->body - 1) return RPC_READ_MORE;
+    if (rpc_reader_held(reader) < reader->body - 1) return RPC_READ_MORE;
     *text = buffer_cstr(&reader->held) + reader->at;
     *length = reader->body - 1;
     reader->at += *length;
@@ -169,7 +171,7 @@ static enum rpc_read next_with_headers(struct rpc_reader *reader, const char **t
                                        struct error *error) {
     if (reader->body) return next_body(reader, text, length);
     const char *start = buffer_cstr(&reader->held) + reader->at;
-    size_t left = reader->held.length - reader->at;
+    size_t left = rpc_reader_held(reader);
     size_t end = headers_end(start, left, reader->scanned);
     if ((end ? end : left) > RPC_HEADERS_MAX) {
         error_set(error, TN_LIMIT, "LIMIT", "the headers of a message have more than %u bytes", RPC_HEADERS_MAX);

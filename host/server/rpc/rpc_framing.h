@@ -53,6 +53,8 @@ void rpc_reader_add(struct rpc_reader *reader, const char *bytes, size_t length)
 enum rpc_read rpc_reader_next(struct rpc_reader *reader, const char **text, size_t *length, struct error *error);
 /* No more bytes are expected soon: frees the memory of a long message that was returned. */
 void rpc_reader_rest(struct rpc_reader *reader);
+/* Bytes of what was not returned yet. */
+size_t rpc_reader_held(const struct rpc_reader *reader);
 /* True if the bytes so far end inside a message. */
 bool rpc_reader_is_inside(const struct rpc_reader *reader);
 

@@ -13,6 +13,7 @@
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
 #include "host/base/loop.h"
+#include "host/server/rpc/rpc_budget.h"
 #include "host/server/rpc/rpc_stream.h"
 #include <stdarg.h>
 #include <string.h>
@@ -21,6 +22,7 @@ struct peer_request {
     struct peer *peer; /* NULL: the peer was freed */
     struct peer_request *next, **link;
     tn_value id, method, params;
+    size_t size; /* bytes of the message */
     void *data;
     void (*cancel)(struct peer_request *request);
     bool cancelled;
@@ -41,28 +43,36 @@ struct peer {
     void *user;
     struct rpc_reader reader;
     struct peer_request *requests; /* open ones, the newest first */
-    size_t request_count;
+    size_t request_count, requests_size;
     struct peer_call *calls;
     size_t call_count;
     uint64_t last_number;
     bool input_ended, closing;
-    bool stuck;            /* PEER_WAITING_MAX bytes wait: nothing more is sent, and the connection ends */
+    struct rpc_budget_member member;
+    bool stuck;            /* a limit is reached: nothing more is sent, and the connection ends */
+    bool over_budget;      /* the limit is that of the host */
     bool handling;         /* in peer_handle_input */
     struct loop_work more; /* continues to read messages that have arrived */
+    struct loop_work lose; /* ends the connection that is stuck */
 };
 
 /* ---- Sending ---- */
 
 bool peer_is_full(const struct peer *peer) { return rpc_stream_waiting(peer->stream) >= RPC_STREAM_FULL; }
 
-/* Takes the message. A client that does not read is disconnected in a later turn, because a callback may be active. */
+/* The connection ends in a later turn, because a callback may be active. */
+static void peer_get_stuck(struct peer *peer) {
+    if (peer->stuck || peer->closing) return;
+    peer->stuck = true;
+    loop_defer(peer->loop, &peer->lose);
+}
+
+/* Takes the message. */
 static void peer_send_take(struct peer *peer, tn_value message) {
-    if (!peer->stuck && rpc_stream_waiting(peer->stream) >= PEER_WAITING_MAX) {
-        peer->stuck = true;
-        loop_defer(peer->loop, &peer->more);
-    }
+    if (rpc_stream_waiting(peer->stream) >= PEER_WAITING_MAX) peer_get_stuck(peer);
     if (!peer->closing && !peer->stuck) {
         struct buffer text, framed;
+        size_t before = rpc_stream_waiting(peer->stream);
         buffer_init(&text, SIZE_MAX);
         buffer_init(&framed, SIZE_MAX);
         json_write(&text, message, JSON_COMPACT);
@@ -70,6 +80,7 @@ static void peer_send_take(struct peer *peer, tn_value message) {
         rpc_stream_write(peer->stream, framed.data, framed.length);
         buffer_finish(&text);
         buffer_finish(&framed);
+        rpc_budget_grow(&peer->member, rpc_stream_waiting(peer->stream) - before);
     }
     value_unref(message);
 }
@@ -98,6 +109,12 @@ void peer_notify_take(struct peer *peer, const char *method, tn_value params) {
 
 const char *peer_request_method(const struct peer_request *request) { return value_chars(request->method, NULL); }
 tn_value peer_request_params(const struct peer_request *request) { return request->params; }
+
+void peer_request_drop_params(struct peer_request *request) {
+    value_unref(request->params);
+    request->params = value_null();
+}
+
 void *peer_request_data(const struct peer_request *request) { return request->data; }
 size_t peer_open_requests(const struct peer *peer) { return peer->request_count; }
 
@@ -111,6 +128,7 @@ static void request_unlink(struct peer_request *request) {
     *request->link = request->next;
     if (request->next) request->next->link = request->link;
     request->peer->request_count--;
+    request->peer->requests_size -= request->size;
     request->peer = NULL;
 }
 
@@ -178,7 +196,7 @@ static void request_cancel(struct peer_request *request) {
     if (request->cancel) request->cancel(request);
 }
 
-static void receive_request(struct peer *peer, tn_value id, tn_value method, tn_value params) {
+static void receive_request(struct peer *peer, tn_value id, tn_value method, tn_value params, size_t size) {
     if (!is_id(id)) {
         send_error(peer, NULL, RPC_INVALID_REQUEST, "`id` must be an integer, or a text of at most 256 bytes", NULL);
         return;
@@ -203,8 +221,10 @@ static void receive_request(struct peer *peer, tn_value id, tn_value method, tn_
     request->next = peer->requests;
     request->link = &peer->requests;
     if (request->next) request->next->link = &request->next;
+    request->size = size;
     peer->requests = request;
     peer->request_count++;
+    peer->requests_size += size;
     peer->ops->request(peer->user, request);
 }
 
@@ -318,7 +338,7 @@ static void receive_answer(struct peer *peer, tn_value id, tn_value message) {
 
 /* ---- Receiving ---- */
 
-static void receive_message(struct peer *peer, tn_value message) {
+static void receive_message(struct peer *peer, tn_value message, size_t size) {
     tn_value id = value_get(message, "id"), method = value_get(message, "method");
     tn_value params = value_get(message, "params");
     bool named = method && value_is(method, TN_STRING);
@@ -332,7 +352,7 @@ static void receive_message(struct peer *peer, tn_value message) {
         send_error(peer, id && is_id(id) ? id : NULL, RPC_INVALID_REQUEST,
                    "expected {\"jsonrpc\": \"2.0\", \"method\": TEXT, \"params\": OBJECT} of JSON-RPC 2.0", NULL);
     } else if (named && id) {
-        receive_request(peer, id, method, params);
+        receive_request(peer, id, method, params, size);
     } else if (named) {
         receive_notification(peer, value_chars(method, NULL), params);
     } else if (id) {
@@ -347,7 +367,7 @@ static void receive_text(struct peer *peer, const char *text, size_t length) {
     tn_value message;
     const struct json_limits limits = {.depth = PEER_DEPTH_MAX, .half_pairs = true};
     if (json_read(text, length, &limits, &message, &error) == TN_OK) {
-        receive_message(peer, message);
+        receive_message(peer, message, length);
         value_unref(message);
     } else {
         send_error(peer, NULL, RPC_PARSE_ERROR, error.message, NULL);
@@ -368,9 +388,19 @@ static void peer_lose_frames(struct peer *peer, const struct error *error) {
     peer_end_input(peer, error);
 }
 
-static void peer_give_up(struct peer *peer) {
+/* Also after the end of the input, while requests are open. */
+static void peer_lose(struct loop_work *work) {
+    struct peer *peer = CONTAINER_OF(work, struct peer, lose);
     struct error error = ERROR_INIT;
-    error_set(&error, TN_LIMIT, "LIMIT", "the other side has not read %zu bytes, which is the limit", PEER_WAITING_MAX);
+    if (peer->closing) return;
+    if (peer->over_budget)
+        error_set(
+            &error, TN_LIMIT, "LIMIT",
+            "all connections of the host hold too many bytes that are not read or not complete, and this one most");
+    else
+        error_set(&error, TN_LIMIT, "LIMIT", "the other side has not read %zu bytes, which is the limit",
+                  PEER_WAITING_MAX);
+    peer->input_ended = false;
     peer_end_input(peer, &error);
     error_finish(&error);
 }
@@ -382,10 +412,9 @@ static void peer_handle_input(struct loop_work *work) {
     enum rpc_read result = RPC_READ_MORE;
     const char *text;
     size_t length;
-    if (peer->stuck && !peer->closing) peer_give_up(peer);
     if (peer->handling || peer->closing) return;
     peer->handling = true;
-    while (!peer->closing && !peer->input_ended && !peer_is_full(peer)) {
+    while (!peer->closing && !peer->input_ended && !peer->stuck && !peer_is_full(peer)) {
         result = rpc_reader_next(&peer->reader, &text, &length, &error);
         if (result != RPC_READ_MESSAGE) break;
         receive_text(peer, text, length);
@@ -399,7 +428,9 @@ static void peer_handle_input(struct loop_work *work) {
 
 static void peer_on_data(void *user, const char *bytes, size_t length) {
     struct peer *peer = user;
+    if (peer->stuck) return;
     rpc_reader_add(&peer->reader, bytes, length);
+    rpc_budget_grow(&peer->member, length);
     peer_handle_input(&peer->more);
 }
 
@@ -416,10 +447,28 @@ static void peer_on_ended(void *user, const struct error *why) {
     peer_end_input(peer, why);
 }
 
+/* ---- The budget of the host ---- */
+
+static size_t peer_size(struct rpc_budget_member *member) {
+    const struct peer *peer = CONTAINER_OF(member, struct peer, member);
+    return rpc_stream_waiting(peer->stream) + rpc_reader_held(&peer->reader) + peer->requests_size;
+}
+
+static void peer_exceed_budget(struct rpc_budget_member *member) {
+    struct peer *peer = CONTAINER_OF(member, struct peer, member);
+    peer->over_budget = true;
+    rpc_stream_discard(peer->stream);
+    peer_get_stuck(peer);
+}
+
+void peer_join(struct peer *peer, struct rpc_budget *budget) { rpc_budget_join(budget, &peer->member); }
+
 /* ---- Life ---- */
 
 static void peer_free(struct peer *peer) {
+    rpc_budget_leave(&peer->member);
     loop_undefer(peer->loop, &peer->more);
+    loop_undefer(peer->loop, &peer->lose);
     rpc_reader_finish(&peer->reader);
     mem_free(peer);
 }
@@ -441,6 +490,9 @@ struct peer *peer_new(struct loop *loop, struct rpc_stream *stream, enum rpc_fra
     peer->ops = ops;
     peer->user = user;
     peer->more.run = peer_handle_input;
+    peer->lose.run = peer_lose;
+    peer->member.size = peer_size;
+    peer->member.end = peer_exceed_budget;
     rpc_reader_init(&peer->reader, framing, 0);
     rpc_stream_start(stream, &peer_stream_ops, peer);
     return peer;

@@ -7,8 +7,7 @@
  *         ...                                             // or later; each request is answered exactly once
  *     }
  *     peer_notify_take(peer, "progress", params);
- *     peer_close(peer);                                   // `closed` follows; then all requests must have been
- * answered
+ *     peer_close(peer);                                   // `closed` follows
  *
  * Requests are delivered in the order in which they arrive, and may be answered in any order. A request that the peer
  * cannot deliver is answered by it: malformed JSON (-32700), not a request or a repeated id (-32600), too many open
@@ -18,7 +17,8 @@
  *
  * Memory is bounded: while RPC_STREAM_FULL bytes wait for the client to read, nothing is read from it, so a client that
  * floods the host or never reads only stops itself. The requests that are open then are still answered; a client that
- * lets PEER_WAITING_MAX bytes wait is disconnected. Notifications are the sender's own care: see peer_is_full.
+ * lets PEER_WAITING_MAX bytes wait is disconnected. Notifications are the sender's own care: see peer_is_full. What all
+ * peers of a host hold together is limited by peer_join.
  *
  * All functions are [loop].
  */
@@ -34,6 +34,7 @@
 struct loop;
 struct peer;
 struct peer_request;
+struct rpc_budget;
 struct rpc_stream;
 
 #define PEER_REQUESTS_MAX 1024u /* open requests of the client; and open requests to it */
@@ -50,7 +51,6 @@ struct rpc_stream;
 #define RPC_FAILED           (-32000) /* an error of Tenon: data.code is its stable code */
 #define RPC_NOT_INITIALIZED  (-32002)
 #define RPC_CANCELLED        (-32800)
-#define RPC_CONTENT_MODIFIED (-32801)
 
 struct peer_ops {
     void (*request)(void *user, struct peer_request *request);
@@ -58,8 +58,9 @@ struct peer_ops {
     void (*drained)(void *user);                                           /* peer_is_full became false; may be NULL */
     void (*idle)(void *user); /* the last open request was answered; may be NULL. It must not call peer_close */
     /*
-     * Nothing more can be received: the input has ended (`why` is NULL), or the connection has failed. Called once,
-     * before open requests to the other side end with CANCELLED. It may call peer_close.
+     * Nothing more can be received: the input has ended (`why` is NULL), or the connection has failed. Called before
+     * open requests to the other side end with CANCELLED, and once more if a limit ends the connection after the end of
+     * the input. It may call peer_close.
      */
     void (*ended)(void *user, const struct error *why);
     void (*closed)(void *user); /* after peer_close: the last callback. The peer is freed when it returns. */
@@ -68,6 +69,11 @@ struct peer_ops {
 /* Takes the stream, and begins to read. `ops` must outlive the peer. */
 struct peer *peer_new(struct loop *loop, struct rpc_stream *stream, enum rpc_framing framing,
                       const struct peer_ops *ops, void *user);
+/*
+ * What it holds counts for the budget from now on: bytes that wait, bytes of an incomplete message, and the messages of
+ * open requests. If the peers of the budget hold too much, and this one most, it is disconnected (`ended` with LIMIT).
+ */
+void peer_join(struct peer *peer, struct rpc_budget *budget);
 /* Sends what waits, then calls `closed`. Answers after that have no effect. Calls to the other side fail. */
 void peer_close(struct peer *peer);
 
@@ -75,6 +81,8 @@ void peer_close(struct peer *peer);
 
 const char *peer_request_method(const struct peer_request *request);
 tn_value peer_request_params(const struct peer_request *request); /* borrowed; null if absent */
+/* From now on its parameters are null: what is not needed does not use memory until the answer. */
+void peer_request_drop_params(struct peer_request *request);
 /* A pointer of the user, NULL at first: what answers the request. */
 void *peer_request_data(const struct peer_request *request);
 /*

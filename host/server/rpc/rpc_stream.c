@@ -19,8 +19,9 @@
 #include <unistd.h>
 #include <uv.h>
 
-#define READ_SIZE 65536u
-#define KEPT_MAX  ((size_t)256 << 10) /* memory that an empty buffer keeps */
+#define READ_SIZE   65536u
+#define KEPT_MAX    ((size_t)256 << 10) /* memory that an empty buffer keeps */
+#define TRIMMED_MIN (1u << 20)          /* after an answer of this size, the memory of its values is given back */
 
 struct rpc_stream {
     struct loop *loop;
@@ -134,8 +135,10 @@ static void empty_buffer(struct buffer *buffer) {
         buffer_clear(buffer);
         return;
     }
+    bool large = buffer->capacity >= TRIMMED_MIN;
     buffer_finish(buffer);
     buffer_init(buffer, SIZE_MAX);
+    if (large) mem_trim();
 }
 
 /* After some bytes were written. */
@@ -202,6 +205,14 @@ void rpc_stream_write(struct rpc_stream *stream, const char *bytes, size_t lengt
     buffer_append(&stream->pending, bytes, length);
     if (rpc_stream_waiting(stream) >= RPC_STREAM_FULL) stream->full = true;
     if (!stream->writing) loop_defer(stream->loop, &stream->flush);
+}
+
+/* What libuv is writing is freed with the handle. */
+void rpc_stream_discard(struct rpc_stream *stream) {
+    stream->failed = true;
+    buffer_finish(&stream->pending);
+    buffer_init(&stream->pending, SIZE_MAX);
+    if (stream->closing) stream_finish_closing(stream);
 }
 
 /* ---- Opening ---- */

@@ -4,8 +4,7 @@
  *     struct rpc_stream *stream = rpc_stream_open(loop, STDIN_FILENO, STDOUT_FILENO, &error);
  *     rpc_stream_start(stream, &ops, me);
  *     rpc_stream_write(stream, text, length);           // copied; sent together with other writes of this turn
- *     rpc_stream_close(stream);                         // in the end: what waits is sent first, as far as the client
- * reads
+ *     rpc_stream_close(stream);                         // in the end: sends what waits, for RPC_FLUSH_MS
  *
  * What is written waits until the client reads it. The stream has no limit: its user looks at rpc_stream_waiting and
  * stops writing until `drained`. A regular file can be the input (it is read at once) or the output.
@@ -49,6 +48,8 @@ void rpc_stream_pause(struct rpc_stream *stream, bool paused);
 /* No effect after a failure. */
 void rpc_stream_write(struct rpc_stream *stream, const char *bytes, size_t length);
 size_t rpc_stream_waiting(const struct rpc_stream *stream);
+/* Frees what waits, and sends nothing more. `ended` is not called: the user closes the stream. */
+void rpc_stream_discard(struct rpc_stream *stream);
 /* Stops reading, sends what waits for at most RPC_FLUSH_MS, and calls `closed`. Then the stream is freed. */
 void rpc_stream_close(struct rpc_stream *stream);
 

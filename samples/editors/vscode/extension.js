@@ -1,14 +1,15 @@
-// extension.js - starts `tenon lsp`, and adds what the protocol does not have: a terminal in which a document runs, and the graph view.
+// extension.js - starts `tenon lsp`, and adds what the protocol does not have: a task that runs a document, and the graph view.
 //
 // Everything else (diagnostics, completion, renaming, …) is done by the server and by vscode-languageclient, Microsoft's library for
 // extensions. It is the only dependency; it is installed by npm when the extension is packaged.
 "use strict";
+const path = require("node:path");
 const vscode = require("vscode");
 const { LanguageClient } = require("vscode-languageclient/node");
 const { GraphView } = require("./graph");
 
 // Code lenses have these commands; the server sends such lenses only to clients that announce them.
-const LENS_COMMANDS = ["tenon.run", "tenon.showReferences"];
+const LENS_COMMANDS = ["tenon.run", "tenon.debug", "tenon.showReferences"];
 
 let client;
 
@@ -32,8 +33,8 @@ async function startClient() {
   try {
     await client.start();
   } catch (error) {
-    const path = settings().get("path", "tenon");
-    const choice = await vscode.window.showErrorMessage(`Cannot start \`${path} lsp\`: ${error.message}`, "Open the Settings");
+    const program = settings().get("path", "tenon");
+    const choice = await vscode.window.showErrorMessage(`Cannot start \`${program} lsp\`: ${error.message}`, "Open the Settings");
     if (choice) await vscode.commands.executeCommand("workbench.action.openSettings", "tenon.path");
   }
 }
@@ -51,23 +52,29 @@ async function restartClient() {
 
 // ---- Run ----
 
-// For a terminal: quotes for a POSIX shell, or for cmd.exe and PowerShell.
-function quoted(text) {
-  if (/^[A-Za-z0-9_./:@%+=,-]+$/.test(text)) return text;
-  return process.platform === "win32" ? `"${text}"` : `'${text.replace(/'/g, "'\\''")}'`;
+// A task has its own terminal, so that a run that waits for an answer does not get the next command, and no shell reads the name of the
+// file. It runs in the folder of the document: the tenon.yaml that is found from there is the one with which the document is checked.
+function runTask(file, more) {
+  const execution = new vscode.ProcessExecution(settings().get("path", "tenon"), ["run", file, ...more], { cwd: path.dirname(file) });
+  return new vscode.Task({ type: "tenon" }, vscode.TaskScope.Workspace, path.basename(file), "Tenon", execution);
 }
 
-async function run(uri) {
+// All events of the run, as lines of JSON: each task, what it wrote, and the state after each step.
+const DEBUG = ["--stream", "tasks,updates,checkpoints,debug"];
+
+async function run(uri, more = []) {
   const file = uri ? vscode.Uri.parse(uri) : vscode.window.activeTextEditor?.document.uri;
   if (!file || file.scheme !== "file") {
     await vscode.window.showInformationMessage("Save the document first: `tenon run` reads the file.");
     return;
   }
+  if (!vscode.workspace.isTrusted) {
+    await vscode.window.showInformationMessage("This workspace is not trusted: its documents are checked, but not run.");
+    return;
+  }
   const document = vscode.workspace.textDocuments.find((open) => open.uri.toString() === file.toString());
   if (document?.isDirty && !(await document.save())) return;
-  const terminal = vscode.window.terminals.find((open) => open.name === "Tenon") ?? vscode.window.createTerminal("Tenon");
-  terminal.show(true);
-  terminal.sendText(`${quoted(settings().get("path", "tenon"))} run ${quoted(file.fsPath)}`);
+  await vscode.tasks.executeTask(runTask(file.fsPath, more));
 }
 
 // ---- References ----
@@ -87,8 +94,10 @@ async function activate(context) {
     return client.sendRequest(method, params);
   });
   const commands = {
-    "tenon.run": run,
+    "tenon.run": (uri) => run(uri),
+    "tenon.debug": (uri) => run(uri, DEBUG),
     "tenon.runDocument": () => run(),
+    "tenon.debugDocument": () => run(undefined, DEBUG),
     "tenon.showReferences": showReferences,
     "tenon.showGraph": () => graph.show(vscode.window.activeTextEditor?.document),
     "tenon.restart": restartClient,

@@ -379,16 +379,29 @@ def check_tokens(client, options, review):
             part = client.request("textDocument/semanticTokens/range", document.params(
                 range={"start": as_position((0, 0)), "end": as_position((half, 0))}))
             expect_equal(decode_tokens(document, part["data"], legend), [t for t in tokens if t[0] < (half, 0)])
-        if isinstance(options.get("full"), dict) and options["full"].get("delta"):
-            document.insert(0, "# one more line\n")
-            delta = client.request("textDocument/semanticTokens/full/delta", document.params(previousResultId=whole["resultId"]))
-            data = delta.get("data")
-            if data is None:
-                data = whole["data"]
-                for edit in sorted(delta["edits"], key=lambda e: -e["start"]):
-                    data = data[:edit["start"]] + edit.get("data", []) + data[edit["start"] + edit["deleteCount"]:]
-            expect_equal([token[2] for token in decode_tokens(document, data, legend)], [token[2] for token in tokens])
+        check_token_differences(client, document, whole)
         document.close()
+
+
+def check_token_differences(client, document, last):
+    """After each change the differences lead to what a client without an earlier answer gets."""
+    nodes = document.text.index("nodes:")
+    edits = [(0, 0, "# one more line\n"), (0, 0, ""), (nodes, nodes, "# another\n"), (0, len(document.text) // 2, ""),
+             (0, len(document.text), "version: '1.0'\nagent: {name: a}\nnodes: []\nedges: []\n")]
+    expect(last["data"] and last["resultId"])
+    for number, (start, end, text) in enumerate(edits):
+        if end > start or text:
+            document.splice(start, min(end, len(document.text)), text)
+        delta = client.request("textDocument/semanticTokens/full/delta", document.params(previousResultId=last["resultId"]))
+        expect("edits" in delta and delta["resultId"] != last["resultId"], delta)
+        data = list(last["data"])
+        for edit in delta["edits"]:
+            data[edit["start"]:edit["start"] + edit["deleteCount"]] = edit["data"]
+        if number < 2:  # a new line changes one token, and no change none
+            expect_equal([len(edit["data"]) for edit in delta["edits"]], [5][number:])
+        old = client.request("textDocument/semanticTokens/full/delta", document.params(previousResultId=last["resultId"]))
+        expect_equal(old["data"], data, "the answer to an earlier resultId")
+        last = old
 
 
 def check_hints(client, options, review):
@@ -408,7 +421,7 @@ def check_hints(client, options, review):
 def check_lenses(client, options, review):
     found = client.request("textDocument/codeLens", review.params())
     titles = [lens.get("command", {}).get("title") for lens in found]
-    expect("Run" in titles and "2 references" in titles, titles)
+    expect("Run" in titles and "Debug" in titles and "2 references" in titles, titles)
     for lens in found:
         expect_inside(review, lens["range"], "a lens")
         if "command" not in lens:
@@ -554,7 +567,7 @@ NOT_OFFERED = {"declarationProvider", "documentOnTypeFormattingProvider", "execu
 def run_checks(capabilities):
     failed = []
     with Client(capabilities=capabilities, folders=[str(HERE)], root=str(HERE),
-                options={"commands": ["tenon.run", "tenon.showReferences"]}) as client:
+                options={"commands": ["tenon.run", "tenon.debug", "tenon.showReferences"]}) as client:
         client.review = client.open(str(HERE / "review.yaml"), REVIEW)
         if capability(capabilities, "textDocument.diagnostic") is None:
             expect_equal(client.codes(client.review), [])
@@ -582,6 +595,19 @@ def test_all():
 def test_utf8():
     """The same with positions in bytes."""
     run_checks({**FULL, "general": {"positionEncodings": ["utf-8"]}})
+
+
+def test_without_commands():
+    """An editor without the commands of code lenses: no lens offers to run, and those that count are texts."""
+    (HERE / "review.yaml").write_text(REVIEW)
+    for options in (None, {}, {"commands": []}, {"commands": "tenon.run"}, {"commands": ["tenon.showReferences"]}):
+        with Client(options=options) as client:
+            document = client.open(str(HERE / "review.yaml"), REVIEW)
+            expect("executeCommandProvider" not in client.server)
+            found = client.request("textDocument/codeLens", document.params())
+            shows = bool(options) and options["commands"] == ["tenon.showReferences"]
+            expect_equal({lens["command"]["command"] for lens in found}, {"tenon.showReferences" if shows else ""})
+            expect(all("reference" in lens["command"]["title"] for lens in found), found)
 
 
 def test_every_sample():

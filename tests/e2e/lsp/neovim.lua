@@ -64,6 +64,29 @@ local function try()
   vim.api.nvim_buf_set_lines(0, 0, -1, false, repaired)
   wait('no diagnostics', function() return #diagnostics() == 0 end)
 
+  -- The lens of references puts the cursor at its name, also behind an emoji.
+  local units = vim.str_utfindex(vim.fn.getline(line), column - 1)
+  if client.offset_encoding == 'utf-8' then units = column - 1 end
+  if client.offset_encoding == 'utf-16' then _, units = vim.str_utfindex(vim.fn.getline(line), column - 1) end
+  vim.lsp.commands['tenon.showReferences']({ arguments = { vim.uri_from_bufnr(0), { line = line - 1, character = units } } },
+    { client_id = id, bufnr = vim.fn.bufnr() })
+  if vim.api.nvim_win_get_cursor(0)[2] ~= column - 1 then
+    fail('the cursor is at ' .. vim.api.nvim_win_get_cursor(0)[2] .. ', expected ' .. column - 1)
+  end
+
+  -- The lens runs the saved text in a terminal of its own.
+  local document = vim.fn.bufnr()
+  vim.api.nvim_buf_set_lines(0, 0, 0, false, { '# changed' })
+  vim.lsp.commands['tenon.run']({ arguments = { vim.uri_from_bufnr(document) } })
+  local terminal = vim.fn.bufnr()
+  wait('the output of the run', function()
+    return table.concat(vim.api.nvim_buf_get_lines(terminal, 0, -1, false), '\n'):find('Process exited')
+  end)
+  if terminal == document or vim.fn.bufname(document) ~= file or vim.fn.readfile(file)[1] ~= '# changed' then
+    fail('the lens has not run the saved document, or has changed its buffer')
+  end
+  vim.cmd('bwipeout!')
+
   -- A file that is not a document of Tenon.
   vim.cmd('silent edit! ' .. vim.env.OTHER)
   vim.wait(300)

@@ -96,6 +96,23 @@ def test_rename_closed():
         expect_equal(len({place["uri"] for place in places}), 3)
 
 
+def test_nested():
+    """A folder of the workspace with its own tenon.yaml: its documents that are not open have the plugins of their project."""
+    project("nested", "{}\n", count=COUNT)
+    inner = project("nested/inner", WITH_PLUGIN, count=COUNT)
+    project("nested/deeper", WITH_PLUGIN, count=COUNT)
+    outer = OUTER.replace("inner.yaml", "count.yaml").replace("report", "counted")
+    with Client(folders=[str(HERE / "nested")]) as client:
+        document = client.open(str(inner / "outer.yaml"), outer)
+        places = client.at("textDocument/references", document, document.find("counted:", 1), context={"includeDeclaration": True})
+        lines = {COUNT.splitlines()[place["range"]["start"]["line"]].strip() for place in places
+                 if place["uri"] == uri_of(str(inner / "count.yaml"))}
+        expect([line for line in lines if "output_key: counted" in line], lines)
+        expect_equal({place["uri"] for place in places} - {document.uri, uri_of(str(inner / "count.yaml"))}, set())
+        symbols = client.request("workspace/symbol", {"query": "counted"})
+        expect_equal(len({symbol["location"]["uri"] for symbol in symbols}), 3)
+
+
 def test_folders_change():
     """A folder that is added and removed while the editor runs."""
     first, second = project("first", "{}\n", inner=INNER), project("second", "{}\n", outer=OUTER.replace("outer", "added"))

@@ -14,6 +14,8 @@ RIGHT = [
     ("textDocument/rename", {"changes": {"file:///a": [{"range": RANGE, "newText": ""}]}}),
     ("textDocument/codeAction", [{"title": "a", "kind": "quickfix.custom"}, {"title": "b", "command": "c"}]),
     ("textDocument/semanticTokens/full", {"data": [0, 1, 2, 3, 4]}),
+    ("textDocument/semanticTokens/full/delta", {"edits": [{"start": 5, "deleteCount": 5, "data": [0, 1, 2, 3, 4]}], "resultId": "2"}),
+    ("textDocument/semanticTokens/full/delta", {"data": []}),
     ("shutdown", None),
 ]
 WRONG = [
@@ -34,6 +36,7 @@ WRONG = [
     ("textDocument/rename", {"changes": {"file:///a": {"range": RANGE, "newText": ""}}}),
     ("textDocument/codeAction", [{"kind": "quickfix"}]),
     ("textDocument/semanticTokens/full", {"data": [0, -1]}),
+    ("textDocument/semanticTokens/full/delta", {"edits": [{"start": 5}]}),
     ("textDocument/signatureHelp", {"signatures": [{"label": "f(a)", "parameters": [{"label": [1, 2, 3]}]}]}),
     ("shutdown", True),
 ]

@@ -23,7 +23,7 @@ const context = { subscriptions: [] };
 await activate(context);
 assert.deepEqual(state.messages, []);
 for (const { command } of manifest.contributes.commands) assert(command in state.commands, `${command} is not registered`);
-for (const name of ["tenon.run", "tenon.showReferences"]) assert(name in state.commands, name);
+for (const name of ["tenon.run", "tenon.debug", "tenon.showReferences"]) assert(name in state.commands, name);
 
 // Diagnostics, at the columns of JavaScript; a change repairs them.
 const text = readFileSync(file, "utf8"), lines = text.split("\n");
@@ -68,13 +68,24 @@ for (const wanted of ["HoverProvider", "CompletionItemProvider", "DefinitionProv
   "DocumentFormattingEditProvider", "CodeActionsProvider", "CodeLensProvider", "DocumentSemanticTokensProvider"])
   assert(state.registered[`register${wanted}`]?.length, `no ${wanted}`);
 
-// A terminal; paths with spaces are in quotes.
+// A task without a shell, in the folder of the document, of which the saved text is run; not in a workspace that is not trusted.
+assert.equal(document.isDirty, true);
 await state.commands["tenon.run"](uri);
-assert.deepEqual(state.terminals.map((one) => one.sent), [[`${process.env.TENON} run ${file}`]]);
 assert.equal(document.isDirty, false);
-const spaced = await state.open("/tmp/it's a file.yaml", "adl", text);
-await state.commands["tenon.run"](spaced.uri.toString());
-assert.equal(state.terminals[0].sent[1], `${process.env.TENON} run '/tmp/it'\\''s a file.yaml'`);
+const [, scope, name, source, execution] = state.tasks[0];
+assert.deepEqual([scope, name, source], [vscode.TaskScope.Workspace, "mistake.yaml", "Tenon"]);
+assert.deepEqual(execution.values, [process.env.TENON, ["run", file], { cwd: file.slice(0, file.lastIndexOf("/")) }]);
+assert.equal(execution.constructor.name, "ProcessExecution");
+const strange = await state.open("/tmp/it's $(a) file.yaml", "adl", text);
+await state.commands["tenon.run"](strange.uri.toString());
+assert.deepEqual(state.tasks[1][4].values[1], ["run", "/tmp/it's $(a) file.yaml"]);
+await state.commands["tenon.debug"](uri);
+assert.deepEqual(state.tasks[2][4].values[1], ["run", file, "--stream", "tasks,updates,checkpoints,debug"]);
+vscode.workspace.isTrusted = false;
+await state.commands["tenon.run"](uri);
+assert.equal(state.tasks.length, 3);
+assert.match(state.messages.pop(), /not trusted/);
+vscode.workspace.isTrusted = true;
 
 // Restarted, and ended.
 await state.commands["tenon.restart"]();

@@ -1,5 +1,5 @@
 // vscode_stub.cjs - as much of VS Code's API as the extension of samples/editors/vscode and vscode-languageclient use: documents that
-// are edited, commands, diagnostics, providers that can be asked, terminals and web views that keep what they are given.
+// are edited, commands, diagnostics, providers that can be asked, tasks and web views that keep what they are given.
 "use strict";
 const Module = require("node:module");
 const { pathToFileURL, fileURLToPath } = require("node:url");
@@ -63,7 +63,7 @@ const withDefaults = (known, makeOther) => new Proxy(known, {
 });
 
 const events = withDefaults({}, () => new EventEmitter());
-const state = { settings: {}, commands: {}, documents: [], terminals: [], panels: [], shown: [], messages: [], registered, events, diagnostics: new Map() };
+const state = { settings: {}, commands: {}, documents: [], tasks: [], panels: [], shown: [], messages: [], registered, events, diagnostics: new Map() };
 
 class Document {
   constructor(path, languageId, text) {
@@ -107,13 +107,8 @@ const workspace = on({
   isTrusted: true,
 });
 const window = on({
-  visibleTextEditors: [], terminals: state.terminals, tabGroups: { all: [], onDidChangeTabs: event("didChangeTabs") },
+  visibleTextEditors: [], tabGroups: { all: [], onDidChangeTabs: event("didChangeTabs") },
   createOutputChannel: () => withDefaults({ append() {}, appendLine() {}, show() {}, dispose() {} }, () => () => {}),
-  createTerminal: (name) => {
-    const terminal = { name, sent: [], show() {}, sendText(text) { this.sent.push(text); } };
-    state.terminals.push(terminal);
-    return terminal;
-  },
   createWebviewPanel: (type, title) => {
     const messages = new EventEmitter(), disposed = new EventEmitter();
     const panel = { type, title, messages, webview: { html: "", onDidReceiveMessage: messages.event }, onDidDispose: disposed.event,
@@ -137,6 +132,7 @@ const commands = {
   },
   executeCommand: async (name, ...values) => state.commands[name]?.(...values),
 };
+const tasks = { executeTask: async (task) => { state.tasks.push(task.values); } };
 const languages = on({
   createDiagnosticCollection: () => ({
     set: (uri, found) => { state.diagnostics.set(uri.toString(), found ?? []); events.diagnostics.fire(uri); },
@@ -147,7 +143,7 @@ const languages = on({
 
 const vscode = withDefaults(
   {
-    Disposable, EventEmitter, Uri, Position, Range, Diagnostic, workspace, window, commands, languages,
+    Disposable, EventEmitter, Uri, Position, Range, Diagnostic, workspace, window, commands, languages, tasks,
     version: "1.106.0",
     env: { appName: "Visual Studio Code", language: "en", clipboard: {}, onDidChangeTelemetryEnabled: event("telemetry"), uriScheme: "vscode" },
     extensions: { all: [], getExtension: () => undefined, onDidChange: event("extensions") },
@@ -155,6 +151,7 @@ const vscode = withDefaults(
     CodeActionKind: { Empty: new CodeActionKind("") },
     DiagnosticSeverity: { Error: 0, Warning: 1, Information: 2, Hint: 3 },
     ViewColumn: { Active: -1, Beside: -2, One: 1 },
+    TaskScope: { Global: 1, Workspace: 2 },
     TextEditorRevealType: { InCenterIfOutsideViewport: 2 },
     TextDocumentChangeReason: { Undo: 1, Redo: 2 },
     CancellationTokenSource: class { token = { isCancellationRequested: false, onCancellationRequested: () => new Disposable() }; cancel() {} dispose() {} },

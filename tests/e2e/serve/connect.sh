@@ -11,7 +11,9 @@ host_start
 run tenon call host/info --connect s --plugins .
 expect_code 2 && expect_in err '--plugins cannot be used with --connect'
 run tenon doctor --connect s
-expect_code 2 && expect_in err 'unknown option `--connect`'
+expect_code 2 && expect_in err '`tenon doctor` uses its own host, and cannot be used with --connect'
+run tenon chat count.yaml --connect=s
+expect_code 2 && expect_in err 'start each turn with `tenon run FILE --thread ID --connect PATH`'
 
 # ---- tenon call ----
 run tenon call host/info --connect s

@@ -38,6 +38,16 @@ expect_in out "status       cancelled"
 run tenon run quick.yaml --thread cancelled $nodes --resume --accept-changes
 expect_out '{"t":["a","b"]}'
 
+# A run from a checkpoint is drained and cancelled in the same way.
+"$TENON" replay cancelled --document slow.yaml --from 1 --fork again $nodes >"$work/slow" 2>&1 </dev/null &
+pid=$!
+until "$TENON" thread show again 2>"$work/log" | grep -qF running; do kill -0 $pid 2>"$work/log" || fails "the run from a checkpoint ended"; done
+kill -INT $pid
+wait $pid && code=0 || code=$?
+[ "$code" = 130 ] || fails "expected exit code 130 of a run from a checkpoint, found $code"
+run tenon thread show again
+expect_in out "status       cancelled"
+
 # Taken over: the previous owner writes nothing more.
 started taken
 run tenon run quick.yaml --thread taken $nodes --resume --accept-changes --force

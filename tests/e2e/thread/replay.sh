@@ -62,8 +62,8 @@ run tenon replay c --from 1
 expect_code 2
 # From a checkpoint that waits, the new thread waits too.
 run tenon replay waits --from 1 --fork waits2 $nodes
-expect_code 1
-expect_in err "has no answer [INVALID_INPUT]"
+expect_code 5
+expect_in err "waiting for an answer: node agent asks: may I?"
 
 # An exported thread is a test.
 mkdir tests

@@ -1,5 +1,5 @@
 /*
- * method_kernel.c - methods that are operations of the state kernel: task/…, artifact/… and memory/….
+ * methods_kernel.c - methods that are operations of the state kernel: methods/task.yaml, artifact.yaml and memory.yaml.
  *
  * One handler is enough, because the names correspond. The schemas of a row state the shape of the arguments; the
  * kernel checks them again, and decides.
@@ -30,3 +30,22 @@ int32_t method_kernel_start(const struct method_call *call, struct error *error)
     kernel_call(&kernel, operation, call->params, method_request_done, method_request_new(call));
     return TN_OK;
 }
+
+const struct method_handler task_methods[] = {
+    {"task/create", method_kernel_start},   {"task/get", method_kernel_start},   {"task/update", method_kernel_start},
+    {"task/list", method_kernel_start},     {"task/claim", method_kernel_start}, {"task/renew", method_kernel_start},
+    {"task/complete", method_kernel_start}, {"task/fail", method_kernel_start},  {NULL, NULL},
+};
+
+const struct method_handler artifact_methods[] = {
+    {"artifact/write", method_kernel_start},   {"artifact/read", method_kernel_start},
+    {"artifact/search", method_kernel_start},  {"artifact/open", method_kernel_start},
+    {"artifact/append", method_kernel_start},  {"artifact/finish", method_kernel_start},
+    {"artifact/abandon", method_kernel_start}, {NULL, NULL},
+};
+
+const struct method_handler memory_methods[] = {
+    {"memory/put", method_kernel_start},        {"memory/get", method_kernel_start},
+    {"memory/delete", method_kernel_start},     {"memory/search", method_kernel_start},
+    {"memory/namespaces", method_kernel_start}, {NULL, NULL},
+};
