@@ -209,7 +209,7 @@ static int32_t document_graph(const struct method_call *call, struct error *erro
 
 static int32_t document_schema(const struct method_call *call, struct error *error) {
     const char *name = method_text(call, "name");
-    tn_value schema = named_schema(host_catalog(server_host(call->server)), name);
+    tn_value schema = named_schema(server_host(call->server), name);
     if (!schema)
         return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "there is no schema `%.100s`, expected one of %s", name,
                          named_schema_names());

@@ -203,12 +203,12 @@ static tn_value code_lenses(const struct lsp_query *query, struct error *error) 
 }
 
 const struct lsp_row lsp_outline_rows[] = {
-    {"textDocument/documentSymbol", LSP_OF_DOCUMENT | LSP_NOT_NEWEST, LSP_EMPTY, document_symbols,
+    {"textDocument/documentSymbol", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_NOT_NEWEST, LSP_EMPTY, document_symbols,
      "documentSymbolProvider", "true"},
     {"workspace/symbol", LSP_OF_WORKSPACE, LSP_EMPTY, workspace_symbols, "workspaceSymbolProvider", "true"},
-    {"textDocument/foldingRange", LSP_OF_DOCUMENT | LSP_NOT_NEWEST, LSP_EMPTY, folding_ranges, "foldingRangeProvider",
-     "true"},
-    {"textDocument/selectionRange", LSP_OF_DOCUMENT | LSP_NOT_NEWEST, LSP_EMPTY, selection_ranges,
+    {"textDocument/foldingRange", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_NOT_NEWEST, LSP_EMPTY, folding_ranges,
+     "foldingRangeProvider", "true"},
+    {"textDocument/selectionRange", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_NOT_NEWEST, LSP_EMPTY, selection_ranges,
      "selectionRangeProvider", "true"},
     {"textDocument/codeLens", LSP_OF_DOCUMENT | LSP_OF_WORKSPACE, LSP_EMPTY, code_lenses, "codeLensProvider",
      "{\"resolveProvider\": false}"},
