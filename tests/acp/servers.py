@@ -127,6 +127,58 @@ def test_questions_of_a_server():
         check("accept" in text_of(updates), "the next prompt answers", updates)
 
 
+def states_of(updates):
+    return [u["status"] for u in updates if u["sessionUpdate"].startswith("tool_call")]
+
+
+def test_states_of_a_call():
+    """A call that takes time is in progress before its result; one that waits for an approval, only after it."""
+    write_document("holds.yaml", scripted(call("acp.tools.hold"), "Got: {last}"))
+    with Agent("holds.yaml") as agent:
+        agent.initialize()
+        number = agent.start_prompt(agent.new([server("tools", HOLD_FILE=os.path.abspath("hold"))]), "go")
+        agent.wait_update("tool_call_update", status="in_progress")
+        open("hold", "w").close()
+        agent.wait(number)
+        check(states_of(agent.updates) == ["pending", "in_progress", "completed"], "a long call", agent.updates)
+    write_document("wipes.yaml", scripted(call("acp.tools.wipe"), "Got: {last}"))
+    with Agent("wipes.yaml") as agent:
+        agent.initialize()
+        session = agent.new([server("tools")])
+        number = agent.start_prompt(session, "go")
+        asked = agent.wait_request("session/request_permission")
+        check(states_of(agent.updates) == ["pending"], "before the approval", agent.updates)
+        agent.send({"id": asked["id"], "result": {"outcome": {"outcome": "selected", "optionId": "allow_once"}}})
+        agent.wait(number)
+        check(states_of(agent.updates) == ["pending", "in_progress", "completed"], "after the approval", agent.updates)
+        agent.request("session/set_mode", sessionId=session, modeId="allow")
+        _, updates = agent.prompt(session, "again")
+        check(states_of(updates) == ["pending", "in_progress", "completed"], "approved by the mode", updates)
+
+
+def test_a_call_that_asks_in_the_text():
+    """The call is not finished while the next prompt is awaited, and completed after it; or failed if that is cancelled."""
+    replies = [call("acp.tools.ask"), call("acp.tools.hold", id="c2"), "Got: {last}"]
+    write_document("text.yaml", scripted(*replies, call("acp.tools.ask", id="c3")))
+    with Agent("text.yaml") as agent:
+        agent.initialize()
+        session = agent.new([server("tools", HOLD_FILE=os.path.abspath("held"))])
+        answer, updates = agent.prompt(session, "go")
+        check(answer == {"stopReason": "end_turn"} and text_of(updates) == "Who?", "asked", updates)
+        check(states_of(updates) == ["pending", "in_progress"], "it waits", updates)
+        first = [u["toolCallId"] for u in updates if u["sessionUpdate"] == "tool_call"]
+        before = len(agent.updates)
+        number = agent.start_prompt(session, '{"name": "Ada"}')
+        agent.wait_update("tool_call", toolCallId="2-c2")
+        ended = [u for u in agent.updates[before:] if u["sessionUpdate"] == "tool_call_update"][0]
+        check(ended["toolCallId"] == first[0] and ended["status"] == "completed", "the answer ends the call", ended)
+        open("held", "w").close()
+        agent.wait(number)
+        _, updates = agent.prompt(session, "again")
+        check(states_of(updates) == ["pending", "in_progress"] and text_of(updates) == "Who?", "the second question", updates)
+        agent.request("session/close", sessionId=session)
+
+
 def test_http():
     started = subprocess.Popen([sys.executable, os.path.join(HERE, "mcp_server.py"), "--http", "port"])
     try:

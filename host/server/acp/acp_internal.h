@@ -74,6 +74,7 @@ struct acp_session {
     tn_value waits;              /* the interrupts that the next prompt answers; NULL when the turn waits for nothing */
     tn_value answers;            /* those that were given already, {id: answer} */
     uint64_t tool_calls;         /* so far */
+    tn_value calls;              /* those without a result, {id of the model: …}: acp_tool.c */
     struct acp_turn *turn;       /* the open prompt; NULL between two prompts */
     struct peer_request *ending; /* session/close or session/delete, until the turn has ended; NULL without */
     bool deletes;
@@ -123,6 +124,8 @@ struct acp_session *acp_session_find(const struct acp *acp, const char *id);
 void acp_session_free(struct acp_session *session); /* without a turn */
 /* Keeps the messages of a thread's state. `done`: the turn has completed. */
 void acp_session_keep(struct acp_session *session, tn_value state, bool done);
+/* True if the next prompt continues the last turn. */
+bool acp_session_continues(const struct acp_session *session);
 /* Its turn has ended: answers session/close and session/delete. */
 void acp_session_look_ended(struct acp_session *session);
 /* The metadata of its thread: {acp: {cwd, directories?, title?}}. */

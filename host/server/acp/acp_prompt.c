@@ -9,7 +9,10 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
+#include "host/base/container_of.h"
+#include "host/base/loop.h"
 #include "host/server/rpc/rpc_peer.h"
+#include "host/server/server.h"
 #include <string.h>
 
 /* ---- The end of a turn ---- */
@@ -17,8 +20,9 @@
 static void turn_free(struct acp_turn *turn) {
     struct acp_session *session = turn->session;
     acp_calls_drop(session->acp, turn);
-    const tn_value values[] = {turn->message, turn->interrupts, turn->answers, turn->sent,
-                               turn->nested,  turn->calls,      turn->seen,    turn->last_usage};
+    acp_turn_watch_calls_end(turn);
+    const tn_value values[] = {turn->message, turn->interrupts, turn->answers,   turn->sent,
+                               turn->nested,  turn->seen,       turn->last_usage};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) value_unref(values[i]);
     buffer_finish(&turn->text);
     mem_free(turn->run_id);
@@ -44,7 +48,7 @@ static void turn_reply(struct acp_turn *turn, const char *stop_reason) {
     struct acp *acp = turn->session->acp;
     struct peer_request *request = turn->request;
     release_run(turn);
-    acp_tools_abandon(turn->session, &turn->calls);
+    if (!acp_session_continues(turn->session)) acp_tools_abandon(turn->session);
     acp_session_send_info(turn->session, false);
     peer_reply_take(request, value_set_take(value_object_reserve(1), "stopReason", value_text(stop_reason)));
     turn_free(turn);
@@ -68,6 +72,7 @@ static tn_value open_interrupts(const struct acp_turn *turn) {
 void acp_turn_end(struct acp_turn *turn, const char *stop_reason) {
     struct acp_session *session = turn->session;
     session->unfinished = true;
+    session->discards = false;
     value_unref(session->waits);
     session->waits = open_interrupts(turn);
     value_unref(session->answers);
@@ -95,7 +100,7 @@ static void turn_failed(struct acp_turn *turn, const struct error *error) {
         turn_cancelled(turn);
         return;
     }
-    acp_tools_abandon(turn->session, &turn->calls);
+    if (!acp_session_continues(turn->session)) acp_tools_abandon(turn->session);
     acp_fail(request, error);
     turn_free(turn);
     acp_look_finished(acp);
@@ -114,6 +119,22 @@ static void end_run(struct acp_turn *turn) {
     } else {
         acp_turn_end(turn, "cancelled");
     }
+}
+
+/* ---- Calls that run ---- */
+
+static void turn_on_calls_run(struct loop_timer *timer) {
+    acp_tools_run(CONTAINER_OF(timer, struct acp_turn, calls_run)->session);
+}
+
+void acp_turn_watch_calls(struct acp_turn *turn) {
+    struct loop *loop = server_loop(turn->session->acp->options.server);
+    if (!loop_timer_is_running(&turn->calls_run))
+        loop_timer_start(loop, &turn->calls_run, ACP_CALL_MS, turn_on_calls_run);
+}
+
+void acp_turn_watch_calls_end(struct acp_turn *turn) {
+    loop_timer_stop(server_loop(turn->session->acp->options.server), &turn->calls_run);
 }
 
 /* ---- Starting runs ---- */
@@ -146,6 +167,7 @@ static void turn_on_started(void *user, tn_value result, const struct error *err
     mem_free(turn->run_id);
     turn->run_id = mem_text(acp_text(result, "run_id"));
     turn->idle = false;
+    acp_turn_watch_calls(turn);
     if (turn->cancelled || turn->stopped) end_run(turn); /* requested before the run had an id */
 }
 
@@ -208,6 +230,7 @@ static void turn_start(struct acp_turn *turn) {
         return;
     }
     tn_value config = value_set_take(value_object_reserve(4), "metadata", acp_session_metadata(session));
+    acp_tools_abandon(session); /* of an earlier turn, which has ended */
     if (session->unfinished) config = value_set_take(config, "replace", value_bool(true));
     turn->resuming = false;
     turn->known = value_count(session->messages);
@@ -251,6 +274,7 @@ static void turn_on_answered(void *user, tn_value result, const struct error *er
     }
     forget_questions(turn);
     turn->idle = false;
+    acp_turn_watch_calls(turn);
     if (turn->cancelled || turn->stopped) end_run(turn);
 }
 
@@ -459,7 +483,6 @@ static void turn_begin(struct acp_session *session, struct peer_request *request
     buffer_init(&turn->text, ACP_PROMPT_MAX);
     turn->sent = value_object();
     turn->nested = value_object();
-    turn->calls = value_object();
     turn->known = value_count(session->messages);
     turn->seen = ids_of_messages(session->messages);
     session->turn = turn;
@@ -467,7 +490,7 @@ static void turn_begin(struct acp_session *session, struct peer_request *request
     if (!session->title) session_set_title(session, content);
     if (session->waits)
         continue_waiting(turn);
-    else if (session->unfinished && !session->discards)
+    else if (acp_session_continues(session))
         turn_resume(turn);
     else
         turn_start(turn);

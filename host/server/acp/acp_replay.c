@@ -12,7 +12,7 @@ static void replay_blocks(const struct acp_session *session, const char *kind, t
     value_unref(blocks);
 }
 
-static void replay_message(struct acp_session *session, tn_value *calls, tn_value message) {
+static void replay_message(struct acp_session *session, tn_value message) {
     tn_value type = value_get(message, "type"), content = value_get(message, "content"), id = value_get(message, "id");
     tn_value made = value_get(message, "tool_calls");
     if (!type || !value_is(type, TN_STRING)) return;
@@ -22,9 +22,9 @@ static void replay_message(struct acp_session *session, tn_value *calls, tn_valu
         replay_blocks(session, "agent_thought_chunk", acp_content_blocks(content, true), id);
         replay_blocks(session, "agent_message_chunk", acp_content_blocks(content, false), id);
         for (size_t i = 0; made && value_is(made, TN_ARRAY) && i < value_count(made); i++)
-            acp_tool_start(session, calls, value_at(made, i));
+            acp_tool_start(session, value_at(made, i));
     } else if (value_text_is(type, "tool")) {
-        acp_tool_end(session, calls, message);
+        acp_tool_end(session, message);
     }
 }
 
@@ -53,11 +53,8 @@ static void replay_question(const struct acp_session *session) {
 }
 
 void acp_replay(struct acp_session *session, tn_value state) {
-    tn_value calls = value_object();
-    for (size_t i = 0; i < value_count(session->messages); i++)
-        replay_message(session, &calls, value_at(session->messages, i));
-    acp_tools_abandon(session, &calls);
-    value_unref(calls);
+    for (size_t i = 0; i < value_count(session->messages); i++) replay_message(session, value_at(session->messages, i));
+    if (!acp_session_continues(session)) acp_tools_abandon(session);
     if (session->acp->input != ACP_INPUT_MESSAGES) replay_result(session, state);
     replay_question(session);
 }

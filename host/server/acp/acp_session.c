@@ -57,6 +57,7 @@ static struct acp_session *session_new(struct acp *acp, const char *id, tn_value
     session->servers = value_array();
     session->messages = value_array();
     session->completed = value_array();
+    session->calls = value_object();
     session->next = acp->sessions;
     session->link = &acp->sessions;
     if (session->next) session->next->link = &session->next;
@@ -71,9 +72,9 @@ void acp_session_free(struct acp_session *session) {
     *session->link = session->next;
     if (session->next) session->next->link = session->link;
     session->acp->session_count--;
-    const tn_value values[] = {session->directories, session->title,   session->roles,
-                               session->decisions,   session->servers, session->messages,
-                               session->completed,   session->waits,   session->answers};
+    const tn_value values[] = {session->directories, session->title,    session->roles,     session->decisions,
+                               session->servers,     session->messages, session->completed, session->waits,
+                               session->answers,     session->calls};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) value_unref(values[i]);
     mem_free(session->connecting);
     mem_free(session->cwd);
@@ -106,6 +107,8 @@ void acp_session_keep(struct acp_session *session, tn_value state, bool done) {
     value_unref(session->completed);
     session->completed = value_ref(messages);
 }
+
+bool acp_session_continues(const struct acp_session *session) { return session->unfinished && !session->discards; }
 
 void acp_session_send_info(const struct acp_session *session, bool titled) {
     char time[TIME_TEXT];
