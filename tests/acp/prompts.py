@@ -427,8 +427,11 @@ def test_killed():
         check([s["sessionId"] for s in agent.request("session/list")["sessions"]][0] == session, "it is listed")
         agent.request("session/load", sessionId=session, cwd=os.getcwd(), mcpServers=[])
         check(text_of(agent.updates, "user_message_chunk") == "begin", "the replay", agent.updates)
+        shown = tools_of(agent.updates)
+        check([u["status"] for u in shown] == ["pending", "completed"] and shown[1]["rawOutput"] == "tallied 1", "the call of the unfinished turn", shown)
         answer, updates = agent.prompt(session, "and then?")
         check(answer == {"stopReason": "end_turn"}, "the end", answer)
+        check(not tools_of(updates), "the call is not sent again", updates)
         check(text_of(updates) == "The end: tallied 1More.", "continued, then answered", updates)
         check(not [r for r in agent.requests if r["method"] == "session/request_permission"], "the tool is not called again", agent.requests)
 
@@ -445,8 +448,12 @@ def test_killed_at_a_question():
     with Agent("asking.yaml", *NODES, answer=allow("allow_once")) as agent:
         agent.initialize()
         agent.request("session/load", sessionId=session, cwd=os.getcwd(), mcpServers=[])
+        replayed = tools_of(agent.updates)
+        check([u["status"] for u in replayed] == ["pending"], "the call waits", replayed)
         answer, updates = agent.prompt(session, "go on")
         check(len(agent.requests) == 1 and text_of(updates) == "The end: tallied 1More.", "asked again", updates)
+        check([(u["toolCallId"], u["status"]) for u in tools_of(updates)] == [(replayed[0]["toolCallId"], s) for s in ("in_progress", "completed")],
+              "the call that was replayed ends", updates)
     ask_document("question.yaml", {"type": "integer"})
     agent = Agent("question.yaml", *NODES)
     agent.initialize({"elicitation": {"form": {}}})

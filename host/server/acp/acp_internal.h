@@ -66,6 +66,7 @@ struct acp_session {
     char *connecting;            /* the run that starts them; NULL when no start is open */
     struct peer_request *opener; /* session/new, load or resume; NULL after its answer */
     bool replays;                /* it sends the conversation first */
+    tn_value nested;             /* for the replay: checkpoints of nested runs; NULL when there are none to show */
     /* The thread. */
     bool unfinished;             /* the last turn has not completed */
     bool discards;               /* the next prompt discards it: it was cancelled, or has failed */

@@ -468,7 +468,7 @@ static void continue_waiting(struct acp_turn *turn) {
     acp_turn_ask_take(turn, waits);
 }
 
-static tn_value ids_of_messages(tn_value messages) {
+tn_value acp_message_ids(tn_value messages) {
     tn_value ids = value_object();
     for (size_t i = 0; i < value_count(messages); i++) {
         tn_value id = value_get(value_at(messages, i), "id");
@@ -484,7 +484,7 @@ static void turn_begin(struct acp_session *session, struct peer_request *request
     turn->sent = value_object();
     turn->nested = value_object();
     turn->known = value_count(session->messages);
-    turn->seen = ids_of_messages(session->messages);
+    turn->seen = acp_message_ids(session->messages);
     session->turn = turn;
     peer_request_hold(request, turn, prompt_on_cancel);
     if (!session->title) session_set_title(session, content);

@@ -55,6 +55,8 @@ void acp_turn_answer(struct acp_turn *turn);
 /* Ends the turn with a stop reason. What the run waits for, is asked with the next prompt. */
 void acp_turn_end(struct acp_turn *turn, const char *stop_reason);
 
+/* {id: true} of the messages that have one; a new reference. */
+tn_value acp_message_ids(tn_value messages);
 bool acp_turn_has_answer(const struct acp_turn *turn, tn_value interrupt);
 
 /* ---- acp_prompt.c, for acp_events.c and acp_question.c ---- */

@@ -3,6 +3,7 @@
  *
  *     document/describe ─┬─ session/new ───────────────────────────────────────────┐
  *                        └─ session/load, resume ─▶ thread/get, /state ─▶ (replay) ┴─▶ MCP servers ─▶ answer
+ *                           (load of an unfinished turn: thread/export between them)
  *
  * A new thread is in the store from its first prompt on: editors open sessions that are never used. Loading one that
  * had no prompt fails with -32002, after which clients open a new session; nothing is lost. What the store does not
@@ -74,7 +75,7 @@ void acp_session_free(struct acp_session *session) {
     session->acp->session_count--;
     const tn_value values[] = {session->directories, session->title,    session->roles,     session->decisions,
                                session->servers,     session->messages, session->completed, session->waits,
-                               session->answers,     session->calls};
+                               session->answers,     session->calls,    session->nested};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) value_unref(values[i]);
     mem_free(session->connecting);
     mem_free(session->cwd);
@@ -199,6 +200,26 @@ static void session_on_state(void *user, tn_value result, const struct error *er
     open_servers(session);
 }
 
+static void read_state(struct acp_session *session) {
+    tn_value params = value_set_take(value_object_reserve(1), "thread_id", value_text(session->id));
+    acp_call_take(session->acp, "thread/state", params, session_on_state, session);
+}
+
+/* Without the checkpoints, the replay has only what the thread has committed. */
+static void session_on_exported(void *user, tn_value thread, const struct error *error) {
+    struct acp_session *session = user;
+    tn_value nested = value_get(thread, "nested");
+    (void)error;
+    session->nested = nested ? value_ref(nested) : NULL;
+    read_state(session);
+}
+
+/* The calls of tools in an agent that has not ended are only in the checkpoints of its nested run. */
+static void read_nested(struct acp_session *session) {
+    tn_value params = value_set_take(value_object_reserve(1), "thread_id", value_text(session->id));
+    acp_call_take(session->acp, "thread/export", params, session_on_exported, session);
+}
+
 static bool is_of_document(const struct acp *acp, tn_value record) {
     tn_value agent = value_get(record, "agent");
     return agent && value_equal(agent, value_get(acp->description, "name"));
@@ -222,8 +243,10 @@ static void session_on_record(void *user, tn_value record, const struct error *e
     session->discards = value_text_is(status, "cancelled") || value_text_is(status, "failed");
     if (value_text_is(status, "interrupted") && interrupts && value_is(interrupts, TN_ARRAY))
         session->waits = value_ref(interrupts);
-    tn_value params = value_set_take(value_object_reserve(1), "thread_id", value_text(session->id));
-    acp_call_take(acp, "thread/state", params, session_on_state, session);
+    if (session->replays && acp_session_continues(session))
+        read_nested(session);
+    else
+        read_state(session);
 }
 
 static void open_thread(struct acp_session *session) {
