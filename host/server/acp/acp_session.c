@@ -167,9 +167,30 @@ static void session_load_failed(struct acp_session *session, const struct error 
     }
 }
 
+static bool is_absolute(tn_value path) {
+    size_t length;
+    const char *text = value_chars(path, &length);
+    return text[0] == '/' && strlen(text) == length;
+}
+
+/* False if `cwd` or an additional folder is not an absolute path: the request was refused. */
+static bool check_folders(struct peer_request *request) {
+    tn_value params = peer_request_params(request), cwd = value_get(params, "cwd");
+    tn_value more = acp_array(params, "additionalDirectories"), wrong = is_absolute(cwd) ? NULL : cwd;
+    const char *where = wrong ? "cwd" : "additionalDirectories";
+    for (size_t i = 0; !wrong && i < value_count(more); i++)
+        if (!is_absolute(value_at(more, i))) wrong = value_at(more, i);
+    if (wrong)
+        peer_refuse(request, RPC_INVALID_PARAMS, "`%s`: found `%.200s`, expected an absolute path", where,
+                    value_chars(wrong, NULL));
+    value_unref(more);
+    return !wrong;
+}
+
 /* `replaced` sessions end with the request. */
 static bool check_opening(struct acp *acp, struct peer_request *request, size_t replaced) {
     struct error error = ERROR_INIT;
+    if (!check_folders(request)) return false;
     tn_value servers = acp_array(peer_request_params(request), "mcpServers");
     bool good = acp_servers_check(servers, &error), full = acp->session_count - replaced >= ACP_SESSIONS_MAX;
     if (!good)
