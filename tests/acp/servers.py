@@ -196,15 +196,23 @@ def test_http():
 
 
 def test_servers_that_fail():
-    """The session opens without them; the log says why."""
+    """The session opens without them; its first prompt and the log say why."""
     write_document("fails.yaml", scripted("Still here."))
     broken = [{"name": "gone", "command": "/nonexistent/program", "args": [], "env": []},
               {"name": "ends", "command": "/bin/true", "args": [], "env": []}]
     with Agent("fails.yaml") as agent:
         agent.initialize()
-        _, updates = agent.prompt(agent.new(broken), "go")
-        check(text_of(updates) == "Still here.", "it works", updates)
-    check("/nonexistent/program" in agent.err and "acp-2" in agent.err, "the log", agent.err)
+        session = agent.new(broken)
+        _, updates = agent.prompt(session, "go")
+        text = text_of(updates)
+        check(text.endswith("\n\nStill here."), "it works", updates)
+        check("server `gone` of the client cannot be used" in text and "/nonexistent/program" in text and "server `ends`" in text, "the notices", text)
+        _, updates = agent.prompt(session, "again")
+        check(text_of(updates) == "Still here.", "they are said once", updates)
+        session = agent.new(broken[:1])
+        _, updates = agent.prompt(session, "/mode")
+        check("server `gone` of the client cannot be used" in text_of(updates), "before the answer to a command, too", updates)
+    check("/nonexistent/program" in agent.err and "server `ends`" in agent.err, "the log", agent.err)
     with Agent("fails.yaml", "--no-mcp") as agent:
         check(agent.initialize()["agentCapabilities"]["mcpCapabilities"] == {"http": False, "sse": False}, "capabilities")
         agent.new(broken)
@@ -214,7 +222,8 @@ def test_servers_that_fail():
     try:
         with Agent("fails.yaml") as agent:
             agent.initialize()
-            agent.new([server("tools", PID_FILE=os.path.abspath("denied.pid"))])
+            _, updates = agent.prompt(agent.new([server("tools", PID_FILE=os.path.abspath("denied.pid"))]), "go")
+            check("servers of the client cannot be used" in text_of(updates), "the notice", updates)
         check("cannot be used" in agent.err and not os.path.exists("denied.pid"), "the operator denies it", agent.err)
     finally:
         os.remove("tenon.yaml")

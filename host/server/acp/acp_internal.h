@@ -62,7 +62,8 @@ struct acp_session {
     enum acp_mode mode;
     tn_value roles;              /* {role: the role whose model it uses} */
     tn_value decisions;          /* {tool and caller: true or false}: allow_always, reject_always */
-    tn_value servers;            /* its MCP servers: [{name at the plugin, prefix of its tools}] */
+    tn_value servers;            /* its MCP servers: [{name at the plugin, title of the client, prefix of its tools}] */
+    tn_value notices;            /* texts that the next prompt says first: servers that cannot be used */
     char *connecting;            /* the run that starts them; NULL when no start is open */
     struct peer_request *opener; /* session/new, load or resume; NULL after its answer */
     bool replays;                /* it sends the conversation first */
@@ -153,7 +154,7 @@ bool acp_command_run(struct acp_session *session, struct peer_request *request, 
 
 /* ---- acp_mcp.c: servers of the client ---- */
 
-/* Starts them, then calls `done`; those that cannot be started are only logged. */
+/* Starts them, then calls `done`; those that cannot be started are logged, and are notices of the session. */
 void acp_servers_start(struct acp_session *session, tn_value servers, void (*done)(struct acp_session *session));
 void acp_servers_stop(struct acp_session *session);
 /* The connection ends: a start that waits for servers ends soon. */

@@ -496,21 +496,36 @@ static void turn_begin(struct acp_session *session, struct peer_request *request
         turn_start(turn);
 }
 
+static void say_notices(struct acp_session *session) {
+    for (size_t i = 0; i < value_count(session->notices); i++) {
+        tn_value text = value_format("%s\n\n", value_chars(value_at(session->notices, i), NULL));
+        acp_update_take(session, "agent_message_chunk", acp_chunk_take(text, NULL));
+    }
+    value_unref(session->notices);
+    session->notices = value_array();
+}
+
+/* A command, or a turn. */
+static void answer_prompt(struct acp_session *session, struct peer_request *request, tn_value prompt) {
+    struct error error = ERROR_INIT;
+    say_notices(session);
+    if (acp_command_run(session, request, prompt)) return;
+    tn_value content = acp_content_read(session->acp, prompt, &error);
+    if (content)
+        turn_begin(session, request, content);
+    else
+        peer_refuse(request, RPC_INVALID_PARAMS, "%s", error.message);
+    error_finish(&error);
+}
+
 void acp_prompt(struct acp *acp, struct peer_request *request) {
     tn_value prompt = value_get(peer_request_params(request), "prompt");
     struct acp_session *session = acp_session_of(acp, request);
-    struct error error = ERROR_INIT;
     if (!session) return;
-    if (session->turn) {
+    if (session->turn)
         peer_refuse(request, RPC_INVALID_REQUEST, "the session has an open prompt; wait for its answer, or cancel it");
-    } else if (value_weight(prompt) > ACP_PROMPT_MAX) {
+    else if (value_weight(prompt) > ACP_PROMPT_MAX)
         peer_refuse(request, RPC_INVALID_PARAMS, "`prompt` has more than %d bytes", ACP_PROMPT_MAX);
-    } else if (!acp_command_run(session, request, prompt)) {
-        tn_value content = acp_content_read(acp, prompt, &error);
-        if (content)
-            turn_begin(session, request, content);
-        else
-            peer_refuse(request, RPC_INVALID_PARAMS, "%s", error.message);
-    }
-    error_finish(&error);
+    else
+        answer_prompt(session, request, prompt);
 }

@@ -59,6 +59,7 @@ static struct acp_session *session_new(struct acp *acp, const char *id, tn_value
     session->messages = value_array();
     session->completed = value_array();
     session->calls = value_object();
+    session->notices = value_array();
     session->next = acp->sessions;
     session->link = &acp->sessions;
     if (session->next) session->next->link = &session->next;
@@ -75,7 +76,7 @@ void acp_session_free(struct acp_session *session) {
     session->acp->session_count--;
     const tn_value values[] = {session->directories, session->title,    session->roles,     session->decisions,
                                session->servers,     session->messages, session->completed, session->waits,
-                               session->answers,     session->calls,    session->nested};
+                               session->answers,     session->calls,    session->nested,    session->notices};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) value_unref(values[i]);
     mem_free(session->connecting);
     mem_free(session->cwd);
