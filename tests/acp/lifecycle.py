@@ -31,13 +31,15 @@ def test_initialize():
 
 
 def test_a_wrong_document():
+    """Reported at once, with the exit code of `tenon run`, whether the editor sends something or not."""
     with open("wrong.yaml", "w") as file:
         file.write('version: "1.0"\nagent: {name: wrong}\nnods: []\nedges: []\n')
-    with Agent("wrong.yaml") as agent:
-        agent.refused("initialize", -32603, "nods", protocolVersion=1)
-        with open("wrong.yaml", "w") as file:
-            file.write(open(write_document("wrong2.yaml", scripted("Fixed."))).read())
-        agent.initialize()
+    for document, code, why in [("wrong.yaml", 3, "wrong.yaml:3:1: error[ADL-E021]"), ("nope.yaml", 2, "nope.yaml"), ("-", 2, "messages of the editor")]:
+        agent = Agent(document)
+        agent.process.wait(20)
+        agent.end()
+        check(agent.process.returncode == code and why in agent.err, document, agent.process.returncode, agent.err)
+        check(not agent.updates and not agent.waiting, "nothing on standard output", document)
 
 
 def test_an_edited_document():
