@@ -258,9 +258,10 @@ def test_calls():
         session = agent.new()
         _, updates = agent.prompt(session, "go")
         shown = tools_of(updates)
-        check(kinds_of(shown) == ["tool_call", "tool_call"] + ["tool_call_update"] * 3, "calls", shown)
+        check(kinds_of(shown)[:3] == ["tool_call", "tool_call", "tool_call_update"], "calls", shown)
         check(shown[0]["title"] == "Writes an Artifact" and shown[0]["kind"] == "other", "the title", shown)
-        check([u["status"] for u in shown] == ["pending", "pending", "in_progress", "completed", "failed"], "the states", shown)
+        states = {u["toolCallId"]: u["status"] for u in shown}  # the last ones
+        check(list(states.values()) == ["completed", "failed"], "the states", shown)
         check(text_of(updates) == "Two at once.Done.", "the text once", updates)
         ids = {u["messageId"] for u in updates if u["sessionUpdate"] == "agent_message_chunk"}
         check(len(ids) == 2, "two messages", updates)
