@@ -1,14 +1,19 @@
 /*
  * command_acp.c - `tenon acp`: a document as an agent inside an editor, over stdin and stdout.
  *
+ * A document that is missing or has errors is reported as `tenon run` does, before any message is read: an editor shows
+ * the standard error of a command that has ended. A document that is edited later is an error of the next request.
+ *
  * The first signal stops the prompts, so that they can be continued, and ends the connection. The second one ends the
  * process at once. Standard output has only messages.
  */
 #include "host/assembly/host.h"
 #include "host/base/loop.h"
-#include "host/program/command.h"
+#include "host/engine/graph/graph.h"
+#include "host/program/command_run.h"
 #include "host/server/acp/acp.h"
 #include "host/server/server.h"
+#include <string.h>
 #include <unistd.h>
 
 struct served_agent {
@@ -68,6 +73,16 @@ static int serve_agent(struct served_agent *agent, struct acp_options *options) 
     return COMMAND_CANCELLED;
 }
 
+/* COMMAND_OK if a run of the document can start; otherwise the error was printed. The host reads it again later. */
+static int check_document(const struct arguments *arguments, struct host *host) {
+    int code = COMMAND_OK;
+    if (strcmp(operand_at(arguments, 0), "-") == 0)
+        return command_report(COMMAND_USAGE, "standard input has the messages of the editor; name the document's file");
+    struct graph *graph = command_open_graph(arguments, host, &code);
+    if (graph) graph_unref(graph);
+    return code;
+}
+
 int command_acp(const struct arguments *arguments) {
     struct served_agent agent = {0};
     struct acp_options options = {.document = operand_at(arguments, 0),
@@ -82,7 +97,8 @@ int command_acp(const struct arguments *arguments) {
     agent.host = command_host(arguments);
     if (!agent.host) return COMMAND_PLUGIN_PROBLEM;
     command_watch_signals(agent.host);
-    int code = serve_agent(&agent, &options);
+    int code = check_document(arguments, agent.host);
+    if (code == COMMAND_OK) code = serve_agent(&agent, &options);
     host_free(agent.host);
     return code;
 }

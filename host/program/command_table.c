@@ -408,7 +408,8 @@ const struct command commands[] = {
      "session;\n"
      "the graph gets their tools, whose names begin with `acp.`, if its agents allow them. The editor has the rights "
      "of\n"
-     "the user who starts the command. samples/editors has settings.",
+     "the user who starts the command. samples/editors has settings. A document with errors ends\n"
+     "the command at once, as `tenon run` does.",
      "$ tenon acp assistant.yaml\n", .options = acp_options, .operands_min = 1, .operands_max = 1, .run = command_acp},
 
     /* ---- The installation ---- */

@@ -31,13 +31,15 @@ def test_initialize():
 
 
 def test_a_wrong_document():
+    """Reported at once, with the exit code of `tenon run`, whether the editor sends something or not."""
     with open("wrong.yaml", "w") as file:
         file.write('version: "1.0"\nagent: {name: wrong}\nnods: []\nedges: []\n')
-    with Agent("wrong.yaml") as agent:
-        agent.refused("initialize", -32603, "nods", protocolVersion=1)
-        with open("wrong.yaml", "w") as file:
-            file.write(open(write_document("wrong2.yaml", scripted("Fixed."))).read())
-        agent.initialize()
+    for document, code, why in [("wrong.yaml", 3, "wrong.yaml:3:1: error[ADL-E021]"), ("nope.yaml", 2, "nope.yaml"), ("-", 2, "messages of the editor")]:
+        agent = Agent(document)
+        agent.process.wait(20)
+        agent.end()
+        check(agent.process.returncode == code and why in agent.err, document, agent.process.returncode, agent.err)
+        check(not agent.updates and not agent.waiting, "nothing on standard output", document)
 
 
 def test_an_edited_document():
@@ -100,6 +102,9 @@ def test_content():
         for block, why in [({"type": "text"}, "text"), ({"type": "video", "data": ""}, "video"), ({"type": "image", "data": "x"}, "mimeType"),
                            ({"type": "resource", "resource": {"uri": "x"}}, "resource"), ("text", "prompt/0")]:
             agent.refused("session/prompt", -32602, why, sessionId=session, prompt=[block])
+        for block in [{"type": "image", "mimeType": "image/png", "data": "!!!notbase64"}, {"type": "audio", "mimeType": "audio/wav", "data": "aGk"},
+                      {"type": "resource", "resource": {"uri": "x", "blob": "a b"}}]:
+            agent.refused("session/prompt", -32602, "base64", sessionId=session, prompt=[block])
         agent.refused("session/prompt", -32602, "prompt", sessionId=session, prompt=[])
         agent.refused("session/prompt", -32602, "prompt", sessionId=session, prompt=[{"type": "text", "text": "x"}] * 1001)
         # Members of other types of blocks have no meaning, and are not validated.
@@ -164,6 +169,13 @@ def test_settings():
         agent.refused("session/set_mode", -32602, "modeId", sessionId=session, modeId="yolo")
         agent.prompt(session, "/mode allow")
         agent.wait_update("current_mode_update", currentModeId="allow")
+        agent.prompt(session, "/model fast")
+        _, updates = agent.prompt(session, "/model")
+        lines = text_of(updates).splitlines()
+        check("- `default`: scripted, the model of `fast`" in lines and "- `fast`: scripted" in lines, "the roles", lines)
+        check("- `default`: scripted" in lines and "- `fast`: scripted (current)" in lines, "the choices", lines)
+        _, updates = agent.prompt(session, "/model slow")
+        check("`slow`" in text_of(updates), "an unknown name", updates)
         _, updates = agent.prompt(session, "/model default=default")
         check(agent.wait_update("config_option_update")["configOptions"][1]["currentValue"] == "default", "by a command", updates)
         _, updates = agent.prompt(session, "/graph")
@@ -252,12 +264,14 @@ def test_mistakes():
     with Agent("mistakes.yaml") as agent:
         agent.initialize()
         session = agent.new()
-        for params, why in [({}, "cwd"), ({"cwd": "here", "mcpServers": []}, "cwd"), ({"cwd": "/"}, "mcpServers"),
+        for params, why in [({}, "cwd"), ({"cwd": "here", "mcpServers": []}, "`cwd`: found `here`, expected an absolute path"),
+                            ({"cwd": "", "mcpServers": []}, "expected an absolute path"), ({"cwd": "/a\0b", "mcpServers": []}, "expected an absolute path"),
+                            ({"cwd": "/"}, "mcpServers"),
                             ({"cwd": "/", "mcpServers": {}}, "mcpServers"), ({"cwd": "/", "mcpServers": [{"name": "x"}]}, "command"),
                             ({"cwd": "/", "mcpServers": [{"name": "x", "type": "http"}]}, "url"),
                             ({"cwd": "/", "mcpServers": [{"name": "x", "type": "sse", "url": "http://x/", "headers": []}]}, "sse"),
                             ({"cwd": "/", "mcpServers": [{"name": "x", "command": "y", "args": [], "env": []}] * 17}, "16"),
-                            ({"cwd": "/", "mcpServers": [], "additionalDirectories": ["x"]}, "additionalDirectories")]:
+                            ({"cwd": "/", "mcpServers": [], "additionalDirectories": ["/", "x"]}, "`additionalDirectories`: found `x`, expected an absolute path")]:
             agent.refused("session/new", -32602, why, **params)
         agent.refused("session/prompt", -32602, "sessionId", prompt=[])
         agent.refused("session/load", -32002, "none", sessionId="none", cwd="/", mcpServers=[])

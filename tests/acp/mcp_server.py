@@ -1,12 +1,14 @@
 """mcp_server.py: a server of the Model Context Protocol for tests, over pipes, or over HTTP with --http PORT_FILE.
 
 Its tools: `say` returns its argument and what the server knows of its process; `wipe` is destructive; `long` returns
-many bytes; `edit` reports a change of a file; `ask` and `visit` ask a person, with a form and with a page. It writes its process id to the file that PID_FILE names.
+many bytes; `edit` reports a change of a file; `ask` and `visit` ask a person, with a form and with a page; `hold` waits until the file
+exists that HOLD_FILE names. The server writes its process id to the file that PID_FILE names.
 """
 import http.server
 import json
 import os
 import sys
+import time
 
 READ = {"readOnlyHint": True}
 TOOLS = [
@@ -16,6 +18,7 @@ TOOLS = [
     {"name": "edit", "description": "Edits.", "annotations": READ,
      "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}}},
     {"name": "ask", "description": "Asks.", "annotations": READ, "inputSchema": {"type": "object"}},
+    {"name": "hold", "description": "Holds.", "annotations": READ, "inputSchema": {"type": "object"}},
     {"name": "visit", "description": "Visits.", "annotations": READ, "inputSchema": {"type": "object"}},
 ]
 FORM = {"mode": "form", "message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}}
@@ -37,6 +40,10 @@ def call(name, arguments, headers):
         return "|".join(known)
     if name in ("ask", "visit"):
         return ask(FORM if name == "ask" else PAGE)
+    if name == "hold":
+        while not os.path.exists(os.environ["HOLD_FILE"]):
+            time.sleep(0.01)
+        return "released"
     if name == "long":
         return "x" * 300000
     if name == "edit":

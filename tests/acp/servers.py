@@ -127,6 +127,58 @@ def test_questions_of_a_server():
         check("accept" in text_of(updates), "the next prompt answers", updates)
 
 
+def states_of(updates):
+    return [u["status"] for u in updates if u["sessionUpdate"].startswith("tool_call")]
+
+
+def test_states_of_a_call():
+    """A call that takes time is in progress before its result; one that waits for an approval, only after it."""
+    write_document("holds.yaml", scripted(call("acp.tools.hold"), "Got: {last}"))
+    with Agent("holds.yaml") as agent:
+        agent.initialize()
+        number = agent.start_prompt(agent.new([server("tools", HOLD_FILE=os.path.abspath("hold"))]), "go")
+        agent.wait_update("tool_call_update", status="in_progress")
+        open("hold", "w").close()
+        agent.wait(number)
+        check(states_of(agent.updates) == ["pending", "in_progress", "completed"], "a long call", agent.updates)
+    write_document("wipes.yaml", scripted(call("acp.tools.wipe"), "Got: {last}"))
+    with Agent("wipes.yaml") as agent:
+        agent.initialize()
+        session = agent.new([server("tools")])
+        number = agent.start_prompt(session, "go")
+        asked = agent.wait_request("session/request_permission")
+        check(states_of(agent.updates) == ["pending"], "before the approval", agent.updates)
+        agent.send({"id": asked["id"], "result": {"outcome": {"outcome": "selected", "optionId": "allow_once"}}})
+        agent.wait(number)
+        check(states_of(agent.updates) == ["pending", "in_progress", "completed"], "after the approval", agent.updates)
+        agent.request("session/set_mode", sessionId=session, modeId="allow")
+        _, updates = agent.prompt(session, "again")
+        check(states_of(updates) == ["pending", "in_progress", "completed"], "approved by the mode", updates)
+
+
+def test_a_call_that_asks_in_the_text():
+    """The call is not finished while the next prompt is awaited, and completed after it; or failed if that is cancelled."""
+    replies = [call("acp.tools.ask"), call("acp.tools.hold", id="c2"), "Got: {last}"]
+    write_document("text.yaml", scripted(*replies, call("acp.tools.ask", id="c3")))
+    with Agent("text.yaml") as agent:
+        agent.initialize()
+        session = agent.new([server("tools", HOLD_FILE=os.path.abspath("held"))])
+        answer, updates = agent.prompt(session, "go")
+        check(answer == {"stopReason": "end_turn"} and text_of(updates) == "Who?", "asked", updates)
+        check(states_of(updates) == ["pending", "in_progress"], "it waits", updates)
+        first = [u["toolCallId"] for u in updates if u["sessionUpdate"] == "tool_call"]
+        before = len(agent.updates)
+        number = agent.start_prompt(session, '{"name": "Ada"}')
+        agent.wait_update("tool_call", toolCallId="2-c2")
+        ended = [u for u in agent.updates[before:] if u["sessionUpdate"] == "tool_call_update"][0]
+        check(ended["toolCallId"] == first[0] and ended["status"] == "completed", "the answer ends the call", ended)
+        open("held", "w").close()
+        agent.wait(number)
+        _, updates = agent.prompt(session, "again")
+        check(states_of(updates) == ["pending", "in_progress"] and text_of(updates) == "Who?", "the second question", updates)
+        agent.request("session/close", sessionId=session)
+
+
 def test_http():
     started = subprocess.Popen([sys.executable, os.path.join(HERE, "mcp_server.py"), "--http", "port"])
     try:
@@ -144,15 +196,23 @@ def test_http():
 
 
 def test_servers_that_fail():
-    """The session opens without them; the log says why."""
+    """The session opens without them; its first prompt and the log say why."""
     write_document("fails.yaml", scripted("Still here."))
     broken = [{"name": "gone", "command": "/nonexistent/program", "args": [], "env": []},
               {"name": "ends", "command": "/bin/true", "args": [], "env": []}]
     with Agent("fails.yaml") as agent:
         agent.initialize()
-        _, updates = agent.prompt(agent.new(broken), "go")
-        check(text_of(updates) == "Still here.", "it works", updates)
-    check("/nonexistent/program" in agent.err and "acp-2" in agent.err, "the log", agent.err)
+        session = agent.new(broken)
+        _, updates = agent.prompt(session, "go")
+        text = text_of(updates)
+        check(text.endswith("\n\nStill here."), "it works", updates)
+        check("server `gone` of the client cannot be used" in text and "/nonexistent/program" in text and "server `ends`" in text, "the notices", text)
+        _, updates = agent.prompt(session, "again")
+        check(text_of(updates) == "Still here.", "they are said once", updates)
+        session = agent.new(broken[:1])
+        _, updates = agent.prompt(session, "/mode")
+        check("server `gone` of the client cannot be used" in text_of(updates), "before the answer to a command, too", updates)
+    check("/nonexistent/program" in agent.err and "server `ends`" in agent.err, "the log", agent.err)
     with Agent("fails.yaml", "--no-mcp") as agent:
         check(agent.initialize()["agentCapabilities"]["mcpCapabilities"] == {"http": False, "sse": False}, "capabilities")
         agent.new(broken)
@@ -162,7 +222,8 @@ def test_servers_that_fail():
     try:
         with Agent("fails.yaml") as agent:
             agent.initialize()
-            agent.new([server("tools", PID_FILE=os.path.abspath("denied.pid"))])
+            _, updates = agent.prompt(agent.new([server("tools", PID_FILE=os.path.abspath("denied.pid"))]), "go")
+            check("servers of the client cannot be used" in text_of(updates), "the notice", updates)
         check("cannot be used" in agent.err and not os.path.exists("denied.pid"), "the operator denies it", agent.err)
     finally:
         os.remove("tenon.yaml")

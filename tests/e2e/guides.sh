@@ -12,6 +12,7 @@ follow() {
 }
 follow "$documentation/samples/first-agent/README.md" "$documentation/samples/first-agent"
 follow "$documentation/samples/from-langgraph/README.md" "$documentation/samples/from-langgraph"
+follow "$documentation/host/server/acp/README.md" "$documentation/samples/first-agent"
 follow "$documentation/samples/chat/README.md" "$documentation/samples/chat"
 [ ! -e "$BINARY/lib/tenon/plugins/gemini.so" ] ||
     follow "$documentation/samples/generator/README.md" "$documentation/samples/generator"

@@ -28,6 +28,7 @@ struct server;
 #define ACP_VERSION        1
 #define ACP_LINGER_MS      10000        /* for open requests after the end of the input; then they are stopped */
 #define ACP_STOP_MS        5000         /* from acp_close until `overdue`: runs end after their super-step */
+#define ACP_CALL_MS        1000         /* a call of a tool that was not asked for until then is in progress */
 #define ACP_SESSIONS_MAX   100u         /* open sessions of one connection */
 #define ACP_SERVERS_MAX    16u          /* MCP servers of one session */
 #define ACP_BLOCKS_MAX     1000u        /* content blocks of one prompt: acp_params.json has it */

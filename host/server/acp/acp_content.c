@@ -7,6 +7,7 @@
  *                    with `blob`: {type: file, media_type, name, data}
  *     resource_link  a text part: the address. The graph, or a tool of it, reads it if it needs it
  */
+#include "adl/value/base64.h"
 #include "host/server/acp/acp_internal.h"
 #include <string.h>
 
@@ -45,6 +46,20 @@ static tn_value resource_part(tn_value resource) {
     return value_set_take(part, "data", value_ref(value_get(resource, "blob")));
 }
 
+/* False with the error if `data` is a text that is not base64. It may be NULL, or have another type. */
+static bool check_base64(const char *type, tn_value data, struct error *error) {
+    size_t length;
+    if (!data || !value_is(data, TN_STRING)) return true;
+    const char *text = value_chars(data, &length);
+    tn_value bytes = base64_read_lines(text, length);
+    bool good = bytes != NULL;
+    value_unref(bytes);
+    if (!good)
+        error_set(error, TN_INVALID, "INVALID_INPUT",
+                  "`prompt`: the data of content of the type `%s` is not valid base64", type);
+    return good;
+}
+
 /* NULL with the error if the graph does not accept it. */
 static tn_value part_of_block(const struct acp *acp, tn_value block, struct error *error) {
     const char *type = acp_text(block, "type");
@@ -58,6 +73,8 @@ static tn_value part_of_block(const struct acp *acp, tn_value block, struct erro
             type);
         return NULL;
     }
+    tn_value data = resource ? value_get(resource, "blob") : media ? value_get(block, "data") : NULL;
+    if (!check_base64(type, data, error)) return NULL;
     if (strcmp(type, "text") == 0) return text_part_take(value_ref(value_get(block, "text")));
     if (strcmp(type, "resource_link") == 0) return link_part(block);
     return resource ? resource_part(resource) : media_part(block, type);

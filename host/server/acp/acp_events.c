@@ -139,11 +139,12 @@ static void show_message(struct acp_turn *turn, tn_value message) {
     bool tool = type && value_text_is(type, "tool");
     if ((!has_calls && !tool) || message_was_seen(turn, message)) return;
     if (tool) {
-        acp_tool_end(turn->session, &turn->calls, message);
+        acp_tool_end(turn->session, message);
         return;
     }
     send_content(turn, value_get(message, "content"));
-    for (size_t i = 0; i < value_count(calls); i++) acp_tool_start(turn->session, &turn->calls, value_at(calls, i));
+    for (size_t i = 0; i < value_count(calls); i++) acp_tool_start(turn->session, value_at(calls, i));
+    acp_turn_watch_calls(turn);
 }
 
 static void show_plan(struct acp_turn *turn, tn_value value) {

@@ -62,10 +62,12 @@ struct acp_session {
     enum acp_mode mode;
     tn_value roles;              /* {role: the role whose model it uses} */
     tn_value decisions;          /* {tool and caller: true or false}: allow_always, reject_always */
-    tn_value servers;            /* its MCP servers: [{name at the plugin, prefix of its tools}] */
+    tn_value servers;            /* its MCP servers: [{name at the plugin, title of the client, prefix of its tools}] */
+    tn_value notices;            /* texts that the next prompt says first: servers that cannot be used */
     char *connecting;            /* the run that starts them; NULL when no start is open */
     struct peer_request *opener; /* session/new, load or resume; NULL after its answer */
     bool replays;                /* it sends the conversation first */
+    tn_value nested;             /* for the replay: checkpoints of nested runs; NULL when there are none to show */
     /* The thread. */
     bool unfinished;             /* the last turn has not completed */
     bool discards;               /* the next prompt discards it: it was cancelled, or has failed */
@@ -74,6 +76,7 @@ struct acp_session {
     tn_value waits;              /* the interrupts that the next prompt answers; NULL when the turn waits for nothing */
     tn_value answers;            /* those that were given already, {id: answer} */
     uint64_t tool_calls;         /* so far */
+    tn_value calls;              /* those without a result, {id of the model: …}: acp_tool.c */
     struct acp_turn *turn;       /* the open prompt; NULL between two prompts */
     struct peer_request *ending; /* session/close or session/delete, until the turn has ended; NULL without */
     bool deletes;
@@ -123,6 +126,8 @@ struct acp_session *acp_session_find(const struct acp *acp, const char *id);
 void acp_session_free(struct acp_session *session); /* without a turn */
 /* Keeps the messages of a thread's state. `done`: the turn has completed. */
 void acp_session_keep(struct acp_session *session, tn_value state, bool done);
+/* True if the next prompt continues the last turn. */
+bool acp_session_continues(const struct acp_session *session);
 /* Its turn has ended: answers session/close and session/delete. */
 void acp_session_look_ended(struct acp_session *session);
 /* The metadata of its thread: {acp: {cwd, directories?, title?}}. */
@@ -149,7 +154,7 @@ bool acp_command_run(struct acp_session *session, struct peer_request *request, 
 
 /* ---- acp_mcp.c: servers of the client ---- */
 
-/* Starts them, then calls `done`; those that cannot be started are only logged. */
+/* Starts them, then calls `done`; those that cannot be started are logged, and are notices of the session. */
 void acp_servers_start(struct acp_session *session, tn_value servers, void (*done)(struct acp_session *session));
 void acp_servers_stop(struct acp_session *session);
 /* The connection ends: a start that waits for servers ends soon. */

@@ -145,33 +145,56 @@ static void start_over(struct servers_start *start) {
     done(session);
 }
 
-static void log_servers(tn_value run) {
+/* ---- Servers that cannot be used ---- */
+
+/* The person sees it with the next prompt: an editor shows no log. */
+static void note_take(struct acp_session *session, tn_value text) {
+    log_write(TN_LOG_WARN, NULL, "%s", value_chars(text, NULL));
+    session->notices = value_push_take(session->notices, text);
+}
+
+static void note_all(struct acp_session *session, const char *why) {
+    note_take(session, value_format("MCP servers of the client cannot be used: %s", why));
+}
+
+/* As the client calls the server with this name at the plugin. */
+static const char *server_title(const struct acp_session *session, const char *name) {
+    for (size_t i = 0; i < value_count(session->servers); i++)
+        if (value_text_is(value_get(value_at(session->servers, i), "name"), name))
+            return acp_text(value_at(session->servers, i), "title");
+    return name;
+}
+
+static void note_servers(struct acp_session *session, tn_value run) {
     tn_value report = value_get(run, "report"), servers = value_get(value_get(report, "state"), "servers");
     const char *message = acp_text(value_get(report, "error"), "message");
     if (!value_text_is(value_get(run, "status"), "done"))
-        log_write(TN_LOG_WARN, NULL, "the MCP servers of the client cannot be used: %s",
-                  message ? message : acp_text(run, "status"));
+        note_all(session, message ? message : acp_text(run, "status"));
     for (size_t i = 0; servers && i < value_count(servers); i++) {
         tn_value server = value_at(servers, i);
-        const char *why = acp_text(server, "why");
+        const char *why = acp_text(server, "why"), *name = acp_text(server, "name");
         if (value_text_is(value_get(server, "state"), "ready")) continue;
-        log_write(TN_LOG_WARN, NULL, "the MCP server `%s` of the client is not ready: %s", acp_text(server, "name"),
-                  why ? why : acp_text(server, "state"));
+        note_take(session,
+                  value_format("MCP server `%s` of the client cannot be used: %s",
+                               name ? server_title(session, name) : "", why ? why : acp_text(server, "state")));
     }
 }
 
+/* ---- Starting and stopping ---- */
+
 static void start_on_waited(void *user, tn_value run, const struct error *error) {
+    const struct servers_start *start = user;
     if (run)
-        log_servers(run);
+        note_servers(start->session, run);
     else
-        log_write(TN_LOG_WARN, NULL, "the MCP servers of the client cannot be used: %s", error->message);
+        note_all(start->session, error->message);
     start_over(user);
 }
 
 static void start_on_started(void *user, tn_value result, const struct error *error) {
     struct servers_start *start = user;
     if (!result) {
-        log_write(TN_LOG_WARN, NULL, "the MCP servers of the client cannot be used: %s", error->message);
+        note_all(start->session, error->message);
         start_over(start);
         return;
     }
@@ -195,7 +218,8 @@ void acp_servers_start(struct acp_session *session, tn_value servers, void (*don
         tn_value name = value_format("acp-%llu", (unsigned long long)++acp->servers_started);
         tn_value config = server_config(session, server, value_chars(prefix, NULL));
         configs = value_set_key_take(configs, value_ref(name), config);
-        tn_value kept = value_set_take(value_object_reserve(2), "name", name);
+        tn_value kept = value_set_take(value_object_reserve(3), "name", name);
+        kept = value_set_take(kept, "title", value_ref(value_get(server, "name")));
         session->servers = value_push_take(session->servers, value_set_take(kept, "prefix", prefix));
     }
     struct servers_start *start = mem_zalloc(sizeof *start);

@@ -9,7 +9,10 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
+#include "host/base/container_of.h"
+#include "host/base/loop.h"
 #include "host/server/rpc/rpc_peer.h"
+#include "host/server/server.h"
 #include <string.h>
 
 /* ---- The end of a turn ---- */
@@ -17,8 +20,9 @@
 static void turn_free(struct acp_turn *turn) {
     struct acp_session *session = turn->session;
     acp_calls_drop(session->acp, turn);
-    const tn_value values[] = {turn->message, turn->interrupts, turn->answers, turn->sent,
-                               turn->nested,  turn->calls,      turn->seen,    turn->last_usage};
+    acp_turn_watch_calls_end(turn);
+    const tn_value values[] = {turn->message, turn->interrupts, turn->answers,   turn->sent,
+                               turn->nested,  turn->seen,       turn->last_usage};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) value_unref(values[i]);
     buffer_finish(&turn->text);
     mem_free(turn->run_id);
@@ -44,7 +48,7 @@ static void turn_reply(struct acp_turn *turn, const char *stop_reason) {
     struct acp *acp = turn->session->acp;
     struct peer_request *request = turn->request;
     release_run(turn);
-    acp_tools_abandon(turn->session, &turn->calls);
+    if (!acp_session_continues(turn->session)) acp_tools_abandon(turn->session);
     acp_session_send_info(turn->session, false);
     peer_reply_take(request, value_set_take(value_object_reserve(1), "stopReason", value_text(stop_reason)));
     turn_free(turn);
@@ -68,6 +72,7 @@ static tn_value open_interrupts(const struct acp_turn *turn) {
 void acp_turn_end(struct acp_turn *turn, const char *stop_reason) {
     struct acp_session *session = turn->session;
     session->unfinished = true;
+    session->discards = false;
     value_unref(session->waits);
     session->waits = open_interrupts(turn);
     value_unref(session->answers);
@@ -95,7 +100,7 @@ static void turn_failed(struct acp_turn *turn, const struct error *error) {
         turn_cancelled(turn);
         return;
     }
-    acp_tools_abandon(turn->session, &turn->calls);
+    if (!acp_session_continues(turn->session)) acp_tools_abandon(turn->session);
     acp_fail(request, error);
     turn_free(turn);
     acp_look_finished(acp);
@@ -114,6 +119,22 @@ static void end_run(struct acp_turn *turn) {
     } else {
         acp_turn_end(turn, "cancelled");
     }
+}
+
+/* ---- Calls that run ---- */
+
+static void turn_on_calls_run(struct loop_timer *timer) {
+    acp_tools_run(CONTAINER_OF(timer, struct acp_turn, calls_run)->session);
+}
+
+void acp_turn_watch_calls(struct acp_turn *turn) {
+    struct loop *loop = server_loop(turn->session->acp->options.server);
+    if (!loop_timer_is_running(&turn->calls_run))
+        loop_timer_start(loop, &turn->calls_run, ACP_CALL_MS, turn_on_calls_run);
+}
+
+void acp_turn_watch_calls_end(struct acp_turn *turn) {
+    loop_timer_stop(server_loop(turn->session->acp->options.server), &turn->calls_run);
 }
 
 /* ---- Starting runs ---- */
@@ -146,6 +167,7 @@ static void turn_on_started(void *user, tn_value result, const struct error *err
     mem_free(turn->run_id);
     turn->run_id = mem_text(acp_text(result, "run_id"));
     turn->idle = false;
+    acp_turn_watch_calls(turn);
     if (turn->cancelled || turn->stopped) end_run(turn); /* requested before the run had an id */
 }
 
@@ -208,6 +230,7 @@ static void turn_start(struct acp_turn *turn) {
         return;
     }
     tn_value config = value_set_take(value_object_reserve(4), "metadata", acp_session_metadata(session));
+    acp_tools_abandon(session); /* of an earlier turn, which has ended */
     if (session->unfinished) config = value_set_take(config, "replace", value_bool(true));
     turn->resuming = false;
     turn->known = value_count(session->messages);
@@ -251,6 +274,7 @@ static void turn_on_answered(void *user, tn_value result, const struct error *er
     }
     forget_questions(turn);
     turn->idle = false;
+    acp_turn_watch_calls(turn);
     if (turn->cancelled || turn->stopped) end_run(turn);
 }
 
@@ -444,7 +468,7 @@ static void continue_waiting(struct acp_turn *turn) {
     acp_turn_ask_take(turn, waits);
 }
 
-static tn_value ids_of_messages(tn_value messages) {
+tn_value acp_message_ids(tn_value messages) {
     tn_value ids = value_object();
     for (size_t i = 0; i < value_count(messages); i++) {
         tn_value id = value_get(value_at(messages, i), "id");
@@ -459,35 +483,49 @@ static void turn_begin(struct acp_session *session, struct peer_request *request
     buffer_init(&turn->text, ACP_PROMPT_MAX);
     turn->sent = value_object();
     turn->nested = value_object();
-    turn->calls = value_object();
     turn->known = value_count(session->messages);
-    turn->seen = ids_of_messages(session->messages);
+    turn->seen = acp_message_ids(session->messages);
     session->turn = turn;
     peer_request_hold(request, turn, prompt_on_cancel);
     if (!session->title) session_set_title(session, content);
     if (session->waits)
         continue_waiting(turn);
-    else if (session->unfinished && !session->discards)
+    else if (acp_session_continues(session))
         turn_resume(turn);
     else
         turn_start(turn);
 }
 
+static void say_notices(struct acp_session *session) {
+    for (size_t i = 0; i < value_count(session->notices); i++) {
+        tn_value text = value_format("%s\n\n", value_chars(value_at(session->notices, i), NULL));
+        acp_update_take(session, "agent_message_chunk", acp_chunk_take(text, NULL));
+    }
+    value_unref(session->notices);
+    session->notices = value_array();
+}
+
+/* A command, or a turn. */
+static void answer_prompt(struct acp_session *session, struct peer_request *request, tn_value prompt) {
+    struct error error = ERROR_INIT;
+    say_notices(session);
+    if (acp_command_run(session, request, prompt)) return;
+    tn_value content = acp_content_read(session->acp, prompt, &error);
+    if (content)
+        turn_begin(session, request, content);
+    else
+        peer_refuse(request, RPC_INVALID_PARAMS, "%s", error.message);
+    error_finish(&error);
+}
+
 void acp_prompt(struct acp *acp, struct peer_request *request) {
     tn_value prompt = value_get(peer_request_params(request), "prompt");
     struct acp_session *session = acp_session_of(acp, request);
-    struct error error = ERROR_INIT;
     if (!session) return;
-    if (session->turn) {
+    if (session->turn)
         peer_refuse(request, RPC_INVALID_REQUEST, "the session has an open prompt; wait for its answer, or cancel it");
-    } else if (value_weight(prompt) > ACP_PROMPT_MAX) {
+    else if (value_weight(prompt) > ACP_PROMPT_MAX)
         peer_refuse(request, RPC_INVALID_PARAMS, "`prompt` has more than %d bytes", ACP_PROMPT_MAX);
-    } else if (!acp_command_run(session, request, prompt)) {
-        tn_value content = acp_content_read(acp, prompt, &error);
-        if (content)
-            turn_begin(session, request, content);
-        else
-            peer_refuse(request, RPC_INVALID_PARAMS, "%s", error.message);
-    }
-    error_finish(&error);
+    else
+        answer_prompt(session, request, prompt);
 }

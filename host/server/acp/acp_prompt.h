@@ -16,13 +16,14 @@
 struct acp_turn {
     struct acp_session *session;
     struct peer_request *request;
-    char *run_id;     /* of the run that is active or waits; NULL before a run has started */
-    tn_value message; /* the content of the prompt; NULL when a run has got it */
-    bool cancelled;   /* the next prompt discards the turn */
-    bool stopped;     /* the process ends: the next prompt continues the turn */
-    bool resuming;    /* the run continues an earlier turn */
-    bool starting;    /* a call of run/start, run/resume or run/answer is open */
-    bool idle;        /* the run waits: nothing runs that would end */
+    char *run_id;                /* of the run that is active or waits; NULL before a run has started */
+    tn_value message;            /* the content of the prompt; NULL when a run has got it */
+    bool cancelled;              /* the next prompt discards the turn */
+    bool stopped;                /* the process ends: the next prompt continues the turn */
+    bool resuming;               /* the run continues an earlier turn */
+    bool starting;               /* a call of run/start, run/resume or run/answer is open */
+    bool idle;                   /* the run waits: nothing runs that would end */
+    struct loop_timer calls_run; /* ACP_CALL_MS: pending calls that need no approval are being executed */
     /* Questions (acp_question.c). */
     tn_value interrupts;           /* that the run waits for; NULL when it has got the answers */
     size_t asked;                  /* index of the one that is being asked */
@@ -33,7 +34,6 @@ struct acp_turn {
     struct buffer text;  /* the streamed text of this message */
     tn_value sent;       /* texts that were sent, {text: true} */
     tn_value nested;     /* {path: true}: graphs that report messages themselves */
-    tn_value calls;      /* {id of the model: {id, name, arguments}}: calls of tools without a result */
     size_t known;        /* messages of the thread before this run; those of a channel `append` have no id */
     tn_value seen;       /* {id of a message: true}: messages of earlier turns, and of this one */
     tn_value last_usage; /* of the last call of a model; NULL before one has ended */
@@ -55,7 +55,16 @@ void acp_turn_answer(struct acp_turn *turn);
 /* Ends the turn with a stop reason. What the run waits for, is asked with the next prompt. */
 void acp_turn_end(struct acp_turn *turn, const char *stop_reason);
 
+/* {id: true} of the messages that have one; a new reference. */
+tn_value acp_message_ids(tn_value messages);
 bool acp_turn_has_answer(const struct acp_turn *turn, tn_value interrupt);
+
+/* ---- acp_prompt.c, for acp_events.c and acp_question.c ---- */
+
+/* The run has pending calls, or continues with some: those that need no approval run if it goes on for ACP_CALL_MS. */
+void acp_turn_watch_calls(struct acp_turn *turn);
+/* The run waits, or has ended. */
+void acp_turn_watch_calls_end(struct acp_turn *turn);
 
 /* ---- acp_question.c ---- */
 
@@ -91,17 +100,21 @@ tn_value acp_result_text(const struct acp *acp, tn_value state);
 
 /* ---- acp_tool.c ---- */
 
-/* Sends `tool_call` for a call in a message of a model: {id, name, arguments}. */
-void acp_tool_start(struct acp_session *session, tn_value *calls, tn_value call);
+/* Sends `tool_call` for a call in a message of a model, {id, name, arguments}: it is pending. */
+void acp_tool_start(struct acp_session *session, tn_value call);
+/* Pending calls of tools that need no approval are in progress now. */
+void acp_tools_run(struct acp_session *session);
 /* Sends `tool_call_update` for the message with its result. */
-void acp_tool_end(struct acp_session *session, tn_value *calls, tn_value message);
-/* At the end of a turn: calls without a result have failed. */
-void acp_tools_abandon(struct acp_session *session, tn_value *calls);
+void acp_tool_end(struct acp_session *session, tn_value message);
+/* The turn is over, and no later prompt continues it: calls without a result have failed. */
+void acp_tools_abandon(struct acp_session *session);
 /*
  * {toolCallId, title, kind, status, rawInput} of the open call that an approval is about. *made: no message has such a
  * call (a node asks, or a tool of a tool), so the client has just got it, and it gets no result.
  */
-tn_value acp_tool_of_approval(struct acp_session *session, tn_value calls, tn_value payload, bool *made);
+tn_value acp_tool_of_approval(struct acp_session *session, tn_value payload, bool *made);
+/* An approval was given without asking: the open call that it is about is in progress. */
+void acp_tool_approved(struct acp_session *session, tn_value payload);
 /* Sends the status of the call, unless `tool_call` is NULL. */
 void acp_tool_status(struct acp_session *session, tn_value tool_call, const char *status);
 

@@ -220,8 +220,7 @@ static void ask_permission(struct acp_turn *turn, tn_value interrupt) {
     bool approval = is_of_kind_approval(interrupt);
     struct acp_question *question = question_new(turn);
     tn_value payload = value_get(interrupt, "payload");
-    tn_value shown =
-        approval ? acp_tool_of_approval(session, turn->calls, payload, &question->made) : waiting_tool_call(interrupt);
+    tn_value shown = approval ? acp_tool_of_approval(session, payload, &question->made) : waiting_tool_call(interrupt);
     question->tool_call = approval ? value_ref(shown) : NULL;
     tn_value params = value_set_take(value_object_reserve(3), "sessionId", value_text(session->id));
     params = value_set_take(params, "toolCall", shown);
@@ -290,8 +289,15 @@ static void ask_page(struct acp_turn *turn, tn_value interrupt) {
     send_question(question, "elicitation/create", params, form_on_done);
 }
 
+static bool turn_has_approval(const struct acp_turn *turn) {
+    for (size_t i = 0; i < value_count(turn->interrupts); i++)
+        if (acp_is_approval(value_at(turn->interrupts, i))) return true;
+    return false;
+}
+
 static void ask_question(struct acp_turn *turn, tn_value interrupt) {
     const struct acp *acp = turn->session->acp;
+    if (!turn_has_approval(turn)) acp_tools_run(turn->session); /* a tool that runs may have asked */
     tn_value form = NULL;
     bool wraps = false, page = interrupt_is_page(interrupt);
     if (page && client_elicits(acp, "url")) {
@@ -314,6 +320,7 @@ static bool ask_interrupt(struct acp_turn *turn, tn_value interrupt) {
     if (known) {
         tn_value answers = turn->answers ? turn->answers : value_object(), id = value_get(interrupt, "id");
         turn->answers = value_set_key_take(answers, value_ref(id), approval_answer(value_to_bool(known)));
+        if (value_to_bool(known)) acp_tool_approved(turn->session, value_get(interrupt, "payload"));
         return false;
     }
     if (acp_is_approval(interrupt))
@@ -333,6 +340,7 @@ static void ask_next(struct acp_turn *turn) {
 }
 
 void acp_turn_ask_take(struct acp_turn *turn, tn_value interrupts) {
+    acp_turn_watch_calls_end(turn);
     value_unref(turn->interrupts);
     turn->interrupts = interrupts;
     turn->asked = 0;

@@ -3,6 +3,7 @@
  *
  *     document/describe ─┬─ session/new ───────────────────────────────────────────┐
  *                        └─ session/load, resume ─▶ thread/get, /state ─▶ (replay) ┴─▶ MCP servers ─▶ answer
+ *                           (load of an unfinished turn: thread/export between them)
  *
  * A new thread is in the store from its first prompt on: editors open sessions that are never used. Loading one that
  * had no prompt fails with -32002, after which clients open a new session; nothing is lost. What the store does not
@@ -57,6 +58,8 @@ static struct acp_session *session_new(struct acp *acp, const char *id, tn_value
     session->servers = value_array();
     session->messages = value_array();
     session->completed = value_array();
+    session->calls = value_object();
+    session->notices = value_array();
     session->next = acp->sessions;
     session->link = &acp->sessions;
     if (session->next) session->next->link = &session->next;
@@ -71,9 +74,9 @@ void acp_session_free(struct acp_session *session) {
     *session->link = session->next;
     if (session->next) session->next->link = session->link;
     session->acp->session_count--;
-    const tn_value values[] = {session->directories, session->title,   session->roles,
-                               session->decisions,   session->servers, session->messages,
-                               session->completed,   session->waits,   session->answers};
+    const tn_value values[] = {session->directories, session->title,    session->roles,     session->decisions,
+                               session->servers,     session->messages, session->completed, session->waits,
+                               session->answers,     session->calls,    session->nested,    session->notices};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) value_unref(values[i]);
     mem_free(session->connecting);
     mem_free(session->cwd);
@@ -106,6 +109,8 @@ void acp_session_keep(struct acp_session *session, tn_value state, bool done) {
     value_unref(session->completed);
     session->completed = value_ref(messages);
 }
+
+bool acp_session_continues(const struct acp_session *session) { return session->unfinished && !session->discards; }
 
 void acp_session_send_info(const struct acp_session *session, bool titled) {
     char time[TIME_TEXT];
@@ -163,9 +168,30 @@ static void session_load_failed(struct acp_session *session, const struct error 
     }
 }
 
+static bool is_absolute(tn_value path) {
+    size_t length;
+    const char *text = value_chars(path, &length);
+    return text[0] == '/' && strlen(text) == length;
+}
+
+/* False if `cwd` or an additional folder is not an absolute path: the request was refused. */
+static bool check_folders(struct peer_request *request) {
+    tn_value params = peer_request_params(request), cwd = value_get(params, "cwd");
+    tn_value more = acp_array(params, "additionalDirectories"), wrong = is_absolute(cwd) ? NULL : cwd;
+    const char *where = wrong ? "cwd" : "additionalDirectories";
+    for (size_t i = 0; !wrong && i < value_count(more); i++)
+        if (!is_absolute(value_at(more, i))) wrong = value_at(more, i);
+    if (wrong)
+        peer_refuse(request, RPC_INVALID_PARAMS, "`%s`: found `%.200s`, expected an absolute path", where,
+                    value_chars(wrong, NULL));
+    value_unref(more);
+    return !wrong;
+}
+
 /* `replaced` sessions end with the request. */
 static bool check_opening(struct acp *acp, struct peer_request *request, size_t replaced) {
     struct error error = ERROR_INIT;
+    if (!check_folders(request)) return false;
     tn_value servers = acp_array(peer_request_params(request), "mcpServers");
     bool good = acp_servers_check(servers, &error), full = acp->session_count - replaced >= ACP_SESSIONS_MAX;
     if (!good)
@@ -196,6 +222,26 @@ static void session_on_state(void *user, tn_value result, const struct error *er
     open_servers(session);
 }
 
+static void read_state(struct acp_session *session) {
+    tn_value params = value_set_take(value_object_reserve(1), "thread_id", value_text(session->id));
+    acp_call_take(session->acp, "thread/state", params, session_on_state, session);
+}
+
+/* Without the checkpoints, the replay has only what the thread has committed. */
+static void session_on_exported(void *user, tn_value thread, const struct error *error) {
+    struct acp_session *session = user;
+    tn_value nested = value_get(thread, "nested");
+    (void)error;
+    session->nested = nested ? value_ref(nested) : NULL;
+    read_state(session);
+}
+
+/* The calls of tools in an agent that has not ended are only in the checkpoints of its nested run. */
+static void read_nested(struct acp_session *session) {
+    tn_value params = value_set_take(value_object_reserve(1), "thread_id", value_text(session->id));
+    acp_call_take(session->acp, "thread/export", params, session_on_exported, session);
+}
+
 static bool is_of_document(const struct acp *acp, tn_value record) {
     tn_value agent = value_get(record, "agent");
     return agent && value_equal(agent, value_get(acp->description, "name"));
@@ -219,8 +265,10 @@ static void session_on_record(void *user, tn_value record, const struct error *e
     session->discards = value_text_is(status, "cancelled") || value_text_is(status, "failed");
     if (value_text_is(status, "interrupted") && interrupts && value_is(interrupts, TN_ARRAY))
         session->waits = value_ref(interrupts);
-    tn_value params = value_set_take(value_object_reserve(1), "thread_id", value_text(session->id));
-    acp_call_take(acp, "thread/state", params, session_on_state, session);
+    if (session->replays && acp_session_continues(session))
+        read_nested(session);
+    else
+        read_state(session);
 }
 
 static void open_thread(struct acp_session *session) {

@@ -211,7 +211,7 @@ static const struct acp_command {
 } acp_command_list[] = {
     {"graph", "Draws the graph", NULL},
     {"mode", "Chooses what happens to approvals", "ask, allow or reject"},
-    {"model", "Chooses the model of a role", "NAME, or ROLE=NAME"},
+    {"model", "Lists the models, or chooses the model of a role", "NAME, or ROLE=NAME; nothing lists them"},
     {"state", "Shows the saved state of this session", NULL},
 };
 #define COMMAND_COUNT (sizeof acp_command_list / sizeof *acp_command_list)
@@ -272,7 +272,39 @@ static tn_value command_mode(struct acp_session *session, const char *id) {
     return value_format("The mode is %s now: %s.", modes[session->mode].id, modes[session->mode].description);
 }
 
+static const char *chosen_role(const struct acp_session *session, const char *role) {
+    const char *chosen = acp_text(session->roles, role);
+    return chosen ? chosen : role;
+}
+
+/* The roles whose model can be chosen, what they use now, and the choices. A new reference. */
+static tn_value models_text(const struct acp_session *session) {
+    tn_value roles = all_roles(session->acp);
+    struct buffer text;
+    buffer_init(&text, ACP_OUTPUT_MAX);
+    buffer_text(&text, "The roles, and the models that they use now:\n\n");
+    for (size_t i = 0; i < value_count(roles); i++) {
+        const char *role = value_chars(value_key_at(roles, i), NULL), *chosen = chosen_role(session, role);
+        if (!is_model_option(session->acp, role)) continue;
+        buffer_format(&text, "- `%s`: %s", role, acp_text(roles, chosen));
+        if (strcmp(chosen, role) != 0) buffer_format(&text, ", the model of `%s`", chosen);
+        buffer_char(&text, '\n');
+    }
+    buffer_text(&text,
+                "\nThe models, by their names for `/model NAME` (of the role `default`) and `/model ROLE=NAME`:\n\n");
+    for (size_t i = 0; i < value_count(roles); i++) {
+        const char *name = value_chars(value_key_at(roles, i), NULL);
+        bool current = strcmp(chosen_role(session, "default"), name) == 0;
+        buffer_format(&text, "- `%s`: %s%s\n", name, acp_text(roles, name), current ? " (current)" : "");
+    }
+    tn_value whole = value_string_lossy(buffer_cstr(&text), text.length);
+    buffer_finish(&text);
+    value_unref(roles);
+    return whole;
+}
+
 static tn_value command_model(struct acp_session *session, const char *text) {
+    if (!*text) return models_text(session);
     const char *equals = strchr(text, '=');
     char *role = equals ? mem_text_n(text, (size_t)(equals - text)) : mem_text("default");
     const char *choice = equals ? equals + 1 : text;

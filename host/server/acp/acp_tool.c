@@ -1,11 +1,17 @@
 /*
  * acp_tool.c - calls of tools as the client shows them.
  *
- *     message of a model with a call  ──▶ tool_call {in_progress}
+ *     message of a model with a call  ──▶ tool_call {pending}
  *     approval of it                  ──▶ session/request_permission {pending}, then {in_progress} or {failed}
- *     message with its result         ──▶ tool_call_update {completed or failed}
+ *     ACP_CALL_MS without an approval ──▶ tool_call_update {in_progress}
+ *     message with its result         ──▶ tool_call_update {completed or failed}, after {in_progress}
  *
- * Models repeat the ids of calls, so the client gets other ones: a number of the session is before them.
+ * No event says that a tool has started. The document can require an approval that tool/show does not know, so a call
+ * stays pending for ACP_CALL_MS: a run that needs approvals is interrupted before.
+ *
+ * session->calls has the calls without a result, {id of the model: {id, name, arguments, runs, asks}}. They outlive the
+ * prompt if the next one continues its run. Models repeat the ids of calls, so the client gets other ones: a number of
+ * the session is before them.
  */
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
@@ -117,16 +123,15 @@ static tn_value tool_title(tn_value shown, const char *name, tn_value arguments)
                   : value_format("%.*s", (int)whole, title);
 }
 
-/* {toolCallId, title, kind, status, rawInput, locations} */
-static tn_value describe_call(struct acp_session *session, tn_value id, const char *name, tn_value arguments,
-                              const char *status) {
-    tn_value shown = tool_shown(session->acp, name), where = tool_locations(session, arguments);
+/* {toolCallId, title, kind, status, rawInput, locations} of a call that is pending. `shown` is borrowed. */
+static tn_value describe_call(struct acp_session *session, tn_value shown, tn_value id, const char *name,
+                              tn_value arguments) {
+    tn_value where = tool_locations(session, arguments);
     tn_value call = value_set_take(value_object_reserve(7), "toolCallId", value_ref(id));
     call = value_set_take(call, "title", tool_title(shown, name, arguments));
     call = value_set_take(call, "kind", value_text(tool_kind(shown, name)));
-    call = value_set_take(call, "status", value_text(status));
+    call = value_set_take(call, "status", value_text("pending"));
     call = value_set_take(call, "rawInput", value_ref(arguments));
-    value_unref(shown);
     if (value_count(where)) return value_set_take(call, "locations", where);
     value_unref(where);
     return call;
@@ -134,23 +139,44 @@ static tn_value describe_call(struct acp_session *session, tn_value id, const ch
 
 /* ---- Start and end ---- */
 
-void acp_tool_start(struct acp_session *session, tn_value *calls, tn_value call) {
+void acp_tool_start(struct acp_session *session, tn_value call) {
     tn_value own = value_get(call, "id");
     const char *name = acp_text(call, "name");
     if (!own || !value_is(own, TN_STRING) || !name) return;
-    tn_value arguments = read_arguments(value_get(call, "arguments"));
+    tn_value arguments = read_arguments(value_get(call, "arguments")), shown = tool_shown(session->acp, name);
     tn_value id = value_format("%llu-%s", (unsigned long long)++session->tool_calls, value_chars(own, NULL));
-    tn_value kept = value_set_take(value_object_reserve(3), "id", value_ref(id));
+    tn_value kept = value_set_take(value_object_reserve(5), "id", value_ref(id));
     kept = value_set_take(kept, "name", value_text(name));
-    *calls = value_set_key_take(*calls, value_ref(own), value_set_take(kept, "arguments", value_ref(arguments)));
-    acp_update_take(session, "tool_call", describe_call(session, id, name, arguments, "in_progress"));
+    kept = value_set_take(kept, "arguments", value_ref(arguments));
+    kept = value_set_take(kept, "asks", value_bool(!value_text_is(value_get(shown, "approval"), "auto")));
+    session->calls = value_set_key_take(session->calls, value_ref(own), kept);
+    acp_update_take(session, "tool_call", describe_call(session, shown, id, name, arguments));
     value_unref(id);
+    value_unref(shown);
     value_unref(arguments);
 }
 
 static tn_value call_update(tn_value id, const char *status) {
     tn_value update = value_set_take(value_object_reserve(5), "toolCallId", value_ref(id));
     return value_set_take(update, "status", value_text(status));
+}
+
+static bool call_runs(tn_value call) { return value_get(call, "runs") != NULL; }
+
+/* The call of this index is in progress now, unless the client has got that already. */
+static void call_set_runs(struct acp_session *session, size_t index) {
+    tn_value own = value_ref(value_key_at(session->calls, index)),
+             call = value_ref(value_value_at(session->calls, index));
+    if (!call_runs(call)) {
+        acp_update_take(session, "tool_call_update", call_update(value_get(call, "id"), "in_progress"));
+        call = value_set_take(call, "runs", value_bool(true));
+    }
+    session->calls = value_set_key_take(session->calls, own, call);
+}
+
+void acp_tools_run(struct acp_session *session) {
+    for (size_t i = 0; i < value_count(session->calls); i++)
+        if (!value_to_bool(value_get(value_value_at(session->calls, i), "asks"))) call_set_runs(session, i);
 }
 
 /* Text blocks of at most ACP_OUTPUT_MAX bytes in all. Takes the block. */
@@ -184,12 +210,14 @@ static tn_value tool_raw_output(tn_value content) {
     return length <= ACP_OUTPUT_MAX ? read_arguments(content) : NULL;
 }
 
-void acp_tool_end(struct acp_session *session, tn_value *calls, tn_value message) {
+void acp_tool_end(struct acp_session *session, tn_value message) {
     tn_value own = value_get(message, "tool_call_id"), content = value_get(message, "content");
-    tn_value call = own && value_is(own, TN_STRING) ? value_get_key(*calls, own) : NULL;
+    tn_value call = own && value_is(own, TN_STRING) ? value_get_key(session->calls, own) : NULL;
     size_t left = ACP_OUTPUT_MAX;
     if (!call) return;
     bool failed = value_text_is(value_get(message, "status"), "error");
+    if (session->turn && !failed && !call_runs(call)) /* it was quick */
+        acp_update_take(session, "tool_call_update", call_update(value_get(call, "id"), "in_progress"));
     tn_value update = call_update(value_get(call, "id"), failed ? "failed" : "completed");
     tn_value shown = value_array(), blocks = acp_content_blocks(content, false), raw = tool_raw_output(content);
     tn_value diff = raw ? tool_diff(session, raw) : NULL;
@@ -202,35 +230,52 @@ void acp_tool_end(struct acp_session *session, tn_value *calls, tn_value message
     update = value_set_take(update, "content", shown);
     if (raw) update = value_set_take(update, "rawOutput", raw);
     acp_update_take(session, "tool_call_update", update);
-    *calls = value_remove_take(*calls, value_ref(own));
+    session->calls = value_remove_take(session->calls, value_ref(own));
     value_unref(blocks);
 }
 
-void acp_tools_abandon(struct acp_session *session, tn_value *calls) {
-    for (size_t i = 0; i < value_count(*calls); i++)
-        acp_update_take(session, "tool_call_update", call_update(value_get(value_value_at(*calls, i), "id"), "failed"));
-    value_unref(*calls);
-    *calls = value_object();
+void acp_tools_abandon(struct acp_session *session) {
+    for (size_t i = 0; i < value_count(session->calls); i++)
+        acp_update_take(session, "tool_call_update",
+                        call_update(value_get(value_value_at(session->calls, i), "id"), "failed"));
+    value_unref(session->calls);
+    session->calls = value_object();
 }
 
 /* ---- Approvals ---- */
 
-static tn_value tool_open_call(tn_value calls, const char *name, tn_value arguments) {
-    for (size_t i = 0; i < value_count(calls); i++) {
-        tn_value call = value_value_at(calls, i);
-        if (value_text_is(value_get(call, "name"), name) && value_equal(value_get(call, "arguments"), arguments))
-            return call;
+/* Of equal calls, the first one that is pending: each of them is asked for. */
+static tn_value tool_open_call(const struct acp_session *session, const char *name, tn_value arguments) {
+    tn_value found = NULL;
+    for (size_t i = 0; i < value_count(session->calls); i++) {
+        tn_value call = value_value_at(session->calls, i);
+        bool same =
+            value_text_is(value_get(call, "name"), name) && value_equal(value_get(call, "arguments"), arguments);
+        if (same && (!found || (call_runs(found) && !call_runs(call)))) found = call;
     }
-    return NULL;
+    return found;
 }
 
-tn_value acp_tool_of_approval(struct acp_session *session, tn_value calls, tn_value payload, bool *made) {
+void acp_tool_approved(struct acp_session *session, tn_value payload) {
+    const char *tool = acp_text(payload, "tool");
+    tn_value arguments = read_arguments(value_get(payload, "arguments"));
+    tn_value open = tool ? tool_open_call(session, tool, arguments) : NULL;
+    for (size_t i = 0; open && i < value_count(session->calls); i++)
+        if (value_value_at(session->calls, i) == open) {
+            call_set_runs(session, i);
+            break;
+        }
+    value_unref(arguments);
+}
+
+tn_value acp_tool_of_approval(struct acp_session *session, tn_value payload, bool *made) {
     const char *tool = acp_text(payload, "tool"), *node = acp_text(payload, "node");
     const char *name = tool ? tool : node ? node : "";
-    tn_value arguments = read_arguments(value_get(payload, "arguments")), open = tool_open_call(calls, name, arguments);
+    tn_value arguments = read_arguments(value_get(payload, "arguments")),
+             open = tool_open_call(session, name, arguments), shown = tool_shown(session->acp, name);
     tn_value id = open ? value_ref(value_get(open, "id"))
                        : value_format("%llu-approval", (unsigned long long)++session->tool_calls);
-    tn_value call = describe_call(session, id, name, arguments, "pending"), why = value_get(payload, "why");
+    tn_value call = describe_call(session, shown, id, name, arguments), why = value_get(payload, "why");
     *made = !open;
     if (!tool && node) call = value_set_take(call, "title", value_format("Run the node `%s`", node));
     if (!open) acp_update_take(session, "tool_call", value_ref(call));
@@ -240,11 +285,19 @@ tn_value acp_tool_of_approval(struct acp_session *session, tn_value calls, tn_va
         call = value_set_take(call, "content", value_push_take(value_array(), entry));
     }
     value_unref(id);
+    value_unref(shown);
     value_unref(arguments);
     return call;
 }
 
 void acp_tool_status(struct acp_session *session, tn_value tool_call, const char *status) {
-    if (tool_call)
-        acp_update_take(session, "tool_call_update", call_update(value_get(tool_call, "toolCallId"), status));
+    tn_value id = value_get(tool_call, "toolCallId");
+    bool runs = strcmp(status, "in_progress") == 0;
+    if (!tool_call) return;
+    for (size_t i = 0; runs && i < value_count(session->calls); i++)
+        if (value_equal(value_get(value_value_at(session->calls, i), "id"), id)) {
+            call_set_runs(session, i);
+            return;
+        }
+    acp_update_take(session, "tool_call_update", call_update(id, status));
 }
