@@ -394,7 +394,11 @@ const struct command commands[] = {
      "Speaks the Language Server Protocol 3.18; the methods of the host are requests with `tenon/` before their "
      "names.\n"
      "Ends with the client: after `exit`, at the end of the input, or when the process of the client has ended.\n"
-     "Checking a document starts no program, so tools of MCP servers are known only with --tools.",
+     "Checking a document starts no program, so tools of MCP servers are known only with --tools.\n"
+     "\n"
+     "With --connect, the editor uses a host that runs, and sees at once what `tenon plugin load`, `upgrade` and "
+     "`unload`\n"
+     "change in it: the command only copies bytes between the editor and the socket. It ends when one of them ends.",
      "$ tenon lsp\n", .options = lsp_options, .run = command_lsp},
     {"acp", "FILE", "serve a document as an agent inside an editor",
      "Speaks the Agent Client Protocol, version 1, over standard input and output; an editor starts this command. "
@@ -404,7 +408,7 @@ const struct command commands[] = {
      "session;\n"
      "the graph gets their tools, whose names begin with `acp.`, if its agents allow them. The editor has the rights "
      "of\n"
-     "the user who starts the command. samples/editors has settings.",
+     "the user who starts the command. `tenon doctor` prints the folder with settings for editors.",
      "$ tenon acp assistant.yaml\n", .options = acp_options, .operands_min = 1, .operands_max = 1, .run = command_acp},
 
     /* ---- The installation ---- */

@@ -184,8 +184,12 @@ struct rpc_stream *rpc_connect(struct loop *loop, const char *path, struct error
     if (made >= 0 && connect(made, (const struct sockaddr *)&address, sizeof address) == 0)
         return rpc_stream_open(loop, made, made, error);
     bool absent = errno == ENOENT || errno == ECONNREFUSED;
-    error_set(error, absent ? TN_NOT_FOUND : TN_FAILED, absent ? "NOT_FOUND" : "IO", "cannot connect to %s: %s%s", path,
-              strerror(errno), absent ? "; start a host there with `tenon serve --socket PATH`" : "");
+    if (absent)
+        error_set(error, TN_NOT_FOUND, "NOT_FOUND",
+                  "cannot connect to %s: %s; start a host there with `tenon serve --socket %s`", path, strerror(errno),
+                  path);
+    else
+        error_set(error, TN_FAILED, "IO", "cannot connect to %s: %s", path, strerror(errno));
     if (made >= 0) (void)close(made);
     return NULL;
 }
