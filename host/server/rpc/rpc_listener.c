@@ -41,10 +41,21 @@ static bool is_locked_file(int descriptor, const char *path) {
            ours.st_dev == there.st_dev;
 }
 
+/* The folder of the socket is wrong more often than the lock. */
+static int32_t fail_to_lock(const struct rpc_listener *listener, int failure, struct error *error) {
+    const char *slash = strrchr(listener->path, '/');
+    int length = slash ? (int)(slash - listener->path) : 0;
+    if (failure == ENOENT && slash)
+        return error_set(error, TN_FAILED, "IO", "cannot listen on %s: the folder %.*s does not exist", listener->path,
+                         length ? length : 1, listener->path);
+    return error_set(error, TN_FAILED, "IO", "cannot listen on %s: cannot create %s: %s", listener->path,
+                     listener->lock_path, strerror(failure));
+}
+
 static int32_t take_lock(struct rpc_listener *listener, struct error *error) {
     for (;;) {
         listener->lock = open(listener->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (listener->lock < 0) return fail_to_listen(error, listener->lock_path, strerror(errno));
+        if (listener->lock < 0) return fail_to_lock(listener, errno, error);
         if (flock(listener->lock, LOCK_EX | LOCK_NB) != 0) {
             bool busy = errno == EWOULDBLOCK;
             int32_t status =

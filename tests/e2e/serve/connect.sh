@@ -39,6 +39,12 @@ expect_code 5
 same call run/start "{\"document\": \"$PWD/count.yaml\", \"config\": {\"recursion_limit\": 2}}"
 expect_code 1 && expect_in err '[RECURSION_LIMIT]'
 
+mkdir elsewhere # from which a relative document is not found: the message names the folder in which it was looked for
+for method in document/check run/start; do
+    run bash -c "cd elsewhere && \"\$TENON\" call $method '{\"document\": \"none.yaml\"}' --connect ../s"
+    expect_code 2 && expect_in err "\`none.yaml\`: no such file; a relative path starts at the folder of the host, $PWD [IO]"
+done
+
 # ---- Threads ----
 same thread list
 run tenon run asks.yaml --thread t1
