@@ -225,10 +225,10 @@ const struct command commands[] = {
     /* ---- Node types ---- */
     {"node list", "", "list the node types that documents can use",
      "Shows the plugin and the effects of each. Reads only manifests: no plugin code runs.", "$ tenon node list\n",
-     .options = json_options, .run = command_node_list},
+     .options = connect_json_options, .run = command_node_list},
     {"node show", "NAME", "show a node type's configuration, effects and examples",
      "With --json, prints what its manifest declares. `tenon reference NAME` prints the same as Markdown.",
-     "$ tenon node show llm\n", .options = json_options, .operands_min = 1, .operands_max = 1,
+     "$ tenon node show llm\n", .options = connect_json_options, .operands_min = 1, .operands_max = 1,
      .run = command_node_show},
 
     /* ---- Tools ---- */
@@ -425,7 +425,10 @@ const struct command commands[] = {
      "KIND:NAME selects one of them. The reference is generated from the tables that the program uses\n"
      "and the manifests of the plugins that are found.",
      "$ tenon reference llm\n$ tenon reference ADL-E021\n", .options = reference_options, .operands_max = 1,
-     .run = command_reference},
+     .run = command_reference,
+     .instead_of_connect =
+         "`tenon node show NAME --connect PATH`, `tenon tool show` and `tenon plugin show` describe what "
+         "a host that runs has"},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
 

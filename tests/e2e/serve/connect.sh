@@ -167,6 +167,12 @@ same memory delete users/ada food
 same memory search users
 
 # ---- Plugins ----
+same node list
+same node list --json
+same node show llm
+same node show llm --json
+same node show promt
+expect_code 2 && expect_in err 'did you mean `prompt`?'
 same plugin list
 expect_in out "core.so (installed)"
 same plugin show tenon.core
@@ -185,6 +191,16 @@ run tenon plugin upgrade "$BINARY/tests/upgrade/test_versioned_3.so" --connect s
 expect_code 4
 run tenon plugin list --connect s
 expect_in out 'test.versioned 2.0.0'
+run tenon plugin load "$SOURCE/samples/python/wordcount.py" --connect s
+expect_code 0
+run tenon node list --connect s
+expect_code 0 && expect_in out words.count
+run tenon node show words.count --connect s
+expect_code 0 && expect_in out 'plugin: sample.words'
+run tenon reference words.count --connect s
+expect_code 2 && expect_in err '`tenon node show NAME --connect PATH`'
+run tenon plugin unload sample.words --connect s
+expect_code 0
 run tenon plugin unload test.versioned --connect s
 expect_code 0 && expect_in err 'test.versioned: unloaded'
 run tenon plugin unload nobody --connect s
