@@ -260,7 +260,7 @@ static void report_unknown(struct reader *reader, const struct document_mapping 
     if (nearest_result(&nearest)) {
         const struct document_key *meant = keys_find(mapping, nearest.best, nearest.best_length);
         const char *help = meant ? key_companion_help(meant->key, slots) : NULL;
-        if (help) /* another name alone is no fix */
+        if (help) /* with another name alone, the edge would still have an error */
             diagnostic_suggest(it, "%s", help);
         else
             suggest_nearest(reader, it, item->key_span, &nearest);

@@ -50,7 +50,7 @@ void rpc_stream_write(struct rpc_stream *stream, const char *bytes, size_t lengt
 size_t rpc_stream_waiting(const struct rpc_stream *stream);
 /*
  * Of a socket: sends what waits, and then the end of the output (a half-close). The stream still reads; what is written
- * later is lost.
+ * later has no effect.
  */
 void rpc_stream_end_output(struct rpc_stream *stream);
 /* Frees what waits, and sends nothing more. `ended` is not called: the user closes the stream. */

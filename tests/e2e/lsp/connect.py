@@ -63,7 +63,7 @@ def test_exit_alone():
 
 
 def test_files_of_the_host():
-    """A client with the scope `read` is told who may name files."""
+    """The message for a client with the scope `read` says who may name files."""
     nested = HELLO.replace("type: prompt", "type: subgraph").replace('template: "Hello, {name}!", output_key: greeting',
                                                                      "document: other.yaml")
     with running_host("--scope", "read"), Client(arguments=RELAY) as client:
