@@ -258,7 +258,12 @@ static void report_unknown(struct reader *reader, const struct document_mapping 
     struct diagnostic *it = report(reader, ADL_E021, item->key_span, "`%.*s` is not a key of %s",
                                    length > 80 ? 80 : (int)length, text, mapping->name);
     if (nearest_result(&nearest)) {
-        suggest_nearest(reader, it, item->key_span, &nearest);
+        const struct document_key *meant = keys_find(mapping, nearest.best, nearest.best_length);
+        const char *help = meant ? key_companion_help(meant->key, slots) : NULL;
+        if (help) /* with another name alone, the edge would still have an error */
+            diagnostic_suggest(it, "%s", help);
+        else
+            suggest_nearest(reader, it, item->key_span, &nearest);
         return;
     }
     const char *advice = key_advised((enum keys_mapping)(mapping - mappings), text, length);

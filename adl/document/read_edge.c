@@ -165,6 +165,10 @@ static void suggest_type(struct reader *reader, struct diagnostic *it, const str
     value_unref(text);
 }
 
+static bool has_or_means(const struct keys *slots, const struct tree_node *node, enum key key) {
+    return slots->items[key] || key_mistyped(document_key(key), node);
+}
+
 static void check_edge_keys(struct reader *reader, const struct tree_node *node, const struct keys *slots,
                             enum edge_kind kind) {
     for (size_t i = 0; i < sizeof edge_keys / sizeof *edge_keys; i++) {
@@ -178,8 +182,12 @@ static void check_edge_keys(struct reader *reader, const struct tree_node *node,
         }
         if (!item && (edge_keys[i].required & bit) && slots->whole) {
             bool conditions = edge_keys[i].key == KEY_EDGE_CONDITIONS;
-            bool other = kind == EDGE_STATIC && (slots->items[KEY_EDGE_CONDITIONS] || slots->items[KEY_EDGE_OVER]);
-            if (other || key_mistyped(document_key(edge_keys[i].key), node)) continue; /* reported */
+            bool other = kind == EDGE_STATIC &&
+                         (has_or_means(slots, node, KEY_EDGE_CONDITIONS) || has_or_means(slots, node, KEY_EDGE_OVER));
+            if (other || key_mistyped(document_key(edge_keys[i].key), node)) { /* reported */
+                reader->edge_unknown = true;
+                continue;
+            }
             struct diagnostic *it = report(reader, conditions ? ADL_E038 : ADL_E022, node->span,
                                            "a %s edge has no `%s`, which is required", edge_names[kind], name);
             diagnostic_suggest(it, "for example `%s: %s`", name, document_key(edge_keys[i].key)->example);

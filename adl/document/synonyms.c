@@ -44,6 +44,18 @@ static const struct {
     {KEYS_NODE, "write an edge: `edges: [{from: a, to: b}]`", {"next", "then", "goto", "to", "edges"}},
 };
 
+/* Keys that are of no use without another one. */
+static const struct {
+    enum key key, beside;
+    const char *help;
+} key_companions[] = {
+    {KEY_EDGE_CONDITIONS, KEY_EDGE_TYPE,
+     "did you mean `conditions`? They need a type: `{from: a, type: conditional, conditions: [{expression: …, to: "
+     "b}]}`"},
+    {KEY_EDGE_OVER, KEY_EDGE_TYPE,
+     "did you mean `over`? It needs a type: `{from: a, type: map, over: state.items, to: b}`"},
+};
+
 /* An item of a list of these mappings. */
 static const struct {
     enum keys_mapping in;
@@ -101,6 +113,12 @@ const char *word_synonym(enum key key, const char *text, size_t length, const ch
 const char *key_advised(enum keys_mapping in, const char *text, size_t length) {
     for (size_t i = 0; i < sizeof key_advice / sizeof *key_advice; i++)
         if (key_advice[i].in == in && is_among(key_advice[i].words, 6, text, length)) return key_advice[i].help;
+    return NULL;
+}
+
+const char *key_companion_help(enum key key, const struct keys *slots) {
+    for (size_t i = 0; i < sizeof key_companions / sizeof *key_companions; i++)
+        if (key_companions[i].key == key && !slots->items[key_companions[i].beside]) return key_companions[i].help;
     return NULL;
 }
 

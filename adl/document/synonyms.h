@@ -12,6 +12,8 @@
 bool key_has_synonym(enum key key, const char *text, size_t length);
 /* What to write instead of a key that the mapping does not have; NULL if not known. */
 const char *key_advised(enum keys_mapping in, const char *text, size_t length);
+/* What to write for a key that needs another one, which the mapping does not have; NULL if nothing is missing. */
+const char *key_companion_help(enum key key, const struct keys *slots);
 /* An example of the mapping as an item of a list; NULL if it is not one. */
 const char *mapping_example(enum keys_mapping in);
 /* What to write instead of a word that the key does not have: a word, or a suggestion in *help. NULL if not known. */

@@ -350,7 +350,7 @@ static int run_command_line(int argc, char **argv) {
         puts("tenon " TENON_VERSION);
         return COMMAND_OK;
     }
-    if (is_help(argv[1]) || (strcmp(argv[1], "help") == 0 && argc == 2)) {
+    if (is_help(argv[1]) || (strcmp(argv[1], "help") == 0 && (argc == 2 || is_help(argv[2])))) {
         help_overview(stdout);
         return COMMAND_OK;
     }

@@ -203,6 +203,8 @@ void command_print_line(FILE *out, const char *format, ...) __attribute__((forma
 /* The path of a folder of the installation, share/tenon/NAME, found from the running program; NULL if it does not
  * exist. Free it with mem_free. */
 char *command_data_folder(const char *name);
+/* For a command whose input is a terminal, but which an editor starts: prints an error, and returns COMMAND_USAGE. */
+int command_refuse_terminal(const char *protocol);
 /* Opens a host with the global options. Returns NULL and sets `error` on failure. */
 struct host *command_open(const struct arguments *arguments, struct error *error);
 /* The same for a host that stays up, so that plugins may be loaded later. `config` may be NULL, or another

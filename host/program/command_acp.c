@@ -91,9 +91,7 @@ int command_acp(const struct arguments *arguments) {
                                   .accept_changes = argument_given(arguments, "accept-changes")};
     if (!argument_number(arguments, "context", 1, INT32_MAX, ACP_CONTEXT_TOKENS, &options.context_tokens))
         return COMMAND_USAGE;
-    if (isatty(STDIN_FILENO))
-        return command_report(COMMAND_USAGE, "an editor starts this command, and sends messages of the Agent Client "
-                                             "Protocol to standard input; samples/editors has settings");
+    if (isatty(STDIN_FILENO)) return command_refuse_terminal("Agent Client Protocol");
     agent.host = command_host(arguments);
     if (!agent.host) return COMMAND_PLUGIN_PROBLEM;
     command_watch_signals(agent.host);

@@ -1,36 +1,55 @@
 /*
  * command_node.c - `tenon node list` and `show`: the node types of all plugins, from their manifests.
  */
-#include "adl/document/catalog.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "host/assembly/host.h"
 #include "host/plugin/registry/registry.h"
 #include "host/program/command.h"
 #include "host/program/command_schema.h"
+#include "host/program/method_caller.h"
 #include "host/program/yaml_text.h"
 #include <stdio.h>
 #include <string.h>
 
-/* What the manifest declares, and the plugin; a new reference. */
-static tn_value node_row(const struct component_info *info) {
-    tn_value row = value_set_take(value_ref(info->manifest), "plugin", value_text(info->plugin_id));
-    return value_set_take(row, "plugin_version", value_text(info->plugin_version));
+struct node_list {
+    tn_value rows; /* as node_row returns them */
+    int width;     /* width of the longest name */
+};
+
+/* What component/show returns, as one object: what the manifest declares, and the plugin. A new reference. */
+static tn_value node_row(tn_value shown) {
+    tn_value row =
+        value_set_take(value_ref(value_get(shown, "component")), "plugin", value_ref(value_get(shown, "plugin")));
+    return value_set_take(row, "plugin_version", value_ref(value_get(shown, "version")));
+}
+
+/* NULL and `error` if the host has no such node type. */
+static tn_value node_show(struct method_caller *caller, tn_value id, struct error *error) {
+    tn_value params = value_set_take(value_object_reserve(2), "kind", value_text("node")), shown = NULL;
+    params = value_set_take(params, "id", value_ref(id));
+    if (method_caller_try_take(caller, "component/show", params, &shown, error) != TN_OK) return NULL;
+    tn_value row = node_row(shown);
+    value_unref(shown);
+    return row;
+}
+
+/* The result of component/list, in *found. Returns the exit code. */
+static int node_find_all(struct method_caller *caller, tn_value *found) {
+    tn_value params = value_set_take(value_object_reserve(1), "kind", value_text("node"));
+    return method_caller_call_take(caller, "component/list", params, found);
 }
 
 /* ---- list ---- */
 
-struct node_list {
-    tn_value rows;
-    int width; /* width of the longest name */
-};
-
-static bool node_list_add(void *user, const struct component_info *info) {
-    struct node_list *listing = user;
-    int width = (int)strnlen(info->id, 40);
-    if (width > listing->width) listing->width = width;
-    listing->rows = value_push_take(listing->rows, node_row(info));
-    return true;
+/* A node type that has gone since the list was made is left out. */
+static void node_list_add(struct node_list *listing, struct method_caller *caller, tn_value id) {
+    struct error error = ERROR_INIT;
+    tn_value row = node_show(caller, id, &error);
+    int width = (int)strnlen(value_chars(id, NULL), 40);
+    if (row && width > listing->width) listing->width = width;
+    if (row) listing->rows = value_push_take(listing->rows, row);
+    error_finish(&error);
 }
 
 static void print_joined(tn_value texts) {
@@ -52,19 +71,24 @@ static void node_print_row(const struct node_list *listing, tn_value row) {
 }
 
 int command_node_list(const struct arguments *arguments) {
-    struct host *host = command_host(arguments);
-    if (!host) return COMMAND_PLUGIN_PROBLEM;
+    struct method_caller *caller;
     struct node_list listing = {value_array(), 0};
-    host_catalog(host)->each(host_catalog(host)->self, "node", node_list_add, &listing);
-    if (argument_given(arguments, "json"))
+    tn_value found = NULL;
+    int code = method_caller_open(&caller, arguments, NULL, NULL);
+    if (!code) code = node_find_all(caller, &found);
+    tn_value all = code ? NULL : value_get(found, "components");
+    for (size_t i = 0; all && i < value_count(all); i++)
+        node_list_add(&listing, caller, value_get(value_at(all, i), "id"));
+    if (!code && argument_given(arguments, "json"))
         command_print(listing.rows);
     else
         for (size_t i = 0; i < value_count(listing.rows); i++) node_print_row(&listing, value_at(listing.rows, i));
-    if (!value_count(listing.rows) && !argument_given(arguments, "json"))
+    if (!code && !value_count(listing.rows) && !argument_given(arguments, "json"))
         command_warn("no plugin provides a node type; `tenon doctor` shows the search path");
+    value_unref(found);
     value_unref(listing.rows);
-    host_free(host);
-    return COMMAND_OK;
+    method_caller_free(caller);
+    return code;
 }
 
 /* ---- show ---- */
@@ -101,41 +125,45 @@ static void node_print(tn_value row) {
     node_print_examples(value_get(row, "examples"));
 }
 
-static bool node_suggest(void *user, const struct component_info *info) {
-    nearest_add_candidate(user, info->id, strlen(info->id));
-    return true;
-}
-
-/* A node type that a plugin adds at run time is found by loading it, as `tenon check` does. */
-static const struct component_info *node_find(struct host *host, const char *name) {
-    return registry_find(host_registry(host), "node", name, strlen(name));
-}
-
-static int node_unknown(struct host *host, const char *name) {
+static int node_unknown(struct method_caller *caller, const char *name) {
+    struct host *host = method_caller_host(caller);
     struct nearest nearest;
+    tn_value found = NULL;
     nearest_init(&nearest, name, strlen(name));
-    host_catalog(host)->each(host_catalog(host)->self, "node", node_suggest, &nearest);
+    tn_value all = node_find_all(caller, &found) ? NULL : value_get(found, "components");
+    for (size_t i = 0; all && i < value_count(all); i++) {
+        size_t length;
+        const char *id = value_chars(value_get(value_at(all, i), "id"), &length);
+        nearest_add_candidate(&nearest, id, length);
+    }
     command_warn("there is no node type `%s`%s%s", name, nearest_hint(&nearest).text,
-                 registry_altered(host_registry(host)));
+                 host ? registry_altered(host_registry(host)) : "");
     fputs("See `tenon node list`.\n", stderr);
+    value_unref(found);
     return COMMAND_USAGE;
 }
 
+/* INVALID_INPUT: it cannot be a name. */
+static bool is_unknown(const struct error *error) {
+    return strcmp(error->code, "NOT_FOUND") == 0 || strcmp(error->code, "INVALID_INPUT") == 0;
+}
+
 int command_node_show(const struct arguments *arguments) {
-    struct host *host = command_host(arguments);
-    if (!host) return COMMAND_PLUGIN_PROBLEM;
-    const struct component_info *info = node_find(host, operand_at(arguments, 0));
-    int code = COMMAND_OK;
-    if (!info) {
-        code = node_unknown(host, operand_at(arguments, 0));
-    } else {
-        tn_value row = node_row(info);
-        if (argument_given(arguments, "json"))
-            command_print(row);
-        else
-            node_print(row);
-        value_unref(row);
-    }
-    host_free(host);
+    const char *name = operand_at(arguments, 0);
+    struct method_caller *caller;
+    struct error error = ERROR_INIT;
+    int code = method_caller_open(&caller, arguments, NULL, NULL);
+    tn_value id = value_string_lossy(name, strlen(name)), row = code ? NULL : node_show(caller, id, &error);
+    if (row && argument_given(arguments, "json"))
+        command_print(row);
+    else if (row)
+        node_print(row);
+    else if (!code)
+        code = is_unknown(&error) ? node_unknown(caller, name)
+                                  : method_caller_report(method_caller_exit_code(&error), &error);
+    value_unref(row);
+    value_unref(id);
+    error_finish(&error);
+    method_caller_free(caller);
     return code;
 }

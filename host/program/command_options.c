@@ -68,7 +68,7 @@ const struct command_option connect_json_options[] = {JSON_OPTION, CONNECT_OPTIO
 
 #define TOOLS_OPTION                                                                                                   \
     { "tools", .help = "for documents in editors: start what tenon.yaml configures to add tools, such as MCP servers" }
-const struct command_option lsp_options[] = {TOOLS_OPTION, OPTIONS_END};
+const struct command_option lsp_options[] = {TOOLS_OPTION, CONNECT_OPTION, OPTIONS_END};
 
 const struct command_option serve_options[] = {
     {"socket", "PATH", .letter = 's', .help = "the Unix socket to which clients connect"},

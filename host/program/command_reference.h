@@ -48,6 +48,10 @@ void reference_error(const struct error_code *row);
 void reference_finding(const struct finding_info *info);
 void reference_function(const char *name);
 void reference_key(const char *name);
+/* The keys of a mapping; `edge` is the noun of "an edge", NULL if it is called as the key that contains it. */
+struct document_mapping;
+void reference_mapping(const struct document_mapping *mapping);
+const char *reference_mapping_noun(const struct document_mapping *mapping);
 void reference_config_key(const char *name);
 
 /* The topics in the order of the index; NULL past the end. */

@@ -184,7 +184,7 @@ static void print_key_called(void *user, const struct document_mapping *mapping,
     struct key_search *search = user;
     if (strcmp(key->name, search->name) != 0) return;
     print_key(&search->last, mapping, key);
-    const struct document_mapping *inner = key->forms & KEY_MAPPING && key->of ? document_mapping(key->of) : NULL;
+    const struct document_mapping *inner = key->of ? document_mapping(key->of) : NULL;
     if (inner && !is_inner(search, inner) && search->inner_count < INNER_MAX)
         search->inner[search->inner_count++] = inner;
 }
@@ -199,6 +199,17 @@ void reference_key(const char *name) {
     printf("# %s\n\nA key of documents.\n", name);
     document_each_key(print_key_called, &search);
     document_each_key(print_inner_key, &search);
+}
+
+const char *reference_mapping_noun(const struct document_mapping *mapping) {
+    const char *space = strchr(mapping->name, ' ');
+    return space ? space + 1 : NULL;
+}
+
+void reference_mapping(const struct document_mapping *mapping) {
+    const struct document_mapping *last = mapping; /* its heading is printed here */
+    printf("# %s\n\n%s\n", reference_mapping_noun(mapping), mapping->documentation);
+    for (uint32_t i = 0; i < mapping->key_count; i++) print_key(&last, mapping, &mapping->keys[i]);
 }
 
 /* ---- Expressions ---- */

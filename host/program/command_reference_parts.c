@@ -24,11 +24,12 @@ static void print_kind(const struct host *host, const char *kind) {
 }
 
 void reference_nodes(struct host *host) {
-    fputs("# Node types\n\n"
-          "A node of a document has a `type` and a `config`. Its other keys are in `tenon reference adl`. Every node "
-          "can also\n"
-          "fail with the codes of the engine, such as TIMEOUT and INVALID_CONFIG; see `tenon reference errors`.\n",
-          stdout);
+    fputs(
+        "# Node types\n\n"
+        "A node of a document has a `type` and a `config`. `tenon reference key:nodes` has all of its keys. Every node "
+        "can also\n"
+        "fail with the codes of the engine, such as TIMEOUT and INVALID_CONFIG; see `tenon reference errors`.\n",
+        stdout);
     print_kind(host, "node");
 }
 

@@ -9,6 +9,7 @@
 #include "host/assembly/host.h"
 #include "host/base/loop.h"
 #include "host/program/command.h"
+#include "host/program/command_lsp.h"
 #include "host/server/connections.h"
 #include "host/server/lsp/lsp.h"
 #include "host/server/server.h"
@@ -138,9 +139,8 @@ int command_lsp(const struct arguments *arguments) {
     struct served_host served;
     struct error error = ERROR_INIT;
     int code = COMMAND_OK;
-    if (isatty(STDIN_FILENO))
-        return command_report(COMMAND_USAGE, "an editor starts this command, and sends messages of the Language Server "
-                                             "Protocol to standard input; samples/editors has settings");
+    if (isatty(STDIN_FILENO)) return command_refuse_terminal("Language Server Protocol");
+    if (argument_given(arguments, "connect")) return command_lsp_sent(arguments);
     /* One arena for all threads: a text that is checked on a thread and freed on the loop leaves no memory behind. */
     (void)mallopt(M_ARENA_MAX, 1);
     if (!open_served(&served, arguments)) return COMMAND_PLUGIN_PROBLEM;

@@ -106,6 +106,14 @@ void command_warn_error(const struct error *error) {
                  error->code ? error->code : "", error->code ? "]" : "");
 }
 
+int command_refuse_terminal(const char *protocol) {
+    char *settings = command_data_folder("editors");
+    command_warn("an editor starts this command, and sends messages of the %s to standard input%s%s", protocol,
+                 settings ? "; settings for editors are in " : "", settings ? settings : "");
+    mem_free(settings);
+    return COMMAND_USAGE;
+}
+
 /* A store that is damaged, too new or not installed is a problem of the configuration, not of what was asked of it. */
 static bool is_unusable_store(const struct error *error) {
     static const char *const codes[] = {"STORE_CORRUPT", "STORE_VERSION", "STORE_NOT_FOUND"};

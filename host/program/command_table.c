@@ -229,10 +229,10 @@ const struct command commands[] = {
     /* ---- Node types ---- */
     {"node list", "", "list the node types that documents can use",
      "Shows the plugin and the effects of each. Reads only manifests: no plugin code runs.", "$ tenon node list\n",
-     .options = json_options, .run = command_node_list},
+     .options = connect_json_options, .run = command_node_list},
     {"node show", "NAME", "show a node type's configuration, effects and examples",
      "With --json, prints what its manifest declares. `tenon reference NAME` prints the same as Markdown.",
-     "$ tenon node show llm\n", .options = json_options, .operands_min = 1, .operands_max = 1,
+     "$ tenon node show llm\n", .options = connect_json_options, .operands_min = 1, .operands_max = 1,
      .run = command_node_show},
 
     /* ---- Tools ---- */
@@ -398,7 +398,11 @@ const struct command commands[] = {
      "Speaks the Language Server Protocol 3.18; the methods of the host are requests with `tenon/` before their "
      "names.\n"
      "Ends with the client: after `exit`, at the end of the input, or when the process of the client has ended.\n"
-     "Checking a document starts no program, so tools of MCP servers are known only with --tools.",
+     "Checking a document starts no program, so tools of MCP servers are known only with --tools.\n"
+     "\n"
+     "With --connect, the editor uses a host that runs, and sees at once what `tenon plugin load`, `upgrade` and "
+     "`unload`\n"
+     "change in it: the command only copies bytes between the editor and the socket. It ends when one of them ends.",
      "$ tenon lsp\n", .options = lsp_options, .run = command_lsp},
     {"acp", "FILE", "serve a document as an agent inside an editor",
      "Speaks the Agent Client Protocol, version 1, over standard input and output; an editor starts this command. "
@@ -408,8 +412,8 @@ const struct command commands[] = {
      "session;\n"
      "the graph gets their tools, whose names begin with `acp.`, if its agents allow them. The editor has the rights "
      "of\n"
-     "the user who starts the command. samples/editors has settings. A document with errors ends\n"
-     "the command at once, as `tenon run` does.",
+     "the user who starts the command. `tenon doctor` prints the folder with settings for editors.\n"
+     "A document with errors ends the command at once, as `tenon run` does.",
      "$ tenon acp assistant.yaml\n", .options = acp_options, .operands_min = 1, .operands_max = 1, .run = command_acp},
 
     /* ---- The installation ---- */
@@ -426,7 +430,10 @@ const struct command commands[] = {
      "KIND:NAME selects one of them. The reference is generated from the tables that the program uses\n"
      "and the manifests of the plugins that are found.",
      "$ tenon reference llm\n$ tenon reference ADL-E021\n", .options = reference_options, .operands_max = 1,
-     .run = command_reference},
+     .run = command_reference,
+     .instead_of_connect =
+         "`tenon node show NAME --connect PATH`, `tenon tool show` and `tenon plugin show` describe what "
+         "a host that runs has"},
 };
 const size_t command_count = sizeof commands / sizeof *commands;
 

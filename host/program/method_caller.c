@@ -138,10 +138,9 @@ static void called_on_ended(struct call *call) { ((struct called *)call_owner(ca
 
 /* ---- Both ---- */
 
-/* The host that runs has its own plugins and configuration: an option for them would be ignored. */
-static int refuse_host_options(const struct arguments *arguments) {
-    static const char *const names[] = {"plugins", "config", "no-config", "allow-drafts",  "isolate",
-                                        "model",   "record", "replay",    "check-plugins", NULL};
+int method_caller_refuse_host_options(const struct arguments *arguments) {
+    static const char *const names[] = {"plugins", "config", "no-config",     "allow-drafts", "isolate", "model",
+                                        "record",  "replay", "check-plugins", "tools",        NULL};
     for (size_t i = 0; names[i]; i++)
         if (argument_given(arguments, names[i]))
             return command_report(
@@ -160,7 +159,7 @@ int method_caller_open(struct method_caller **out, const struct arguments *argum
     caller->user = user;
     caller->last = &caller->first;
     if (!address) return caller_open_host(caller, arguments);
-    int code = refuse_host_options(arguments);
+    int code = method_caller_refuse_host_options(arguments);
     return code ? code : caller_connect(caller, address);
 }
 

@@ -30,6 +30,11 @@ typedef void method_event_fn(void *user, const char *event, tn_value params);
  */
 int method_caller_open(struct method_caller **out, const struct arguments *arguments, method_event_fn *event,
                        void *user);
+/*
+ * With --connect: the host that runs has its own plugins and configuration, so an option for them would be ignored.
+ * Prints an error and returns COMMAND_USAGE if there is one.
+ */
+int method_caller_refuse_host_options(const struct arguments *arguments);
 /* Ends the connection, or the host with its runs. NULL is allowed. */
 void method_caller_free(struct method_caller *caller);
 /* NULL with --connect. */

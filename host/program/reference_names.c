@@ -161,6 +161,11 @@ static void print_key_match(const struct reference_match *match, struct host *ho
     reference_key(match->name);
 }
 
+static void print_mapping_match(const struct reference_match *match, struct host *host) {
+    (void)host;
+    reference_mapping(match->row);
+}
+
 static void print_config_match(const struct reference_match *match, struct host *host) {
     (void)host;
     reference_config_key(match->name);
@@ -172,8 +177,11 @@ static void print_command_match(const struct reference_match *match, struct host
 }
 
 static void visit_key(void *user, const struct document_mapping *mapping, const struct document_key *key) {
-    (void)mapping;
+    const char *noun = key == mapping->keys ? reference_mapping_noun(mapping) : NULL;
     search_visit(user, &(struct reference_match){"key", key->name, "a key of documents", key, print_key_match});
+    if (noun)
+        search_visit(user,
+                     &(struct reference_match){"key", noun, mapping->documentation, mapping, print_mapping_match});
 }
 
 static void visit_language(struct reference_search *search) {

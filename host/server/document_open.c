@@ -16,7 +16,9 @@
 #include "host/server/client.h"
 #include "host/server/method_call.h"
 #include "host/server/server.h"
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 static int32_t check_name(const struct method_call *call, const char *name, struct error *error) {
     if (client_names_files(call->client) || files_is_special_name(name)) return TN_OK;
@@ -40,6 +42,14 @@ static struct source *source_of_text(const struct method_call *call, struct erro
     return source;
 }
 
+/* After IO: a relative name starts at the working folder of the host, which is not that of a client of its socket. */
+static void add_folder(const char *name, struct error *error) {
+    char folder[PATH_MAX];
+    if (name[0] != '/' && !files_is_special_name(name) && getcwd(folder, sizeof folder))
+        error_set(error, TN_NOT_FOUND, "IO", "%s; a relative path starts at the folder of the host, %s", error->message,
+                  folder);
+}
+
 static struct source *source_of_file(const struct method_call *call, const char *name, struct error *error) {
     const struct engine *engine = server_engine(call->server);
     struct catalog_file found = {NULL, NULL};
@@ -47,10 +57,12 @@ static struct source *source_of_file(const struct method_call *call, const char 
     struct source *source = NULL;
     if (check_name(call, name, error) != TN_OK) return NULL;
     tn_value text = engine->catalog.read(engine->catalog.read_self, NULL, name, &found, &why);
-    if (!text)
+    if (!text) {
         error_set(error, TN_NOT_FOUND, "IO", "cannot read the document `%s`: %s", name, why.message);
-    else if (!(source = inner_file_source(NULL, &found, text, SOURCE_SHOWN)))
+        add_folder(name, error);
+    } else if (!(source = inner_file_source(NULL, &found, text, SOURCE_SHOWN))) {
         error_set(error, TN_LIMIT, "LIMIT", "the document `%s` is too large", name);
+    }
     value_unref(text);
     catalog_file_finish(&found);
     error_finish(&why);
@@ -86,6 +98,7 @@ static int32_t open_file(const struct method_call *call, const char *name, const
     int32_t status = check_name(call, name, error);
     if (status != TN_OK) return status;
     status = graph_open(server_engine(call->server), NULL, name, origin, out, error);
+    if (status == TN_NOT_FOUND && strcmp(error->code, "IO") == 0) add_folder(name, error);
     if (status == TN_OK || !diagnostics_errors(origin->diagnostics)) return status;
     return document_refuse(name, origin->diagnostics, error);
 }

@@ -4,7 +4,8 @@ once() { expect_in err "$1" && [ "$(grep -c '^tenon: ' "$work/err")" = 1 ] || fa
 run tenon --help
 expect_code 0 && expect_in out "Exit codes: 0 done, 1 run failed, 2 usage, 3 document invalid, 4 plugin problem, 5 waiting"
 cp "$work/out" overview
-for same in -h help; do
+for same in -h help "help -h" "help --help"; do
+    # shellcheck disable=SC2086 # two words
     run tenon $same
     expect_code 0 && expect_out "$(cat overview)"
 done

@@ -50,8 +50,8 @@ static tn_value world_read(void *self, const struct source *from, const char *fi
     struct lsp_world *world = self;
     if (!world->open && strncmp(file, "tenon:", strlen("tenon:")) != 0) {
         error_set(error, TN_INVALID, "PERMISSION_DENIED",
-                  "this client may not name files, so the language server reads none for it; methods such as "
-                  "graph/check use the files of the host");
+                  "this client may not name files of the host, so the language server reads none for it; only clients "
+                  "with the scope `admin` may (`tenon serve --scope`)");
         return NULL;
     }
     tn_value text = world->of_host->read(world->of_host->read_self, from, file, found, error);

@@ -41,10 +41,21 @@ static bool is_locked_file(int descriptor, const char *path) {
            ours.st_dev == there.st_dev;
 }
 
+/* The folder of the socket is wrong more often than the lock. */
+static int32_t fail_to_lock(const struct rpc_listener *listener, int failure, struct error *error) {
+    const char *slash = strrchr(listener->path, '/');
+    int length = slash ? (int)(slash - listener->path) : 0;
+    if (failure == ENOENT && slash)
+        return error_set(error, TN_FAILED, "IO", "cannot listen on %s: the folder %.*s does not exist", listener->path,
+                         length ? length : 1, listener->path);
+    return error_set(error, TN_FAILED, "IO", "cannot listen on %s: cannot create %s: %s", listener->path,
+                     listener->lock_path, strerror(failure));
+}
+
 static int32_t take_lock(struct rpc_listener *listener, struct error *error) {
     for (;;) {
         listener->lock = open(listener->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (listener->lock < 0) return fail_to_listen(error, listener->lock_path, strerror(errno));
+        if (listener->lock < 0) return fail_to_lock(listener, errno, error);
         if (flock(listener->lock, LOCK_EX | LOCK_NB) != 0) {
             bool busy = errno == EWOULDBLOCK;
             int32_t status =
@@ -184,8 +195,12 @@ struct rpc_stream *rpc_connect(struct loop *loop, const char *path, struct error
     if (made >= 0 && connect(made, (const struct sockaddr *)&address, sizeof address) == 0)
         return rpc_stream_open(loop, made, made, error);
     bool absent = errno == ENOENT || errno == ECONNREFUSED;
-    error_set(error, absent ? TN_NOT_FOUND : TN_FAILED, absent ? "NOT_FOUND" : "IO", "cannot connect to %s: %s%s", path,
-              strerror(errno), absent ? "; start a host there with `tenon serve --socket PATH`" : "");
+    if (absent)
+        error_set(error, TN_NOT_FOUND, "NOT_FOUND",
+                  "cannot connect to %s: %s; start a host there with `tenon serve --socket %s`", path, strerror(errno),
+                  path);
+    else
+        error_set(error, TN_FAILED, "IO", "cannot connect to %s: %s", path, strerror(errno));
     if (made >= 0) (void)close(made);
     return NULL;
 }

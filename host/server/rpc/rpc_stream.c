@@ -33,9 +33,11 @@ struct rpc_stream {
     bool shared; /* both directions use `input` */
     bool paused, ended, failed, closing, full;
     bool closed;             /* the handles are being closed */
+    bool output_ends;        /* rpc_stream_end_output was called */
     int flags_in, flags_out; /* of descriptors that stay open, because they are standard ones; -1: none */
     bool writing;            /* libuv has `sending` */
     uv_write_t write;
+    uv_shutdown_t shutdown;
     struct buffer sending, pending;
     struct loop_work flush; /* stream_flush */
     struct loop_work read;  /* reads a file; then reports the end or a failure */
@@ -141,6 +143,14 @@ static void empty_buffer(struct buffer *buffer) {
     if (large) mem_trim();
 }
 
+static void stream_on_shut_down(uv_shutdown_t *shutdown, int status) { (void)shutdown, (void)status; }
+
+/* When all is sent. A failure is not reported: the other side has closed the socket, which ends the input, too. */
+static void stream_send_end(struct rpc_stream *stream) {
+    if (stream->output_ends && !stream->failed && !stream->closing && rpc_stream_waiting(stream) == 0)
+        (void)uv_shutdown(&stream->shutdown, stream_out(stream), stream_on_shut_down);
+}
+
 /* After some bytes were written. */
 static void stream_report_drained(struct rpc_stream *stream) {
     if (!stream->full || rpc_stream_waiting(stream) >= RPC_STREAM_FULL / 2) return;
@@ -159,6 +169,7 @@ static void stream_on_written(uv_write_t *write, int status) {
     }
     if (stream->pending.length) loop_defer(stream->loop, &stream->flush);
     stream_report_drained(stream);
+    stream_send_end(stream);
     if (stream->closing && rpc_stream_waiting(stream) == 0) stream_finish_closing(stream);
 }
 
@@ -201,10 +212,16 @@ static void stream_flush(struct loop_work *work) {
 }
 
 void rpc_stream_write(struct rpc_stream *stream, const char *bytes, size_t length) {
-    if (stream->failed || stream->closing) return;
+    if (stream->failed || stream->closing || stream->output_ends) return;
     buffer_append(&stream->pending, bytes, length);
     if (rpc_stream_waiting(stream) >= RPC_STREAM_FULL) stream->full = true;
     if (!stream->writing) loop_defer(stream->loop, &stream->flush);
+}
+
+void rpc_stream_end_output(struct rpc_stream *stream) {
+    if (stream->output_ends) return;
+    stream->output_ends = true;
+    stream_send_end(stream);
 }
 
 /* What libuv is writing is freed with the handle. */

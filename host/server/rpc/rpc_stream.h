@@ -48,6 +48,11 @@ void rpc_stream_pause(struct rpc_stream *stream, bool paused);
 /* No effect after a failure. */
 void rpc_stream_write(struct rpc_stream *stream, const char *bytes, size_t length);
 size_t rpc_stream_waiting(const struct rpc_stream *stream);
+/*
+ * Of a socket: sends what waits, and then the end of the output (a half-close). The stream still reads; what is written
+ * later has no effect.
+ */
+void rpc_stream_end_output(struct rpc_stream *stream);
 /* Frees what waits, and sends nothing more. `ended` is not called: the user closes the stream. */
 void rpc_stream_discard(struct rpc_stream *stream);
 /* Stops reading, sends what waits for at most RPC_FLUSH_MS, and calls `closed`. Then the stream is freed. */

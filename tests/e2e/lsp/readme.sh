@@ -52,6 +52,12 @@ settings=$(sed -n 's/^ *✓ settings  *//p' "$work/out")
 [ "$settings" = "$work/prefix/share/tenon/editors/README.md" ] || fails "doctor prints for the settings: $settings"
 diff -r -x node_modules -x '*.vsix' "$SAMPLES/editors" "$(dirname "$settings")" || fails "the installed settings differ"
 [ -e "$work/prefix/share/doc/tenon/samples/editors/README.md" ] || fails "the samples lack the editors"
+for command in lsp "acp x"; do # on a terminal, where an editor is missing
+    # shellcheck disable=SC2086 # the operand
+    printf 'wait settings for editors are in %s\nend\n' "$(dirname "$settings")" |
+        python3 "$SOURCE/tests/e2e/terminal.py" "$work/prefix/bin/tenon" $command >terminal && code=0 || code=$?
+    expect_code 2
+done
 rm -r "$work/prefix/share/tenon/editors"
 run "$work/prefix/bin/tenon" doctor
 expect_in out "has no share/tenon/editors"

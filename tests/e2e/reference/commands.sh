@@ -19,7 +19,8 @@ for command in "${commands[@]}"; do
     done
 done
 grep -q "plugin serve" commands.md && fails "a hidden command is in the reference"
-rows=$(of 's/^#define COMMAND_[A-Z_]+ +([0-9]+).*/\1/p' "$SOURCE/host/program/command.h")
+rows=$(sed -nE '/^\/\* Exit codes/,/^$/s/^#define COMMAND_[A-Z_]+ +([0-9]+).*/\1/p' "$SOURCE/host/program/command.h")
+[ "$(wc -w <<<"$rows")" -ge 7 ] || fails "command.h has too few exit codes"
 for row in $rows; do
     grep -q "^| $row | " commands.md || fails "the reference lacks the exit code $row"
     grep -qx "\\\\fB$row\\\\fR" tenon.1 || fails "the manual page lacks the exit code $row"

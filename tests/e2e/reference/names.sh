@@ -18,6 +18,12 @@ shows existsOne "A function of expressions."
 shows on_error "A key of documents."
 shows drafts "A key of tenon.yaml."
 shows cache "### ttl" && expect_in out "### store" # a mapping is shown with its keys
+for name in edges edge; do # a list is shown with the keys of its items, which have a name, too
+    shows $name "### from"
+    expect_in out "### conditions"
+done
+shows channels "### reducer" && shows channel "### reducer" && shows conditions "### expression" && shows condition "### expression"
+shows key:nodes "### on_error" && shows key:node "### on_error" && shows nodes '`tenon reference key:nodes`'
 shows x-tenon "## channel-read"
 shows "thread fork" "## tenon thread fork"
 

@@ -39,6 +39,12 @@ expect_code 5
 same call run/start "{\"document\": \"$PWD/count.yaml\", \"config\": {\"recursion_limit\": 2}}"
 expect_code 1 && expect_in err '[RECURSION_LIMIT]'
 
+mkdir elsewhere # from which a relative document is not found: the message names the folder in which it was looked for
+for method in document/check run/start; do
+    run bash -c "cd elsewhere && \"\$TENON\" call $method '{\"document\": \"none.yaml\"}' --connect ../s"
+    expect_code 2 && expect_in err "\`none.yaml\`: no such file; a relative path starts at the folder of the host, $PWD [IO]"
+done
+
 # ---- Threads ----
 same thread list
 run tenon run asks.yaml --thread t1
@@ -161,6 +167,12 @@ same memory delete users/ada food
 same memory search users
 
 # ---- Plugins ----
+same node list
+same node list --json
+same node show llm
+same node show llm --json
+same node show promt
+expect_code 2 && expect_in err 'did you mean `prompt`?'
 same plugin list
 expect_in out "core.so (installed)"
 same plugin show tenon.core
@@ -179,6 +191,16 @@ run tenon plugin upgrade "$BINARY/tests/upgrade/test_versioned_3.so" --connect s
 expect_code 4
 run tenon plugin list --connect s
 expect_in out 'test.versioned 2.0.0'
+run tenon plugin load "$SOURCE/samples/python/wordcount.py" --connect s
+expect_code 0
+run tenon node list --connect s
+expect_code 0 && expect_in out words.count
+run tenon node show words.count --connect s
+expect_code 0 && expect_in out 'plugin: sample.words'
+run tenon reference words.count --connect s
+expect_code 2 && expect_in err '`tenon node show NAME --connect PATH`'
+run tenon plugin unload sample.words --connect s
+expect_code 0
 run tenon plugin unload test.versioned --connect s
 expect_code 0 && expect_in err 'test.versioned: unloaded'
 run tenon plugin unload nobody --connect s

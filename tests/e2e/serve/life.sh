@@ -18,7 +18,7 @@ for path in folder file; do
     [ -e $path ] && [ ! -e $path.lock ] || fails "$path was changed"
 done
 run tenon serve --socket none/s
-expect_code 1 && expect_in err '[IO]'
+expect_code 1 && expect_in err 'cannot listen on none/s: the folder none does not exist [IO]'
 
 # ---- One owner, mode, scope ----
 host_start --mode 0660 --scope read
