@@ -198,6 +198,8 @@ tn_value lsp_string(const char *text);
 struct assist_edits;
 /* A WorkspaceEdit; NULL with the error if the client cannot apply it. */
 tn_value lsp_workspace_edit(struct lsp *lsp, const struct assist_edits *edits, struct error *error);
+bool lsp_can_create_files(const struct lsp *lsp); /* with a WorkspaceEdit */
+#define LSP_CANNOT_CREATE "this change creates a file, which the editor cannot do (workspaceEdit.resourceOperations)"
 /* The URI of a file: the client's own, if it is open. */
 tn_value lsp_uri_of_path(const struct lsp *lsp, const char *path);
 /* The URI of a file that the document names, if it can be found; NULL otherwise. */
