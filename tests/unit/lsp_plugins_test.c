@@ -1,6 +1,6 @@
 /*
- * lsp_plugins_test.c - documents follow what happens outside of them: methods that load plugins, files of plugins on the
- * disk, and each project its own tenon.yaml; and what the workspace and code actions report about documents.
+ * lsp_plugins_test.c - documents follow what happens outside of them: methods that load plugins, files of plugins on
+ * the disk, and each project its own tenon.yaml; and what the workspace and code actions report about documents.
  */
 #include "tests/unit/lsp_fixture.h"
 
@@ -20,12 +20,10 @@ static struct host *open_counted(void *user, const char *config, struct error *e
     const char *const paths[] = {TENON_TEST_NODES, TENON_CORE_PLUGIN, NULL};
     (void)user;
     hosts_opened++;
-    return host_new(&(struct host_options){.plugin_paths = paths,
-                                           .no_installed = true,
-                                           .config_file = config,
-                                           .no_config = !config,
-                                           .quiet = true},
-                    error);
+    return host_new(
+        &(struct host_options){
+            .plugin_paths = paths, .no_installed = true, .config_file = config, .no_config = !config, .quiet = true},
+        error);
 }
 
 static void open_editor(struct editor *editor) {
@@ -67,6 +65,35 @@ static void methods_reach_documents_of_projects(void **state) {
         if (i >= 1) editor_expect_items(&editor, editor_uri(&editor, "later/a.yaml"), "test.one");
     }
     assert_int_equal(hosts_opened, 2);
+    editor_close(&editor);
+}
+
+#define SIDECAR                                                                                                        \
+    "{\"plugin\":{\"id\":\"test.sidecar\",\"version\":\"2.0.0\",\"title\":\"A "                                        \
+    "plugin\"},\"components\":[{\"kind\":\"node\",\"id\":"                                                             \
+    "\"test.sidecar\",\"title\":\"A "                                                                                  \
+    "node\",\"documentation\":\"Nothing.\",\"style\":\"async\",\"effects\":[],\"config\":{\"type\":\"object\","        \
+    "\"required\":[%s]}}]}"
+
+/* A build of the same version, with another schema. */
+static void an_upgrade_reaches_documents_of_projects(void **state) {
+    struct editor editor;
+    char text[600];
+    (void)state;
+    open_editor(&editor);
+    (void)snprintf(text, sizeof text, "cp " TENON_TEST_PLUGINS "/sidecar/sidecar.so '%s/s.so'", editor.folder);
+    assert_int_equal(system(text), 0); /* NOLINT(cert-env33-c): the name is that of mkdtemp */
+    (void)snprintf(text, sizeof text, SIDECAR, "");
+    editor_write(&editor, "s.tenon.json", text);
+    editor_write(&editor, "tenon.yaml", "{}\n");
+    editor_did_open(&editor, "a.yaml", DOCUMENT("test.sidecar"));
+    editor_expect_items(&editor, editor_uri(&editor, "a.yaml"), "test.sidecar");
+    (void)editor_result(&editor, editor_ask(&editor, "plugin/load", "{\"file\":\"%s/s.so\"}", editor.folder));
+    editor_expect_items(&editor, editor_uri(&editor, "a.yaml"), "");
+    (void)snprintf(text, sizeof text, SIDECAR, "\"wanted\"");
+    editor_write(&editor, "s.tenon.json", text);
+    (void)editor_result(&editor, editor_ask(&editor, "plugin/upgrade", "{\"file\":\"%s/s.so\"}", editor.folder));
+    editor_expect_items(&editor, editor_uri(&editor, "a.yaml"), "wanted");
     editor_close(&editor);
 }
 
@@ -361,8 +388,8 @@ static void closed_documents_have_diagnostics(void **state) {
     "to: c}]}\n  - {from: b, to: END}\n  - {from: c, to: END}\n"
 #define ACTIONS_OF(disabled)                                                                                           \
     "{\"workspace\":{\"workspaceEdit\":{\"documentChanges\":true,\"resourceOperations\":[\"create\"]}},"               \
-    "\"textDocument\":{\"codeAction\":{\"codeActionLiteralSupport\":{},\"dataSupport\":true,\"disabledSupport\":"      \
-    disabled ",\"resolveSupport\":{\"properties\":[\"edit\"]}}}}"
+    "\"textDocument\":{\"codeAction\":{\"codeActionLiteralSupport\":{},\"dataSupport\":true,"                          \
+    "\"disabledSupport\":" disabled ",\"resolveSupport\":{\"properties\":[\"edit\"]}}}}"
 #define ACTIONS                                                                                                        \
     "{\"textDocument\":{\"uri\":\"%s\"},\"range\":{\"start\":{\"line\":%d,\"character\":5},\"end\":{\"line\":%d,"      \
     "\"character\":9}},\"context\":{\"diagnostics\":[]}}"
@@ -403,6 +430,7 @@ static void impossible_actions_are_not_offered(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(methods_reach_documents_of_projects),
+        cmocka_unit_test(an_upgrade_reaches_documents_of_projects),
         cmocka_unit_test(a_project_keeps_its_own_plugin),
         cmocka_unit_test(plugins_on_the_disk_are_noticed),
         cmocka_unit_test(plugins_of_the_server_are_noticed),

@@ -64,7 +64,8 @@ static void follow_plugin(void *user, struct plugin *there) {
     } else if (is_of_method(there) && plugin_state(there) != PLUGIN_REFUSED) {
         follow_addition(follower, there, here, &error);
     }
-    if (error.code) log_write(LOG_WARN, NULL, "documents of a project cannot use the plugin `%s`: %s", id, error.message);
+    if (error.code)
+        log_write(LOG_WARN, NULL, "documents of a project cannot use the plugin `%s`: %s", id, error.message);
     error_finish(&error);
 }
 

@@ -18,9 +18,9 @@ struct watched_place {
     struct watched_place *next;
     struct lsp_watch *watch;
     char *path;
-    char *folder;         /* that is watched: the place or one above it; NULL: none */
-    char *name;           /* the entry of the folder that leads to the place; NULL if the place is the folder */
-    dev_t device;         /* of the folder: another one may take its place */
+    char *folder; /* that is watched: the place or one above it; NULL: none */
+    char *name;   /* the entry of the folder that leads to the place; NULL if the place is the folder */
+    dev_t device; /* of the folder: another one may take its place */
     ino_t inode;
     bool wanted;
 };
