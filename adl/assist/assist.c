@@ -19,6 +19,15 @@ static struct assist *newest_good_take(struct assist *before) {
     return good;
 }
 
+static struct document *empty_document(const struct source *source) {
+    struct source *empty = source_new(source_name(source), "", 0);
+    struct diagnostics *ignored = diagnostics_new();
+    struct document *document = document_read(empty, NULL, ignored);
+    diagnostics_free(ignored);
+    source_unref(empty);
+    return document;
+}
+
 /* Anchors are not names of the language, so the reader of documents does not observe them. */
 static void record_anchors(const struct tree *tree, const struct use_observer *observer) {
     size_t count;
@@ -55,7 +64,10 @@ struct assist *assist_next_take(struct source *source, const struct assist_world
     assist->uses = assist_uses_new(source);
     const struct use_observer observer = assist_uses_observer(assist->uses);
     record_anchors(assist->tree, &observer);
-    assist->document = document_read_observed(assist->tree, world->catalog, assist->found, &observer);
+    if (world->form)
+        assist->document = empty_document(source);
+    else
+        assist->document = document_read_observed(assist->tree, world->catalog, assist->found, &observer);
     return assist;
 }
 

@@ -31,9 +31,15 @@ struct assist_uses;
 /* What is outside the text. It must live as long as an assist that was made with it: see `ref`. */
 struct assist_world {
     const struct catalog *catalog; /* may be NULL: components and files are not known */
-    void *self;                    /* for the functions below, which may be NULL */
-    void (*ref)(void *self);       /* called by each new assist … */
-    void (*unref)(void *self);     /* … and when it is freed, on any thread */
+    /*
+     * NULL: the text is a document. Otherwise it is another text, such as a tenon.yaml, that has the schema
+     * `form->config`: completion, hover, outline and folds know the schema, and `document` is empty. `each_role` then
+     * visits the roles that can be its keys.
+     */
+    const struct component_info *form;
+    void *self;                /* for the functions below, which may be NULL */
+    void (*ref)(void *self);   /* called by each new assist … */
+    void (*unref)(void *self); /* … and when it is freed, on any thread */
     /* Visits the roles that the configuration binds, each with its model ("openai:gpt-4o-mini", or ""). */
     void (*each_role)(void *self, void (*visit)(void *user, const char *role, const char *model), void *user);
     /*

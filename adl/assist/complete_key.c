@@ -254,12 +254,30 @@ static void offer_members(struct completer *completer, const struct present *pre
     value_unref(members.seen);
 }
 
+struct role_keys {
+    struct completer *completer;
+    const struct present *present;
+};
+
+static void offer_role_key(void *user, const struct known_role *role) {
+    const struct role_keys *keys = user;
+    const struct key_offer key = {.name = role->name,
+                                  .length = strlen(role->name),
+                                  .form = VALUE_OTHER,
+                                  .detail = role->model,
+                                  .documentation = "A role that a document uses, or that is bound elsewhere."};
+    bool other = key.length > 0 && strcmp(role->name, "default") != 0; /* the schema has `default` */
+    if (other && !is_present(keys->present, key.name, key.length)) offer_key(keys->completer, &key);
+}
+
 static void offer_config_keys(struct completer *completer, const struct present *present) {
     const struct meaning *meaning = &completer->meaning;
     if (!meaning->component) return;
     offer_members(completer, present, meaning->component->config, meaning->instance, buffer_cstr(&meaning->pointer));
     if (meaning_has_annotation(meaning, true, "channel-read") || meaning_has_annotation(meaning, true, "channel-write"))
         complete_channels(completer, true);
+    struct role_keys roles = {completer, present};
+    if (meaning_has_annotation(meaning, true, "role")) known_each_role(completer->assist, offer_role_key, &roles);
     if (meaning_has_annotation(meaning, true, "node")) complete_node_keys(completer);
     const struct document *inner = meaning_inner_document(meaning);
     if (inner) complete_inner_channels(completer, inner, true);

@@ -319,7 +319,8 @@ static void complete_documents(struct completer *completer) {
 
 /* ---- Values of schemas ---- */
 
-static void offer_json(struct completer *completer, tn_value value, enum completion_kind kind, const char *detail) {
+static void offer_told(struct completer *completer, tn_value value, enum completion_kind kind, const char *detail,
+                       const char *documentation) {
     bool text = value_is(value, TN_STRING);
     if (!text && completer->meaning.cursor.quote != CURSOR_PLAIN) return;
     char *json = text ? NULL : json_text(value, JSON_COMPACT);
@@ -329,25 +330,45 @@ static void offer_json(struct completer *completer, tn_value value, enum complet
         offer(completer, &(struct offer){.kind = kind,
                                          .label = label,
                                          .detail = detail,
+                                         .documentation = documentation,
                                          .written = !text,
                                          .ordered = true,
                                          .group = kind == COMPLETION_WORD ? '4' : '7'});
     mem_free(json);
 }
 
+static void offer_json(struct completer *completer, tn_value value, enum completion_kind kind, const char *detail) {
+    offer_told(completer, value, kind, detail, NULL);
+}
+
+/* What the schema says about one of its values; NULL if nothing. */
+static const char *told_of(const struct shape *shape, tn_value value) {
+    size_t length;
+    const char *text = value_is(value, TN_STRING) ? value_chars(value, &length) : NULL;
+    return text ? shape_told(shape, text, length) : NULL;
+}
+
 static void offer_shape(struct completer *completer, const struct shape *shape) {
     for (size_t i = 0; i < value_count(shape->values); i++) {
-        bool usual = shape->fallback && value_equal(shape->fallback, value_at(shape->values, i));
-        offer_json(completer, value_at(shape->values, i), COMPLETION_WORD, usual ? "default" : NULL);
+        tn_value value = value_at(shape->values, i);
+        bool usual = shape->fallback && value_equal(shape->fallback, value);
+        offer_told(completer, value, COMPLETION_WORD, usual ? "default" : NULL, told_of(shape, value));
     }
     bool boolean = shape->kinds >> TN_BOOL & 1 && value_count(shape->values) == 0;
     for (int truth = 1; boolean && truth >= 0; truth--) {
         bool usual = shape->fallback == value_bool(truth);
-        offer_json(completer, value_bool(truth), COMPLETION_WORD, usual ? "default" : NULL);
+        const char *told = completer->assist->world->form ? shape->description : NULL;
+        offer_told(completer, value_bool(truth), COMPLETION_WORD, usual ? "default" : NULL, told);
     }
-    for (size_t i = 0; i < value_count(shape->examples); i++)
-        offer_json(completer, value_at(shape->examples, i), COMPLETION_VALUE, "example");
-    bool other = shape->fallback && !boolean && value_count(shape->values) == 0;
+    for (size_t i = 0; i < value_count(shape->examples); i++) {
+        tn_value value = value_at(shape->examples, i);
+        const char *told = told_of(shape, value);
+        bool listed = told && value_is(value, TN_STRING) &&
+                      complete_is_listed(completer, value_chars(value, NULL), strlen(value_chars(value, NULL)));
+        if (!listed)
+            offer_told(completer, value, told ? COMPLETION_WORD : COMPLETION_VALUE, told ? NULL : "example", told);
+    }
+    bool other = shape->fallback && !boolean && value_count(shape->values) == 0 && !told_of(shape, shape->fallback);
     if (other) offer_json(completer, shape->fallback, COMPLETION_VALUE, "default");
 }
 
@@ -364,12 +385,12 @@ static void complete_config_value(struct completer *completer) {
     if (inner) complete_inner_channels(completer, inner, false);
     if (shape_has(&shape, "node")) offer_nodes(completer, false, true);
     if (shape_has(&shape, "model")) {
-        known_each_role(completer->assist, complete_role, completer);
+        if (!completer->assist->world->form) known_each_role(completer->assist, complete_role, completer);
         each_component(completer, "model", offer_provider);
     }
     if (shape_has(&shape, "tool") || shape_has(&shape, "approval")) each_component(completer, "tool", offer_tool);
     if (shape_has(&shape, "document")) complete_documents(completer);
-    if (shape_has(&shape, "file")) complete_files(completer, false);
+    if (shape_has(&shape, "file") || shape_has(&shape, "folder")) complete_files(completer, false);
     /* {file: NAME} in the place of a string. */
     if (!shape.found && cursor_step_is(cursor, cursor->depth - 1, "file")) complete_files(completer, false);
     shape_finish(&shape);

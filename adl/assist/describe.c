@@ -56,6 +56,17 @@ static void describe_json(struct buffer *out, tn_value value, size_t most) {
     mem_free(text);
 }
 
+/* The lines about the values of an enumeration, as a list. */
+static void describe_told(const struct shape *shape, struct buffer *out) {
+    for (size_t i = 0, told = 0; i < value_count(shape->values) && told < DESCRIBE_NAMES_MAX; i++) {
+        size_t length = 0;
+        tn_value value = value_at(shape->values, i);
+        const char *text = value_is(value, TN_STRING) ? value_chars(value, &length) : "";
+        const char *line = shape_told(shape, text, length);
+        if (line) buffer_format(out, "%s- `%s`: %s", told++ ? "\n" : "\n\n", text, line);
+    }
+}
+
 bool describe_shape(const char *name, size_t length, const struct shape *shape, struct buffer *out) {
     if (!shape->found) return false;
     buffer_format(out, "**%.*s**: ", (int)length, name);
@@ -80,6 +91,7 @@ bool describe_shape(const char *name, size_t length, const struct shape *shape, 
         buffer_text(out, shape->minimum ? ", at most " : "At most ");
         describe_json(out, shape->maximum, DESCRIBE_SCHEMA_MAX);
     }
+    describe_told(shape, out);
     for (size_t i = 0; i < value_count(shape->examples) && i < DESCRIBE_NAMES_MAX; i++) {
         buffer_text(out, i ? ", " : "\n\nFor example ");
         describe_json(out, value_at(shape->examples, i), DESCRIBE_SCHEMA_MAX);

@@ -162,6 +162,17 @@ static bool hover_expression(struct hovered *hovered, bool *done) {
 
 /* ---- Values ---- */
 
+/* A value of a text with a schema of its own: what the schema says about the value, or about its key. */
+static bool hover_form_value(const struct hovered *hovered, const struct shape *shape) {
+    const struct cursor *cursor = &hovered->meaning->cursor;
+    const char *told = shape_told(shape, hovered->text, hovered->length);
+    uint32_t key = cursor->depth - 1;
+    if (told) buffer_format(hovered->out, "**%.*s**: %s", (int)hovered->length, hovered->text, told);
+    while (!told && key > 0 && !cursor->steps[key].key) key--;
+    return told || (cursor->steps[key].key &&
+                    describe_shape(cursor->steps[key].key, cursor->steps[key].length, shape, hovered->out));
+}
+
 static bool hover_config_value(struct hovered *hovered) {
     const struct assist *assist = hovered->assist;
     const char *text = hovered->text;
@@ -176,10 +187,11 @@ static bool hover_config_value(struct hovered *hovered) {
     if (inner) done = done || describe_inner_channel(inner, text, length, hovered->out);
     if (shape_has(&shape, "node")) done = done || describe_node(assist, text, length, hovered->out);
     if (shape_has(&shape, "model"))
-        done = done || describe_role(assist, text, length, hovered->out) ||
+        done = done || (!assist->world->form && describe_role(assist, text, length, hovered->out)) ||
                describe_model(assist, text, length, hovered->out);
     if (shape_has(&shape, "tool") || shape_has(&shape, "approval"))
         done = done || describe_tool(assist, text, length, hovered->out);
+    if (!done && assist->world->form) done = hover_form_value(hovered, &shape);
     bool file =
         shape_has(&shape, "file") || (!shape.found && last->key && last->length == 4 && !memcmp(last->key, "file", 4));
     if (!done && (file || shape_has(&shape, "document"))) {

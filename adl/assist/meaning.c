@@ -97,7 +97,27 @@ static tn_value value_of_flow(const struct meaning *meaning) {
     return value;
 }
 
+/* The whole text as a value. If a part cannot be read, the line of the cursor may be the reason, so it is left out. */
+static tn_value read_form(const struct meaning *meaning) {
+    const struct source *source = meaning->assist->source;
+    const struct tree *tree = meaning->assist->tree;
+    tn_value value = NULL;
+    if (!tree_is_whole(tree) && source_length(source) <= MEANING_CONFIG_MAX) {
+        struct span line = source_line_span(source, cursor_line_of(source, meaning->cursor.offset));
+        struct buffer part;
+        buffer_init(&part, SIZE_MAX);
+        buffer_append(&part, source_text(source), line.start);
+        buffer_append(&part, source_text(source) + line.end, source_length(source) - line.end);
+        value = value_of_flow(meaning);
+        if (!value) value = value_of_text(meaning, &part);
+        buffer_finish(&part);
+    }
+    if (!value && tree_root(tree)->kind == TN_OBJECT) value = tree_to_value(tree_root(tree));
+    return value ? value : value_object();
+}
+
 static tn_value read_config(const struct meaning *meaning) {
+    if (meaning->config_step == UINT32_MAX) return read_form(meaning);
     const struct tree_node *node = tree_follow(meaning, meaning->config_step);
     if (node && node->kind == TN_OBJECT && !node->incomplete) return tree_to_value(node);
     const struct cursor_step *step = &meaning->cursor.steps[meaning->config_step];
@@ -331,7 +351,12 @@ void meaning_find(const struct assist *assist, uint32_t offset, struct meaning *
     cursor_find(assist->source, offset, &meaning->cursor);
     if (meaning->cursor.kind == CURSOR_NOTHING) return;
     if (meaning->cursor.depth == 0) return;
-    find_path(meaning);
+    if (assist->world->form) {
+        meaning->component = assist->world->form;
+        enter_config(meaning, UINT32_MAX, 0);
+    } else {
+        find_path(meaning);
+    }
     if (meaning->component) meaning->instance = read_config(meaning);
     if (meaning->kind == MEANING_CONFIG && meaning->component) enter_inner_schema(meaning);
     find_language(meaning);

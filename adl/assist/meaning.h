@@ -47,12 +47,13 @@ struct meaning {
     const struct document_key *key;
     bool item; /* VALUE: an item of the list of `key`, or a value of its mapping of names */
     const struct component_info *component; /* CONFIG: the node type or the provider; NULL if it is not known */
-    uint32_t config_step;                   /* CONFIG, SCHEMA: the step whose value is the config or the schema */
-    bool option;                            /* CONFIG: it consists of the options of a model */
-    tn_value instance;                      /* CONFIG: the config, as far as it can be read; an object */
-    struct buffer pointer;                  /* CONFIG: the JSON Pointer of the value, or of the mapping of the key */
-    enum meaning_language language;         /* of the scalar at the cursor */
-    tn_value variables;                     /* x-tenon-variables of it, borrowed from the schema; may be NULL */
+    /* CONFIG, SCHEMA: the step whose value is the config or the schema; UINT32_MAX: the whole text is the config. */
+    uint32_t config_step;
+    bool option;                    /* CONFIG: it consists of the options of a model */
+    tn_value instance;              /* CONFIG: the config, as far as it can be read; an object */
+    struct buffer pointer;          /* CONFIG: the JSON Pointer of the value, or of the mapping of the key */
+    enum meaning_language language; /* of the scalar at the cursor */
+    tn_value variables;             /* x-tenon-variables of it, borrowed from the schema; may be NULL */
 };
 
 /* Fills `meaning`; finish it in any case. A text that is larger than TREE_SIZE_MAX has no meaning. */

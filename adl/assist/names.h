@@ -67,6 +67,9 @@ const uint32_t *assist_names_with(const struct assist_names *names, const char *
 /* Returns the first item that defines the name (USE_DEFINES); NULL when the document does not define it. */
 const struct assist_name *assist_names_definition(const struct assist_names *names, enum use_kind kind,
                                                   const char *text, size_t length);
+#define ASSIST_ROLES_MAX 100u
+/* {role: null} of the roles that the text names, ASSIST_ROLES_MAX at most; a new reference. Any thread. */
+tn_value assist_used_roles(const struct assist *assist);
 /* "channel", "node", "role" … for messages. */
 const char *assist_kind_name(enum use_kind kind);
 

@@ -48,6 +48,7 @@ static void add_values(struct shape *shape, tn_value schema) {
 
 void shape_add(void *user, tn_value schema) {
     struct shape *shape = user;
+    if (schema == value_bool(false)) return; /* nothing can be here */
     shape->found = true;
     if (!value_is(schema, TN_OBJECT)) return;
     keep_text(&shape->title, value_get(schema, "title"));
@@ -55,9 +56,11 @@ void shape_add(void *user, tn_value schema) {
     if (!shape->fallback) shape->fallback = value_get(schema, "default");
     if (!shape->minimum) shape->minimum = value_get(schema, "minimum");
     if (!shape->maximum) shape->maximum = value_get(schema, "maximum");
+    if (!shape->told) shape->told = value_get(schema, "x-tenon-values");
     tn_value type = value_get(schema, "type"), annotation = value_get(schema, "x-tenon");
     add_type(shape, type);
     for (size_t i = 0; value_is(type, TN_ARRAY) && i < value_count(type); i++) add_type(shape, value_at(type, i));
+    if (shape->kinds == (1u << TN_OBJECT | 1u << TN_NULL)) shape->kinds = 1u << TN_OBJECT; /* it can be left empty */
     if (value_to_bool(value_get(schema, "deprecated"))) shape->deprecated = true;
     add_values(shape, schema);
     if (value_is(annotation, TN_STRING) && shape->annotation_count < SHAPE_ANNOTATIONS_MAX)
@@ -68,6 +71,11 @@ bool shape_has(const struct shape *shape, const char *annotation) {
     for (uint32_t i = 0; i < shape->annotation_count; i++)
         if (strcmp(shape->annotations[i], annotation) == 0) return true;
     return false;
+}
+
+const char *shape_told(const struct shape *shape, const char *text, size_t length) {
+    tn_value line = shape->told ? value_get_n(shape->told, text, length) : NULL;
+    return value_is(line, TN_STRING) ? value_chars(line, NULL) : NULL;
 }
 
 void shape_write_type(const struct shape *shape, struct buffer *out) {

@@ -24,6 +24,7 @@ struct shape {
     tn_value fallback;                              /* `default`; borrowed; NULL if absent */
     tn_value values, examples;                      /* arrays */
     tn_value minimum, maximum;                      /* borrowed; NULL if absent */
+    tn_value told;                                  /* `x-tenon-values`: {value: one line}; borrowed; NULL if absent */
     uint32_t kinds;                                 /* mask 1 << TN_…; 0 if every kind is allowed */
     bool deprecated, found;                         /* found: a schema was added */
     const char *annotations[SHAPE_ANNOTATIONS_MAX]; /* values of x-tenon */
@@ -35,6 +36,8 @@ void shape_add(void *shape, tn_value schema); /* has the form of a schema_at_fn 
 void shape_finish(struct shape *shape);
 /* True if x-tenon has this value. */
 bool shape_has(const struct shape *shape, const char *annotation);
+/* What `x-tenon-values` says about a text; NULL if nothing. */
+const char *shape_told(const struct shape *shape, const char *text, size_t length);
 /* Appends "string", "integer or null", `"a" | "b"`; "any" if nothing is known. */
 void shape_write_type(const struct shape *shape, struct buffer *out);
 

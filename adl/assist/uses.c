@@ -75,6 +75,17 @@ static void uses_record(void *self, const struct document_use *use) {
     };
 }
 
+tn_value assist_used_roles(const struct assist *assist) {
+    const struct assist_uses *uses = assist->uses;
+    tn_value roles = value_object();
+    for (uint32_t i = 0; i < uses->count && value_count(roles) < ASSIST_ROLES_MAX; i++) {
+        const struct name *name = &uses->texts.items[uses->items[i].text];
+        if (uses->items[i].kind == USE_ROLE && uses->items[i].file == 0)
+            roles = value_set_key_take(roles, value_string_lossy(name->text, name->length), value_null());
+    }
+    return roles;
+}
+
 struct use_observer assist_uses_observer(struct assist_uses *uses) {
     return (struct use_observer){.self = uses, .use = uses_record};
 }

@@ -185,51 +185,51 @@ static const struct {
     {"oneOf", LIST_OF},
 };
 
-static tn_value loosen(tn_value schema);
-
-static tn_value loosen_each(tn_value given, enum holds holds) {
-    if (holds == ONE) return loosen(given);
+static tn_value loosen_each(tn_value given, enum holds holds, tn_value reference) {
+    if (holds == ONE) return schema_allow_reference(given, reference);
     tn_value all = value_ref(given);
     for (size_t i = 0, n = value_count(given); i < n; i++) {
-        if (holds == LIST_OF && value_is(given, TN_ARRAY)) all = value_replace_take(all, i, loosen(value_at(given, i)));
+        if (holds == LIST_OF && value_is(given, TN_ARRAY))
+            all = value_replace_take(all, i, schema_allow_reference(value_at(given, i), reference));
         if (holds == NAMED && value_is(given, TN_OBJECT))
-            all = value_set_key_take(all, value_ref(value_key_at(given, i)), loosen(value_value_at(given, i)));
+            all = value_set_key_take(all, value_ref(value_key_at(given, i)),
+                                     schema_allow_reference(value_value_at(given, i), reference));
     }
     return all;
 }
 
-/* Allows `{file: path}` and `{secret: NAME}` in the place of any string. Returns a new reference. */
-static tn_value loosen(tn_value schema) {
+tn_value schema_allow_reference(tn_value schema, tn_value reference) {
     if (!value_is(schema, TN_OBJECT)) return value_ref(schema);
     tn_value type = value_get(schema, "type");
     if (type && value_text_is(type, "string") && !value_get(schema, "enum") && !value_get(schema, "const")) {
         tn_value both = value_push_take(value_array(), value_ref(schema));
-        tn_value loose = object1("anyOf", value_push_take(both, reference_schema()));
+        tn_value loose = object1("anyOf", value_push_take(both, value_ref(reference)));
         tn_value description = value_get(schema, "description");
         return description ? described_take(loose, value_chars(description, NULL)) : loose;
     }
     tn_value loose = value_ref(schema);
     for (size_t i = 0; i < sizeof subschemas / sizeof *subschemas; i++) {
         tn_value given = value_get(schema, subschemas[i].keyword);
-        if (given) loose = value_set_take(loose, subschemas[i].keyword, loosen_each(given, subschemas[i].holds));
+        if (given)
+            loose = value_set_take(loose, subschemas[i].keyword, loosen_each(given, subschemas[i].holds, reference));
     }
     return loose;
 }
 
-/* True if the schema contains references that depend on its location. */
-static bool refers(tn_value schema) {
+bool schema_has_references(tn_value schema) {
     int kind = value_kind(schema);
     if (kind == TN_OBJECT && (value_get(schema, "$ref") || value_get(schema, "$dynamicRef"))) return true;
     for (size_t i = 0, n = kind == TN_OBJECT || kind == TN_ARRAY ? value_count(schema) : 0; i < n; i++)
-        if (refers(kind == TN_OBJECT ? value_value_at(schema, i) : value_at(schema, i))) return true;
+        if (schema_has_references(kind == TN_OBJECT ? value_value_at(schema, i) : value_at(schema, i))) return true;
     return false;
 }
 
 static tn_value config_definition(const struct component_info *component) {
     tn_value schema = schema_document(component->config);
     if (!value_is(schema, TN_OBJECT)) return value_ref(schema);
-    tn_value definition = loosen(schema);
-    if (!value_get(definition, "$id") && refers(schema))
+    tn_value reference = reference_schema(), definition = schema_allow_reference(schema, reference);
+    value_unref(reference);
+    if (!value_get(definition, "$id") && schema_has_references(schema))
         definition = value_set_take(definition, "$id", value_format(CONFIG_BASE "%s", component->id));
     if (!value_get(definition, "title") && component->title)
         definition = value_set_take(definition, "title", text(component->title));

@@ -14,8 +14,14 @@
 
 #include "adl/document/catalog.h"
 #include "adl/value/value.h"
+#include <stdbool.h>
 
 /* Returns a new reference. If `catalog` is NULL, any node type and any config are allowed. */
 tn_value document_json_schema(const struct catalog *catalog);
+
+/* A new reference: the schema, with a value of the schema `reference` allowed in the place of any string. */
+tn_value schema_allow_reference(tn_value schema, tn_value reference);
+/* True if it contains references that depend on its location, so that it needs an `$id` inside another schema. */
+bool schema_has_references(tn_value schema);
 
 #endif

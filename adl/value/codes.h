@@ -129,8 +129,8 @@
          "A plugin claims an id that begins with `tenon.`, or a component name without a dot. These belong to the " \
          "plugins that are installed with Tenon. The plugin is not used.") \
     CODE(PLUGIN_BUSY, true, "Other", \
-         "The plugin cannot be unloaded while it has instances or open tasks. It gets no new work; try again " \
-         "later.") \
+         "The plugin cannot be unloaded while it has instances or open tasks (nothing has changed; try again " \
+         "later, or quiesce it), or it is being loaded.") \
     CODE(PACK_INVALID, false, "Other", \
          "The file is not a pack, or it is damaged or forged: a hash or a signature is wrong, a path leads out " \
          "of the pack, or a file is not listed. Nothing of it was used.") \

@@ -173,8 +173,8 @@ tn_value host_plugin_deaths(const struct host *host, const char *plugin_id) {
     return deaths_read(host->remote.state_folder, plugin_id);
 }
 
-static const struct isolation isolation = {isolation_is_requested, isolation_open, remote_start, remote_close,
-                                           isolation_reset};
+static const struct isolation isolation = {isolation_is_requested, isolation_open,  remote_start,
+                                           remote_close,           isolation_reset, remote_start_later};
 
 static void *host_interface_owner(void *user, const char *interface_id) {
     struct host *host = user;
@@ -219,14 +219,19 @@ static void host_offer_plugin_id(void *user, struct plugin *plugin) {
     nearest_add_candidate(user, plugin_id(plugin), strlen(plugin_id(plugin)));
 }
 
-/* An unknown id in `isolate` is an error, because it would have no effect. */
-static int32_t host_check_isolate(const struct host *host, struct error *error) {
+/* An unknown id in `isolate` is an error, because it would have no effect; if plugins are loaded later, a warning. */
+static int32_t host_check_isolate(const struct host *host, bool loads_later, struct error *error) {
     for (size_t i = 0; i < value_count(host->isolate); i++) {
         const char *id = value_chars(value_at(host->isolate, i), NULL);
         if (registry_plugin(host->registry, id)) continue;
         struct nearest nearest;
         nearest_init(&nearest, id, strlen(id));
         registry_each_plugin(host->registry, host_offer_plugin_id, &nearest);
+        if (loads_later) {
+            log_write(LOG_WARN, NULL, "--isolate: unknown plugin `%s`%s%s", id, nearest_hint(&nearest).text,
+                      registry_altered(host->registry));
+            continue;
+        }
         return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "cannot isolate the unknown plugin `%s`%s%s", id,
                          nearest_hint(&nearest).text, registry_altered(host->registry));
     }
@@ -392,7 +397,7 @@ static int32_t host_open_plugins(struct host *host, const struct host_options *o
     host_registry_options(host, &registry_options);
     host->registry = registry_new(&registry_options);
     int32_t status = host_scan_plugins(host, options, error);
-    if (status == TN_OK) status = host_check_isolate(host, error);
+    if (status == TN_OK) status = host_check_isolate(host, options->loads_later, error);
     return status;
 }
 

@@ -34,6 +34,7 @@ struct host_options {
     const char *config_file;         /* NULL means tenon.yaml, searched upwards from the working directory */
     bool no_config;                  /* read no tenon.yaml, and record no deaths of plugins */
     const char *const *isolate;      /* ids of plugins to run in separate processes; NULL-terminated; may be NULL */
+    bool loads_later;                /* plugins may be loaded later: an unknown id in `isolate` is only a warning */
     const char *const *models;       /* --model, see model_bind; NULL-terminated; may be NULL */
     tn_value bindings;               /* {role: binding}, in addition to `models`; may be NULL */
     const char *const *file_roots;   /* added to files.roots, see base/files.h; NULL-terminated; may be NULL */

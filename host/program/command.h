@@ -205,8 +205,9 @@ void command_print_line(FILE *out, const char *format, ...) __attribute__((forma
 char *command_data_folder(const char *name);
 /* Opens a host with the global options. Returns NULL and sets `error` on failure. */
 struct host *command_open(const struct arguments *arguments, struct error *error);
-/* The same with another configuration than the one that the options select. */
-struct host *command_open_config(const struct arguments *arguments, const char *config, struct error *error);
+/* The same for a host that stays up, so that plugins may be loaded later. `config` may be NULL, or another
+ * configuration. */
+struct host *command_open_served(const struct arguments *arguments, const char *config, struct error *error);
 /* The same, but its log has only errors, as with --quiet. */
 struct host *command_open_quiet(const struct arguments *arguments, struct error *error);
 /* The same, but prints the error on failure. */
@@ -268,6 +269,13 @@ bool command_got_sigterm(void);
 bool command_got_signal(void); /* one of them */
 /* Makes command_got_sigint false again: the next Ctrl-C counts as the first one. */
 void command_reset_sigint(void);
+/*
+ * Limits the end of a host that stays up, even if its loop is stuck, for example in a plugin. The process exits with 1
+ * if the end has not begun (command_end_began) `seconds` after the first signal, or 1 second after the second one; or
+ * if it takes 15 seconds longer than that, or than a later signal.
+ */
+void command_limit_end(unsigned seconds);
+void command_end_began(void);
 /* Waits until input is available on a terminal. Returns false if a watched signal arrives first. */
 bool command_wait_line(int descriptor);
 /* Handles SIGINT and SIGTERM as above and wakes the host's loop. Ignores SIGPIPE. */

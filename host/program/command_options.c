@@ -62,6 +62,8 @@ const struct command_option global_options[] = {
 /* For commands without other options. */
 const struct command_option json_options[] = {JSON_OPTION, OPTIONS_END};
 const struct command_option connect_options[] = {CONNECT_OPTION, OPTIONS_END};
+const struct command_option plugin_unload_options[] = {
+    {"quiesce", .help = "unload a busy plugin when its last run has ended"}, CONNECT_OPTION, OPTIONS_END};
 const struct command_option connect_json_options[] = {JSON_OPTION, CONNECT_OPTION, OPTIONS_END};
 
 #define TOOLS_OPTION                                                                                                   \

@@ -14,6 +14,7 @@
 extern const struct command_option plugin_install_options[];
 extern const struct command_option json_options[];
 extern const struct command_option connect_options[];
+extern const struct command_option plugin_unload_options[];
 extern const struct command_option connect_json_options[];
 extern const struct command_option lsp_options[];
 extern const struct command_option serve_options[];

@@ -6,7 +6,7 @@
 #include "host/program/method_caller.h"
 #include <string.h>
 
-/* Calls the method with one parameter. The result is a new reference; NULL with *code. */
+/* Calls the method with the operand, and `quiesce` if it is given. The result is a new reference; NULL with *code. */
 static tn_value plugin_change(const struct arguments *arguments, const char *method, const char *member, bool file,
                               int *code) {
     struct method_caller *caller;
@@ -15,8 +15,9 @@ static tn_value plugin_change(const struct arguments *arguments, const char *met
     *code = method_caller_open(&caller, arguments, NULL, NULL);
     if (!*code) {
         tn_value value = file ? method_caller_path(caller, given) : value_string_lossy(given, strlen(given));
-        *code =
-            method_caller_call_take(caller, method, value_set_take(value_object_reserve(1), member, value), &result);
+        tn_value params = value_set_take(value_object_reserve(2), member, value);
+        if (argument_given(arguments, "quiesce")) params = value_set_take(params, "quiesce", value_bool(true));
+        *code = method_caller_call_take(caller, method, params, &result);
         if (*code == COMMAND_RUN_FAILED) *code = COMMAND_PLUGIN_PROBLEM;
     }
     method_caller_free(caller);
@@ -45,7 +46,7 @@ int command_plugin_unload(const struct arguments *arguments) {
     int code;
     if (!has_host(arguments)) return COMMAND_USAGE;
     tn_value change = plugin_change(arguments, "plugin/unload", "plugin", false, &code);
-    if (change) command_printf(stderr, "%s: unloaded\n", operand_at(arguments, 0));
+    if (change) command_printf(stderr, "%s: %s\n", operand_at(arguments, 0), command_text(change, "state", "?"));
     value_unref(change);
     return code;
 }

@@ -1,5 +1,6 @@
 /*
- * command_schema_named.c - `tenon schema`: prints the JSON Schemas that the program contains, and that of documents.
+ * command_schema_named.c - `tenon schema`: prints the JSON Schemas that the program contains, and those of documents
+ * and tenon.yaml.
  *
  * The method table is printed in the forms that programs read: JSON Schemas, OpenRPC, and types for clients.
  */
@@ -71,10 +72,11 @@ static const struct method_form *method_form_find(const char *name) {
 
 /* ---- The command ---- */
 
-static int schema_print_adl(const struct arguments *arguments) {
+/* The schema of documents, or of tenon.yaml. */
+static int schema_print_of_host(const struct arguments *arguments, const char *name) {
     struct host *host = command_host(arguments);
     if (!host) return COMMAND_PLUGIN_PROBLEM;
-    int code = schema_print_take(named_schema(host_catalog(host), "adl"));
+    int code = schema_print_take(named_schema(host, name));
     host_free(host);
     return code;
 }
@@ -84,6 +86,7 @@ static void schema_list_row(const char *name, const char *title) { command_print
 static int schema_list(void) {
     const char *name;
     schema_list_row("adl", "A document, with the installed plugins");
+    schema_list_row("config", "The configuration tenon.yaml, with the installed plugins");
     schema_list_row("manifest", "The manifest of a plugin");
     for (size_t i = 0; (name = payload_name(i)) != NULL; i++) {
         tn_value schema = payload_schema(name);
@@ -109,7 +112,8 @@ static int schema_unknown(const char *name) {
 
 int command_schema(const struct arguments *arguments) {
     const char *name = operand_at(arguments, 0);
-    if (!name || strcmp(name, "adl") == 0) return schema_print_adl(arguments);
+    if (!name || strcmp(name, "adl") == 0) return schema_print_of_host(arguments, "adl");
+    if (strcmp(name, "config") == 0) return schema_print_of_host(arguments, "config");
     if (strcmp(name, "list") == 0) return schema_list();
     const struct method_form *form = method_form_find(name);
     if (form) return form->print();

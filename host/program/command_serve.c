@@ -3,7 +3,8 @@
  * stdout.
  *
  * The first signal drains the host: it accepts no more clients, runs end after their super-step, and connections are
- * closed when all runs have ended, or after the time of --drain. The second signal ends the drain.
+ * closed when all runs have ended, or after the time of --drain. The second signal ends the drain. A host whose loop is
+ * stuck ends, too (command_limit_end).
  */
 #include "host/assembly/host.h"
 #include "host/base/loop.h"
@@ -16,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define STUCK_SECONDS 5 /* a loop that has not noticed a signal after this time, or that of --drain, is stuck */
 
 struct served_host {
     struct host *host;
@@ -46,6 +49,7 @@ static void drain_look_again(struct loop_timer *timer) { (void)timer; }
 static void drain_host(struct served_host *served, int64_t seconds) {
     struct loop *loop = host_loop(served->host);
     struct loop_timer alarm = {0};
+    command_end_began();
     served->drains_for_sigterm = command_got_sigterm();
     if (!served->drains_for_sigterm) command_reset_sigint(); /* the next signal ends the drain, not the process */
     connections_refuse(served->connections);
@@ -70,11 +74,14 @@ static int finish_serving(struct served_host *served, int code) {
 
 /* For documents of a project with another tenon.yaml, and after plugins were installed. */
 static struct host *open_project(void *user, const char *config, struct error *error) {
-    return command_open_config(user, config, error);
+    return command_open_served(user, config, error);
 }
 
 static bool open_served(struct served_host *served, const struct arguments *arguments) {
-    *served = (struct served_host){.host = command_host(arguments)};
+    struct error error = ERROR_INIT;
+    *served = (struct served_host){.host = command_open_served(arguments, NULL, &error)};
+    if (!served->host) (void)command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
+    error_finish(&error);
     if (!served->host) return false;
     command_watch_signals(served->host);
     bool fixed = argument_given(arguments, "config") || argument_given(arguments, "no-config");
@@ -86,6 +93,7 @@ static bool open_served(struct served_host *served, const struct arguments *argu
 }
 
 static void serve_until_done(struct served_host *served, int64_t drain_seconds) {
+    command_limit_end((unsigned)(drain_seconds > STUCK_SECONDS ? drain_seconds : STUCK_SECONDS));
     (void)loop_run(host_loop(served->host), serve_is_done, served);
     if (command_got_signal()) drain_host(served, drain_seconds);
 }

@@ -128,11 +128,12 @@ static const char **option_values(const struct arguments *arguments, const char 
 }
 
 static struct host *open_host(const struct arguments *arguments, bool quiet, const char *known_plugin,
-                              const char *config, struct error *error) {
+                              const char *config, bool loads_later, struct error *error) {
     const char **paths = option_values(arguments, "plugins"), **isolate = option_values(arguments, "isolate");
     const char **models = option_values(arguments, "model");
     struct host_options options = {.plugin_paths = paths,
                                    .isolate = isolate,
+                                   .loads_later = loads_later,
                                    .models = models,
                                    .config_file = config ? config : argument_text(arguments, "config"),
                                    .no_config = argument_given(arguments, "no-config"),
@@ -151,20 +152,20 @@ static struct host *open_host(const struct arguments *arguments, bool quiet, con
 }
 
 struct host *command_open(const struct arguments *arguments, struct error *error) {
-    return open_host(arguments, argument_given(arguments, "quiet"), NULL, NULL, error);
+    return open_host(arguments, argument_given(arguments, "quiet"), NULL, NULL, false, error);
 }
 
-struct host *command_open_config(const struct arguments *arguments, const char *config, struct error *error) {
-    return open_host(arguments, argument_given(arguments, "quiet"), NULL, config, error);
+struct host *command_open_served(const struct arguments *arguments, const char *config, struct error *error) {
+    return open_host(arguments, argument_given(arguments, "quiet"), NULL, config, true, error);
 }
 
 struct host *command_open_quiet(const struct arguments *arguments, struct error *error) {
-    return open_host(arguments, true, NULL, NULL, error);
+    return open_host(arguments, true, NULL, NULL, false, error);
 }
 
 struct host *command_host_for_plugin(const struct arguments *arguments, const char *id) {
     struct error error = ERROR_INIT;
-    struct host *host = open_host(arguments, argument_given(arguments, "quiet"), id, NULL, &error);
+    struct host *host = open_host(arguments, argument_given(arguments, "quiet"), id, NULL, false, &error);
     if (!host) command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
     error_finish(&error);
     return host;
@@ -374,7 +375,42 @@ static volatile sig_atomic_t sigterms;
 static struct loop *watched;
 static _Atomic bool *watched_flag;
 
-static void on_sigint(int number) {
+#define END_SECONDS 15u /* for an end that has begun: after the first limit, or after another signal */
+
+static unsigned end_seconds; /* 0: no limit */
+static volatile sig_atomic_t end_signals, end_began, end_is_last;
+
+static void on_end_alarm(int number) {
+    static const char message[] =
+        "tenon: the host is stuck, possibly in a plugin, and does not end in time; it exits\n";
+    (void)number;
+    if (end_began && !end_is_last) {
+        end_is_last = 1;
+        alarm(END_SECONDS);
+    } else {
+        ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
+        (void)written;
+        _exit(COMMAND_RUN_FAILED);
+    }
+}
+
+/* At each signal. The loop may be stuck, so this calls only what is safe in a signal handler. */
+static void limit_end(void) {
+    bool first = end_signals++ == 0;
+    if (!end_seconds) return;
+    if (!first && end_began) end_is_last = 1;
+    alarm(first ? end_seconds : end_began ? END_SECONDS : 1);
+}
+
+void command_limit_end(unsigned seconds) {
+    struct sigaction action = {.sa_handler = on_end_alarm};
+    end_seconds = seconds;
+    sigaction(SIGALRM, &action, NULL);
+}
+
+void command_end_began(void) { end_began = 1; }
+
+static void note_sigint(int number) {
     if (sigints++) {
         signal(number, SIG_DFL);
         raise(number);
@@ -383,13 +419,19 @@ static void on_sigint(int number) {
     if (watched) loop_wake(watched); /* uv_async_send is safe in a signal handler */
 }
 
+static void on_sigint(int number) {
+    limit_end();
+    note_sigint(number);
+}
+
 bool command_got_sigint(void) { return sigints > 0; }
 void command_reset_sigint(void) { sigints = 0; }
 
 /* The first SIGTERM requests an orderly end; the second one acts like Ctrl-C. */
 static void on_sigterm(int number) {
+    limit_end();
     if (sigterms++)
-        on_sigint(number);
+        note_sigint(number);
     else if (watched)
         loop_wake(watched);
 }

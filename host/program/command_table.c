@@ -129,13 +129,17 @@ const struct command commands[] = {
      "$ tenon fmt triage.yaml\n", .options = fmt_options, .operands_min = 1, .operands_max = NO_MAXIMUM,
      .run = command_fmt},
     {"schema", "[SCHEMA]",
-     "print a JSON Schema: of documents, manifests, payloads of plugins, or methods; or types for clients",
+     "print a JSON Schema: of documents, tenon.yaml, manifests, payloads, or methods; or types for clients",
      "Without SCHEMA, or with `adl`, it is the schema of ADL, including the installed plugins: YAML editors use it to\n"
-     "complete and document fields. `list` lists the others: the manifest, and what nodes, models, tools, runners and\n"
-     "reducers receive, return and emit, messages, the context of a task, errors, and the events of a run. `methods`\n"
-     "has the parameters and results of the methods that clients call; `openrpc` describes the methods as OpenRPC;\n"
-     "`typescript` and `python` are types for programs that call them.",
-     "$ tenon schema > adl.schema.json\n$ tenon schema model > model.schema.json\n"
+     "complete and document fields. `config` is that of tenon.yaml, for the same purpose. `list` lists the others: "
+     "the\n"
+     "manifest, and what nodes, models, tools, runners and reducers receive, return and emit, messages, the context "
+     "of\n"
+     "a task, errors, and the events of a run. `methods` has the parameters and results of the methods that clients\n"
+     "call; `openrpc` describes the methods as OpenRPC; `typescript` and `python` are types for programs that call\n"
+     "them.",
+     "$ tenon schema > adl.schema.json\n$ tenon schema config > config.schema.json\n$ tenon schema model > "
+     "model.schema.json\n"
      "$ tenon schema typescript > methods.ts\n",
      .operands_max = 1, .run = command_schema},
     {"eval", "[EXPR]", "evaluate an expression",
@@ -300,10 +304,10 @@ const struct command commands[] = {
      "$ tenon plugin load build/acme-text.so --connect tenon.sock\nacme.text: 1.0.0, loaded\n",
      .options = connect_options, .operands_min = 1, .operands_max = 1, .run = command_plugin_load},
     {"plugin unload", "ID", "remove a plugin from a host that runs",
-     "Fails with PLUGIN_BUSY while a run needs the plugin. From then on it accepts no new work, so that the command "
-     "can\n"
-     "be repeated until it succeeds.",
-     "$ tenon plugin unload acme.text --connect tenon.sock\nacme.text: unloaded\n", .options = connect_options,
+     "Fails with PLUGIN_BUSY while a run needs the plugin, and changes nothing. With --quiesce, the plugin accepts no "
+     "new\n"
+     "work from now on, and is unloaded when its last run has ended; until then `plugin load` makes it usable again.",
+     "$ tenon plugin unload acme.text --connect tenon.sock\nacme.text: unloaded\n", .options = plugin_unload_options,
      .operands_min = 1, .operands_max = 1, .run = command_plugin_unload},
     {"plugin reset", "ID", "start a plugin whose process keeps ending again at once",
      "A host starts the process of an isolated plugin again after a pause, which grows with each time that it ends. "

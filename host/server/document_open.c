@@ -105,7 +105,9 @@ int32_t document_open(const struct method_call *call, struct graph **out, struct
     const struct graph_origin origin = {.diagnostics = diagnostics_new(),
                                         .outer = frame_around(call),
                                         .from_text = !document && client_is_plugin(call->client)};
+    method_defer_loads(call, true);
     int32_t status = document ? open_file(call, document, &origin, out, error) : open_text(call, &origin, out, error);
+    method_defer_loads(call, false);
     authority_unref(origin.outer);
     diagnostics_free(origin.diagnostics);
     return status == TN_OK ? status : method_wait_for_plugins(call, status);

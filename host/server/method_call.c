@@ -38,8 +38,10 @@ struct method_callable {
     struct client_call waiting; /* of the client, while `retry` runs */
     struct loop_timer retry;
     int64_t started_ms;
-    bool last_try;  /* the handler is not called again */
-    bool validates; /* server_validates, when the call started */
+    bool last_try;    /* the handler is not called again because of announced components */
+    bool defers;      /* method_defer_loads */
+    bool awaits_load; /* it waits for the processes of isolated plugins, not for announced components */
+    bool validates;   /* server_validates, when the call started */
 };
 
 /* ---- Rights ---- */
@@ -170,13 +172,14 @@ static void method_client_ended(struct client_call *waiting) {
 /* Plugins add their components in other turns of the loop, so it is enough to look from time to time. */
 static void method_retry(struct loop_timer *timer) {
     struct method_callable *self = CONTAINER_OF(timer, struct method_callable, retry);
+    const struct registry *registry = host_registry(server_host(self->server));
     bool late = loop_now_ms(self->loop) - self->started_ms >= REGISTRY_EXPECT_MS;
-    if (registry_is_expecting(host_registry(server_host(self->server))) && !late) {
+    if (self->awaits_load ? registry_is_loading(registry) : registry_is_expecting(registry) && !late) {
         loop_timer_start(self->loop, &self->retry, RETRY_MS, method_retry);
         return;
     }
     client_remove_call(&self->waiting);
-    self->last_try = true;
+    self->last_try = !self->awaits_load; /* it may need another plugin, which is loaded then */
     method_run(self);
 }
 
@@ -216,9 +219,17 @@ static void method_callable_free(struct callable *callable) {
 
 int32_t method_wait_for_plugins(const struct method_call *call, int32_t status) {
     const struct call *made = call_lookup_open(call->token);
-    const struct method_callable *self = made ? (const struct method_callable *)call_callable(made) : NULL;
-    bool waits = self && !self->last_try && registry_is_expecting(host_registry(server_host(self->server)));
-    return waits ? METHOD_RETRY : status;
+    struct method_callable *self = made ? (struct method_callable *)call_callable(made) : NULL;
+    if (!self) return status;
+    const struct registry *registry = host_registry(server_host(self->server));
+    self->awaits_load = self->defers && registry_has_deferred(registry);
+    return self->awaits_load || (!self->last_try && registry_is_expecting(registry)) ? METHOD_RETRY : status;
+}
+
+void method_defer_loads(const struct method_call *call, bool on) {
+    struct call *made = call_lookup_open(call->token);
+    registry_defer_loads(host_registry(server_host(call->server)), on);
+    if (made && on) ((struct method_callable *)call_callable(made))->defers = true;
 }
 
 static const struct callable_ops method_callable_ops = {

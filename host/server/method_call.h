@@ -62,6 +62,12 @@ int32_t method_locate(const struct method_call *call, const char *parameter, con
  */
 #define METHOD_RETRY INT32_MAX
 int32_t method_wait_for_plugins(const struct method_call *call, int32_t status);
+/*
+ * On: what the handler does now does not wait for the process of an isolated plugin (registry_defer_loads), but fails.
+ * Turn it off in the same call of the handler; method_wait_for_plugins then waits for these processes, too, however
+ * long they take.
+ */
+void method_defer_loads(const struct method_call *call, bool on);
 /* For a handler that starts a child of the call: the error of a status of call_child. Returns the status. */
 int32_t method_refuse_child(int32_t status, struct error *error);
 

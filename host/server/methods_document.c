@@ -65,7 +65,9 @@ static int32_t document_check(const struct method_call *call, struct error *erro
     struct diagnostics *found = diagnostics_new();
     const struct graph_origin origin = {.outer = method_authority(call),
                                         .from_text = client_is_plugin(call->client) && !method_text(call, "document")};
+    method_defer_loads(call, true);
     struct document *document = graph_check(server_engine(call->server), source, &origin, found);
+    method_defer_loads(call, false);
     tn_value config = config_warnings(call, document);
     bool good = diagnostics_errors(found) == 0 && value_count(config) == 0;
     int32_t status = good ? TN_OK : method_wait_for_plugins(call, TN_OK);
@@ -83,7 +85,9 @@ static int32_t document_describe(const struct method_call *call, struct error *e
     struct source *source = document_open_source(call, error);
     if (!source) return TN_INVALID;
     struct diagnostics *found = diagnostics_new();
+    method_defer_loads(call, true);
     struct document *document = document_read(source, &server_engine(call->server)->catalog, found);
+    method_defer_loads(call, false);
     int32_t status = TN_OK;
     if (diagnostics_errors(found))
         status = method_wait_for_plugins(call, document_refuse(source_name(source), found, error));
@@ -166,7 +170,9 @@ static int32_t draw_outside(const struct method_call *call, enum draw_format for
     struct source *source = document_open_source(call, error);
     if (!source) return TN_INVALID;
     struct diagnostics *found = diagnostics_new(), *without_plugins = diagnostics_new();
+    method_defer_loads(call, true);
     int32_t status = draw_checked(source, &server_engine(call->server)->catalog, found, format, out, error);
+    method_defer_loads(call, false);
     if (status == TN_INVALID) status = method_wait_for_plugins(call, status);
     if (status == TN_INVALID) {
         status = draw_checked(source, NULL, without_plugins, format, out, error);
@@ -203,7 +209,7 @@ static int32_t document_graph(const struct method_call *call, struct error *erro
 
 static int32_t document_schema(const struct method_call *call, struct error *error) {
     const char *name = method_text(call, "name");
-    tn_value schema = named_schema(host_catalog(server_host(call->server)), name);
+    tn_value schema = named_schema(server_host(call->server), name);
     if (!schema)
         return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "there is no schema `%.100s`, expected one of %s", name,
                          named_schema_names());

@@ -81,7 +81,9 @@ static int32_t model_open(const struct method_call *call, struct callable **out,
     int32_t status = model_check_caller(caller, name, role != NULL, error);
     if (status != TN_OK) return status;
     tn_value binding = role ? value_ref(role) : value_text(name);
+    method_defer_loads(call, true);
     status = model_new(engine, name, binding, NULL, out, error);
+    method_defer_loads(call, false);
     value_unref(binding);
     if (status == TN_OK) return status;
     if (!role) model_suggest_role(engine->config, name, error);

@@ -5,7 +5,9 @@
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
+#include "host/engine/engine.h"
 #include "host/engine/execution/invocation.h"
+#include "host/engine/tool/tool.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
@@ -62,9 +64,13 @@ static int32_t plugin_load_file(const struct method_call *call, struct error *er
     int32_t status = method_locate(call, "file", file, &path, error);
     if (status == TN_OK) status = registry_add_file(registry_of(call), path, SOURCE_LOAD, error);
     struct plugin *plugin = status == TN_OK ? plugin_of_file(registry_of(call), path, error) : NULL;
-    if (status == TN_OK) status = plugin ? plugin_load(plugin, error) : TN_NOT_FOUND;
     mem_free(path);
-    return status == TN_OK ? plugin_changed_take(call, plugin, NULL) : status;
+    if (status != TN_OK || !plugin) return status == TN_OK ? TN_NOT_FOUND : status;
+    (void)registry_resume(plugin);
+    method_defer_loads(call, true);
+    status = plugin_load(plugin, error);
+    method_defer_loads(call, false);
+    return status == TN_OK ? plugin_changed_take(call, plugin, NULL) : method_wait_for_plugins(call, status);
 }
 
 static int32_t plugin_upgrade(const struct method_call *call, struct error *error) {
@@ -101,10 +107,24 @@ static void describe_live(void *user, const struct plugin *plugin, struct buffer
     }
 }
 
+static bool is_of_plugin(void *plugin, const struct component *component) { return component->plugin == plugin; }
+
+/* Instances of tools are kept for later calls, and would keep the plugin busy. Those that are called now continue. */
+static void release_tools(const struct method_call *call, const char *id, bool all) {
+    struct plugin *plugin = registry_plugin(registry_of(call), id);
+    if (plugin && (all || plugin_tasks(plugin) == 0))
+        tools_sweep(server_engine(call->server)->tools, is_of_plugin, plugin);
+}
+
 static int32_t plugin_unload(const struct method_call *call, struct error *error) {
-    int32_t status =
-        registry_unload(registry_of(call), method_text(call, "plugin"), describe_live, call->server, error);
-    return status == TN_OK ? method_done_take(call, value_object()) : status;
+    const char *id = method_text(call, "plugin");
+    struct registry *registry = registry_of(call);
+    release_tools(call, id, method_flag(call, "quiesce"));
+    int32_t status = method_flag(call, "quiesce") ? registry_quiesce(registry, id, error)
+                                                  : registry_unload(registry, id, describe_live, call->server, error);
+    if (status != TN_OK) return status;
+    const char *state = plugin_state_name(plugin_state(registry_plugin(registry, id)));
+    return method_done_take(call, value_set_take(value_object_reserve(1), "state", value_text(state)));
 }
 
 static int32_t plugin_reset(const struct method_call *call, struct error *error) {
@@ -123,7 +143,7 @@ struct component_list {
 
 static bool list_component(void *user, const struct component_info *info) {
     struct component_list *list = user;
-    if (list->plugin && strcmp(list->plugin, info->plugin_id) != 0) return true;
+    if ((list->plugin && strcmp(list->plugin, info->plugin_id) != 0) || !registry_offers(info)) return true;
     tn_value row = value_set_take(value_object_reserve(5), "kind", value_text(info->kind));
     row = value_set_take(row, "id", value_text(info->id));
     row = value_set_take(row, "title", value_text(info->title));
@@ -146,10 +166,14 @@ static int32_t component_list(const struct method_call *call, struct error *erro
 static int32_t component_show(const struct method_call *call, struct error *error) {
     const struct catalog *catalog = host_catalog(server_host(call->server));
     const char *kind = method_text(call, "kind"), *id = method_text(call, "id");
+    method_defer_loads(call, true);
     const struct component_info *info = catalog->find(catalog->self, kind, id, strlen(id));
-    if (!info)
-        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "there is no %s `%s`; component/list lists the components%s",
-                         kind, id, registry_altered(registry_of(call)));
+    method_defer_loads(call, false);
+    if (!info) {
+        error_set(error, TN_NOT_FOUND, "NOT_FOUND", "there is no %s `%s`; component/list lists the components%s", kind,
+                  id, registry_altered(registry_of(call)));
+        return method_wait_for_plugins(call, TN_NOT_FOUND);
+    }
     tn_value shown = value_set_take(value_object_reserve(3), "plugin", value_text(info->plugin_id));
     shown = value_set_take(shown, "version", value_text(info->plugin_version));
     return method_done_take(call, value_set_take(shown, "component", value_ref(info->manifest)));

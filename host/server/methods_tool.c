@@ -37,7 +37,13 @@ static void tool_add_row(void *user, const struct component_info *info) {
 
 static int32_t tool_found(const struct method_call *call, const char *query, size_t limit) {
     struct tool_rows list = {call, value_array()};
+    method_defer_loads(call, true);
     tool_search(server_engine(call->server), query, limit, tool_add_row, &list);
+    method_defer_loads(call, false);
+    if (registry_has_deferred(host_registry(server_host(call->server)))) {
+        value_unref(list.rows);
+        return method_wait_for_plugins(call, TN_OK);
+    }
     return method_done_take(call, value_set_take(value_object_reserve(1), "tools", list.rows));
 }
 
@@ -53,7 +59,9 @@ static int32_t tool_search_method(const struct method_call *call, struct error *
 
 static int32_t tool_resolve(const struct method_call *call, struct component **out, struct error *error) {
     struct registry *registry = host_registry(server_host(call->server));
+    method_defer_loads(call, true);
     int32_t status = registry_resolve(registry, "tool", method_text(call, "tool"), out, error);
+    method_defer_loads(call, false);
     return status == TN_OK ? status : method_wait_for_plugins(call, status);
 }
 
@@ -129,7 +137,9 @@ static void tool_call_ended(void *user, int32_t status, tn_value output) {
 /* The tools that the caller may use, limited to the one that the method calls. */
 static int32_t tool_open(const struct method_call *call, struct callable **out, struct error *error) {
     tn_value names = value_push_take(value_array_reserve(1), value_text(method_text(call, "tool")));
+    method_defer_loads(call, true);
     int32_t status = tool_set_new(server_engine(call->server), method_authority(call), names, out, error);
+    method_defer_loads(call, false);
     value_unref(names);
     return status == TN_OK ? status : method_wait_for_plugins(call, status);
 }

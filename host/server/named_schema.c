@@ -3,6 +3,8 @@
  */
 #include "host/server/named_schema.h"
 #include "adl/document/graph_schema.h"
+#include "host/assembly/config_names.h"
+#include "host/assembly/host.h"
 #include "host/plugin/conformance/payload.h"
 #include "host/plugin/registry/manifest.h"
 #include <pthread.h>
@@ -12,7 +14,7 @@
 /* Process-wide: hosts of several threads use it. */
 static char names[256];
 
-static void names_write(void) { (void)snprintf(names, sizeof names, "adl|manifest|%s", payload_names()); }
+static void names_write(void) { (void)snprintf(names, sizeof names, "adl|config|manifest|%s", payload_names()); }
 
 const char *named_schema_names(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -20,7 +22,8 @@ const char *named_schema_names(void) {
     return names;
 }
 
-tn_value named_schema(const struct catalog *catalog, const char *name) {
-    if (strcmp(name, "adl") == 0) return document_json_schema(catalog);
+tn_value named_schema(const struct host *host, const char *name) {
+    if (strcmp(name, "adl") == 0) return document_json_schema(host_catalog(host));
+    if (strcmp(name, "config") == 0) return config_schema_of_host(host);
     return strcmp(name, "manifest") == 0 ? manifest_schema() : payload_schema(name);
 }

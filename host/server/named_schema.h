@@ -2,7 +2,7 @@
  * named_schema.h - the JSON Schemas that Tenon publishes, by name: for `tenon schema NAME` and the method
  * document/schema.
  *
- *     tn_value schema = named_schema(host_catalog(host), "manifest");
+ *     tn_value schema = named_schema(host, "manifest");
  *     if (!schema) return expected(named_schema_names());
  *     value_unref(schema);
  *
@@ -13,14 +13,14 @@
 
 #include "adl/value/value.h"
 
-struct catalog;
+struct host;
 
-/* "adl|manifest|node|…": all names. */
+/* "adl|config|manifest|node|…": all names. */
 const char *named_schema_names(void);
 /*
- * A new reference; NULL if there is no such schema. "adl" is the schema of documents with the components of `catalog`,
- * which the others do not use.
+ * A new reference; NULL if there is no such schema. "adl", the schema of documents, has the components of the host, and
+ * "config", that of tenon.yaml, its names; the others do not use it, so it may be NULL.
  */
-tn_value named_schema(const struct catalog *catalog, const char *name);
+tn_value named_schema(const struct host *host, const char *name);
 
 #endif

@@ -102,7 +102,9 @@ void server_publish_take(struct server *server, const char *event, tn_value para
 /* ---- Changes of components ---- */
 
 static bool add_component(void *user, const struct component_info *info) {
-    tn_value *all = user, name = value_format("%s %s", info->kind, info->id);
+    tn_value *all = user;
+    if (!registry_offers(info)) return true;
+    tn_value name = value_format("%s %s", info->kind, info->id);
     tn_value what = value_push_take(value_array(), value_format("%s %s", info->plugin_id, info->plugin_version));
     if (info->manifest) what = value_push_take(what, value_ref(info->manifest));
     *all = value_set_key_take(*all, name, what);

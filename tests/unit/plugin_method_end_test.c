@@ -93,7 +93,7 @@ static void unloaded(struct served *served) {
     assert_true(wait_for(served, id) > 0);
     (void)subscribe(served, RUN_ENDED, false);
     wait_for_plugin(served);
-    served_expect(served, "plugin/unload", "{\"plugin\":\"test.methods\"}", "{}");
+    served_expect(served, "plugin/unload", "{\"plugin\":\"test.methods\"}", "{\"state\":\"unloaded\"}");
     publish(served, "a");
     end_run_take(served, id);
     turn(served);
@@ -168,7 +168,7 @@ static void survives(struct served *served) {
     tn_value id = value_ref(value_get(value_get(started, "value"), "run_id"));
     value_unref(started);
     wait_for_plugin(served);
-    served_expect(served, "plugin/unload", "{\"plugin\":\"test.methods\"}", "{}");
+    served_expect(served, "plugin/unload", "{\"plugin\":\"test.methods\"}", "{\"state\":\"unloaded\"}");
     tn_value name = value_set_take(value_object(), "run_id", value_ref(id));
     tn_value run = served_result_take(served, "run/get", name);
     assert_true(value_text_is(value_get(run, "status"), "running"));

@@ -794,8 +794,19 @@ static void unloads(void **state) {
     assert_int_equal(registry_unload(registry, "test.good", describe_live_task, NULL, &error), TN_AGAIN);
     assert_string_equal(error.code, "PLUGIN_BUSY");
     assert_non_null(strstr(error.message, "1 instance and 1 open task: task 42 of test.good"));
-    assert_string_equal(getenv("TENON_TEST_GOOD"), "quiesced");
+    assert_int_equal(plugin_state(plugin), PLUGIN_LOADED); /* nothing has changed */
+    assert_string_not_equal(getenv("TENON_TEST_GOOD"), "quiesced");
+    assert_int_equal(registry_resolve(registry, "node", "test.one", &component, NULL), TN_OK);
+    assert_false(registry_resume(plugin));
+    uint64_t generation = registry_generation(registry);
+    assert_int_equal(registry_quiesce(registry, "test.good", NULL), TN_OK);
+    assert_int_equal(registry_quiesce(registry, "test.good", NULL), TN_OK);
+    assert_int_equal(plugin_state(plugin), PLUGIN_QUIESCED);
+    assert_int_equal(registry_generation(registry), generation + 1);
+    assert_string_not_equal(getenv("TENON_TEST_GOOD"), "quiesced"); /* the plugin is told when it ends */
     is_refused(registry, "test.one", TN_UNSUPPORTED, "PLUGIN_REFUSED", "is quiesced", NULL); /* no new work */
+    assert_true(registry_resume(plugin));
+    assert_int_equal(registry_resolve(registry, "node", "test.one", &component, NULL), TN_OK);
     plugin_task_end(plugin);
     assert_int_equal(registry_unload(registry, "test.good", NULL, NULL, &error), TN_AGAIN);
     plugin_unref(plugin);

@@ -263,11 +263,12 @@ static void schemas_have_names(void **state) {
     assert_true(value_is(value_get(value_get(result, "schema"), "properties"), TN_OBJECT));
     value_unref(result);
     value_unref(served_result(&served, "document/schema", "{\"name\":\"manifest\"}"));
+    value_unref(served_result(&served, "document/schema", "{\"name\":\"config\"}"));
     for (size_t i = 0; (name = payload_name(i)) != NULL; i++) {
         tn_value params = value_set_take(value_object(), "name", value_text(name));
         value_unref(served_result_take(&served, "document/schema", params));
     }
-    served_expect_error(&served, "document/schema", "{\"name\":\"nothing\"}", "NOT_FOUND", "adl|manifest|node");
+    served_expect_error(&served, "document/schema", "{\"name\":\"nothing\"}", "NOT_FOUND", "adl|config|manifest|node");
     served_close(&served);
 }
 

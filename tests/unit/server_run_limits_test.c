@@ -89,7 +89,7 @@ static void a_run_that_is_over_releases_plugins(void **state) {
     tn_value id = run_of(&served, HELLO, "{}");
     value_unref(waited(&served, id));
     served_settle(&served);
-    served_expect(&served, "plugin/unload", "{\"plugin\":\"tenon.core\"}", "{}");
+    served_expect(&served, "plugin/unload", "{\"plugin\":\"tenon.core\"}", "{\"state\":\"unloaded\"}");
     run_is(&served, id, "done"); /* its report is still there */
     tn_value state_of = served_result_take(&served, "run/state", with_id(id));
     is_text(value_get(state_of, "state"), "greeting", "Hello, world!");
@@ -110,7 +110,7 @@ static void a_run_that_waits_is_cancelled(void **state) {
     is_text(served_last(&served, "run/ended"), "status", "cancelled");
     assert_int_equal(served_count(&served, "run/ended"), 2);
     served_expect_error(&served, "event/unsubscribe", "{\"subscription\":1}", "NOT_FOUND", "may have ended");
-    served_expect(&served, "plugin/unload", "{\"plugin\":\"tenon.core\"}", "{}");
+    served_expect(&served, "plugin/unload", "{\"plugin\":\"tenon.core\"}", "{\"state\":\"unloaded\"}");
     tn_value outcome = served_call_as(&served, served.client, "run/answer", with_id(id));
     is_text(value_get(outcome, "error"), "code", "INVALID_INPUT");
     value_unref(outcome);

@@ -139,7 +139,7 @@ static void plugins_come_and_go(void **state) {
                   "{\"plugin\":\"test.versioned\",\"version\":\"2.0.0\",\"was\":\"1.0.0\"}");
     served_settle(&served);
     assert_int_equal(served_count(&served, "component/changed"), 2);
-    served_expect(&served, "plugin/unload", "{\"plugin\":\"test.versioned\"}", "{}");
+    served_expect(&served, "plugin/unload", "{\"plugin\":\"test.versioned\"}", "{\"state\":\"unloaded\"}");
     served_settle(&served);
     assert_int_equal(served_count(&served, "component/changed"), 3);
     assert_int_equal(value_count(value_get(served_last(&served, "component/changed"), "added")), 0);

@@ -101,7 +101,8 @@ FIXTURE_UNUSED static void fixture_begin(const char *name) {
     assert_non_null(fixture_host.loop);
     loop_fake_clock(fixture_host.loop);
     loop_enter(fixture_host.loop);
-    static const struct isolation isolation = {fixture_isolates, fixture_open_remote, remote_start, remote_close, NULL};
+    static const struct isolation isolation = {
+        fixture_isolates, fixture_open_remote, remote_start, remote_close, NULL, NULL};
     setenv("TENON_PROGRAM", TENON_PROGRAM_FILE, 1);
     fixture_host.secrets = secrets_new(NULL, fixture_host.loop);
     fixture_services = (struct remote_services){.loop = fixture_host.loop, .secrets = fixture_host.secrets};

@@ -191,8 +191,7 @@ static void test_random_edits_of_small_texts(void **state) {
         "a:\n- b: 1\n  c: |\n    x\n\n- d",
         "a:\n  - b\n  - - c\n    - d\n  # end\nz: 1\n",
         "---\na:\n  - b: {c: [1, 2]}\n  -\n    d: 2\n  - e\nz:\n  - f\n  - g\n...\n",
-        "\xef\xbb\xbf"
-        "a:\n  - \xc3\xa9: 'x'\n  - \"y\"\nz: [1]\n",
+        "\357\273\277a:\n  - \xc3\xa9: 'x'\n  - \"y\"\nz: [1]\n",
         "  a:\r\n    - b: >-\r\n        text\r\n    - c: 1\r\n  z: 1\r\n",
         "a:\n  - b: |+\n      t\n\n  - c:\n  - ? d\n  - e: 1\nz:\n",
     };

@@ -58,6 +58,8 @@ struct config_key {
 };
 size_t config_key_count(void);
 const struct config_key *config_key_at(size_t index);
+/* The keys and their values as a JSON Schema, without names that only a host knows; a new reference. */
+tn_value config_schema(void);
 
 #define CONFIG_FILE_MAX        (1u << 20)  /* bytes of a tenon.yaml */
 #define CONFIG_SECRET_MAX      (64u << 10) /* bytes of a secret's text */

@@ -99,7 +99,10 @@ struct graph *graph_current(struct graph *graph) {
 static int32_t graph_open_file(struct engine *engine, const struct source *from, const char *name,
                                const struct catalog_file *found, tn_value text, const struct graph_origin *origin,
                                struct graph **out, struct error *error) {
-    struct graph *open = graphs_lookup(engine, found, origin->outer);
+    /* A graph that is open may use a quiesced plugin, which accepts no new work: only a new graph is checked for that.
+     */
+    bool anew = registry_is_quiescing(engine->registry);
+    struct graph *open = anew ? NULL : graphs_lookup(engine, found, origin->outer);
     if (open) {
         *out = graph_ref(graph_current(open));
         return TN_OK;

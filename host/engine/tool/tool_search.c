@@ -79,7 +79,7 @@ static uint32_t rank_tool(const struct tool_search *search, const struct compone
 
 static bool add_match(void *user, const struct component_info *info) {
     struct tool_search *search = user;
-    uint32_t points = rank_tool(search, info);
+    uint32_t points = registry_offers(info) ? rank_tool(search, info) : 0;
     if (!points) return true;
     size_t count = search->count;
     MEM_EXTEND(search->matches, count);

@@ -313,14 +313,31 @@ const tn_plugin *remote_open(const struct remote_services *services, struct plug
     return &remote->plugin_entry;
 }
 
-int32_t remote_start(const tn_plugin *entry, tn_value config, struct error *error) {
-    struct remote *remote = remote_of(entry);
+static int32_t remote_configure(struct remote *remote, tn_value config, struct error *error) {
     value_unref(remote->config);
     remote->config = value_ref(config);
-    if (remote_provides(remote->plugin, TN_STORE_DRAFT) &&
-        launch_environment(remote->host, remote->plugin, &remote->store_environment, error) != TN_OK)
+    if (!remote_provides(remote->plugin, TN_STORE_DRAFT)) return TN_OK;
+    return launch_environment(remote->host, remote->plugin, &remote->store_environment, error) == TN_OK ? TN_OK
+                                                                                                        : TN_FAILED;
+}
+
+int32_t remote_start_later(const tn_plugin *entry, tn_value config,
+                           void (*started)(struct plugin *plugin, const struct error *error), struct error *error) {
+    struct remote *remote = remote_of(entry);
+    int32_t status = remote_configure(remote, config, error);
+    if (status != TN_OK || is_only_store(remote)) return status;
+    if (!child_launch(remote, remote->shares, error)) {
+        if (error->code && strcmp(error->code, "PLUGIN_CRASHED") == 0) remote_count_death(remote, NULL, error);
         return TN_FAILED;
-    if (is_only_store(remote)) return TN_OK;
+    }
+    remote->started = started;
+    return TN_AGAIN;
+}
+
+int32_t remote_start(const tn_plugin *entry, tn_value config, struct error *error) {
+    struct remote *remote = remote_of(entry);
+    int32_t status = remote_configure(remote, config, error);
+    if (status != TN_OK || is_only_store(remote)) return status;
     if (child_start_wait(remote, remote->shares, error)) return TN_OK;
     /* A plugin that refuses its configuration has not crashed. */
     if (error->code && strcmp(error->code, "PLUGIN_CRASHED") == 0) remote_count_death(remote, NULL, error);

@@ -12,8 +12,9 @@
  *     ...
  *     remote_close(remote);                        // called by the lifecycle's deinit
  *
- * Thread: loop. Loading a plugin, the first `create` of an instance and reducers block the loop (REMOTE_START_MS,
- * REMOTE_CREATE_MS at most); nothing else does. They do not wait for a pause: they start a process at once.
+ * Thread: loop. remote_start, remote_close, the first `create` of an instance and reducers block the loop
+ * (REMOTE_START_MS, REMOTE_CREATE_MS at most); nothing else does. They do not wait for a pause: they start a process at
+ * once.
  */
 #ifndef TENON_HOST_PLUGIN_ISOLATE_REMOTE_H
 #define TENON_HOST_PLUGIN_ISOLATE_REMOTE_H
@@ -70,6 +71,9 @@ struct remote_services {
 const tn_plugin *remote_open(const struct remote_services *services, struct plugin *plugin);
 /* Starts the process, and initialises the plugin with its section of tenon.yaml. */
 int32_t remote_start(const tn_plugin *remote, tn_value config, struct error *error);
+/* The same without waiting: see struct isolation. */
+int32_t remote_start_later(const tn_plugin *remote, tn_value config,
+                           void (*started)(struct plugin *plugin, const struct error *error), struct error *error);
 /* Shuts the child down, or kills it if tasks are still open, and frees the remote. */
 void remote_close(const tn_plugin *remote);
 

@@ -124,9 +124,10 @@ struct remote {
     struct remote_instance *instances;
     int64_t instance_count;
     /* Processes. */
-    bool shares;                 /* some of its components need the shared process */
-    bool closing;                /* remote_close: nothing is started any more */
-    struct remote_child *shared; /* NULL if it does not run */
+    bool shares; /* some of its components need the shared process */
+    void (*started)(struct plugin *plugin, const struct error *error); /* remote_start_later, until it is called */
+    bool closing;                                                      /* remote_close: nothing is started any more */
+    struct remote_child *shared;                                       /* NULL if it does not run */
     uint32_t shared_starts;
     struct remote_child *pool;
     uint32_t pool_count, pool_starting; /* without the stopping ones */

@@ -254,7 +254,17 @@ struct remote_child *remote_child_for_create(struct remote *remote, const struct
     return child;
 }
 
-void remote_on_started(struct remote_child *child) { remote_pump(child->remote); }
+/* Reports the result of remote_start_later, once. With an error, the receiver frees the remote. */
+static void remote_report_start(struct remote *remote, const struct error *error) {
+    void (*started)(struct plugin *, const struct error *) = remote->started;
+    remote->started = NULL;
+    started(remote->plugin, error);
+}
+
+void remote_on_started(struct remote_child *child) {
+    if (child->remote->started) remote_report_start(child->remote, NULL);
+    remote_pump(child->remote);
+}
 
 void remote_copy_set_ready(struct remote_copy *copy) {
     copy->state = COPY_READY;
@@ -313,6 +323,13 @@ void remote_on_child_end(void *user, const struct error *why) {
         return;
     }
     error_copy(&error, child->start_error.code ? &child->start_error : why);
+    if (remote->started) { /* the first process */
+        if (strcmp(error.code, "PLUGIN_CRASHED") == 0) remote_count_death(remote, NULL, &error);
+        child_free(child);
+        remote_report_start(remote, &error);
+        error_finish(&error);
+        return;
+    }
     if (child->blameless) {
         log_write(LOG_WARN, NULL, "%s", error.message);
     } else {

@@ -425,13 +425,27 @@ static int32_t loader_check_vtables(struct plugin *plugin, struct error *error) 
     return status;
 }
 
+static void loader_on_started(struct plugin *plugin, const struct error *error);
+
+/* TN_AGAIN: loader_on_started will be called. */
+static int32_t loader_start_process(struct plugin *plugin, tn_value section, struct error *error) {
+    const struct isolation *isolation = plugin->registry->options.isolation;
+    int32_t status;
+    if (plugin->registry->defers && isolation->start_later)
+        status = isolation->start_later(plugin->plugin, section, loader_on_started, error);
+    else
+        status = isolation->start(plugin->plugin, section, error);
+    plugin->loading = status == TN_AGAIN;
+    plugin->start_failed = status != TN_OK && !plugin->loading;
+    return status;
+}
+
 static int32_t loader_initialise(struct plugin *plugin, struct error *error) {
     tn_value section = NULL;
     int32_t status = plugin_section(plugin, &section, error);
     if (status != TN_OK) return status;
     if (plugin->isolated) {
-        status = plugin->registry->options.isolation->start(plugin->plugin, section, error);
-        plugin->start_failed = status != TN_OK;
+        status = loader_start_process(plugin, section, error);
     } else if (plugin->lifecycle && plugin->lifecycle->init) {
         struct listener listener;
         listen_begin(&listener, plugin);
@@ -448,15 +462,45 @@ static int32_t loader_initialise(struct plugin *plugin, struct error *error) {
     return status;
 }
 
+/* Sets the state after the last step, which may have failed. Takes what `why` has. */
+static int32_t loader_finish(struct plugin *plugin, int32_t status, struct error *why, struct error *error) {
+    if (status == TN_OK) {
+        plugin->state = PLUGIN_LOADED;
+        plugin->loaded_as = ++plugin->registry->loads;
+    } else {
+        loader_release_object(plugin);
+        if (plugin->isolated && plugin->plugin) plugin->registry->options.isolation->close(plugin->plugin);
+        if (plugin->isolated) plugin->plugin = NULL;
+        secrets_scrub_error(plugin->registry->options.secrets, why);
+        plugin_refuse(plugin, status, why);
+        error_copy(error, why);
+        registry_note_change(plugin->registry); /* its components are not usable any more */
+    }
+    error_finish(why);
+    return status;
+}
+
+static void loader_on_started(struct plugin *plugin, const struct error *error) {
+    struct error why = ERROR_INIT;
+    if (error) error_copy(&why, error);
+    plugin->loading = false;
+    plugin->start_failed = error != NULL;
+    (void)loader_finish(plugin, error ? TN_FAILED : TN_OK, &why, NULL);
+}
+
+static int32_t loader_refuse_loading(struct plugin *plugin, struct error *error) {
+    plugin->registry->deferred = true;
+    return error_set(error, TN_AGAIN, "PLUGIN_BUSY", "plugin `%s` is being loaded; try again", plugin->id);
+}
+
 int32_t plugin_load(struct plugin *plugin, struct error *error) {
     if (plugin->state == PLUGIN_LOADED) return TN_OK;
     if (plugin->state == PLUGIN_REFUSED) {
         error_copy(error, &plugin->refusal);
         return TN_UNSUPPORTED;
     }
-    if (plugin->state != PLUGIN_KNOWN)
-        return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED", "plugin `%s` (%s) is %s; load it again to use it",
-                         plugin->id, plugin->path, plugin_state_name(plugin->state));
+    if (plugin->state != PLUGIN_KNOWN) return plugin_refuse_state(plugin, error);
+    if (plugin->loading) return loader_refuse_loading(plugin, error);
     struct error why = ERROR_INIT;
     int32_t status = loader_preflight(plugin, &why);
     if (status == TN_OK && !plugin->native && !plugin->program) status = loader_check_object(plugin, &why);
@@ -465,17 +509,32 @@ int32_t plugin_load(struct plugin *plugin, struct error *error) {
     if (status == TN_OK && plugin->entry) status = loader_enter_linked(plugin, &why);
     if (status == TN_OK) status = loader_check_vtables(plugin, &why);
     if (status == TN_OK) status = loader_initialise(plugin, &why);
-    if (status == TN_OK) {
-        plugin->state = PLUGIN_LOADED;
-        plugin->loaded_as = ++plugin->registry->loads;
-    } else {
-        loader_release_object(plugin);
-        if (plugin->isolated && plugin->plugin) plugin->registry->options.isolation->close(plugin->plugin);
-        if (plugin->isolated) plugin->plugin = NULL;
-        secrets_scrub_error(plugin->registry->options.secrets, &why);
-        plugin_refuse(plugin, status, &why);
-        error_copy(error, &why);
+    return plugin->loading ? loader_refuse_loading(plugin, error) : loader_finish(plugin, status, &why, error);
+}
+
+/* ---- Loading without waiting ---- */
+
+void registry_defer_loads(struct registry *registry, bool on) {
+    registry->defers = on;
+    if (on) registry->deferred = false;
+}
+
+bool registry_has_deferred(const struct registry *registry) { return registry->deferred; }
+
+bool registry_is_loading(const struct registry *registry) {
+    for (size_t i = 0; i < registry->plugin_count; i++)
+        if (registry->plugins[i]->loading) return true;
+    return false;
+}
+
+void registry_abort_loads(struct registry *registry) {
+    for (size_t i = 0; i < registry->plugin_count; i++) {
+        struct plugin *plugin = registry->plugins[i];
+        if (!plugin->loading) continue;
+        plugin->loading = false;
+        registry->options.isolation->close(plugin->plugin);
+        plugin->plugin = NULL;
+        plugin->components = NULL;
+        plugin->lifecycle = NULL;
     }
-    error_finish(&why);
-    return status;
 }

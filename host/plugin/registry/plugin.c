@@ -85,9 +85,20 @@ int32_t plugin_refuse(struct plugin *plugin, int32_t status, struct error *error
     return status;
 }
 
+int32_t plugin_refuse_state(const struct plugin *plugin, struct error *error) {
+    if (plugin->state == PLUGIN_QUIESCED)
+        return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED",
+                         "plugin `%s` (%s) is quiesced: it accepts no new work, and is unloaded when its last run has "
+                         "ended; plugin/load of its file makes it usable again",
+                         plugin->id, plugin->path);
+    return error_set(error, TN_UNSUPPORTED, "PLUGIN_REFUSED", "plugin `%s` (%s) is %s; load it again to use it",
+                     plugin->id, plugin->path, plugin_state_name(plugin->state));
+}
+
 void plugin_quiesce(struct plugin *plugin) {
-    if (plugin->state != PLUGIN_LOADED) return;
-    plugin->state = PLUGIN_QUIESCED;
+    if (plugin->state == PLUGIN_LOADED) plugin->state = PLUGIN_QUIESCED;
+    if (plugin->state != PLUGIN_QUIESCED || plugin->ends) return;
+    plugin->ends = true;
     if (plugin->lifecycle && plugin->lifecycle->quiesce) plugin->lifecycle->quiesce(plugin->plugin->self);
 }
 

@@ -1,9 +1,13 @@
 /*
  * plugin.h - one plugin: its manifest, its origin, and, after loading, its code.
  *
- * States only move forwards: known (manifest read), loaded (entry called, lifecycle initialised), quiesced, unloaded. A
- * plugin that cannot be used is refused, with an error. Loaded code stays mapped until the process ends. A struct
- * plugin lives as long as its registry; its number is never reused in the process.
+ * A plugin that cannot be used is refused, with an error. Otherwise its states are:
+ *
+ *     known ──▶ loaded ◀──▶ quiesced ──▶ unloaded        registry_quiesce, registry_resume, registry_unload
+ *
+ * A quiesced plugin creates no instances; it can be resumed until the lifecycle's quiesce was called. Loaded code stays
+ * mapped until the process ends. A struct plugin lives as long as its registry; its number is never reused in the
+ * process.
  *
  *     if (plugin_load(plugin, &error) != TN_OK) return report(&error);
  *     plugin_ref(plugin);                   // an instance exists
@@ -27,7 +31,7 @@ struct registry;
 enum plugin_state {
     PLUGIN_KNOWN,    /* manifest read, no code loaded */
     PLUGIN_LOADED,   /* can create instances */
-    PLUGIN_QUIESCED, /* creates no more instances */
+    PLUGIN_QUIESCED, /* creates no instances; its instances and tasks continue */
     PLUGIN_UNLOADED,
     PLUGIN_REFUSED, /* plugin_refusal has the error */
     PLUGIN_SHADOWED /* a plugin of the same id is in an earlier place of the search path (plugin_shadowed_by) */
@@ -70,7 +74,10 @@ const tn_host *plugin_host(const struct plugin *plugin);
 /* The plugin that this tn_host belongs to; NULL if `host` is NULL or not one of ours. */
 struct plugin *plugin_of(const tn_host *host);
 
-/* [loop] Loads and initialises the code; does nothing if it is loaded. A failure refuses the plugin for good. */
+/*
+ * [loop] Loads and initialises the code; does nothing if it is loaded. A failure refuses the plugin for good, except
+ * TN_AGAIN (PLUGIN_BUSY): it is being loaded (registry_defer_loads).
+ */
 int32_t plugin_load(struct plugin *plugin, struct error *error);
 /*
  * [loop] Validates its section of the configuration like plugin_load, and calls `missing` for each program and
@@ -92,7 +99,7 @@ struct error *plugin_set_refusal_place(struct plugin *plugin, struct error *plac
 /* [loop] Stores the reason. TN_FAILED, or TN_UNSUPPORTED if no place is set. */
 int32_t plugin_note_refusal(struct plugin *plugin, tn_value error);
 
-/* [loop] Calls the lifecycle's quiesce, once: the plugin creates no more instances. */
+/* [loop] Calls the lifecycle's quiesce, once: the plugin never creates an instance again. */
 void plugin_quiesce(struct plugin *plugin);
 
 /* [any] Counts instances, and anything else that must prevent unloading the plugin. */

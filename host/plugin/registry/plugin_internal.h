@@ -9,6 +9,7 @@
 #ifndef TENON_HOST_PLUGIN_REGISTRY_PLUGIN_INTERNAL_H
 #define TENON_HOST_PLUGIN_REGISTRY_PLUGIN_INTERNAL_H
 
+#include "host/base/loop.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/plugin_search.h"
 #include "host/plugin/registry/registry.h"
@@ -29,6 +30,8 @@ struct plugin {
     bool replaced;        /* a newer build has replaced it (plugin_upgrade.c); only its instances still use it */
     bool program;         /* a program instead of a shared object */
     bool isolated;        /* runs in a separate process; every program does */
+    bool loading;         /* its first process is being started (registry_defer_loads); the state is still known */
+    bool ends;            /* its lifecycle's quiesce was called: it can only end */
     bool counted;         /* it is in the loader's list of loaded objects */
     bool start_failed;    /* refused because its first process did not start */
     bool expecting;       /* it has announced components (registry_1.expect), or needs time before it ends */
@@ -84,7 +87,9 @@ struct registry {
     uint64_t generation, upgrades;
     void (*changed)(void *user); /* registry_on_change; may be NULL */
     void *changed_user;
+    struct loop_timer idle_timer; /* while a quiesced plugin has instances or tasks */
     uint32_t loads;
+    bool defers, deferred; /* registry_defer_loads, registry_has_deferred */
 };
 
 /* Counts a change of the components or plugins (registry_generation), and reports it. */
@@ -100,6 +105,8 @@ void plugin_free(struct plugin *plugin);
 int32_t plugin_refuse(struct plugin *plugin, int32_t status, struct error *error);
 /* The interface of an id, or NULL if this plugin may not use it. */
 const struct registry_interface *plugin_interface_row(const struct plugin *plugin, const char *id);
+/* Sets the error of a plugin that is neither known, loaded nor refused. Returns its status. */
+int32_t plugin_refuse_state(const struct plugin *plugin, struct error *error);
 /* Calls deinit; the state becomes unloaded. The plugin must have no instances or tasks. */
 void plugin_end(struct plugin *plugin);
 

@@ -49,6 +49,9 @@ static int32_t upgrade_find_old(struct registry *registry, const struct plugin *
     if (old->native)
         return error_set(error, TN_INVALID, "PLUGIN_REFUSED",
                          "%s: cannot replace the plugin `%s`: it is part of this program", fresh->path, fresh->id);
+    if (old->loading)
+        return error_set(error, TN_AGAIN, "PLUGIN_BUSY", "%s: cannot replace the plugin `%s`: it is being loaded",
+                         fresh->path, fresh->id);
     if (registry->plugin_count == REGISTRY_PLUGINS_MAX)
         return error_set(error, TN_LIMIT, "LIMIT", "%s: a host knows at most %u plugins, including replaced ones",
                          fresh->path, REGISTRY_PLUGINS_MAX);
@@ -71,7 +74,7 @@ int32_t registry_upgrade(struct registry *registry, const char *path, const char
         return status;
     }
     assert(old);
-    bool loaded = old->state == PLUGIN_LOADED;
+    bool loaded = old->state == PLUGIN_LOADED || old->state == PLUGIN_QUIESCED;
     struct row **rows = mem_array(NULL, registry->row_count + 1, sizeof(struct row *));
     upgrade_remove_rows(registry, old, rows, &count);
     registry_add_plugin(registry, fresh);

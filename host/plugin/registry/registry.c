@@ -7,6 +7,7 @@
 #include "host/plugin/registry/registry.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "host/base/container_of.h"
 #include "host/base/log.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_internal.h"
@@ -28,6 +29,8 @@ static int compare_load_order(const void *a, const void *b) {
 
 void registry_free(struct registry *registry) {
     if (!registry) return;
+    if (registry->options.loop) loop_timer_stop(registry->options.loop, &registry->idle_timer);
+    registry_abort_loads(registry);
     /* Plugins end in reverse order of loading. */
     if (registry->plugin_count > 0)
         qsort((void *)registry->plugins, registry->plugin_count, sizeof *registry->plugins, compare_load_order);
@@ -172,7 +175,8 @@ static int32_t plugin_refuse_both(struct plugin *first, struct plugin *second, s
                   "two files claim the plugin `%s`: %s (version %s, from %s) and %s (version %s, from %s); "
                   "remove one of them from the search path",
                   first->id, first->path, first->version, first->source, second->path, second->version, second->source);
-    if (first->state == PLUGIN_KNOWN && first->place == second->place) plugin_refuse(first, status, error);
+    if (first->state == PLUGIN_KNOWN && !first->loading && first->place == second->place)
+        plugin_refuse(first, status, error);
     return plugin_refuse(second, status, error);
 }
 
@@ -406,14 +410,35 @@ int32_t registry_reset_plugin(struct registry *registry, const char *plugin_id, 
 
 /* ---- Unloading ---- */
 
+#define IDLE_MS 100 /* between two looks whether a quiesced plugin can be unloaded */
+
+static bool plugin_is_busy(const struct plugin *plugin) { return plugin_refs(plugin) > 0 || plugin_tasks(plugin) > 0; }
+
+static int32_t registry_plugin_to_end(struct registry *registry, const char *plugin_id, struct plugin **out,
+                                      struct error *error) {
+    struct plugin *plugin = *out = registry_plugin(registry, plugin_id);
+    if (plugin && plugin->loading)
+        return error_set(error, TN_AGAIN, "PLUGIN_BUSY", "cannot unload the plugin `%s`: it is being loaded",
+                         plugin_id);
+    if (plugin && plugin->state != PLUGIN_UNLOADED) return TN_OK;
+    return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "cannot unload the plugin `%s`: it does not exist%s", plugin_id,
+                     registry_altered(registry));
+}
+
+static void registry_end_plugin(struct registry *registry, struct plugin *plugin) {
+    for (size_t i = 0; i < registry->row_count; i++)
+        if (registry->rows[i]->component.plugin == plugin) row_remove(registry, registry->rows[i]);
+    plugin_end(plugin);
+    plugin->state = PLUGIN_UNLOADED; /* so that a refused plugin can be replaced too */
+    registry_note_change(registry);
+}
+
 int32_t registry_unload(struct registry *registry, const char *plugin_id,
                         void (*live)(void *user, const struct plugin *plugin, struct buffer *which), void *user,
                         struct error *error) {
-    struct plugin *plugin = registry_plugin(registry, plugin_id);
-    if (!plugin || plugin->state == PLUGIN_UNLOADED)
-        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "cannot unload the plugin `%s`: it does not exist%s",
-                         plugin_id, registry_altered(registry));
-    plugin_quiesce(plugin);
+    struct plugin *plugin;
+    int32_t status = registry_plugin_to_end(registry, plugin_id, &plugin, error);
+    if (status != TN_OK) return status;
     uint64_t refs = plugin_refs(plugin), tasks = plugin_tasks(plugin);
     if (refs > 0 || tasks > 0) {
         struct buffer which;
@@ -421,17 +446,57 @@ int32_t registry_unload(struct registry *registry, const char *plugin_id,
         if (live) live(user, plugin, &which);
         error_set(
             error, TN_AGAIN, "PLUGIN_BUSY",
-            "cannot unload the plugin `%s`: it has %llu instance%s and %llu open task%s%s%s; it accepts no new work; "
-            "retry when they have ended",
+            "cannot unload the plugin `%s`: it has %llu instance%s and %llu open task%s%s%s; it is still %s; retry "
+            "when they have ended, or quiesce it: then it is unloaded when they have ended",
             plugin->id, (unsigned long long)refs, refs == 1 ? "" : "s", (unsigned long long)tasks,
-            tasks == 1 ? "" : "s", which.length ? ": " : "", buffer_cstr(&which));
+            tasks == 1 ? "" : "s", which.length ? ": " : "", buffer_cstr(&which), plugin_state_name(plugin->state));
         buffer_finish(&which);
         return TN_AGAIN;
     }
-    for (size_t i = 0; i < registry->row_count; i++)
-        if (registry->rows[i]->component.plugin == plugin) row_remove(registry, registry->rows[i]);
-    plugin_end(plugin);
-    plugin->state = PLUGIN_UNLOADED; /* so that a refused plugin can be replaced too */
-    registry_note_change(registry);
+    registry_end_plugin(registry, plugin);
     return TN_OK;
+}
+
+/* A task may end on any thread, so it is enough to look from time to time. */
+static void registry_on_idle_timer(struct loop_timer *timer) {
+    struct registry *registry = CONTAINER_OF(timer, struct registry, idle_timer);
+    bool waits = false;
+    for (size_t i = 0; i < registry->plugin_count; i++) {
+        struct plugin *plugin = registry->plugins[i];
+        if (plugin->state != PLUGIN_QUIESCED || plugin->replaced || plugin->ends) continue;
+        if (plugin_is_busy(plugin))
+            waits = true;
+        else
+            registry_end_plugin(registry, plugin);
+    }
+    if (waits) loop_timer_start(registry->options.loop, timer, IDLE_MS, registry_on_idle_timer);
+}
+
+int32_t registry_quiesce(struct registry *registry, const char *plugin_id, struct error *error) {
+    struct plugin *plugin;
+    int32_t status = registry_plugin_to_end(registry, plugin_id, &plugin, error);
+    if (status != TN_OK) return status;
+    if (!plugin_is_busy(plugin)) {
+        registry_end_plugin(registry, plugin);
+        return TN_OK;
+    }
+    if (plugin->state != PLUGIN_LOADED) return TN_OK;
+    plugin->state = PLUGIN_QUIESCED;
+    registry_note_change(registry);
+    if (registry->options.loop && !loop_timer_is_running(&registry->idle_timer))
+        loop_timer_start(registry->options.loop, &registry->idle_timer, IDLE_MS, registry_on_idle_timer);
+    return TN_OK;
+}
+
+bool registry_resume(struct plugin *plugin) {
+    if (plugin->state != PLUGIN_QUIESCED || plugin->ends) return false;
+    plugin->state = PLUGIN_LOADED;
+    registry_note_change(plugin->registry);
+    return true;
+}
+
+bool registry_is_quiescing(const struct registry *registry) {
+    for (size_t i = 0; i < registry->plugin_count; i++)
+        if (registry->plugins[i]->state == PLUGIN_QUIESCED && !registry->plugins[i]->replaced) return true;
+    return false;
 }

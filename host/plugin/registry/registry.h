@@ -58,6 +58,12 @@ struct isolation {
      * or not known. Returns the number of deaths that were cleared.
      */
     int64_t (*reset)(void *user, const char *plugin_id, const tn_plugin *end);
+    /*
+     * `start` without waiting. TN_AGAIN: `started` is called once, later, with NULL or the error, unless `close` is
+     * called before. NULL: every load waits.
+     */
+    int32_t (*start_later)(const tn_plugin *end, tn_value config,
+                           void (*started)(struct plugin *plugin, const struct error *error), struct error *error);
 };
 
 /* Check mode (plugin/conformance/guard.h): called around every callback into a plugin: a post, a descriptor, HTTP. */
@@ -213,8 +219,22 @@ void registry_load_bundled_dynamic(struct registry *registry, bool (*may)(void *
                                    void *user);
 /* What the registry knows about a component without loading a plugin; NULL if it is unknown. */
 const struct component_info *registry_known(const struct registry *registry, const char *kind, const char *id);
+/* False for a component of a quiesced plugin. `component` is the registry's. */
+bool registry_offers(const struct component_info *component);
 /* Sets find, each, usable, plugin_version, each_plugin and self (the registry) of a catalog. */
 void registry_catalog(struct registry *registry, struct catalog *catalog);
+
+/* ---- Loading without waiting ---- */
+
+/*
+ * While on, plugin_load does not wait for the process of an isolated plugin: it starts it, and fails with TN_AGAIN
+ * (PLUGIN_BUSY). The load ends later; then plugin_load can be called again.
+ */
+void registry_defer_loads(struct registry *registry, bool on);
+bool registry_has_deferred(const struct registry *registry); /* plugin_load has failed so since registry_defer_loads */
+bool registry_is_loading(const struct registry *registry);   /* a load that was started so has not ended */
+/* Ends the processes of plugins that are being loaded; they can be loaded again. */
+void registry_abort_loads(struct registry *registry);
 
 /* ---- At run time (tenon/registry.h) ---- */
 
@@ -252,13 +272,21 @@ uint64_t registry_upgrades(const struct registry *registry); /* number of upgrad
 int32_t registry_reset_plugin(struct registry *registry, const char *plugin_id, int64_t *deaths, struct error *error);
 
 /*
- * Calls quiesce and deinit, and removes the plugin's components. The code stays mapped. Returns TN_AGAIN (PLUGIN_BUSY)
- * while the plugin has instances or open tasks; it is then quiesced, and unloading can be retried. `live` adds their
- * names to the message; it may be NULL.
+ * Calls quiesce and deinit, and removes the plugin's components. The code stays mapped. While the plugin has instances
+ * or open tasks, it returns TN_AGAIN (PLUGIN_BUSY), and nothing changes. `live` adds their names to the message; it may
+ * be NULL.
  */
 struct buffer;
 int32_t registry_unload(struct registry *registry, const char *plugin_id,
                         void (*live)(void *user, const struct plugin *plugin, struct buffer *which), void *user,
                         struct error *error);
+/*
+ * Unloads the plugin now, or, if it has instances or open tasks, when the last of them has ended; until then it is
+ * quiesced: it creates no instances. Only then its lifecycle's quiesce is called, so registry_resume can undo it.
+ */
+int32_t registry_quiesce(struct registry *registry, const char *plugin_id, struct error *error);
+/* Makes a quiesced plugin usable again. False if it is not quiesced, or its lifecycle's quiesce was called. */
+bool registry_resume(struct plugin *plugin);
+bool registry_is_quiescing(const struct registry *registry); /* true while a plugin is quiesced */
 
 #endif

@@ -71,7 +71,7 @@ static int32_t registry_add_scrubbed(struct plugin *plugin, tn_value component, 
     int32_t status = manifest_check_component(place, component, error);
     if (status != TN_OK) return status;
     const char *kind = manifest_text(component, "kind"), *id = manifest_text(component, "id");
-    if (plugin->replaced || plugin->state == PLUGIN_QUIESCED || plugin->state == PLUGIN_UNLOADED)
+    if (plugin->replaced || plugin->ends || plugin->state == PLUGIN_UNLOADED)
         return error_set(error, TN_INVALID, "PLUGIN_REFUSED",
                          "plugin `%s`, version %s, is about to end: it cannot add the %s `%s` any more", plugin->id,
                          plugin->version, kind, id);
@@ -129,9 +129,16 @@ void registry_expect(struct plugin *plugin, bool more) {
 
 /* ---- Loading plugins, and waiting for what they add ---- */
 
-/* True if the plugin has announced components that may be of this kind (NULL means any kind). */
+/* True if its manifest declares a kind as dynamic. */
+static bool plugin_adds(const struct plugin *plugin) {
+    return value_count(value_get(manifest_plugin(plugin->manifest), "dynamic")) > 0;
+}
+
+/* True if the plugin has announced components that may be of this kind (NULL means any kind), or may when it is loaded.
+ */
 static bool plugin_is_expecting(const struct plugin *plugin, const char *kind) {
     bool running = plugin->state == PLUGIN_LOADED || plugin->state == PLUGIN_QUIESCED;
+    if (plugin->loading) return kind ? plugin_is_dynamic(plugin, kind) : plugin_adds(plugin);
     return plugin->expecting && running && !plugin->replaced && (!kind || plugin_is_dynamic(plugin, kind));
 }
 
@@ -168,6 +175,7 @@ static void registry_await(const struct registry *registry, struct registry_wait
 }
 
 void registry_take_leave(struct registry *registry) {
+    registry_abort_loads(registry);
     for (size_t i = 0; i < registry->plugin_count; i++)
         if (registry->plugins[i]->expects) plugin_quiesce(registry->plugins[i]);
     registry_await(registry, (struct registry_wait){.registry = registry}, REGISTRY_LEAVE_MS,
@@ -187,7 +195,8 @@ static void registry_load_kind(struct registry *registry, const char *kind, cons
         struct error error = ERROR_INIT;
         if (plugin->state != PLUGIN_KNOWN || plugin->replaced || !safe || !plugin_is_dynamic(plugin, kind)) continue;
         /* If !only_safe, row_not_found reports the failure. */
-        if (plugin_load(plugin, &error) != TN_OK && only_safe) log_write(LOG_ERROR, NULL, "%s", error.message);
+        if (plugin_load(plugin, &error) != TN_OK && only_safe && !plugin->loading)
+            log_write(LOG_ERROR, NULL, "%s", error.message);
         error_finish(&error);
     }
     registry_await(registry, (struct registry_wait){registry, kind, id, length}, REGISTRY_EXPECT_MS,
@@ -222,8 +231,8 @@ void registry_load_bundled_dynamic(struct registry *registry, bool (*may)(void *
     for (size_t i = 0; i < registry->plugin_count; i++) {
         struct plugin *plugin = registry->plugins[i];
         struct error error = ERROR_INIT;
-        bool dynamic = value_count(value_get(manifest_plugin(plugin->manifest), "dynamic")) > 0;
-        if (plugin->state != PLUGIN_KNOWN || plugin->replaced || !plugin->bundled || !dynamic || !may(user, plugin))
+        if (plugin->state != PLUGIN_KNOWN || plugin->replaced || !plugin->bundled || !plugin_adds(plugin) ||
+            !may(user, plugin))
             continue;
         if (plugin_load(plugin, &error) != TN_OK) log_write(LOG_ERROR, NULL, "%s", error.message);
         error_finish(&error);

@@ -390,12 +390,21 @@ static void catalog_plugins(void *self, void (*visit)(void *user, const char *pl
     registry_each_plugin(self, catalog_visit_plugin, &(struct catalog_plugin_visit){visit, user});
 }
 
+static const struct row *row_of(const struct component_info *component) {
+    return (const struct row *)(const void *)((const char *)component - offsetof(struct row, info));
+}
+
+bool registry_offers(const struct component_info *component) {
+    return row_of(component)->component.plugin->state != PLUGIN_QUIESCED;
+}
+
 static bool catalog_usable(void *self, const struct component_info *component, struct error *error) {
     (void)self;
-    const struct row *row = (const struct row *)(const void *)((const char *)component - offsetof(struct row, info));
+    const struct row *row = row_of(component);
     const struct plugin *plugin = row->component.plugin;
     if (row->rival) return row_conflict(row, row->rival, error) == TN_OK;
     if (plugin->state == PLUGIN_KNOWN) return loader_preflight(plugin, error) == TN_OK;
+    if (plugin->state == PLUGIN_QUIESCED) return plugin_refuse_state(plugin, error) == TN_OK;
     if (plugin->state == PLUGIN_REFUSED) error_copy(error, &plugin->refusal);
     return plugin->state != PLUGIN_REFUSED;
 }

@@ -41,7 +41,7 @@ void lsp_row_answer(struct lsp *lsp, const struct lsp_row *row, struct peer_requ
     struct lsp_text *text = row->needs & LSP_OF_TEXT ? lsp_text_of(lsp, peer_request_params(request)) : NULL;
     struct lsp_query query = {.lsp = lsp, .text = text, .params = peer_request_params(request)};
     struct error error = ERROR_INIT;
-    if (text) query.assist = text->assist;
+    if (text) query.assist = row->needs & LSP_OR_CONFIG && text->is_config ? text->form : text->assist;
     if (text) lsp_text_prefer(text);
     bool known = text && (row->needs & LSP_UNCHECKED ? text->is_document || text->is_config : text->checked != NULL);
     bool missing = (row->needs & LSP_OF_TEXT) && !known;
@@ -202,6 +202,7 @@ static tn_value lsp_initialize(void *state, tn_value params) {
     tn_value capabilities = value_get(params, "capabilities");
     read_abilities(&lsp->can, capabilities);
     lsp->can.runs = capability_lists(params, "initializationOptions.commands", "tenon.run");
+    lsp->can.debugs = capability_lists(params, "initializationOptions.commands", "tenon.debug");
     lsp->can.shows_references = capability_lists(params, "initializationOptions.commands", "tenon.showReferences");
     lsp->unit = choose_unit(capabilities);
     lsp_read_folders(lsp, params);

@@ -27,6 +27,7 @@ struct lsp_check {
     struct assist *before, *result;
     bool is_config;
     struct diagnostics *found; /* of a tenon.yaml */
+    tn_value roles;            /* of a document; or NULL */
 };
 
 /* A request for a document whose newest text is not checked yet. */
@@ -133,6 +134,10 @@ static void check_config(struct lsp_check *check) {
     config_free(config_read(source_name(check->source), source_text(check->source), source_length(check->source),
                             check->found));
     diagnostics_sort(check->found);
+    if (lsp_world_assist(check->world)->form && source_length(check->source) <= CONFIG_FILE_MAX) {
+        check->result = assist_next_take(check->source, lsp_world_assist(check->world), check->before);
+        check->before = NULL;
+    }
 }
 
 /* [worker] */
@@ -144,12 +149,14 @@ static void check_run(uv_work_t *work) {
     }
     check->result = assist_next_take(check->source, lsp_world_assist(check->world), check->before);
     check->before = NULL;
+    check->roles = assist_used_roles(check->result);
 }
 
 static void check_free(struct lsp_check *check) {
     assist_unref(check->result);
     assist_unref(check->before);
     diagnostics_free(check->found);
+    value_unref(check->roles);
     lsp_world_unref(check->world);
     source_unref(check->source);
     mem_free(check);
@@ -158,12 +165,18 @@ static void check_free(struct lsp_check *check) {
 static void text_take_result(struct lsp_text *text, struct lsp_check *check) {
     bool changed = text->checked != check->source;
     source_unref(text->checked);
-    text->assist = check->result;
+    if (check->is_config)
+        text->form = check->result;
+    else
+        text->assist = check->result;
     text->checked = source_ref(check->source);
     check->result = NULL;
     diagnostics_free(text->found);
     text->found = check->found;
     check->found = NULL;
+    value_unref(text->roles);
+    text->roles = check->roles;
+    check->roles = NULL;
     text->result = ++text->lsp->last_result;
     text->checking = false;
     if (changed) set_readers_due(text);
@@ -182,10 +195,14 @@ static void text_drop_result(struct lsp_text *text) {
     if (text->checked) lsp_publish_none(text->lsp, text->uri);
     assist_names_free(text->names);
     assist_unref(text->assist);
+    assist_unref(text->form);
     diagnostics_free(text->found);
     source_unref(text->checked);
     text->names = NULL;
     text->assist = NULL;
+    text->form = NULL;
+    value_unref(text->roles);
+    text->roles = NULL;
     text->found = NULL;
     text->checked = NULL;
     lsp_check_release(text);
@@ -225,8 +242,9 @@ void lsp_check_next(struct lsp *lsp) {
         text->checking = true;
         check->source = source_ref(text->source);
         check->world = lsp_hosts_world(lsp->hosts, text);
-        check->before = text->assist; /* no feature uses it before the check has ended */
+        check->before = text->is_config ? text->form : text->assist; /* no feature uses it before the check has ended */
         text->assist = NULL;
+        text->form = NULL;
         assist_names_free(text->names);
         text->names = NULL;
         lsp->check = check;

@@ -87,7 +87,7 @@ static bool answer_reference(struct lsp *lsp, const char *name, struct peer_requ
 /* ---- Schemas ---- */
 
 static bool answer_schema(const struct lsp *lsp, const char *name, struct peer_request *request) {
-    tn_value schema = named_schema(host_catalog(server_host(connection_server(lsp->connection))), name);
+    tn_value schema = named_schema(server_host(connection_server(lsp->connection)), name);
     if (!schema) return false;
     char *text = json_text(schema, JSON_INDENTED);
     answer_text(request, text, strlen(text));

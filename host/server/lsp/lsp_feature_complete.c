@@ -170,12 +170,12 @@ static tn_value document_links(const struct lsp_query *query, struct error *erro
 }
 
 const struct lsp_row lsp_complete_rows[] = {
-    {"textDocument/completion", LSP_OF_DOCUMENT | LSP_NOT_NEWEST | LSP_AT_POSITION, LSP_EMPTY, complete,
+    {"textDocument/completion", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_NOT_NEWEST | LSP_AT_POSITION, LSP_EMPTY, complete,
      "completionProvider",
      "{\"triggerCharacters\": [\":\", \" \", \"-\", \".\", \"{\", \"\\\"\", \"'\", \"/\", \"[\", \"%\", \"*\"], "
      "\"resolveProvider\": false}"},
-    {"textDocument/hover", LSP_OF_DOCUMENT | LSP_NOT_NEWEST | LSP_AT_POSITION, LSP_NULL, hover, "hoverProvider",
-     "true"},
+    {"textDocument/hover", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_NOT_NEWEST | LSP_AT_POSITION, LSP_NULL, hover,
+     "hoverProvider", "true"},
     {"textDocument/signatureHelp", LSP_OF_DOCUMENT | LSP_NOT_NEWEST | LSP_AT_POSITION, LSP_NULL, signature_help,
      "signatureHelpProvider", "{\"triggerCharacters\": [\"(\", \",\"]}"},
     {"textDocument/inlayHint", LSP_OF_DOCUMENT | LSP_NOT_NEWEST, LSP_EMPTY, inlay_hints, "inlayHintProvider", "true"},

@@ -159,32 +159,43 @@ static tn_value selection_ranges(const struct lsp_query *query, struct error *er
 
 /* ---- Code lenses ---- */
 
-/* The editor has the commands (samples/editors). Without them, the number of references is shown, and nothing can be
- * run. */
-static tn_value lens_command(const struct lsp_query *query, const struct assist_lens *lens) {
-    bool run = lens->kind == ASSIST_LENS_RUN;
+/* A lens with a command of the editor (samples/editors); "" only shows the title. */
+static tn_value code_lens(const struct lsp_query *query, const struct assist_lens *lens, tn_value title,
+                          const char *name) {
     tn_value arguments = value_push_take(value_array(), value_text(query->text->uri));
-    tn_value title = run ? value_text(lens->has_errors ? "Run (has errors)" : "Run")
-                         : value_format("%u reference%s", lens->references, lens->references == 1 ? "" : "s");
-    const char *name = run ? "tenon.run" : query->lsp->can.shows_references ? "tenon.showReferences" : "";
-    if (!run)
+    if (lens->kind == ASSIST_LENS_REFERENCES)
         arguments = value_push_take(arguments, lsp_position(query->text->checked, lens->span.start, query->lsp->unit));
     tn_value command = value_set_take(value_object_reserve(3), "title", title);
     command = value_set_take(command, "command", value_text(name));
-    return value_set_take(command, "arguments", arguments);
+    command = value_set_take(command, "arguments", arguments);
+    tn_value range = lsp_range(query->text->checked, lens->span, query->lsp->unit);
+    return value_set_take(value_set_take(value_object_reserve(2), "range", range), "command", command);
+}
+
+static tn_value run_lenses(const struct lsp_query *query, const struct assist_lens *lens, tn_value list) {
+    const char *end = lens->has_errors ? " (has errors)" : "";
+    if (query->lsp->can.runs)
+        list = value_push_take(list, code_lens(query, lens, value_format("Run%s", end), "tenon.run"));
+    if (query->lsp->can.debugs)
+        list = value_push_take(list, code_lens(query, lens, value_format("Debug%s", end), "tenon.debug"));
+    return list;
 }
 
 static tn_value code_lenses(const struct lsp_query *query, struct error *error) {
     struct lsp_gathered all;
     tn_value list = value_array();
+    const char *show = query->lsp->can.shows_references ? "tenon.showReferences" : "";
     (void)error;
     lsp_gather(query->lsp, query->text, &all);
     struct assist_lenses *lenses = assist_lenses(lsp_text_names(query->text), &all.workspace);
     for (size_t i = 0; i < lenses->count; i++) {
-        if (lenses->items[i].kind == ASSIST_LENS_RUN && !query->lsp->can.runs) continue;
-        tn_value range = lsp_range(query->text->checked, lenses->items[i].span, query->lsp->unit);
-        tn_value lens = value_set_take(value_object_reserve(2), "range", range);
-        list = value_push_take(list, value_set_take(lens, "command", lens_command(query, &lenses->items[i])));
+        const struct assist_lens *lens = &lenses->items[i];
+        if (lens->kind == ASSIST_LENS_RUN) {
+            list = run_lenses(query, lens, list);
+            continue;
+        }
+        tn_value title = value_format("%u reference%s", lens->references, lens->references == 1 ? "" : "s");
+        list = value_push_take(list, code_lens(query, lens, title, show));
     }
     assist_lenses_free(lenses);
     lsp_gathered_finish(&all);
@@ -192,12 +203,12 @@ static tn_value code_lenses(const struct lsp_query *query, struct error *error) 
 }
 
 const struct lsp_row lsp_outline_rows[] = {
-    {"textDocument/documentSymbol", LSP_OF_DOCUMENT | LSP_NOT_NEWEST, LSP_EMPTY, document_symbols,
+    {"textDocument/documentSymbol", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_NOT_NEWEST, LSP_EMPTY, document_symbols,
      "documentSymbolProvider", "true"},
     {"workspace/symbol", LSP_OF_WORKSPACE, LSP_EMPTY, workspace_symbols, "workspaceSymbolProvider", "true"},
-    {"textDocument/foldingRange", LSP_OF_DOCUMENT | LSP_NOT_NEWEST, LSP_EMPTY, folding_ranges, "foldingRangeProvider",
-     "true"},
-    {"textDocument/selectionRange", LSP_OF_DOCUMENT | LSP_NOT_NEWEST, LSP_EMPTY, selection_ranges,
+    {"textDocument/foldingRange", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_NOT_NEWEST, LSP_EMPTY, folding_ranges,
+     "foldingRangeProvider", "true"},
+    {"textDocument/selectionRange", LSP_OF_DOCUMENT | LSP_OR_CONFIG | LSP_NOT_NEWEST, LSP_EMPTY, selection_ranges,
      "selectionRangeProvider", "true"},
     {"textDocument/codeLens", LSP_OF_DOCUMENT | LSP_OF_WORKSPACE, LSP_EMPTY, code_lenses, "codeLensProvider",
      "{\"resolveProvider\": false}"},

@@ -8,7 +8,10 @@
  * clients use it: instead of it, documents get another host with the same configuration. The copy of a host's catalog
  * is made again after a change of its components.
  */
+#include "adl/assist/names.h"
+#include "adl/schema/schema.h"
 #include "adl/value/memory.h"
+#include "host/assembly/config_names.h"
 #include "host/assembly/host.h"
 #include "host/base/config/config.h"
 #include "host/base/log.h"
@@ -33,6 +36,8 @@ struct project_host {
     struct host *host; /* NULL: it could not be opened, so the server's host is used */
     struct loop_nest *nest;
     struct catalog_copy *copy; /* or NULL */
+    struct schema *form;       /* of tenon.yaml with the names of this host; NULL until it is needed */
+    uint64_t form_generation;  /* of the registry when `form` was made */
     size_t worlds;             /* atomic: those that use the host */
     tn_value followed;         /* lsp_plugins_follow */
     uint64_t follows;          /* the registry_generation of the server's host, then */
@@ -90,6 +95,7 @@ void lsp_hosts_leave(struct lsp_hosts *hosts, const struct lsp *lsp) {
 
 static void project_free(struct project_host *project) {
     catalog_copy_unref(project->copy);
+    schema_unref(project->form);
     loop_nest_free(project->nest);
     host_free(project->host);
     value_unref(project->followed);
@@ -129,6 +135,7 @@ void lsp_hosts_free(struct lsp_hosts *hosts) {
         project_free(project);
     }
     catalog_copy_unref(hosts->server.copy);
+    schema_unref(hosts->server.form);
     mem_free(hosts->server_config);
     mem_free(hosts);
 }
@@ -303,6 +310,38 @@ static struct catalog_copy *project_catalog(const struct lsp_hosts *hosts, struc
     return project->copy;
 }
 
+static struct schema *compile_take(tn_value document) {
+    struct schema *schema = NULL;
+    struct error error = ERROR_INIT;
+    if (schema_compile(document, NULL, &schema, &error) != TN_OK)
+        log_write(LOG_WARN, NULL, "the schema of tenon.yaml cannot be used: %s", error.message);
+    error_finish(&error);
+    value_unref(document);
+    return schema;
+}
+
+/* If the schemas of plugins are too large together (schema.h), the form has no names. */
+static struct schema *project_form(struct project_host *project) {
+    uint64_t generation = registry_generation(host_registry(project->host));
+    if (project->form && project->form_generation == generation) return project->form;
+    schema_unref(project->form);
+    project->form = compile_take(config_schema_of_host(project->host));
+    if (!project->form) project->form = compile_take(config_schema());
+    project->form_generation = generation;
+    return project->form;
+}
+
+/* {role: null} of the open documents of a project. */
+static tn_value used_roles(const struct lsp *lsp, const char *config) {
+    tn_value roles = value_object();
+    for (const struct lsp_text *text = lsp->texts; text && value_count(roles) < ASSIST_ROLES_MAX; text = text->next) {
+        bool inside = config && text->project && strcmp(text->project, config) == 0;
+        for (size_t i = 0; inside && i < value_count(text->roles); i++)
+            roles = value_set_key_take(roles, value_ref(value_key_at(text->roles, i)), value_null());
+    }
+    return roles;
+}
+
 /* {path: text} of all open documents; of `except`, which may be NULL, the checked text itself is used. */
 static tn_value open_texts(const struct lsp *lsp, const struct lsp_text *except) {
     tn_value open = value_object();
@@ -322,6 +361,11 @@ static struct lsp_world *project_world(struct lsp_hosts *hosts, const char *conf
     struct lsp_world *world =
         lsp_world_new(project->host, project_catalog(hosts, project), lsp->files ? open : NULL, &project->worlds);
     value_unref(open);
+    if (except && except->is_config) {
+        tn_value roles = used_roles(lsp, config);
+        lsp_world_set_form(world, project_form(project), roles);
+        value_unref(roles);
+    }
     return world;
 }
 

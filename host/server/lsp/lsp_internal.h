@@ -43,8 +43,9 @@ struct lsp_client_abilities {
     bool watches_files;     /* dynamic registration */
     bool token_differences; /* semanticTokens/full/delta */
     bool refreshes_lenses, refreshes_hints, refreshes_tokens, refreshes_folding;
-    bool shows_content;          /* workspace/textDocumentContent */
-    bool runs, shows_references; /* initializationOptions.commands has tenon.run, tenon.showReferences */
+    bool shows_content; /* workspace/textDocumentContent */
+    bool runs, debugs,
+        shows_references; /* initializationOptions.commands has tenon.run, tenon.debug, tenon.showReferences */
 };
 
 #define LSP_BUCKETS 256u
@@ -104,7 +105,9 @@ struct lsp_text {
     bool is_config;             /* it is a tenon.yaml */
     bool declared;              /* the client says so (languageId) */
     struct assist *assist;      /* the newest checked version, or NULL */
+    struct assist *form;        /* of a tenon.yaml: the newest checked version, or NULL; `assist` is NULL then */
     struct assist_names *names; /* of `assist`, or NULL: they are collected when they are needed */
+    tn_value roles;             /* {role: null}: those that the newest checked version names; or NULL */
     struct diagnostics *found;  /* of a tenon.yaml, or NULL */
     struct source *checked;     /* its source */
     bool dirty, checking;       /* a check is due, or runs */
@@ -162,7 +165,8 @@ enum lsp_needs {
     LSP_OF_WORKSPACE = 8, /* all open documents are checked, and the index (lsp_index.h) is up to date */
     LSP_ALWAYS = 16,      /* it also answers if nothing is open or checked */
     LSP_UNCHECKED = 32,   /* the newest text alone is enough: no check is waited for */
-    LSP_NOT_NEWEST = 64   /* the text at the time of the request is enough, if a newer one has arrived meanwhile */
+    LSP_NOT_NEWEST = 64,  /* the text at the time of the request is enough, if a newer one has arrived meanwhile */
+    LSP_OR_CONFIG = 128   /* beside LSP_OF_DOCUMENT: it may also be a tenon.yaml, whose `assist` has a form */
 };
 
 /* The result without an answer: null, or []; or such a request is refused. */

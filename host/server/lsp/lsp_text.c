@@ -226,6 +226,8 @@ static void text_free(struct lsp_text *text) {
     lsp_text_forget_tokens(text);
     assist_names_free(text->names);
     assist_unref(text->assist);
+    assist_unref(text->form);
+    value_unref(text->roles);
     diagnostics_free(text->found);
     source_unref(text->source);
     source_unref(text->checked);

@@ -3,6 +3,7 @@
  */
 #include "host/server/lsp/lsp_world.h"
 #include "adl/assist/assist.h"
+#include "adl/schema/schema.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
 #include "host/base/config/config.h"
@@ -16,6 +17,8 @@ struct lsp_world {
     struct assist_world world;
     struct catalog catalog;
     struct catalog_copy *components;
+    struct schema *schema; /* of the text if it is a tenon.yaml, or NULL */
+    struct component_info form;
     const struct host *host;
     const struct catalog *of_host; /* `read` and `read_self`, which any thread may use */
     tn_value roles;                /* {role: binding}, or NULL */
@@ -133,9 +136,21 @@ struct lsp_world *lsp_world_new(struct host *host, struct catalog_copy *componen
     return world;
 }
 
+void lsp_world_set_form(struct lsp_world *world, struct schema *schema, tn_value roles) {
+    if (!schema) return;
+    for (size_t i = 0; i < value_count(roles); i++)
+        if (!world->roles || !value_get_key(world->roles, value_key_at(roles, i)))
+            world->roles = value_set_key_take(world->roles ? world->roles : value_object(),
+                                              value_ref(value_key_at(roles, i)), value_null());
+    world->schema = schema_ref(schema);
+    world->form = (struct component_info){.id = "tenon.yaml", .kind = "config", .config = schema};
+    world->world.form = &world->form;
+}
+
 void lsp_world_unref(struct lsp_world *world) {
     if (!world || __atomic_sub_fetch(&world->references, 1, __ATOMIC_ACQ_REL) != 0) return;
     catalog_copy_unref(world->components);
+    schema_unref(world->schema);
     value_unref(world->roles);
     value_unref(world->open);
     value_unref(world->read);

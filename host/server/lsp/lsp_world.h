@@ -19,6 +19,7 @@ struct assist_world;
 struct catalog_copy;
 struct host;
 struct lsp_world;
+struct schema;
 struct source;
 
 /*
@@ -27,6 +28,12 @@ struct source;
  * is freed, by any thread: the host must live until then.
  */
 struct lsp_world *lsp_world_new(struct host *host, struct catalog_copy *components, tn_value open, size_t *users);
+/*
+ * The text is a tenon.yaml with this schema (config_names.h); `roles` is {role: …} of those that documents use, in
+ * addition to those that the configuration binds. Keeps references. Does nothing if `schema` is NULL. To be called
+ * before the world is used.
+ */
+void lsp_world_set_form(struct lsp_world *world, struct schema *schema, tn_value roles);
 void lsp_world_unref(struct lsp_world *world); /* NULL is allowed; any thread */
 const struct assist_world *lsp_world_assist(const struct lsp_world *world);
 bool lsp_world_has_read(const struct assist_world *world, const char *path); /* [loop] */

@@ -6,19 +6,22 @@
 local command = { vim.g.tenon_path or 'tenon', 'lsp' }
 local filetypes = { 'yaml', 'json', 'yaml.docker-compose' }
 local root_files = { 'tenon.yaml', '.git' }
-local init_options = { commands = { 'tenon.run', 'tenon.showReferences' } } -- what code lenses can do here, see below
+local init_options = { commands = { 'tenon.run', 'tenon.debug', 'tenon.showReferences' } } -- what code lenses can do here, see below
 
 -- A name like this says what the file is; of others, the server looks at the text.
 local function language_id(buffer, filetype)
   return vim.api.nvim_buf_get_name(buffer):match('%.adl%.%a+$') and 'adl' or filetype
 end
 
-vim.lsp.commands['tenon.run'] = function(lens)
+local function run(lens, ...)
   local file = vim.uri_to_fname(lens.arguments[1])
   vim.cmd('silent update') -- `tenon run` reads the file
   vim.cmd('botright new')
-  vim.fn.termopen({ command[1], 'run', file }, { cwd = vim.fn.fnamemodify(file, ':h') })
+  vim.fn.termopen({ command[1], 'run', file, ... }, { cwd = vim.fn.fnamemodify(file, ':h') })
 end
+
+vim.lsp.commands['tenon.run'] = function(lens) run(lens) end
+vim.lsp.commands['tenon.debug'] = function(lens) run(lens, '--stream', 'tasks,updates,checkpoints,debug') end
 vim.lsp.commands['tenon.showReferences'] = function(lens, context)
   local place = lens.arguments[2]
   local column = place.character -- in UTF-16 if Neovim or the server does not know bytes

@@ -9,7 +9,7 @@ const { LanguageClient } = require("vscode-languageclient/node");
 const { GraphView } = require("./graph");
 
 // Code lenses have these commands; the server sends such lenses only to clients that announce them.
-const LENS_COMMANDS = ["tenon.run", "tenon.showReferences"];
+const LENS_COMMANDS = ["tenon.run", "tenon.debug", "tenon.showReferences"];
 
 let client;
 
@@ -54,12 +54,15 @@ async function restartClient() {
 
 // A task has its own terminal, so that a run that waits for an answer does not get the next command, and no shell reads the name of the
 // file. It runs in the folder of the document: the tenon.yaml that is found from there is the one with which the document is checked.
-function runTask(file) {
-  const execution = new vscode.ProcessExecution(settings().get("path", "tenon"), ["run", file], { cwd: path.dirname(file) });
+function runTask(file, more) {
+  const execution = new vscode.ProcessExecution(settings().get("path", "tenon"), ["run", file, ...more], { cwd: path.dirname(file) });
   return new vscode.Task({ type: "tenon" }, vscode.TaskScope.Workspace, path.basename(file), "Tenon", execution);
 }
 
-async function run(uri) {
+// All events of the run, as lines of JSON: each task, what it wrote, and the state after each step.
+const DEBUG = ["--stream", "tasks,updates,checkpoints,debug"];
+
+async function run(uri, more = []) {
   const file = uri ? vscode.Uri.parse(uri) : vscode.window.activeTextEditor?.document.uri;
   if (!file || file.scheme !== "file") {
     await vscode.window.showInformationMessage("Save the document first: `tenon run` reads the file.");
@@ -71,7 +74,7 @@ async function run(uri) {
   }
   const document = vscode.workspace.textDocuments.find((open) => open.uri.toString() === file.toString());
   if (document?.isDirty && !(await document.save())) return;
-  await vscode.tasks.executeTask(runTask(file.fsPath));
+  await vscode.tasks.executeTask(runTask(file.fsPath, more));
 }
 
 // ---- References ----
@@ -91,8 +94,10 @@ async function activate(context) {
     return client.sendRequest(method, params);
   });
   const commands = {
-    "tenon.run": run,
+    "tenon.run": (uri) => run(uri),
+    "tenon.debug": (uri) => run(uri, DEBUG),
     "tenon.runDocument": () => run(),
+    "tenon.debugDocument": () => run(undefined, DEBUG),
     "tenon.showReferences": showReferences,
     "tenon.showGraph": () => graph.show(vscode.window.activeTextEditor?.document),
     "tenon.restart": restartClient,

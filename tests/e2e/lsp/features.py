@@ -421,7 +421,7 @@ def check_hints(client, options, review):
 def check_lenses(client, options, review):
     found = client.request("textDocument/codeLens", review.params())
     titles = [lens.get("command", {}).get("title") for lens in found]
-    expect("Run" in titles and "2 references" in titles, titles)
+    expect("Run" in titles and "Debug" in titles and "2 references" in titles, titles)
     for lens in found:
         expect_inside(review, lens["range"], "a lens")
         if "command" not in lens:
@@ -567,7 +567,7 @@ NOT_OFFERED = {"declarationProvider", "documentOnTypeFormattingProvider", "execu
 def run_checks(capabilities):
     failed = []
     with Client(capabilities=capabilities, folders=[str(HERE)], root=str(HERE),
-                options={"commands": ["tenon.run", "tenon.showReferences"]}) as client:
+                options={"commands": ["tenon.run", "tenon.debug", "tenon.showReferences"]}) as client:
         client.review = client.open(str(HERE / "review.yaml"), REVIEW)
         if capability(capabilities, "textDocument.diagnostic") is None:
             expect_equal(client.codes(client.review), [])

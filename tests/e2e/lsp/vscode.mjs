@@ -23,7 +23,7 @@ const context = { subscriptions: [] };
 await activate(context);
 assert.deepEqual(state.messages, []);
 for (const { command } of manifest.contributes.commands) assert(command in state.commands, `${command} is not registered`);
-for (const name of ["tenon.run", "tenon.showReferences"]) assert(name in state.commands, name);
+for (const name of ["tenon.run", "tenon.debug", "tenon.showReferences"]) assert(name in state.commands, name);
 
 // Diagnostics, at the columns of JavaScript; a change repairs them.
 const text = readFileSync(file, "utf8"), lines = text.split("\n");
@@ -79,9 +79,11 @@ assert.equal(execution.constructor.name, "ProcessExecution");
 const strange = await state.open("/tmp/it's $(a) file.yaml", "adl", text);
 await state.commands["tenon.run"](strange.uri.toString());
 assert.deepEqual(state.tasks[1][4].values[1], ["run", "/tmp/it's $(a) file.yaml"]);
+await state.commands["tenon.debug"](uri);
+assert.deepEqual(state.tasks[2][4].values[1], ["run", file, "--stream", "tasks,updates,checkpoints,debug"]);
 vscode.workspace.isTrusted = false;
 await state.commands["tenon.run"](uri);
-assert.equal(state.tasks.length, 2);
+assert.equal(state.tasks.length, 3);
 assert.match(state.messages.pop(), /not trusted/);
 vscode.workspace.isTrusted = true;
 
