@@ -145,6 +145,20 @@ struct assist_actions *assist_actions(const struct assist_names *names, struct s
     return actions;
 }
 
+char *assist_action_obstacle(const struct assist_action *action, const struct assist_names *names,
+                             struct span selection) {
+    struct assist_edits *edits = NULL;
+    if (action->edits) return action->edits->refusal ? mem_text(action->edits->refusal) : NULL;
+    switch (action->kind) {
+    case ASSIST_ACTION_ROUTER: edits = action_draft_router(names, selection.start); break;
+    case ASSIST_ACTION_CONDITIONS: edits = action_draft_conditions(names, selection.start); break;
+    default: edits = action_draft_extract(names, selection);
+    }
+    char *reason = edits && edits->refusal ? mem_text(edits->refusal) : NULL;
+    assist_edits_free(edits);
+    return reason;
+}
+
 void assist_action_resolve(struct assist_action *action, const struct assist_names *names, struct span selection) {
     if (action->edits) return;
     switch (action->kind) {

@@ -47,6 +47,12 @@ struct assist_actions *assist_actions(const struct assist_names *names, struct s
                                       const struct assist_workspace *workspace);
 /* Makes the edits if the action has none. `names` and `selection` are those of assist_actions. */
 void assist_action_resolve(struct assist_action *action, const struct assist_names *names, struct span selection);
+/*
+ * The reason why the action is not possible, as far as it can be found without a check of the changed document; to be
+ * freed with mem_free. NULL when none was found: assist_action_resolve may still refuse it.
+ */
+char *assist_action_obstacle(const struct assist_action *action, const struct assist_names *names,
+                             struct span selection);
 void assist_actions_free(struct assist_actions *actions); /* NULL is allowed */
 
 /*

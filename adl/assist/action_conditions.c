@@ -245,7 +245,8 @@ static int32_t router_at(const struct assist_names *names, uint32_t offset) {
 
 bool assist_has_router(const struct assist_names *names, uint32_t offset) { return router_at(names, offset) >= 0; }
 
-struct assist_edits *assist_to_conditions(const struct assist_names *names, uint32_t offset) {
+/* *note is the target whose description is not an expression, or NULL. */
+static struct assist_edits *draft_conditions(const struct assist_names *names, uint32_t offset, const char **note) {
     int32_t index = router_at(names, offset);
     if (index < 0) return NULL;
     const struct document *document = names->assist->document;
@@ -261,10 +262,23 @@ struct assist_edits *assist_to_conditions(const struct assist_names *names, uint
     add_conditions(&conversion, value_get(router->config, "targets"));
     convert_router(&conversion);
     value_unref(conversion.conditions);
-    action_verify(names, conversion.edits);
-    if (conversion.unreadable && !conversion.edits->refusal)
-        assist_edits_set_note(conversion.edits,
-                              "the description of `%s` is not an expression: write a condition in the place of `false`",
-                              conversion.unreadable);
+    *note = conversion.unreadable;
     return conversion.edits;
+}
+
+struct assist_edits *action_draft_conditions(const struct assist_names *names, uint32_t offset) {
+    const char *note = NULL;
+    return draft_conditions(names, offset, &note);
+}
+
+struct assist_edits *assist_to_conditions(const struct assist_names *names, uint32_t offset) {
+    const char *unreadable = NULL;
+    struct assist_edits *edits = draft_conditions(names, offset, &unreadable);
+    if (!edits) return NULL;
+    action_verify(names, edits);
+    if (unreadable && !edits->refusal)
+        assist_edits_set_note(edits,
+                              "the description of `%s` is not an expression: write a condition in the place of `false`",
+                              unreadable);
+    return edits;
 }

@@ -28,6 +28,11 @@ char *action_unique_id(const struct assist *assist, const char *base);
 /* Finishes the edits, and refuses them if the document, or a new one, would have more errors. Returns `edits`. */
 struct assist_edits *action_verify(const struct assist_names *names, struct assist_edits *edits);
 
+/* assist_extract, assist_to_router and assist_to_conditions before the edits are verified; NULL like these. */
+struct assist_edits *action_draft_extract(const struct assist_names *names, struct span selection);
+struct assist_edits *action_draft_router(const struct assist_names *names, uint32_t offset);
+struct assist_edits *action_draft_conditions(const struct assist_names *names, uint32_t offset);
+
 /* action_declare.c. Each adds one action, or none. */
 void action_declare(struct assist_actions *actions, const struct assist_names *names, const struct assist_name *name,
                     const struct assist_workspace *workspace);

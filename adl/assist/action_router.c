@@ -89,17 +89,21 @@ static void write_prompt(struct buffer *out, const struct document *document, co
     }
 }
 
+static bool has_default_model(const struct assist_names *names) {
+    const struct catalog *catalog = names->assist->world->catalog;
+    return document_find_model(names->assist->document, "default") ||
+           (catalog->role_bound && catalog->role_bound(catalog->role_self, "default", strlen("default")));
+}
+
 /* The config in flow style. */
 static void write_router_config(struct buffer *out, const struct assist_names *names, const struct document_edge *edge,
                                 const struct router_parts *parts) {
     const struct source *source = names->sources[0];
     const struct document *document = names->assist->document;
-    const struct catalog *catalog = names->assist->world->catalog;
     struct buffer targets, otherwise, model, prompt, prompt_text;
     struct action_field fields[ACTION_FIELDS_MAX];
     size_t count = 0;
-    bool bound = document_find_model(document, "default") ||
-                 (catalog->role_bound && catalog->role_bound(catalog->role_self, "default", strlen("default")));
+    bool bound = has_default_model(names);
     buffer_init(&targets, SIZE_MAX);
     buffer_init(&otherwise, SIZE_MAX);
     buffer_init(&model, SIZE_MAX);
@@ -176,6 +180,8 @@ static void write_router(struct assist_edits *edits, const struct assist_names *
     if (targets < 2 || targets > ROUTER_TARGETS_MAX)
         assist_edits_refuse(edits, "a router has 2 to %u targets; the conditions lead to %zu", ROUTER_TARGETS_MAX,
                             targets);
+    else if (!document->model_count && !has_default_model(names))
+        assist_edits_refuse(edits, "a router asks a model: bind a role in `models` first");
     else if (!add_router(edits, names, edge, parts, id))
         assist_edits_refuse(edits, "`nodes` cannot be extended");
     else
@@ -192,7 +198,7 @@ bool assist_has_conditions(const struct assist_names *names, uint32_t offset) {
     return document->edges[index].from_count == 1 && document->edges[index].from[0] != DOCUMENT_NOWHERE;
 }
 
-struct assist_edits *assist_to_router(const struct assist_names *names, uint32_t offset) {
+struct assist_edits *action_draft_router(const struct assist_names *names, uint32_t offset) {
     const struct document *document = names->assist->document;
     if (!assist_has_conditions(names, offset)) return NULL;
     int32_t index = conditional_edge_at(document, offset);
@@ -204,5 +210,10 @@ struct assist_edits *assist_to_router(const struct assist_names *names, uint32_t
     else
         assist_edits_refuse(edits, "a condition leads to a node that does not exist");
     value_unref(parts.targets);
-    return action_verify(names, edits);
+    return edits;
+}
+
+struct assist_edits *assist_to_router(const struct assist_names *names, uint32_t offset) {
+    struct assist_edits *edits = action_draft_router(names, offset);
+    return edits ? action_verify(names, edits) : NULL;
 }

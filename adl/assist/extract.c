@@ -268,7 +268,7 @@ static void extract_checked(struct extraction *extraction) {
     if (!extraction->edits->refusal) extract_write(extraction);
 }
 
-struct assist_edits *assist_extract(const struct assist_names *names, struct span selection) {
+struct assist_edits *action_draft_extract(const struct assist_names *names, struct span selection) {
     const struct tree_node *root = tree_root(names->assist->tree);
     const struct document *document = names->assist->document;
     struct extraction extraction = {.names = names,
@@ -292,5 +292,9 @@ struct assist_edits *assist_extract(const struct assist_names *names, struct spa
     mem_free(extraction.inside);
     mem_free(extraction.roles);
     mem_free(extraction.uses);
-    return action_verify(names, extraction.edits);
+    return extraction.edits;
+}
+
+struct assist_edits *assist_extract(const struct assist_names *names, struct span selection) {
+    return action_verify(names, action_draft_extract(names, selection));
 }

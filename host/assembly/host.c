@@ -101,21 +101,18 @@ static const char *host_plugin_folder(void *user, const char *plugin_id) {
 }
 
 static int32_t host_scan_plugins(struct host *host, const struct host_options *options, struct error *error) {
-    struct search search;
-    search_init(&search);
+    struct search *search = &host->search;
     for (const char *const *path = options->plugin_paths; path && *path; path++)
-        search_add(&search, *path, SEARCH_FLAG, "--plugins");
-    search_add_environment(&search);
+        search_add(search, *path, SEARCH_FLAG, "--plugins");
+    search_add_environment(search);
     for (size_t i = 0; i < config_plugin_path_count(host->config); i++)
-        search_add(&search, config_plugin_path(host->config, i), SEARCH_CONFIG, "tenon.yaml");
+        search_add(search, config_plugin_path(host->config, i), SEARCH_CONFIG, "tenon.yaml");
     if (!options->no_installed) {
-        search_add_user(&search);
-        packs_search(host->config, &search);
-        search_add_installed(&search);
+        search_add_user(search);
+        packs_search(host->config, search);
+        search_add_installed(search);
     }
-    int32_t status = registry_scan(host->registry, &search, error);
-    search_finish(&search);
-    return status;
+    return registry_scan(host->registry, search, error);
 }
 
 static bool host_plugin_drafts(void *user, const char *plugin_id) { return host_allows_drafts(user, plugin_id); }
@@ -354,6 +351,7 @@ struct config *host_config(const struct host *host) {
 struct engine *host_engine(const struct host *host) {
     return host->engine;
 }
+const struct search *host_plugin_search(const struct host *host) { return &host->search; }
 const struct catalog *host_catalog(const struct host *host) { return &host->engine->catalog; }
 struct secrets *host_secrets(const struct host *host) {
     return host->secrets;
@@ -505,6 +503,7 @@ void host_free(struct host *host) {
     http_close(host->http); /* while the plugins exist, because they still report the ends of their exchanges */
     if (host->secrets) secrets_close(host->secrets);
     registry_free(host->registry);
+    search_finish(&host->search);
     http_free(host->http);
     log_set_scrub(host->log, NULL, NULL);
     secrets_free(host->secrets);

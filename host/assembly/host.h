@@ -67,6 +67,8 @@ struct registry *host_registry(const struct host *host);
 struct config *host_config(const struct host *host);
 struct engine *host_engine(const struct host *host);
 const struct catalog *host_catalog(const struct host *host);
+struct search;
+const struct search *host_plugin_search(const struct host *host); /* where it has searched plugins when it was opened */
 /*
  * Resolves `pack:NAME/FILE` or `tenon:NAME`, and verifies the file: *path becomes its path, to be freed with mem_free.
  * TN_NOT_FOUND if the name is an ordinary one. `host` is a struct host, as for registry_options.locate.

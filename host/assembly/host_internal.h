@@ -9,6 +9,7 @@
 #include "host/engine/engine.h"
 #include "host/plugin/abi/abi_host.h"
 #include "host/plugin/isolate/remote.h"
+#include "host/plugin/registry/plugin_search.h"
 #include <stdatomic.h>
 
 struct recorder;
@@ -20,6 +21,7 @@ struct host {
     struct config *config;
     struct secrets *secrets;
     struct registry *registry;
+    struct search search; /* where plugins were searched */
     struct files *files;
     struct http *http;
     struct recorder *recorder; /* NULL if not recording */

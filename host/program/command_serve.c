@@ -73,7 +73,7 @@ static int finish_serving(struct served_host *served, int code) {
     return code;
 }
 
-/* For documents of a project with another tenon.yaml, unless the command line names one for all. */
+/* For documents of a project with another tenon.yaml, and after plugins were installed. */
 static struct host *open_project(void *user, const char *config, struct error *error) {
     return command_open_served(user, config, error);
 }
@@ -86,7 +86,8 @@ static bool open_served(struct served_host *served, const struct arguments *argu
     if (!served->host) return false;
     command_watch_signals(served->host);
     bool fixed = argument_given(arguments, "config") || argument_given(arguments, "no-config");
-    served->editors = lsp_hosts_new(served->host, fixed ? NULL : open_project, (void *)(uintptr_t)arguments);
+    served->editors = lsp_hosts_new(served->host, open_project, (void *)(uintptr_t)arguments);
+    if (fixed) lsp_hosts_fix_config(served->editors);
     if (argument_given(arguments, "tools")) lsp_hosts_start_tools(served->editors);
     served->connections = connections_new(server_of(served->host), &lsp_service, served->editors);
     return true;

@@ -21,7 +21,7 @@ struct server {
     struct server_runs *runs;
     struct plugin_clients *plugin_clients;
     struct method_jobs *jobs;
-    tn_value known; /* {"KIND ID": plugin} of the last "component/changed", while it has subscribers; or NULL */
+    tn_value known; /* known_components at the last "component/changed", while it has subscribers; or NULL */
     struct loop_work changed;
     struct rpc_budget budget;
     unsigned requests;         /* server_begin_request */
@@ -105,10 +105,13 @@ static bool add_component(void *user, const struct component_info *info) {
     tn_value *all = user;
     if (!registry_offers(info)) return true;
     tn_value name = value_format("%s %s", info->kind, info->id);
-    *all = value_set_key_take(*all, name, value_format("%s %s", info->plugin_id, info->plugin_version));
+    tn_value what = value_push_take(value_array(), value_format("%s %s", info->plugin_id, info->plugin_version));
+    if (info->manifest) what = value_push_take(what, value_ref(info->manifest));
+    *all = value_set_key_take(*all, name, what);
     return true;
 }
 
+/* {"KIND ID": [plugin and version, manifest]} */
 static tn_value known_components(const struct server *server) {
     const struct catalog *catalog = host_catalog(server->host);
     tn_value all = value_object();
@@ -116,7 +119,7 @@ static tn_value known_components(const struct server *server) {
     return all;
 }
 
-/* The names in `all` that `other` has not, or has of another plugin or version. */
+/* The names in `all` that `other` has not, or has of another plugin or version, or with another manifest. */
 static tn_value names_beyond(tn_value all, tn_value other) {
     tn_value names = value_array();
     for (size_t i = 0; i < value_count(all); i++) {

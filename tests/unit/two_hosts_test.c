@@ -4,6 +4,7 @@
  * Each test writes lines from the loop's thread, from worker threads and from a thread that the host does not know, and
  * compares what arrives at the sink of each host.
  */
+#include <dirent.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -225,8 +226,57 @@ static void replaced_store_never_falls_back_to_the_configured_one(void **state) 
     side_close(&side);
 }
 
+static size_t count_copies(void) {
+    char path[300], target[64];
+    DIR *folder = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    size_t count = 0;
+    assert_non_null(folder);
+    while ((entry = readdir(folder)) != NULL) {
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%s", entry->d_name);
+        ssize_t length = readlink(path, target, sizeof target - 1);
+        target[length > 0 ? length : 0] = '\0';
+        count += strncmp(target, "/memfd:tenon-plugin", strlen("/memfd:tenon-plugin")) == 0;
+    }
+    closedir(folder);
+    return count;
+}
+
+static struct host *open_with_core(void) {
+    const char *const plugins[] = {TENON_CORE_PLUGIN, NULL};
+    struct error error = ERROR_INIT;
+    struct host *host =
+        host_new(&(struct host_options){.plugin_paths = plugins, .no_installed = true, .no_config = true}, &error);
+    if (!host) fail_msg("%s", error.message);
+    struct component *component = NULL;
+    assert_int_equal(registry_resolve(host_registry(host), "node", "passthrough", &component, &error), TN_OK);
+    assert_true(plugin_bundled(component->plugin));
+    return host;
+}
+
+/* Hosts that come and go while another one exists need no new copy of a plugin each time. */
+static void copies_are_used_again(void **state) {
+    (void)state;
+    struct host *first = open_with_core();
+    size_t before = count_copies();
+    struct host *second = open_with_core(), *third = open_with_core();
+    size_t copies = count_copies();
+    assert_true(copies <= before + 2);
+    for (int i = 0; i < 5; i++) {
+        host_free(second);
+        second = open_with_core();
+        host_free(third);
+        third = open_with_core();
+    }
+    assert_int_equal(count_copies(), copies);
+    host_free(third);
+    host_free(second);
+    host_free(first);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_are_used_again),
         cmocka_unit_test(each_thread_writes_to_the_log_of_its_host),
         cmocka_unit_test(thread_with_two_hosts_logs_to_the_host_entered_last),
         cmocka_unit_test(host_without_a_sink_logs_to_the_sink_of_the_process),

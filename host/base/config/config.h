@@ -87,6 +87,8 @@ int32_t config_load_from(const char *file, const char *directory, struct config 
  * or NULL if there is none. PERMISSION_DENIED if it belongs to another user.
  */
 int32_t config_find_project(const char *directory, char **file, struct error *error);
+/* The path of the user's file, to be freed with mem_free; NULL if neither XDG_CONFIG_HOME nor HOME is set. */
+char *config_user_file(void);
 /* The folder of installed packs, to be freed with mem_free; NULL if neither XDG_DATA_HOME nor HOME is set. */
 char *config_packs_folder(void);
 /*

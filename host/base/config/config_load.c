@@ -192,16 +192,20 @@ int32_t config_find_project(const char *directory, char **out, struct error *err
     return TN_OK;
 }
 
-static int32_t config_load_user(struct config *config, struct error *error) {
+char *config_user_file(void) {
     const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     struct buffer path;
+    bool absolute = base && *base == '/';
+    if (!absolute && !(home && *home)) return NULL;
     buffer_init(&path, SIZE_MAX);
-    if (base && *base == '/')
-        buffer_format(&path, "%s/tenon/tenon.yaml", base);
-    else if (home && *home)
-        buffer_format(&path, "%s/.config/tenon/tenon.yaml", home);
-    int32_t status = path.length ? config_load_file(config, buffer_cstr(&path), false, error) : TN_OK;
-    buffer_finish(&path);
+    buffer_format(&path, "%s%s/tenon/tenon.yaml", absolute ? base : home, absolute ? "" : "/.config");
+    return buffer_detach(&path, NULL);
+}
+
+static int32_t config_load_user(struct config *config, struct error *error) {
+    char *path = config_user_file();
+    int32_t status = path ? config_load_file(config, path, false, error) : TN_OK;
+    mem_free(path);
     return status;
 }
 

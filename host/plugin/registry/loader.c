@@ -150,10 +150,19 @@ struct loaded_object {
     struct loaded_object *next;
 };
 
+/* A private copy of a plugin that came with the host; such files do not change. It stays mapped. */
+struct loaded_copy {
+    uint64_t device, inode; /* of the original */
+    void *handle;
+    bool used; /* by a plugin, or by a thread that hangs in it */
+    struct loaded_copy *next;
+};
+
 /* Process-wide, because dlopen is: two hosts that open one file would share its variables. */
 static struct {
-    pthread_mutex_t mutex; /* guards the list */
+    pthread_mutex_t mutex; /* guards the lists */
     struct loaded_object *first;
+    struct loaded_copy *copies;
 } loaded_objects = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 enum object_use {
@@ -179,7 +188,35 @@ static enum object_use object_take(struct plugin *plugin) {
     return use;
 }
 
+/* Takes a copy that no plugin uses any more. NULL if there is none. */
+static void *copy_take(struct plugin *plugin) {
+    pthread_mutex_lock(&loaded_objects.mutex);
+    struct loaded_copy *copy = loaded_objects.copies;
+    while (copy && (copy->used || copy->device != plugin->device || copy->inode != plugin->inode)) copy = copy->next;
+    if (copy) copy->used = true;
+    plugin->copy = copy;
+    pthread_mutex_unlock(&loaded_objects.mutex);
+    return copy ? copy->handle : NULL;
+}
+
+/* Hosts for documents are opened again and again: what each has loaded must not remain for good. */
+static void copy_add(struct plugin *plugin, void *handle) {
+    struct loaded_copy *copy = mem_alloc(sizeof *copy);
+    pthread_mutex_lock(&loaded_objects.mutex);
+    *copy = (struct loaded_copy){plugin->device, plugin->inode, handle, true, loaded_objects.copies};
+    loaded_objects.copies = plugin->copy = copy;
+    pthread_mutex_unlock(&loaded_objects.mutex);
+}
+
+static void copy_release(struct plugin *plugin) {
+    pthread_mutex_lock(&loaded_objects.mutex);
+    if (plugin->copy && plugin_tasks(plugin) == 0) plugin->copy->used = false;
+    plugin->copy = NULL;
+    pthread_mutex_unlock(&loaded_objects.mutex);
+}
+
 void loader_release_object(struct plugin *plugin) {
+    copy_release(plugin);
     if (!plugin->counted) return;
     plugin->counted = false;
     pthread_mutex_lock(&loaded_objects.mutex);
@@ -285,7 +322,12 @@ static int32_t loader_open_object(struct plugin *plugin, struct error *error) {
         if (!handle)
             error_set(error, TN_INVALID, "PLUGIN_REFUSED", "%s: cannot be loaded: %s", plugin_place(plugin), dlerror());
     } else {
-        handle = loader_open_copy(plugin->path, error);
+        bool shared = plugin->bundled && !plugin->copied;
+        handle = shared ? copy_take(plugin) : NULL;
+        if (!handle) {
+            handle = loader_open_copy(plugin->path, error);
+            if (handle && shared) copy_add(plugin, handle);
+        }
     }
     if (!handle) return TN_INVALID;
     void *symbol = dlsym(handle, ENTRY);

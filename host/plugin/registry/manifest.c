@@ -179,7 +179,7 @@ out:
 
 /* ---- Reading ---- */
 
-static char *sidecar_path(const char *path) {
+char *manifest_sidecar(const char *path) {
     size_t length = strlen(path);
     if (length > 3 && strcmp(path + length - 3, ".so") == 0) length -= 3;
     struct buffer name;
@@ -190,7 +190,7 @@ static char *sidecar_path(const char *path) {
 }
 
 static int32_t manifest_read_sidecar(const char *plugin, tn_value *out, struct error *error) {
-    char *path = sidecar_path(plugin), *text = NULL;
+    char *path = manifest_sidecar(plugin), *text = NULL;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int32_t status;
     struct stat found;
@@ -250,7 +250,7 @@ static int32_t manifest_read_program(const char *path, struct manifest *out, str
 
 /* True if the file is not a *.so and has a manifest beside it. */
 bool manifest_is_program(const char *path) {
-    char *sidecar = is_object_name(path) ? NULL : sidecar_path(path);
+    char *sidecar = is_object_name(path) ? NULL : manifest_sidecar(path);
     bool exists = sidecar && access(sidecar, F_OK) == 0;
     mem_free(sidecar);
     return exists;

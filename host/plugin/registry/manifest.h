@@ -46,6 +46,8 @@ struct manifest {
  */
 int32_t manifest_read(const char *path, struct manifest *out, struct error *error);
 void manifest_finish(struct manifest *manifest);
+/* [any] The path of the sidecar that a plugin file may have, to be freed with mem_free. */
+char *manifest_sidecar(const char *path);
 /* [any] True if manifest_read takes the file for a program: its name does not end in .so, and it has a sidecar. */
 bool manifest_is_program(const char *path);
 

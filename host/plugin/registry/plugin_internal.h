@@ -17,6 +17,9 @@
 #include <time.h>
 
 struct plugin {
+    /* The private copy that it uses, of the list of the loader; or NULL. */
+    struct loaded_copy *copy;
+
     tn_host host; /* passed to its entry; host.self is this plugin */
     struct registry *registry;
     char *path, *source;

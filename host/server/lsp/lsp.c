@@ -215,7 +215,7 @@ static void ask_to_refresh(struct lsp *lsp, bool able, const char *method) {
     if (able) (void)peer_call_take(lsp->peer, method, value_null(), NULL, NULL);
 }
 
-static void refresh_all(struct lsp *lsp) {
+void lsp_refresh_all(struct lsp *lsp) {
     lsp_index_drop(lsp);
     lsp_check_all(lsp);
     ask_to_refresh(lsp, lsp->can.pulls_diagnostics && lsp->can.refreshes_diagnostics, "workspace/diagnostic/refresh");
@@ -228,7 +228,7 @@ static void refresh_all(struct lsp *lsp) {
 
 static void lsp_on_event(void *user, uint64_t subscription, const char *event, tn_value params) {
     (void)subscription, (void)event, (void)params;
-    refresh_all(user);
+    lsp_refresh_all(user);
 }
 
 static void subscribe_ended(struct call *call) { call_free(call); }
@@ -257,6 +257,7 @@ static void *lsp_open(void *user, struct connection *connection) {
     lsp->unit = SOURCE_UTF16;
     lsp->folders = value_array();
     lsp->shown = value_array();
+    lsp_hosts_join(lsp->hosts, lsp);
     return lsp;
 }
 
@@ -271,6 +272,7 @@ void lsp_finish_closing(struct lsp *lsp) {
 static void lsp_close(void *state) {
     struct lsp *lsp = state;
     lsp->closing = true;
+    lsp_hosts_leave(lsp->hosts, lsp);
     lsp_texts_free(lsp);
     client_free(lsp->client);
     lsp_finish_closing(lsp);

@@ -109,6 +109,12 @@ static void set_readers_due(const struct lsp_text *changed) {
             lsp_text_set_due(text);
 }
 
+void lsp_check_readers(const struct lsp_text *closed) {
+    for (struct lsp_text *text = closed->path ? closed->lsp->texts : NULL; text; text = text->next)
+        if (text->checking || (text->assist && lsp_world_has_read(text->assist->world, closed->path)))
+            lsp_text_set_due(text);
+}
+
 static struct lsp_text *checked_text(const struct lsp_check *check) {
     struct lsp_text *text = check->lsp->texts;
     while (text && text->opened != check->opened) text = text->next;

@@ -97,14 +97,15 @@ static tn_value plain_changes(const struct lsp *lsp, const struct assist_edits *
     return value_set_take(value_object_reserve(1), "changes", changes);
 }
 
+bool lsp_can_create_files(const struct lsp *lsp) { return lsp->can.document_changes && lsp->can.creates_files; }
+
 tn_value lsp_workspace_edit(struct lsp *lsp, const struct assist_edits *edits, struct error *error) {
     if (edits->refusal) {
         (void)error_set(error, TN_FAILED, "FAILED", "%s", edits->refusal);
         return NULL;
     }
-    if (edits->file_count && !(lsp->can.document_changes && lsp->can.creates_files)) {
-        (void)error_set(error, TN_UNSUPPORTED, "UNSUPPORTED",
-                        "this change creates a file, which the editor cannot do (workspaceEdit.resourceOperations)");
+    if (edits->file_count && !lsp_can_create_files(lsp)) {
+        (void)error_set(error, TN_UNSUPPORTED, "UNSUPPORTED", "%s", LSP_CANNOT_CREATE);
         return NULL;
     }
     return lsp->can.document_changes ? document_changes(lsp, edits) : plain_changes(lsp, edits);

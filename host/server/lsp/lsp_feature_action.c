@@ -3,10 +3,13 @@
  */
 #include "adl/assist/action.h"
 #include "adl/diagnostic/diagnostic.h"
+#include "adl/value/memory.h"
 #include "host/server/lsp/lsp_gather.h"
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_position.h"
 #include <string.h>
+
+#define LSP_ACTION_VERIFIED_MAX 32768u /* bytes of a document in which offered actions are verified */
 
 /* CodeActionKind. */
 static const char *const action_kinds[] = {
@@ -41,25 +44,43 @@ static tn_value action_data(const struct lsp_query *query, const struct assist_a
     return value_set_take(data, "action", value_int((int64_t)action->kind));
 }
 
+/* The action with the reason why it is not possible; NULL if the client cannot show that. Takes `shown`. */
+static tn_value disabled_take(const struct lsp_query *query, tn_value shown, const char *message) {
+    if (!query->lsp->can.disabled_actions) {
+        value_unref(shown);
+        return NULL;
+    }
+    tn_value reason = value_set_take(value_object_reserve(1), "reason", lsp_string(message));
+    return value_set_take(shown, "disabled", reason);
+}
+
 /* Adds the edit; if the client cannot apply it, the reason. Takes `shown`. Returns NULL if nothing can be shown. */
 static tn_value with_edit_take(const struct lsp_query *query, tn_value shown, const struct assist_action *action) {
     struct error error = ERROR_INIT;
     tn_value edit = lsp_workspace_edit(query->lsp, action->edits, &error);
-    if (edit) {
-        shown = value_set_take(shown, "edit", edit);
-    } else if (query->lsp->can.disabled_actions) {
-        tn_value reason = value_set_take(value_object_reserve(1), "reason", lsp_string(error.message));
-        shown = value_set_take(shown, "disabled", reason);
-    } else {
-        value_unref(shown);
-        shown = NULL;
-    }
+    shown = edit ? value_set_take(shown, "edit", edit) : disabled_take(query, shown, error.message);
     error_finish(&error);
     return shown;
 }
 
-/* Takes the list. Large changes are made when the client asks for them, if it can; a document with mistakes has none.
+/*
+ * An action whose edit is made when the client asks for it. Takes `shown`; returns NULL if nothing can be shown. In a
+ * short document the edit is verified now; in a longer one, only what needs no check is.
  */
+static tn_value with_data_take(const struct lsp_query *query, tn_value shown, struct assist_action *action,
+                               struct span selection) {
+    const struct assist_names *names = lsp_text_names(query->text);
+    if (action->kind == ASSIST_ACTION_EXTRACT && !lsp_can_create_files(query->lsp))
+        return disabled_take(query, shown, LSP_CANNOT_CREATE);
+    if (source_length(query->text->checked) <= LSP_ACTION_VERIFIED_MAX) assist_action_resolve(action, names, selection);
+    char *obstacle = assist_action_obstacle(action, names, selection);
+    shown = obstacle ? disabled_take(query, shown, obstacle)
+                     : value_set_take(shown, "data", action_data(query, action, selection));
+    mem_free(obstacle);
+    return shown;
+}
+
+/* Takes the list. Large changes are made when the client asks for them, if it can. */
 static tn_value push_action_take(const struct lsp_query *query, tn_value list, struct assist_action *action,
                                  struct span selection) {
     const struct diagnostics *found = query->assist->found;
@@ -70,10 +91,12 @@ static tn_value push_action_take(const struct lsp_query *query, tn_value list, s
         shown = value_set_take(shown, "diagnostics", value_push_take(value_array(), fixed));
     }
     if (action->kind == ASSIST_ACTION_FIX) shown = value_set_take(shown, "isPreferred", value_bool(true));
-    if (!action->edits && query->lsp->can.resolves_actions && !diagnostics_errors(found))
-        return value_push_take(list, value_set_take(shown, "data", action_data(query, action, selection)));
-    assist_action_resolve(action, lsp_text_names(query->text), selection);
-    shown = with_edit_take(query, shown, action);
+    if (!action->edits && query->lsp->can.resolves_actions) {
+        shown = with_data_take(query, shown, action, selection);
+    } else {
+        assist_action_resolve(action, lsp_text_names(query->text), selection);
+        shown = with_edit_take(query, shown, action);
+    }
     return shown ? value_push_take(list, shown) : list;
 }
 

@@ -3,8 +3,10 @@
  * tenon.yaml).
  *
  * A project's host is opened by the first check of one of its documents. Its loop runs inside the loop of the server.
- * When the tenon.yaml changes, the host is retired: the next check opens another one, and the old one is freed when no
- * checked document uses it any more. The copy of a host's catalog is made again after a change of its components.
+ * When the tenon.yaml, or a file of a plugin, changes, the host is retired: the next check opens another one, and the
+ * old one is freed when no checked document uses it any more. The server's own host is never opened again, because its
+ * clients use it: instead of it, documents get another host with the same configuration. The copy of a host's catalog
+ * is made again after a change of its components.
  */
 #include "adl/assist/names.h"
 #include "adl/schema/schema.h"
@@ -19,6 +21,8 @@
 #include "host/plugin/registry/registry.h"
 #include "host/server/lsp/lsp_catalog.h"
 #include "host/server/lsp/lsp_internal.h"
+#include "host/server/lsp/lsp_plugins.h"
+#include "host/server/lsp/lsp_watch.h"
 #include "host/server/lsp/lsp_world.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -28,24 +32,31 @@
 
 struct project_host {
     struct project_host *next;
-    char *config;      /* the path of tenon.yaml; NULL for the host of the server */
+    char *config;      /* the path of tenon.yaml; NULL: the configuration is that of the server's host */
     struct host *host; /* NULL: it could not be opened, so the server's host is used */
     struct loop_nest *nest;
     struct catalog_copy *copy; /* or NULL */
     struct schema *form;       /* of tenon.yaml with the names of this host; NULL until it is needed */
     uint64_t form_generation;  /* of the registry when `form` was made */
     size_t worlds;             /* atomic: those that use the host */
+    tn_value followed;         /* lsp_plugins_follow */
+    uint64_t follows;          /* the registry_generation of the server's host, then */
+    uint64_t files;            /* lsp_plugins_fingerprint, when the host was opened … */
+    uint64_t seen;             /* … and when it was looked at last */
     bool retired;
 };
 
 struct lsp_hosts {
-    struct project_host server; /* its host is borrowed */
+    struct project_host server; /* its host is borrowed; retired: its plugins have changed on the disk */
+    char *server_config;        /* the canonical path of the server's own tenon.yaml; NULL: none, or it has changed */
     struct project_host *projects;
-    lsp_open_host *open; /* or NULL */
+    struct lsp *first;       /* connections */
+    struct lsp_watch *watch; /* of the files of plugins; NULL before the first check */
+    lsp_open_host *open;     /* or NULL */
     void *user;
     size_t texts_max;
     size_t checks; /* that run: they use hosts */
-    bool starts_tools;
+    bool starts_tools, fixed;
 };
 
 /* The canonical path of the server's own tenon.yaml, or NULL. */
@@ -58,7 +69,8 @@ static char *own_config(struct host *host) {
 struct lsp_hosts *lsp_hosts_new(struct host *host, lsp_open_host *open, void *user) {
     struct lsp_hosts *hosts = mem_zalloc(sizeof *hosts);
     hosts->server.host = host;
-    hosts->server.config = own_config(host);
+    hosts->server_config = own_config(host);
+    hosts->server.files = hosts->server.seen = lsp_plugins_fingerprint(host);
     hosts->open = open;
     hosts->user = user;
     hosts->texts_max = LSP_TEXTS_SIZE_MAX;
@@ -68,11 +80,25 @@ struct lsp_hosts *lsp_hosts_new(struct host *host, lsp_open_host *open, void *us
 void lsp_hosts_limit_texts(struct lsp_hosts *hosts, size_t bytes) { hosts->texts_max = bytes; }
 size_t lsp_hosts_texts_max(const struct lsp_hosts *hosts) { return hosts->texts_max; }
 
+void lsp_hosts_fix_config(struct lsp_hosts *hosts) { hosts->fixed = true; }
+
+void lsp_hosts_join(struct lsp_hosts *hosts, struct lsp *lsp) {
+    lsp->next = hosts->first;
+    hosts->first = lsp;
+}
+
+void lsp_hosts_leave(struct lsp_hosts *hosts, const struct lsp *lsp) {
+    struct lsp **link = &hosts->first;
+    while (*link != lsp) link = &(*link)->next;
+    *link = lsp->next;
+}
+
 static void project_free(struct project_host *project) {
     catalog_copy_unref(project->copy);
     schema_unref(project->form);
     loop_nest_free(project->nest);
     host_free(project->host);
+    value_unref(project->followed);
     mem_free(project->config);
     mem_free(project);
 }
@@ -102,6 +128,7 @@ static bool hosts_have_no_check(void *user) { return ((const struct lsp_hosts *)
 void lsp_hosts_free(struct lsp_hosts *hosts) {
     if (!hosts) return;
     (void)loop_run(host_loop(hosts->server.host), hosts_have_no_check, hosts);
+    lsp_watch_free(hosts->watch);
     while (hosts->projects) {
         struct project_host *project = hosts->projects;
         hosts->projects = project->next;
@@ -109,11 +136,11 @@ void lsp_hosts_free(struct lsp_hosts *hosts) {
     }
     catalog_copy_unref(hosts->server.copy);
     schema_unref(hosts->server.form);
-    mem_free(hosts->server.config);
+    mem_free(hosts->server_config);
     mem_free(hosts);
 }
 
-/* ---- Projects ---- */
+/* ---- The project of a document ---- */
 
 /*
  * The person has opened a file, and not chosen its folder to work in, as with the program: also in the folder itself, a
@@ -130,39 +157,123 @@ char *lsp_project_of_folder(const char *folder) {
 
 bool lsp_same_project(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
 
-static struct project_host *project_open(struct lsp_hosts *hosts, const char *config) {
-    struct project_host *project = mem_zalloc(sizeof *project);
+/* ---- Files of plugins ---- */
+
+static void watch_place(void *user, const char *path) { lsp_watch_add(user, path); }
+
+/* A host that could not be opened may have failed because of a plugin that the command line names: it is tried again.
+ */
+static const struct host *searching_host(const struct lsp_hosts *hosts, const struct project_host *project) {
+    return project->host ? project->host : hosts->server.host;
+}
+
+/* True while the files are still being written: they are looked at again. */
+static bool project_look(const struct lsp_hosts *hosts, struct project_host *project, bool *changed) {
+    uint64_t files = project->retired ? project->files : lsp_plugins_fingerprint(searching_host(hosts, project));
+    bool settled = files == project->seen;
+    project->seen = files;
+    if (files == project->files) return false;
+    if (settled) project->retired = *changed = true;
+    return !settled;
+}
+
+static void hosts_watch(struct lsp_hosts *hosts) {
+    lsp_watch_begin(hosts->watch);
+    if (!hosts->server.retired) lsp_plugins_each_place(hosts->server.host, watch_place, hosts->watch);
+    for (const struct project_host *project = hosts->projects; project; project = project->next)
+        if (!project->retired) lsp_plugins_each_place(searching_host(hosts, project), watch_place, hosts->watch);
+    lsp_watch_end(hosts->watch);
+}
+
+static bool hosts_look(void *user) {
+    struct lsp_hosts *hosts = user;
+    bool changed = false, again = project_look(hosts, &hosts->server, &changed);
+    for (struct project_host *project = hosts->projects; project; project = project->next)
+        again = project_look(hosts, project, &changed) || again;
+    if (!changed) return again;
+    hosts_sweep(hosts);
+    for (struct lsp *lsp = hosts->first; lsp; lsp = lsp->next) lsp_refresh_all(lsp);
+    return again;
+}
+
+/* What has changed since the server's host was opened is noticed soon, too. */
+static void hosts_start_watch(struct lsp_hosts *hosts) {
+    if (hosts->watch || !hosts->open) return;
+    hosts->watch = lsp_watch_new(host_loop(hosts->server.host), hosts_look, hosts);
+    hosts_watch(hosts);
+    lsp_watch_touch(hosts->watch);
+}
+
+void lsp_hosts_look(struct lsp_hosts *hosts) {
+    if (hosts->watch) lsp_watch_touch(hosts->watch);
+}
+
+/* ---- Projects ---- */
+
+/* Opens a host with the configuration, or with that of the server's host. */
+static void project_open_host(struct lsp_hosts *hosts, struct project_host *project) {
     struct log *log = log_ref(log_current());
     struct error error = ERROR_INIT;
-    project->config = mem_text(config);
-    project->host = hosts->open(hosts->user, config, &error);
+    const char *config = project->config ? project->config : hosts->server_config;
+    project->host = hosts->open(hosts->user, hosts->fixed ? NULL : config, &error);
     log_enter(log);
     log_unref(log);
-    if (project->host)
+    if (project->host) {
         project->nest = loop_nest_new(host_loop(hosts->server.host), host_loop(project->host));
-    else
-        log_write(LOG_WARN, NULL, "%s cannot be used: %s", config, error.message);
+    } else {
+        log_write(LOG_WARN, NULL, "%s cannot be used: %s", config ? config : "the configuration", error.message);
+    }
     error_finish(&error);
+}
+
+static struct project_host *project_open(struct lsp_hosts *hosts, const char *config) {
+    struct project_host *project = mem_zalloc(sizeof *project);
+    project->config = config ? mem_text(config) : NULL;
+    project->followed = value_object();
+    project_open_host(hosts, project);
+    project->files = project->seen = lsp_plugins_fingerprint(searching_host(hosts, project));
     project->next = hosts->projects;
     hosts->projects = project;
+    hosts_watch(hosts);
     return project;
+}
+
+static bool is_own_config(const struct lsp_hosts *hosts, const char *config) {
+    if (!config || !hosts->open || hosts->fixed) return true;
+    return hosts->server_config && strcmp(hosts->server_config, config) == 0;
 }
 
 static struct project_host *project_find(struct lsp_hosts *hosts, const char *config) {
     size_t count = 0;
-    if (!config || !hosts->open) return &hosts->server;
-    if (!hosts->server.retired && hosts->server.config && strcmp(hosts->server.config, config) == 0)
-        return &hosts->server;
+    bool own = is_own_config(hosts, config);
+    hosts_start_watch(hosts);
+    if (own && !hosts->server.retired) return &hosts->server;
+    if (own) config = NULL;
     for (struct project_host *project = hosts->projects; project; project = project->next, count++)
-        if (!project->retired && strcmp(project->config, config) == 0) return project;
+        if (!project->retired && lsp_same_project(project->config, config)) return project;
     return count < LSP_PROJECTS_MAX ? project_open(hosts, config) : &hosts->server;
 }
 
-/* The server's host itself stays; only documents use another one. */
-void lsp_hosts_forget(struct lsp_hosts *hosts) {
-    hosts->server.retired = hosts->open && hosts->server.config;
-    for (struct project_host *project = hosts->projects; project; project = project->next) project->retired = true;
+/* True if every host reads this tenon.yaml. */
+static bool is_config_of_user(const char *config) {
+    char *file = config_user_file(), resolved[PATH_MAX];
+    bool same = file && realpath(file, resolved) && strcmp(resolved, config) == 0;
+    mem_free(file);
+    return same;
+}
+
+bool lsp_hosts_forget(struct lsp_hosts *hosts, const char *config) {
+    bool all = is_config_of_user(config);
+    bool own = hosts->server_config && (all || strcmp(hosts->server_config, config) == 0);
+    for (struct project_host *project = hosts->projects; project; project = project->next)
+        if (all || (project->config ? strcmp(project->config, config) == 0 : own)) project->retired = true;
+    if (own && hosts->open && !hosts->fixed) {
+        mem_free(hosts->server_config);
+        hosts->server_config = NULL;
+    }
+    if (all && hosts->open && !hosts->fixed) hosts->server.retired = true;
     hosts_sweep(hosts);
+    return all;
 }
 
 void lsp_hosts_start_tools(struct lsp_hosts *hosts) { hosts->starts_tools = true; }
@@ -179,8 +290,18 @@ static bool may_load(void *user, const struct plugin *plugin) {
     return load->starts_tools || !config_plugin_section(load->config, plugin_id(plugin));
 }
 
+/* What methods have changed in the server's host counts in projects, too. */
+static void project_follow(const struct lsp_hosts *hosts, struct project_host *project) {
+    uint64_t generation = registry_generation(host_registry(hosts->server.host));
+    if (project == &hosts->server || project->follows == generation) return;
+    project->follows = generation;
+    lsp_plugins_follow(project->host, hosts->server.host, &project->followed);
+    loop_nest_wake(project->nest);
+}
+
 static struct catalog_copy *project_catalog(const struct lsp_hosts *hosts, struct project_host *project) {
     struct dynamic_load load = {host_config(project->host), hosts->starts_tools};
+    project_follow(hosts, project);
     if (!project->copy) registry_load_bundled_dynamic(host_registry(project->host), may_load, &load);
     uint64_t generation = registry_generation(host_registry(project->host));
     if (project->copy && catalog_copy_generation(project->copy) == generation) return project->copy;

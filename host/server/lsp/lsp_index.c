@@ -32,7 +32,9 @@ struct indexed_file {
     struct timespec changed;
     off_t size;
     struct assist_names *names; /* NULL: it is not a document */
+    bool reads;                 /* the document names other files */
     bool seen, due;             /* by the running job: it exists; it must be read */
+    uint64_t result;            /* counts when it was read: the resultId of its diagnostics */
 };
 
 struct index_request {
@@ -66,6 +68,7 @@ struct index_job {
     size_t entries;
     struct names paths;           /* of `files`, in the same order */
     bool stale;                   /* files of the last job are read again */
+    bool touched;                 /* files have changed: those that name others are read again */
     struct index_folder *folders; /* a stack */
     size_t folder_count;
     struct index_world worlds[LSP_PROJECTS_MAX + 1]; /* the first is the server's: for further projects, too */
@@ -82,6 +85,7 @@ struct lsp_index {
     struct index_request *waiting; /* for the next job, the newest first */
     struct index_request *served;  /* by the running job */
     bool stale;                    /* read everything again */
+    bool touched;                  /* lsp_index_touch */
 };
 
 /* ---- Files, on the thread ---- */
@@ -124,15 +128,18 @@ static struct source *read_source(const char *path) {
     return source;
 }
 
-static struct assist_names *read_names(const struct lsp_world *world, const char *path) {
+/* *reads becomes true if the document has asked for other files. */
+static struct assist_names *read_names(const struct lsp_world *world, const char *path, bool *reads) {
     struct source *source = read_source(path);
     struct assist_names *names = NULL;
+    size_t before = lsp_world_reads(world);
     if (source && inner_file_looks_like_document(source)) {
         struct assist *assist = assist_new(source, lsp_world_assist(world), NULL);
         names = assist_names_new(assist);
         assist_unref(assist);
     }
     source_unref(source);
+    *reads = lsp_world_reads(world) != before;
     return names;
 }
 
@@ -228,12 +235,21 @@ static void job_forget_files(struct index_job *job) {
     size_t kept = 0;
     names_finish(&job->paths);
     for (size_t i = 0; i < job->file_count; i++) {
-        if (job->files[i].seen)
+        if (job->files[i].seen) {
             job->files[kept++] = job->files[i];
-        else
+        } else {
             indexed_file_finish(&job->files[i]);
+            job->touched = true;
+        }
     }
     job->file_count = kept;
+}
+
+/* A document that names others is checked again if one of them may have changed. */
+static void job_add_readers(struct index_job *job) {
+    for (size_t i = 0; i < job->file_count; i++) job->touched = job->touched || job->files[i].due;
+    for (size_t i = 0; i < job->file_count && job->touched; i++)
+        job->files[i].due = job->files[i].due || job->files[i].reads;
 }
 
 static void job_find_files(struct index_job *job) {
@@ -249,6 +265,7 @@ static void job_find_files(struct index_job *job) {
         mem_free(folder.project);
     }
     job_forget_files(job);
+    job_add_readers(job);
 }
 
 static const struct lsp_world *job_world(const struct index_job *job, const char *project) {
@@ -264,7 +281,7 @@ static void job_read_files(struct index_job *job) {
         if (file->due) {
             assist_names_free(file->names);
             bool fits = size + (size_t)file->size <= LSP_INDEX_SIZE_MAX;
-            file->names = fits ? read_names(job_world(job, file->project), file->path) : NULL;
+            file->names = fits ? read_names(job_world(job, file->project), file->path, &file->reads) : NULL;
         }
         if (file->names) size += (size_t)file->size;
     }
@@ -321,6 +338,8 @@ static void job_finish(struct index_job *job) {
     lsp->index->job = NULL;
     lsp->index->files = job->files;
     lsp->index->file_count = job->file_count;
+    for (size_t i = 0; i < job->file_count; i++)
+        if (job->files[i].due) job->files[i].result = ++lsp->last_result;
     job_free(job);
     lsp_hosts_end_check(lsp->hosts);
     if (lsp->closing) {
@@ -384,7 +403,8 @@ static void index_start(struct lsp *lsp) {
     job->work.data = job;
     job->next.run = job_add_worlds;
     job->stale = index->stale;
-    index->stale = false;
+    job->touched = index->touched;
+    index->stale = index->touched = false;
     job->lsp = lsp;
     job->files = index->files;
     job->file_count = index->file_count;
@@ -433,6 +453,25 @@ void lsp_index_each(const struct lsp *lsp, lsp_index_visit visit, void *user) {
         const struct indexed_file *file = &lsp->index->files[i];
         if (file->names && !lsp_text_at_path(lsp, file->path)) visit(user, file->names, file->project);
     }
+}
+
+void lsp_index_each_result(const struct lsp *lsp, lsp_index_visit_result visit, void *user) {
+    for (size_t i = 0; lsp->index && i < lsp->index->file_count; i++) {
+        const struct indexed_file *file = &lsp->index->files[i];
+        if (file->names && !lsp_text_at_path(lsp, file->path)) visit(user, file->names->assist, file->result);
+    }
+}
+
+void lsp_index_touch(struct lsp *lsp) {
+    if (lsp->index) lsp->index->touched = true;
+}
+
+/* A running job has the files: then all are read again. */
+void lsp_index_drop_projects(struct lsp *lsp, tn_value configs) {
+    struct lsp_index *index = lsp->index;
+    if (index && index->job) index->stale = true;
+    for (size_t i = 0; index && i < index->file_count; i++)
+        if (index->files[i].project && value_get(configs, index->files[i].project)) index->files[i].size = -1;
 }
 
 void lsp_index_drop(struct lsp *lsp) {

@@ -13,8 +13,10 @@
 #ifndef TENON_HOST_SERVER_LSP_LSP_INDEX_H
 #define TENON_HOST_SERVER_LSP_LSP_INDEX_H
 
+#include "adl/value/value.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct assist_names;
 struct lsp;
@@ -32,8 +34,16 @@ void lsp_index_await(struct lsp *lsp, const struct lsp_row *row, struct peer_req
 /* Visits the documents of the index that are not open; `project` is the path of the tenon.yaml of each, or NULL. */
 typedef void (*lsp_index_visit)(void *user, const struct assist_names *names, const char *project);
 void lsp_index_each(const struct lsp *lsp, lsp_index_visit visit, void *user);
+/* The same with the checked documents, and the number of their check: the resultId of their diagnostics. */
+struct assist;
+typedef void (*lsp_index_visit_result)(void *user, const struct assist *assist, uint64_t result);
+void lsp_index_each_result(const struct lsp *lsp, lsp_index_visit_result visit, void *user);
 /* The next request makes it again: what is outside the documents has changed. */
 void lsp_index_drop(struct lsp *lsp);
+/* The same for the documents of these projects: {path of the tenon.yaml: any}. */
+void lsp_index_drop_projects(struct lsp *lsp, tn_value configs);
+/* Files have changed: the next request checks those again that name others. */
+void lsp_index_touch(struct lsp *lsp);
 /* True while a thread works on it: the connection must not be freed. */
 bool lsp_index_is_busy(const struct lsp *lsp);
 void lsp_index_free(struct lsp *lsp);

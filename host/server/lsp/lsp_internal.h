@@ -51,6 +51,7 @@ struct lsp_client_abilities {
 #define LSP_BUCKETS 256u
 
 struct lsp {
+    struct lsp *next; /* of the same lsp_hosts */
     struct connection *connection;
     struct peer *peer;
     struct lsp_hosts *hosts;
@@ -77,6 +78,8 @@ struct lsp {
 
 /* After the last check of a connection that is closed. */
 void lsp_finish_closing(struct lsp *lsp);
+/* Components have changed: everything is checked again, and the client is asked to read it again. */
+void lsp_refresh_all(struct lsp *lsp);
 
 /* ---- lsp_text.c ---- */
 
@@ -202,6 +205,8 @@ tn_value lsp_string(const char *text);
 struct assist_edits;
 /* A WorkspaceEdit; NULL with the error if the client cannot apply it. */
 tn_value lsp_workspace_edit(struct lsp *lsp, const struct assist_edits *edits, struct error *error);
+bool lsp_can_create_files(const struct lsp *lsp); /* with a WorkspaceEdit */
+#define LSP_CANNOT_CREATE "this change creates a file, which the editor cannot do (workspaceEdit.resourceOperations)"
 /* The URI of a file: the client's own, if it is open. */
 tn_value lsp_uri_of_path(const struct lsp *lsp, const char *path);
 /* The URI of a file that the document names, if it can be found; NULL otherwise. */
@@ -217,6 +222,8 @@ tn_value lsp_text_edit(const struct lsp *lsp, const struct source *source, struc
 
 /* Starts the next check that is due, if none runs. */
 void lsp_check_next(struct lsp *lsp);
+/* Documents that have read the file of this text, or may be reading it, are due again. */
+void lsp_check_readers(const struct lsp_text *text);
 /* All open documents are due again: what is outside them has changed. */
 void lsp_check_all(struct lsp *lsp);
 /*
@@ -269,10 +276,15 @@ struct lsp_world *lsp_hosts_world(struct lsp_hosts *hosts, const struct lsp_text
 struct lsp_world *lsp_hosts_world_of_project(struct lsp_hosts *hosts, const struct lsp *lsp, const char *config);
 size_t lsp_hosts_texts_max(const struct lsp_hosts *hosts); /* bytes of the open documents of a connection */
 /*
- * A tenon.yaml has changed: hosts are opened again for the next checks. All of them, because it may be the user's, and
- * because documents may belong to another project now.
+ * The tenon.yaml with this canonical path has changed: the host of its project is opened again for the next check.
+ * Returns true if it is the user's file: then all are.
  */
-void lsp_hosts_forget(struct lsp_hosts *hosts);
+bool lsp_hosts_forget(struct lsp_hosts *hosts, const char *config);
+/* Files of plugins may have changed. */
+void lsp_hosts_look(struct lsp_hosts *hosts);
+/* Open connections: they are refreshed when files of plugins have changed. */
+void lsp_hosts_join(struct lsp_hosts *hosts, struct lsp *lsp);
+void lsp_hosts_leave(struct lsp_hosts *hosts, const struct lsp *lsp);
 /* Around each check, for which lsp_hosts_free waits. */
 void lsp_hosts_begin_check(struct lsp_hosts *hosts);
 void lsp_hosts_end_check(struct lsp_hosts *hosts);

@@ -241,10 +241,11 @@ static void text_free(struct lsp_text *text) {
 static void text_close(struct lsp_text *text) {
     struct lsp *lsp = text->lsp;
     table_remove(text);
+    lsp_check_readers(text); /* they now get the file on the disk */
     if (text->checked) lsp_publish_none(lsp, text->uri);
     lsp_check_release(text);
     text_free(text);
-    lsp_check_all(lsp); /* others that contain it now get the file on the disk */
+    lsp_check_next(lsp);
 }
 
 void lsp_text_open(struct lsp *lsp, tn_value params) {

@@ -23,7 +23,8 @@ struct lsp_world {
     const struct catalog *of_host; /* `read` and `read_self`, which any thread may use */
     tn_value roles;                /* {role: binding}, or NULL */
     tn_value open;                 /* {path: text}, or NULL: no files are read */
-    tn_value read;                 /* {path: hash of its text}: the files that were read */
+    size_t reads;
+    tn_value read; /* {path: hash of its text}: the files that were read */
 };
 
 static int64_t hash_text(const char *text, size_t length) {
@@ -39,6 +40,12 @@ static void remember_read(struct lsp_world *world, const char *path, tn_value te
     world->read = value_set_take(world->read, path, value_int(hash_text(chars, length)));
 }
 
+size_t lsp_world_reads(const struct lsp_world *world) { return world->reads; }
+
+bool lsp_world_has_read(const struct assist_world *world, const char *path) {
+    return value_get(((const struct lsp_world *)world->self)->read, path) != NULL;
+}
+
 bool lsp_world_has_read_other(const struct assist_world *world, const char *path, const struct source *source) {
     tn_value hash = value_get(((const struct lsp_world *)world->self)->read, path);
     return hash && value_to_int(hash) != hash_text(source_text(source), source_length(source));
@@ -48,6 +55,7 @@ bool lsp_world_has_read_other(const struct assist_world *world, const char *path
 static tn_value world_read(void *self, const struct source *from, const char *file, struct catalog_file *found,
                            struct error *error) {
     struct lsp_world *world = self;
+    world->reads++;
     if (!world->open && strncmp(file, "tenon:", strlen("tenon:")) != 0) {
         error_set(error, TN_INVALID, "PERMISSION_DENIED",
                   "this client may not name files of the host, so the language server reads none for it; only clients "

@@ -36,6 +36,8 @@ struct lsp_world *lsp_world_new(struct host *host, struct catalog_copy *componen
 void lsp_world_set_form(struct lsp_world *world, struct schema *schema, tn_value roles);
 void lsp_world_unref(struct lsp_world *world); /* NULL is allowed; any thread */
 const struct assist_world *lsp_world_assist(const struct lsp_world *world);
+bool lsp_world_has_read(const struct assist_world *world, const char *path); /* [loop] */
+size_t lsp_world_reads(const struct lsp_world *world); /* how often documents have asked for files */
 /* True if a file with this canonical path was read in the world, and had another text than the source. [loop] */
 bool lsp_world_has_read_other(const struct assist_world *world, const char *path, const struct source *source);
 
