@@ -101,7 +101,7 @@ struct tree_anchor {
         *node; /* alias: the value that it stands for; NULL if the anchor is unknown. NULL for anchors */
 };
 /*
- * Returns the anchors and aliases by position, borrowed. Those of keys, which name no value, are not among them, nor
+ * Returns the anchors and aliases by position, borrowed. Anchors of keys, which name no value, are not among them, nor
  * are those in a part of the text that could not be read.
  */
 const struct tree_anchor *tree_anchors(const struct tree *tree, size_t *count);

@@ -490,9 +490,11 @@ void builder_alias(struct builder *builder, const char *name, struct span span) 
     }
 }
 
-const char *builder_alias_text(struct builder *builder, const char *name, size_t *length) {
+const char *builder_alias_key(struct builder *builder, const char *name, struct span span, size_t *length) {
     bool there;
     uint32_t place = anchor_place(builder, name, &there);
-    return there && builder->anchors[place].node ? tree_text(builder->tree, builder->anchors[place].node, length)
-                                                 : NULL;
+    const struct tree_node *node = there ? builder->anchors[place].node : NULL;
+    const char *text = node ? tree_text(builder->tree, node, length) : NULL;
+    if (text && !builder->stopped) keep_place(builder, span, true, node);
+    return text;
 }

@@ -80,8 +80,8 @@ void builder_item(struct builder *builder, struct tree_item item, uint32_t nodes
 /* Sets the anchor of the next node. `span` is the anchor's. */
 void builder_anchor(struct builder *builder, const char *name, struct span span);
 void builder_alias(struct builder *builder, const char *name, struct span span);
-/* Returns the scalar text of an alias that is used as a key, or NULL if it is not a scalar. */
-const char *builder_alias_text(struct builder *builder, const char *name, size_t *length);
+/* Returns the scalar text of an alias that is used as a key, or NULL if it is not a scalar; records its place. */
+const char *builder_alias_key(struct builder *builder, const char *name, struct span span, size_t *length);
 /* Returns false, after reporting it, if a scalar is too long. */
 bool builder_length_allowed(struct builder *builder, size_t length, struct span span);
 /* Starts to skip as if inside one collection; the reader continues to report opens and closes. */

@@ -1,11 +1,11 @@
 /*
  * json.h - values from JSON text and back (RFC 8259).
  *
- * Reading is strict: UTF-8 only, no comments, no trailing comma, no duplicate keys, bounded depth, size and number of values. An integer
- * that fits int64 becomes TN_INT, any other number TN_DOUBLE; a number too large for a double is refused. An object
- * {"$bytes": "base64"} with only that key is bytes, in both directions; if its text is not base64 exactly as we write
- * it (RFC 4648, padded), it stays an object. Writing is the inverse: doubles use the shortest text that reads back as
- * the same number, always with a fraction or exponent (1.0, 1e300), so that kinds survive.
+ * Reading is strict: UTF-8 only, no comments, no trailing comma, no duplicate keys, bounded depth, size and number of
+ * values. An integer that fits int64 becomes TN_INT, any other number TN_DOUBLE; a number too large for a double is
+ * refused. An object {"$bytes": "base64"} with only that key is bytes, in both directions; if its text is not base64
+ * exactly as we write it (RFC 4648, padded), it stays an object. Writing is the inverse: doubles use the shortest text
+ * that reads back as the same number, always with a fraction or exponent (1.0, 1e300), so that kinds survive.
  *
  * There are two readers of JSON. This one reads values: it keeps no positions, stops at the first error and caches
  * keys. adl/tree/tree_json.c reads documents: every node keeps its span and style, and reading continues after errors.

@@ -397,7 +397,7 @@ static bool close_container(struct reader *reader, tn_value *out) {
 static bool json_read_value(struct reader *reader, tn_value *out, bool *opened) {
     *opened = false;
     if (reader->at >= reader->end) return json_fail_value(reader);
-    if (reader->values_left-- == 0) 
+    if (reader->values_left-- == 0)
         return fail_limit(reader, reader->at, "the text has more values than", reader->values_max);
     char c = *reader->at;
     const char *chars;
