@@ -50,6 +50,8 @@ tn_value lsp_diagnostic(const struct lsp_text *text, const struct diagnostic *di
     result = value_set_take(result, "code", value_text(info->code));
     result = value_set_take(result, "source", value_text("tenon"));
     result = value_set_take(result, "message", message_of(diagnostic));
+    if (diagnostic->code == ADL_H002) /* 1: unnecessary; editors show it faded */
+        result = value_set_take(result, "tags", value_push_take(value_array(), value_int(1)));
     if (text->lsp->can.related_information && diagnostic->related_count)
         result = value_set_take(result, "relatedInformation", related_list(text, diagnostic));
     return result;
