@@ -28,6 +28,8 @@ char *action_unique_id(const struct assist *assist, const char *base);
 /* Finishes the edits, and refuses them if the document, or a new one, would have more errors. Returns `edits`. */
 struct assist_edits *action_verify(const struct assist_names *names, struct assist_edits *edits);
 
+/* action_conflict.c. Adds the ways to resolve the merge conflicts that the selection touches. */
+void action_conflicts(struct assist_actions *actions, const struct assist_names *names, struct span selection);
 /* action_declare.c. Each adds one action, or none. */
 void action_declare(struct assist_actions *actions, const struct assist_names *names, const struct assist_name *name,
                     const struct assist_workspace *workspace);

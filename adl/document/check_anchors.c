@@ -10,7 +10,7 @@ void check_anchors(const struct tree *tree, struct diagnostics *found) {
     size_t count;
     const struct tree_anchor *anchors = tree_anchors(tree, &count);
     if (!tree_is_whole(tree)) return; /* an alias may be in a part that was not read */
-    tn_value used = value_object();   /* the names of aliases → whether one is behind the place, up to the next anchor */
+    tn_value used = value_object(); /* the names of aliases → whether one is behind the place, up to the next anchor */
     while (count-- > 0) {
         struct span span = anchors[count].span;
         tn_value name = value_string(source_text(tree_source(tree)) + span.start + 1, span.end - span.start - 1);
