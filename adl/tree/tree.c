@@ -189,6 +189,7 @@ static void read_into(struct tree *tree, const struct tree *before, const struct
     mem_free(builder->gaps);
     mem_free(builder->frames);
     mem_free(builder->stack);
+    mem_free(builder->totals);
     mem_free(builder);
 }
 

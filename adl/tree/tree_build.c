@@ -69,6 +69,8 @@ static void add_item(struct builder *builder, struct tree_item item) {
         return;
     }
     MEM_GROW(builder->stack, builder->stack_count, builder->stack_capacity);
+    MEM_GROW(builder->totals, builder->stack_count, builder->totals_capacity);
+    builder->totals[builder->stack_count] = builder->total;
     builder->stack[builder->stack_count++] = item;
 }
 
@@ -370,6 +372,7 @@ void builder_rewind(struct builder *builder, const struct builder_mark *mark, st
 void builder_drop(struct builder *builder, uint32_t depth, uint32_t from) {
     while (builder->depth > depth + 1 && top(builder)->start >= from) {
         builder->stack_count = top(builder)->base;
+        builder->total = top(builder)->total_before;
         builder->depth--;
     }
     struct builder_frame *frame = top(builder);
@@ -378,6 +381,8 @@ void builder_drop(struct builder *builder, uint32_t depth, uint32_t from) {
         struct tree_item last = builder->stack[builder->stack_count - 1];
         if (last.node->span.end <= from) break;
         builder->stack_count--;
+        builder->total =
+            builder->stack_count > frame->base ? builder->totals[builder->stack_count - 1] : frame->total_before;
         frame->key = last.key;
         frame->key_span = last.key_span;
         dropped = true;

@@ -46,7 +46,8 @@ struct builder {
     size_t older; /* diagnostics that were in `found` before */
     struct tree_limits limits;
     struct tree_item *stack; /* items of all open frames */
-    size_t stack_count, stack_capacity;
+    uint32_t *totals;        /* `total` after each of these items */
+    size_t stack_count, stack_capacity, totals_capacity;
     struct builder_frame *frames; /* limits.depth entries */
     uint32_t depth;
     uint32_t skip;                  /* number of open collections inside a skipped part */
