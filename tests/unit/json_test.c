@@ -178,7 +178,7 @@ static void limits_hold(void **state) {
     assert_int_equal(json_read(large, JSON_LENGTH_MAX, NULL, &value, NULL), TN_OK);
     assert_int_equal(json_read(large, JSON_LENGTH_MAX + 1, NULL, &value, NULL), TN_LIMIT);
     size_t length = 2 * (size_t)JSON_VALUES_MAX; /* the array and its items are one value too many */
-    for (size_t i = 1; i < length; i += 2) memcpy(large + i, "1,", 2);
+    for (size_t i = 1; i < length; i++) large[i] = i % 2 ? '1' : ',';
     large[0] = '[';
     large[length] = ']';
     assert_int_equal(json_read(large, length + 1, NULL, &value, NULL), TN_LIMIT);
