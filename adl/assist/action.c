@@ -132,6 +132,7 @@ struct assist_actions *assist_actions(const struct assist_names *names, struct s
     struct assist_actions *actions = mem_zalloc(sizeof *actions);
     const struct assist_name *name = assist_names_at(names, selection.start);
     add_fixes(actions, names, selection);
+    action_conflicts(actions, names, selection);
     if (name) action_declare(actions, names, name, workspace);
     if (name) action_remove(actions, names, name, workspace);
     if (assist_has_conditions(names, selection.start))

@@ -33,6 +33,8 @@ struct assist_edits *action_draft_extract(const struct assist_names *names, stru
 struct assist_edits *action_draft_router(const struct assist_names *names, uint32_t offset);
 struct assist_edits *action_draft_conditions(const struct assist_names *names, uint32_t offset);
 
+/* action_conflict.c. Adds the ways to resolve the merge conflicts that the selection touches. */
+void action_conflicts(struct assist_actions *actions, const struct assist_names *names, struct span selection);
 /* action_declare.c. Each adds one action, or none. */
 void action_declare(struct assist_actions *actions, const struct assist_names *names, const struct assist_name *name,
                     const struct assist_workspace *workspace);

@@ -8,8 +8,13 @@
 #include "adl/assist/names.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
+#include "adl/schema/schema.h"
 #include "adl/tree/tree.h"
+#include "adl/value/json.h"
 #include "adl/value/memory.h"
+
+extern const char assist_message_text[]; /* sdk/schema/component/1/message.schema.json */
+extern const unsigned assist_message_length;
 
 /* Takes `before`. */
 static struct assist *newest_good_take(struct assist *before) {
@@ -52,6 +57,7 @@ static void record_anchors(const struct tree *tree, const struct use_observer *o
 struct assist *assist_next_take(struct source *source, const struct assist_world *world, struct assist *before) {
     struct assist *assist = mem_zalloc(sizeof *assist);
     assist->references = 1;
+    assist->message_schema = mem_zalloc(sizeof *assist->message_schema);
     assist->source = source_ref(source);
     assist->world = world;
     if (world->ref) world->ref(world->self);
@@ -88,8 +94,23 @@ void assist_unref(struct assist *assist) {
     diagnostics_free(assist->found);
     source_unref(assist->source);
     assist_unref(assist->good);
+    schema_unref(*assist->message_schema);
+    mem_free(assist->message_schema);
     if (assist->world->unref) assist->world->unref(assist->world->self);
     mem_free(assist);
 }
 
 const struct assist *assist_names_from(const struct assist *assist) { return assist->good ? assist->good : assist; }
+
+const struct schema *assist_message_schema(const struct assist *assist) {
+    struct schema *schema = __atomic_load_n(assist->message_schema, __ATOMIC_ACQUIRE), *made = NULL;
+    if (schema) return schema;
+    tn_value text = NULL;
+    if (json_read(assist_message_text, assist_message_length, NULL, &text, NULL) == TN_OK)
+        (void)schema_compile(text, NULL, &made, NULL);
+    value_unref(text);
+    if (__atomic_compare_exchange_n(assist->message_schema, &schema, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return made;
+    schema_unref(made); /* another thread was first */
+    return schema;
+}

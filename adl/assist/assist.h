@@ -61,6 +61,7 @@ struct assist {
     struct assist_uses *uses;  /* the names, for names.h */
     const struct assist_world *world;
     struct assist *good; /* the newest earlier version with a whole tree; NULL when this tree is whole, or none was */
+    struct schema **message_schema; /* compiled by the first assist_message_schema; in a cell, as the rest is const */
 };
 
 /* Reads and checks a text. `before` is the version before it, NULL for the first. Never returns NULL. Any thread. */
@@ -71,5 +72,7 @@ struct assist *assist_ref(struct assist *assist);
 void assist_unref(struct assist *assist); /* NULL is allowed */
 /* The version in which to look up names: `good`, or the assist itself. */
 const struct assist *assist_names_from(const struct assist *assist);
+/* The schema of a message, which an item of a channel with the reducer `messages` is. Borrowed; any thread. */
+const struct schema *assist_message_schema(const struct assist *assist);
 
 #endif

@@ -21,6 +21,7 @@ struct walk {
     bool word;               /* only a word is written, which may become a key */
     bool sibling;            /* a key at the column of the blank or the word was found … */
     uint32_t sibling_column; /* … which is this one */
+    bool tabs;               /* the line of the cursor is indented with a tab, as others then are */
     bool deep;               /* more steps than CURSOR_DEPTH_MAX */
     bool inside;             /* the cursor is filled: it is inside the value of a parent */
 };
@@ -224,6 +225,7 @@ static void walk_up(struct walk *walk, uint32_t number) {
         if (line_is_deeper(source, number, walk->column)) continue;
         line_measure(source, number, &line);
         if (line.content - line.start > walk->column || line_is_empty(source, &line)) continue;
+        if (line.tab && !walk->tabs) continue; /* a mistake in that line; it must not hide the parents above it */
         if (walk->dash && another_item(walk, &line)) continue;
         line_read(source, number, &line);
         walk_line(walk, &line, number);
@@ -342,6 +344,7 @@ static void find_in_lines(struct cursor *cursor) {
     bool blank = line.content == line.end;
     uint32_t used = count_used(&line, cursor->offset);
     struct walk walk = {.cursor = cursor, .column = (blank ? cursor->offset : line.content) - line.start};
+    walk.tabs = line.tab;
     set_place(cursor, &line, used);
     for (uint32_t i = used; i-- > 0;) walk_push(&walk, &line.openers[i], number);
     walk.blank = used == 0 && blank;

@@ -20,6 +20,7 @@ struct opener {
 struct line {
     uint32_t start, end; /* without the line end */
     uint32_t content;    /* the first byte that is not a space; `end` for a blank line */
+    bool tab;            /* a tab is in the indentation, which YAML does not allow: the column says nothing */
     uint32_t count;
     struct opener openers[OPENERS_MAX];
 };

@@ -11,6 +11,7 @@ void line_measure(const struct source *source, uint32_t number, struct line *lin
     line->end = span.end;
     line->count = 0;
     while (line->content < line->end && (text[line->content] == ' ' || text[line->content] == '\t')) line->content++;
+    line->tab = memchr(text + line->start, '\t', line->content - line->start) != NULL;
 }
 
 bool line_is_empty(const struct source *source, const struct line *line) {

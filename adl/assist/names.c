@@ -40,10 +40,13 @@ static uint32_t merge_equal(struct recorded_use *items, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         bool merged = rank_of(&items[i]) < 2 || items[i].form == USE_DEFAULT;
         bool same = kept && merged && compare_uses(&items[kept - 1], &items[i]) == 0;
-        if (same)
-            items[kept - 1].access |= items[i].access;
-        else
+        if (!same) {
             items[kept++] = items[i];
+            continue;
+        }
+        /* An alias uses the name where it is defined; USE_READS says so for kinds that are not read or written. */
+        if ((items[kept - 1].access ^ items[i].access) & USE_DEFINES) items[kept - 1].access |= USE_READS;
+        items[kept - 1].access |= items[i].access;
     }
     return kept;
 }

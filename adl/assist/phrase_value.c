@@ -59,6 +59,8 @@ static bool enter(struct phrase_value *value, struct phrase_step step) {
         if (!item) return false;
         value->root = ROOT_ITEM;
         value->schema = value->channel->schema; /* it describes one item */
+        if (!value->schema && value->channel->reducer == REDUCER_MESSAGES)
+            value->schema = assist_message_schema(value->assist);
         return true;
     }
     value->kinds = 0;
@@ -145,15 +147,38 @@ static bool set_root(const struct phrase *phrase, const char *name, size_t lengt
 
 static bool resolve_operand(const struct phrase *phrase, uint32_t token, uint32_t depth, struct phrase_value *value);
 
-/* A variable of a loop of a template: its list is a name, or a member of the state. */
-static bool resolve_loop(const struct phrase *phrase, const struct phrase_local *local, struct phrase_value *value) {
-    const char *text = phrase->text.text + local->list.start;
-    uint32_t length = local->list.end - local->list.start;
-    if (length > 6 && memcmp(text, "state.", 6) == 0) {
-        text += 6;
-        length -= 6;
+/* Follows `.name` and `[0]` of the text of a list. False for other operators, whose result is not known. */
+static bool enter_path(const char *text, uint32_t length, struct phrase_value *value) {
+    for (uint32_t at = 0, size; at < length; at += size) {
+        const char *part = text + at + 1;
+        struct phrase_step step = {NULL, 0};
+        size = text[at] == '.' ? 1 : 0;
+        if (text[at] == '.')
+            while (at + size < length && !strchr(".[( ", text[at + size])) size++;
+        else if (text[at] == '[' && memchr(part, ']', length - at - 1))
+            size = (uint32_t)((const char *)memchr(part, ']', length - at - 1) - text) + 1 - at;
+        if (size < 2 || (text[at] == '[' && (*part < '0' || *part > '9'))) return false;
+        if (text[at] == '.') step = (struct phrase_step){part, size - 1};
+        if (!enter(value, step)) return false;
     }
-    return set_channel(value, text, length) && enter(value, (struct phrase_step){NULL, 0});
+    return true;
+}
+
+/* Local `index` is a variable of a loop of a template: its list is a name, or members and items of one. */
+static bool resolve_loop(const struct phrase *phrase, uint32_t index, struct phrase_value *value) {
+    const struct phrase_local *local = &phrase->locals[index];
+    const char *text = phrase->text.text + local->list.start;
+    uint32_t length = local->list.end - local->list.start, name = 0;
+    while (name < length && !strchr(".[( ", text[name])) name++;
+    bool found = false, outer = false;
+    for (uint32_t i = index; i-- > 0 && !outer;) {
+        const struct span span = phrase->locals[i].name;
+        outer = span.end - span.start == name && memcmp(phrase->text.text + span.start, text, name) == 0;
+        if (outer && !phrase->locals[i].index && phrase->locals[i].list_end == UINT32_MAX)
+            found = resolve_loop(phrase, i, value);
+    }
+    if (!outer) found = set_root(phrase, text, name, value);
+    return found && enter_path(text + name, length - name, value) && enter(value, (struct phrase_step){NULL, 0});
 }
 
 static bool resolve_name(const struct phrase *phrase, uint32_t token, uint32_t depth, struct phrase_value *value) {
@@ -166,7 +191,7 @@ static bool resolve_name(const struct phrase *phrase, uint32_t token, uint32_t d
             memcmp(phrase->text.text + local->name.start, name, length) != 0)
             continue;
         if (local->index) return false;
-        if (local->list_end == UINT32_MAX) return resolve_loop(phrase, local, value);
+        if (local->list_end == UINT32_MAX) return resolve_loop(phrase, i, value);
         return resolve_operand(phrase, local->list_end, depth + 1, value) &&
                enter(value, (struct phrase_step){NULL, 0});
     }

@@ -163,7 +163,8 @@ struct place_filter {
 static void visit_place(void *self, const struct assist_names *names, const struct assist_name *name) {
     const struct place_filter *filter = self;
     bool defines = (name->access & USE_DEFINES) != 0;
-    if (name->form >= USE_DEFAULT || !(defines ? filter->definitions : filter->others)) return;
+    bool uses = !defines || (name->access & (USE_READS | USE_WRITES)) != 0; /* both: by an alias */
+    if (name->form >= USE_DEFAULT || !((defines && filter->definitions) || (uses && filter->others))) return;
     if (filter->own_only && name->file) return;
     struct source *source = names->sources[name->file];
     add_symbol_place(filter->places, source_name(source), source, name->span, name->access);

@@ -14,7 +14,7 @@ struct visit {
     const struct assist *assist;
     const struct assist_visitor *visitor;
     void *user;
-    const struct tree_node *config; /* that is visited */
+    struct tree_finder finder; /* of members of the config that is visited */
     struct {
         const struct component_info *component;
         bool annotated;
@@ -55,10 +55,10 @@ static bool component_mentions(struct visit *visit, const struct component_info 
 }
 
 static void visit_annotation(void *user, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
-    const struct visit *visit = user;
+    struct visit *visit = user;
     if (!value_is(where, TN_STRING) || !value_is(annotation, TN_STRING)) return;
     const struct tree_item *item;
-    const struct tree_node *node = tree_at_pointer(visit->config, pointer, &item);
+    const struct tree_node *node = tree_finder_at(&visit->finder, pointer, &item);
     if (!item || (!on_key && node->kind >= TN_ARRAY)) return;
     struct span span = on_key ? item->key_span : node->span;
     if (touches(visit, span))
@@ -81,7 +81,7 @@ static void visit_config(struct visit *visit, const struct tree_node *node, cons
     if (config->kind != TN_OBJECT) return;
     if (visit->visitor->file) visit_files(visit, config, 0);
     if (!component || !visit->visitor->annotated || !component_mentions(visit, component)) return;
-    visit->config = config;
+    visit->finder = (struct tree_finder){.root = config};
     tn_value value = tree_to_value(config);
     schema_each_annotation(component->config, value, "x-tenon", visit_annotation, visit);
     value_unref(value);

@@ -30,20 +30,30 @@ struct config_check {
     const struct node_type *type;
     const struct tree_node *tree; /* the config in the document; NULL if absent */
     struct span span;             /* span of its key or of the node's type: the fallback for reports */
+    struct tree_finder finder;    /* of members of `tree` */
     struct reference *references; /* owned */
     uint32_t reference_count;
-    tn_value filled;        /* owned; the config with defaults and with the texts of files */
-    char document[1024];    /* pointer of the string that names a document; "" without one */
-    struct document *inner; /* borrowed; that document, or NULL */
-    char arguments[256];    /* pointer of the arguments of the tool that the node calls; "" without them */
+    tn_value reference_index; /* owned; object: the pointer of a reference → its index */
+    tn_value filled;          /* owned; the config with defaults and with the texts of files */
+    tn_value variables;       /* owned; object: a pointer → x-tenon-variables there; NULL until the first use */
+    tn_value expressions;     /* owned; object whose keys are pointers of expressions; NULL until the first use */
+    char document[1024];      /* pointer of the string that names a document; "" without one */
+    struct document *inner;   /* borrowed; that document, or NULL */
+    char arguments[256];      /* pointer of the arguments of the tool that the node calls; "" without them */
 };
 
 /* ---- References ---- */
 
 static const struct reference *reference_at(const struct config_check *check, const char *pointer) {
-    for (uint32_t i = 0; i < check->reference_count; i++)
-        if (strcmp(check->references[i].pointer, pointer) == 0) return &check->references[i];
-    return NULL;
+    tn_value index = check->reference_count ? value_get(check->reference_index, pointer) : NULL;
+    return index ? &check->references[value_to_int(index)] : NULL;
+}
+
+/* The member of the config in the document, or NULL for a default. *item is the item that contains it, or NULL. */
+static const struct tree_node *member_node(struct config_check *check, const char *pointer,
+                                           const struct tree_item **item) {
+    *item = NULL;
+    return check->tree ? tree_finder_at(&check->finder, pointer, item) : NULL;
 }
 
 /* The text of the document to report for a member of the config: its key if `on_key`, else its value. */
@@ -54,15 +64,15 @@ static struct span span_of(const struct config_check *check, const struct tree_n
     return node->span.start < node->span.end ? node->span : item ? item->key_span : check->span;
 }
 
-static struct span span_at(const struct config_check *check, const char *pointer, bool on_key) {
-    const struct tree_item *item = NULL;
-    const struct tree_node *node = check->tree ? find_pointer(check->tree, pointer, &item) : NULL;
+static struct span span_at(struct config_check *check, const char *pointer, bool on_key) {
+    const struct tree_item *item;
+    const struct tree_node *node = member_node(check, pointer, &item);
     return span_of(check, node, item, on_key);
 }
 
-static void tell_reference(const struct config_check *check, const char *pointer, const char *path) {
-    const struct tree_item *item = NULL;
-    const struct tree_node *node = check->tree ? find_pointer(check->tree, pointer, &item) : NULL;
+static void tell_reference(struct config_check *check, const char *pointer, const char *path) {
+    const struct tree_item *item;
+    const struct tree_node *node = member_node(check, pointer, &item);
     const struct tree_node *name = node ? tree_get(node, "file") : NULL;
     if (!name) return;
     const struct config_use use = {.node = check->node, .pointer = pointer, .scalar = name};
@@ -74,6 +84,8 @@ static tn_value read_reference(void *self, const char *pointer, const char *kind
     struct config_check *check = self;
     struct reader *reader = check->reader;
     MEM_EXTEND(check->references, check->reference_count);
+    if (!check->reference_index) check->reference_index = value_object();
+    check->reference_index = value_set_take(check->reference_index, pointer, value_int(check->reference_count));
     struct reference *reference = &check->references[check->reference_count++];
     *reference = (struct reference){mem_text(pointer), NULL};
     const struct catalog *catalog = reader->catalog;
@@ -123,7 +135,7 @@ static struct annotated_string annotated_string(struct config_check *check, cons
                                                 tn_value where, tn_value subschema) {
     struct annotated_string string = {.check = check, .pointer = pointer, .on_key = on_key, .subschema = subschema};
     string.text = value_chars(where, &string.length);
-    if (check->tree) string.node = find_pointer(check->tree, pointer, &string.item);
+    string.node = member_node(check, pointer, &string.item);
     string.span = span_of(check, string.node, string.item, on_key);
     return string;
 }
@@ -173,18 +185,28 @@ static struct expr_place annotated_locate(const struct annotated_string *string)
     return place;
 }
 
-static void keep_variables(void *self, tn_value subschema) {
-    tn_value given = value_get(subschema, "x-tenon-variables");
-    if (given) *(tn_value *)self = given;
+static void note_variables(void *self, const char *pointer, bool on_key, tn_value where, tn_value subschema) {
+    tn_value *variables = self;
+    (void)where;
+    if (!on_key) *variables = value_set_take(*variables, pointer, value_ref(value_get(subschema, "x-tenon-variables")));
+}
+
+/* The variables that any subschema of the place names. All places are searched once, because there can be many. */
+static tn_value variables_at(struct config_check *check, const char *pointer) {
+    if (!check->variables) {
+        check->variables = value_object();
+        schema_each_possible(check->type->component->config, check->filled, "x-tenon-variables", note_variables,
+                             &check->variables);
+    }
+    return value_get(check->variables, pointer);
 }
 
 /* The names are usually beside the annotation; then no other subschema of the place must be searched. */
 static struct expr_place locate_with_variables(const struct annotated_string *string) {
     struct expr_place place = annotated_locate(string);
-    const struct config_check *check = string->check;
-    if (string->subschema) keep_variables(&place.variables, string->subschema);
-    if (!place.variables && check->type->has_variables)
-        schema_at(check->type->component->config, check->filled, string->pointer, keep_variables, &place.variables);
+    if (string->subschema) place.variables = value_get(string->subschema, "x-tenon-variables");
+    if (!place.variables && string->check->type->has_variables)
+        place.variables = variables_at(string->check, string->pointer);
     return place;
 }
 
@@ -275,12 +297,12 @@ static tn_value member_at(tn_value value, const char *pointer) {
 }
 
 /* Describes the member at `pointer` for messages. `of` and `path` hold texts of the result. */
-static struct value_check describe_member(const struct config_check *check, const char *pointer, char of[160],
+static struct value_check describe_member(struct config_check *check, const char *pointer, char of[160],
                                           char path[320]) {
-    const struct tree_item *item = NULL;
+    const struct tree_item *item;
     const struct document_node *def = &check->reader->document->nodes[check->node];
     struct value_check place = {.span = span_at(check, pointer, true), .path = path, .of = of};
-    place.node = check->tree ? find_pointer(check->tree, pointer, &item) : NULL;
+    place.node = member_node(check, pointer, &item);
     snprintf(of, 160, "node `%.120s`", value_chars(def->id, NULL));
     snprintf(path, 320, "config%.300s", pointer);
     for (char *at = path; *at; at++)
@@ -288,19 +310,28 @@ static struct value_check describe_member(const struct config_check *check, cons
     return place;
 }
 
-static void note_expression(void *self, tn_value subschema) {
-    *(bool *)self |= value_text_is(value_get(subschema, "x-tenon"), "expression");
+static void note_expression(void *self, const char *pointer, bool on_key, tn_value where, tn_value subschema) {
+    tn_value *expressions = self;
+    (void)where;
+    if (!on_key && value_text_is(value_get(subschema, "x-tenon"), "expression"))
+        *expressions = value_set_take(*expressions, pointer, value_bool(true));
+}
+
+static bool is_expression(struct config_check *check, const char *pointer) {
+    if (!check->expressions) {
+        check->expressions = value_object();
+        schema_each_possible(check->type->component->config, check->filled, "x-tenon", note_expression,
+                             &check->expressions);
+    }
+    return value_get(check->expressions, pointer) != NULL;
 }
 
 /* The key names the channel, and the value is the expression or literal that is written to it. */
 static void check_written_literal(const struct annotated_string *string, const struct document_channel *channel) {
-    const struct config_check *check = string->check;
+    struct config_check *check = string->check;
     char of[160], path[320];
-    bool expression = false;
     tn_value member = member_at(check->filled, string->pointer);
-    if (!member) return;
-    schema_at(check->type->component->config, check->filled, string->pointer, note_expression, &expression);
-    tn_value value = expression ? literal_value(member) : NULL;
+    tn_value value = member && is_expression(check, string->pointer) ? literal_value(member) : NULL;
     if (!value) return;
     struct value_check place = describe_member(check, string->pointer, of, path);
     place.missing = place.unknown = place.wrong = ADL_E070;
@@ -311,7 +342,7 @@ static void check_written_literal(const struct annotated_string *string, const s
     value_unref(value);
 }
 
-static void check_arguments(const struct config_check *check) {
+static void check_arguments(struct config_check *check) {
     const struct component_info *tool = check->reader->notes[check->node].tool;
     tn_value written = check->arguments[0] ? member_at(check->filled, check->arguments) : NULL;
     if (!tool || !tool->input || !value_is(written, TN_OBJECT)) return;
@@ -515,7 +546,7 @@ static const struct {
     {"file", check_annotated_file, false},
 };
 
-static void check_annotated_schema(const struct config_check *check, const char *pointer, tn_value value) {
+static void check_annotated_schema(struct config_check *check, const char *pointer, tn_value value) {
     struct schema *schema = NULL;
     struct error error = ERROR_INIT;
     char where[256];
@@ -687,6 +718,7 @@ static void check_config(struct reader *reader, uint32_t index) {
         .tree = note->config ? note->config->node : NULL,
         .span = note->config ? note->config->key_span : def->type_span,
     };
+    check.finder.root = check.tree;
     check_placeholders(reader, check.tree);
     check.filled = config_resolve_take(type->component->config, value_ref(def->config), read_reference, &check);
     if (schema_validate(type->component->config, check.filled, NULL) != TN_OK) report_misfits(&check);
@@ -703,6 +735,9 @@ static void check_config(struct reader *reader, uint32_t index) {
         source_unref(check.references[i].source);
     }
     mem_free(check.references);
+    value_unref(check.reference_index);
+    value_unref(check.variables);
+    value_unref(check.expressions);
 }
 
 void check_configs(struct reader *reader) {

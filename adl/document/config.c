@@ -32,26 +32,24 @@ static bool has_reference(tn_value value) {
     return false;
 }
 
-struct wanted {
-    bool text, object;
-};
+#define WANTS_TEXT   1
+#define WANTS_OBJECT 2
 
-static void note_type(struct wanted *wanted, tn_value type) {
-    wanted->text |= value_text_is(type, "string");
-    wanted->object |= value_text_is(type, "object");
+static int wanted_type(tn_value type) {
+    return value_text_is(type, "string") ? WANTS_TEXT : value_text_is(type, "object") ? WANTS_OBJECT : 0;
 }
 
-static void note_subschema(void *self, tn_value subschema) {
-    struct wanted *wanted = self;
-    tn_value type = value_get(subschema, "type");
-    if (!type) return;
-    note_type(wanted, type);
-    for (size_t i = 0; value_is(type, TN_ARRAY) && i < value_count(type); i++) note_type(wanted, value_at(type, i));
+static void note_wanted(void *self, const char *pointer, bool on_key, tn_value where, tn_value subschema) {
+    tn_value *wanted = self, known = value_get(*wanted, pointer), type = value_get(subschema, "type");
+    if (on_key || !reference_kind(where)) return;
+    int64_t allowed = (known ? value_to_int(known) : 0) | wanted_type(type);
+    for (size_t i = 0; value_is(type, TN_ARRAY) && i < value_count(type); i++)
+        allowed |= wanted_type(value_at(type, i));
+    *wanted = value_set_take(*wanted, pointer, value_int(allowed));
 }
 
 struct walk {
-    const struct schema *schema;
-    tn_value root; /* the original config */
+    tn_value wanted; /* object: the pointer of a reference → what the schema allows there, WANTS_… */
     config_reference_fn resolve;
     void *self;
     struct buffer pointer;
@@ -71,11 +69,10 @@ static void pointer_pop(struct buffer *pointer, size_t before) {
 }
 
 static tn_value resolve_at(struct walk *walk, tn_value value, const char *kind) {
-    struct wanted wanted = {false, false};
     const char *pointer = buffer_cstr(&walk->pointer);
     if (walk->pointer.overflow) return NULL;
-    schema_at(walk->schema, walk->root, pointer, note_subschema, &wanted);
-    if (!wanted.text || wanted.object) return NULL;
+    tn_value wanted = value_get(walk->wanted, pointer);
+    if (!wanted || value_to_int(wanted) != WANTS_TEXT) return NULL;
     return walk->resolve(walk->self, pointer, kind, value_value_at(value, 0));
 }
 
@@ -110,10 +107,11 @@ static tn_value resolve_take(struct walk *walk, tn_value value) {
 
 tn_value config_resolve_take(const struct schema *schema, tn_value config, config_reference_fn resolve, void *self) {
     if (!has_reference(config)) return config;
-    struct walk walk = {schema, value_ref(config), resolve, self, {0}};
+    struct walk walk = {value_object(), resolve, self, {0}};
+    schema_each_possible(schema, config, "type", note_wanted, &walk.wanted);
     buffer_init(&walk.pointer, POINTER_MAX);
     tn_value resolved = resolve_take(&walk, config);
-    value_unref(walk.root);
+    value_unref(walk.wanted);
     buffer_finish(&walk.pointer);
     return resolved;
 }

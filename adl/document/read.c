@@ -388,6 +388,7 @@ struct document *document_read_observed(struct tree *tree, const struct catalog 
     struct session session = {.catalog = catalog, .found = found, .observer = observer};
     struct document *document = document_read_within(&session, tree);
     session_finish(&session);
+    check_anchors(tree, found);
     diagnostics_sort(found);
     return document;
 }

@@ -224,6 +224,8 @@ bool provider_known(struct reader *reader, const char *text, size_t length);
 /* Checks of names; each reports an unknown name. */
 void check_model_name(struct reader *reader, const char *text, size_t length, struct span span, uint32_t node,
                       const char *pointer);
+/* Hints at anchors that no alias uses. */
+void check_anchors(const struct tree *tree, struct diagnostics *found);
 /* Warns about `$NAME` and similar forms in members that hold secrets. `mapping` may be NULL. */
 void check_placeholders(struct reader *reader, const struct tree_node *mapping);
 /* Warns if a tool of this name, or that matches this pattern, has effects that must not be repeated and no key. */

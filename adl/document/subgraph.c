@@ -85,7 +85,7 @@ static struct document *subgraph_read(struct reader *reader, const struct catalo
         report(reader, ADL_E063, span, "the document `%.200s` cannot be read: it is too large", file);
     else if (!inner_file_is_document(source))
         report(reader, ADL_E063, span,
-               "the file `%.200s` is not a document: expected a mapping with `version`, `agent` and `nodes`", file);
+               "the file `%.200s` is not a document: expected a mapping with `version` and `nodes`", file);
     else
         inner = read_inner(session, source);
     source_unref(source);

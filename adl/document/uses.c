@@ -19,6 +19,35 @@ static void use_fill_scalar(const struct reader *reader, struct document_use *us
                                             : place_in_quotes(reader->source, scalar->span);
 }
 
+/* The text for which an alias that is a key stands; NULL if the key is not an alias. No other key starts with `*`. */
+static const struct tree_node *aliased_key(const struct reader *reader, struct span key) {
+    if (source_text(reader->source)[key.start] != '*') return NULL;
+    size_t count, low = 0;
+    const struct tree_anchor *anchors = tree_anchors(reader->tree, &count);
+    for (size_t high = count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (anchors[middle].span.start < key.start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && anchors[low].span.start == key.start ? anchors[low].node : NULL;
+}
+
+/* The place of a name is its text, also where an alias stands for the text. */
+static void use_fill_key(const struct reader *reader, struct document_use *use, const struct tree_item *item) {
+    const struct tree_node *aliased = aliased_key(reader, item->key_span);
+    if (aliased) {
+        use->form = USE_SCALAR;
+        use_fill_scalar(reader, use, aliased);
+        return;
+    }
+    use->form = USE_KEY;
+    use->token = item->key_span;
+    use->span = place_in_quotes(reader->source, use->token);
+    use->name = value_chars(item->key, &use->length);
+}
+
 void use_scalar(const struct reader *reader, enum use_kind kind, uint32_t access, const struct tree_node *scalar,
                 uint32_t node) {
     if (!reader->observer || !tree_text(reader->tree, scalar, NULL)) return;
@@ -30,9 +59,8 @@ void use_scalar(const struct reader *reader, enum use_kind kind, uint32_t access
 void use_key(const struct reader *reader, enum use_kind kind, uint32_t access, const struct tree_item *item,
              uint32_t node) {
     if (!reader->observer) return;
-    struct document_use use = {.kind = kind, .form = USE_KEY, .access = access, .node = node, .token = item->key_span};
-    use.span = place_in_quotes(reader->source, item->key_span);
-    use.name = value_chars(item->key, &use.length);
+    struct document_use use = {.kind = kind, .access = access, .node = node};
+    use_fill_key(reader, &use, item);
     use_tell(reader, &use);
 }
 
@@ -71,10 +99,7 @@ void use_in_config(const struct reader *reader, const struct config_use *where, 
         use.name = where->text;
         use.length = where->length;
     } else if (where->item) {
-        use.form = USE_KEY;
-        use.token = where->item->key_span;
-        use.span = place_in_quotes(reader->source, use.token);
-        use.name = value_chars(where->item->key, &use.length);
+        use_fill_key(reader, &use, where->item);
     } else {
         if (!tree_text(reader->tree, where->scalar, NULL)) return;
         use_fill_scalar(reader, &use, where->scalar);

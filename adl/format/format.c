@@ -69,6 +69,28 @@ static bool format_tree(const struct tree *tree, struct diagnostics *found, stru
     return false;
 }
 
+/* True if more lines end with CRLF than with LF. */
+static bool has_crlf(const char *text, size_t length) {
+    size_t crlf = 0, all = 0;
+    for (const char *at = text, *end = text + length; (at = memchr(at, '\n', (size_t)(end - at))); at++) {
+        all++;
+        crlf += at > text && at[-1] == '\r';
+    }
+    return crlf > all - crlf;
+}
+
+/* Scalars of several lines mean the same with both line ends. */
+static char *with_crlf_take(char *text, size_t *length) {
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    for (size_t i = 0; i < *length; i++) {
+        if (text[i] == '\n') buffer_char(&out, '\r');
+        buffer_char(&out, text[i]);
+    }
+    mem_free(text);
+    return out.data ? buffer_detach(&out, length) : mem_text("");
+}
+
 int32_t format_source(struct source *source, struct diagnostics *found, char **out, size_t *length) {
     size_t errors = diagnostics_errors(found);
     struct tree *tree = tree_read(source, NULL, found);
@@ -76,8 +98,11 @@ int32_t format_source(struct source *source, struct diagnostics *found, char **o
     struct pass pass;
     pass_init(&pass);
     if (diagnostics_errors(found) == errors && tree_is_whole(tree) && format_tree(tree, found, &pass)) {
-        if (length) *length = pass.out.length;
-        *out = pass.out.data ? buffer_detach(&pass.out, NULL) : mem_text("");
+        bool crlf = has_crlf(source_text(source), source_length(source));
+        size_t size = pass.out.length;
+        char *text = pass.out.data ? buffer_detach(&pass.out, NULL) : mem_text("");
+        *out = crlf ? with_crlf_take(text, &size) : text;
+        if (length) *length = size;
         status = TN_OK;
     }
     pass_finish(&pass);

@@ -2,10 +2,11 @@
  * format.h - the canonical form of a document's text, as `tenon fmt` writes it.
  *
  * Only the layout changes: two-space indentation, lists indented below their key, one space after `:` and `,`, flow
- * collections as `[a, b]` and `{a: b}`, no trailing spaces, at most one blank line in a row, LF line ends and exactly
- * one at the end. Comments after code have two spaces before them; comments of neighbouring lines are aligned.
- * Comments, blank lines, key order, quotes, anchors, the choice between block and flow and between one line and
- * several, and the contents of block scalars stay as the author wrote them. JSON gets two-space indentation.
+ * collections as `[a, b]` and `{a: b}`, no trailing spaces, at most one blank line in a row, exactly one line end at
+ * the end. Line ends are CRLF if most of the original are, else LF. Comments after code have two spaces before them;
+ * comments of neighbouring lines are aligned. Comments, blank lines, key order, quotes, anchors, the choice between
+ * block and flow and between one line and several, and the contents of block scalars stay as the author wrote them.
+ * JSON gets two-space indentation.
  *
  *     char *text;
  *     size_t length;

@@ -124,11 +124,15 @@ void schema_each_annotation(const struct schema *schema, tn_value instance, cons
 typedef void (*schema_annotated_fn)(void *self, const char *pointer, bool on_key, tn_value where, tn_value subschema);
 void schema_each_annotated(const struct schema *schema, tn_value instance, const char *keyword,
                            schema_annotated_fn callback, void *self);
+/* The same, but if no branch of an anyOf or oneOf matches, all of the closest ones apply, as for schema_at. */
+void schema_each_possible(const struct schema *schema, tn_value instance, const char *keyword,
+                          schema_annotated_fn callback, void *self);
 
 /*
  * Visits every subschema that applies at the instance location `pointer`, which may name a missing member: for
  * completion and documentation. If no branch of an anyOf or oneOf matches, all of the closest ones apply. `pointer`
- * must be a JSON Pointer; locations that the schema does not describe cause no call.
+ * must be a JSON Pointer; locations that the schema does not describe cause no call. One call takes time linear in the
+ * instance: for all parts of an instance, use schema_each_possible once.
  */
 typedef void (*schema_at_fn)(void *self, tn_value subschema);
 void schema_at(const struct schema *schema, tn_value instance, const char *pointer, schema_at_fn callback, void *self);

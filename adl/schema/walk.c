@@ -30,14 +30,24 @@ static void annotation_visit(struct visitor *visitor, const struct node *node, t
     mem_free(pointer);
 }
 
+static void annotations_run(struct annotations *annotations, const struct schema *schema, tn_value instance) {
+    struct run run;
+    run_init(&run, schema);
+    run.visitor = &annotations->visitor;
+    (void)evaluate(&run, schema->root, instance, NULL, NULL);
+    run_finish(&run);
+}
+
 void schema_each_annotated(const struct schema *schema, tn_value instance, const char *keyword,
                            schema_annotated_fn callback, void *self) {
     struct annotations annotations = {{annotation_visit, NULL, false}, keyword, callback, self};
-    struct run run;
-    run_init(&run, schema);
-    run.visitor = &annotations.visitor;
-    (void)evaluate(&run, schema->root, instance, NULL, NULL);
-    run_finish(&run);
+    annotations_run(&annotations, schema, instance);
+}
+
+void schema_each_possible(const struct schema *schema, tn_value instance, const char *keyword,
+                          schema_annotated_fn callback, void *self) {
+    struct annotations annotations = {{annotation_visit, NULL, true}, keyword, callback, self};
+    annotations_run(&annotations, schema, instance);
 }
 
 struct annotation_values {

@@ -2,6 +2,7 @@
 #include "adl/tree/conflict.h"
 #include "adl/source/source.h"
 #include "adl/tree/tree_arena.h"
+#include "adl/tree/tree_build.h"
 #include "adl/value/memory.h"
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,7 @@ struct conflict_search {
     size_t count, capacity;
 };
 
-/* The character of the mark that the line is, or 0. */
-static char conflict_mark(const char *text, struct span line) {
+char conflict_mark(const char *text, struct span line) {
     if (line.end - line.start < MARK_LENGTH || !strchr("<|=>", text[line.start])) return '\0';
     const char *at = text + line.start;
     for (uint32_t i = 1; i < MARK_LENGTH; i++)

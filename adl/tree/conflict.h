@@ -1,5 +1,5 @@
 /*
- * conflict.h - the marks that Git leaves in a text where it could not merge; private to adl/tree.
+ * conflict.h - the marks that Git leaves in a text where it could not merge.
  *
  *     <<<<<<< HEAD        a conflict starts: the lines of the current branch follow
  *     ||||||| base        optional: the lines of their common ancestor follow
@@ -12,7 +12,13 @@
 #ifndef TENON_ADL_CONFLICT_H
 #define TENON_ADL_CONFLICT_H
 
-#include "adl/tree/tree_build.h"
+#include "adl/source/source.h"
+#include <stdbool.h>
+
+struct builder;
+
+/* The character of the mark that the line is: `<`, `|`, `=` or `>`; else 0. */
+char conflict_mark(const char *text, struct span line);
 
 /*
  * Reports every conflict, and replaces what is hidden in `text`, a copy of the source's text, by spaces. Collections

@@ -189,6 +189,7 @@ static void read_into(struct tree *tree, const struct tree *before, const struct
     mem_free(builder->gaps);
     mem_free(builder->frames);
     mem_free(builder->stack);
+    mem_free(builder->totals);
     mem_free(builder);
 }
 
@@ -316,12 +317,15 @@ static bool tree_token_to_index(const char *at, const char *end, uint32_t *index
     return true;
 }
 
-static const struct tree_item *step(const struct tree_node *node, const char *at, const char *end) {
+/* Searches the keys of a mapping from item `first` to the end, and then from the beginning. */
+static const struct tree_item *step(const struct tree_node *node, uint32_t first, const char *at, const char *end) {
     uint32_t index;
     if (node->kind == TN_ARRAY)
         return tree_token_to_index(at, end, &index) && index < node->count ? &node->items[index] : NULL;
     if (node->kind != TN_OBJECT) return NULL;
-    for (uint32_t i = 0; i < node->count; i++)
+    for (uint32_t i = first; i < node->count; i++)
+        if (tree_token_equals(at, end, node->items[i].key)) return &node->items[i];
+    for (uint32_t i = 0; i < first && i < node->count; i++)
         if (tree_token_equals(at, end, node->items[i].key)) return &node->items[i];
     return NULL;
 }
@@ -331,12 +335,30 @@ const struct tree_node *tree_at_pointer(const struct tree_node *node, const char
     const struct tree_item *held = NULL;
     while (*pointer == '/') {
         const char *end = pointer + 1 + strcspn(pointer + 1, "/");
-        const struct tree_item *next = step(node, pointer + 1, end);
+        const struct tree_item *next = step(node, 0, pointer + 1, end);
         if (!next) break;
         held = next;
         node = next->node;
         pointer = end;
     }
     if (item) *item = held;
+    return node;
+}
+
+const struct tree_node *tree_finder_at(struct tree_finder *finder, const char *pointer, const struct tree_item **item) {
+    const struct tree_node *node = finder->root;
+    const struct tree_item *held = NULL;
+    for (uint32_t level = 0; node && *pointer == '/'; level++) {
+        const char *end = pointer + 1 + strcspn(pointer + 1, "/");
+        bool known = level < TREE_FINDER_LEVELS && finder->levels[level].node == node;
+        held = step(node, known ? finder->levels[level].next : 0, pointer + 1, end);
+        if (held && level < TREE_FINDER_LEVELS) {
+            finder->levels[level].node = node;
+            finder->levels[level].next = (uint32_t)(held - node->items);
+        }
+        node = held ? held->node : NULL;
+        pointer = end;
+    }
+    if (item) *item = node ? held : NULL;
     return node;
 }

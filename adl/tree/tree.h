@@ -101,7 +101,7 @@ struct tree_anchor {
         *node; /* alias: the value that it stands for; NULL if the anchor is unknown. NULL for anchors */
 };
 /*
- * Returns the anchors and aliases by position, borrowed. Those of keys, which name no value, are not among them, nor
+ * Returns the anchors and aliases by position, borrowed. Anchors of keys, which name no value, are not among them, nor
  * are those in a part of the text that could not be read.
  */
 const struct tree_anchor *tree_anchors(const struct tree *tree, size_t *count);
@@ -137,5 +137,23 @@ tn_value tree_to_value(const struct tree_node *node);
  */
 const struct tree_node *tree_at_pointer(const struct tree_node *node, const char *pointer,
                                         const struct tree_item **item);
+
+/*
+ * Finds many JSON Pointers below one node. A search for a key starts at the key that was found last in that mapping:
+ * pointers in the order of the document take linear time together, where each tree_at_pointer scans the mapping.
+ *
+ *     struct tree_finder finder = {.root = node};
+ *     const struct tree_node *member = tree_finder_at(&finder, "/values/a", &item);
+ */
+#define TREE_FINDER_LEVELS 64u /* levels below the root with a place to start from; deeper mappings are scanned */
+struct tree_finder {
+    const struct tree_node *root;
+    struct {
+        const struct tree_node *node;
+        uint32_t next;
+    } levels[TREE_FINDER_LEVELS];
+};
+/* Returns the node at the exact pointer and sets *item (may be NULL) to the item that contains it; else both NULL. */
+const struct tree_node *tree_finder_at(struct tree_finder *finder, const char *pointer, const struct tree_item **item);
 
 #endif

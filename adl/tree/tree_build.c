@@ -69,6 +69,8 @@ static void add_item(struct builder *builder, struct tree_item item) {
         return;
     }
     MEM_GROW(builder->stack, builder->stack_count, builder->stack_capacity);
+    MEM_GROW(builder->totals, builder->stack_count, builder->totals_capacity);
+    builder->totals[builder->stack_count] = builder->total;
     builder->stack[builder->stack_count++] = item;
 }
 
@@ -370,6 +372,7 @@ void builder_rewind(struct builder *builder, const struct builder_mark *mark, st
 void builder_drop(struct builder *builder, uint32_t depth, uint32_t from) {
     while (builder->depth > depth + 1 && top(builder)->start >= from) {
         builder->stack_count = top(builder)->base;
+        builder->total = top(builder)->total_before;
         builder->depth--;
     }
     struct builder_frame *frame = top(builder);
@@ -378,6 +381,8 @@ void builder_drop(struct builder *builder, uint32_t depth, uint32_t from) {
         struct tree_item last = builder->stack[builder->stack_count - 1];
         if (last.node->span.end <= from) break;
         builder->stack_count--;
+        builder->total =
+            builder->stack_count > frame->base ? builder->totals[builder->stack_count - 1] : frame->total_before;
         frame->key = last.key;
         frame->key_span = last.key_span;
         dropped = true;
@@ -490,9 +495,11 @@ void builder_alias(struct builder *builder, const char *name, struct span span) 
     }
 }
 
-const char *builder_alias_text(struct builder *builder, const char *name, size_t *length) {
+const char *builder_alias_key(struct builder *builder, const char *name, struct span span, size_t *length) {
     bool there;
     uint32_t place = anchor_place(builder, name, &there);
-    return there && builder->anchors[place].node ? tree_text(builder->tree, builder->anchors[place].node, length)
-                                                 : NULL;
+    const struct tree_node *node = there ? builder->anchors[place].node : NULL;
+    const char *text = node ? tree_text(builder->tree, node, length) : NULL;
+    if (text && !builder->stopped) keep_place(builder, span, true, node);
+    return text;
 }

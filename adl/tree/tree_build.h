@@ -46,7 +46,8 @@ struct builder {
     size_t older; /* diagnostics that were in `found` before */
     struct tree_limits limits;
     struct tree_item *stack; /* items of all open frames */
-    size_t stack_count, stack_capacity;
+    uint32_t *totals;        /* `total` after each of these items */
+    size_t stack_count, stack_capacity, totals_capacity;
     struct builder_frame *frames; /* limits.depth entries */
     uint32_t depth;
     uint32_t skip;                  /* number of open collections inside a skipped part */
@@ -80,8 +81,8 @@ void builder_item(struct builder *builder, struct tree_item item, uint32_t nodes
 /* Sets the anchor of the next node. `span` is the anchor's. */
 void builder_anchor(struct builder *builder, const char *name, struct span span);
 void builder_alias(struct builder *builder, const char *name, struct span span);
-/* Returns the scalar text of an alias that is used as a key, or NULL if it is not a scalar. */
-const char *builder_alias_text(struct builder *builder, const char *name, size_t *length);
+/* Returns the scalar text of an alias that is used as a key, or NULL if it is not a scalar; records its place. */
+const char *builder_alias_key(struct builder *builder, const char *name, struct span span, size_t *length);
 /* Returns false, after reporting it, if a scalar is too long. */
 bool builder_length_allowed(struct builder *builder, size_t length, struct span span);
 /* Starts to skip as if inside one collection; the reader continues to report opens and closes. */

@@ -199,7 +199,7 @@ static void read_alias(struct reader *reader, const yaml_event_t *event) {
         return;
     }
     size_t length;
-    const char *text = builder_alias_text(builder, name, &length);
+    const char *text = builder_alias_key(builder, name, span, &length);
     if (text) {
         builder_key(builder, text, length, span);
         return;

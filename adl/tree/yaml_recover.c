@@ -382,7 +382,7 @@ static uint32_t keep_items(struct recovery *recovery, const struct yaml_block *b
         builder->stack[base + kept - 1].node->span.end <= start)
         recovery->last_end = builder->stack[base + kept - 1].node->span.end;
     if (more && kept == count && resume_piece(recovery, block, &piece, depth, problem)) return at;
-    uint32_t total = builder->depth > depth ? builder->frames[depth].total_before : builder->total;
+    uint32_t total = kept > 0 ? builder->totals[base + kept - 1] : builder->frames[depth - 1].total_before;
     struct builder_mark mark = {depth, total, base + kept, 0};
     builder_rewind(builder, &mark, (struct span){start, block->lines.end});
     return start;

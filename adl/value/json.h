@@ -1,11 +1,11 @@
 /*
  * json.h - values from JSON text and back (RFC 8259).
  *
- * Reading is strict: UTF-8 only, no comments, no trailing comma, no duplicate keys, bounded depth and size. An integer
- * that fits int64 becomes TN_INT, any other number TN_DOUBLE; a number too large for a double is refused. An object
- * {"$bytes": "base64"} with only that key is bytes, in both directions; if its text is not base64 exactly as we write
- * it (RFC 4648, padded), it stays an object. Writing is the inverse: doubles use the shortest text that reads back as
- * the same number, always with a fraction or exponent (1.0, 1e300), so that kinds survive.
+ * Reading is strict: UTF-8 only, no comments, no trailing comma, no duplicate keys, bounded depth, size and number of
+ * values. An integer that fits int64 becomes TN_INT, any other number TN_DOUBLE; a number too large for a double is
+ * refused. An object {"$bytes": "base64"} with only that key is bytes, in both directions; if its text is not base64
+ * exactly as we write it (RFC 4648, padded), it stays an object. Writing is the inverse: doubles use the shortest text
+ * that reads back as the same number, always with a fraction or exponent (1.0, 1e300), so that kinds survive.
  *
  * There are two readers of JSON. This one reads values: it keeps no positions, stops at the first error and caches
  * keys. adl/tree/tree_json.c reads documents: every node keeps its span and style, and reading continues after errors.
@@ -29,9 +29,15 @@
 
 #define JSON_DEPTH_MAX  256                          /* the default bound on nesting */
 #define JSON_LENGTH_MAX ((uint64_t)64 * 1024 * 1024) /* the default bound on the text, in bytes */
+/*
+ * The default bound on the values of a text (keys do not count). A text of 64 MiB can have 30 million values, and each
+ * takes up to 100 bytes of memory with its key; this bound keeps any text below 512 MiB.
+ */
+#define JSON_VALUES_MAX 4000000u
 
 struct json_limits {
     uint32_t depth;  /* 0 means JSON_DEPTH_MAX */
+    uint32_t values; /* 0 means JSON_VALUES_MAX */
     uint64_t length; /* 0 means JSON_LENGTH_MAX; spans are correct up to 4 GiB */
     /* An escape that is half of a surrogate pair means U+FFFD. Programs in JavaScript send such texts. */
     bool half_pairs;

@@ -35,6 +35,7 @@ struct reader {
     size_t count, capacity;
     struct frame *frames;
     size_t depth, frame_capacity, depth_max;
+    uint32_t values_left, values_max;
     struct buffer scratch; /* text of a string with escapes */
     tn_value *keys;        /* the cache; NULL before KEYS_BEFORE */
     size_t key_count;
@@ -396,6 +397,8 @@ static bool close_container(struct reader *reader, tn_value *out) {
 static bool json_read_value(struct reader *reader, tn_value *out, bool *opened) {
     *opened = false;
     if (reader->at >= reader->end) return json_fail_value(reader);
+    if (reader->values_left-- == 0)
+        return fail_limit(reader, reader->at, "the text has more values than", reader->values_max);
     char c = *reader->at;
     const char *chars;
     size_t length;
@@ -460,6 +463,8 @@ int32_t json_read(const char *text, size_t length, const struct json_limits *lim
     reader.frames = frames;
     reader.frame_capacity = FRAMES_HERE;
     reader.half_pairs = limits != NULL && limits->half_pairs;
+    reader.values_max = limits != NULL && limits->values != 0 ? limits->values : JSON_VALUES_MAX;
+    reader.values_left = reader.values_max;
     reader.depth_max = limits != NULL && limits->depth != 0 ? limits->depth : JSON_DEPTH_MAX;
     buffer_init(&reader.scratch, SIZE_MAX);
     tn_value value = NULL;

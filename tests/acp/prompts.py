@@ -518,8 +518,8 @@ def test_a_signal_in_a_long_step():
             break
     agent.process.terminate()
     agent.process.wait(20)
-    check(agent.process.returncode == 130 and "continues" in agent.err, "the exit", agent.process.returncode, agent.err)
     agent.end()
+    check(agent.process.returncode == 130 and "continues" in agent.err, "the exit", agent.process.returncode, agent.err)
     write_document("long.yaml", scripted("unused", "The end: {last}", "More."))
     with Agent("long.yaml", "--accept-changes", *NODES) as agent:
         agent.initialize()

@@ -294,6 +294,27 @@ static void every_code_has_a_document(void **state) {
     for (size_t i = 0; i < DIAGNOSTIC_CODES; i++) assert_true(seen[i]);
 }
 
+/* The check of a config is linear in its members; when it was quadratic, this took ten seconds. */
+static void configs_of_many_members_are_checked(void **state) {
+    (void)state;
+    enum { MEMBERS = 9000 };
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    buffer_text(&text, "version: \"1.0\"\nchannels:\n");
+    for (unsigned i = 0; i < MEMBERS; i++) buffer_format(&text, "  - {name: c%u, type: last_value}\n", i);
+    buffer_text(&text, "nodes:\n  - id: a\n    type: set\n    config:\n      values:\n");
+    for (unsigned i = 0; i < MEMBERS; i++)
+        buffer_format(&text, "        c%u: %s\n", i, i % 2 ? "state.c0" : "{file: text}");
+    buffer_text(&text, "edges: [{from: START, to: a}, {from: a, to: END}]\n");
+    struct checked many = check_n("many.yaml", buffer_cstr(&text), text.length);
+    for (size_t i = 0; i < diagnostics_count(many.found); i++)
+        if (diagnostics_at(many.found, i)->severity == DIAGNOSTIC_ERROR)
+            fail_msg("%s", diagnostics_at(many.found, i)->message);
+    assert_int_equal(diagnostics_errors(many.found), 0);
+    checked_finish(&many);
+    buffer_finish(&text);
+}
+
 /* ---- What a document holds ---- */
 
 static void a_document_is_typed(void **state) {
@@ -598,6 +619,7 @@ int main(void) {
         cmocka_unit_test(keys_are_documented),
         cmocka_unit_test(the_schema_refuses_mistakes),
         cmocka_unit_test(large_documents_are_checked_whole),
+        cmocka_unit_test(configs_of_many_members_are_checked),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

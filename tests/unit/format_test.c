@@ -92,7 +92,9 @@ static void test_ends(void **state) {
 
 static void test_line_ends(void **state) {
     (void)state;
-    expect("a: 1  \r\n\r\n\r\n# c \r\nb: |\r\n   x\r\n   y\r\n", "a: 1\n\n# c\nb: |\n  x\n  y\n");
+    expect("a: 1  \r\n\r\n\r\n# c \r\nb: |\r\n   x\r\n   y\r\n", "a: 1\r\n\r\n# c\r\nb: |\r\n  x\r\n  y\r\n");
+    expect("a:  1\nb: 2\r\nc: 3\r\n", "a: 1\r\nb: 2\r\nc: 3\r\n"); /* most lines decide */
+    expect("a:  1\r\nb: 2\n", "a: 1\nb: 2\n");
     expect("a: [1,\r  2]\rb: 'x\r  y'\r", "a: [1,\n  2]\nb: 'x\n  y'\n");
 }
 

@@ -155,6 +155,14 @@ static void limits_hold(void **state) {
     assert_string_equal(error.message, "the text is longer, in bytes, than the limit of 20, at line 1, column 1");
     error_finish(&error);
 
+    limits = (struct json_limits){.values = 4};
+    assert_int_equal(json_read("[[],{\"a\":1}]", 12, &limits, &value, &error), TN_OK);
+    value_unref(value);
+    assert_int_equal(json_read("[[],{\"a\":1},2]", 14, &limits, &value, &error), TN_LIMIT);
+    assert_string_equal(error.code, "LIMIT");
+    assert_string_equal(error.message, "the text has more values than the limit of 4, at line 1, column 13");
+    error_finish(&error);
+
     char deep[2 * JSON_DEPTH_MAX + 2];
     memset(deep, '[', sizeof deep);
     memset(deep + JSON_DEPTH_MAX, ']', JSON_DEPTH_MAX);
@@ -169,6 +177,14 @@ static void limits_hold(void **state) {
     large[0] = '7';
     assert_int_equal(json_read(large, JSON_LENGTH_MAX, NULL, &value, NULL), TN_OK);
     assert_int_equal(json_read(large, JSON_LENGTH_MAX + 1, NULL, &value, NULL), TN_LIMIT);
+    size_t length = 2 * (size_t)JSON_VALUES_MAX; /* the array and its items are one value too many */
+    for (size_t i = 1; i < length; i++) large[i] = i % 2 ? '1' : ',';
+    large[0] = '[';
+    large[length] = ']';
+    assert_int_equal(json_read(large, length + 1, NULL, &value, NULL), TN_LIMIT);
+    large[length - 2] = ']'; /* one item less */
+    assert_int_equal(json_read(large, length - 1, NULL, &value, NULL), TN_OK);
+    value_unref(value);
     mem_free(large);
 }
 

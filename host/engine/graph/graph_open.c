@@ -112,9 +112,8 @@ static int32_t graph_open_file(struct engine *engine, const struct source *from,
     if (!source)
         status = error_set(error, TN_LIMIT, "LIMIT", "the document `%s` is too large", name);
     else if (from && !inner_file_is_document(source))
-        status =
-            error_set(error, TN_INVALID, "INVALID_GRAPH",
-                      "the file `%s` is not a document: expected a mapping with `version`, `agent` and `nodes`", name);
+        status = error_set(error, TN_INVALID, "INVALID_GRAPH",
+                           "the file `%s` is not a document: expected a mapping with `version` and `nodes`", name);
     else
         status = graph_open_source(engine, source, origin, out, error);
     source_unref(source);

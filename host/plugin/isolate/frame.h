@@ -42,7 +42,8 @@ void frame_feed(struct frame_reader *reader, const void *bytes, size_t length);
  * PROTOCOL): the stream is broken; the error quotes the first invalid bytes.
  *
  * A message that is nested deeper than FRAME_DEPTH_MAX does not break the stream: arrays and objects below that depth
- * are replaced by null, and frame_is_pruned returns true, so that only what the message is about needs to fail.
+ * are replaced by null, and frame_is_pruned returns true, so that only what the message is about needs to fail. A
+ * message with more than JSON_VALUES_MAX values breaks it.
  */
 int32_t frame_next(struct frame_reader *reader, tn_value *message, struct error *error);
 bool frame_is_pruned(tn_value message);

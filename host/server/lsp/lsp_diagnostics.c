@@ -64,6 +64,8 @@ static tn_value make_diagnostic(const struct checked *of, const struct diagnosti
     result = value_set_take(result, "code", value_text(info->code));
     result = value_set_take(result, "source", value_text("tenon"));
     result = value_set_take(result, "message", message_of(diagnostic));
+    if (diagnostic->code == ADL_H002) /* 1: unnecessary; editors show it faded */
+        result = value_set_take(result, "tags", value_push_take(value_array(), value_int(1)));
     if (of->lsp->can.related_information && diagnostic->related_count)
         result = value_set_take(result, "relatedInformation", related_list(of, diagnostic));
     return result;

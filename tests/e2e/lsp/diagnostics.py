@@ -33,6 +33,9 @@ def test_pushed():
         expect("did you mean `greet`?" in wrong["message"], wrong["message"])
         document.change([(document.find("great"), document.find("great", 5), "greet")])
         expect_equal(client.codes(document), [])
+        document.change([HELLO + "x-retry: &often {max_attempts: 2}\n"])
+        unused = client.diagnostics(document)
+        expect_equal([(d["code"], d["severity"], d["tags"]) for d in unused], [("ADL-H002", 4, [1])])
 
 
 def test_pulled():
