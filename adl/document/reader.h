@@ -8,7 +8,8 @@
  *     read_node.c     nodes: ids, types, policies
  *     read_edge.c     edges: their ends and the names of items
  *     check_expr.c    conditions and lists of edges, expressions and templates of configs
- *     check_config.c  each config against its component's schema, and the names in its x-tenon strings (check_name.c);
+ *     check_config.c  each config against its component's schema, and the names in its x-tenon strings
+ *                     (check_annotated.c, check_name.c);
  *                     values that a channel or a tool refuses in every run (check_literal.c)
  *     check_graph.c   the whole graph
  *
