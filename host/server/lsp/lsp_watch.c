@@ -58,10 +58,12 @@ static bool place_find(const char *path, char **folder, char **name, struct stat
         mem_free(*name);
         *name = mem_text(slash ? slash + 1 : above);
         if (!slash && strcmp(above, ".") == 0) break;
-        if (slash)
+        if (slash) {
             slash[slash == above] = '\0';
-        else
-            above[0] = '.', above[1] = '\0'; /* a name has at least one character */
+        } else { /* a name has at least one character */
+            above[0] = '.';
+            above[1] = '\0';
+        }
     }
     *folder = above;
     return S_ISDIR(status->st_mode);
