@@ -14,7 +14,7 @@
 /* ---- What texts name ---- */
 
 struct annotated_string annotated_string_at(struct config_check *check, const char *pointer, bool on_key,
-                                                tn_value where, tn_value subschema) {
+                                            tn_value where, tn_value subschema) {
     struct annotated_string string = {.check = check, .pointer = pointer, .on_key = on_key, .subschema = subschema};
     string.text = value_chars(where, &string.length);
     string.node = config_member(check, pointer, &string.item);
@@ -26,8 +26,7 @@ static const char *annotated_describe(const struct annotated_string *string, cha
     return where_in_config(string->check->reader, string->check->node, string->pointer, out);
 }
 
-void annotated_tell(const struct annotated_string *string, enum use_kind kind, uint32_t access,
-                           const char *path) {
+void annotated_tell(const struct annotated_string *string, enum use_kind kind, uint32_t access, const char *path) {
     const struct config_check *check = string->check;
     if (!check->reader->observer || config_reference_at(check, string->pointer)) return;
     const struct config_use use = {.node = check->node,

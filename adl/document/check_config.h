@@ -21,9 +21,9 @@ struct config_check {
     struct reader *reader;
     uint32_t node; /* index of the node in the document */
     const struct node_type *type;
-    const struct tree_node *tree; /* the config in the document; NULL if absent */
-    struct span span;             /* span of its key or of the node's type: the fallback for reports */
-    struct tree_finder finder;    /* of members of `tree` */
+    const struct tree_node *tree;        /* the config in the document; NULL if absent */
+    struct span span;                    /* span of its key or of the node's type: the fallback for reports */
+    struct tree_finder finder;           /* of members of `tree` */
     struct config_reference *references; /* owned */
     uint32_t reference_count;
     tn_value reference_index; /* owned; object: the pointer of a reference → its index */
@@ -59,8 +59,8 @@ struct annotated_string {
     tn_value subschema; /* that annotates it */
 };
 
-struct annotated_string annotated_string_at(struct config_check *check, const char *pointer, bool on_key, tn_value where,
-                                            tn_value subschema);
+struct annotated_string annotated_string_at(struct config_check *check, const char *pointer, bool on_key,
+                                            tn_value where, tn_value subschema);
 /* Tells the name to the observer. A name in a file is reported instead. */
 void annotated_tell(const struct annotated_string *string, enum use_kind kind, uint32_t access, const char *path);
 
