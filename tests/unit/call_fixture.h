@@ -197,8 +197,8 @@ static FIXTURE_UNUSED void fixture_advance(int64_t ms) {
 static void fixture_end(void) {
     workers_stop();
     fixture_run_turns(); /* runs what workers posted last */
-    loop_free(fixture_host.loop);
     registry_free(fixture_host.registry);
+    loop_free(fixture_host.loop);
     value_unref(fixture_in);
     fixture_in = NULL;
     assert_int_equal(fixture_instances, 0);

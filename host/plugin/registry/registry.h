@@ -110,7 +110,7 @@ struct registry_options {
     /* [any] A plugin has requested an interface; `offered` is false if it gets NULL. */
     void (*requested)(const struct plugin *plugin, const char *interface_id, bool offered);
     void (*settle)(void *user, bool (*done)(void *of), void *of);
-    struct loop *loop;       /* the loop of the interfaces; if NULL, they fail */
+    struct loop *loop;       /* the loop of the interfaces, which is freed after the registry; if NULL, they fail */
     struct secrets *secrets; /* removed from what plugins log and add; may be NULL */
     /* Returns the object that the interface of this id works on (registry_owner). May be NULL. */
     void *(*owner)(void *user, const char *interface_id);
