@@ -19,8 +19,8 @@ for how in returns none; do
 done
 
 # The program says the same, and does not blame a plugin.
-awk 'BEGIN { printf "{\"name\":[[]"; for (i = 0; i < 10000000; i++) printf ",[[1]]"; print "]}" }' >large.json
-run bash -c 'ulimit -c 0; ulimit -v 400000; exec "$@"' - "$TENON" run "$SOURCE/samples/hello/hello.yaml" --input @large.json
+awk 'BEGIN { printf "{\"name\":[[]"; for (i = 0; i < 1300000; i++) printf ",[[1]]"; print "]}" }' >large.json
+run bash -c 'ulimit -c 0; ulimit -v 150000; exec "$@"' - "$TENON" run "$SOURCE/samples/hello/hello.yaml" --input @large.json
 expect_code $aborted
 grep -qE '^tenon: out of memory: cannot allocate [0-9]+ bytes$' "$work/err" || fails "expected the program's line"
 expect_not_in err plugin
