@@ -165,10 +165,10 @@ static void check_files(const char *pattern, uint32_t count) {
 static void test_random_edits(void **state) {
     (void)state;
     compared = reused = 0;
-    check_files(TENON_SOURCE_DIR "/samples/*/*.yaml", 30);
-    check_files(TENON_SOURCE_DIR "/tests/corpus/documents/*.yaml", 30);
-    check_files(TENON_SOURCE_DIR "/tests/corpus/diagnostics/*.yaml", 4);
-    assert_true(compared > 5000);
+    check_files(TENON_SOURCE_DIR "/samples/*/*.yaml", 15);
+    check_files(TENON_SOURCE_DIR "/tests/corpus/documents/*.yaml", 15);
+    check_files(TENON_SOURCE_DIR "/tests/corpus/diagnostics/*.yaml", 2);
+    assert_true(compared > 2000);
     assert_true(reused > compared / 20); /* otherwise nothing was tested */
 }
 
@@ -186,9 +186,9 @@ static void test_random_edits_of_small_texts(void **state) {
     };
     compared = reused = 0;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        check_edits("a small text", texts[i], strlen(texts[i]), (uint32_t)i, 600, NULL);
+        check_edits("a small text", texts[i], strlen(texts[i]), (uint32_t)i, 250, NULL);
         const struct tree_limits small = {.items = 3, .nodes = 12, .depth = 4, .scalar = 8};
-        check_edits("a small text with limits", texts[i], strlen(texts[i]), (uint32_t)i, 200, &small);
+        check_edits("a small text with limits", texts[i], strlen(texts[i]), (uint32_t)i, 100, &small);
     }
     assert_true(reused > compared / 50);
 }
