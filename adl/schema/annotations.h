@@ -3,7 +3,7 @@
  *
  *     const struct schema_annotation *row = schema_annotation_find("channel-read", 12);
  *
- * What a value does is in the code that reads it: adl/document/check_config.c for configurations of nodes,
+ * What a value does is in the code that reads it: adl/document/check_annotated.c for configurations of nodes,
  * host/plugin/registry/plugin_section.c for sections of tenon.yaml, host/plugin/call/authority.c for rights to call.
  */
 #ifndef TENON_ADL_SCHEMA_ANNOTATIONS_H

@@ -39,7 +39,7 @@ P
 rows=$(of 's/^ANNOTATION\("([a-z-]+)",.*/\1/p' "$SOURCE/adl/schema/annotations.def" | sort)
 {
     grep -rhoE 'value_text_is\(annotation, "[a-z-]+"\)' "$SOURCE/adl" "$SOURCE/host"
-    sed -n '/^} annotations\[\] = {/,/^};/p' "$SOURCE/adl/document/check_config.c" | grep -oE '\{"[a-z-]+", check_'
+    sed -n '/^} annotations\[\] = {/,/^};/p' "$SOURCE/adl/document/check_annotated.c" | grep -oE '\{"[a-z-]+", check_'
     grep -rhoE '"x-tenon"\), "[a-z-]+"' "$SOURCE/host"
     grep -rhoE --include=*.json '"x-tenon": "[a-z-]+"' "$SOURCE/plugins" | sed 's/.*: //'
     grep -hoE 'x-tenon\\":\\"[a-z-]+' "$SOURCE/sdk/include/tenon/fields.h" | sed 's/.*"/"/; s/$/"/'
