@@ -35,30 +35,32 @@ void assist_edits_free(struct assist_edits *edits) {
     mem_free(edits);
 }
 
+/* The caller frees the text with mem_free. */
+static __attribute__((format(printf, 1, 0))) char *edits_format(const char *format, va_list arguments) {
+    struct buffer text;
+    buffer_init(&text, SIZE_MAX);
+    buffer_vformat(&text, format, arguments);
+    char *result = mem_text(buffer_cstr(&text));
+    buffer_finish(&text);
+    return result;
+}
+
 struct assist_edits *assist_edits_refuse(struct assist_edits *edits, const char *format, ...) {
     if (edits->refusal) return edits;
     edits_clear(edits);
-    struct buffer text;
-    buffer_init(&text, SIZE_MAX);
     va_list arguments;
     va_start(arguments, format);
-    buffer_vformat(&text, format, arguments);
+    edits->refusal = edits_format(format, arguments);
     va_end(arguments);
-    edits->refusal = mem_text(buffer_cstr(&text));
-    buffer_finish(&text);
     return edits;
 }
 
 void assist_edits_set_note(struct assist_edits *edits, const char *format, ...) {
-    struct buffer text;
-    buffer_init(&text, SIZE_MAX);
     va_list arguments;
     va_start(arguments, format);
-    buffer_vformat(&text, format, arguments);
-    va_end(arguments);
     mem_free(edits->note);
-    edits->note = mem_text(buffer_cstr(&text));
-    buffer_finish(&text);
+    edits->note = edits_format(format, arguments);
+    va_end(arguments);
 }
 
 void assist_edit_add(struct assist_edits *edits, struct source *source, struct span span, const char *text,

@@ -77,6 +77,17 @@ static bool hover_variable(const struct hovered *hovered, const char *name, size
     return false;
 }
 
+/* The value that a name in an expression stands for. */
+static bool hover_value(const struct hovered *hovered, const char *name, size_t length,
+                        const struct phrase_value *value) {
+    if (value->root == ROOT_CHANNEL && value->step_count == 0)
+        return describe_channel(hovered->assist, name, length, hovered->out);
+    buffer_format(hovered->out, "**%.*s**", (int)length, name);
+    hover_type(value, hovered->out);
+    write_members_of(value, hovered->out);
+    return true;
+}
+
 /* A name in an expression: a channel, a member, a variable. */
 static bool hover_name(const struct hovered *hovered, const struct phrase *phrase, uint32_t token) {
     struct span span = phrase_name(phrase, token);
@@ -89,12 +100,7 @@ static bool hover_name(const struct hovered *hovered, const struct phrase *phras
         return hover_run_member(name, length, hovered->out);
     if (!member && hover_variable(hovered, name, length, known ? &value : NULL)) return true;
     if (!known) return false;
-    if (value.root == ROOT_CHANNEL && value.step_count == 0)
-        return describe_channel(hovered->assist, name, length, hovered->out);
-    buffer_format(hovered->out, "**%.*s**", (int)length, name);
-    hover_type(&value, hovered->out);
-    write_members_of(&value, hovered->out);
-    return true;
+    return hover_value(hovered, name, length, &value);
 }
 
 /* The text in `x["name"]`, which is the name of a member of `x`. */
@@ -106,12 +112,7 @@ static bool hover_index(const struct hovered *hovered, const struct phrase *phra
     if (!index || !phrase_resolve(phrase, token + 1, &value)) return false;
     const char *name = phrase->text.text + span.start + 1;
     size_t length = span.end - span.start - 2;
-    if (value.root == ROOT_CHANNEL && value.step_count == 0)
-        return describe_channel(hovered->assist, name, length, hovered->out);
-    buffer_format(hovered->out, "**%.*s**", (int)length, name);
-    hover_type(&value, hovered->out);
-    write_members_of(&value, hovered->out);
-    return true;
+    return hover_value(hovered, name, length, &value);
 }
 
 static bool hover_operator(const struct phrase *phrase, uint32_t token, struct buffer *out) {

@@ -81,18 +81,24 @@ static bool find_start(const struct yaml_reuse *reuse, const struct tree_item *i
            reuse->old_text[*start + 1] == ' ';
 }
 
-/* The index of the last item that starts before the change; false if there is no such item. */
-static bool find_last_above(const struct yaml_reuse *reuse, const struct tree_node *owner, uint32_t *index) {
+/* The number of items that start before the offset. */
+static uint32_t count_above(const struct tree_node *owner, uint32_t offset) {
     uint32_t low = 0, high = owner->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (item_start(&owner->items[middle]) < reuse->old_change.start)
+        if (item_start(&owner->items[middle]) < offset)
             low = middle + 1;
         else
             high = middle;
     }
-    *index = low - 1;
-    return low > 0;
+    return low;
+}
+
+/* The index of the last item that starts before the change; false if there is no such item. */
+static bool find_last_above(const struct yaml_reuse *reuse, const struct tree_node *owner, uint32_t *index) {
+    uint32_t count = count_above(owner, reuse->old_change.start);
+    *index = count - 1;
+    return count > 0;
 }
 
 /* Where the text below the owner starts: the line of the document's next key, or the end of the text. */
@@ -306,20 +312,13 @@ static uint32_t moved_back(const struct yaml_reuse *reuse, uint32_t offset) {
 /* The index of the item with exactly these lines, or the number of items. */
 static uint32_t item_with_lines(const struct yaml_reuse *reuse, const struct tree_node *owner, uint32_t column,
                                 uint32_t end_of_owner, struct span lines) {
-    uint32_t low = 0, high = owner->count, start, end = end_of_owner;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (item_start(&owner->items[middle]) < lines.start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == owner->count || !find_start(reuse, &owner->items[low], column, &start)) return owner->count;
-    if (low + 1 < owner->count) {
-        if (!find_start(reuse, &owner->items[low + 1], column, &end)) return owner->count;
+    uint32_t index = count_above(owner, lines.start), start, end = end_of_owner;
+    if (index == owner->count || !find_start(reuse, &owner->items[index], column, &start)) return owner->count;
+    if (index + 1 < owner->count) {
+        if (!find_start(reuse, &owner->items[index + 1], column, &end)) return owner->count;
         end -= column;
     }
-    return start - column == lines.start && end == lines.end ? low : owner->count;
+    return start - column == lines.start && end == lines.end ? index : owner->count;
 }
 
 bool yaml_reuse_item(struct yaml_reuse *reuse, const struct yaml_block *block, struct span lines) {
