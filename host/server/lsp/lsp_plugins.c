@@ -76,41 +76,43 @@ void lsp_plugins_follow(struct host *host, struct host *server, tn_value *follow
 
 /* ---- Files ---- */
 
-static void hash_bytes(uint64_t *hash, const void *bytes, size_t length) {
-    for (size_t i = 0; i < length; i++) *hash = (*hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
+/* [seconds, nanoseconds] */
+static tn_value time_of(const struct timespec *time) {
+    return value_push_take(value_push_take(value_array(), value_int(time->tv_sec)), value_int(time->tv_nsec));
 }
 
-static void hash_file(uint64_t *hash, const char *path) {
+/* Adds [path, number, size, time] if the file exists. */
+static void add_file(tn_value *files, const char *path) {
     struct stat status;
     if (stat(path, &status) != 0) return;
-    const int64_t parts[] = {(int64_t)status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
-    hash_bytes(hash, path, strlen(path));
-    hash_bytes(hash, parts, sizeof parts);
+    tn_value file = value_push_take(value_array(), value_string_lossy(path, strlen(path)));
+    file = value_push_take(file, value_int((int64_t)status.st_ino));
+    file = value_push_take(file, value_int(status.st_size));
+    *files = value_push_take(*files, value_push_take(file, time_of(&status.st_mtim)));
 }
 
-static void hash_plugin(void *user, const char *path, bool named) {
+static void add_plugin(void *user, const char *path, bool named) {
     char *sidecar = manifest_sidecar(path);
     (void)named;
-    hash_file(user, path);
-    hash_file(user, sidecar);
+    add_file(user, path);
+    add_file(user, sidecar);
     mem_free(sidecar);
 }
 
-/* A pack is installed and removed by renaming a folder in the one of its name, whose time then changes. */
-static void hash_packs(uint64_t *hash, const char *folder) {
+/* {name: time}. A pack is installed and removed by renaming a folder in the one of its name, whose time then changes.
+ */
+static tn_value packs_in(const char *folder) {
     DIR *entries = opendir(folder);
     struct stat status;
-    uint64_t sum = 0; /* in any order */
+    tn_value packs = value_object();
     const struct dirent *entry;
     while (entries && (entry = readdir(entries)) != NULL) {
-        uint64_t one = 14695981039346656037u;
         if (entry->d_name[0] == '.' || fstatat(dirfd(entries), entry->d_name, &status, 0) != 0) continue;
-        hash_bytes(&one, entry->d_name, strlen(entry->d_name));
-        hash_bytes(&one, &status.st_mtim, sizeof status.st_mtim);
-        sum += one;
+        tn_value name = value_string_lossy(entry->d_name, strlen(entry->d_name));
+        packs = value_set_key_take(packs, name, time_of(&status.st_mtim));
     }
     if (entries) (void)closedir(entries);
-    hash_bytes(hash, &sum, sizeof sum);
+    return packs;
 }
 
 /* The files of packs are those of the installer, and do not change. */
@@ -121,15 +123,17 @@ static bool is_watched(const struct search_entry *entry) {
 uint64_t lsp_plugins_fingerprint(const struct host *host) {
     const struct search *search = host_plugin_search(host);
     char *packs = config_packs_folder();
-    uint64_t hash = 14695981039346656037u;
+    tn_value files = value_array();
     for (size_t i = 0; i < search->count; i++) {
         struct error error = ERROR_INIT;
-        if (is_watched(&search->entries[i])) (void)search_files(&search->entries[i], hash_plugin, &hash, &error);
+        if (is_watched(&search->entries[i])) (void)search_files(&search->entries[i], add_plugin, &files, &error);
         error_finish(&error);
     }
-    if (packs) hash_packs(&hash, packs);
+    if (packs) files = value_push_take(files, packs_in(packs));
+    uint64_t fingerprint = value_hash(files);
+    value_unref(files);
     mem_free(packs);
-    return hash;
+    return fingerprint;
 }
 
 void lsp_plugins_each_place(const struct host *host, void (*visit)(void *user, const char *path), void *user) {
