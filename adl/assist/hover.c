@@ -163,7 +163,7 @@ static bool hover_expression(struct hovered *hovered, bool *done) {
 
 /* ---- Values ---- */
 
-/* A value of a text with a schema of its own: what the schema says about the value, or about its key. */
+/* In a text that is not a document (tenon.yaml): the description of the value, or of its key, in its schema. */
 static bool hover_form_value(const struct hovered *hovered, const struct shape *shape) {
     const struct cursor *cursor = &hovered->meaning->cursor;
     const char *told = shape_told(shape, hovered->text, hovered->length);

@@ -44,7 +44,8 @@ static uint32_t merge_equal(struct recorded_use *items, uint32_t count) {
             items[kept++] = items[i];
             continue;
         }
-        /* An alias uses the name where it is defined; USE_READS says so for kinds that are not read or written. */
+        /* An alias uses the name at the place of its definition. USE_READS marks this, also for kinds that are never
+         * read. */
         if ((items[kept - 1].access ^ items[i].access) & USE_DEFINES) items[kept - 1].access |= USE_READS;
         items[kept - 1].access |= items[i].access;
     }

@@ -61,7 +61,7 @@ struct annotated_string {
 
 struct annotated_string annotated_string_at(struct config_check *check, const char *pointer, bool on_key,
                                             tn_value where, tn_value subschema);
-/* Tells the name to the observer. A name in a file is reported instead. */
+/* Calls the observer with the name, unless the name is in a file. */
 void annotated_tell(const struct annotated_string *string, enum use_kind kind, uint32_t access, const char *path);
 
 /* schema_annotated_fn: checks one annotated member. `self` is the struct config_check. */

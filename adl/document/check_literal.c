@@ -12,8 +12,8 @@
 #include <string.h>
 
 /*
- * True if the expression uses `state` outside of texts: most do, and compiling them without variables, only to be told
- * so, costs as much as the check of the expression itself.
+ * True if the expression uses `state` outside of texts. Most expressions do. To find that out by compiling them without
+ * variables costs as much as the check of the expression itself.
  */
 static bool uses_state(const char *text, size_t length) {
     static const char name[] = "state";
