@@ -33,10 +33,14 @@ static bool at_indicator(const struct layout *layout, char indicator) {
     return layout->at + 1 >= layout->length || layout_is_blank(layout->text[layout->at + 1]);
 }
 
-static bool at_marker(const struct layout *layout, const char *marker) {
+/* True if the current token would be `marker` in the first column. */
+static bool reads_as_marker(const struct layout *layout, const char *marker) {
     if (layout->length - layout->at < 3 || memcmp(layout->text + layout->at, marker, 3) != 0) return false;
-    if (source_locate(layout->source, layout->at).byte != 0) return false;
     return layout->at + 3 >= layout->length || layout_is_blank(layout->text[layout->at + 3]);
+}
+
+static bool at_marker(const struct layout *layout, const char *marker) {
+    return reads_as_marker(layout, marker) && source_locate(layout->source, layout->at).byte == 0;
 }
 
 static void format_expect_token(struct layout *layout, char token) {
@@ -434,7 +438,8 @@ static void yaml_write_value(struct layout *layout, const struct tree_node *node
             write_flow(layout, node, place->dash ? inner(place) : place->indent);
         }
     } else {
-        layout_lead(layout, inner(place));
+        bool marker = reads_as_marker(layout, "---") || reads_as_marker(layout, "...");
+        layout_lead(layout, place->root && marker ? STEP : inner(place));
         if (block)
             write_block_scalar(layout, place);
         else
