@@ -17,6 +17,7 @@
  *     http: {use: http}
  *     store: {use: sqlite, path: ./state/tenon.db}
  *     files: {roots: [../shared]}           # documents may also name files below these folders
+ *     work: {report: {strategy: ./report.yaml, concurrency: 4}}   # how Tasks of each type are handled
  *     limits: {concurrency: 64, workers: 16}
  *     tools: {approval: {"effect:destructive": ask, shell.run: deny}, audit: ./audit.jsonl}
  *     log: info
@@ -70,6 +71,8 @@ tn_value config_schema(void);
 #define CONFIG_PARENTS_MAX     64u         /* folders searched upwards */
 #define CONFIG_TRUST_MAX       1000u       /* entries of packs.trust */
 #define CONFIG_HOSTS_MAX       100u        /* entries of `hosts` of one secret, and of packs.registries */
+#define CONFIG_TASK_TYPES_MAX  64u         /* entries of `work` */
+#define CONFIG_TASK_TOOLS_MAX  1000u       /* entries of `tools` of one Task type */
 #define CONFIG_INSTALLS_MAX    1000u       /* entries of packs.install */
 #define CONFIG_PUBLIC_KEY_TEXT 45          /* bytes of a public key as text, with the NUL */
 
@@ -143,6 +146,12 @@ tn_value config_prices(const struct config *config);
 tn_value config_tool_policies(const struct config *config);
 const char *config_tool_audit(const struct config *config);          /* the file of the audit log, or NULL */
 bool config_tool_flag(const struct config *config, const char *key); /* "audit_arguments", "audit_required" */
+/*
+ * How Tasks are handled: {type: {strategy | runner, tools?, ttl_ms?, priority?, concurrency?, retries?: {max_attempts?,
+ * initial_ms?, factor?, max_ms?}, options?}}, all numbers integers except `factor`; NULL if not configured. A strategy
+ * that is a path starts at `/`, or as the name of the tenon.yaml.
+ */
+tn_value config_work(const struct config *config);
 int64_t config_limit(const struct config *config, const char *name, int64_t default_value);
 int32_t config_log_level(const struct config *config); /* TN_LOG_…; TN_LOG_WARN if not configured */
 
