@@ -32,7 +32,7 @@ enum item_state { ITEM_CLAIMED, ITEM_LOOKING, ITEM_RUNNING, ITEM_ENDING, ITEM_EN
 
 struct work_item {
     struct work_item_options options;
-    tn_value task; /* owned */
+    tn_value task;          /* owned */
     const char *id, *token; /* borrowed from `task` */
     int64_t attempts;
     enum item_state state;
@@ -77,7 +77,9 @@ static tn_value item_claim_arguments(const struct work_item *item) {
     return value_set_take(arguments, "claim_token", value_text(item->token));
 }
 
-static bool error_is(const struct error *error, const char *code) { return error->code && strcmp(error->code, code) == 0; }
+static bool error_is(const struct error *error, const char *code) {
+    return error->code && strcmp(error->code, code) == 0;
+}
 
 /* The claim does not exist any more: it has expired, or another worker has ended the Task. */
 static bool claim_is_gone(const struct error *error) {
@@ -168,7 +170,7 @@ static void item_fail(struct work_item *item, struct error *error) {
 
 /* The next attempt would fail in the same way. */
 static bool failure_is_permanent(const struct error *error) {
-    static const char *const codes[] = {"INVALID_INPUT",     "INVALID_GRAPH",  "GRAPH_CHANGED", "EXPIRED",
+    static const char *const codes[] = {"INVALID_INPUT",     "INVALID_GRAPH",  "GRAPH_CHANGED",  "EXPIRED",
                                         "PERMISSION_DENIED", "INVALID_RESULT", "BUDGET_EXCEEDED"};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (error_is(error, codes[i])) return true;
@@ -185,8 +187,7 @@ static void item_fail_attempt(struct work_item *item, struct error *error) {
     error_move(&item->error, error);
     int64_t at = loop_wall_ms(item_loop(item)) + work_type_retry_delay_ms(type, item->attempts);
     tn_value arguments = item_release_arguments(item, "retry", at);
-    item_end_take(item, WORK_RETRIED, "task.release",
-                  value_set_take(arguments, "error", error_to_value(&item->error)));
+    item_end_take(item, WORK_RETRIED, "task.release", value_set_take(arguments, "error", error_to_value(&item->error)));
 }
 
 /* ---- The result ---- */

@@ -35,13 +35,13 @@ enum work_outcome {
 const char *work_outcome_name(enum work_outcome outcome); /* "done", "failed", … */
 
 struct work_item_options {
-    struct engine *engine;         /* borrowed */
-    const struct kernel *kernel;   /* borrowed */
-    const struct work_type *type;  /* borrowed */
-    const char *worker;            /* the name of the worker; borrowed */
-    bool no_notification;          /* the caller asks the person itself */
-    unsigned modes;                /* of the events that `event` receives */
-    bool (*event)(void *user, tn_value event);   /* as in struct run_options; may be NULL if `modes` is 0 */
+    struct engine *engine;                             /* borrowed */
+    const struct kernel *kernel;                       /* borrowed */
+    const struct work_type *type;                      /* borrowed */
+    const char *worker;                                /* the name of the worker; borrowed */
+    bool no_notification;                              /* the caller asks the person itself */
+    unsigned modes;                                    /* of the events that `event` receives */
+    bool (*event)(void *user, tn_value event);         /* as in struct run_options; may be NULL if `modes` is 0 */
     void (*ended)(struct work_item *item, void *user); /* called once, later; it frees the item */
     void *user;
 };

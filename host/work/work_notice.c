@@ -1,8 +1,8 @@
 /*
  * work_notice.c - the text of a notification about a question.
  *
- * A component is free in what it asks, so the question is the member `message`, `question` or `why` of its payload if one is a text,
- * and the payload as JSON otherwise.
+ * A component is free in what it asks, so the question is the member `message`, `question` or `why` of its payload if
+ * one is a text, and the payload as JSON otherwise.
  */
 #include "host/work/work_notice.h"
 #include "adl/value/json.h"

@@ -82,8 +82,8 @@ static struct authority *work_type_authority(const struct work_type *type, tn_va
     tn_value patterns = value_get(settings, "tools"), entries = value_array(), name;
     if (!patterns) return NULL;
     for (size_t i = 0; i < value_count(patterns); i++)
-        entries = value_push_take(
-            entries, value_set_take(value_object_reserve(1), "name", value_ref(value_at(patterns, i))));
+        entries =
+            value_push_take(entries, value_set_take(value_object_reserve(1), "name", value_ref(value_at(patterns, i))));
     name = value_format("work.%s of tenon.yaml", type->name);
     struct authority *authority = authority_of_document(NULL, value_chars(name, NULL), entries, false);
     value_unref(name);
@@ -115,8 +115,7 @@ static int32_t work_open_runner(struct engine *engine, struct work_type *type, s
 static int32_t work_type_open(struct engine *engine, struct work_type *type, tn_value settings, struct error *error) {
     struct error why = ERROR_INIT;
     type->authority = work_type_authority(type, settings);
-    int32_t status =
-        type->runner ? work_open_runner(engine, type, &why) : work_open_strategy(engine, type, &why);
+    int32_t status = type->runner ? work_open_runner(engine, type, &why) : work_open_strategy(engine, type, &why);
     if (status != TN_OK)
         error_set(error, status, why.code, "Tasks of the type `%s` cannot be handled: %s", type->name, why.message);
     error_finish(&why);

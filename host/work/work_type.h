@@ -34,18 +34,18 @@ struct work_types;
 
 struct work_type {
     char *name;
-    char *strategy;               /* the document, as tenon.yaml names it; NULL: `runner` */
-    char *runner;                 /* the id of a component of kind `runner`; NULL: `strategy` */
-    int64_t ttl_ms;               /* of a claim */
-    int64_t priority;             /* types with a larger number are claimed first */
-    uint32_t concurrency;         /* Tasks of this type at the same time; UINT32_MAX: no limit of its own */
-    uint32_t max_attempts;        /* of one Task */
-    double retry_factor;          /* by which each delay grows */
+    char *strategy;                 /* the document, as tenon.yaml names it; NULL: `runner` */
+    char *runner;                   /* the id of a component of kind `runner`; NULL: `strategy` */
+    int64_t ttl_ms;                 /* of a claim */
+    int64_t priority;               /* types with a larger number are claimed first */
+    uint32_t concurrency;           /* Tasks of this type at the same time; UINT32_MAX: no limit of its own */
+    uint32_t max_attempts;          /* of one Task */
+    double retry_factor;            /* by which each delay grows */
     int64_t retry_ms, retry_max_ms; /* before the second attempt; the longest delay */
-    tn_value options;             /* an object */
-    struct graph *graph;          /* of the strategy; NULL: `runner` */
-    struct callable *callable;    /* the graph, or the instance of the runner */
-    struct authority *authority;  /* the allow-list `tools`, around the callable; NULL: everything is allowed */
+    tn_value options;               /* an object */
+    struct graph *graph;            /* of the strategy; NULL: `runner` */
+    struct callable *callable;      /* the graph, or the instance of the runner */
+    struct authority *authority;    /* the allow-list `tools`, around the callable; NULL: everything is allowed */
 };
 
 /*

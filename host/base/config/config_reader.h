@@ -1,5 +1,6 @@
 /*
- * config_reader.h - the reading of one tenon.yaml, for the files that read parts of it: config_read.c and config_work.c.
+ * config_reader.h - the reading of one tenon.yaml, for the files that read parts of it: config_read.c and
+ * config_work.c.
  *
  * Each mistake becomes a diagnostic with its position, and reading continues with the next key. Messages do not show
  * values that can contain a secret.
@@ -50,7 +51,8 @@ bool config_expect_mapping(struct config_reader *reader, const struct tree_node 
  */
 size_t config_expect_key(struct config_reader *reader, const struct tree_item *item, const char *mapping,
                          const char *const *names, size_t count);
-/* The path with the folder that it starts at, to be freed with mem_free: "~/x" at the home folder, "x" at the file's. */
+/* The path with the folder that it starts at, to be freed with mem_free: "~/x" at the home folder, "x" at the file's.
+ */
 char *config_resolve_path(const struct config_reader *reader, const char *path);
 
 /* Reads the value of `work` (config_work.c). */

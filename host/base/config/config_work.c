@@ -86,7 +86,8 @@ static void read_integer(struct config_reader *reader, const struct tree_node *n
 static void read_factor(struct config_reader *reader, const struct tree_node *node, const char *where,
                         const struct work_key *key, tn_value *into) {
     bool number = node->kind == TN_INT || node->kind == TN_DOUBLE;
-    if (number && value_to_double(node->value) >= (double)key->least && value_to_double(node->value) <= (double)key->most)
+    if (number && value_to_double(node->value) >= (double)key->least &&
+        value_to_double(node->value) <= (double)key->most)
         work_store_take(into, key, value_ref(node->value));
     else
         config_report_value(reader, node, where, "a number from 1 to 100");
@@ -107,13 +108,13 @@ static void read_wait(struct config_reader *reader, const struct tree_node *node
         work_store_take(into, key, value_int(ms));
     else
         config_report_value(reader, node, where,
-                            key->least > 1 ? "a duration from 1s to 7d, such as `60s`" : "a duration of at most 7d, such as `500ms`");
+                            key->least > 1 ? "a duration from 1s to 7d, such as `60s`"
+                                           : "a duration of at most 7d, such as `500ms`");
 }
 
 static void read_options(struct config_reader *reader, const struct tree_node *node, const char *where,
                          const struct work_key *key, tn_value *into) {
-    if (config_expect_mapping(reader, node, where, "a mapping"))
-        work_store_take(into, key, tree_to_value(node));
+    if (config_expect_mapping(reader, node, where, "a mapping")) work_store_take(into, key, tree_to_value(node));
 }
 
 /* ---- Keys ---- */
@@ -157,8 +158,9 @@ static tn_value read_work_keys(struct config_reader *reader, const struct tree_n
 static void read_retries(struct config_reader *reader, const struct tree_node *node, const char *where,
                          const struct work_key *key, tn_value *into) {
     if (config_expect_mapping(reader, node, where, "a mapping with `max_attempts`, `initial`, `factor` and `max`"))
-        work_store_take(into, key,
-                        read_work_keys(reader, node, where, "`retries`", retry_keys, sizeof retry_keys / sizeof *retry_keys));
+        work_store_take(
+            into, key,
+            read_work_keys(reader, node, where, "`retries`", retry_keys, sizeof retry_keys / sizeof *retry_keys));
 }
 
 /* ---- Task types ---- */
@@ -179,8 +181,8 @@ static void read_task_type(struct config_reader *reader, const struct tree_item 
         return;
     }
     if (!config_expect_mapping(reader, item->node, where.text, "a mapping with `strategy` or `runner`")) return;
-    tn_value type = read_work_keys(reader, item->node, where.text, "a Task type", type_keys,
-                                   sizeof type_keys / sizeof *type_keys);
+    tn_value type =
+        read_work_keys(reader, item->node, where.text, "a Task type", type_keys, sizeof type_keys / sizeof *type_keys);
     if (value_get(type, "strategy") && value_get(type, "runner"))
         diagnostics_add(reader->diagnostics, ADL_E020, reader->source, item->key_span,
                         "`%s`: found `strategy` and `runner`, expected one of them", where.text);
