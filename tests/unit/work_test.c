@@ -17,7 +17,7 @@
 #define HEAD                                                                                                           \
     "version: '1.0'\nagent: {name: strategy}\n"                                                                        \
     "output: {type: object, properties: {user_output: {}, task_state: {}, error: {}}}\n"                               \
-    "channels: [{name: task, type: last_value}, {name: runner_id, type: last_value}, {name: n, type: last_value, "      \
+    "channels: [{name: task, type: last_value}, {name: runner_id, type: last_value}, {name: n, type: last_value, "     \
     "default: 0}, {name: user_output, type: last_value}, {name: task_state, type: last_value, default: done}, "        \
     "{name: error, type: last_value}]\n"
 
@@ -40,20 +40,24 @@ static const struct {
                   "  - {id: last, type: set, config: {values: {user_output: 'string(state.n)'}}}\n"
                   "edges: [{from: START, to: count}, {from: count, to: wait}, {from: wait, to: last}, {from: last, to: "
                   "END}]\n"},
-    {"again", HEAD "nodes: [{id: node, type: set, config: {values: {n: state.n + 1, user_output: 'string(state.n + 1)', "
-                   "task_state: 'state.n < 1 ? \"running\" : \"done\"'}}}]\n" ONE_NODE},
+    {"again",
+     HEAD "nodes: [{id: node, type: set, config: {values: {n: state.n + 1, user_output: 'string(state.n + 1)', "
+          "task_state: 'state.n < 1 ? \"running\" : \"done\"'}}}]\n" ONE_NODE},
 };
 
-static const char config_text[] = "store: {use: sqlite, path: ./store.db}\n"
-                                  "work:\n"
-                                  "  greet: {strategy: ./greet.yaml, priority: 1}\n"
-                                  "  decides: {strategy: ./decides.yaml}\n"
-                                  "  breaks: {strategy: ./breaks.yaml, retries: {max_attempts: 3, initial: 10s, factor: "
-                                  "3, max: 1m}}\n"
-                                  "  odd: {strategy: ./odd.yaml}\n"
-                                  "  asks: {strategy: ./asks.yaml}\n"
-                                  "  slow: {strategy: ./slow.yaml, ttl: 60s, concurrency: 2}\n"
-                                  "  again: {strategy: ./again.yaml}\n";
+static const char config_text[] =
+    "store: {use: sqlite, path: ./store.db}\n"
+    "work:\n"
+    "  greet: {strategy: ./greet.yaml, priority: 1}\n"
+    "  decides: {strategy: ./decides.yaml}\n"
+    "  breaks: {strategy: ./breaks.yaml, retries: {max_attempts: 3, initial: 10s, factor: "
+    "3, max: 1m}}\n"
+    "  odd: {strategy: ./odd.yaml}\n"
+    "  asks: {strategy: ./asks.yaml}\n"
+    "  slow: {strategy: ./slow.yaml, ttl: 60s, concurrency: 2}\n"
+    "  again: {strategy: ./again.yaml}\n"
+    "  coded: {runner: test.runner, options: {greeting: Good day}, retries: "
+    "{max_attempts: 2}}\n";
 
 struct worked {
     struct host *host;
@@ -86,7 +90,8 @@ static void worked_open_host(struct worked *worked) {
     struct error error = ERROR_INIT;
     snprintf(config, sizeof config, "%s/tenon.yaml", worked->folder);
     worked->host = host_new(
-        &(struct host_options){.plugin_paths = paths, .no_installed = true, .config_file = config, .allow_drafts = true},
+        &(struct host_options){
+            .plugin_paths = paths, .no_installed = true, .config_file = config, .allow_drafts = true},
         &error);
     if (!worked->host) fail_msg("%s", error.message);
     loop_fake_clock(host_loop(worked->host));
@@ -127,12 +132,16 @@ static tn_value ask_kernel(struct worked *worked, const char *operation, const c
 }
 
 /* Copies the id of the new Task. */
-static void create_task(struct worked *worked, const char *type, char id[64]) {
+static void create_task_with(struct worked *worked, const char *type, const char *payload, char id[64]) {
     char json[256];
-    snprintf(json, sizeof json, "{\"task_type\": \"%s\", \"payload\": {\"name\": \"Ada\"}}", type);
+    snprintf(json, sizeof json, "{\"task_type\": \"%s\", \"payload\": %s}", type, payload);
     tn_value task = ask_kernel(worked, "task.create", json);
     snprintf(id, 64, "%s", value_chars(value_get(task, "task_id"), NULL));
     value_unref(task);
+}
+
+static void create_task(struct worked *worked, const char *type, char id[64]) {
+    create_task_with(worked, type, "{\"name\": \"Ada\"}", id);
 }
 
 static tn_value get_task(struct worked *worked, const char *id) {
@@ -196,7 +205,9 @@ static void start_worker(struct worked *worked, struct task_worker_options optio
     task_worker_start(worked->worker);
 }
 
-static void wait_for_end(struct worked *worked) { assert_true(loop_run(host_loop(worked->host), worker_has_ended, worked)); }
+static void wait_for_end(struct worked *worked) {
+    assert_true(loop_run(host_loop(worked->host), worker_has_ended, worked));
+}
 
 static bool has_count(void *user) {
     const struct worked *worked = user;
@@ -324,6 +335,38 @@ static void a_strategy_may_not_be_finished(void **state) {
     worked_close(&worked);
 }
 
+/* ---- Runners ---- */
+
+static void a_runner_handles_tasks(void **state) {
+    static const struct {
+        const char *payload, *code;
+        enum work_outcome outcome;
+    } rows[] = {
+        {"{}", "", WORK_DONE},
+        {"{\"outcome\": \"failed\"}", "FAILED", WORK_FAILED},
+        {"{\"outcome\": \"running\"}", "", WORK_RELEASED},
+        {"{\"outcome\": \"breaks\"}", "BROKEN", WORK_RETRIED},
+        {"{\"outcome\": \"odd\"}", "INVALID_RESULT", WORK_FAILED},
+        {"{\"outcome\": \"asks\"}", "INTERRUPTED", WORK_FAILED},
+    };
+    struct worked worked;
+    char id[64];
+    (void)state;
+    worked_open(&worked);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        create_task_with(&worked, "coded", rows[i].payload, id);
+        start_worker(&worked, (struct task_worker_options){.mode = TASK_WORKER_ONCE, .task_id = id});
+        wait_for_end(&worked);
+        expect_end(&worked, 0, rows[i].outcome, rows[i].code);
+        if (i) continue;
+        assert_string_equal(worked.outputs[0], "Good day");
+        tn_value task = get_task(&worked, id);
+        assert_true(value_text_is(value_at(value_get(task, "artifact_refs"), 0), "worker-1"));
+        value_unref(task);
+    }
+    worked_close(&worked);
+}
+
 /* ---- Waiting ---- */
 
 static tn_value find_notification(struct worked *worked) {
@@ -400,9 +443,7 @@ static void a_claim_is_renewed(void **state) {
     worked_close(&worked);
 }
 
-static bool one_is_running(void *user) {
-    return ((const struct worked *)user)->running > 0;
-}
+static bool one_is_running(void *user) { return ((const struct worked *)user)->running > 0; }
 
 /* Runs until the Task is in its slow node. */
 static void run_into_wait(struct worked *worked, const char *id) {
@@ -430,7 +471,8 @@ static void a_lost_claim_cancels_the_run(void **state) {
     /* The process was suspended for longer than the claim, and another worker was faster. */
     loop_hold(host_loop(worked.host));
     loop_fake_advance(host_loop(worked.host), 61000);
-    snprintf(json, sizeof json, "{\"claimer_id\": \"other\", \"ttl_seconds\": 1000, \"filter\": {\"task_id\": \"%s\"}}", id);
+    snprintf(json, sizeof json, "{\"claimer_id\": \"other\", \"ttl_seconds\": 1000, \"filter\": {\"task_id\": \"%s\"}}",
+             id);
     tn_value other = ask_kernel(&worked, "task.claim", json);
     loop_release(host_loop(worked.host));
     assert_true(value_is(other, TN_OBJECT));
@@ -468,7 +510,8 @@ static void attempts_that_never_end_are_limited(void **state) {
     (void)state;
     worked_open(&worked);
     create_task(&worked, "greet", id);
-    snprintf(json, sizeof json, "{\"claimer_id\": \"dies\", \"ttl_seconds\": 1, \"filter\": {\"task_id\": \"%s\"}}", id);
+    snprintf(json, sizeof json, "{\"claimer_id\": \"dies\", \"ttl_seconds\": 1, \"filter\": {\"task_id\": \"%s\"}}",
+             id);
     for (int i = 0; i < 3; i++) {
         value_unref(ask_kernel(&worked, "task.claim", json));
         loop_fake_advance(host_loop(worked.host), 2000);
@@ -489,13 +532,15 @@ static void a_result_in_the_thread_is_used(void **state) {
     (void)state;
     worked_open(&worked);
     create_task(&worked, "greet", id);
-    snprintf(json, sizeof json, "{\"claimer_id\": \"other\", \"ttl_seconds\": 1, \"filter\": {\"task_id\": \"%s\"}}", id);
+    snprintf(json, sizeof json, "{\"claimer_id\": \"other\", \"ttl_seconds\": 1, \"filter\": {\"task_id\": \"%s\"}}",
+             id);
     work_until_empty(&worked);
     /* As if task.complete had not been written. */
     tn_value task = get_task(&worked, id);
     tn_value batch = value_push_take(
-        value_array(), store_merge("tasks", id, value_set_take(value_set_take(value_object(), "state", value_text("running")),
-                                                               "claimable_ms", value_int(0))));
+        value_array(), store_merge("tasks", id,
+                                   value_set_take(value_set_take(value_object(), "state", value_text("running")),
+                                                  "claimable_ms", value_int(0))));
     struct store_wait wait = {.done = false};
     store_commit_take(host_store(worked.host, NULL), batch, store_wait_done, &wait);
     assert_int_equal(store_wait_end(&wait, host_loop(worked.host), NULL, NULL), TN_OK);
@@ -551,8 +596,9 @@ static void wrong_types_are_refused(void **state) {
     assert_non_null(strstr(error.message, "did you mean `greet`"));
     error_finish(&error);
     value_unref(names);
-    write_text(worked.folder, "greet.yaml", "version: '1.0'\nagent: {name: x}\nnodes: [{id: n, type: passthrough}]\n"
-                                            "edges: [{from: START, to: n}, {from: n, to: END}]\n");
+    write_text(worked.folder, "greet.yaml",
+               "version: '1.0'\nagent: {name: x}\nnodes: [{id: n, type: passthrough}]\n"
+               "edges: [{from: START, to: n}, {from: n, to: END}]\n");
     names = value_push_take(value_array(), value_text("greet"));
     assert_int_not_equal(work_types_new(host_engine(worked.host), names, &types, &error), TN_OK);
     assert_non_null(strstr(error.message, "no channel `task`"));
@@ -598,6 +644,7 @@ int main(void) {
         cmocka_unit_test(a_failed_task_can_be_queued_again),
         cmocka_unit_test(failures_are_retried_with_a_growing_delay),
         cmocka_unit_test(a_strategy_may_not_be_finished),
+        cmocka_unit_test(a_runner_handles_tasks),
         cmocka_unit_test(a_question_waits_without_a_worker),
         cmocka_unit_test(a_wake_without_an_answer_waits_again),
         cmocka_unit_test(a_claim_is_renewed),
