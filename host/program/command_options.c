@@ -288,10 +288,7 @@ const struct command_option task_renew_options[] = {
 };
 
 const struct command_option task_complete_options[] = {
-    ARTIFACT_OPTION,
-    {"output", "TEXT", .help = "the Task's `user_output`, as Markdown"},
-    JSON_OPTION,
-    CONNECT_OPTION,
+    ARTIFACT_OPTION, {"output", "TEXT", .help = "the Task's `user_output`, as Markdown"}, JSON_OPTION, CONNECT_OPTION,
     OPTIONS_END,
 };
 

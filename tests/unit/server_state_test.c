@@ -253,9 +253,9 @@ static void every_method_reports_the_store(void **state) {
 }
 
 static void readers_change_nothing(void **state) {
-    static const char *const reads[] = {"thread/list",     "thread/get", "thread/history", "thread/state",
-                                        "thread/export",   "task/get",   "task/list",      "artifact/read",
-                                        "artifact/search", "artifact/linked", "memory/get", "memory/search",
+    static const char *const reads[] = {"thread/list",      "thread/get",      "thread/history", "thread/state",
+                                        "thread/export",    "task/get",        "task/list",      "artifact/read",
+                                        "artifact/search",  "artifact/linked", "memory/get",     "memory/search",
                                         "memory/namespaces"};
     static const char *const admins[] = {"thread/delete", "thread/import", "thread/collect"};
     const struct method *method;

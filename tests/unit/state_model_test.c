@@ -29,11 +29,11 @@ static uint32_t random_below(uint32_t below) {
 
 /* ---- The model ---- */
 
-#define MODEL_TASKS 400
-#define TOKENS      4
-#define MODEL_HISTORY 20
+#define MODEL_TASKS    400
+#define TOKENS         4
+#define MODEL_HISTORY  20
 #define MODEL_EPOCH_MS 1767225600000 /* the begin of the fake clock */
-#define NEVER         INT64_MAX /* claimable_ms of a Task that waits without a time */
+#define NEVER          INT64_MAX     /* claimable_ms of a Task that waits without a time */
 
 enum model_state { QUEUED, RUNNING, DONE, FAILED };
 static const char *const state_names[] = {"queued", "running", "done", "failed"};
@@ -46,7 +46,7 @@ struct model_task {
     enum model_state state;
     int64_t claimable_ms; /* queued and running: the time from which it can be claimed */
     int64_t expires_ms;
-    int64_t payload; /* its member n */
+    int64_t payload;              /* its member n */
     int64_t attempts, not_before; /* not_before: -1 if it has none */
     bool waiting, woken;
     char claimed_by[16], code[16];
@@ -294,7 +294,7 @@ static void model_release(struct model *model, struct model_task *task, uint32_t
     if (reason) task->attempts--;
     task->waiting = waits;
     task->not_before = reason == 2 && task->woken ? -1 : not_before;
-    task->claimable_ms = task->not_before > model->now_ms   ? task->not_before
+    task->claimable_ms = task->not_before > model->now_ms  ? task->not_before
                          : waits && task->not_before == -1 ? NEVER
                                                            : model->now_ms;
     if (code || !reason) snprintf(task->code, sizeof task->code, "%s", code ? code : "");
@@ -405,9 +405,9 @@ static void do_list(struct model *model) {
 }
 
 static void run_model(const char *store, uint64_t seed, uint32_t operations) {
-    static void (*const kinds[])(struct model *) = {do_create, do_claim, do_claim,  do_claim,  do_end,     do_renew,
-                                                    do_get,    do_list,  do_update, do_update, do_release, do_release,
-                                                    do_wake};
+    static void (*const kinds[])(struct model *) = {do_create,  do_claim,   do_claim, do_claim,  do_end,
+                                                    do_renew,   do_get,     do_list,  do_update, do_update,
+                                                    do_release, do_release, do_wake};
     struct model *model = mem_zalloc(sizeof *model);
     model->seed = seed;
     random_state = seed * 0x9e3779b97f4a7c15 + 1;

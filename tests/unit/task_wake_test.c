@@ -26,10 +26,10 @@ static const char ask_document[] = "version: \"1.0\"\n"
 static const tn_plugin *real;
 static const tn_store_draft *inner;
 static tn_store_draft outer;
-static tn_value before_commit;   /* a batch of another process, committed before the next batch of the host; or NULL */
-static unsigned commits;         /* of the host */
-static unsigned fail_commit;     /* the commit with this number fails; 0: none */
-static bool fail_after;          /* it is applied nevertheless */
+static tn_value before_commit; /* a batch of another process, committed before the next batch of the host; or NULL */
+static unsigned commits;       /* of the host */
+static unsigned fail_commit;   /* the commit with this number fails; 0: none */
+static bool fail_after;        /* it is applied nevertheless */
 
 static int32_t intercepted_commit(tn_store *store, tn_value batch, tn_value *result, tn_value *error) {
     if (before_commit) {
@@ -94,7 +94,8 @@ static tn_value ask_take(const struct kernel *kernel, const char *operation, tn_
 static tn_value with_id(const char *id) { return value_set_take(value_object(), "task_id", value_text(id)); }
 
 /* Checks members of the Task. */
-static void expect_task(const struct kernel *kernel, const char *id, const char *state, bool waiting, int64_t attempts) {
+static void expect_task(const struct kernel *kernel, const char *id, const char *state, bool waiting,
+                        int64_t attempts) {
     tn_value task = ask_take(kernel, "task.get", with_id(id));
     assert_true(value_text_is(value_get(task, "state"), state));
     assert_int_equal(value_to_bool(value_get(task, "waiting")), waiting);
@@ -256,9 +257,10 @@ static void old_records_are_claimed(void **state) {
     struct host *host = host_for_tests();
     struct kernel kernel = open_kernel(host);
     (void)state;
-    before_commit = value_push_take(
-        value_array(), store_put(STORE_TASKS, "0", json("{\"task_id\":\"0\",\"task_type\":\"old\",\"payload\":{},"
-                                                        "\"state\":\"queued\",\"claimable_ms\":1}")));
+    before_commit =
+        value_push_take(value_array(), store_put(STORE_TASKS, "0",
+                                                 json("{\"task_id\":\"0\",\"task_type\":\"old\",\"payload\":{},"
+                                                      "\"state\":\"queued\",\"claimable_ms\":1}")));
     value_unref(ask_take(&kernel, "task.create", json("{\"task_type\":\"new\"}")));
     expect_task(&kernel, "0", "queued", false, 0);
     tn_value task = ask_take(&kernel, "task.claim", json("{\"claimer_id\":\"w\",\"ttl_seconds\":60}"));

@@ -11,8 +11,8 @@
  * type and it is valid UTF-8. All other bodies, and all ranges, are read as bytes. A search by words covers text bodies
  * and all strings in the metadata, the first ARTIFACT_TEXT_MAX bytes of each.
  *
- * When a call of a run with a thread writes, finishes or reads an Artifact, the store gets a link from the thread to the
- * Artifact, once for each pair; writing and linking are one commit. Deleting the thread deletes its links.
+ * When a call of a run with a thread writes, finishes or reads an Artifact, the store gets a link from the thread to
+ * the Artifact, once for each pair; writing and linking are one commit. Deleting the thread deletes its links.
  */
 #ifndef TENON_HOST_DATA_KERNEL_KERNEL_ARTIFACT_H
 #define TENON_HOST_DATA_KERNEL_KERNEL_ARTIFACT_H

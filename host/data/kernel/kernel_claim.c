@@ -114,8 +114,7 @@ static int32_t take_by_preference(struct request *request, const struct claim *c
     if (status != TN_OK || !types)
         return status != TN_OK ? status : take_claimable(request, claim, NULL, claim->limit, taken, error);
     for (size_t i = 0; i < value_count(types) && status == TN_OK && value_count(*taken) < claim->limit; i++)
-        status =
-            take_claimable(request, claim, value_at(types, i), claim->limit - value_count(*taken), taken, error);
+        status = take_claimable(request, claim, value_at(types, i), claim->limit - value_count(*taken), taken, error);
     return status;
 }
 
@@ -178,8 +177,7 @@ static void give_back(struct request *request, tn_value taken) {
 /* ---- Claim ---- */
 
 /* *claimed is an array of records. */
-static int32_t claim_tasks(struct request *request, const struct claim *claim, tn_value *claimed,
-                           struct error *error) {
+static int32_t claim_tasks(struct request *request, const struct claim *claim, tn_value *claimed, struct error *error) {
     struct error why = ERROR_INIT;
     tn_value taken = value_array();
     int32_t status = take_by_preference(request, claim, &taken, &why);

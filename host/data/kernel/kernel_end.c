@@ -5,9 +5,9 @@
  * On a conflict, for example with a renewal, it reads again. The record is put as a whole, because a merge would mix an
  * error with the one that the Task had before.
  */
+#include "adl/value/nearest.h"
 #include "host/data/kernel/kernel_history.h"
 #include "host/data/kernel/kernel_task.h"
-#include "adl/value/nearest.h"
 #include <string.h>
 
 /* The argument `error` as an object {code, message, …}. A string becomes the message. *out is a new reference. */
@@ -28,7 +28,6 @@ static int32_t read_task_error(const struct request *request, tn_value *out, str
     *out = value_ref(argument);
     return request_size(request, "error", argument, TASK_ERROR_MAX, "shorten it, or write an Artifact", error);
 }
-
 
 /* ---- Claims that are not valid ---- */
 
@@ -82,8 +81,8 @@ bool task_claim_is_valid(const struct request *request, tn_value task, tn_value 
 struct claim_end {
     struct claim_use use;
     struct task_attempt_end attempt;
-    tn_value patch;       /* borrowed: the members that do not depend on the record */
-    bool waits;           /* the Task waits: unless it was woken during the claim, which queues it at once */
+    tn_value patch; /* borrowed: the members that do not depend on the record */
+    bool waits;     /* the Task waits: unless it was woken during the claim, which queues it at once */
 };
 
 static tn_value end_claim_patch(const struct request *request, tn_value task, const struct claim_end *end) {
@@ -227,12 +226,9 @@ static tn_value release_patch(const struct request *request, const struct releas
 }
 
 int32_t task_release(struct request *request, tn_value *result, struct error *error) {
-    static const struct field fields[] = {{"task_id", FIELD_TEXT, true},
-                                          {"claim_token", FIELD_TEXT, true},
-                                          {"reason", FIELD_TEXT, true},
-                                          {"not_before", FIELD_TEXT, false},
-                                          {"error", FIELD_OBJECT | FIELD_TEXT, false},
-                                          {NULL, 0, false}};
+    static const struct field fields[] = {
+        {"task_id", FIELD_TEXT, true},     {"claim_token", FIELD_TEXT, true},           {"reason", FIELD_TEXT, true},
+        {"not_before", FIELD_TEXT, false}, {"error", FIELD_OBJECT | FIELD_TEXT, false}, {NULL, 0, false}};
     const struct release_reason *reason = NULL;
     tn_value why = NULL;
     int64_t not_before = 0;

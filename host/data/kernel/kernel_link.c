@@ -1,8 +1,8 @@
 /*
  * kernel_link.c - which Artifacts the runs of a thread wrote or read.
  *
- * A link is a record THREAD/ARTIFACT. Only a call of a run with a thread makes one, and no argument names the thread, so
- * a plugin cannot link Artifacts to threads of others. data/thread removes the links with the thread.
+ * A link is a record THREAD/ARTIFACT. Only a call of a run with a thread makes one, and no argument names the thread,
+ * so a plugin cannot link Artifacts to threads of others. data/thread removes the links with the thread.
  */
 #include "host/data/kernel/kernel_artifact.h"
 #include "host/data/thread/thread_keys.h"

@@ -1,5 +1,6 @@
 /*
- * kernel_task.c - creates, reads, updates and lists Tasks. kernel_claim.c and kernel_end.c have the operations of claimers.
+ * kernel_task.c - creates, reads, updates and lists Tasks. kernel_claim.c and kernel_end.c have the operations of
+ * claimers.
  *
  * An update reads the record, and commits the change on condition that the record is unchanged. On a conflict it tries
  * again.
@@ -10,9 +11,9 @@
 #include "host/data/kernel/kernel_history.h"
 #include <string.h>
 
-const char *const task_members[] = {"task_id",          "task_type",  "payload",    "state",
-                                    "artifact_refs",    "created_at", "updated_at", "claimed_by",
-                                    "claim_expires_at", "error",      "attempts",   "not_before",
+const char *const task_members[] = {"task_id",          "task_type",   "payload",    "state",
+                                    "artifact_refs",    "created_at",  "updated_at", "claimed_by",
+                                    "claim_expires_at", "error",       "attempts",   "not_before",
                                     "waiting",          "user_output", NULL};
 
 /* The default of a member, also for records that older versions wrote. */
@@ -105,12 +106,9 @@ static int32_t task_load(struct request *request, const char *id, tn_value *resu
 }
 
 int32_t task_create(struct request *request, tn_value *result, struct error *error) {
-    static const struct field fields[] = {{"task_type", FIELD_TEXT, true},
-                                          {"payload", FIELD_OBJECT, false},
-                                          {"artifact_refs", FIELD_ARRAY, false},
-                                          {"not_before", FIELD_TEXT, false},
-                                          {"idempotency_key", FIELD_TEXT, false},
-                                          {NULL, 0, false}};
+    static const struct field fields[] = {{"task_type", FIELD_TEXT, true},        {"payload", FIELD_OBJECT, false},
+                                          {"artifact_refs", FIELD_ARRAY, false},  {"not_before", FIELD_TEXT, false},
+                                          {"idempotency_key", FIELD_TEXT, false}, {NULL, 0, false}};
     const char *type;
     int64_t not_before = INT64_MIN;
     int32_t status = request_check(request, fields, error);
@@ -135,8 +133,8 @@ int32_t task_create(struct request *request, tn_value *result, struct error *err
     record = value_set_take(record, "artifact_refs", refs ? value_ref(refs) : value_array());
     record = value_set_take(record, "created_at", time_value(request->now_ms));
     record = value_set_take(record, "updated_at", time_value(request->now_ms));
-    record = value_set_take(record, "claimable_ms",
-                            value_int(not_before > request->now_ms ? not_before : request->now_ms));
+    record =
+        value_set_take(record, "claimable_ms", value_int(not_before > request->now_ms ? not_before : request->now_ms));
     record = value_set_take(record, "attempts", value_int(0));
     record = value_set_take(record, "waiting", value_bool(false));
     if (not_before != INT64_MIN) record = value_set_take(record, "not_before", time_value(not_before));

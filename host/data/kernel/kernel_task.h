@@ -8,8 +8,8 @@
  *
  * A Task in the store has private members: `claim_token`; `claimable_ms`, the time from which it may be claimed (its
  * creation, its `not_before`, or the end of its claim; missing if it is done, failed, or waits without a time);
- * `history` (kernel_history.h); and TASK_WOKEN. A claim is therefore a `take` from one index, and the Task that has been
- * claimable for the longest time comes first, whether it is new or its worker died.
+ * `history` (kernel_history.h); and TASK_WOKEN. A claim is therefore a `take` from one index, and the Task that has
+ * been claimable for the longest time comes first, whether it is new or its worker died.
  *
  * The payload of a Task of type `notification` is {message: string, severity: info | warn | error, related_task_id:
  * string | null, interrupt_id: string | null, artifact_refs: [string]}. Updates must keep this shape. The defaults are
@@ -63,7 +63,8 @@ struct claim_use {
 };
 /* True if the claim with this token holds the Task at the time of the request. */
 bool task_claim_is_valid(const struct request *request, tn_value record, tn_value token);
-/* Sets the reason why a claim is not valid. TN_OK and *result if the operation has already succeeded with this token. */
+/* Sets the reason why a claim is not valid. TN_OK and *result if the operation has already succeeded with this token.
+ */
 int32_t task_claim_lost(struct request *request, const char *id, const char *token, const struct claim_use *use,
                         tn_value *result, struct error *error);
 

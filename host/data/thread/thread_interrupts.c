@@ -88,7 +88,7 @@ int32_t thread_interrupts_answer_take(struct session *session, const char *id, t
     }
     thread_key(key, id);
     tn_value put = store_put(STORE_THREADS, key, add_answers(record, answers));
-    tn_value batch = value_push_take(value_array_reserve(2),
-                                     store_if_version(put, thread_record_int(found, "version", 0)));
+    tn_value batch =
+        value_push_take(value_array_reserve(2), store_if_version(put, thread_record_int(found, "version", 0)));
     return session_commit_take(session, also ? value_push_take(batch, also) : batch, NULL, error);
 }

@@ -1,9 +1,9 @@
 /*
  * execution_change.c - changes of a saved thread from outside of a run: saves answers, and writes channels.
  *
- * Answers are one job on the store's thread, which also wakes the Task that waits for them. An update is a run that starts no node: it loads the thread, writes the
- * channels and ends with one commit. Everything that an update owns is freed before its result is reported, so that the
- * callback can use the thread again.
+ * Answers are one job on the store's thread, which also wakes the Task that waits for them. An update is a run that
+ * starts no node: it loads the thread, writes the channels and ends with one commit. Everything that an update owns is
+ * freed before its result is reported, so that the callback can use the thread again.
  */
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
@@ -65,15 +65,14 @@ static int32_t try_answer(struct session *session, const struct thread_answers_g
     if (status == TN_OK) status = thread_check_expiry(given->engine, value_get(found, "value"), error);
     if (status == TN_OK)
         status = task_wake_operation(session, given->id, loop_wall_ms(given->engine->loop), &wake, error);
-    if (status == TN_OK)
-        status = thread_interrupts_answer_take(session, given->id, found, given->answers, wake, error);
+    if (status == TN_OK) status = thread_interrupts_answer_take(session, given->id, found, given->answers, wake, error);
     value_unref(found);
     return status;
 }
 
 /*
- * The thread of a Task has the Task's id, and the Task may wait for these answers, so one commit saves them and wakes it.
- * On a conflict, the thread or the Task has changed: both are read again. On the store's thread.
+ * The thread of a Task has the Task's id, and the Task may wait for these answers, so one commit saves them and wakes
+ * it. On a conflict, the thread or the Task has changed: both are read again. On the store's thread.
  */
 static int32_t thread_run_answer(struct session *session, void *user, tn_value *result, struct error *error) {
     int32_t status = TN_OK;

@@ -31,13 +31,14 @@
  *   memory.namespaces namespace? depth? limit?                                      -> {namespaces, more}
  *
  * Task: {task_id, task_type, payload, state, artifact_refs, created_at, updated_at, claimed_by, claim_expires_at,
- * error, attempts, not_before, waiting, user_output}, state "queued", "running", "done" or "failed"; history: up to 20 of
- * {attempt, claimed_by, started_at, ended_at, outcome, error?}. A claim adds to `attempts`; a release with the reason
- * "retry" keeps that, "drain" and "wait" take it back. After "wait", the Task is `waiting`: it can be claimed only at
- * not_before, after task.wake, or after an answer was saved for the thread with its id. Artifact: {artifact_id, media_type, body, metadata,
- * created_at, size}. Memory: {namespace, key, value, created_at, updated_at, expires_at}, a search's with `score`.
- * Times are ISO 8601, UTC, with milliseconds. Filters are those of tenon/store.h, over the members named here, for
- * a memory over the members of its value; an array means {in: array}. Ids sort by creation time.
+ * error, attempts, not_before, waiting, user_output}, state "queued", "running", "done" or "failed"; history: up to 20
+ * of {attempt, claimed_by, started_at, ended_at, outcome, error?}. A claim adds to `attempts`; a release with the
+ * reason "retry" keeps that, "drain" and "wait" take it back. After "wait", the Task is `waiting`: it can be claimed
+ * only at not_before, after task.wake, or after an answer was saved for the thread with its id. Artifact: {artifact_id,
+ * media_type, body, metadata, created_at, size}. Memory: {namespace, key, value, created_at, updated_at, expires_at}, a
+ * search's with `score`. Times are ISO 8601, UTC, with milliseconds. Filters are those of tenon/store.h, over the
+ * members named here, for a memory over the members of its value; an array means {in: array}. Ids sort by creation
+ * time.
  *
  * Errors: INVALID_INPUT (the message names the member), NOT_FOUND, INVALID_TRANSITION, CLAIM_LOST, CONFLICT, LIMIT,
  * PERMISSION_DENIED (the effect is not declared), and the errors of the store.
