@@ -8,7 +8,7 @@
 #include "host/server/method.h"
 
 extern const struct method_handler host_methods[], plugin_methods[], document_methods[], run_methods[],
-    thread_methods[], task_methods[], artifact_methods[], memory_methods[], tool_methods[], model_methods[],
+    thread_methods[], task_methods[], work_methods[], artifact_methods[], memory_methods[], tool_methods[], model_methods[],
     pack_methods[];
 
 /*
