@@ -11,12 +11,12 @@
 #include <string.h>
 #include <strings.h>
 
-#define DAY_SECONDS  86400
-#define DAYS_MAX     (CRON_YEARS_MAX * INT64_C(366))
-#define ALL_HOURS    0xffffffu
-#define SHOWN_MAX    20 /* bytes shown of a wrong part */
+#define DAY_SECONDS 86400
+#define DAYS_MAX    (CRON_YEARS_MAX * INT64_C(366))
+#define ALL_HOURS   0xffffffu
+#define SHOWN_MAX   20 /* bytes shown of a wrong part */
 /* More than the difference of any two offsets of a zone (RFC 8536: -25 to +26 hours). */
-#define OFFSET_SPAN  (INT64_C(52) * 3600)
+#define OFFSET_SPAN (INT64_C(52) * 3600)
 /* No zone has two changes of its offset within this time. */
 #define SEGMENT_STEP (INT64_C(3) * 3600)
 
@@ -90,8 +90,8 @@ static int cron_shown_length(const char *text, size_t length) {
 static bool cron_refuse(const struct cron_reader *reader, size_t at, const char *expected) {
     size_t end = cron_part_end(reader, at);
     if (end == at)
-        error_set(reader->error, TN_INVALID, "INVALID_CONFIG", "%s, column %zu: found the end of the field, expected %s",
-                  reader->field->name, at + 1, expected);
+        error_set(reader->error, TN_INVALID, "INVALID_CONFIG",
+                  "%s, column %zu: found the end of the field, expected %s", reader->field->name, at + 1, expected);
     else
         error_set(reader->error, TN_INVALID, "INVALID_CONFIG", "%s, column %zu: found `%.*s`, expected %s",
                   reader->field->name, at + 1, cron_shown_length(reader->text + at, end - at), reader->text + at,
@@ -145,8 +145,9 @@ static bool cron_read_value(struct cron_reader *reader, unsigned *value, bool *n
 /* Reads `/STEP`, if it is there. */
 static bool cron_read_step(struct cron_reader *reader, bool range, unsigned *step) {
     static const char *const expected[CRON_FIELDS] = {
-        [CRON_MINUTE] = "a step from 1 to 60", [CRON_HOUR] = "a step from 1 to 24", [CRON_DAY] = "a step from 1 to 31",
-        [CRON_MONTH] = "a step from 1 to 12",  [CRON_WEEKDAY] = "a step from 1 to 7",
+        [CRON_MINUTE] = "a step from 1 to 60", [CRON_HOUR] = "a step from 1 to 24",
+        [CRON_DAY] = "a step from 1 to 31",    [CRON_MONTH] = "a step from 1 to 12",
+        [CRON_WEEKDAY] = "a step from 1 to 7",
     };
     *step = 1;
     if (cron_peek(reader) != '/') return true;

@@ -30,18 +30,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CRON_TEXT_MAX  256   /* bytes of an expression */
-#define CRON_YEARS_MAX 41    /* years searched for a due time: 29 February on one weekday can be 40 years away */
-#define CRON_TIME_LAST INT64_C(200000000000) /* seconds since 1970, in the year 8307: no due time is searched after it */
+#define CRON_TEXT_MAX  256 /* bytes of an expression */
+#define CRON_YEARS_MAX 41  /* years searched for a due time: 29 February on one weekday can be 40 years away */
+#define CRON_TIME_LAST                                                                                                 \
+    INT64_C(200000000000) /* seconds since 1970, in the year 8307: no due time is searched after it */
 
 struct cron {
-    uint64_t minutes;  /* bit n: minute n */
-    uint32_t hours;    /* bit n: hour n */
-    uint32_t days;     /* bit n: day n of the month, from 1 */
-    uint16_t months;   /* bit n: month n, from 1 */
-    uint8_t weekdays;  /* bit n: day n of the week; Sunday is 0 */
-    bool any_day;      /* the field for the day of month begins with `*` */
-    bool any_weekday;  /* the same for the day of week */
+    uint64_t minutes; /* bit n: minute n */
+    uint32_t hours;   /* bit n: hour n */
+    uint32_t days;    /* bit n: day n of the month, from 1 */
+    uint16_t months;  /* bit n: month n, from 1 */
+    uint8_t weekdays; /* bit n: day n of the week; Sunday is 0 */
+    bool any_day;     /* the field for the day of month begins with `*` */
+    bool any_weekday; /* the same for the day of week */
 };
 
 /*

@@ -51,8 +51,8 @@ static void test_due_times(void **state) {
             char found[48] = "nothing";
             if (cron_next(&cron, row->zone, at, &due)) found[timestamp_text(due, 0, found)] = 0;
             if (strcmp(found, row->due[j]) != 0)
-                fail_msg("`%s` in %s after %s, due time %zu: found %s, expected %s", row->text, row->zone, row->after, j,
-                         found, row->due[j]);
+                fail_msg("`%s` in %s after %s, due time %zu: found %s, expected %s", row->text, row->zone, row->after,
+                         j, found, row->due[j]);
             at = due;
         }
     }
@@ -217,7 +217,7 @@ static void test_random_expressions_match_the_reference(void **state) {
     (void)state;
     int count = 0, compared = 0;
     if (!has_zones()) skip();
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < 200; i++) {
         struct random_cron made = random_cron();
         struct cron cron;
         if (cron_parse(made.text, strlen(made.text), &cron, NULL) != TN_OK) continue; /* 31 February */
@@ -225,8 +225,8 @@ static void test_random_expressions_match_the_reference(void **state) {
         count += compare_with_reference(&made, spans[i % 10].zone, middle - 2 * 86400, middle + 2 * 86400);
         compared++;
     }
-    assert_true(compared > 350);
-    assert_true(count > 5000);
+    assert_true(compared > 170);
+    assert_true(count > 2500);
 }
 
 /* A search from any second finds the same due time as a search from the due time before. */

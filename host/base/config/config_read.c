@@ -1,5 +1,6 @@
 /*
- * config_read.c - reads the keys of one tenon.yaml. config_load.c finds the files.
+ * config_read.c - reads the keys of one tenon.yaml. config_load.c finds the files, config_schedules.c reads
+ * `schedules`.
  *
  * config_keys.def has one row for each key. CONFIG_KEY("plugins", plugin_path, "path", …) is the key `path` in the
  * mapping at the key `plugins`; its value is read by config_read_plugin_path. config_read_keys calls that function for
@@ -9,46 +10,27 @@
  * Diagnostics: E020 is a value of a wrong kind, E021 an unknown key, E022 a missing key, E023 an unknown word, E025 a
  * number out of range, E027 too many entries.
  */
-#include "adl/diagnostic/diagnostic.h"
-#include "adl/source/source.h"
-#include "adl/tree/tree.h"
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "host/base/config/config.h"
 #include "host/base/config/config_internal.h"
+#include "host/base/config/config_reader.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOWN_MAX 100 /* bytes shown of a key or a value */
-
-struct config_reader {
-    struct config *config;
-    struct source *source;
-    struct diagnostics *diagnostics;
-    char *folder; /* the folder of the file, absolute if it exists */
-};
-
 /* ---- Mistakes ---- */
 
-/* The full path of a key, "models.planner", as messages name it. A longer path is cut. */
-struct config_where {
-    char text[160];
-};
-
-/* The number of bytes to show of a text: SHOWN_MAX at most, and no part of a character. */
-static int config_shown_length(const char *text, size_t length) {
-    size_t shown = length < SHOWN_MAX ? length : SHOWN_MAX;
+int config_shown_length(const char *text, size_t length) {
+    size_t shown = length < CONFIG_SHOWN_MAX ? length : CONFIG_SHOWN_MAX;
     while (shown < length && shown && ((unsigned char)text[shown] & 0xc0) == 0x80) shown--;
     return (int)shown;
 }
 
-/* The full path of `key` in the mapping at `parent`. `.text` is valid until the end of the expression that contains the
- * call. */
-static struct config_where config_where(const char *parent, tn_value key) {
+struct config_where config_where(const char *parent, tn_value key) {
     struct config_where where;
     size_t length;
     const char *name = value_chars(key, &length);
@@ -58,20 +40,15 @@ static struct config_where config_where(const char *parent, tn_value key) {
     return where;
 }
 
-/*
- * Reports a value of a wrong kind; its text is not shown, because it can be a secret. `where` is the full path of the
- * key, for example "plugins.path".
- */
-static void config_report_kind(struct config_reader *reader, const struct tree_node *node, const char *where,
-                               const char *expected) {
+void config_report_kind(struct config_reader *reader, const struct tree_node *node, const char *where,
+                        const char *expected) {
     if (node->kind == TREE_BROKEN) return; /* a syntax error, which has been reported */
     diagnostics_add(reader->diagnostics, ADL_E020, reader->source, node->span, "`%s`: found %s, expected %s", where,
                     value_kind_name(node->kind), expected);
 }
 
-/* Reports a value that is not one of the expected words or numbers, and shows it. For keys that never have a secret. */
-static void config_report_value(struct config_reader *reader, const struct tree_node *node, const char *where,
-                                const char *expected) {
+void config_report_value(struct config_reader *reader, const struct tree_node *node, const char *where,
+                         const char *expected) {
     size_t length;
     if (node->kind == TN_STRING) {
         const char *text = value_chars(node->value, &length);
@@ -87,12 +64,8 @@ static void config_report_value(struct config_reader *reader, const struct tree_
     }
 }
 
-/*
- * Returns how many entries of the list at `where` may be used: `max` at most. If there are more, reports the first
- * surplus one. `entries` is what they are, for example "paths".
- */
-static uint32_t config_usable_count(struct config_reader *reader, const struct tree_node *list, const char *where,
-                                    uint32_t max, const char *entries) {
+uint32_t config_usable_count(struct config_reader *reader, const struct tree_node *list, const char *where,
+                             uint32_t max, const char *entries) {
     if (list->count <= max) return list->count;
     diagnostics_add(reader->diagnostics, ADL_E027, reader->source, list->items[max].node->span,
                     "`%s`: found %u %s, expected at most %u", where, list->count, entries, max);
@@ -113,9 +86,8 @@ static void config_report_unknown_key(struct config_reader *reader, const struct
     if (meant) diagnostic_suggest_name(diagnostic, item->key_span, meant, strlen(meant));
 }
 
-/* Returns true for a mapping. Reports any other value, except an empty one. */
-static bool config_expect_mapping(struct config_reader *reader, const struct tree_node *node, const char *where,
-                                  const char *expected) {
+bool config_expect_mapping(struct config_reader *reader, const struct tree_node *node, const char *where,
+                           const char *expected) {
     if (node->kind == TN_OBJECT) return true;
     if (node->kind != TN_NULL) config_report_kind(reader, node, where, expected);
     return false;
@@ -123,9 +95,7 @@ static bool config_expect_mapping(struct config_reader *reader, const struct tre
 
 /* ---- Keys ---- */
 
-#define KEY_UNKNOWN SIZE_MAX
-
-/* Returns the index of the key in `names`. If it is not there, returns KEY_UNKNOWN and sets *meant to the
+/* Returns the index of the key in `names`. If it is not there, returns CONFIG_KEY_UNKNOWN and sets *meant to the
  * nearest name, or NULL. */
 static size_t config_lookup_key(tn_value key, const char *const *names, size_t count, const char **meant) {
     struct nearest near;
@@ -138,15 +108,14 @@ static size_t config_lookup_key(tn_value key, const char *const *names, size_t c
         nearest_add_candidate(&near, names[i], strlen(names[i]));
     }
     *meant = nearest_result(&near);
-    return KEY_UNKNOWN;
+    return CONFIG_KEY_UNKNOWN;
 }
 
-/* Returns the index of the item's key in `names`, or reports the key and returns KEY_UNKNOWN. */
-static size_t config_expect_key(struct config_reader *reader, const struct tree_item *item, const char *mapping,
-                                const char *const *names, size_t count) {
+size_t config_expect_key(struct config_reader *reader, const struct tree_item *item, const char *mapping,
+                         const char *const *names, size_t count) {
     const char *meant;
     size_t index = config_lookup_key(item->key, names, count, &meant);
-    if (index == KEY_UNKNOWN) config_report_unknown_key(reader, item, mapping, meant);
+    if (index == CONFIG_KEY_UNKNOWN) config_report_unknown_key(reader, item, mapping, meant);
     return index;
 }
 
@@ -184,7 +153,7 @@ static void config_read_keys(struct config_reader *reader, const struct tree_nod
     if (*parent) snprintf(mapping, sizeof mapping, "`%s`", parent);
     for (uint32_t i = 0; i < node->count; i++) {
         size_t index = config_expect_key(reader, &node->items[i], mapping, names, count);
-        if (index != KEY_UNKNOWN) rows[index]->read(reader, node->items[i].node);
+        if (index != CONFIG_KEY_UNKNOWN) rows[index]->read(reader, node->items[i].node);
     }
 }
 
@@ -415,7 +384,7 @@ static bool config_check_registry(struct config_reader *reader, const struct tre
         "`plain_http`";
     bool good = node->kind == TN_OBJECT;
     for (uint32_t i = 0; good && i < node->count; i++)
-        good = config_expect_key(reader, &node->items[i], "a registry", members, 3) != KEY_UNKNOWN;
+        good = config_expect_key(reader, &node->items[i], "a registry", members, 3) != CONFIG_KEY_UNKNOWN;
     if (node->kind == TN_OBJECT && !good) return false;
     const struct tree_node *user = good ? tree_get(node, "user") : NULL,
                            *password = good ? tree_get(node, "password") : NULL,
@@ -478,7 +447,7 @@ static bool config_check_price(struct config_reader *reader, const struct tree_n
     if (!config_expect_mapping(reader, node, where, "a mapping with `input` and `output`")) return false;
     for (uint32_t i = 0; i < node->count; i++) {
         const struct tree_item *item = &node->items[i];
-        if (config_expect_key(reader, item, "a price", members, sizeof members / sizeof *members) == KEY_UNKNOWN)
+        if (config_expect_key(reader, item, "a price", members, sizeof members / sizeof *members) == CONFIG_KEY_UNKNOWN)
             return false;
         bool number = item->node->kind == TN_INT || item->node->kind == TN_DOUBLE;
         if (!number || value_to_double(item->node->value) < 0) {
@@ -546,7 +515,8 @@ static bool config_check_secret(struct config_reader *reader, const struct tree_
     bool good = node->kind == TN_OBJECT;
     for (uint32_t i = 0; good && i < node->count; i++) {
         const char *meant;
-        if (config_lookup_key(node->items[i].key, members, sizeof members / sizeof *members, &meant) != KEY_UNKNOWN)
+        if (config_lookup_key(node->items[i].key, members, sizeof members / sizeof *members, &meant) !=
+            CONFIG_KEY_UNKNOWN)
             continue;
         good = false;
         if (!meant) break;
@@ -583,6 +553,12 @@ static void config_read_secrets(struct config_reader *reader, const struct tree_
         if (file) place = value_set_take(place, "file", config_resolve_node(reader, file));
         reader->config->secrets = value_set_key_take(reader->config->secrets, value_ref(item->key), place);
     }
+}
+
+/* ---- schedules ---- */
+
+static void config_read_schedules(struct config_reader *reader, const struct tree_node *node) {
+    config_read_schedule_list(reader, node);
 }
 
 /* ---- http ---- */
@@ -676,7 +652,7 @@ static const struct config_range {
 static void config_read_one_limit(struct config_reader *reader, const struct tree_item *item) {
     size_t index = config_expect_key(reader, item, "`limits`", config_limit_names,
                                      sizeof config_limit_names / sizeof *config_limit_names);
-    if (index == KEY_UNKNOWN) return;
+    if (index == CONFIG_KEY_UNKNOWN) return;
     const struct config_range *range = &config_limit_ranges[index];
     if (item->node->kind != TN_INT) {
         config_report_value(reader, item->node, config_where("limits", item->key).text, "a whole number");
@@ -708,7 +684,7 @@ static void config_read_log(struct config_reader *reader, const struct tree_node
     }
     const char *meant;
     size_t length, level = config_lookup_key(node->value, levels, sizeof levels / sizeof *levels, &meant);
-    if (level != KEY_UNKNOWN) {
+    if (level != CONFIG_KEY_UNKNOWN) {
         reader->config->log = (int32_t)level;
         return;
     }
