@@ -19,6 +19,11 @@ struct request {
     struct session *session;
     tn_value arguments; /* an object */
     int64_t now_ms;
+    /*
+     * Operations that request_make_take commits together with the record that it creates; NULL without any. Owned by
+     * the caller until then. Afterwards NULL, so the caller knows whether they were committed.
+     */
+    tn_value with;
 };
 
 typedef int32_t kernel_operation_fn(struct request *request, tn_value *result, struct error *error);
