@@ -34,9 +34,10 @@ struct schedule {
 /* ---- Reading ---- */
 
 /* Sets INVALID_CONFIG with "schedules.NAME.KEY: …". Returns false. */
-static bool schedule_refuse(const struct schedule *schedule, struct error *error, const char *key, const char *problem) {
-    error_set(error, TN_INVALID, "INVALID_CONFIG", "schedules.%.100s%s%s: %s", schedule->name,
-              *key ? "." : "", key, problem);
+static bool schedule_refuse(const struct schedule *schedule, struct error *error, const char *key,
+                            const char *problem) {
+    error_set(error, TN_INVALID, "INVALID_CONFIG", "schedules.%.100s%s%s: %s", schedule->name, *key ? "." : "", key,
+              problem);
     return false;
 }
 
@@ -44,14 +45,16 @@ static bool schedule_read_zone(struct schedule *schedule, tn_value zone, struct 
     size_t length;
     int32_t offset;
     if (!zone) return true;
-    if (!value_is(zone, TN_STRING)) return schedule_refuse(schedule, error, "timezone", "expected the name of a time zone");
+    if (!value_is(zone, TN_STRING))
+        return schedule_refuse(schedule, error, "timezone", "expected the name of a time zone");
     const char *name = value_chars(zone, &length);
     if (value_text_is(zone, "UTC") || zone_find(NULL, name, length, 0, &offset)) {
         memcpy(schedule->zone, name, length + 1); /* zone_find accepts at most ZONE_NAME_MAX bytes, and no NUL */
         return true;
     }
     tn_value problem = value_format(
-        "found `%.80s`, expected a time zone that this machine knows (package tzdata), for example Europe/Berlin", name);
+        "found `%.80s`, expected a time zone that this machine knows (package tzdata), for example Europe/Berlin",
+        name);
     schedule_refuse(schedule, error, "timezone", value_chars(problem, NULL));
     value_unref(problem);
     return false;
@@ -157,8 +160,7 @@ struct schedule *schedule_new(const char *name, tn_value value, struct error *er
     schedule->name = mem_text(name);
     schedule->enabled = enabled != value_bool(false); /* a boolean is an immediate value */
     strcpy(schedule->zone, "UTC");
-    if (!schedule_read_time(schedule, value, error) ||
-        !schedule_read_task(schedule, value_get(value, "task"), error) ||
+    if (!schedule_read_time(schedule, value, error) || !schedule_read_task(schedule, value_get(value, "task"), error) ||
         !schedule_read_policy(schedule, value_get(value, "misfire"), error)) {
         schedule_free(schedule);
         return NULL;

@@ -28,9 +28,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SCHEDULE_DUE_MAX    1000  /* Tasks that are created for missed due times of one schedule */
-#define SCHEDULE_LATE_MS    60000 /* `skip`: a due time that is older than this was missed */
-#define SCHEDULE_HASH_TEXT  17    /* bytes of a definition's hash as text, with the NUL */
+#define SCHEDULE_DUE_MAX   1000  /* Tasks that are created for missed due times of one schedule */
+#define SCHEDULE_LATE_MS   60000 /* `skip`: a due time that is older than this was missed */
+#define SCHEDULE_HASH_TEXT 17    /* bytes of a definition's hash as text, with the NUL */
 
 struct schedule;
 
@@ -51,7 +51,8 @@ bool schedule_enabled(const struct schedule *schedule);
  * due times in the past are not missed.
  */
 const char *schedule_definition(const struct schedule *schedule);
-/* {name, expression, timezone, misfire, enabled, task_type}: a new reference. The expression is "every 15m", for example. */
+/* {name, expression, timezone, misfire, enabled, task_type}: a new reference. The expression is "every 15m", for
+ * example. */
 tn_value schedule_describe(const struct schedule *schedule);
 
 /* Sets *due_ms to the first due time after `after_ms`. False if there is none. */

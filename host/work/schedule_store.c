@@ -117,8 +117,8 @@ static int32_t create_due_tasks(struct request *request, struct due_job *job, st
     for (size_t i = 0; status == TN_OK && i < due->count && i < SCHEDULE_BATCH; i++)
         status = create_due_task(request, job, record, due->times[i],
                                  i + 1 == due->count ? due->handled_ms : due->times[i], error);
-    bool stale = !record_is_of(record, job->schedule) ||
-                 value_to_int(value_get(record->value, "handled_ms")) != due->handled_ms;
+    bool stale =
+        !record_is_of(record, job->schedule) || value_to_int(value_get(record->value, "handled_ms")) != due->handled_ms;
     if (status == TN_OK && due->count == 0 && stale)
         status = advance_record(request, job, record, due->handled_ms, error);
     return status;
@@ -209,15 +209,13 @@ static int32_t list_one(struct request *request, const struct list_job *job, con
 /* [the store's thread] */
 static int32_t perform_list(struct session *session, void *user, tn_value *result, struct error *error) {
     const struct list_job *job = user;
-    struct request request = {
-        .operation = "schedule.list", .session = session, .now_ms = store_wall_ms(job->store)};
+    struct request request = {.operation = "schedule.list", .session = session, .now_ms = store_wall_ms(job->store)};
     tn_value list = value_array();
     int32_t status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < value_count(job->configured); i++) {
         tn_value name = value_key_at(job->configured, i), shown = NULL;
         struct error why = ERROR_INIT;
-        struct schedule *schedule =
-            schedule_new(value_chars(name, NULL), value_value_at(job->configured, i), &why);
+        struct schedule *schedule = schedule_new(value_chars(name, NULL), value_value_at(job->configured, i), &why);
         if (schedule)
             status = list_one(&request, job, schedule, &shown, error);
         else

@@ -15,9 +15,9 @@
 #include "host/data/store/store.h"
 #include "host/work/schedule.h"
 
-#define SCHEDULE_BATCH        16                                  /* Tasks that one request to the store creates */
-#define SCHEDULE_AHEAD_MAX_MS (INT64_C(24) * 60 * 60 * 1000)      /* see schedule_create_due */
-#define SCHEDULE_LIST_TIMES   100                                 /* due times of each schedule in a list, at most */
+#define SCHEDULE_BATCH        16                             /* Tasks that one request to the store creates */
+#define SCHEDULE_AHEAD_MAX_MS (INT64_C(24) * 60 * 60 * 1000) /* see schedule_create_due */
+#define SCHEDULE_LIST_TIMES   100                            /* due times of each schedule in a list, at most */
 
 /*
  * Creates the Tasks that are due now, SCHEDULE_BATCH at most, and writes the record. Due times until `base_ms` are not

@@ -92,8 +92,9 @@ static void log_outcome(struct schedule_entry *entry, tn_value outcome) {
     if (refused)
         log_write(LOG_ERROR, NULL, "schedule %s: cannot create its Task: %s", name, value_chars(refused, NULL));
     if (value_to_bool(value_get(outcome, "dropped")))
-        log_write(LOG_WARN, NULL, "schedule %s: more than %d due times were missed; no Tasks are created for the oldest",
-                  name, SCHEDULE_DUE_MAX);
+        log_write(LOG_WARN, NULL,
+                  "schedule %s: more than %d due times were missed; no Tasks are created for the oldest", name,
+                  SCHEDULE_DUE_MAX);
     if (!value_to_bool(value_get(outcome, "changed"))) return;
     if (!entry->known)
         log_write(LOG_INFO, NULL, "schedule %s: its times have changed; it starts afresh", name);

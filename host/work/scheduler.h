@@ -13,8 +13,8 @@
  * Life: new --start--> running --close--> closing --the request to the store has ended--> closed, freed.
  *
  * A running scheduler handles one schedule at a time: `wakes -> the schedules that are due -> sleeps until the next due
- * time`, but at most `look_ms`, because the wall clock can be set, and can run while the machine sleeps. If the clock is
- * set forward, due times that it jumped over were missed (schedule.h). If it is set back, due times that are handled
+ * time`, but at most `look_ms`, because the wall clock can be set, and can run while the machine sleeps. If the clock
+ * is set forward, due times that it jumped over were missed (schedule.h). If it is set back, due times that are handled
  * are not handled again; after more than SCHEDULE_AHEAD_MAX_MS, schedules start afresh.
  *
  * If the store fails, a warning is logged and the scheduler tries again after SCHEDULER_RETRY_MS.
@@ -49,12 +49,12 @@ struct scheduler *scheduler_new(const struct scheduler_options *options, struct 
  */
 void scheduler_start(struct scheduler *scheduler);
 /*
- * Stops, and frees the scheduler from the loop, just before `closed` is called (once; may be NULL). Repeatable: only the
- * first call counts. NULL is allowed, then `closed` is not called.
+ * Stops, and frees the scheduler from the loop, just before `closed` is called (once; may be NULL). Repeatable: only
+ * the first call counts. NULL is allowed, then `closed` is not called.
  */
 void scheduler_close(struct scheduler *scheduler, void (*closed)(void *user), void *user);
 
-size_t scheduler_count(const struct scheduler *scheduler);      /* enabled schedules */
-uint64_t scheduler_created(const struct scheduler *scheduler);  /* Tasks that this scheduler has created */
+size_t scheduler_count(const struct scheduler *scheduler);     /* enabled schedules */
+uint64_t scheduler_created(const struct scheduler *scheduler); /* Tasks that this scheduler has created */
 
 #endif

@@ -165,9 +165,9 @@ static void test_next_due_times(void **state) {
     }
 }
 
-#define NIGHTLY(policy) "{\"cron\": \"0 3 * * *\", \"task\": {\"type\": \"w\"}, \"misfire\": \"" policy "\"}"
+#define NIGHTLY(policy)  "{\"cron\": \"0 3 * * *\", \"task\": {\"type\": \"w\"}, \"misfire\": \"" policy "\"}"
 #define MINUTELY(policy) "{\"every\": \"1m\", \"task\": {\"type\": \"w\"}, \"misfire\": \"" policy "\"}"
-#define LAUNCH(policy) "{\"at\": \"2026-01-02T00:00:00Z\", \"task\": {\"type\": \"w\"}, \"misfire\": \"" policy "\"}"
+#define LAUNCH(policy)   "{\"at\": \"2026-01-02T00:00:00Z\", \"task\": {\"type\": \"w\"}, \"misfire\": \"" policy "\"}"
 
 static void test_misfire_policies(void **state) {
     static const struct {
