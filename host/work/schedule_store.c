@@ -267,7 +267,7 @@ static void release_run_job(void *user) {
     mem_free(job);
 }
 
-static int32_t refuse_unknown_schedule(tn_value configured, const char *name, struct error *error) {
+static void refuse_unknown_schedule(tn_value configured, const char *name, struct error *error) {
     struct nearest nearest;
     nearest_init(&nearest, name, strlen(name));
     for (size_t i = 0; i < value_count(configured); i++) {
@@ -275,22 +275,24 @@ static int32_t refuse_unknown_schedule(tn_value configured, const char *name, st
         const char *known = value_chars(value_key_at(configured, i), &length);
         nearest_add_candidate(&nearest, known, length);
     }
-    return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "tenon.yaml has no schedule `%.80s`%s", name,
-                     nearest_result(&nearest)  ? nearest_hint(&nearest).text
-                     : value_count(configured) ? "; `tenon schedule list` prints the schedules"
-                                               : "; it has no schedules");
+    error_set(error, TN_NOT_FOUND, "NOT_FOUND", "tenon.yaml has no schedule `%.80s`%s", name,
+              nearest_result(&nearest)  ? nearest_hint(&nearest).text
+              : value_count(configured) ? "; `tenon schedule list` prints the schedules"
+                                        : "; it has no schedules");
 }
 
-int32_t schedules_run(struct store *store, tn_value configured, const char *name, const char *key, store_done *done,
-                      void *user, struct error *error) {
+struct schedule *schedules_find(tn_value configured, const char *name, struct error *error) {
     tn_value value = value_get(configured, name);
-    if (!value) return refuse_unknown_schedule(configured, name, error);
-    struct schedule *schedule = schedule_new(name, value, error);
-    if (!schedule) return TN_INVALID;
+    if (value) return schedule_new(name, value, error);
+    refuse_unknown_schedule(configured, name, error);
+    return NULL;
+}
+
+void schedule_run(struct store *store, const struct schedule *schedule, const char *key, store_done *done, void *user) {
     struct run_job *job = mem_alloc(sizeof *job);
     *job = (struct run_job){store, task_arguments(schedule)};
-    if (key) job->arguments = value_set_take(job->arguments, "idempotency_key", value_format("%s:%s", name, key));
-    schedule_free(schedule);
+    if (key)
+        job->arguments =
+            value_set_take(job->arguments, "idempotency_key", value_format("%s:%s", schedule_name(schedule), key));
     store_perform_take(store, perform_run, job, release_run_job, done, user);
-    return TN_OK;
 }

@@ -39,12 +39,14 @@ void schedule_forget(struct store *store, const struct schedule *schedule);
  * schedule with a mistake has only its name and `error`, the message.
  */
 void schedules_list(struct store *store, tn_value configured, int64_t count, store_done *done, void *user);
+/* The schedule `name` of `configured`; the caller frees it. NULL with NOT_FOUND and the nearest name, or
+ * INVALID_CONFIG. */
+struct schedule *schedules_find(tn_value configured, const char *name, struct error *error);
 /*
- * Creates a Task of the schedule `name` now, also if it is disabled; the record does not change. The result is the
- * Task. `key` is an idempotency key for such Tasks of this schedule, or NULL. Fails at once with NOT_FOUND and the
- * nearest name, or with INVALID_CONFIG.
+ * Creates a Task of the schedule now, also if it is disabled; the record does not change. The result is the Task. `key`
+ * is an idempotency key for such Tasks of this schedule, or NULL. Only this function does not need the schedule until
+ * `done`.
  */
-int32_t schedules_run(struct store *store, tn_value configured, const char *name, const char *key, store_done *done,
-                      void *user, struct error *error);
+void schedule_run(struct store *store, const struct schedule *schedule, const char *key, store_done *done, void *user);
 
 #endif

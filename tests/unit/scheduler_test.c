@@ -617,8 +617,10 @@ static void test_list(void **state) {
 static tn_value run_now(tn_value configured, const char *name, const char *key) {
     struct answer answer = {false, 0, NULL};
     struct error error = ERROR_INIT;
-    if (schedules_run(fixture.kernel.store, configured, name, key, on_answer, &answer, &error) != TN_OK)
-        fail_msg("%s", error.message);
+    struct schedule *schedule = schedules_find(configured, name, &error);
+    if (!schedule) fail_msg("%s", error.message);
+    schedule_run(fixture.kernel.store, schedule, key, on_answer, &answer);
+    schedule_free(schedule);
     tn_value task = answer_take(&answer), id = value_ref(value_get(task, "task_id"));
     value_unref(task);
     return id;
@@ -640,15 +642,13 @@ static void test_run(void **state) {
     value_unref(again);
     assert_int_equal(count_of("s"), 3);
     struct error error = ERROR_INIT;
-    assert_int_equal(schedules_run(fixture.kernel.store, configured, "nihgtly", NULL, on_answer, NULL, &error),
-                     TN_NOT_FOUND);
+    assert_null(schedules_find(configured, "nihgtly", &error));
     assert_string_equal(error.message, "tenon.yaml has no schedule `nihgtly`; did you mean `nightly`?");
     error_finish(&error);
-    assert_int_equal(schedules_run(fixture.kernel.store, configured, "nightly", NULL, on_answer, NULL, &error),
-                     TN_INVALID);
+    assert_null(schedules_find(configured, "nightly", &error));
     assert_string_equal(error.code, "INVALID_CONFIG");
     error_finish(&error);
-    assert_int_equal(schedules_run(fixture.kernel.store, NULL, "x", NULL, on_answer, NULL, &error), TN_NOT_FOUND);
+    assert_null(schedules_find(NULL, "x", &error));
     assert_string_equal(error.message, "tenon.yaml has no schedule `x`; it has no schedules");
     error_finish(&error);
     value_unref(configured);
