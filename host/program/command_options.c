@@ -15,6 +15,7 @@
 
 #define THREAD_STATUSES "running|interrupted|stopped|failed|cancelled|done"          /* run.h: enum run_status */
 #define STREAM_MODES    "values,updates,messages,custom,tasks,checkpoints,debug,all" /* event.c: run_modes_parse */
+#define TASK_REASONS    "retry|drain|wait"                                           /* kernel_end.c: release_reasons */
 #define TASK_STATES     "queued|running|done|failed"                                 /* kernel_task.c: states */
 #define SHELLS          "bash|zsh|fish" /* completion.c: completion_print */
 
@@ -209,6 +210,7 @@ const struct command_option thread_gc_options[] = {
 const struct command_option check_options[] = {
     {"json", .help = "print {\"diagnostics\": […]} on standard output; positions count from 0, as in LSP"},
     {"strict", .help = "treat warnings as errors"},
+    {"strategy", .help = "also compare the documents with the contract of strategies (`tenon schema runner`)"},
     {"quiet", .letter = 'q', .help = "print no summary"},
     CONNECT_OPTION,
     OPTIONS_END,
@@ -254,6 +256,7 @@ const struct command_option schedule_run_options[] = {
 const struct command_option task_create_options[] = {
     {"payload", "JSON", .letter = 'p', .help = "the Task's payload, an object: JSON, @FILE, or - for standard input"},
     ARTIFACT_OPTION,
+    {"not-before", "TIME", .help = "the Task cannot be claimed before this time, for example 2026-01-31T12:00:00Z"},
     {"key", "TEXT", .letter = 'k', .help = "idempotency key: if a Task has this key, return that Task"},
     JSON_OPTION,
     CONNECT_OPTION,
@@ -300,15 +303,23 @@ const struct command_option task_renew_options[] = {
 };
 
 const struct command_option task_complete_options[] = {
-    ARTIFACT_OPTION,
-    JSON_OPTION,
-    CONNECT_OPTION,
+    ARTIFACT_OPTION, {"output", "TEXT", .help = "the Task's `user_output`, as Markdown"}, JSON_OPTION, CONNECT_OPTION,
     OPTIONS_END,
 };
 
 const struct command_option task_fail_options[] = {
     {"code", "CODE", .help = "the error's code (default: FAILED)"},
     ARTIFACT_OPTION,
+    JSON_OPTION,
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
+const struct command_option task_release_options[] = {
+    {"reason", "REASON", .letter = 'r', .help = "why the claim ends (default: drain)", .choices = TASK_REASONS},
+    {"not-before", "TIME", .help = "the Task cannot be claimed before this time, for example 2026-01-31T12:00:00Z"},
+    {"error", "MESSAGE", .letter = 'e', .help = "why the attempt failed"},
+    {"code", "CODE", .help = "the code of this error (default: FAILED)"},
     JSON_OPTION,
     CONNECT_OPTION,
     OPTIONS_END,

@@ -151,7 +151,7 @@ const struct command commands[] = {
     /* ---- Tasks ---- */
     {"task create", "TYPE", "add a Task to the queue",
      "The next claimant of this TYPE receives it. A `notification` has the payload {message, severity?,\n"
-     "related_task_id?, artifact_refs?}. Prints the new Task's id.",
+     "related_task_id?, interrupt_id?, artifact_refs?}. Prints the new Task's id.",
      "$ tenon task create work --payload '{\"goal\": \"Summarise the report\"}'\n"
      "019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n",
      .options = task_create_options, .operands_min = 1, .operands_max = 1, .run = command_task_create},
@@ -166,7 +166,8 @@ const struct command commands[] = {
      .options = task_update_options, .operands_min = 2, .operands_max = 2, .run = command_task_update},
     {"task claim", "", "claim a Task",
      "Claims a queued Task, or one whose claim has expired. Other claimants do not receive it until the claim\n"
-     "expires. Prints the Task with its `claim_token`, which renew, complete and fail require. Fails if there is no\n"
+     "expires. Prints the Task with its `claim_token`, which renew, complete, fail and\n"
+     "release require. Fails if there is no\n"
      "such Task.",
      "$ tenon task claim --type work --as worker-1 --ttl 60 --json\n", .options = task_claim_options,
      .run = command_task_claim},
@@ -180,6 +181,16 @@ const struct command commands[] = {
     {"task fail", "ID CLAIM_TOKEN MESSAGE", "mark a claimed Task as failed", "The Task keeps the error.",
      "$ tenon task fail 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d $token 'no steps are left' --code BUDGET_EXCEEDED\n",
      .options = task_fail_options, .operands_min = 3, .operands_max = 3, .run = command_task_fail},
+    {"task release", "ID CLAIM_TOKEN", "return a claimed Task to the queue",
+     "`retry` counts as an attempt, and the Task keeps the error. `drain` does not count. `wait` does not count, and\n"
+     "the Task can be claimed only at --not-before, or, without it, after `tenon task wake` or `tenon thread answer`.",
+     "$ tenon task release 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d $token --reason retry --error 'no answer'\n",
+     .options = task_release_options, .operands_min = 2, .operands_max = 2, .run = command_task_release},
+    {"task wake", "ID", "make a Task that waits claimable",
+     "Ends the waiting of a queued Task: for an answer, or for the time before which it cannot be claimed. Any other\n"
+     "Task does not change.",
+     "$ tenon task wake 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n", .options = connect_json_options, .operands_min = 1,
+     .operands_max = 1, .run = command_task_wake},
 
     /* ---- Schedules ---- */
     {"schedule list", "", "list the schedules of tenon.yaml, with their next due times",

@@ -21,8 +21,7 @@ static int32_t schedule_run_start(const struct method_call *call, struct error *
     struct host *host = server_host(call->server);
     struct store *store = host_store(host, error);
     if (!store) return TN_NOT_FOUND;
-    struct schedule *schedule =
-        schedules_find(config_schedules(host_config(host)), method_text(call, "name"), error);
+    struct schedule *schedule = schedules_find(config_schedules(host_config(host)), method_text(call, "name"), error);
     if (!schedule) return TN_INVALID;
     schedule_run(store, schedule, method_text(call, "idempotency_key"), method_request_done, method_request_new(call));
     schedule_free(schedule);

@@ -17,6 +17,7 @@
  *     http: {use: http}
  *     store: {use: sqlite, path: ./state/tenon.db}
  *     files: {roots: [../shared]}           # documents may also name files below these folders
+ *     work: {report: {strategy: ./report.yaml, concurrency: 4}}   # how Tasks of each type are handled
  *     limits: {concurrency: 64, workers: 16}
  *     tools: {approval: {"effect:destructive": ask, shell.run: deny}, audit: ./audit.jsonl}
  *     schedules: {nightly: {cron: "0 3 * * *", timezone: Europe/Berlin, task: {type: report}}}
@@ -71,6 +72,8 @@ tn_value config_schema(void);
 #define CONFIG_PARENTS_MAX       64u         /* folders searched upwards */
 #define CONFIG_TRUST_MAX         1000u       /* entries of packs.trust */
 #define CONFIG_HOSTS_MAX         100u        /* entries of `hosts` of one secret, and of packs.registries */
+#define CONFIG_TASK_TYPES_MAX    64u         /* entries of `work` */
+#define CONFIG_TASK_TOOLS_MAX    1000u       /* entries of `tools` of one Task type */
 #define CONFIG_INSTALLS_MAX      1000u       /* entries of packs.install */
 #define CONFIG_SCHEDULES_MAX     1000u       /* entries of schedules */
 #define CONFIG_SCHEDULE_NAME_MAX 100u        /* bytes of the name of a schedule */
@@ -141,8 +144,8 @@ tn_value config_model(const struct config *config, const char *role); /* a role'
 tn_value config_models(const struct config *config);                  /* {role: binding}; may be NULL */
 /* Binds a role, overriding the files (option --model). May be called only while the host is being opened. */
 void config_bind_model_take(struct config *config, const char *role, tn_value binding);
-/* {name: {cron | every | at, timezone?, task: {type, payload?}, misfire?, enabled?}}; may be NULL. schedule.h reads it.
- */
+/* {name: {cron | every | at, timezone?, task: {type, payload?}, misfire?, enabled?}}; may be NULL. work/schedule.h
+ * reads them. */
 tn_value config_schedules(const struct config *config);
 /* Prices per million tokens, {pattern: {input, output, cached?, cache_write?}}; may be NULL. */
 tn_value config_prices(const struct config *config);
@@ -150,6 +153,12 @@ tn_value config_prices(const struct config *config);
 tn_value config_tool_policies(const struct config *config);
 const char *config_tool_audit(const struct config *config);          /* the file of the audit log, or NULL */
 bool config_tool_flag(const struct config *config, const char *key); /* "audit_arguments", "audit_required" */
+/*
+ * How Tasks are handled: {type: {strategy | runner, tools?, ttl_ms?, priority?, concurrency?, retries?: {max_attempts?,
+ * initial_ms?, factor?, max_ms?}, options?}}, all numbers integers except `factor`; NULL if not configured. A strategy
+ * that is a path starts at `/`, or as the name of the tenon.yaml.
+ */
+tn_value config_work(const struct config *config);
 int64_t config_limit(const struct config *config, const char *name, int64_t default_value);
 int32_t config_log_level(const struct config *config); /* TN_LOG_…; TN_LOG_WARN if not configured */
 

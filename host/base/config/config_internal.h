@@ -23,6 +23,7 @@ struct config {
     tn_value prices;     /* "provider:model", or a pattern -> {input, output, cached?, cache_write?} */
     tn_value secrets;    /* name -> {env} | {file} | {command}, and hosts?; paths resolved */
     tn_value limits;     /* name -> integer */
+    tn_value work;       /* Task type -> {strategy | runner, …}, as config_work returns it */
     tn_value isolation;  /* id or "*" -> "process" | "none" */
     tn_value drafts;     /* id -> true */
     tn_value admins;     /* id -> true */

@@ -1,6 +1,5 @@
 /*
- * config_read.c - reads the keys of one tenon.yaml. config_load.c finds the files, config_schedules.c reads
- * `schedules`.
+ * config_read.c - reads the keys of one tenon.yaml. config_load.c finds the files.
  *
  * config_keys.def has one row for each key. CONFIG_KEY("plugins", plugin_path, "path", …) is the key `path` in the
  * mapping at the key `plugins`; its value is read by config_read_plugin_path. config_read_keys calls that function for
@@ -10,6 +9,9 @@
  * Diagnostics: E020 is a value of a wrong kind, E021 an unknown key, E022 a missing key, E023 an unknown word, E025 a
  * number out of range, E027 too many entries.
  */
+#include "adl/diagnostic/diagnostic.h"
+#include "adl/source/source.h"
+#include "adl/tree/tree.h"
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
@@ -22,14 +24,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHOWN_MAX 100 /* bytes shown of a key or a value */
+
 /* ---- Mistakes ---- */
 
 int config_shown_length(const char *text, size_t length) {
-    size_t shown = length < CONFIG_SHOWN_MAX ? length : CONFIG_SHOWN_MAX;
+    size_t shown = length < SHOWN_MAX ? length : SHOWN_MAX;
     while (shown < length && shown && ((unsigned char)text[shown] & 0xc0) == 0x80) shown--;
     return (int)shown;
 }
 
+/* The full path of `key` in the mapping at `parent`. `.text` is valid until the end of the expression that contains the
+ * call. */
 struct config_where config_where(const char *parent, tn_value key) {
     struct config_where where;
     size_t length;
@@ -40,6 +46,10 @@ struct config_where config_where(const char *parent, tn_value key) {
     return where;
 }
 
+/*
+ * Reports a value of a wrong kind; its text is not shown, because it can be a secret. `where` is the full path of the
+ * key, for example "plugins.path".
+ */
 void config_report_kind(struct config_reader *reader, const struct tree_node *node, const char *where,
                         const char *expected) {
     if (node->kind == TREE_BROKEN) return; /* a syntax error, which has been reported */
@@ -47,6 +57,7 @@ void config_report_kind(struct config_reader *reader, const struct tree_node *no
                     value_kind_name(node->kind), expected);
 }
 
+/* Reports a value that is not one of the expected words or numbers, and shows it. For keys that never have a secret. */
 void config_report_value(struct config_reader *reader, const struct tree_node *node, const char *where,
                          const char *expected) {
     size_t length;
@@ -64,6 +75,10 @@ void config_report_value(struct config_reader *reader, const struct tree_node *n
     }
 }
 
+/*
+ * Returns how many entries of the list at `where` may be used: `max` at most. If there are more, reports the first
+ * surplus one. `entries` is what they are, for example "paths".
+ */
 uint32_t config_usable_count(struct config_reader *reader, const struct tree_node *list, const char *where,
                              uint32_t max, const char *entries) {
     if (list->count <= max) return list->count;
@@ -86,6 +101,7 @@ static void config_report_unknown_key(struct config_reader *reader, const struct
     if (meant) diagnostic_suggest_name(diagnostic, item->key_span, meant, strlen(meant));
 }
 
+/* Returns true for a mapping. Reports any other value, except an empty one. */
 bool config_expect_mapping(struct config_reader *reader, const struct tree_node *node, const char *where,
                            const char *expected) {
     if (node->kind == TN_OBJECT) return true;
@@ -95,7 +111,7 @@ bool config_expect_mapping(struct config_reader *reader, const struct tree_node 
 
 /* ---- Keys ---- */
 
-/* Returns the index of the key in `names`. If it is not there, returns CONFIG_KEY_UNKNOWN and sets *meant to the
+/* Returns the index of the key in `names`. If it is not there, returns KEY_UNKNOWN and sets *meant to the
  * nearest name, or NULL. */
 static size_t config_lookup_key(tn_value key, const char *const *names, size_t count, const char **meant) {
     struct nearest near;
@@ -108,14 +124,15 @@ static size_t config_lookup_key(tn_value key, const char *const *names, size_t c
         nearest_add_candidate(&near, names[i], strlen(names[i]));
     }
     *meant = nearest_result(&near);
-    return CONFIG_KEY_UNKNOWN;
+    return KEY_UNKNOWN;
 }
 
+/* Returns the index of the item's key in `names`, or reports the key and returns KEY_UNKNOWN. */
 size_t config_expect_key(struct config_reader *reader, const struct tree_item *item, const char *mapping,
                          const char *const *names, size_t count) {
     const char *meant;
     size_t index = config_lookup_key(item->key, names, count, &meant);
-    if (index == CONFIG_KEY_UNKNOWN) config_report_unknown_key(reader, item, mapping, meant);
+    if (index == KEY_UNKNOWN) config_report_unknown_key(reader, item, mapping, meant);
     return index;
 }
 
@@ -153,7 +170,7 @@ static void config_read_keys(struct config_reader *reader, const struct tree_nod
     if (*parent) snprintf(mapping, sizeof mapping, "`%s`", parent);
     for (uint32_t i = 0; i < node->count; i++) {
         size_t index = config_expect_key(reader, &node->items[i], mapping, names, count);
-        if (index != CONFIG_KEY_UNKNOWN) rows[index]->read(reader, node->items[i].node);
+        if (index != KEY_UNKNOWN) rows[index]->read(reader, node->items[i].node);
     }
 }
 
@@ -176,7 +193,7 @@ static char *config_folder_of(const char *name) {
  * Returns the path with the folder that it starts at (mem_free it): "~/x" starts at the home folder, "x" at the folder
  * of the file.
  */
-static char *config_resolve_path(const struct config_reader *reader, const char *path) {
+char *config_resolve_path(const struct config_reader *reader, const char *path) {
     struct buffer text;
     const char *home = getenv("HOME");
     buffer_init(&text, SIZE_MAX);
@@ -384,7 +401,7 @@ static bool config_check_registry(struct config_reader *reader, const struct tre
         "`plain_http`";
     bool good = node->kind == TN_OBJECT;
     for (uint32_t i = 0; good && i < node->count; i++)
-        good = config_expect_key(reader, &node->items[i], "a registry", members, 3) != CONFIG_KEY_UNKNOWN;
+        good = config_expect_key(reader, &node->items[i], "a registry", members, 3) != KEY_UNKNOWN;
     if (node->kind == TN_OBJECT && !good) return false;
     const struct tree_node *user = good ? tree_get(node, "user") : NULL,
                            *password = good ? tree_get(node, "password") : NULL,
@@ -447,7 +464,7 @@ static bool config_check_price(struct config_reader *reader, const struct tree_n
     if (!config_expect_mapping(reader, node, where, "a mapping with `input` and `output`")) return false;
     for (uint32_t i = 0; i < node->count; i++) {
         const struct tree_item *item = &node->items[i];
-        if (config_expect_key(reader, item, "a price", members, sizeof members / sizeof *members) == CONFIG_KEY_UNKNOWN)
+        if (config_expect_key(reader, item, "a price", members, sizeof members / sizeof *members) == KEY_UNKNOWN)
             return false;
         bool number = item->node->kind == TN_INT || item->node->kind == TN_DOUBLE;
         if (!number || value_to_double(item->node->value) < 0) {
@@ -515,8 +532,7 @@ static bool config_check_secret(struct config_reader *reader, const struct tree_
     bool good = node->kind == TN_OBJECT;
     for (uint32_t i = 0; good && i < node->count; i++) {
         const char *meant;
-        if (config_lookup_key(node->items[i].key, members, sizeof members / sizeof *members, &meant) !=
-            CONFIG_KEY_UNKNOWN)
+        if (config_lookup_key(node->items[i].key, members, sizeof members / sizeof *members, &meant) != KEY_UNKNOWN)
             continue;
         good = false;
         if (!meant) break;
@@ -652,7 +668,7 @@ static const struct config_range {
 static void config_read_one_limit(struct config_reader *reader, const struct tree_item *item) {
     size_t index = config_expect_key(reader, item, "`limits`", config_limit_names,
                                      sizeof config_limit_names / sizeof *config_limit_names);
-    if (index == CONFIG_KEY_UNKNOWN) return;
+    if (index == KEY_UNKNOWN) return;
     const struct config_range *range = &config_limit_ranges[index];
     if (item->node->kind != TN_INT) {
         config_report_value(reader, item->node, config_where("limits", item->key).text, "a whole number");
@@ -674,6 +690,10 @@ static void config_read_limits(struct config_reader *reader, const struct tree_n
     for (uint32_t i = 0; i < node->count; i++) config_read_one_limit(reader, &node->items[i]);
 }
 
+static void config_read_work(struct config_reader *reader, const struct tree_node *node) {
+    config_read_task_types(reader, node);
+}
+
 static void config_read_log(struct config_reader *reader, const struct tree_node *node) {
     static const char *const levels[] = {
         [TN_LOG_DEBUG] = "debug", [TN_LOG_INFO] = "info", [TN_LOG_WARN] = "warn", [TN_LOG_ERROR] = "error"};
@@ -684,7 +704,7 @@ static void config_read_log(struct config_reader *reader, const struct tree_node
     }
     const char *meant;
     size_t length, level = config_lookup_key(node->value, levels, sizeof levels / sizeof *levels, &meant);
-    if (level != CONFIG_KEY_UNKNOWN) {
+    if (level != KEY_UNKNOWN) {
         reader->config->log = (int32_t)level;
         return;
     }

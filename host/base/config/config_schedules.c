@@ -87,7 +87,7 @@ static bool check_schedule_task(struct config_reader *reader, const struct tree_
     bool good = true;
     for (uint32_t i = 0; i < node->count; i++)
         good &= config_expect_key(reader, &node->items[i], "the task of a schedule", schedule_task_members, 2) !=
-                CONFIG_KEY_UNKNOWN;
+                KEY_UNKNOWN;
     const struct tree_node *type = tree_get(node, "type"), *payload = tree_get(node, "payload");
     if (!good) return false;
     if (type && type->kind == TN_STRING) value_chars(type->value, &length);
@@ -147,7 +147,7 @@ static bool check_schedule(struct config_reader *reader, const struct tree_node 
     }
     for (uint32_t i = 0; i < node->count; i++)
         good &= config_expect_key(reader, &node->items[i], "a schedule", schedule_members,
-                                  sizeof schedule_members / sizeof *schedule_members) != CONFIG_KEY_UNKNOWN;
+                                  sizeof schedule_members / sizeof *schedule_members) != KEY_UNKNOWN;
     const struct tree_node *task = tree_get(node, "task"), *misfire = tree_get(node, "misfire"),
                            *enabled = tree_get(node, "enabled");
     if (!good || !check_schedule_time(reader, node, where)) return false;

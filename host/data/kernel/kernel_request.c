@@ -155,6 +155,15 @@ int32_t request_ttl(const struct request *request, double max_seconds, int64_t *
     return TN_OK;
 }
 
+int32_t request_time(const struct request *request, const char *name, int64_t *out, struct error *error) {
+    tn_value value = request_get(request, name);
+    if (!value) return TN_OK;
+    size_t length;
+    const char *text = value_chars(value, &length);
+    if (strlen(text) == length && time_text_read_ms(text, out)) return TN_OK;
+    return request_invalid(request, error, name, "found `%.40s`, expected a time such as 2026-01-31T12:00:00Z", text);
+}
+
 int32_t request_ids(const struct request *request, const char *name, tn_value list, size_t max, struct error *error) {
     if (!value_is(list, TN_ARRAY))
         return request_invalid(request, error, name, "found %s, expected an array of ids",

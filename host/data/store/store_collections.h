@@ -20,6 +20,8 @@
     COLLECTION(PENDING, "pending", "")         /* THREAD/…: results of activations of the unfinished super-step */   \
     COLLECTION(NESTED, "nested", "")           /* THREAD/SCOPE/SEQ: checkpoints of nested runs that have not ended */  \
     COLLECTION(JOURNAL, "journal", "")         /* THREAD/SEQ/…: results of calls to the outside world */             \
+    COLLECTION(THREAD_ARTIFACTS, "thread_artifacts",                                                                   \
+               "") /* THREAD/ARTIFACT: which Artifacts the runs of a thread used */                                    \
     COLLECTION(TASKS, "tasks", "claimable_ms task_type,claimable_ms state")                                            \
     COLLECTION(ARTIFACTS, "artifacts", "")                                                                             \
     COLLECTION(BODIES, "bodies", "")       /* ARTIFACT/OFFSET: parts of bodies that do not fit into the record */      \
