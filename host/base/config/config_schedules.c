@@ -4,8 +4,10 @@
  * Cron expressions and time zones are checked by work/schedule.h, which this room must not include: `tenon doctor` and
  * `tenon check` report them. A schedule with a mistake is left out.
  */
+#include "adl/diagnostic/diagnostic.h"
 #include "adl/document/duration.h"
 #include "adl/expr/time.h"
+#include "adl/source/source.h"
 #include "adl/value/memory.h"
 #include "host/base/config/config_internal.h"
 #include "host/base/config/config_reader.h"
