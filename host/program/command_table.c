@@ -37,6 +37,8 @@ const struct command commands[] = {
      "arrives; tool calls are shown on standard error. Approvals are requested at the terminal. Ctrl-C cancels the\n"
      "answer; at a question it ends the chat. A turn that was cancelled or has failed is not part of the "
      "conversation.\n"
+     "On a terminal, the chat claims the Tasks of the type `notification`, and shows their messages before the prompt\n"
+     "and above the line that is being typed. A notification about a question shows the command that answers it.\n"
      "Lines from a pipe are answered in order. If one of them fails, the others are still answered, and the exit code\n"
      "is that of the first failure.",
      "$ tenon chat assistant.yaml --thread ada\n", .options = chat_options, .operands_min = 1, .operands_max = 1,
