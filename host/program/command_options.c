@@ -213,6 +213,7 @@ const struct command_option thread_gc_options[] = {
 const struct command_option check_options[] = {
     {"json", .help = "print {\"diagnostics\": […]} on standard output; positions count from 0, as in LSP"},
     {"strict", .help = "treat warnings as errors"},
+    {"strategy", .help = "also compare the documents with the contract of strategies (`tenon schema runner`)"},
     {"quiet", .letter = 'q', .help = "print no summary"},
     CONNECT_OPTION,
     OPTIONS_END,

@@ -171,7 +171,7 @@ static void item_fail(struct work_item *item, struct error *error) {
 /* The next attempt would fail in the same way. */
 static bool failure_is_permanent(const struct error *error) {
     static const char *const codes[] = {"INVALID_INPUT",     "INVALID_GRAPH",  "GRAPH_CHANGED",  "EXPIRED",
-                                        "PERMISSION_DENIED", "INVALID_RESULT", "BUDGET_EXCEEDED"};
+                                        "PERMISSION_DENIED", "INVALID_RESULT", "INVALID_OUTPUT", "BUDGET_EXCEEDED"};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (error_is(error, codes[i])) return true;
     return false;
@@ -307,7 +307,7 @@ static void item_on_run_ended(void *user) {
     enum run_status status = invocation_status(item->invocation);
     if (invocation_error(item->invocation)->code) error_copy(&error, invocation_error(item->invocation));
     if (item->lost || error_is(&error, "FENCED"))
-        item_finish_lost(item, error.code ? &error : NULL);
+        item_finish_lost(item, item->lost ? NULL : &error);
     else if (status == RUN_DONE)
         item_end_with_output(item, invocation_output(item->invocation));
     else if (status == RUN_INTERRUPTED)
@@ -430,8 +430,9 @@ static void item_schedule_renewal(struct work_item *item) {
     loop_timer_start(item_loop(item), &item->renewal, item->options.type->ttl_ms / 3, item_on_renewal_due);
 }
 
-static void item_lose(struct work_item *item) {
+static void item_lose(struct work_item *item, const struct error *error) {
     item->lost = true;
+    error_copy(&item->error, error);
     if (item->state == ITEM_RUNNING) invocation_cancel(item->invocation);
 }
 
@@ -442,7 +443,7 @@ static void item_on_renewed(void *user, int32_t status, tn_value result, const s
     if (item->state == ITEM_ENDED) {
         item_report_if_ended(item);
     } else if (status != TN_OK && claim_is_gone(error)) {
-        if (item->state != ITEM_ENDING) item_lose(item);
+        if (item->state != ITEM_ENDING) item_lose(item, error);
     } else {
         if (status == TN_OK)
             item->claimed_until_ms = item->renewed_at_ms + item->options.type->ttl_ms;
