@@ -136,9 +136,9 @@ static tn_value names_of_kind(const struct config_names *names, tn_value kind) {
         const char *kind;
         tn_value names;
     } kinds[] = {
-        {"plugin", names->plugins}, {"store", names->stores}, {"http", names->clients},   {"model", names->providers},
-        {"price", names->prices},   {"tool", names->tools},   {"secret", names->secrets},
-        {"runner", names->runners}, {"document", names->documents},
+        {"plugin", names->plugins},  {"store", names->stores},   {"http", names->clients},
+        {"model", names->providers}, {"price", names->prices},   {"tool", names->tools},
+        {"secret", names->secrets},  {"runner", names->runners}, {"document", names->documents},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (value_text_is(kind, kinds[i].kind)) return kinds[i].names;
@@ -254,9 +254,9 @@ tn_value config_schema_of_host(const struct host *host) {
     tn_value schema = fill(plain, &names);
     schema = add_sections_take(schema, names.sections);
     schema = add_options_take(schema, names.options);
-    const tn_value owned[] = {plain,        names.plugins, names.stores,  names.clients,  names.providers,
-                              names.prices, names.tools,   names.secrets, names.sections, names.options,
-                              names.runners, names.documents};
+    const tn_value owned[] = {plain,           names.plugins, names.stores,  names.clients,
+                              names.providers, names.prices,  names.tools,   names.secrets,
+                              names.sections,  names.options, names.runners, names.documents};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) value_unref(owned[i]);
     return schema;
 }

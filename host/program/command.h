@@ -128,6 +128,8 @@ int command_task_wake(const struct arguments *arguments);
 int command_task_watch(const struct arguments *arguments);
 int command_ask(const struct arguments *arguments);
 int command_work(const struct arguments *arguments);
+int command_schedule_list(const struct arguments *arguments);
+int command_schedule_run(const struct arguments *arguments);
 int command_artifact_write(const struct arguments *arguments);
 int command_artifact_read(const struct arguments *arguments);
 int command_artifact_list(const struct arguments *arguments);

@@ -242,6 +242,20 @@ const struct command_option eval_options[] = {
 
 /* ---- Options: Tasks ---- */
 
+const struct command_option schedule_list_options[] = {
+    {"next", "NUMBER", .letter = 'n', .help = "how many due times of each schedule are listed, 0 to 100 (default: 3)"},
+    JSON_OPTION,
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
+const struct command_option schedule_run_options[] = {
+    {"key", "TEXT", .letter = 'k', .help = "idempotency key: if this schedule was run with it, return that Task"},
+    JSON_OPTION,
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
 const struct command_option task_create_options[] = {
     {"payload", "JSON", .letter = 'p', .help = "the Task's payload, an object: JSON, @FILE, or - for standard input"},
     ARTIFACT_OPTION,

@@ -216,6 +216,18 @@ const struct command commands[] = {
      "\n"
      "With --connect, the worker is in the running host. It ends with this command, but not if the command is killed.",
      "$ tenon work --types work --drain\n", .options = work_options, .run = command_work},
+    /* ---- Schedules ---- */
+    {"schedule list", "", "list the schedules of tenon.yaml, with their next due times",
+     "Shows the expression and the time zone, the type of the Task that is created, the policy for missed due times,\n"
+     "and the last due time for which a Task was created. All times are in UTC. Tasks are created by workers and\n"
+     "servers, not by this command.",
+     "$ tenon schedule list --next 1\nnightly  0 3 * * *  Europe/Berlin\n  creates report, misfire once, last "
+     "2026-11-26T02:00:00Z\n  next 2026-11-27T02:00:00Z\n",
+     .options = schedule_list_options, .run = command_schedule_list},
+    {"schedule run", "NAME", "create the Task of a schedule now",
+     "The due times of the schedule stay as they are. Prints the new Task's id.",
+     "$ tenon schedule run nightly\n019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n", .options = schedule_run_options,
+     .operands_min = 1, .operands_max = 1, .run = command_schedule_run},
 
     {"ask", "[TEXT]", "ask a question, and wait for the answer",
      "Creates a Task of the type `user_request` with the payload {text: TEXT}, handles it at once with the strategy of\n"

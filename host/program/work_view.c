@@ -16,11 +16,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define RATE_SAMPLES  20u /* of WORK_VIEW_MS: the last 10 seconds */
-#define COLUMNS       80u /* of a terminal that does not say its size */
-#define TYPE_MIN      12u /* columns of the name of a type */
-#define TYPE_MAX      32u
-#define LINE_BYTES    4096u
+#define RATE_SAMPLES 20u /* of WORK_VIEW_MS: the last 10 seconds */
+#define COLUMNS      80u /* of a terminal that does not say its size */
+#define TYPE_MIN     12u /* columns of the name of a type */
+#define TYPE_MAX     32u
+#define LINE_BYTES   4096u
 
 /* What has ended until `at_ms`. */
 struct rate_sample {
@@ -29,7 +29,7 @@ struct rate_sample {
 
 struct work_view {
     bool json, quiet, live, colour;
-    unsigned drawn; /* lines of the block on the terminal */
+    unsigned drawn;                 /* lines of the block on the terminal */
     char *errors[WORK_VIEW_ERRORS]; /* the newest one is the last; NULL: there are fewer */
     struct rate_sample samples[RATE_SAMPLES];
     unsigned sample_count; /* so far; the ring has the last ones */
@@ -146,7 +146,9 @@ static void view_clear(struct work_view *view) {
     view->drawn = 0;
 }
 
-static int64_t view_ended(tn_value worker) { return work_view_total(worker, "claimed") - work_view_total(worker, "running"); }
+static int64_t view_ended(tn_value worker) {
+    return work_view_total(worker, "claimed") - work_view_total(worker, "running");
+}
 
 /* Tasks per second, since the oldest sample that is kept. */
 static double view_rate(struct work_view *view, tn_value worker, int64_t now_ms) {
@@ -159,10 +161,10 @@ static double view_rate(struct work_view *view, tn_value worker, int64_t now_ms)
 }
 
 static void view_draw_head(struct work_view *view, tn_value worker, double rate) {
-    tn_value line = value_format("worker %s  %s  %lld of at most %lld Tasks  %.1f Tasks/s",
-                                 command_text(worker, "name", ""), command_text(worker, "status", ""),
-                                 (long long)work_view_total(worker, "running"),
-                                 (long long)value_to_int(value_get(worker, "concurrency")), rate);
+    tn_value line =
+        value_format("worker %s  %s  %lld of at most %lld Tasks  %.1f Tasks/s", command_text(worker, "name", ""),
+                     command_text(worker, "status", ""), (long long)work_view_total(worker, "running"),
+                     (long long)value_to_int(value_get(worker, "concurrency")), rate);
     fputs(view_paint(view, "\033[1m"), stderr);
     view_draw_line(view, value_chars(line, NULL));
     fputs(view_paint(view, "\033[0m"), stderr);

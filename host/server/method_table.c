@@ -26,6 +26,7 @@
     X(thread)                                                                                                          \
     X(task)                                                                                                            \
     X(work)                                                                                                            \
+    X(schedule)                                                                                                        \
     X(artifact)                                                                                                        \
     X(memory)                                                                                                          \
     X(tool)                                                                                                            \

@@ -26,7 +26,8 @@ struct server;
 
 /* One for each host. host_free frees it, too. */
 struct server *server_new(struct host *host);
-/* Cancels the runs and workers, waits for their ends and for requests of methods, and frees all clients. NULL is allowed. */
+/* Cancels the runs and workers, waits for their ends and for requests of methods, and frees all clients. NULL is
+ * allowed. */
 void server_free(struct server *server);
 struct server *server_of(const struct host *host); /* the one that server_new has made; NULL if it has none */
 struct host *server_host(const struct server *server);

@@ -222,7 +222,8 @@ static void worker_on_ended(void *user) {
 }
 
 static int32_t check_active(const struct server_workers *workers, struct error *error) {
-    if (workers->ending) return error_set(error, TN_CANCELLED, "CANCELLED", "the host ends, and starts no more workers");
+    if (workers->ending)
+        return error_set(error, TN_CANCELLED, "CANCELLED", "the host ends, and starts no more workers");
     if (workers->active < SERVER_WORKERS_MAX) return TN_OK;
     return error_set(error, TN_LIMIT, "LIMIT", "the host has %u workers, which is the limit; stop one with work/stop",
                      SERVER_WORKERS_MAX);

@@ -29,8 +29,10 @@ struct server_worker;
 struct server_workers;
 struct work_types;
 
-#define SERVER_WORKERS_MAX  64u  /* workers of one server that have not ended; then LIMIT */
-#define SERVER_WORKERS_KEPT 100u /* ended workers whose counts are kept; the one that ended first is forgotten first */
+#define SERVER_WORKERS_MAX 64u /* workers of one server that have not ended; then LIMIT */
+#define SERVER_WORKERS_KEPT                                                                                            \
+    100u /* ended workers whose counts are kept; the one that ended first is forgotten first                           \
+          */
 
 struct server_workers *server_workers_new(struct server *server);
 /* From now on no worker starts (CANCELLED), and those that work drain. */

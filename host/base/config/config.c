@@ -11,7 +11,7 @@ struct config *config_empty(void) {
     /* One value for all, without value_ref: the empty object is an immediate value, which has no reference count. */
     config->plugins = config->folders = config->isolation = config->processes = config->drafts = config->admins =
         config->models = config->prices = config->secrets = config->tools = config->limits = config->registries =
-            config->work = value_object();
+            config->work = config->schedules = value_object();
     config->trust = value_array();
     config->roots = value_array();
     config->installs = value_array();
@@ -40,6 +40,7 @@ void config_free(struct config *config) {
     value_unref(config->registries);
     value_unref(config->installs);
     value_unref(config->roots);
+    value_unref(config->schedules);
     value_unref(config->store);
     value_unref(config->http);
     mem_free(config);
@@ -113,6 +114,8 @@ void config_bind_model_take(struct config *config, const char *role, tn_value bi
 }
 
 tn_value config_work(const struct config *config) { return config && value_count(config->work) ? config->work : NULL; }
+
+tn_value config_schedules(const struct config *config) { return config ? config->schedules : NULL; }
 
 tn_value config_prices(const struct config *config) { return config ? config->prices : NULL; }
 

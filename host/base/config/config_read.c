@@ -28,8 +28,7 @@
 
 /* ---- Mistakes ---- */
 
-/* The number of bytes to show of a text: SHOWN_MAX at most, and no part of a character. */
-static int config_shown_length(const char *text, size_t length) {
+int config_shown_length(const char *text, size_t length) {
     size_t shown = length < SHOWN_MAX ? length : SHOWN_MAX;
     while (shown < length && shown && ((unsigned char)text[shown] & 0xc0) == 0x80) shown--;
     return (int)shown;
@@ -570,6 +569,12 @@ static void config_read_secrets(struct config_reader *reader, const struct tree_
         if (file) place = value_set_take(place, "file", config_resolve_node(reader, file));
         reader->config->secrets = value_set_key_take(reader->config->secrets, value_ref(item->key), place);
     }
+}
+
+/* ---- schedules ---- */
+
+static void config_read_schedules(struct config_reader *reader, const struct tree_node *node) {
+    config_read_schedule_list(reader, node);
 }
 
 /* ---- http ---- */

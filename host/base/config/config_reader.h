@@ -1,6 +1,6 @@
 /*
- * config_reader.h - the reading of one tenon.yaml, for the files that read parts of it: config_read.c and
- * config_work.c.
+ * config_reader.h - the reading of one tenon.yaml, for the files that read parts of it: config_read.c,
+ * config_schedules.c and config_work.c.
  *
  * Each mistake becomes a diagnostic with its position, and reading continues with the next key. Messages do not show
  * values that can contain a secret.
@@ -24,6 +24,9 @@ struct config_where {
 };
 /* Of `key` in the mapping at `parent`. `.text` is valid until the end of the expression that contains the call. */
 struct config_where config_where(const char *parent, tn_value key);
+
+/* The number of bytes to show of a text: 100 at most, and no part of a character. */
+int config_shown_length(const char *text, size_t length);
 
 /*
  * Reports a value of a wrong kind; its text is not shown, because it can be a secret. `where` is the full path of the
@@ -55,6 +58,8 @@ size_t config_expect_key(struct config_reader *reader, const struct tree_item *i
  */
 char *config_resolve_path(const struct config_reader *reader, const char *path);
 
+/* Reads the value of `schedules` (config_schedules.c). */
+void config_read_schedule_list(struct config_reader *reader, const struct tree_node *node);
 /* Reads the value of `work` (config_work.c). */
 void config_read_task_types(struct config_reader *reader, const struct tree_node *node);
 
