@@ -450,7 +450,7 @@ static void test_a_disabled_schedule_starts_afresh(void **state) {
     end();
 }
 
-/* Hosts with different files: each creates the Tasks of its own due times, a common due time has one Task. */
+/* Hosts with different files: each creates the Tasks of its due times, a common due time has one Task. */
 static void test_hosts_with_different_definitions(void **state) {
     (void)state;
     begin("memory");
@@ -652,7 +652,7 @@ static void test_run(void **state) {
     assert_string_equal(error.message, "tenon.yaml has no schedule `x`; it has no schedules");
     error_finish(&error);
     value_unref(configured);
-    /* A Task that somebody creates with the key of a due time does not replace the Task of the schedule. */
+    /* A Task that a caller creates with the key of a due time does not replace the Task of the schedule. */
     tn_value forged = kernel_ask(&fixture, "task.create",
                                  "{\"task_type\": \"f\", \"idempotency_key\": \"schedule:a:1767229200000\"}");
     value_unref(forged);
