@@ -41,6 +41,11 @@ int32_t config_lint_role(const struct host *host, const struct document *documen
 void config_lint_tools(struct host *host, config_lint_fn *report, void *user);
 /* Reports a document whose `budget.cost` has no effect, because `prices` is missing. */
 void config_lint_budget(const struct host *host, const struct document *document, config_lint_fn *report, void *user);
+/*
+ * Reports strategies in `work` that cannot be read, have errors, or do not keep the contract of strategies; runners
+ * that do not exist; and entries of `tools` that match no known tool. Loads no plugin.
+ */
+void config_lint_work(struct host *host, config_lint_fn *report, void *user);
 /* Reports schedules with a wrong cron expression, or with a time zone that this machine does not know. */
 void config_lint_schedules(struct host *host, config_lint_fn *report, void *user);
 /* Reports entries of `files.roots` that are not folders, and the root folder, below which is every file. */

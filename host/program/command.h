@@ -125,6 +125,7 @@ int command_task_complete(const struct arguments *arguments);
 int command_task_fail(const struct arguments *arguments);
 int command_task_release(const struct arguments *arguments);
 int command_task_wake(const struct arguments *arguments);
+int command_work(const struct arguments *arguments);
 int command_schedule_list(const struct arguments *arguments);
 int command_schedule_run(const struct arguments *arguments);
 int command_artifact_write(const struct arguments *arguments);

@@ -23,6 +23,7 @@
 
 #define BATCH_RUNS    "16"  /* execution.h: BATCH_CONCURRENCY */
 #define LIST_ENTRIES  "100" /* plugins/state: `limit` in task.json, artifact.json and memory.json */
+#define WORK_TASKS    "16"  /* task_worker.h: TASK_WORKER_CONCURRENCY */
 #define CHECK_SECONDS "20"  /* exercise.h: EXERCISE_TIMEOUT_MS */
 
 /* ---- Options that several commands have ---- */
@@ -321,6 +322,22 @@ const struct command_option task_release_options[] = {
     {"error", "MESSAGE", .letter = 'e', .help = "why the attempt failed"},
     {"code", "CODE", .help = "the code of this error (default: FAILED)"},
     JSON_OPTION,
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
+/* ---- Options: Workers ---- */
+
+const struct command_option work_options[] = {
+    {"types", "TYPES",
+     .help = "the Task types to claim, separated by commas (default: those of `work` in tenon.yaml, and user_request, "
+             "notification and work)"},
+    {"concurrency", "N", .letter = 'j', .help = "the most Tasks at the same time (default: " WORK_TASKS ")"},
+    {"name", "WORKER", .help = "the name of the worker (default: the name of the machine and the process id)"},
+    {"once", .help = "end after the first Task, or at once if there is none"},
+    {"drain", .help = "end when no Task can be claimed any more"},
+    {"json", .help = "print one line of JSON for each claim and each end, and a last one of the type `result`"},
+    {"quiet", .letter = 'q', .help = "show no view, no lines and no warnings"},
     CONNECT_OPTION,
     OPTIONS_END,
 };

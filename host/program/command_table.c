@@ -192,6 +192,23 @@ const struct command commands[] = {
      "$ tenon task wake 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n", .options = connect_json_options, .operands_min = 1,
      .operands_max = 1, .run = command_task_wake},
 
+    /* ---- Workers ---- */
+    {"work", "", "claim Tasks, and handle them",
+     "Claims Tasks of the store and runs, for each, the strategy or the runner that `work` of tenon.yaml sets for its\n"
+     "type. Any number of workers, also on other machines, can use one store. A Task is a thread with the same id: if\n"
+     "a worker dies, another one continues where it was. A Task that asks a question waits without a worker; after\n"
+     "`tenon thread answer ID INTERRUPT=VALUE` it is claimed again.\n"
+     "\n"
+     "On a terminal, the view shows for each type how many Tasks were claimed, run, are done, have failed, wait for\n"
+     "an answer, and were tried again. Otherwise one line is printed for each Task that has ended.\n"
+     "\n"
+     "SIGTERM and Ctrl-C end the worker: runs stop after their super-step, their Tasks return to the queue, and the\n"
+     "exit code is 0. A second signal cancels the runs. With --once or --drain, the exit code is 1 if a Task has\n"
+     "failed; one that is tried again later, or waits, has not failed.\n"
+     "\n"
+     "With --connect, the worker is in the running host. It ends with this command, but not if the command is killed.",
+     "$ tenon work --types work --drain\n", .options = work_options, .run = command_work},
+
     /* ---- Schedules ---- */
     {"schedule list", "", "list the schedules of tenon.yaml, with their next due times",
      "Shows the expression and the time zone, the type of the Task that is created, the policy for missed due times,\n"

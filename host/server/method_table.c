@@ -25,6 +25,7 @@
     X(run)                                                                                                             \
     X(thread)                                                                                                          \
     X(task)                                                                                                            \
+    X(work)                                                                                                            \
     X(schedule)                                                                                                        \
     X(artifact)                                                                                                        \
     X(memory)                                                                                                          \

@@ -1,7 +1,8 @@
 /*
  * task_worker.c - the loop of claims.
  *
- * A round claims for one type after the other, in the order of their priority, as many Tasks as there is room for. One
+ * A round claims as many Tasks as there is room for, in the order of the priority of the types. Types with the same ttl
+ * are claimed together. One
  * claim is under way at a time. The next round begins at once if a type may have more Tasks than were asked for, or
  * when a Task has ended then; otherwise after the interval of polling.
  */
@@ -37,11 +38,11 @@ struct task_worker {
     uint32_t active;
     struct loop_timer poll;
     struct loop_work report;
-    size_t type;    /* that the round claims */
-    uint32_t asked; /* Tasks, by the claim that is under way */
-    bool claiming;  /* a claim is under way */
-    bool more;      /* the round has left claimable Tasks, as far as is known */
-    bool found;     /* the round has claimed something */
+    size_t type, type_count; /* of the claim: the first one, and how many */
+    uint32_t asked;          /* Tasks, by the claim that is under way */
+    bool claiming;           /* a claim is under way */
+    bool more;               /* the round has left claimable Tasks, as far as is known */
+    bool found;              /* the round has claimed something */
     bool ending, cancelled, ended;
     struct error fault;
 };
@@ -95,8 +96,17 @@ static bool worker_on_event(void *user, tn_value event) {
     return worker->options.event(worker->options.user, event);
 }
 
-static void worker_start_item(struct task_worker *worker, size_t type, tn_value task) {
+/* Of the types that the claim has asked for. */
+static size_t type_of_task(const struct task_worker *worker, tn_value task) {
+    for (size_t i = 1; i < worker->type_count; i++)
+        if (value_text_is(value_get(task, "task_type"), work_types_at(worker->options.types, worker->type + i)->name))
+            return worker->type + i;
+    return worker->type;
+}
+
+static void worker_start_item(struct task_worker *worker, tn_value task) {
     struct task_worker_slot *slot = mem_zalloc(sizeof *slot);
+    size_t type = type_of_task(worker, task);
     const struct work_item_options options = {.engine = worker->options.engine,
                                               .kernel = &worker->kernel,
                                               .type = work_types_at(worker->options.types, type),
@@ -133,12 +143,31 @@ static uint32_t worker_room(const struct task_worker *worker, size_t type) {
     return smaller(smaller(room, own > running ? own - running : 0), CLAIM_LIMIT_MAX);
 }
 
-static tn_value claim_arguments(const struct task_worker *worker, const struct work_type *type, uint32_t limit) {
-    tn_value filter = value_set_take(value_object_reserve(2), "task_type", value_text(type->name));
+static bool has_own_limit(const struct work_type *type) { return type->concurrency != UINT32_MAX; }
+
+/*
+ * The number of types from `first` on that one claim can ask for, in the order of preference: they have the same ttl,
+ * and no limit of their own.
+ */
+static size_t claimable_together(const struct task_worker *worker, size_t first) {
+    const struct work_type *one = work_types_at(worker->options.types, first), *next;
+    size_t count = 1;
+    while (!has_own_limit(one) && (next = work_types_at(worker->options.types, first + count)) != NULL &&
+           !has_own_limit(next) && next->ttl_ms == one->ttl_ms)
+        count++;
+    return count;
+}
+
+static tn_value claim_arguments(const struct task_worker *worker) {
+    const struct work_type *first = work_types_at(worker->options.types, worker->type);
+    tn_value names = value_array_reserve(worker->type_count), filter = value_object_reserve(2);
+    for (size_t i = 0; i < worker->type_count; i++)
+        names = value_push_take(names, value_text(work_types_at(worker->options.types, worker->type + i)->name));
+    filter = value_set_take(filter, "task_type", names);
     if (worker->task_id) filter = value_set_take(filter, "task_id", value_text(worker->task_id));
     tn_value arguments = value_set_take(value_object_reserve(4), "claimer_id", value_text(worker->name));
-    arguments = value_set_take(arguments, "ttl_seconds", value_double((double)type->ttl_ms / 1000.0));
-    arguments = value_set_take(arguments, "limit", value_int(limit));
+    arguments = value_set_take(arguments, "ttl_seconds", value_double((double)first->ttl_ms / 1000.0));
+    arguments = value_set_take(arguments, "limit", value_int(worker->asked));
     return value_set_take(arguments, "filter", filter);
 }
 
@@ -153,8 +182,9 @@ static void worker_continue_round(struct task_worker *worker) {
     }
     if (!worker->ending && worker->type < count) {
         worker->asked = worker_room(worker, worker->type);
+        worker->type_count = claimable_together(worker, worker->type);
         worker->claiming = true;
-        tn_value arguments = claim_arguments(worker, work_types_at(worker->options.types, worker->type), worker->asked);
+        tn_value arguments = claim_arguments(worker);
         kernel_call(&worker->kernel, kernel_find_operation("task.claim"), arguments, worker_on_claimed, worker);
         value_unref(arguments);
         return;
@@ -174,7 +204,6 @@ static void worker_note_fault(struct task_worker *worker, const struct error *er
 static void worker_on_claimed(void *user, int32_t status, tn_value result, const struct error *error) {
     struct task_worker *worker = user;
     tn_value tasks = value_get(result, "tasks");
-    size_t type = worker->type++;
     worker->claiming = false;
     if (status != TN_OK) {
         worker_note_fault(worker, error);
@@ -185,7 +214,8 @@ static void worker_on_claimed(void *user, int32_t status, tn_value result, const
     error_finish(&worker->fault);
     worker->found = worker->found || value_count(tasks) > 0;
     worker->more = worker->more || value_count(tasks) == worker->asked;
-    for (size_t i = 0; i < value_count(tasks); i++) worker_start_item(worker, type, value_at(tasks, i));
+    for (size_t i = 0; i < value_count(tasks); i++) worker_start_item(worker, value_at(tasks, i));
+    worker->type += worker->type_count;
     worker_continue_round(worker);
 }
 

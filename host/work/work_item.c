@@ -171,7 +171,7 @@ static void item_fail(struct work_item *item, struct error *error) {
 /* The next attempt would fail in the same way. */
 static bool failure_is_permanent(const struct error *error) {
     static const char *const codes[] = {"INVALID_INPUT",     "INVALID_GRAPH",  "GRAPH_CHANGED",  "EXPIRED",
-                                        "PERMISSION_DENIED", "INVALID_RESULT", "BUDGET_EXCEEDED"};
+                                        "PERMISSION_DENIED", "INVALID_RESULT", "INVALID_OUTPUT", "BUDGET_EXCEEDED"};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (error_is(error, codes[i])) return true;
     return false;

@@ -5,6 +5,7 @@
  */
 #include "host/work/work_type.h"
 #include "adl/diagnostic/diagnostic.h"
+#include "adl/document/strategy.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "host/base/config/config.h"
@@ -94,11 +95,11 @@ static struct authority *work_type_authority(const struct work_type *type, tn_va
 static int32_t work_open_strategy(struct engine *engine, struct work_type *type, struct error *error) {
     const struct graph_origin origin = {.diagnostics = diagnostics_new(), .outer = type->authority};
     int32_t status = graph_open(engine, NULL, type->strategy, &origin, &type->graph, error);
-    if (status == TN_OK && document_find_channel(type->graph->document, "task", 4) < 0)
-        status = error_set(error, TN_INVALID, "INVALID_GRAPH",
-                           "`%s` is not a strategy: it has no channel `task`; `tenon check --strategy` checks this",
-                           type->strategy);
-    if (status == TN_OK) type->callable = &type->graph->callable;
+    if (status == TN_OK) {
+        type->callable = &type->graph->callable;
+        document_check_strategy(type->graph->document, origin.diagnostics);
+        if (diagnostics_errors(origin.diagnostics)) status = graph_refuse(error, type->strategy, origin.diagnostics);
+    }
     diagnostics_free(origin.diagnostics);
     return status;
 }

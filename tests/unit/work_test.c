@@ -16,7 +16,8 @@
 
 #define HEAD                                                                                                           \
     "version: '1.0'\nagent: {name: strategy}\n"                                                                        \
-    "output: {type: object, properties: {user_output: {}, task_state: {}, error: {}}}\n"                               \
+    "output: {type: object, properties: {user_output: {type: [string, 'null']}, task_state: {enum: [done, failed, "    \
+    "running]}, error: {type: [object, 'null']}}}\n"                                                                   \
     "channels: [{name: task, type: last_value}, {name: runner_id, type: last_value}, {name: n, type: last_value, "     \
     "default: 0}, {name: user_output, type: last_value}, {name: task_state, type: last_value, default: done}, "        \
     "{name: error, type: last_value}]\n"
@@ -191,7 +192,13 @@ static void start_worker(struct worked *worked, struct task_worker_options optio
     worked->types = NULL;
     worked->ended = false;
     worked->count = 0;
-    if (work_types_new(host_engine(worked->host), NULL, &worked->types, &error) != TN_OK) fail_msg("%s", error.message);
+    /* Without the default types, which would handle the notifications. */
+    tn_value configured = config_work(host_config(worked->host)), names = value_array();
+    for (size_t i = 0; i < value_count(configured); i++)
+        names = value_push_take(names, value_ref(value_key_at(configured, i)));
+    if (work_types_new(host_engine(worked->host), names, &worked->types, &error) != TN_OK)
+        fail_msg("%s", error.message);
+    value_unref(names);
     options.engine = host_engine(worked->host);
     options.kernel = host_state(worked->host);
     options.types = worked->types;
@@ -268,7 +275,7 @@ static void a_decision_is_not_retried(void **state) {
     expect_task(&worked, id, "failed", 1);
     create_task(&worked, "odd", id);
     work_until_empty(&worked);
-    expect_end(&worked, 0, WORK_FAILED, "INVALID_RESULT");
+    expect_end(&worked, 0, WORK_FAILED, "INVALID_OUTPUT");
     worked_close(&worked);
 }
 
@@ -601,7 +608,7 @@ static void wrong_types_are_refused(void **state) {
                "edges: [{from: START, to: n}, {from: n, to: END}]\n");
     names = value_push_take(value_array(), value_text("greet"));
     assert_int_not_equal(work_types_new(host_engine(worked.host), names, &types, &error), TN_OK);
-    assert_non_null(strstr(error.message, "no channel `task`"));
+    assert_non_null(strstr(error.message, "`task`"));
     error_finish(&error);
     value_unref(names);
     worked_close(&worked);

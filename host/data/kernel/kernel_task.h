@@ -37,8 +37,8 @@
 
 kernel_operation_fn task_create, task_get, task_update, task_list;
 /*
- * If `task_type` of the filter is an array, it lists types in order of preference: the oldest claimable Tasks of the
- * first type that has some are claimed. Only the claimer receives `claim_token`.
+ * If `task_type` of the filter is an array, it lists types in order of preference: all claimable Tasks of the first
+ * type come before those of the second. Only the claimer receives `claim_token`.
  */
 kernel_operation_fn task_claim;
 kernel_operation_fn task_renew, task_complete, task_fail, task_release;
