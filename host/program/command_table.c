@@ -216,6 +216,7 @@ const struct command commands[] = {
      "\n"
      "With --connect, the worker is in the running host. It ends with this command, but not if the command is killed.",
      "$ tenon work --types work --drain\n", .options = work_options, .run = command_work},
+
     /* ---- Schedules ---- */
     {"schedule list", "", "list the schedules of tenon.yaml, with their next due times",
      "Shows the expression and the time zone, the type of the Task that is created, the policy for missed due times,\n"
