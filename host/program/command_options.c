@@ -343,7 +343,8 @@ const struct command_option ask_options[] = {
     {"type", "TYPE", .letter = 't', .help = "the type of the Task (default: user_request)"},
     {"payload", "JSON", .letter = 'p', .help = "the Task's payload instead of TEXT, an object: JSON, @FILE, or -"},
     {"stream", .help = "print the text of models on standard error as it arrives"},
-    {"json", .help = "print the Task as JSON, as the last line of the type `result`; with --stream, the events before it"},
+    {"json",
+     .help = "print the Task as JSON, as the last line of the type `result`; with --stream, the events before it"},
     CONNECT_OPTION,
     OPTIONS_END,
 };
