@@ -109,8 +109,7 @@ static bool ask_read_request(const struct arguments *arguments, tn_value *params
 static int ask_call_take(struct ask *ask, tn_value params) {
     tn_value result = NULL;
     params = value_set_take(params, "type", value_string_lossy(ask->type, strlen(ask->type)));
-    if (ask->stream)
-        params = value_set_take(params, "modes", value_push_take(value_array(), value_text("messages")));
+    if (ask->stream) params = value_set_take(params, "modes", value_push_take(value_array(), value_text("messages")));
     int code = method_caller_call_take(ask->caller, "work/ask", params, &result);
     if (!code) {
         value_unref(ask->task_id);
@@ -252,9 +251,10 @@ static void ask_report_waiting(const struct ask *ask) {
     tn_value how = value_format("tenon thread answer %s ", id);
     if (!ask->json) {
         questions_print(stderr, ask->waits, NULL, value_chars(how, NULL));
-        command_warn("the Task %s waits for an answer; after it, a worker continues the Task (tenon work --types %s), and "
-                     "`tenon task watch %s` shows the outcome",
-                     id, ask->type, id);
+        command_warn(
+            "the Task %s waits for an answer; after it, a worker continues the Task (tenon work --types %s), and "
+            "`tenon task watch %s` shows the outcome",
+            id, ask->type, id);
     }
     value_unref(how);
 }

@@ -5,7 +5,8 @@
  * Between two turns the state is kept in memory or, with --thread, in the store. Ctrl-C cancels an answer, and the
  * conversation continues; a second Ctrl-C, or one at a prompt or question, ends it. A turn that was cancelled or has
  * failed is not part of the conversation: the next turn removes its messages. Standard output contains only answers, so
- * that it can be piped. On a terminal, notifications are shown between the lines. Every line of a pipe is answered; the exit code is that of the first one that failed.
+ * that it can be piped. On a terminal, notifications are shown between the lines. Every line of a pipe is answered; the
+ * exit code is that of the first one that failed.
  */
 #include "adl/document/document.h"
 #include "adl/value/json.h"

@@ -21,9 +21,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TYPE             "notification"
-#define NOTICE_TOGETHER  4u       /* notifications that are handled at the same time */
-#define NOTICE_WAITING   (1u << 20) /* bytes that are kept until they can be printed; the rest is left out */
+#define TYPE            "notification"
+#define NOTICE_TOGETHER 4u         /* notifications that are handled at the same time */
+#define NOTICE_WAITING  (1u << 20) /* bytes that are kept until they can be printed; the rest is left out */
 
 struct chat_notices {
     struct host *host;
@@ -34,8 +34,8 @@ struct chat_notices {
     struct buffer text;         /* that was not printed yet */
     bool waits;                 /* before the prompt */
     bool waited;
-    bool unusable;              /* the store cannot be used, which was reported */
-    char name[96];              /* of the worker */
+    bool unusable; /* the store cannot be used, which was reported */
+    char name[96]; /* of the worker */
 };
 
 /* ---- Text ---- */
@@ -45,7 +45,8 @@ struct chat_notices {
  * to answer, a line with the command follows.
  */
 static void notice_format(struct buffer *out, tn_value payload, tn_value output) {
-    const char *severity = command_text(payload, "severity", "info"), *task = command_text(payload, "related_task_id", NULL);
+    const char *severity = command_text(payload, "severity", "info"),
+               *task = command_text(payload, "related_task_id", NULL);
     const char *asked = command_text(payload, "interrupt_id", NULL), *message = command_text(payload, "message", "");
     if (value_is(output, TN_STRING)) message = value_chars(output, NULL);
     buffer_format(out, "notification (%s): %s\n", severity, message);
@@ -56,7 +57,8 @@ static void notice_format(struct buffer *out, tn_value payload, tn_value output)
 static void notices_flush(void *user) {
     struct chat_notices *notices = user;
     if (notices->text.length) command_printf(stderr, "%s", buffer_cstr(&notices->text));
-    if (notices->text.overflow) fputs("(more notifications were shown than fit here; `tenon task list` has them)\n", stderr);
+    if (notices->text.overflow)
+        fputs("(more notifications were shown than fit here; `tenon task list` has them)\n", stderr);
     buffer_clear(&notices->text);
 }
 

@@ -12,16 +12,17 @@
 #include "host/program/command_kernel.h"
 #include <string.h>
 
-#define WATCH_MS       250    /* between two looks */
-#define WATCH_PAGE     100    /* Tasks of one task/list */
-#define WATCH_KEPT_MAX 10000u /* Tasks whose last line is remembered; then all are forgotten, and a line can be repeated */
+#define WATCH_MS   250 /* between two looks */
+#define WATCH_PAGE 100 /* Tasks of one task/list */
+#define WATCH_KEPT_MAX                                                                                                 \
+    10000u /* Tasks whose last line is remembered; then all are forgotten, and a line can be repeated */
 /* Hosts write Tasks at the same time and have their own clocks, so an earlier change can become visible later. */
 #define WATCH_OVERLAP_MS 1000
 
 struct watch {
     struct command_kernel kernel;
     int64_t newest_ms; /* the newest `updated_at` so far; 0: from the beginning */
-    tn_value printed; /* {task_id: the last line}; owned */
+    tn_value printed;  /* {task_id: the last line}; owned */
     bool json, until_done;
     bool failed; /* one of the Tasks that were printed has failed */
     struct loop_timer timer;
@@ -94,7 +95,8 @@ static tn_value watch_filter(const struct watch *watch, bool with_state) {
     tn_value filter = value_object(), ids = value_array();
     command_kernel_set_texts(&watch->kernel, &filter, "task_type", "type");
     if (with_state) command_kernel_set_texts(&watch->kernel, &filter, "state", "state");
-    for (size_t i = 0; i < operand_count(arguments); i++) ids = value_push_take(ids, value_text(operand_at(arguments, i)));
+    for (size_t i = 0; i < operand_count(arguments); i++)
+        ids = value_push_take(ids, value_text(operand_at(arguments, i)));
     if (value_count(ids)) return value_set_take(filter, "task_id", ids);
     value_unref(ids);
     return filter;

@@ -128,10 +128,11 @@ static int32_t ask_create(const struct method_call *call, struct work_types *typ
 /* The strategy has the rights of the operator, so a component could gain rights here. */
 static int32_t ask_refuse_plugin(const struct method_call *call, struct error *error) {
     if (!client_is_plugin(call->client)) return TN_OK;
-    return error_set(error, TN_FAILED, "PERMISSION_DENIED",
-                     "%s may not run the strategy of a Task, which has the rights of the operator; create the Task with "
-                     "task/create, and a worker will handle it",
-                     client_name(call->client));
+    return error_set(
+        error, TN_FAILED, "PERMISSION_DENIED",
+        "%s may not run the strategy of a Task, which has the rights of the operator; create the Task with "
+        "task/create, and a worker will handle it",
+        client_name(call->client));
 }
 
 /* The strategy is opened first, so that no Task is created that it cannot handle. */

@@ -25,7 +25,7 @@ struct server_worker {
     struct server_workers *workers;
     struct server_worker *newer, *older;
     const struct client *client; /* that has started it; NULL if it has gone */
-    char *id, *name, *task_id; /* task_id: NULL if it handles any Task of its types */
+    char *id, *name, *task_id;   /* task_id: NULL if it handles any Task of its types */
     enum task_worker_mode mode;
     uint32_t concurrency;
     struct work_types *types;   /* NULL when it has ended */
@@ -250,8 +250,7 @@ static char *default_name(void) {
 static int32_t create_task_worker(struct server_worker *worker, const struct server_worker_options *options,
                                   struct error *error) {
     const struct server *server = worker->workers->server;
-    int32_t status =
-        worker->types ? TN_OK : server_work_open_types(server, options->types, &worker->types, error);
+    int32_t status = worker->types ? TN_OK : server_work_open_types(server, options->types, &worker->types, error);
     if (status != TN_OK) return status;
     worker->worker = task_worker_new(&(struct task_worker_options){.engine = server_engine(server),
                                                                    .kernel = host_state(server_host(server)),
@@ -289,7 +288,9 @@ struct server_worker *server_worker_start(struct server_workers *workers, const 
     worker->started_ms = loop_wall_ms(server_loop(workers->server));
     kernel_id_make(worker->started_ms, id);
     worker->id = mem_text(id);
-    if (create_task_worker(worker, options, error) != TN_OK) {
+    int32_t status = create_task_worker(worker, options, error);
+    if (status == TN_OK && options->mode == TASK_WORKER_FOREVER) status = server_start_schedule(workers->server, error);
+    if (status != TN_OK) {
         worker_free(worker);
         return NULL;
     }
