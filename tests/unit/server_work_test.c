@@ -333,9 +333,9 @@ static void a_question_is_answered(void **state) {
     tn_value task = call_on(&served, "task/get", "task_id", task_id, "{}");
     is_text(task, "user_output", "yes");
     value_unref(task);
-    assert_int_equal(count_of_take(served_result(&served, "task/list", "{\"filter\":{\"task_type\":\"notification\"}}"),
-                                   "tasks"),
-                     0);
+    assert_int_equal(
+        count_of_take(served_result(&served, "task/list", "{\"filter\":{\"task_type\":\"notification\"}}"), "tasks"),
+        0);
     value_unref(task_id);
     value_unref(worker_id);
     works_close(&served);
@@ -348,8 +348,8 @@ static void requests_are_refused(void **state) {
     served_expect_error(&served, "work/ask", "{}", "INVALID_INPUT", "work/ask");
     served_expect_error(&served, "work/ask", "{\"text\":\"a\",\"payload\":{}}", "INVALID_INPUT", "work/ask");
     served_expect_error(&served, "work/ask", "{\"text\":\"a\",\"type\":\"nothing\"}", "NOT_FOUND", "nothing");
-    struct client *plugin = client_new(
-        served.server, &(struct client_options){.name = "plugin p", .scope = METHOD_ADMIN, .plugin = true});
+    struct client *plugin =
+        client_new(served.server, &(struct client_options){.name = "plugin p", .scope = METHOD_ADMIN, .plugin = true});
     served_expect_error_as(&served, plugin, "work/ask", "{\"text\":\"a\"}", "PERMISSION_DENIED", "task/create");
     client_free(plugin);
     struct client *reader = served_client(&served, "reader", METHOD_READ);
@@ -363,11 +363,16 @@ static void requests_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_worker_handles_tasks),       cmocka_unit_test(workers_end_by_themselves),
-        cmocka_unit_test(outcomes_are_reported),        cmocka_unit_test(mistakes_start_no_worker),
-        cmocka_unit_test(workers_are_limited),          cmocka_unit_test(workers_drain_with_the_server),
-        cmocka_unit_test(the_end_of_the_server_returns_tasks), cmocka_unit_test(a_request_is_answered),
-        cmocka_unit_test(a_question_is_answered),       cmocka_unit_test(requests_are_refused),
+        cmocka_unit_test(a_worker_handles_tasks),
+        cmocka_unit_test(workers_end_by_themselves),
+        cmocka_unit_test(outcomes_are_reported),
+        cmocka_unit_test(mistakes_start_no_worker),
+        cmocka_unit_test(workers_are_limited),
+        cmocka_unit_test(workers_drain_with_the_server),
+        cmocka_unit_test(the_end_of_the_server_returns_tasks),
+        cmocka_unit_test(a_request_is_answered),
+        cmocka_unit_test(a_question_is_answered),
+        cmocka_unit_test(requests_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
