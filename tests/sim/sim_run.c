@@ -158,8 +158,15 @@ static bool is_anyone_busy(const struct sim *sim) {
     return false;
 }
 
+/* Its line is left out of the trace if nothing happens but time. */
 static void heal_event(struct sim *sim, enum sim_kind kind, int worker, uint32_t number) {
+    static const char nothing[] = "nothing\n";
+    size_t before = sim->trace ? sim->trace->length : 0, end = sizeof nothing - 1;
     run_event(sim, &(const struct sim_event){kind, worker, number, SIM_NO_FAULT, 0});
+    if (!sim->trace || sim->result->failed) return;
+    const char *text = buffer_cstr(sim->trace);
+    size_t length = sim->trace->length;
+    if (kind == SIM_TIME || (length >= end && strcmp(text + length - end, nothing) == 0)) sim->trace->length = before;
 }
 
 /*

@@ -15,7 +15,8 @@
 
 #define ANSWERS "answers" /* a collection: the answers of persons, by Task */
 
-static const char *const end_names[] = {"complete", "fail", "release (retry)", "release (drain)", "release (wait)"};
+static const char *const end_names[] = {"completes", "fails", "releases (retry)", "releases (drain)",
+                                        "releases (wait)"};
 static const char *const outcomes[] = {"done", "failed", "retried", "released", "waiting"};
 
 static tn_value with_text(tn_value object, const char *name, const char *text) {
