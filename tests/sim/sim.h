@@ -55,7 +55,7 @@ enum sim_fault {
     SIM_CRASH_BEFORE, /* the worker dies before a commit */
     SIM_CRASH_AFTER,  /* the worker dies after a commit, and never learns its result */
     SIM_FAIL_QUERY,   /* a query fails */
-    SIM_INTERLEAVE,   /* the next event happens before a commit: within an operation of this worker */
+    SIM_INTERLEAVE,   /* the next events happen before a commit: within an operation of this worker */
     SIM_FAULTS
 };
 

@@ -78,6 +78,9 @@ static void check_task_change(struct sim *sim, tn_value before, tn_value after) 
     if (has_ended(before) && !value_equal(before, after))
         sim_fail(sim, "final", "Task %d was changed after its end", index);
     if (taken) check_claim(sim, index, before);
+    bool same_lease = value_get(before, "claimable_ms") && value_get(after, "claimable_ms") &&
+                      value_equal(value_get(before, "claimable_ms"), value_get(after, "claimable_ms"));
+    if (running && !taken && !same_lease && !has_ended(after) && !sim->actor.claiming) check_holder(sim, index, before);
     if (has_ended(after) && !has_ended(before)) {
         sim->tasks[index].ended++;
         sim->result->ended++;

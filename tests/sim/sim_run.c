@@ -120,6 +120,7 @@ static void run_event(struct sim *sim, const struct sim_event *event) {
     sim->actor = actor_of(sim, by_client ? SIM_CLIENT : event->worker);
     sim->actor.fault = event->fault;
     sim->actor.fault_at = event->fault_at;
+    sim->actor.number = event->number;
     if (is_paused(sim, event))
         sim_note(sim, " pauses");
     else
@@ -252,6 +253,7 @@ void sim_make_events(uint64_t seed, struct sim_event *events, uint32_t count) {
         if (i < 2) event.kind = SIM_CREATE;
         if (!calm && next_random(&state, 4) == 0) {
             event.fault = (enum sim_fault)(1 + next_random(&state, SIM_FAULTS - 1));
+            if (next_random(&state, 3) == 0) event.fault = SIM_INTERLEAVE;
             event.fault_at = 1 + (next_random(&state, 3) == 0);
         }
         events[i] = event;

@@ -214,7 +214,7 @@ int32_t session_commit_take(struct session *session, tn_value batch, tn_value *r
     bool hit = ++sim->actor.commits == sim->actor.fault_at && !sim->actor.crashed;
     enum sim_fault fault = hit ? sim->actor.fault : SIM_NO_FAULT;
     if (notes[fault]) sim_note(sim, "%s", notes[fault]);
-    if (fault == SIM_INTERLEAVE) sim_run_next(sim);
+    for (uint32_t i = 0; fault == SIM_INTERLEAVE && i <= sim->actor.number / 1024 % 4; i++) sim_run_next(sim);
     if (fault == SIM_CRASH_BEFORE) sim->actor.crashed = true;
     if (fault == SIM_FAIL_BEFORE || sim->actor.crashed) {
         struct error ignored = ERROR_INIT;

@@ -154,6 +154,7 @@ static void claim_tasks(struct sim *sim, int index, uint32_t number) {
     arguments = value_set_take(arguments, "ttl_seconds", value_double((400 + number / 16 % 2600) / 1000.0));
     if (limit) arguments = value_set_take(arguments, "limit", value_int(limit));
     sim_note(sim, " claims");
+    sim->actor.claiming = true;
     (void)perform_take(sim, task_claim, "task.claim", arguments, &result, &error);
     list = value_get(result, "tasks");
     if (limit)

@@ -82,7 +82,8 @@ struct sim_actor {
     int64_t now_ms;
     const char *token; /* of the claim that is used, or NULL */
     enum sim_fault fault;
-    uint32_t fault_at, commits, queries;
+    uint32_t fault_at, number, commits, queries;
+    bool claiming; /* a failed claim gives Tasks back */
     bool crashed;
 };
 
