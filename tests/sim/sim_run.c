@@ -12,6 +12,7 @@
 #define HEAL_MS      500
 #define HEAL_BUSY_MS 20   /* while a worker has a Task: its claim should last */
 #define DEPTH_MAX    2    /* events within events */
+#define TIME_MS      2000 /* the most that passes in one event */
 #define SKEW_MS      1500 /* clocks differ by up to so much from the true time, both ways */
 
 static const char *const break_names[SIM_BREAKS] = {"none", "if",    "fence", "token",    "take",
@@ -77,8 +78,8 @@ static void run_kind(struct sim *sim, const struct sim_event *event) {
         if (!sim_store_deliver(sim, event->worker)) sim_note(sim, " nothing");
         break;
     case SIM_TIME:
-        sim->now_ms += number % 1500;
-        sim_note(sim, " %u ms", number % 1500);
+        sim->now_ms += number % TIME_MS;
+        sim_note(sim, " %u ms", number % TIME_MS);
         break;
     case SIM_CREATE: run_create(sim, number); break;
     case SIM_FIRE: run_fire(sim, event); break;
@@ -242,6 +243,20 @@ static enum sim_kind pick_kind(uint64_t *state) {
     return (enum sim_kind)kind;
 }
 
+/*
+ * Half of the operations in which others happen lose their lease: time passes, and then another worker works. By chance
+ * alone that would be too rare.
+ */
+static void lose_lease(const struct sim_event *events, uint32_t i, struct sim_event *event) {
+    if (events[i - 1].fault == SIM_INTERLEAVE) {
+        event->kind = SIM_TIME;
+        event->worker = (events[i - 1].worker + 1) % SIM_WORKERS;
+    } else if (events[i - 2].fault == SIM_INTERLEAVE && events[i - 1].kind == SIM_TIME) {
+        event->kind = SIM_STEP;
+        event->worker = (events[i - 2].worker + 1) % SIM_WORKERS;
+    }
+}
+
 void sim_make_events(uint64_t seed, struct sim_event *events, uint32_t count) {
     uint64_t state = (seed + 1) * 0xd1342543de82ef95 + 1;
     for (int i = 0; i < 8; i++) (void)next_random(&state, 2);
@@ -256,6 +271,7 @@ void sim_make_events(uint64_t seed, struct sim_event *events, uint32_t count) {
             if (next_random(&state, 3) == 0) event.fault = SIM_INTERLEAVE;
             event.fault_at = 1 + (next_random(&state, 3) == 0);
         }
+        if (i > 2 && next_random(&state, 2)) lose_lease(events, i, &event);
         events[i] = event;
     }
 }

@@ -143,6 +143,9 @@ static void hold_task(struct sim *sim, struct sim_worker *worker, tn_value task,
     worker->work = SIM_CLAIMED;
 }
 
+/* 200 to 3000 ms, half of them below a second: leases end in the middle of the work. */
+static uint32_t ttl_ms(uint32_t number) { return 200 + number / 2 % (number % 2 ? 800 : 2800); }
+
 static void claim_tasks(struct sim *sim, int index, uint32_t number) {
     struct sim_worker *worker = &sim->workers[index];
     struct error error = ERROR_INIT;
@@ -151,7 +154,7 @@ static void claim_tasks(struct sim *sim, int index, uint32_t number) {
     uint32_t limit = number % 3 == 0 ? 1 + number / 3 % SIM_HELD : 0;
     snprintf(claimer, sizeof claimer, "w%d-%u", index, sim->claim_calls++);
     tn_value arguments = with_text(value_object(), "claimer_id", claimer);
-    arguments = value_set_take(arguments, "ttl_seconds", value_double((400 + number / 16 % 2600) / 1000.0));
+    arguments = value_set_take(arguments, "ttl_seconds", value_double(ttl_ms(number / 16) / 1000.0));
     if (limit) arguments = value_set_take(arguments, "limit", value_int(limit));
     sim_note(sim, " claims");
     sim->actor.claiming = true;
@@ -183,7 +186,7 @@ static tn_value claim_arguments(struct sim *sim, const struct sim_held *held) {
 static void renew_claim(struct sim *sim, struct sim_worker *worker, uint32_t number) {
     struct error error = ERROR_INIT;
     tn_value result, arguments = claim_arguments(sim, &worker->held[0]);
-    arguments = value_set_take(arguments, "ttl_seconds", value_double((400 + number / 64 % 2600) / 1000.0));
+    arguments = value_set_take(arguments, "ttl_seconds", value_double(ttl_ms(number / 64) / 1000.0));
     (void)perform_take(sim, task_renew, "task.renew", arguments, &result, &error);
     sim_note(sim, " renews Task %d: %s", worker->held[0].task, result ? "ok" : error.code ? error.code : "no result");
     value_unref(result);
