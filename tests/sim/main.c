@@ -39,32 +39,27 @@ static bool read_break(const char *text, enum sim_break *out) {
     return false;
 }
 
-static int read_command(int argc, char **argv, struct sim_command *command) {
-    for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        uint64_t number = 0;
-        if (strcmp(argv[i], "--list") == 0) {
-            for (int at = 1; at < SIM_BREAKS; at++) puts(sim_break_name((enum sim_break)at));
-            return 0;
-        }
-        if (strcmp(argv[i], "--break") == 0 ? !read_break(value, &command->options.broken)
-                                            : !read_number(value, &number))
-            return usage();
-        if (strcmp(argv[i], "--seeds") == 0) {
-            command->seeds = number;
-        } else if (strcmp(argv[i], "--from") == 0) {
-            command->first = number;
-        } else if (strcmp(argv[i], "--seed") == 0) {
-            command->first = number;
-            command->one = true;
-        } else if (strcmp(argv[i], "--events") == 0 && number > 0 && number <= SIM_EVENTS_MAX) {
-            command->options.events = (uint32_t)number;
-        } else if (strcmp(argv[i], "--break") != 0) {
-            return usage();
-        }
-        i++;
+static void list_breaks(void) {
+    for (int i = 1; i < SIM_BREAKS; i++) puts(sim_break_name((enum sim_break)i));
+}
+
+/* False if the option is unknown, or its value is not right. */
+static bool read_option(const char *name, const char *value, struct sim_command *command) {
+    uint64_t number;
+    if (strcmp(name, "--break") == 0) return read_break(value, &command->options.broken);
+    if (!read_number(value, &number)) return false;
+    if (strcmp(name, "--seeds") == 0) {
+        command->seeds = number;
+    } else if (strcmp(name, "--from") == 0) {
+        command->first = number;
+    } else if (strcmp(name, "--seed") == 0) {
+        command->first = number;
+        command->one = true;
+    } else {
+        command->options.events = (uint32_t)number;
+        return strcmp(name, "--events") == 0 && number > 2 && number <= SIM_EVENTS_MAX;
     }
-    return -1;
+    return true;
 }
 
 /* Shortens the events, and prints their trace. Returns the number of events. */
@@ -130,7 +125,11 @@ static int run_seeds(const struct sim_command *command) {
 
 int main(int argc, char **argv) {
     struct sim_command command = {.options = {.events = SIM_EVENTS}, .first = 1, .seeds = 1000};
-    int code = read_command(argc, argv, &command);
-    if (code >= 0) return code;
+    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+        list_breaks();
+        return 0;
+    }
+    for (int i = 1; i < argc; i += 2)
+        if (!read_option(argv[i], i + 1 < argc ? argv[i + 1] : NULL, &command)) return usage();
     return command.one ? show_one(&command) : run_seeds(&command);
 }

@@ -124,6 +124,7 @@ void sim_oracle_commit(struct sim *sim) {
         const struct tn_store_undo *change = &sim->map.undo_log[i];
         tn_value before = change->before ? change->before->value : NULL;
         tn_value after = change->after ? change->after->value : NULL;
+        if (!change->before && !change->after) continue;
         struct tn_store_text key = change->after ? change->after->key : change->before->key;
         if (tn_store_text_is(change->collection->name, STORE_TASKS) && after) {
             if (before)
