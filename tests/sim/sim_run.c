@@ -111,6 +111,7 @@ static void run_event(struct sim *sim, const struct sim_event *event) {
         "a person:", " crashes",   " pauses",      " sets its clock"};
     bool by_client = event->kind == SIM_TIME || event->kind == SIM_CREATE || event->kind == SIM_ANSWER;
     struct sim_actor outer = sim->actor;
+    bool busy = sim->workers[event->worker].busy;
     uint32_t life = sim->workers[event->worker].life;
     if (event->kind == SIM_DELIVER)
         sim_note(sim, "%*sthe store, from worker %d:", sim->depth * 4, "", event->worker);
@@ -122,6 +123,7 @@ static void run_event(struct sim *sim, const struct sim_event *event) {
     sim->actor.fault = event->fault;
     sim->actor.fault_at = event->fault_at;
     sim->actor.number = event->number;
+    sim->workers[event->worker].busy |= !by_client;
     if (is_paused(sim, event))
         sim_note(sim, " pauses");
     else
@@ -129,15 +131,16 @@ static void run_event(struct sim *sim, const struct sim_event *event) {
     /* A worker that died while it fired a schedule; one that worked has been handled. */
     if (sim->actor.crashed && !by_client && sim->workers[event->worker].life == life)
         sim_worker_crash(sim, event->worker);
+    sim->workers[event->worker].busy = busy;
     sim->actor = outer;
     sim_note(sim, "\n");
 }
 
-/* Another worker's event, or one of a client. An event of the same worker waits until its operation has ended. */
+/* Another worker's event. One of a worker that is within an operation waits until that has ended. */
 void sim_run_next(struct sim *sim) {
     if (sim->depth >= DEPTH_MAX || sim->next >= sim->count) return;
     const struct sim_event *event = &sim->events[sim->next];
-    if (event->worker == sim->actor.worker || event->kind == SIM_SKEW) return;
+    if (sim->workers[event->worker].busy) return;
     sim->next++;
     sim->depth++;
     sim_note(sim, " [meanwhile:\n");

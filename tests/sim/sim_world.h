@@ -43,6 +43,7 @@ enum sim_end { SIM_DONE, SIM_FAILED, SIM_RETRY, SIM_DRAIN, SIM_WAIT };
 
 struct sim_worker {
     uint32_t life; /* increases with every crash */
+    bool busy;     /* within an operation */
     int64_t skew_ms, paused_until_ms;
     enum sim_work work;
     struct sim_held held[SIM_HELD]; /* the first one is being worked on */
