@@ -59,21 +59,46 @@ struct document_visit {
     void *user;
 };
 
-static void visit_installed_documents(const char *data, const struct document_visit *to) {
+static void visit_installed_name(const struct document_visit *to, const char *name, size_t length) {
+    tn_value whole = value_format(INSTALLED_PREFIX "%.*s", (int)length, name);
+    to->visit(to->user, value_chars(whole, NULL), "");
+    value_unref(whole);
+}
+
+/* The length of the name that an entry of DATA/documents has after `tenon:`, or 0. */
+static size_t installed_document_name(const char *folder, const char *entry) {
+    const char *end = strrchr(entry, '.');
+    (void)folder;
+    return end && strcmp(end, ".yaml") == 0 ? (size_t)(end - entry) : 0;
+}
+
+/* The same for DATA/strategies, where NAME/NAME.yaml is a document. */
+static size_t installed_strategy_name(const char *folder, const char *entry) {
+    tn_value path = value_format("%s/%s/%s.yaml", folder, entry, entry);
+    struct stat status;
+    bool there = entry[0] != '.' && stat(value_chars(path, NULL), &status) == 0 && S_ISREG(status.st_mode);
+    value_unref(path);
+    return there ? strlen(entry) : 0;
+}
+
+static void visit_installed_folder(const char *data, const char *below,
+                                   size_t (*name_length)(const char *folder, const char *entry),
+                                   const struct document_visit *to) {
     struct dirent **items = NULL;
-    tn_value folder = value_format("%s/documents", data);
+    tn_value folder = value_format("%s/%s", data, below);
     int count = scandir(value_chars(folder, NULL), &items, NULL, alphasort);
     for (int i = 0; i < count; i++) {
-        const char *name = items[i]->d_name, *end = strrchr(name, '.');
-        if (end && end > name && strcmp(end, ".yaml") == 0) {
-            tn_value whole = value_format(INSTALLED_PREFIX "%.*s", (int)(end - name), name);
-            to->visit(to->user, value_chars(whole, NULL), "");
-            value_unref(whole);
-        }
+        size_t length = name_length(value_chars(folder, NULL), items[i]->d_name);
+        if (length) visit_installed_name(to, items[i]->d_name, length);
         free(items[i]);
     }
     free((void *)items);
     value_unref(folder);
+}
+
+static void visit_installed_documents(const char *data, const struct document_visit *to) {
+    visit_installed_folder(data, "documents", installed_document_name, to);
+    visit_installed_folder(data, "strategies", installed_strategy_name, to);
 }
 
 static void append_document_name(void *text, const char *name, const char *title) {
@@ -81,21 +106,31 @@ static void append_document_name(void *text, const char *name, const char *title
     buffer_format(text, "%s%s", ((struct buffer *)text)->length ? ", " : "; available: ", name);
 }
 
-/* The canonical path of DATA/FOLDER/NAME, or NULL. */
-static bool host_find_installed(const char *data, const char *folder, const char *name, const char *ending,
-                                struct catalog_file *found) {
-    tn_value root = value_format("%s/%s", data, folder);
+/* Finds the regular file `name` below `root`, which is released. Links must not lead out of it. */
+static bool host_find_below_take(tn_value root, const char *name, const char *ending, struct catalog_file *found) {
     tn_value path = value_format("%s/%s%s", value_chars(root, NULL), name, ending);
-    char resolved[PATH_MAX];
-    size_t length = strlen(value_chars(root, NULL));
+    char folder[PATH_MAX], resolved[PATH_MAX];
     struct stat status;
-    bool there = realpath(value_chars(path, NULL), resolved) && stat(resolved, &status) == 0 &&
-                 S_ISREG(status.st_mode) && strncmp(resolved, value_chars(root, NULL), length) == 0 &&
-                 resolved[length] == '/';
-    if (there) *found = (struct catalog_file){mem_text(resolved), mem_text(value_chars(root, NULL))};
+    bool there = realpath(value_chars(root, NULL), folder) && realpath(value_chars(path, NULL), resolved) &&
+                 stat(resolved, &status) == 0 && S_ISREG(status.st_mode) &&
+                 strncmp(resolved, folder, strlen(folder)) == 0 && resolved[strlen(folder)] == '/';
+    if (there) *found = (struct catalog_file){mem_text(resolved), mem_text(folder)};
     value_unref(root);
     value_unref(path);
     return there;
+}
+
+static bool host_find_installed(const char *data, const char *folder, const char *name, const char *ending,
+                                struct catalog_file *found) {
+    return host_find_below_take(value_format("%s/%s", data, folder), name, ending, found);
+}
+
+/* A strategy is `NAME`, and a file beside it `NAME/FILE`. Its root is its own folder. */
+static bool host_find_strategy(const char *data, const char *name, struct catalog_file *found) {
+    int length = (int)strcspn(name, "/");
+    const char *file = name[length] ? name + length + 1 : name;
+    return host_find_below_take(value_format("%s/strategies/%.*s", data, length, name), file,
+                                name[length] ? "" : ".yaml", found);
 }
 
 static int32_t host_locate_installed(const char *whole, struct catalog_file *found, struct error *error) {
@@ -105,7 +140,7 @@ static int32_t host_locate_installed(const char *whole, struct catalog_file *fou
     if (data && valid)
         there = host_find_installed(data, "documents", name, "", found) ||
                 host_find_installed(data, "documents", name, ".yaml", found) ||
-                host_find_installed(data, "schema", name, "", found);
+                host_find_installed(data, "schema", name, "", found) || host_find_strategy(data, name, found);
     if (!there) {
         struct buffer text;
         buffer_init(&text, 1024);

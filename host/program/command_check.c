@@ -4,6 +4,7 @@
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
+#include "adl/document/strategy.h"
 #include "adl/format/format.h"
 #include "adl/source/source.h"
 #include "adl/value/json.h"
@@ -48,9 +49,12 @@ static void check_sent_file(struct check *check, const char *path) {
     struct error error = ERROR_INIT;
     struct sent_document sent;
     tn_value result = NULL;
-    bool good =
-        sent_document_open(&sent, path, &error) &&
-        method_caller_try_take(check->caller, "document/check", sent_document_params(&sent), &result, &error) == TN_OK;
+    bool good = sent_document_open(&sent, path, &error);
+    if (good) {
+        tn_value params = sent_document_params(&sent);
+        if (argument_given(check->arguments, "strategy")) params = value_set_take(params, "strategy", value_bool(true));
+        good = method_caller_try_take(check->caller, "document/check", params, &result, &error) == TN_OK;
+    }
     if (good) sent_document_read(&sent, value_get(result, "diagnostics"), check->found);
     if (good || sent_document_read_refusal(&sent, &error, check->found))
         check->checked++;
@@ -67,6 +71,7 @@ static void check_file(struct check *check, const char *path, bool last) {
     struct source *source = command_document(check->arguments, host, path, &error);
     if (source) {
         struct document *document = graph_check(host_engine(host), source, &(struct graph_origin){0}, check->found);
+        if (argument_given(check->arguments, "strategy")) document_check_strategy(document, check->found);
         config_lint_budget(host, document, warn, &check->warnings);
         /* A role can be declared by any of the documents. */
         if (last && config_lint_role(host, document, &error) != TN_OK)
@@ -124,6 +129,8 @@ static int check_report(const struct check *check) {
         config_lint_providers(check->host, warn, &warnings);
         config_lint_tools(check->host, warn, &warnings);
         config_lint_files(check->host, warn, &warnings);
+        config_lint_work(check->host, warn, &warnings);
+        config_lint_schedules(check->host, warn, &warnings);
     }
     if (!json && !argument_given(arguments, "quiet")) check_summary(check, errors, warnings);
     bool bad = errors || (warnings && argument_given(arguments, "strict"));

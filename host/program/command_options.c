@@ -23,6 +23,7 @@
 
 #define BATCH_RUNS    "16"  /* execution.h: BATCH_CONCURRENCY */
 #define LIST_ENTRIES  "100" /* plugins/state: `limit` in task.json, artifact.json and memory.json */
+#define WORK_TASKS    "16"  /* task_worker.h: TASK_WORKER_CONCURRENCY */
 #define CHECK_SECONDS "20"  /* exercise.h: EXERCISE_TIMEOUT_MS */
 
 /* ---- Options that several commands have ---- */
@@ -127,7 +128,9 @@ const struct command_option chat_options[] = {
     {"input", "JSON", .letter = 'i', .help = "the values of other channels before the first message: JSON or @FILE"},
     {"set", "PATH=VALUE", .letter = 's', .help = "set a part of that input, as for `tenon run`; may be repeated"},
     {"json", .help = "print events as JSON lines, and {\"type\":\"turn\", …} after each turn"},
-    {"quiet", .letter = 'q', .help = "show only the answers and errors: no warnings, no calls of tools"},
+    {"no-notifications", .help = "leave notifications to another process: claim and show none"},
+    {"quiet", .letter = 'q',
+     .help = "show only the answers and errors: no warnings, no calls of tools, no notifications"},
     OPTIONS_END,
 };
 
@@ -210,6 +213,7 @@ const struct command_option thread_gc_options[] = {
 const struct command_option check_options[] = {
     {"json", .help = "print {\"diagnostics\": […]} on standard output; positions count from 0, as in LSP"},
     {"strict", .help = "treat warnings as errors"},
+    {"strategy", .help = "also compare the documents with the contract of strategies (`tenon schema runner`)"},
     {"quiet", .letter = 'q', .help = "print no summary"},
     CONNECT_OPTION,
     OPTIONS_END,
@@ -238,12 +242,35 @@ const struct command_option eval_options[] = {
 
 /* ---- Options: Tasks ---- */
 
+const struct command_option schedule_list_options[] = {
+    {"next", "NUMBER", .letter = 'n', .help = "how many due times of each schedule are listed, 0 to 100 (default: 3)"},
+    JSON_OPTION,
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
+const struct command_option schedule_run_options[] = {
+    {"key", "TEXT", .letter = 'k', .help = "idempotency key: if this schedule was run with it, return that Task"},
+    JSON_OPTION,
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
 const struct command_option task_create_options[] = {
     {"payload", "JSON", .letter = 'p', .help = "the Task's payload, an object: JSON, @FILE, or - for standard input"},
     ARTIFACT_OPTION,
     {"not-before", "TIME", .help = "the Task cannot be claimed before this time, for example 2026-01-31T12:00:00Z"},
     {"key", "TEXT", .letter = 'k', .help = "idempotency key: if a Task has this key, return that Task"},
     JSON_OPTION,
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
+const struct command_option task_watch_options[] = {
+    {"type", "TYPE", .letter = 't', .help = "only Tasks of this type; may be repeated"},
+    {"state", "STATE", .letter = 's', .help = "only changes to this state; may be repeated", .choices = TASK_STATES},
+    {"until-done", .help = "end when none of the Tasks is queued or running"},
+    {"json", .help = "print one line of JSON for each change: {\"change\": …, \"task\": …}"},
     CONNECT_OPTION,
     OPTIONS_END,
 };
@@ -306,6 +333,32 @@ const struct command_option task_release_options[] = {
     {"error", "MESSAGE", .letter = 'e', .help = "why the attempt failed"},
     {"code", "CODE", .help = "the code of this error (default: FAILED)"},
     JSON_OPTION,
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
+/* ---- Options: Workers ---- */
+
+const struct command_option ask_options[] = {
+    {"type", "TYPE", .letter = 't', .help = "the type of the Task (default: user_request)"},
+    {"payload", "JSON", .letter = 'p', .help = "the Task's payload instead of TEXT, an object: JSON, @FILE, or -"},
+    {"stream", .help = "print the text of models on standard error as it arrives"},
+    {"json",
+     .help = "print the Task as JSON, as the last line of the type `result`; with --stream, the events before it"},
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
+const struct command_option work_options[] = {
+    {"types", "TYPES",
+     .help = "the Task types to claim, separated by commas (default: those of `work` in tenon.yaml, and user_request, "
+             "notification and work)"},
+    {"concurrency", "N", .letter = 'j', .help = "the most Tasks at the same time (default: " WORK_TASKS ")"},
+    {"name", "WORKER", .help = "the name of the worker (default: the name of the machine and the process id)"},
+    {"once", .help = "end after the first Task, or at once if there is none"},
+    {"drain", .help = "end when no Task can be claimed any more"},
+    {"json", .help = "print one line of JSON for each claim and each end, and a last one of the type `result`"},
+    {"quiet", .letter = 'q', .help = "show no view, no lines and no warnings"},
     CONNECT_OPTION,
     OPTIONS_END,
 };

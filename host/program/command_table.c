@@ -37,6 +37,8 @@ const struct command commands[] = {
      "arrives; tool calls are shown on standard error. Approvals are requested at the terminal. Ctrl-C cancels the\n"
      "answer; at a question it ends the chat. A turn that was cancelled or has failed is not part of the "
      "conversation.\n"
+     "On a terminal, the chat claims the Tasks of the type `notification`, and shows their messages before the prompt\n"
+     "and above the line that is being typed. A notification about a question shows the command that answers it.\n"
      "Lines from a pipe are answered in order. If one of them fails, the others are still answered, and the exit code\n"
      "is that of the first failure.",
      "$ tenon chat assistant.yaml --thread ada\n", .options = chat_options, .operands_min = 1, .operands_max = 1,
@@ -159,6 +161,14 @@ const struct command commands[] = {
      .options = task_list_options, .run = command_task_list},
     {"task show", "ID", "show a Task", "", "$ tenon task show 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n",
      .options = connect_json_options, .operands_min = 1, .operands_max = 1, .run = command_task_show},
+    {"task watch", "[ID…]", "print what happens to Tasks",
+     "Prints a line when a Task was created, claimed or woken, waits, is tried again, is done or has failed, "
+     "whichever\n"
+     "process does it. With IDs it begins with their last change, and ends when all of them have ended; the exit code "
+     "is\n"
+     "1 if one has failed. Without IDs it prints what happens from now on, until Ctrl-C or --until-done. The store is\n"
+     "asked four times a second; of changes of one Task in between, only the last one is printed.",
+     "$ tenon task watch --type work\n", .options = task_watch_options, .operands_max = 100, .run = command_task_watch},
     {"task update", "ID PATCH", "change a Task",
      "PATCH is a JSON Merge Patch of `payload`, `artifact_refs` and `state`: JSON, @FILE or -. A failed Task can\n"
      "be set to the state `queued`, and so can a claimed one with its --token.",
@@ -191,6 +201,45 @@ const struct command commands[] = {
      "Task does not change.",
      "$ tenon task wake 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n", .options = connect_json_options, .operands_min = 1,
      .operands_max = 1, .run = command_task_wake},
+
+    /* ---- Workers ---- */
+    {"work", "", "claim Tasks, and handle them",
+     "Claims Tasks of the store and runs, for each, the strategy or the runner that `work` of tenon.yaml sets for its\n"
+     "type. Any number of workers, also on other machines, can use one store. A Task is a thread with the same id: if\n"
+     "a worker dies, another one continues where it was. A Task that asks a question waits without a worker; after\n"
+     "`tenon thread answer ID INTERRUPT=VALUE` it is claimed again.\n"
+     "\n"
+     "On a terminal, the view shows for each type how many Tasks were claimed, run, are done, have failed, wait for\n"
+     "an answer, and were tried again. Otherwise one line is printed for each Task that has ended.\n"
+     "\n"
+     "SIGTERM and Ctrl-C end the worker: runs stop after their super-step, their Tasks return to the queue, and the\n"
+     "exit code is 0. A second signal cancels the runs. With --once or --drain, the exit code is 1 if a Task has\n"
+     "failed; one that is tried again later, or waits, has not failed.\n"
+     "\n"
+     "With --connect, the worker is in the running host. It ends with this command, but not if the command is killed.",
+     "$ tenon work --types work --drain\n", .options = work_options, .run = command_work},
+
+    /* ---- Schedules ---- */
+    {"schedule list", "", "list the schedules of tenon.yaml, with their next due times",
+     "Shows the expression and the time zone, the type of the Task that is created, the policy for missed due times,\n"
+     "and the last due time for which a Task was created. All times are in UTC. Tasks are created by workers and\n"
+     "servers, not by this command.",
+     "$ tenon schedule list --next 1\nnightly  0 3 * * *  Europe/Berlin\n  creates report, misfire once, last "
+     "2026-11-26T02:00:00Z\n  next 2026-11-27T02:00:00Z\n",
+     .options = schedule_list_options, .run = command_schedule_list},
+    {"schedule run", "NAME", "create the Task of a schedule now",
+     "The due times of the schedule stay as they are. Prints the new Task's id.",
+     "$ tenon schedule run nightly\n019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n", .options = schedule_run_options,
+     .operands_min = 1, .operands_max = 1, .run = command_schedule_run},
+
+    {"ask", "[TEXT]", "ask a question, and wait for the answer",
+     "Creates a Task of the type `user_request` with the payload {text: TEXT}, handles it at once with the strategy "
+     "of\n"
+     "its type, and prints its output. `-` reads TEXT from standard input. A question of the Task is asked at the\n"
+     "terminal; without one, the exit code is 5, and the message says how to answer. If the Task fails, the error is\n"
+     "printed, and the exit code is 1. Ctrl-C returns the Task to the queue.",
+     "$ tenon ask 'Which of these reports mentions Apollo?'\n", .options = ask_options, .operands_max = 1,
+     .run = command_ask},
 
     /* ---- Artifacts ---- */
     {"artifact write", "FILE", "store a file as an Artifact",

@@ -7,6 +7,7 @@
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/diagnostic/print.h"
 #include "adl/document/document.h"
+#include "adl/document/strategy.h"
 #include "adl/draw/draw.h"
 #include "adl/format/format.h"
 #include "adl/source/source.h"
@@ -46,6 +47,8 @@ static tn_value config_warnings(const struct method_call *call, const struct doc
     config_lint_providers(host, add_config_warning, &texts);
     config_lint_tools(host, add_config_warning, &texts);
     config_lint_files(host, add_config_warning, &texts);
+    config_lint_work(host, add_config_warning, &texts);
+    config_lint_schedules(host, add_config_warning, &texts);
     return texts;
 }
 
@@ -68,6 +71,7 @@ static int32_t document_check(const struct method_call *call, struct error *erro
     method_defer_loads(call, true);
     struct document *document = graph_check(server_engine(call->server), source, &origin, found);
     method_defer_loads(call, false);
+    if (method_flag(call, "strategy")) document_check_strategy(document, found);
     tn_value config = config_warnings(call, document);
     bool good = diagnostics_errors(found) == 0 && value_count(config) == 0;
     int32_t status = good ? TN_OK : method_wait_for_plugins(call, TN_OK);

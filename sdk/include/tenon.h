@@ -270,7 +270,7 @@ typedef struct tn_binder tn_binder;
  *           [id], send?: [{to, input}]}; it reads channels with task_1.read, and may write them with task_1.write.
  *   model   {messages, tools?, options?, response_schema?} -> {message, usage, finish_reason}; emits deltas.
  *   tool    its arguments, validated -> its result.
- *   runner  a Task -> a RunResult.
+ *   runner  {task, runner_id, options} -> a RunResult.
  *   reducer {current, writes: [...]} -> the channel's new value; must complete inside start.
  *
  * Style, per component, from the manifest:

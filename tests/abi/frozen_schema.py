@@ -69,7 +69,7 @@ def check_itself(schema):
         assert changed(breaks), "a change was not found"
     for grows in (
         lambda output: output["properties"].update(more={"type": "string"}),
-        lambda output: state(output)["enum"].append("running"),
+        lambda output: state(output)["enum"].append("later"),
         lambda output: output.update(description="Other words."),
         lambda output: output["properties"]["error"]["anyOf"].append({"type": "string"}),
     ):

@@ -11,6 +11,7 @@
 #include "adl/document/document.h"
 #include "adl/document/graph_schema.h"
 #include "adl/document/keys.h"
+#include "adl/document/strategy.h"
 #include "adl/schema/schema.h"
 #include "adl/source/source.h"
 #include "adl/tree/tree.h"
@@ -19,6 +20,7 @@
 #include <dirent.h>
 
 #define DIAGNOSTICS_FOLDER TENON_SOURCE_DIR "/tests/corpus/diagnostics"
+#define STRATEGIES_FOLDER  TENON_SOURCE_DIR "/tests/corpus/strategies"
 #define DOCUMENTS_FOLDER   TENON_SOURCE_DIR "/tests/corpus/documents"
 
 static struct fake_catalog fake;
@@ -101,10 +103,10 @@ static void try_fixes(const char *name, const char *text, size_t length, const s
     }
 }
 
-static void compare_expected(const char *name, const char *got) {
+static void compare_expected(const char *folder, const char *name, const char *got) {
     char path[1024];
     const char *dot = strrchr(name, '.');
-    snprintf(path, sizeof path, DIAGNOSTICS_FOLDER "/%.*s.expected", (int)(dot - name), name);
+    snprintf(path, sizeof path, "%s/%.*s.expected", folder, (int)(dot - name), name);
     if (getenv("TENON_CORPUS_UPDATE")) {
         FILE *file = fopen(path, "wb");
         if (!file) fail_msg("%s cannot be written", path);
@@ -129,13 +131,43 @@ static void mistakes_are_printed(void **state) {
         char *text = corpus_load(path, &length);
         struct checked checked = check_n(names[i], text, length);
         char *got = printed(checked.found);
-        compare_expected(names[i], got);
+        compare_expected(DIAGNOSTICS_FOLDER, names[i], got);
         /* The file's name contains the code. */
         bool has = false;
         for (size_t k = 0; k < diagnostics_count(checked.found); k++)
             has |= strncmp(diagnostic_info(diagnostics_at(checked.found, k)->code)->code, names[i], 8) == 0;
         if (!has) fail_msg("%s does not trigger the code in its name:\n%s", names[i], got);
         try_fixes(names[i], text, length, &checked);
+        mem_free(got);
+        checked_finish(&checked);
+        free(text);
+        mem_free(names[i]);
+    }
+    fake.folder = NULL;
+}
+
+/* tests/corpus/strategies has valid documents that keep the contract of strategies (`good-…`), or break it. */
+static void strategies_keep_the_contract(void **state) {
+    (void)state;
+    char *names[128];
+    size_t count = list_folder(STRATEGIES_FOLDER, names, 128);
+    assert_true(count >= 10);
+    fake.folder = STRATEGIES_FOLDER;
+    for (size_t i = 0; i < count; i++) {
+        char path[1024];
+        size_t length;
+        snprintf(path, sizeof path, STRATEGIES_FOLDER "/%s", names[i]);
+        char *text = corpus_load(path, &length);
+        struct checked checked = check_n(names[i], text, length);
+        bool broken_text = strncmp(names[i], "text-", 5) == 0;
+        if (!broken_text) assert_int_equal(problems(checked.found), 0);
+        document_check_strategy(checked.document, checked.found);
+        for (size_t k = 0; k < diagnostics_count(checked.found); k++)
+            seen[diagnostics_at(checked.found, k)->code] = true;
+        char *got = printed(checked.found);
+        compare_expected(STRATEGIES_FOLDER, names[i], got);
+        bool good = strncmp(names[i], "good-", 5) == 0;
+        if (good != (*got == '\0')) fail_msg("%s: %s", names[i], *got ? got : "found no problem");
         mem_free(got);
         checked_finish(&checked);
         free(text);
@@ -605,6 +637,7 @@ static int tear_down(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_are_printed),
+        cmocka_unit_test(strategies_keep_the_contract),
         cmocka_unit_test(valid_documents_are_silent),
         cmocka_unit_test(bounds_are_reported),
         cmocka_unit_test(counts_of_names_are_bounded),

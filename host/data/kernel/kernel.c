@@ -91,7 +91,11 @@ struct kernel_job {
 /* Thread: the store's. */
 static int32_t kernel_run_job(struct session *session, void *user, tn_value *result, struct error *error) {
     const struct kernel_job *job = user;
-    struct request request = {job->operation->name, session, job->arguments, loop_wall_ms(job->loop), job->thread_id};
+    struct request request = {.operation = job->operation->name,
+                              .session = session,
+                              .arguments = job->arguments,
+                              .now_ms = loop_wall_ms(job->loop),
+                              .thread_id = job->thread_id};
     if (!value_is(job->arguments, TN_OBJECT))
         return error_set(error, TN_INVALID, "INVALID_INPUT", "%s: found %s, expected an object with the arguments",
                          job->operation->name, value_kind_name(value_kind(job->arguments)));

@@ -15,6 +15,7 @@ struct claim {
     const char *claimer;
     int64_t ttl_ms;
     size_t limit; /* Tasks */
+    bool polls;   /* the caller has set a limit: it is a worker, and often finds nothing */
     tn_value filter;
 };
 
@@ -57,8 +58,8 @@ static tn_value take_operation(const struct request *request, const struct claim
 }
 
 /*
- * Reduces *count to the number of Tasks that match now. A batch of `take` locks the store for longer than this query,
- * which is therefore worth its time if more than one Task is wanted.
+ * Reduces *count to the number of Tasks that match now. A `take` locks the store, also if it finds nothing; an idle
+ * worker, which asks many times in a second, should not disturb others.
  */
 static int32_t count_claimable(struct request *request, tn_value where, size_t *count, struct error *error) {
     tn_value found = NULL;
@@ -78,7 +79,7 @@ static int32_t count_claimable(struct request *request, tn_value where, size_t *
 static int32_t take_claimable(struct request *request, const struct claim *claim, tn_value type, size_t count,
                               tn_value *taken, struct error *error) {
     tn_value where = claimable_where(request, claim, type), results = NULL;
-    int32_t status = count > 1 ? count_claimable(request, where, &count, error) : TN_OK;
+    int32_t status = claim->polls ? count_claimable(request, where, &count, error) : TN_OK;
     if (status == TN_OK && count) {
         tn_value batch = value_array_reserve(count);
         for (size_t i = 0; i < count; i++) batch = value_push_take(batch, take_operation(request, claim, where));
@@ -212,6 +213,7 @@ int32_t task_claim(struct request *request, tn_value *result, struct error *erro
     if (status == TN_OK) status = kernel_filter_read(request, task_members, "", &claim.filter, error);
     if (status != TN_OK) return status;
     claim.limit = (size_t)limit;
+    claim.polls = request_get(request, "limit") != NULL;
     tn_value claimed = value_array();
     status = claim_tasks(request, &claim, &claimed, error);
     if (status == TN_OK && request_get(request, "limit")) {

@@ -294,9 +294,14 @@ int32_t request_make_take(struct request *request, const char *key, tn_value mor
     tn_value batch = value_array_reserve(2);
     if (idempotency) batch = value_push_take(batch, put_idempotency_key(request, idempotency, key));
     if (more) batch = value_concat_take(batch, more);
+    if (request->with) batch = value_concat_take(batch, value_ref(request->with));
     batch = value_push_take(batch, made);
     struct error why = ERROR_INIT;
     status = session_commit_take(request->session, batch, NULL, &why);
+    if (status == TN_OK) {
+        value_unref(request->with);
+        request->with = NULL;
+    }
     if (idempotency && request_conflict(status, &why)) {
         /* Another writer has used the idempotency key since it was looked up. */
         int32_t found = find_idempotency_key(request, idempotency, before, error);

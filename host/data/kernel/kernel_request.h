@@ -20,6 +20,11 @@ struct request {
     tn_value arguments; /* an object */
     int64_t now_ms;
     const char *thread_id; /* of the run whose call this is, or NULL; callers cannot set it (kernel_call_for_thread) */
+    /*
+     * Operations that request_make_take commits together with the record that it creates; NULL without any. Owned by
+     * the caller until then. Afterwards NULL, so the caller knows whether they were committed.
+     */
+    tn_value with;
 };
 
 typedef int32_t kernel_operation_fn(struct request *request, tn_value *result, struct error *error);
