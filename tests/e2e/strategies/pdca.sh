@@ -7,7 +7,9 @@ import sys
 
 given = dict(argument.split("=", 1) for argument in sys.argv[1:])
 verbose = "verbose" in given
-texts = [f"{n} " + "long text " * 33 for n in range(400)] if verbose else ["A short one."]
+if "many" in given:  # more than an expression could look at
+    given["calls"] = json.dumps([{"id": f"c{n}", "name": "no.such", "arguments": {}} for n in range(1000)])
+texts = [f"{n:05d}" for n in range(12000)] if "many" in given else [f"{n} " + "long text " * 33 for n in range(400)] if verbose else ["A short one."]
 achieved = given.get("achieved", "remaining, with this one: 1")  # the text of the prompt of the step that achieves the Task
 calls = json.loads(given.get("calls", "[]"))
 plan = {"step_goal": "Find " + "it " * (30000 if verbose else 1), "step_success_criteria": "It is found."}
@@ -98,6 +100,11 @@ expect_code 0 && expect_in out BUDGET_EXCEEDED
 expect_context '[len(c[k]) for k in ("facts", "open_issues", "plan", "last_result")]' '[20, 20, 10, 2000]'
 expect_context '[max(map(len, c[k])) for k in ("facts", "open_issues", "plan")]' '[300, 300, 300]'
 expect_context 'c["facts"][-1][:4]' '"399 "'
+
+thread=many
+works work '{"max_steps": 1}' many=1 achieved=never
+expect_code 0 && expect_in out BUDGET_EXCEEDED
+expect_context '[len(c["facts"]), c["facts"][-1], len(c["open_issues"])]' '[20, "11999", 20]'
 
 # ---- Answers that are not valid cost a step, and are recorded. ----
 for phase in plan check act; do
