@@ -269,8 +269,7 @@ static void fail_passes_on_an_error(void **state) {
     static const struct {
         const char *channel, *code; /* the error; the code with which the node fails */
     } cases[] = {
-        {"{\"code\":\"OVERLOADED\",\"message\":\"later\",\"retryable\":true,\"detail\":{\"a\":1}}",
-         "OVERLOADED"},
+        {"{\"code\":\"OVERLOADED\",\"message\":\"later\",\"retryable\":true,\"detail\":{\"a\":1}}", "OVERLOADED"},
         {"null", "TYPE"},
         {"[]", "TYPE"},
         {"{\"code\":\"A\"}", "TYPE"},
