@@ -68,7 +68,7 @@ expect_context 'c["budget"]' '{"remaining_steps": 0, "spent_steps": 5}'
 thread=gaps
 works work '{"max_steps": 1}' 'gaps=["One more."]'
 expect_code 0 && expect_in out BUDGET_EXCEEDED
-# A person who queues the Task again gives it a new budget, and it knows what it knew.
+# If a person queues the Task again, its budget is new, and the StepContext stays.
 thread=budget
 works work '{"max_steps": 2}'
 expect_code 0 && expect_answer task_state '"done"' && expect_context 'c["budget"]' '{"remaining_steps": 0, "spent_steps": 7}'

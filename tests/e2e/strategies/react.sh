@@ -31,7 +31,7 @@ done
 asked '{"provider": "scripted"}' '{"messages": []}'
 expect_code 0 && expect_in out INVALID_PAYLOAD
 
-# What the model is told: prompts/system.md, or the operator's text, and the instructions. (A token is four characters.)
+# The system prompt: prompts/system.md, or the text of the operator, and the instructions. (A token is four characters.)
 read_tokens() { grep -o '"input_tokens":[0-9]*' "$work/err" | head -1 | grep -o '[0-9]*$'; }
 asked '{"provider": "scripted", "replies": ["ok"]}' '{"text": "Go"}' '{}' --stream updates
 plain=$(read_tokens)
