@@ -75,8 +75,12 @@ static void delegate_fail_unknown(tn_task task, tn_value name, tn_value document
     }
     tn_value list = tn_text_finish(&names);
     const char *known = tn_chars(list, NULL);
-    (void)agents_fail(task, "NOT_FOUND", NULL, "no document has the name `%.200s`; expected one of %.700s",
-                      tn_chars(name, NULL), known != NULL && *known != '\0' ? known : "none: `documents` is empty");
+    if (known != NULL && *known != '\0')
+        (void)agents_fail(task, "NOT_FOUND", NULL, "no document has the name `%.200s`; expected one of %.700s",
+                          tn_chars(name, NULL), known);
+    else
+        (void)agents_fail(task, "NOT_FOUND", NULL, "no document has the name `%.200s`: `documents` is empty",
+                          tn_chars(name, NULL));
     tn_release(list);
 }
 

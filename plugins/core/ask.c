@@ -1,7 +1,8 @@
 /*
  * ask.c - `ask`: asks a person a question, and writes the answer.
  *
- * The first start interrupts the run. The second one has the answer, which the host has checked against the schema.
+ * The first start interrupts the run. The second one has the answer, which the host has checked against the schema. The
+ * item of a map edge is an input, too, and may have the same members; but it cannot know the id of the task.
  */
 #include "core.h"
 
@@ -27,7 +28,15 @@ static int32_t ask_create(tn_value config, tn_binder *binder, void **self) {
     return status;
 }
 
-static int32_t ask_interrupt(const struct ask *ask, tn_task task) {
+/* The id of the task, which is the same in both starts. A new reference. */
+static tn_value ask_id(tn_task task) {
+    tn_value context = tn_context(task), id = tn_get(context, "task_id");
+    id = id != NULL ? tn_retain(id) : tn_text("");
+    tn_release(context);
+    return id;
+}
+
+static int32_t ask_interrupt(const struct ask *ask, tn_task task, tn_value id) {
     tn_value question = tn_render(task, ask->question, NULL);
     if (question == NULL) return TN_FAILED;
     tn_value detail = ask->detail != TN_UNBOUND ? tn_evaluate(task, ask->detail) : NULL;
@@ -40,7 +49,7 @@ static int32_t ask_interrupt(const struct ask *ask, tn_task task) {
     tn_put_take(builder, "question", question);
     if (detail != NULL) tn_put_take(builder, "detail", detail);
     tn.value->end(builder);
-    tn_value payload = tn_finish(builder), asked = tn_build("{s:b}", "asked", 1);
+    tn_value payload = tn_finish(builder), asked = tn_build("{s:v}", "asked", id);
     int32_t status = payload != NULL && asked != NULL ? tn.task->interrupt(task, payload, ask->schema, asked)
                                                       : TN_NO_MEMORY;
     tn_release(payload);
@@ -50,10 +59,17 @@ static int32_t ask_interrupt(const struct ask *ask, tn_task task) {
 
 static int32_t ask_start(void *self, tn_task task, tn_value input) {
     const struct ask *ask = self;
-    tn_value answer = tn_get(input, "answer");
-    if (answer == NULL || tn_get(tn_get(input, "continuation"), "asked") == NULL) return ask_interrupt(ask, task);
-    if (tn.task->write(task, ask->output, answer) == TN_OK) return tn_done(task);
-    return tn_fail(task, "CHANNEL", "the channel did not accept the answer; `answer_schema` can say what it accepts");
+    tn_value answer = tn_get(input, "answer"), asked = tn_get(tn_get(input, "continuation"), "asked");
+    tn_value id = ask_id(task);
+    int32_t status;
+    if (answer == NULL || asked == NULL || id == NULL || !tn.value->equal(asked, id))
+        status = ask_interrupt(ask, task, id);
+    else if (tn.task->write(task, ask->output, answer) == TN_OK)
+        status = tn_done(task);
+    else
+        status = tn_fail(task, "CHANNEL", "the channel did not accept the answer; `answer_schema` can say what it accepts");
+    tn_release(id);
+    return status;
 }
 
 TN_COMPONENT(ask, "ask", ask_create, ask_start, NULL, NULL, core_release)
