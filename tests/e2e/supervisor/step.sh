@@ -54,3 +54,19 @@ expect_code 1 && expect_in err "[AUTH]" && expect_log 'research write '
 python3 team.py work '{}' again "research:A"
 run tenon run -q tenon:supervisor --thread again --resume
 expect_code 0 && expect_out "$done" && expect_log 'research write '
+
+# ---- A Task that is queued again after it has failed gets new plans; what is done stays ----
+plan=("research:A broken:B")
+thread=queued
+supervises "work" '{"max_attempts": 1, "max_plans": 1}'
+expect_code 0 && expect_in out STEP_FAILED && expect_log 'research broken '
+plan=("unused:U" "write:C")
+supervises "work" '{"max_attempts": 1, "max_plans": 1}'
+expect_code 0 && expect_out "$done" && expect_log 'write '
+expect_state '[[p["role"], p["status"]] for p in s["plan"]]' '[["research", "completed"], ["broken", "failed"], ["write", "completed"]]'
+
+# ---- The next request in the same thread has a plan of its own ----
+plan=("draw:D")
+supervises "more" '{}'
+expect_code 0 && expect_out "$done" && expect_log 'draw '
+expect_state '[p["role"] for p in s["plan"]], [m["content"] for m in s["messages"] if m["type"] == "user"]' '[["draw"], ["work", "more"]]'
