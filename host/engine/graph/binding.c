@@ -65,8 +65,8 @@ static struct callable *model_callee(struct graph *graph, const struct authority
     struct callable *callable = NULL;
     if (!binding && authority_is_made(graph->authority) && !authority_is_named(caller, "model", name)) {
         error_set(error, TN_INVALID, "PERMISSION_DENIED",
-                  "the document `%s` was not written by the user and may use only roles that tenon.yaml or a document "
-                  "around it binds; bind the role `%s` there",
+                  "the document `%s` was made, or selected at run time, by a component, and may use only roles that "
+                  "tenon.yaml or a document around it binds; bind the role `%s` there",
                   graph->authority->name, name);
         return NULL;
     }
