@@ -60,7 +60,8 @@ static tn_value read_reference(void *self, const char *pointer, const char *kind
     *reference = (struct config_reference){mem_text(pointer), NULL};
     const struct catalog *catalog = reader->catalog;
     bool is_schema = strcmp(kind, CONFIG_SCHEMA_FILE) == 0;
-    if ((strcmp(kind, "file") != 0 && !is_schema) || !catalog->read) return is_schema ? value_bool(true) : value_text("");
+    if ((strcmp(kind, "file") != 0 && !is_schema) || !catalog->read)
+        return is_schema ? value_bool(true) : value_text("");
     struct catalog_file found = {NULL, NULL};
     struct error error = ERROR_INIT;
     size_t length;

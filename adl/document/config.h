@@ -2,8 +2,8 @@
  * config.h - references in configs: `{file: prompts/planner.md}` and `{secret: NAME}` in the place of a string.
  *
  * An object with only that key is a reference if the component's schema allows a string and not an object; otherwise it
- * is a plain object. `{file: schemas/plan.json}` is also a reference where the schema has `x-tenon: schema`: it stands for
- * the JSON in the file.
+ * is a plain object. `{file: schemas/plan.json}` is also a reference where the schema has `x-tenon: schema`: it stands
+ * for the JSON in the file.
  */
 #ifndef TENON_ADL_DOCUMENT_CONFIG_H
 #define TENON_ADL_DOCUMENT_CONFIG_H
@@ -20,8 +20,8 @@ struct error;
 #define CONFIG_SCHEMA_FILE "schema" /* the kind of a file that must be JSON */
 
 /*
- * Returns the replacement for a reference of `kind` "file", CONFIG_SCHEMA_FILE or "secret" as a new reference; NULL leaves
- * it unchanged.
+ * Returns the replacement for a reference of `kind` "file", CONFIG_SCHEMA_FILE or "secret" as a new reference; NULL
+ * leaves it unchanged.
  */
 typedef tn_value (*config_reference_fn)(void *self, const char *pointer, const char *kind, tn_value name);
 

@@ -120,8 +120,8 @@ static bool delegate_put_inputs(const struct delegate_input *inputs, uint64_t co
     bool ok = true;
     tn_put_begin(out, key, TN_OBJECT);
     for (uint64_t i = 0; i < count && ok; i++) {
-        tn_value value = inputs[i].expression == TN_UNBOUND ? tn_retain(inputs[i].literal)
-                                                            : tn_evaluate(task, inputs[i].expression);
+        tn_value value =
+            inputs[i].expression == TN_UNBOUND ? tn_retain(inputs[i].literal) : tn_evaluate(task, inputs[i].expression);
         ok = value != NULL;
         if (ok) tn_put_key_take(out, inputs[i].name, value);
     }
@@ -136,9 +136,9 @@ static tn_value delegate_arguments(const struct delegate *delegate, tn_task task
     tn_builder *out = tn_builder_new();
     tn.value->begin(out, TN_OBJECT);
     tn_put_take(out, "document", path);
-    bool ok = delegate_put_inputs(delegate->inputs, delegate->input_count, "input", task, out) &&
-              delegate_put_inputs(delegate->inputs + delegate->input_count, delegate->offered_count, "offered", task,
-                                  out);
+    bool ok =
+        delegate_put_inputs(delegate->inputs, delegate->input_count, "input", task, out) &&
+        delegate_put_inputs(delegate->inputs + delegate->input_count, delegate->offered_count, "offered", task, out);
     tn.value->end(out);
     tn_value arguments = tn_finish(out);
     if (ok) return arguments;

@@ -50,8 +50,8 @@ static int32_t ask_interrupt(const struct ask *ask, tn_task task, tn_value id) {
     if (detail != NULL) tn_put_take(builder, "detail", detail);
     tn.value->end(builder);
     tn_value payload = tn_finish(builder), asked = tn_build("{s:v}", "asked", id);
-    int32_t status = payload != NULL && asked != NULL ? tn.task->interrupt(task, payload, ask->schema, asked)
-                                                      : TN_NO_MEMORY;
+    int32_t status =
+        payload != NULL && asked != NULL ? tn.task->interrupt(task, payload, ask->schema, asked) : TN_NO_MEMORY;
     tn_release(payload);
     tn_release(asked);
     return status;
@@ -67,7 +67,8 @@ static int32_t ask_start(void *self, tn_task task, tn_value input) {
     else if (tn.task->write(task, ask->output, answer) == TN_OK)
         status = tn_done(task);
     else
-        status = tn_fail(task, "CHANNEL", "the channel did not accept the answer; `answer_schema` can say what it accepts");
+        status =
+            tn_fail(task, "CHANNEL", "the channel did not accept the answer; `answer_schema` can say what it accepts");
     tn_release(id);
     return status;
 }

@@ -504,7 +504,8 @@ static void configs_are_completed(void **state) {
     struct error error = ERROR_INIT;
     tn_value config = document_node_config(checked.document, 0, &fake.catalog, &error);
     assert_true(value_text_is(value_get(config, "system_prompt"), "About {text}"));
-    assert_true(value_text_is(value_get(value_get(config, "output_schema"), "type"), "array")); /* the JSON in the file */
+    assert_true(
+        value_text_is(value_get(value_get(config, "output_schema"), "type"), "array")); /* the JSON in the file */
     assert_true(value_text_is(value_get(value_get(config, "api_key"), "secret"), "K"));
     value_unref(config);
     config = document_node_config(checked.document, 1, &fake.catalog, &error);

@@ -425,14 +425,23 @@ static void folders_are_listed_below_the_roots(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_relative_to_the_document),   cmocka_unit_test(roots_confine),
-        cmocka_unit_test(packs_read_only_themselves),           cmocka_unit_test(inputs_name_files_of_the_project), cmocka_unit_test(inner_documents_keep_their_root),
-        cmocka_unit_test(texts_have_only_the_added_roots),      cmocka_unit_test(links_are_followed_only_inside),
-        cmocka_unit_test(links_do_not_reveal_what_exists),      cmocka_unit_test(streams_are_in_the_working_directory),
-        cmocka_unit_test(only_regular_files_are_read),          cmocka_unit_test(sizes_are_bounded),
-        cmocka_unit_test(the_operator_names_any_file),          cmocka_unit_test(the_opening_follows_no_link),
-        cmocka_unit_test(files_are_opened_without_proc),        cmocka_unit_test(a_link_made_meanwhile_leads_nowhere),
-        cmocka_unit_test(a_pipe_made_meanwhile_does_not_block), cmocka_unit_test(folders_are_created),
+        cmocka_unit_test(names_are_relative_to_the_document),
+        cmocka_unit_test(roots_confine),
+        cmocka_unit_test(packs_read_only_themselves),
+        cmocka_unit_test(inputs_name_files_of_the_project),
+        cmocka_unit_test(inner_documents_keep_their_root),
+        cmocka_unit_test(texts_have_only_the_added_roots),
+        cmocka_unit_test(links_are_followed_only_inside),
+        cmocka_unit_test(links_do_not_reveal_what_exists),
+        cmocka_unit_test(streams_are_in_the_working_directory),
+        cmocka_unit_test(only_regular_files_are_read),
+        cmocka_unit_test(sizes_are_bounded),
+        cmocka_unit_test(the_operator_names_any_file),
+        cmocka_unit_test(the_opening_follows_no_link),
+        cmocka_unit_test(files_are_opened_without_proc),
+        cmocka_unit_test(a_link_made_meanwhile_leads_nowhere),
+        cmocka_unit_test(a_pipe_made_meanwhile_does_not_block),
+        cmocka_unit_test(folders_are_created),
         cmocka_unit_test(folders_are_listed_below_the_roots),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -3,11 +3,11 @@
  * a task.
  *
  * An operation is a callable that exists for one call, as in kernel_abi.c. To run a document it builds the graph and
- * calls it, so the nested run belongs to the task. If the task is resumed, the same text or name produces the same path,
- * and the nested run is found again.
+ * calls it, so the nested run belongs to the task. If the task is resumed, the same text or name produces the same
+ * path, and the nested run is found again.
  *
- * A text and a named file have the same rights: those of the component that asks. The name of a file comes from data, so
- * the file does not count as chosen by the user: it grants no approvals and binds no roles.
+ * A text and a named file have the same rights: those of the component that asks. The name of a file comes from data,
+ * so the file does not count as chosen by the user: it grants no approvals and binds no roles.
  */
 #include "host/engine/graph/graph_abi.h"
 #include "adl/diagnostic/diagnostic.h"
@@ -36,7 +36,7 @@ struct operation {
     struct callable callable; /* first */
     struct engine *engine;
     bool runs, named, allowed; /* `named`: the document is a file */
-    const char *component; /* its id */
+    const char *component;     /* its id */
 };
 
 /* The frame of the component that asks. */
@@ -201,9 +201,8 @@ static int32_t document_run(const struct operation *operation, struct call *call
     /* The document may do what the component may that passed the text, and has the limits of the documents around. */
     const struct graph_origin origin = {.depth = 1, .outer = caller_of(call), .from_text = !operation->named};
     tn_value given = operation->named ? merge_offered(document, input, error) : value_ref(value_get(input, "input"));
-    int32_t status = operation->named && !given
-                         ? TN_INVALID
-                         : graph_build(operation->engine, document, &origin, &graph, error);
+    int32_t status =
+        operation->named && !given ? TN_INVALID : graph_build(operation->engine, document, &origin, &graph, error);
     if (status == TN_OK) {
         status = call_child(call_token(call), &graph->callable, false, given, call_end_alike,
                             (void *)(uintptr_t)call_token(call));
