@@ -70,3 +70,12 @@ expect_code 0 && expect_in out 'There is no role `write.yaml`.'
 thread=option
 supervises "work" '{"worker": {}}'
 expect_code 1 && expect_in err 'unknown property `worker`'
+
+# ---- The plugins in processes of their own, and with every call checked ----
+thread=isolated
+supervises "work" '{"planner": "planner.yaml", "coordinate": false, "workers": {"shout": {"document": "shout.yaml", "options": {"word": "hey"}}}}'
+expect_code 0 && expect_out "$done"
+for way in "--isolate tenon.agents --isolate tenon.core" --check-plugins; do
+    run tenon run -q tenon:supervisor $way --input @input.json
+    expect_code 0 && expect_out "$done"
+done
