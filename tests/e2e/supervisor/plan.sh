@@ -18,6 +18,20 @@ thread=long
 supervises "work" '{"max_steps": 2}'
 expect_code 0 && expect_in out "The plan has 3 steps, more than are allowed." && expect_log ''
 
+# ---- Answers that are no JSON: of the coordinator, then of the planner; an error of the service ends the run ----
+plan=(write:B)
+thread=mumbles
+supervises "mumble" '{}'
+expect_code 0 && expect_out "$done" && expect_state 's["goal"]' '"mumble"'
+plan=("mumble" "write:B")
+thread=unread
+supervises "work" '{}'
+expect_code 0 && expect_out "$done" && expect_state 's["plans"], s["plan"][0]["role"]' '[2, "write"]'
+plan=("overloaded")
+thread=overloaded
+supervises "work" '{}'
+expect_code 1 && expect_in err '[AUTH]'
+
 # ---- A planner with steps of its own kind; their members reach the workers ----
 cat >planner.yaml <<'Y'
 version: "1.0"

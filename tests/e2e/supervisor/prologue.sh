@@ -29,6 +29,10 @@ def worker(role):
 
 
 def plan(text):
+    if text == "mumble":
+        return text
+    if text == "overloaded":
+        return {"error": {"code": "AUTH"}}
     return json.dumps({"steps": [dict(zip(("role", "instruction"), step.split(":"))) for step in text.split()]})
 
 
@@ -43,6 +47,7 @@ def decide(action, text="", goal=""):
 def configuration(plans, reports):
     coordinator = [
         {"contains": "A team has worked for a user", "reply": "All is done." if reports else {"error": {"code": "AUTH"}}},
+        {"contains": "mumble", "reply": "mumble"},
         {"contains": "hi there", "reply": decide("answer", "Hello!")},
         {"contains": "for children", "reply": decide("hand_off", goal="Tea for children")},
         {"contains": "vague", "reply": decide("ask", "For whom?")},
