@@ -51,3 +51,19 @@ thread=straight
 supervises "vague" '{"coordinate": false, "notify": false}'
 expect_code 0 && expect_out "$done"
 expect_state 's["goal"], notice, s["messages"]' '["vague", null, []]'
+
+# ---- A payload with a conversation; one that is none ----
+plan=(write:B)
+thread=messages
+supervises "unused" '{}'
+python3 -c 'import json
+given = json.load(open("input.json"))
+given["task"]["payload"] = {"messages": [{"type": "user", "content": "vague"}, {"type": "ai", "content": "For whom?"}, {"type": "user", "content": "for children"}]}
+json.dump(given, open("messages.json", "w"))
+given["task"]["payload"]["messages"][1] = "x"
+json.dump(given, open("broken.json", "w"))'
+run tenon run -q tenon:supervisor --thread conversation --input @messages.json
+thread=conversation
+expect_code 0 && expect_out "$done" && expect_state 's["goal"], len(s["messages"])' '["Tea for children", 4]'
+run tenon run -q tenon:supervisor --input @broken.json
+expect_code 0 && expect_in out '"task_state":"failed","error":{"code":"INVALID_PAYLOAD"'
