@@ -21,7 +21,7 @@ plan=(long:A)
 thread=large
 supervises "work" '{}'
 expect_code 0 && expect_out "$done"
-expect_state 'len(json.dumps(s)) < 20000, len(s["plan"][0]["result_summary"])' '[true, 2001]'
+expect_state 'len(json.dumps(s)) < 20000, len(s["plan"][0]["result_summary"])' '[true, 1001]'
 run tenon artifact read "$(state 's["plan"][0]["artifact_refs"][0]' | tr -d '"')"
 expect_code 0 && [ "$(wc -l <"$work/out")" = 5000 ] || fails "expected 5000 lines in the Artifact"
 
