@@ -6,9 +6,9 @@ MESSAGE_ID = re.compile(r"^m-[0-9a-f]{16}-")
 UUID = re.compile(r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
 
 # Members whose value depends on when, where and how often the Task was claimed.
-#   of the record: fence (of the claim), batches and changed (commits of all claims), owner
+#   of the record: fence (of the claim), batches (commits of all claims), changed and snapshot (bytes, with the worker's name)
 #   of an Artifact: artifact_id. Of the claimed Task in the input: who has claimed it, until when, in which attempt
-VARYING = {"now", "run_id", "incarnation", "seed", "fence", "batches", "owner", "created_at", "updated_at", "ended_at",
+VARYING = {"now", "run_id", "incarnation", "seed", "fence", "batches", "changed", "snapshot", "owner", "created_at", "updated_at", "ended_at",
            "artifact_id", "attempt", "attempts", "claimed_by", "claim_expires_at", "runner_id", "duration_ms"}
 
 
