@@ -44,15 +44,17 @@ def run_worker(options):
                  "executor_id": options.executor, "log_level": "ERROR"})
 
     @DBOS.step()
-    def step(number):
-        return number + 1
+    def step(created):
+        return created + 1
 
     @DBOS.workflow(name="job")
-    def job(number):
-        return {"started": time.time(), "result": step(number)}
+    def job(created):
+        started = time.time()
+        step(created)
+        return [created, started, time.time()]
 
     @DBOS.workflow(name="ask")
-    def ask(number):
+    def ask(created):
         return DBOS.recv("answer", timeout_seconds=86400)
 
     DBOS.launch()
@@ -92,8 +94,13 @@ def new_client(options):
     return DBOSClient(system_database_url=database_url(options.folder))
 
 
-def enqueue(client, number, workflow="job"):
-    client.enqueue({"queue_name": QUEUE, "workflow_name": workflow, "app_version": VERSION}, number)
+def enqueue(client, workflow="job"):
+    client.enqueue({"queue_name": QUEUE, "workflow_name": workflow, "app_version": VERSION}, time.time())
+
+
+def results(client):
+    """(created, started, ended) of each job, in seconds; the times in the table have a resolution of a second."""
+    return [workflow.output for workflow in client.list_workflows(name="job", load_output=True)]
 
 
 def create_database(options):
@@ -114,42 +121,43 @@ def ended(options):
 def throughput(options):
     create_database(options)
     client, began = new_client(options), time.monotonic()
-    for number in range(options.n):
-        enqueue(client, number)
+    for _ in range(options.n):
+        enqueue(client)
     created_s = time.monotonic() - began
-    client.destroy()
     workers = Workers(options, options.processes)
     until(lambda: ended(options) == options.n, "all workflows have ended", pause=0.2)
     resident = workers.resident_kib()
     workers.end()
-    first, last, owners = query(options.folder, "SELECT min(started_at_epoch_ms), max(completed_at),"
-                                " count(DISTINCT executor_id) FROM workflow_status")[0]
-    return {"seconds": (last - first) / 1000, "per_second": options.n * 1000 / (last - first),
-            "created_per_second": options.n / created_s, "resident_mib": max(resident) / 1024, "processes_used": owners}
+    times = results(client)
+    client.destroy()
+    seconds = max(ended for _, _, ended in times) - min(started for _, started, _ in times)
+    used = query(options.folder, "SELECT count(DISTINCT executor_id) FROM workflow_status")[0][0]
+    return {"seconds": seconds, "per_second": options.n / seconds, "created_per_second": options.n / created_s,
+            "resident_mib": max(resident) / 1024, "processes_used": used}
 
 
 def latency(options):
     create_database(options)
     workers, client = Workers(options, 1), new_client(options)
     for number in range(options.n):
-        enqueue(client, number)
+        enqueue(client)
         time.sleep(options.pause_ms(number) / 1000)
     until(lambda: ended(options) == options.n, "all workflows have ended")
+    times = results(client)
     client.destroy()
     workers.end()
-    rows = query(options.folder, "SELECT started_at_epoch_ms - created_at FROM workflow_status")
-    return percentiles([row[0] for row in rows])
+    return percentiles([1000 * (started - created) for created, started, _ in times])
 
 
 def waiting(options):
     create_database(options)
     workers, client = Workers(options, 1), new_client(options)
-    for number in range(100):
-        enqueue(client, number)
+    for _ in range(100):
+        enqueue(client)
     until(lambda: ended(options) == 100, "the worker is warm")
     before = workers.resident_kib()[0]
-    for number in range(options.n):
-        enqueue(client, number, "ask")
+    for _ in range(options.n):
+        enqueue(client, "ask")
     until(lambda: query(options.folder, "SELECT count(*) FROM workflow_status WHERE name = 'ask' AND status = 'PENDING'"
                         )[0][0] == options.n, "all workflows wait", pause=0.2)
     time.sleep(2)  # the status is written before the workflow waits
