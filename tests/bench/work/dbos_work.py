@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """The workloads of tenon_work.py for DBOS (PyPI dbos==3.4.0) and its SQLite mode; prints one line of JSON.
 
-    dbos_work.py throughput FOLDER N --processes=P [--journal=wal]
-    dbos_work.py latency FOLDER N
-    dbos_work.py waiting FOLDER N
+    dbos_work.py throughput FOLDER N --processes=P [--journal=wal] [--poll=S] [--claim=N]
+    dbos_work.py latency FOLDER N …
+    dbos_work.py waiting FOLDER N …
 
-A job is a workflow with one step. It is enqueued by a process of its own, before (throughput) or while (latency) the
-workers run. --journal=wal changes the journal mode of the file, which is `delete` by default; `synchronous` stays FULL,
-because DBOS does not set it. --poll is the polling interval of the queue in seconds (1 by default in DBOS); --claim
-bounds how many workflows a process takes at once (no bound by default).
+A job is a workflow with one step, enqueued by another process than the workers. --journal=wal sets the journal mode of the
+file, which is `delete` by default; `synchronous` is FULL, because DBOS does not set it. --poll is the queue's interval of
+polling (1 second by default in DBOS); --claim bounds how many workflows a process has at once (no bound by default).
 """
 import argparse
 import json
@@ -54,8 +53,8 @@ def run_worker(options):
         return [created, started, time.time()]
 
     @DBOS.workflow(name="ask")
-    def ask(created):
-        return DBOS.recv("answer", timeout_seconds=86400)
+    async def ask(created):
+        return await DBOS.recv_async("answer", timeout_seconds=86400)
 
     DBOS.launch()
     DBOS.register_queue(QUEUE, worker_concurrency=options.claim or None, polling_interval_sec=options.poll)

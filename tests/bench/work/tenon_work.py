@@ -27,7 +27,6 @@ os.environ.setdefault("TENON", os.path.join(ROOT, "build", "release", "bin", "te
 from figures import pause_ms, percentiles, resident_kib, until
 from rpc import Host
 
-WARM = 2000  # Tasks until the caches of the allocator and of SQLite are full
 STATE = "json_extract(json, '$.state')"
 
 
@@ -121,11 +120,11 @@ def waiting(options):
     with Host(options.folder) as host:
         workers = Workers(options, 1)
         waits = "json_extract(json, '$.waiting') AND json_extract(json, '$.task_type') = 'ask'"
-        host.call_many("task/create", tasks("ask", range(WARM)))
-        until(lambda: count(options.folder, waits) == WARM, "the worker is warm")
+        host.call_many("task/create", tasks("ask", range(options.warm)))
+        until(lambda: count(options.folder, waits) == options.warm, "the worker is warm")
         before = workers.resident_kib()[0]
         host.call_many("task/create", tasks("ask", range(options.n)))
-        until(lambda: count(options.folder, waits) == WARM + options.n, "all Tasks wait", 0.1)
+        until(lambda: count(options.folder, waits) == options.warm + options.n, "all Tasks wait", 0.1)
         time.sleep(1)
         after = workers.resident_kib()[0]
     workers.end()
@@ -139,6 +138,7 @@ def main():
     parser.add_argument("n", type=int)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--concurrency", type=int, default=0, help="of each process; 0: the default of `tenon work`")
+    parser.add_argument("--warm", type=int, default=2000, help="Tasks until the caches of SQLite and of the allocator are full")
     parser.add_argument("--sync", choices=["off", "normal", "full"], default="normal")
     options = parser.parse_args()
     options.folder = os.path.abspath(options.folder)
