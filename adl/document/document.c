@@ -51,6 +51,7 @@ static void document_free(struct document *document) {
         value_unref(document->nodes[i].id);
         value_unref(document->nodes[i].type);
         value_unref(document->nodes[i].config);
+        value_unref(document->nodes[i].error_codes);
     }
     for (uint32_t i = 0; i < document->edge_count; i++) edge_finish(&document->edges[i]);
     for (uint32_t i = 0; i < document->model_count; i++) {

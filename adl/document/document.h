@@ -106,6 +106,7 @@ struct document_node {
     bool cache_in_store;
     bool interrupt_before, interrupt_after, defer;
     int32_t on_error;       /* node, DOCUMENT_END or DOCUMENT_NOWHERE */
+    tn_value error_codes;   /* of the failures that on_error handles: an array; NULL for all */
     struct span retry_span; /* the node's own `retry`; empty without one */
     struct span span, id_span, type_span, config_span;
 };

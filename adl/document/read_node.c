@@ -96,6 +96,14 @@ static void read_interrupt(const struct reader *reader, const struct tree_node *
     }
 }
 
+/* An array of the texts; a new reference. */
+static tn_value read_texts(const struct reader *reader, const struct tree_node *node) {
+    tn_value texts = value_array_reserve(read_text_count(node));
+    for (uint32_t i = 0; i < read_text_count(node); i++)
+        texts = value_push_take(texts, read_text(reader, read_text_at(node, i)));
+    return texts;
+}
+
 static void read_policies(struct reader *reader, const struct keys *slots, uint32_t index) {
     struct document_node *def = &reader->document->nodes[index];
     const struct tree_item *retry = slots->items[KEY_NODE_RETRY], *timeout = slots->items[KEY_NODE_TIMEOUT];
@@ -113,6 +121,8 @@ static void read_policies(struct reader *reader, const struct keys *slots, uint3
     if (on_error && keys_read(reader, KEYS_ON_ERROR, on_error->node, on_error->key_span, &inner) &&
         inner.items[KEY_ON_ERROR_TO])
         reader->notes[index].on_error = inner.items[KEY_ON_ERROR_TO]->node;
+    if (reader->notes[index].on_error && inner.items[KEY_ON_ERROR_CODES])
+        def->error_codes = read_texts(reader, inner.items[KEY_ON_ERROR_CODES]->node);
     if (interrupt) read_interrupt(reader, interrupt->node, def);
     if (defer) def->defer = value_to_bool(defer->node->value);
 }

@@ -27,6 +27,15 @@ static const struct document_node *activation_definition(const struct activation
     return &activation->run->graph->document->nodes[activation->plan.node];
 }
 
+bool activation_failure_is_handled(const struct activation *activation) {
+    const struct document_node *node = activation_definition(activation);
+    if (node->on_error == DOCUMENT_NOWHERE) return false;
+    bool handled = !node->error_codes;
+    for (size_t i = 0; !handled && i < value_count(node->error_codes); i++)
+        handled = activation->error.code && value_text_is(value_at(node->error_codes, i), activation->error.code);
+    return handled;
+}
+
 void activation_init(struct activation *activation, struct run *run, uint32_t index, struct plan_entry plan) {
     memset(activation, 0, sizeof *activation);
     activation->run = run;
@@ -369,7 +378,7 @@ static void activation_fail(struct activation *activation, bool retry_allowed) {
         return;
     }
     activation->state = ACTIVATION_FAILED;
-    if (activation_definition(activation)->on_error != DOCUMENT_NOWHERE) {
+    if (activation_failure_is_handled(activation)) {
         durable_save_outcome(activation); /* an error edge handles it: it is an outcome like any other */
     } else if (activation->index < run->first_failed) {
         /* Activations before it continue. Thus the run always fails with the same error: the first in their order. */

@@ -130,6 +130,8 @@ static inline bool call_path_is_within(const char *path, const char *above) {
 
 /* run_saved.c */
 tn_value activation_save(const struct activation *activation); /* a new reference */
+/* True if the node's on_error is for failures with the code of this one. */
+bool activation_failure_is_handled(const struct activation *activation);
 /* Returns INVALID_STATE if `entry` does not fit the graph. */
 int32_t activation_restore(struct activation *activation, tn_value entry, struct error *error);
 

@@ -31,7 +31,8 @@ static tn_value graph_describe_node(const struct graph *graph, uint32_t index) {
     described = value_set_take(described, "interrupt_after", value_bool(node->interrupt_after));
     described = value_set_take(described, "defer", value_bool(node->defer));
     described = value_set_take(described, "on_error", target_name(graph, node->on_error));
-    return described;
+    /* Without the member, the description is the one of older versions. */
+    return node->error_codes ? value_set_take(described, "error_codes", value_ref(node->error_codes)) : described;
 }
 
 static tn_value graph_describe_channel(const struct document_channel *channel) {

@@ -70,8 +70,7 @@ tn_value activation_save(const struct activation *activation) {
     tn_value entry = value_object();
     if (activation->state == ACTIVATION_DONE) {
         entry = value_set_take(entry, "done", save_outcome(activation));
-    } else if (activation->state == ACTIVATION_FAILED &&
-               activation->run->graph->document->nodes[activation->plan.node].on_error != DOCUMENT_NOWHERE) {
+    } else if (activation->state == ACTIVATION_FAILED && activation_failure_is_handled(activation)) {
         entry = value_set_take(entry, "failed", error_to_value(&activation->error));
     } else if (activation->state == ACTIVATION_INTERRUPTED) {
         tn_value asked = activation_interrupt_value(activation);
