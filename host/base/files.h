@@ -8,9 +8,11 @@
  *     its own folder  otherwise
  *
  * Added to it are `files.roots` of tenon.yaml, and installed packs. A document that another one names has the root in
- * which it was found. A text that is not a file has only `files.roots`, and names in it start at these roots, in order.
- * Absolute names, `..` and symbolic links are allowed as long as the file is below one of the roots. A document from a
- * pipe (`<stdin>`, /dev/stdin, /proc/self/fd/3) counts as a file of the working directory.
+ * which it was found. What a run's input names (SOURCE_OF_INPUT) has the root of the run's document and the project, at
+ * which its name starts; in a pack only the pack. A text that is not a file has only `files.roots`, and names in it
+ * start at these roots, in order. Absolute names, `..` and symbolic links are allowed as long as the file is below one
+ * of the roots. A document from a pipe (`<stdin>`, /dev/stdin, /proc/self/fd/3) counts as a file of the working
+ * directory.
  *
  *     struct files *files = files_new("/home/u/project", packs, NULL);
  *     files_add_root(files, "/srv/prompts");
