@@ -343,16 +343,13 @@ const struct command_option ask_options[] = {
     {"type", "TYPE", .letter = 't', .help = "the type of the Task (default: user_request)"},
     {"payload", "JSON", .letter = 'p', .help = "the Task's payload instead of TEXT, an object: JSON, @FILE, or -"},
     {"stream", .help = "print the text of models on standard error as it arrives"},
-    {"json",
-     .help = "print the Task as JSON, as the last line of the type `result`; with --stream, the events before it"},
+    {"json", .help = "print the Task as a line of JSON of the type `result`; with --stream, events before it"},
     CONNECT_OPTION,
     OPTIONS_END,
 };
 
 const struct command_option work_options[] = {
-    {"types", "TYPES",
-     .help = "the Task types to claim, separated by commas (default: those of `work` in tenon.yaml, and user_request, "
-             "notification and work)"},
+    {"types", "TYPES", .help = "the Task types to claim, separated by commas (default: all that have a strategy)"},
     {"concurrency", "N", .letter = 'j', .help = "the most Tasks at the same time (default: " WORK_TASKS ")"},
     {"name", "WORKER", .help = "the name of the worker (default: the name of the machine and the process id)"},
     {"once", .help = "end after the first Task, or at once if there is none"},

@@ -162,12 +162,10 @@ const struct command commands[] = {
     {"task show", "ID", "show a Task", "", "$ tenon task show 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n",
      .options = connect_json_options, .operands_min = 1, .operands_max = 1, .run = command_task_show},
     {"task watch", "[ID…]", "print what happens to Tasks",
-     "Prints a line when a Task was created, claimed or woken, waits, is tried again, is done or has failed, "
-     "whichever\n"
-     "process does it. With IDs it begins with their last change, and ends when all of them have ended; the exit code "
-     "is\n"
-     "1 if one has failed. Without IDs it prints what happens from now on, until Ctrl-C or --until-done. The store is\n"
-     "asked four times a second; of changes of one Task in between, only the last one is printed.",
+     "Prints a line when a Task was created, claimed or woken, waits, is tried again, is done or has failed,\n"
+     "whichever process does it. With IDs it begins with their last change, and ends when all of them have ended; the\n"
+     "exit code is 1 if one has failed. Without IDs it prints what happens from now on, until Ctrl-C or --until-done.\n"
+     "The store is asked four times a second; of changes of one Task in between, only the last one is printed.",
      "$ tenon task watch --type work\n", .options = task_watch_options, .operands_max = 100, .run = command_task_watch},
     {"task update", "ID PATCH", "change a Task",
      "PATCH is a JSON Merge Patch of `payload`, `artifact_refs` and `state`: JSON, @FILE or -. A failed Task can\n"
@@ -233,9 +231,8 @@ const struct command commands[] = {
      .operands_min = 1, .operands_max = 1, .run = command_schedule_run},
 
     {"ask", "[TEXT]", "ask a question, and wait for the answer",
-     "Creates a Task of the type `user_request` with the payload {text: TEXT}, handles it at once with the strategy "
-     "of\n"
-     "its type, and prints its output. `-` reads TEXT from standard input. A question of the Task is asked at the\n"
+     "Creates a Task of the type `user_request` with the payload {text: TEXT}, handles it at once with the strategy\n"
+     "of its type, and prints its output. `-` reads TEXT from standard input. A question of the Task is asked at the\n"
      "terminal; without one, the exit code is 5, and the message says how to answer. If the Task fails, the error is\n"
      "printed, and the exit code is 1. Ctrl-C returns the Task to the queue.",
      "$ tenon ask 'Which of these reports mentions Apollo?'\n", .options = ask_options, .operands_max = 1,

@@ -7,7 +7,8 @@ strategy() {
     local name=$1 node before=START count=0
     shift
     {
-        printf 'version: "1.0"\nagent: {name: %s}\nchannels:\n' "$name"
+        printf 'version: "1.0"\nagent: {name: %s}\n' "$name"
+        printf 'output: {type: object, properties: {user_output: {type: [string, "null"]}, task_state: {enum: [done, failed, running]}, error: {type: [object, "null"]}}}\nchannels:\n'
         printf '  - {name: task, type: last_value}\n  - {name: user_output, type: last_value}\n'
         printf '  - {name: task_state, type: last_value, default: done}\n  - {name: error, type: last_value}\n'
         printf '  - {name: count, type: last_value, default: 0}\nnodes:\n'

@@ -1,7 +1,7 @@
 # `tenon task watch` prints what other processes do to Tasks.
 strategy double 'type: set, config: {values: {user_output: "string(state.task.payload.n * 2)"}}'
 strategy asks 'type: test.ask, config: {out: user_output}'
-printf 'work:\n  work: {strategy: ./double.yaml, retries: {max_attempts: 1}}\n  asks: {strategy: ./asks.yaml}\n' >tenon.yaml
+printf 'work:\n  work: {strategy: ./double.yaml, retries: {max_attempts: 1}}\n  asks: {strategy: ./asks.yaml}\n  mark: {strategy: ./double.yaml}\n' >tenon.yaml
 watch() { # watch [OPTION…]: $watcher is its process, its output is in watch.out
     env --default-signal=INT "$TENON" task watch "$@" >watch.out 2>watch.err </dev/null &
     watcher=$!
@@ -38,14 +38,21 @@ expect_code 1 && expect_out ""
 
 # Without ids: from now on.
 create asks
-watch --type asks --until-done --json
-wait_until [ -e watch.out ]
-run tenon work --drain --types asks $nodes
+asked=$id
+watch --type asks --type mark --until-done --json
+watches() { # it has begun: it prints the creation of a Task
+    create mark '{"n": 1}'
+    sleep 0.1
+    grep -q '"change":"created"' watch.out
+}
+wait_until watches
+id=$asked
+run tenon work --drain --types asks,mark $nodes
 wait_until grep -q '{"change":"waiting","task":{"task_id":"'"$id" watch.out
 interrupt=$(tenon thread show "$id" --json | sed 's/.*"interrupts":\[{"id":"\([0-9a-f]*\)".*/\1/')
 run tenon thread answer "$id" "$interrupt=yes"
 expect_code 0
-run tenon work --drain --types asks $nodes
+run tenon work --drain --types asks -q $nodes
 ended 0
 grep -q '{"change":"done","task":{"task_id":"'"$id" watch.out || fails "expected the end: $(cat watch.out)"
 ! grep -q "$old" watch.out || fails "expected no Task of another type"
