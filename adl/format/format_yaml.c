@@ -417,7 +417,6 @@ static void yaml_write_value(struct layout *layout, const struct tree_node *node
         if (!anchor && !alias) return;
     }
     layout_gap(layout, inner(place), true);
-    if (place->root && layout->open) layout_line(layout, 0); /* after --- */
     bool anchored = false;
     if (current(layout) == '&' &&
         !(node->kind == TN_OBJECT && node->style == TREE_BLOCK && node->span.start <= layout->at)) {

@@ -15,6 +15,7 @@
 #include "host/plugin/conformance/conformance.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
+#include "host/work/schedule.h"
 #include <string.h>
 #include <sys/stat.h>
 
@@ -86,6 +87,24 @@ void config_lint_files(struct host *host, config_lint_fn *report, void *user) {
                                                                : "is not a folder");
         report(user, value_chars(what, NULL));
         value_unref(what);
+    }
+}
+
+/* ---- Schedules ---- */
+
+void config_lint_schedules(struct host *host, config_lint_fn *report, void *user) {
+    tn_value schedules = config_schedules(host_config(host));
+    for (size_t i = 0; i < value_count(schedules); i++) {
+        struct error error = ERROR_INIT;
+        const char *name = value_chars(value_key_at(schedules, i), NULL);
+        struct schedule *schedule = schedule_new(name, value_value_at(schedules, i), &error);
+        if (!schedule) {
+            tn_value what = value_format("tenon.yaml: %s", error.message);
+            report(user, value_chars(what, NULL));
+            value_unref(what);
+        }
+        schedule_free(schedule);
+        error_finish(&error);
     }
 }
 

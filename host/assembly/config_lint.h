@@ -1,5 +1,6 @@
 /*
- * config_lint.h - reports names in tenon.yaml that do not exist: plugins, model providers, tools and effects.
+ * config_lint.h - reports names in tenon.yaml that do not exist (plugins, model providers, tools, effects, folders),
+ * and schedules that cannot be used.
  *
  * Several projects can share the file, so an unknown name is only a warning; it is reported because a mistyped name has
  * no effect. A role of --model is meant for one run, so there an unknown name is an error. Only `tenon check` and
@@ -40,6 +41,13 @@ int32_t config_lint_role(const struct host *host, const struct document *documen
 void config_lint_tools(struct host *host, config_lint_fn *report, void *user);
 /* Reports a document whose `budget.cost` has no effect, because `prices` is missing. */
 void config_lint_budget(const struct host *host, const struct document *document, config_lint_fn *report, void *user);
+/*
+ * Reports strategies in `work` that cannot be read, have errors, or do not keep the contract of strategies; runners
+ * that do not exist; and entries of `tools` that match no known tool. Loads no plugin.
+ */
+void config_lint_work(struct host *host, config_lint_fn *report, void *user);
+/* Reports schedules with a wrong cron expression, or with a time zone that this machine does not know. */
+void config_lint_schedules(struct host *host, config_lint_fn *report, void *user);
 /* Reports entries of `files.roots` that are not folders, and the root folder, below which is every file. */
 void config_lint_files(struct host *host, config_lint_fn *report, void *user);
 

@@ -23,7 +23,7 @@
 
 /* Objects of names and a line about each; `sections` and `options` have schemas. */
 struct config_names {
-    tn_value plugins, stores, clients, providers, prices, tools, secrets;
+    tn_value plugins, stores, clients, providers, prices, tools, secrets, runners, documents;
     tn_value sections, options;
 };
 
@@ -113,6 +113,8 @@ static bool visit_component(void *user, const struct component_info *component) 
     struct config_names *names = user;
     if (strcmp(component->kind, "tool") == 0)
         names_add_take(&names->tools, value_text(component->id), component->title);
+    if (strcmp(component->kind, "runner") == 0)
+        names_add_take(&names->runners, value_text(component->id), component->title);
     for (size_t i = 0; component->effects && i < value_count(component->effects); i++) {
         tn_value effect = value_at(component->effects, i);
         const char *text = value_is(effect, TN_STRING) ? value_chars(effect, NULL) : "";
@@ -122,6 +124,11 @@ static bool visit_component(void *user, const struct component_info *component) 
     return true;
 }
 
+static void visit_document(void *user, const char *name, const char *title) {
+    struct config_names *names = user;
+    names_add_take(&names->documents, value_text(name), title);
+}
+
 /* ---- Filling ---- */
 
 static tn_value names_of_kind(const struct config_names *names, tn_value kind) {
@@ -129,8 +136,9 @@ static tn_value names_of_kind(const struct config_names *names, tn_value kind) {
         const char *kind;
         tn_value names;
     } kinds[] = {
-        {"plugin", names->plugins}, {"store", names->stores}, {"http", names->clients},   {"model", names->providers},
-        {"price", names->prices},   {"tool", names->tools},   {"secret", names->secrets},
+        {"plugin", names->plugins},  {"store", names->stores},   {"http", names->clients},
+        {"model", names->providers}, {"price", names->prices},   {"tool", names->tools},
+        {"secret", names->secrets},  {"runner", names->runners}, {"document", names->documents},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (value_text_is(kind, kinds[i].kind)) return kinds[i].names;
@@ -236,17 +244,19 @@ static tn_value add_options_take(tn_value schema, tn_value options) {
 
 tn_value config_schema_of_host(const struct host *host) {
     const tn_value none = value_object();
-    struct config_names names = {none, none, none, none, none, none, none, none, none};
+    struct config_names names = {none, none, none, none, none, none, none, none, none, none, none};
     const struct catalog *catalog = host_catalog(host);
     tn_value plain = config_schema();
     registry_each_plugin(host_registry(host), visit_plugin, &names);
     catalog->each(catalog->self, "model", visit_model, &names);
     catalog->each(catalog->self, NULL, visit_component, &names);
+    host_each_document(host, visit_document, &names);
     tn_value schema = fill(plain, &names);
     schema = add_sections_take(schema, names.sections);
     schema = add_options_take(schema, names.options);
-    const tn_value owned[] = {plain,        names.plugins, names.stores,  names.clients,  names.providers,
-                              names.prices, names.tools,   names.secrets, names.sections, names.options};
+    const tn_value owned[] = {plain,           names.plugins, names.stores,  names.clients,
+                              names.providers, names.prices,  names.tools,   names.secrets,
+                              names.sections,  names.options, names.runners, names.documents};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) value_unref(owned[i]);
     return schema;
 }

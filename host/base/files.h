@@ -19,9 +19,10 @@
  *     engine->catalog.read = files_read;
  *     engine->catalog.read_self = files;
  *
- * `pack:NAME/FILE` is a file of an installed pack, and `tenon:NAME` one that is installed with Tenon. What a name means
- * is decided by `locate` (files_set_locate). Every document may name files of Tenon. Files of a pack may be named by
- * those who may read them by their path: the pack's own documents, and documents that are files outside packs.
+ * `pack:NAME/FILE` is a file of an installed pack, and `tenon:NAME` one that is installed with Tenon; the root of a
+ * strategy is its own folder, in which `tenon:NAME/FILE` is another file. What a name means is decided by `locate`
+ * (files_set_locate). Every document may name files of Tenon. Files of a pack may be named by those who may read them
+ * by their path: the pack's own documents, and documents that are files outside packs.
  *
  * The name is resolved first, and the resolved path, which has no links and no `..`, is then opened one step at a time
  * without following links. A link that is created in between makes the opening fail: it cannot lead out of the root.

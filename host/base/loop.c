@@ -54,9 +54,10 @@ struct loop {
     _Atomic bool woken;                 /* loop_wake was called; loop_idle resets it */
 
     /* Written by the loop's thread, and read by any thread under the condition given. */
-    struct log *log; /* set before other threads start; NULL for the log of the process */
-    bool fake;       /* the clock is a fake one; set before other threads start */
-    int64_t now_ms;  /* at the start of this turn; other threads may read it only if the clock is fake */
+    struct log *log;      /* set before other threads start; NULL for the log of the process */
+    int64_t fake_wall_ms; /* how far loop_fake_move_wall has moved the wall clock */
+    bool fake;            /* the clock is a fake one; set before other threads start */
+    int64_t now_ms;       /* at the start of this turn; other threads may read it only if the clock is fake */
 
     struct secrets *secrets; /* loop_set_secrets */
     void *data;              /* loop_attach */
@@ -332,7 +333,7 @@ int64_t loop_clock_us(struct loop *loop) {
 }
 
 int64_t loop_wall_ms(struct loop *loop) {
-    return loop->fake ? FAKE_WALL_MS + loop->now_ms : read_clock_ms(CLOCK_REALTIME);
+    return loop->fake ? FAKE_WALL_MS + loop->fake_wall_ms + loop->now_ms : read_clock_ms(CLOCK_REALTIME);
 }
 
 void loop_fake_clock(struct loop *loop) {
@@ -341,6 +342,8 @@ void loop_fake_clock(struct loop *loop) {
 }
 
 void loop_fake_advance(struct loop *loop, int64_t ms) { loop->now_ms += ms; }
+
+void loop_fake_move_wall(struct loop *loop, int64_t ms) { loop->fake_wall_ms += ms; }
 
 /* ---- Turns ---- */
 

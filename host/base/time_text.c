@@ -24,7 +24,7 @@ tn_value time_value(int64_t ms) {
     return value_text(text);
 }
 
-bool time_text_read(const char *text, char out[TIME_TEXT]) {
+bool time_text_read_ms(const char *text, int64_t *ms) {
     int64_t seconds;
     uint32_t nanoseconds;
     char whole[64];
@@ -32,7 +32,14 @@ bool time_text_read(const char *text, char out[TIME_TEXT]) {
     int length = snprintf(whole, sizeof whole, "%s%s", text, date ? "T00:00:00Z" : "");
     if (length < 0 || (size_t)length >= sizeof whole) return false;
     if (!timestamp_parse(whole, (size_t)length, &seconds, &nanoseconds)) return false;
-    time_text(seconds * 1000 + nanoseconds / 1000000, out);
+    *ms = seconds * 1000 + nanoseconds / 1000000;
+    return true;
+}
+
+bool time_text_read(const char *text, char out[TIME_TEXT]) {
+    int64_t ms;
+    if (!time_text_read_ms(text, &ms)) return false;
+    time_text(ms, out);
     return true;
 }
 

@@ -25,6 +25,8 @@ tn_value time_value(int64_t ms); /* a new reference */
  * unchanged, if `text` is neither.
  */
 bool time_text_read(const char *text, char out[TIME_TEXT]);
+/* The same, as ms since 1970 UTC; a part of a millisecond is dropped. */
+bool time_text_read_ms(const char *text, int64_t *ms);
 /* The end of the second that was `days` before `now_ms`, so that it includes every time in this second. */
 void time_text_days_before(int64_t now_ms, int64_t days, char out[TIME_TEXT]);
 

@@ -129,6 +129,8 @@ static int check_report(const struct check *check) {
         config_lint_providers(check->host, warn, &warnings);
         config_lint_tools(check->host, warn, &warnings);
         config_lint_files(check->host, warn, &warnings);
+        config_lint_work(check->host, warn, &warnings);
+        config_lint_schedules(check->host, warn, &warnings);
     }
     if (!json && !argument_given(arguments, "quiet")) check_summary(check, errors, warnings);
     bool bad = errors || (warnings && argument_given(arguments, "strict"));

@@ -200,6 +200,11 @@ static void report_missing_secret(void *user, const char *message) {
     doctor_problem(user, "secrets", message, "SECRET_NOT_FOUND");
 }
 
+static void report_work(void *user, const char *message) { doctor_problem(user, "work", message, "INVALID_CONFIG"); }
+static void report_schedule(void *user, const char *message) {
+    doctor_problem(user, "schedules", message, "INVALID_CONFIG");
+}
+
 static void report_file_root(void *user, const char *message) {
     doctor_problem(user, "files", message, "INVALID_CONFIG");
 }
@@ -212,6 +217,8 @@ static void doctor_check_sections(struct doctor_report *report, struct host *hos
     config_lint_providers(host, report_unknown_model, report);
     config_lint_tools(host, report_unknown_tool, report);
     config_lint_files(host, report_file_root, report);
+    config_lint_work(host, report_work, report);
+    config_lint_schedules(host, report_schedule, report);
     config_check_secrets(host_config(host), report_missing_secret, report);
 }
 
@@ -256,7 +263,7 @@ static void doctor_check_machine(struct doctor_report *report) {
         doctor_row(report, FINE, "time zones", "/usr/share/zoneinfo");
     else
         doctor_row(report, NOTE, "time zones",
-                   "none found: expressions support only UTC and fixed offsets; install tzdata");
+                   "none found: expressions support only UTC and fixed offsets, schedules only UTC; install tzdata");
 }
 
 static void doctor_check_editors(struct doctor_report *report) {

@@ -15,6 +15,7 @@
 
 #define THREAD_STATUSES "running|interrupted|stopped|failed|cancelled|done"          /* run.h: enum run_status */
 #define STREAM_MODES    "values,updates,messages,custom,tasks,checkpoints,debug,all" /* event.c: run_modes_parse */
+#define TASK_REASONS    "retry|drain|wait"                                           /* kernel_end.c: release_reasons */
 #define TASK_STATES     "queued|running|done|failed"                                 /* kernel_task.c: states */
 #define SHELLS          "bash|zsh|fish" /* completion.c: completion_print */
 
@@ -22,6 +23,7 @@
 
 #define BATCH_RUNS    "16"  /* execution.h: BATCH_CONCURRENCY */
 #define LIST_ENTRIES  "100" /* plugins/state: `limit` in task.json, artifact.json and memory.json */
+#define WORK_TASKS    "16"  /* task_worker.h: TASK_WORKER_CONCURRENCY */
 #define CHECK_SECONDS "20"  /* exercise.h: EXERCISE_TIMEOUT_MS */
 
 /* ---- Options that several commands have ---- */
@@ -238,9 +240,24 @@ const struct command_option eval_options[] = {
 
 /* ---- Options: Tasks ---- */
 
+const struct command_option schedule_list_options[] = {
+    {"next", "NUMBER", .letter = 'n', .help = "how many due times of each schedule are listed, 0 to 100 (default: 3)"},
+    JSON_OPTION,
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
+const struct command_option schedule_run_options[] = {
+    {"key", "TEXT", .letter = 'k', .help = "idempotency key: if this schedule was run with it, return that Task"},
+    JSON_OPTION,
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
 const struct command_option task_create_options[] = {
     {"payload", "JSON", .letter = 'p', .help = "the Task's payload, an object: JSON, @FILE, or - for standard input"},
     ARTIFACT_OPTION,
+    {"not-before", "TIME", .help = "the Task cannot be claimed before this time, for example 2026-01-31T12:00:00Z"},
     {"key", "TEXT", .letter = 'k', .help = "idempotency key: if a Task has this key, return that Task"},
     JSON_OPTION,
     CONNECT_OPTION,
@@ -287,9 +304,7 @@ const struct command_option task_renew_options[] = {
 };
 
 const struct command_option task_complete_options[] = {
-    ARTIFACT_OPTION,
-    JSON_OPTION,
-    CONNECT_OPTION,
+    ARTIFACT_OPTION, {"output", "TEXT", .help = "the Task's `user_output`, as Markdown"}, JSON_OPTION, CONNECT_OPTION,
     OPTIONS_END,
 };
 
@@ -297,6 +312,32 @@ const struct command_option task_fail_options[] = {
     {"code", "CODE", .help = "the error's code (default: FAILED)"},
     ARTIFACT_OPTION,
     JSON_OPTION,
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
+const struct command_option task_release_options[] = {
+    {"reason", "REASON", .letter = 'r', .help = "why the claim ends (default: drain)", .choices = TASK_REASONS},
+    {"not-before", "TIME", .help = "the Task cannot be claimed before this time, for example 2026-01-31T12:00:00Z"},
+    {"error", "MESSAGE", .letter = 'e', .help = "why the attempt failed"},
+    {"code", "CODE", .help = "the code of this error (default: FAILED)"},
+    JSON_OPTION,
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
+/* ---- Options: Workers ---- */
+
+const struct command_option work_options[] = {
+    {"types", "TYPES",
+     .help = "the Task types to claim, separated by commas (default: those of `work` in tenon.yaml, and user_request, "
+             "notification and work)"},
+    {"concurrency", "N", .letter = 'j', .help = "the most Tasks at the same time (default: " WORK_TASKS ")"},
+    {"name", "WORKER", .help = "the name of the worker (default: the name of the machine and the process id)"},
+    {"once", .help = "end after the first Task, or at once if there is none"},
+    {"drain", .help = "end when no Task can be claimed any more"},
+    {"json", .help = "print one line of JSON for each claim and each end, and a last one of the type `result`"},
+    {"quiet", .letter = 'q', .help = "show no view, no lines and no warnings"},
     CONNECT_OPTION,
     OPTIONS_END,
 };

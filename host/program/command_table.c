@@ -151,7 +151,7 @@ const struct command commands[] = {
     /* ---- Tasks ---- */
     {"task create", "TYPE", "add a Task to the queue",
      "The next claimant of this TYPE receives it. A `notification` has the payload {message, severity?,\n"
-     "related_task_id?, artifact_refs?}. Prints the new Task's id.",
+     "related_task_id?, interrupt_id?, artifact_refs?}. Prints the new Task's id.",
      "$ tenon task create work --payload '{\"goal\": \"Summarise the report\"}'\n"
      "019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n",
      .options = task_create_options, .operands_min = 1, .operands_max = 1, .run = command_task_create},
@@ -166,7 +166,8 @@ const struct command commands[] = {
      .options = task_update_options, .operands_min = 2, .operands_max = 2, .run = command_task_update},
     {"task claim", "", "claim a Task",
      "Claims a queued Task, or one whose claim has expired. Other claimants do not receive it until the claim\n"
-     "expires. Prints the Task with its `claim_token`, which renew, complete and fail require. Fails if there is no\n"
+     "expires. Prints the Task with its `claim_token`, which renew, complete, fail and\n"
+     "release require. Fails if there is no\n"
      "such Task.",
      "$ tenon task claim --type work --as worker-1 --ttl 60 --json\n", .options = task_claim_options,
      .run = command_task_claim},
@@ -180,6 +181,45 @@ const struct command commands[] = {
     {"task fail", "ID CLAIM_TOKEN MESSAGE", "mark a claimed Task as failed", "The Task keeps the error.",
      "$ tenon task fail 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d $token 'no steps are left' --code BUDGET_EXCEEDED\n",
      .options = task_fail_options, .operands_min = 3, .operands_max = 3, .run = command_task_fail},
+    {"task release", "ID CLAIM_TOKEN", "return a claimed Task to the queue",
+     "`retry` counts as an attempt, and the Task keeps the error. `drain` does not count. `wait` does not count, and\n"
+     "the Task can be claimed only at --not-before, or, without it, after `tenon task wake` or `tenon thread answer`.",
+     "$ tenon task release 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d $token --reason retry --error 'no answer'\n",
+     .options = task_release_options, .operands_min = 2, .operands_max = 2, .run = command_task_release},
+    {"task wake", "ID", "make a Task that waits claimable",
+     "Ends the waiting of a queued Task: for an answer, or for the time before which it cannot be claimed. Any other\n"
+     "Task does not change.",
+     "$ tenon task wake 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n", .options = connect_json_options, .operands_min = 1,
+     .operands_max = 1, .run = command_task_wake},
+
+    /* ---- Workers ---- */
+    {"work", "", "claim Tasks, and handle them",
+     "Claims Tasks of the store and runs, for each, the strategy or the runner that `work` of tenon.yaml sets for its\n"
+     "type. Any number of workers, also on other machines, can use one store. A Task is a thread with the same id: if\n"
+     "a worker dies, another one continues where it was. A Task that asks a question waits without a worker; after\n"
+     "`tenon thread answer ID INTERRUPT=VALUE` it is claimed again.\n"
+     "\n"
+     "On a terminal, the view shows for each type how many Tasks were claimed, run, are done, have failed, wait for\n"
+     "an answer, and were tried again. Otherwise one line is printed for each Task that has ended.\n"
+     "\n"
+     "SIGTERM and Ctrl-C end the worker: runs stop after their super-step, their Tasks return to the queue, and the\n"
+     "exit code is 0. A second signal cancels the runs. With --once or --drain, the exit code is 1 if a Task has\n"
+     "failed; one that is tried again later, or waits, has not failed.\n"
+     "\n"
+     "With --connect, the worker is in the running host. It ends with this command, but not if the command is killed.",
+     "$ tenon work --types work --drain\n", .options = work_options, .run = command_work},
+    /* ---- Schedules ---- */
+    {"schedule list", "", "list the schedules of tenon.yaml, with their next due times",
+     "Shows the expression and the time zone, the type of the Task that is created, the policy for missed due times,\n"
+     "and the last due time for which a Task was created. All times are in UTC. Tasks are created by workers and\n"
+     "servers, not by this command.",
+     "$ tenon schedule list --next 1\nnightly  0 3 * * *  Europe/Berlin\n  creates report, misfire once, last "
+     "2026-11-26T02:00:00Z\n  next 2026-11-27T02:00:00Z\n",
+     .options = schedule_list_options, .run = command_schedule_list},
+    {"schedule run", "NAME", "create the Task of a schedule now",
+     "The due times of the schedule stay as they are. Prints the new Task's id.",
+     "$ tenon schedule run nightly\n019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n", .options = schedule_run_options,
+     .operands_min = 1, .operands_max = 1, .run = command_schedule_run},
 
     /* ---- Artifacts ---- */
     {"artifact write", "FILE", "store a file as an Artifact",

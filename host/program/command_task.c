@@ -1,5 +1,5 @@
 /*
- * command_task.c - `tenon task`: creates, lists, shows, updates, claims and ends Tasks.
+ * command_task.c - `tenon task`: creates, lists, shows, updates, claims, releases, wakes and ends Tasks.
  */
 #include "adl/value/memory.h"
 #include "host/program/command_kernel.h"
@@ -29,6 +29,7 @@ static int task_command_run(const struct arguments *arguments, const char *opera
 static bool task_read_create(const struct command_kernel *kernel, tn_value *given) {
     command_kernel_set_text(given, "task_type", operand_at(kernel->arguments, 0));
     command_kernel_set_text(given, "idempotency_key", argument_text(kernel->arguments, "key"));
+    command_kernel_set_text(given, "not_before", argument_text(kernel->arguments, "not-before"));
     command_kernel_set_texts(kernel, given, "artifact_refs", "artifact");
     return command_kernel_set_json(kernel, given, "payload", "payload");
 }
@@ -67,17 +68,30 @@ static bool task_read_list(const struct command_kernel *kernel, tn_value *given)
     return task_read_filter(kernel, given) && command_kernel_set_page(kernel, given);
 }
 
+/* Prints what a queued Task waits for: "  waits", "  waits until TIME" or "  not before TIME". */
+static void task_print_waiting(tn_value task) {
+    const char *until = command_kernel_text(task, "not_before");
+    bool waits = value_to_bool(value_get(task, "waiting"));
+    if (strcmp(command_kernel_text(task, "state"), "queued") != 0 || (!waits && !*until)) return;
+    command_printf(stdout, "  %s%s", waits ? *until ? "waits until " : "waits" : "not before ", until);
+}
+
+static void task_print_line(tn_value task) {
+    const char *by = command_kernel_text(task, "claimed_by"),
+               *why = command_kernel_text(value_get(task, "error"), "message");
+    int64_t attempts = value_to_int(value_get(task, "attempts"));
+    command_printf(stdout, "%s  %-7s  %s  %s%s%s", command_kernel_text(task, "task_id"),
+                   command_kernel_text(task, "state"), command_kernel_text(task, "created_at"),
+                   command_kernel_text(task, "task_type"), *by ? "  by " : "", by);
+    if (attempts > 1) command_printf(stdout, "  attempt %lld", (long long)attempts);
+    task_print_waiting(task);
+    command_printf(stdout, "%s%s\n", *why ? ": " : "", why);
+}
+
 static int task_print_list(const struct command_kernel *kernel, tn_value result) {
     tn_value tasks = value_get(result, "tasks");
     if (command_kernel_json(kernel)) return command_kernel_print_take(kernel, result);
-    for (size_t i = 0; i < value_count(tasks); i++) {
-        tn_value task = value_at(tasks, i);
-        const char *by = command_kernel_text(task, "claimed_by"),
-                   *why = command_kernel_text(value_get(task, "error"), "message");
-        command_printf(stdout, "%s  %-7s  %s  %s%s%s%s%s\n", command_kernel_text(task, "task_id"),
-                       command_kernel_text(task, "state"), command_kernel_text(task, "created_at"),
-                       command_kernel_text(task, "task_type"), *by ? "  by " : "", by, *why ? ": " : "", why);
-    }
+    for (size_t i = 0; i < value_count(tasks); i++) task_print_line(value_at(tasks, i));
     if (value_count(tasks) == 0) fprintf(stderr, "no Tasks\n");
     command_kernel_more(result);
     value_unref(result);
@@ -116,7 +130,7 @@ int command_task_update(const struct arguments *arguments) {
     return task_command_run(arguments, "task/update", task_read_update, command_kernel_print_take);
 }
 
-/* ---- claim, renew, complete, fail ---- */
+/* ---- claim, renew, complete, fail, release, wake ---- */
 
 static bool task_read_ttl(const struct command_kernel *kernel, tn_value *given) {
     *given = value_set_take(*given, "ttl_seconds", value_int(COMMAND_CLAIM_SECONDS));
@@ -156,19 +170,44 @@ int command_task_renew(const struct arguments *arguments) {
     return task_command_run(arguments, "task/renew", task_read_renew, command_kernel_print_take);
 }
 
+static bool task_read_complete(const struct command_kernel *kernel, tn_value *given) {
+    command_kernel_set_text(given, "user_output", argument_text(kernel->arguments, "output"));
+    return task_read_token(kernel, given);
+}
+
 int command_task_complete(const struct arguments *arguments) {
-    return task_command_run(arguments, "task/complete", task_read_token, command_kernel_print_take);
+    return task_command_run(arguments, "task/complete", task_read_complete, command_kernel_print_take);
+}
+
+static tn_value task_error(const struct command_kernel *kernel, const char *message) {
+    tn_value error = value_set_take(value_object(), "code", value_text("FAILED"));
+    command_kernel_set_text(&error, "code", argument_text(kernel->arguments, "code"));
+    command_kernel_set_text(&error, "message", message);
+    return error;
 }
 
 static bool task_read_fail(const struct command_kernel *kernel, tn_value *given) {
-    const char *message = operand_at(kernel->arguments, 2), *code = argument_text(kernel->arguments, "code");
-    tn_value error = value_set_take(value_object(), "code", value_text("FAILED"));
-    command_kernel_set_text(&error, "code", code);
-    command_kernel_set_text(&error, "message", message);
-    *given = value_set_take(*given, "error", error);
+    *given = value_set_take(*given, "error", task_error(kernel, operand_at(kernel->arguments, 2)));
     return task_read_token(kernel, given);
 }
 
 int command_task_fail(const struct arguments *arguments) {
     return task_command_run(arguments, "task/fail", task_read_fail, command_kernel_print_take);
+}
+
+static bool task_read_release(const struct command_kernel *kernel, tn_value *given) {
+    const char *reason = argument_text(kernel->arguments, "reason"), *why = argument_text(kernel->arguments, "error");
+    command_kernel_set_text(given, "claim_token", operand_at(kernel->arguments, 1));
+    command_kernel_set_text(given, "reason", reason ? reason : "drain");
+    command_kernel_set_text(given, "not_before", argument_text(kernel->arguments, "not-before"));
+    if (why) *given = value_set_take(*given, "error", task_error(kernel, why));
+    return task_read_id(kernel, given);
+}
+
+int command_task_release(const struct arguments *arguments) {
+    return task_command_run(arguments, "task/release", task_read_release, command_kernel_print_take);
+}
+
+int command_task_wake(const struct arguments *arguments) {
+    return task_command_run(arguments, "task/wake", task_read_id, command_kernel_print_take);
 }

@@ -8,8 +8,8 @@
 #include "host/server/method.h"
 
 extern const struct method_handler host_methods[], plugin_methods[], document_methods[], run_methods[],
-    thread_methods[], task_methods[], artifact_methods[], memory_methods[], tool_methods[], model_methods[],
-    pack_methods[];
+    thread_methods[], task_methods[], work_methods[], schedule_methods[], artifact_methods[], memory_methods[],
+    tool_methods[], model_methods[], pack_methods[];
 
 /*
  * The operation of the state kernel with the name of the method and a dot: `task.create` for `task/create`. The

@@ -25,6 +25,8 @@
     X(run)                                                                                                             \
     X(thread)                                                                                                          \
     X(task)                                                                                                            \
+    X(work)                                                                                                            \
+    X(schedule)                                                                                                        \
     X(artifact)                                                                                                        \
     X(memory)                                                                                                          \
     X(tool)                                                                                                            \

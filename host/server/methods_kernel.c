@@ -32,16 +32,29 @@ int32_t method_kernel_start(const struct method_call *call, struct error *error)
 }
 
 const struct method_handler task_methods[] = {
-    {"task/create", method_kernel_start},   {"task/get", method_kernel_start},   {"task/update", method_kernel_start},
-    {"task/list", method_kernel_start},     {"task/claim", method_kernel_start}, {"task/renew", method_kernel_start},
-    {"task/complete", method_kernel_start}, {"task/fail", method_kernel_start},  {NULL, NULL},
+    {"task/create", method_kernel_start},
+    {"task/get", method_kernel_start},
+    {"task/update", method_kernel_start},
+    {"task/list", method_kernel_start},
+    {"task/claim", method_kernel_start},
+    {"task/renew", method_kernel_start},
+    {"task/complete", method_kernel_start},
+    {"task/fail", method_kernel_start},
+    {"task/release", method_kernel_start},
+    {"task/wake", method_kernel_start},
+    {NULL, NULL},
 };
 
 const struct method_handler artifact_methods[] = {
-    {"artifact/write", method_kernel_start},   {"artifact/read", method_kernel_start},
-    {"artifact/search", method_kernel_start},  {"artifact/open", method_kernel_start},
-    {"artifact/append", method_kernel_start},  {"artifact/finish", method_kernel_start},
-    {"artifact/abandon", method_kernel_start}, {NULL, NULL},
+    {"artifact/write", method_kernel_start},
+    {"artifact/read", method_kernel_start},
+    {"artifact/search", method_kernel_start},
+    {"artifact/open", method_kernel_start},
+    {"artifact/append", method_kernel_start},
+    {"artifact/finish", method_kernel_start},
+    {"artifact/abandon", method_kernel_start},
+    {"artifact/linked", method_kernel_start},
+    {NULL, NULL},
 };
 
 const struct method_handler memory_methods[] = {

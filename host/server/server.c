@@ -14,11 +14,13 @@
 #include "host/server/rpc/rpc_budget.h"
 #include "host/server/server_internal.h"
 #include "host/server/server_run.h"
+#include "host/server/server_work.h"
 
 struct server {
     struct host *host;
     struct client *clients;
     struct server_runs *runs;
+    struct server_workers *workers;
     struct plugin_clients *plugin_clients;
     struct method_jobs *jobs;
     tn_value known; /* known_components at the last "component/changed", while it has subscribers; or NULL */
@@ -52,6 +54,9 @@ struct client **server_clients(struct server *server) {
 struct server_runs *server_runs_of(const struct server *server) {
     return server->runs;
 }
+struct server_workers *server_workers_of(const struct server *server) {
+    return server->workers;
+}
 struct plugin_clients *server_plugin_clients(const struct server *server) {
     return server->plugin_clients;
 }
@@ -65,6 +70,7 @@ bool server_validates(const struct server *server) { return server->validates; }
 
 void server_forget_client(struct server *server, const struct client *client) {
     server_runs_forget_client(server->runs, client);
+    server_workers_forget_client(server->workers, client);
 }
 
 /* ---- Requests that outlive calls ---- */
@@ -77,13 +83,16 @@ static bool server_has_no_request(void *user) { return ((const struct server *)u
 /* ---- Ending ---- */
 
 bool server_is_drained(const struct server *server) {
-    if (server_runs_active(server->runs)) return false;
+    if (server_runs_active(server->runs) || server_workers_active(server->workers)) return false;
     for (const struct client *client = server->clients; client; client = client_next(client))
         if (client_is_sending(client)) return false;
     return true;
 }
 
-void server_drain(struct server *server) { server_runs_drain(server->runs); }
+void server_drain(struct server *server) {
+    server_workers_drain(server->workers);
+    server_runs_drain(server->runs);
+}
 
 /* ---- Events of the host ---- */
 
@@ -166,6 +175,7 @@ struct server *server_new(struct host *host) {
     server->changed.run = server_report_change;
     rpc_budget_init(&server->budget, RPC_BUDGET_MAX);
     server->runs = server_runs_new(server);
+    server->workers = server_workers_new(server);
     server->plugin_clients = plugin_clients_new(server);
     server->jobs = method_jobs_new(server);
     host_set_methods(host, plugin_clients_source(server->plugin_clients));
@@ -175,6 +185,7 @@ struct server *server_new(struct host *host) {
 
 void server_free(struct server *server) {
     if (!server) return;
+    server_workers_end(server->workers);
     server_runs_end(server->runs);
     registry_on_change(host_registry(server->host), NULL, NULL);
     host_set_methods(server->host, NULL);
@@ -183,6 +194,7 @@ void server_free(struct server *server) {
     (void)loop_run(server_loop(server), server_has_no_request, server);
     method_jobs_free(server->jobs);
     server_runs_free(server->runs);
+    server_workers_free(server->workers);
     loop_undefer(server_loop(server), &server->changed);
     value_unref(server->known);
     mem_free(server);

@@ -26,7 +26,8 @@ struct server;
 
 /* One for each host. host_free frees it, too. */
 struct server *server_new(struct host *host);
-/* Cancels the runs, waits for their ends and for requests of methods, and frees all clients. NULL is allowed. */
+/* Cancels the runs and workers, waits for their ends and for requests of methods, and frees all clients. NULL is
+ * allowed. */
 void server_free(struct server *server);
 struct server *server_of(const struct host *host); /* the one that server_new has made; NULL if it has none */
 struct host *server_host(const struct server *server);
@@ -48,9 +49,12 @@ bool server_listens(const struct server *server, const char *event);
 void server_validate_results(struct server *server, bool on);
 bool server_validates(const struct server *server);
 
-/* Active runs end after their super-step; those with a thread can be continued later. No more runs can start. */
+/*
+ * Active runs end after their super-step; those with a thread can be continued later. Workers do the same, and their
+ * Tasks return to the queue. No more runs and workers can start.
+ */
 void server_drain(struct server *server);
-/* True if no run is active, and every client was sent the events that it has credit for. */
+/* True if no run and no worker is active, and every client was sent the events that it has credit for. */
 bool server_is_drained(const struct server *server);
 
 #endif

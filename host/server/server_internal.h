@@ -10,6 +10,7 @@
 struct method_jobs;
 struct plugin_clients;
 struct server_runs;
+struct server_workers;
 
 struct client **server_clients(struct server *server); /* the first one */
 struct client *client_next(const struct client *client);
@@ -22,9 +23,10 @@ struct client_call {
 void client_add_call(struct client *client, struct client_call *call);
 void client_remove_call(struct client_call *call); /* no effect if it is in no list */
 
-/* The client ends: runs that it has started belong to no client from now on. */
+/* The client ends: runs and workers that it has started belong to no client from now on. */
 void server_forget_client(struct server *server, const struct client *client);
 struct server_runs *server_runs_of(const struct server *server);
+struct server_workers *server_workers_of(const struct server *server);
 struct plugin_clients *server_plugin_clients(const struct server *server);
 struct method_jobs *server_jobs(const struct server *server); /* for method_job.h */
 /*

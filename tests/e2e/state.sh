@@ -23,7 +23,7 @@ run tenon task create work --payload @nowhere.json
 expect_code 2 && expect_in err "nowhere.json"
 echo '{"message": "Done."}' >message.json
 run tenon task create notification --payload @message.json --json
-expect_code 0 && expect_in out '"payload":{"message":"Done.","severity":"info","related_task_id":null,"artifact_refs":[]}'
+expect_code 0 && expect_in out '"payload":{"message":"Done.","severity":"info","related_task_id":null,"interrupt_id":null,"artifact_refs":[]}'
 run tenon task create work --key once
 first=$(cat "$work/out")
 run tenon task create work --key once
@@ -71,6 +71,37 @@ run tenon task list --state failed
 expect_in out "no steps are left"
 run tenon task claim --type work --json
 expect_code 1 && expect_out null && expect_in err "there is no Task to claim"
+
+# A release, a wake, and a Task that cannot be claimed yet.
+run tenon task create later --not-before 2999-01-01T00:00:00Z
+later=$(cat "$work/out")
+run tenon task list --type later
+expect_in out "$later  queued" && expect_in out "  not before 2999-01-01T00:00:00.000Z"
+run tenon task claim --type later
+expect_code 1 && expect_in err "there is no Task to claim"
+run tenon task wake "$later"
+expect_code 0 && expect_not_in out "not_before"
+run tenon task claim --type later --json
+expect_code 0
+token=$(member claim_token)
+run tenon task release "$later" "$token" --reason bored
+expect_code 2 && expect_in err "--reason: found \`bored\`, expected retry, drain or wait"
+run tenon task release "$later" "$token" --reason wait
+expect_code 0 && expect_in out "waiting: true" && expect_in out "attempts: 0"
+run tenon task list --type later
+expect_in out "later  waits"
+run tenon task wake "$later" --json
+expect_code 0 && expect_in out '"waiting":false'
+run tenon task claim --type later --json
+token=$(member claim_token)
+run tenon task release "$later" "$token" --reason retry --error "no answer" --code TIMEOUT
+expect_code 0 && expect_in out "attempts: 1" && expect_in out 'error: {"code":"TIMEOUT","message":"no answer"}'
+run tenon task claim --type later --json
+token=$(member claim_token)
+run tenon task complete "$later" "$token" --output "**Done.**"
+expect_code 0 && expect_in out 'user_output: **Done.**' && expect_not_in out "error:"
+run tenon task show "$later" --json
+expect_in out '"outcome":"waiting"' && expect_in out '"outcome":"retried"' && expect_in out '"outcome":"done"'
 
 # Check mode finds no violation in the store. Eight shells claim Tasks at once, and each Task is claimed once.
 run tenon task list --check-plugins

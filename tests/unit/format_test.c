@@ -90,6 +90,19 @@ static void test_ends(void **state) {
     expect("a: |\n\n\n", "a: |\n");
 }
 
+/* In the corpus, a line with --- begins a section. */
+static void test_document_start(void **state) {
+    (void)state;
+    expect("---\n- x\n", "---\n- x\n");
+    expect("%YAML 1.2\n---  # c\n\na:   1\n", "%YAML 1.2\n---  # c\n\na: 1\n");
+    expect("---  \n\n\na:   1\n", "---\n\na: 1\n");
+    expect("--- &a\na: 1\n", "--- &a\na: 1\n");
+    expect("---\n{a: 1}\n", "--- {a: 1}\n");
+    expect("---   a\n  b\n...\n", "--- a\n  b\n...\n");
+    expect("--- |\n  a\n", "--- |\n  a\n");
+    expect("--- ...\n", "--- ...\n");
+}
+
 static void test_line_ends(void **state) {
     (void)state;
     expect("a: 1  \r\n\r\n\r\n# c \r\nb: |\r\n   x\r\n   y\r\n", "a: 1\r\n\r\n# c\r\nb: |\r\n  x\r\n  y\r\n");
@@ -127,7 +140,7 @@ static void test_variants(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_yaml),      cmocka_unit_test(test_json),     cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_line_ends), cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_line_ends), cmocka_unit_test(test_variants), cmocka_unit_test(test_document_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -247,15 +247,16 @@ static void every_method_reports_the_store(void **state) {
             value_unref(outcome);
             count++;
         }
-        assert_int_equal(count, 11 + 8 + 7 + 5);
+        assert_int_equal(count, 11 + 10 + 8 + 5);
         served_close(&served);
     }
 }
 
 static void readers_change_nothing(void **state) {
-    static const char *const reads[] = {"thread/list",     "thread/get", "thread/history", "thread/state",
-                                        "thread/export",   "task/get",   "task/list",      "artifact/read",
-                                        "artifact/search", "memory/get", "memory/search",  "memory/namespaces"};
+    static const char *const reads[] = {"thread/list",      "thread/get",      "thread/history", "thread/state",
+                                        "thread/export",    "task/get",        "task/list",      "artifact/read",
+                                        "artifact/search",  "artifact/linked", "memory/get",     "memory/search",
+                                        "memory/namespaces"};
     static const char *const admins[] = {"thread/delete", "thread/import", "thread/collect"};
     const struct method *method;
     (void)state;

@@ -30,14 +30,15 @@ struct kernel_fixture {
     int64_t values;
 };
 
-static bool kernel_has(const char *store) {
+FIXTURE_UNUSED static bool kernel_has(const char *store) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s.so", TENON_STORE_PLUGINS, store);
     return access(path, R_OK) == 0;
 }
 
 /* `folder` NULL means a new folder. The clock is fake unless `real`. */
-static void kernel_fixture_open_in(struct kernel_fixture *kernel, const char *store, const char *folder, bool real) {
+FIXTURE_UNUSED static void kernel_fixture_open_in(struct kernel_fixture *kernel, const char *store, const char *folder,
+                                                  bool real) {
     char plugin[4096], tools[4096], place[128];
     memset(kernel, 0, sizeof *kernel);
     kernel->values = value_live_count();
@@ -73,7 +74,7 @@ static int kernel_remove_one(const char *path, const struct stat *status, int ki
 }
 
 /* `keep`: do not delete the folder. */
-static void kernel_close_in(struct kernel_fixture *kernel, bool keep) {
+FIXTURE_UNUSED static void kernel_close_in(struct kernel_fixture *kernel, bool keep) {
     host_free(kernel->host);
     error_finish(&kernel->error);
     if (!keep) (void)nftw(kernel->folder, kernel_remove_one, 8, FTW_DEPTH | FTW_PHYS);
@@ -83,7 +84,8 @@ static void kernel_close_in(struct kernel_fixture *kernel, bool keep) {
 FIXTURE_UNUSED static void kernel_fixture_close(struct kernel_fixture *kernel) { kernel_close_in(kernel, false); }
 
 /* A new reference, or NULL on failure. */
-static tn_value kernel_call_take(struct kernel_fixture *kernel, const char *operation, tn_value arguments) {
+FIXTURE_UNUSED static tn_value kernel_call_take(struct kernel_fixture *kernel, const char *operation,
+                                                tn_value arguments) {
     tn_value result = NULL;
     error_finish(&kernel->error);
     int32_t status = kernel_call_wait(&kernel->kernel, operation, arguments, &result, &kernel->error);
@@ -99,9 +101,10 @@ FIXTURE_UNUSED static tn_value kernel_ask(struct kernel_fixture *kernel, const c
     return kernel_call_take(kernel, operation, arguments);
 }
 
-static bool kernel_flag_is_set(void *user) { return *(bool *)user; }
+FIXTURE_UNUSED static bool kernel_flag_is_set(void *user) { return *(bool *)user; }
 
-static void kernel_on_maintained(void *user, int32_t status, tn_value result, const struct error *error) {
+FIXTURE_UNUSED static void kernel_on_maintained(void *user, int32_t status, tn_value result,
+                                                const struct error *error) {
     (void)result;
     if (status != TN_OK) fail_msg("%s", error->message);
     *(bool *)user = true;

@@ -9,6 +9,7 @@
 #include "tests/unit/state_fixture.h"
 
 #include "adl/value/buffer.h"
+#include "host/base/time_text.h"
 #include "tests/unit/sanitized.h"
 #include <inttypes.h>
 #include <sched.h>
@@ -28,8 +29,11 @@ static uint32_t random_below(uint32_t below) {
 
 /* ---- The model ---- */
 
-#define MODEL_TASKS 400
-#define TOKENS      4
+#define MODEL_TASKS    400
+#define TOKENS         4
+#define MODEL_HISTORY  20
+#define MODEL_EPOCH_MS 1767225600000 /* the begin of the fake clock */
+#define NEVER          INT64_MAX     /* claimable_ms of a Task that waits without a time */
 
 enum model_state { QUEUED, RUNNING, DONE, FAILED };
 static const char *const state_names[] = {"queued", "running", "done", "failed"};
@@ -42,8 +46,11 @@ struct model_task {
     enum model_state state;
     int64_t claimable_ms; /* queued and running: the time from which it can be claimed */
     int64_t expires_ms;
-    int64_t payload; /* its member n */
+    int64_t payload;              /* its member n */
+    int64_t attempts, not_before; /* not_before: -1 if it has none */
+    bool waiting, woken;
     char claimed_by[16], code[16];
+    char outcomes[MODEL_HISTORY + 1]; /* third letters of the newest outcomes, the newest one last; `-`: it is open */
 };
 
 struct model {
@@ -85,6 +92,39 @@ static void expect_task(const struct model *model, const struct model_task *task
     if (n != task->payload) report_difference(model, "payload", "another", "this");
     if (value_is(value_get(found, "claim_expires_at"), TN_STRING) != (task->state == RUNNING))
         report_difference(model, "claim_expires_at", task->state == RUNNING ? "a time" : "null", "the other");
+    int64_t attempts = value_to_int(value_get(found, "attempts"));
+    if (attempts != task->attempts) report_difference(model, "attempts", "another number", "this");
+    if (value_to_bool(value_get(found, "waiting")) != task->waiting)
+        report_difference(model, "waiting", task->waiting ? "true" : "false", "the other");
+    if (value_is(value_get(found, "not_before"), TN_STRING) != (task->not_before >= 0))
+        report_difference(model, "not_before", task->not_before >= 0 ? "a time" : "null", "the other");
+    if (task->state == DONE) expect_text(model, "user_output", task->id, value_get(found, "user_output"));
+}
+
+/* Compares the history, which only task.get shows. */
+static void expect_history(const struct model *model, const struct model_task *task, tn_value found) {
+    char outcomes[MODEL_HISTORY + 2] = "";
+    tn_value history = value_get(found, "history");
+    for (size_t i = 0; i < value_count(history) && i <= MODEL_HISTORY; i++) {
+        tn_value outcome = value_get(value_at(history, i), "outcome");
+        outcomes[i] = value_is(outcome, TN_STRING) ? value_chars(outcome, NULL)[2] : '-';
+    }
+    if (strcmp(outcomes, task->outcomes) != 0) report_difference(model, "history", task->outcomes, outcomes);
+}
+
+/* Adds an open entry, after one that has expired if it is open. */
+static void model_begin(struct model_task *task) {
+    size_t length = strlen(task->outcomes);
+    if (length && task->outcomes[length - 1] == '-') task->outcomes[length - 1] = 'p'; /* exPired */
+    if (length == MODEL_HISTORY) memmove(task->outcomes, task->outcomes + 1, length--);
+    memcpy(task->outcomes + length, "-", 2);
+    task->attempts++;
+    task->waiting = task->woken = false;
+    task->not_before = -1;
+}
+
+static void model_end(struct model_task *task, const char *outcome) {
+    task->outcomes[strlen(task->outcomes) - 1] = outcome[2];
 }
 
 static bool claim_is_held(const struct model *model, const struct model_task *task, const char *token) {
@@ -94,7 +134,7 @@ static bool claim_is_held(const struct model *model, const struct model_task *ta
 
 /* The expected code for the token of an ended claim; NULL if the operation has succeeded before. */
 static const char *expected_refusal(const struct model_task *task, const char *token, const enum model_state *to) {
-    bool own = task->token_count > 0 && strcmp(task->tokens[0], token) == 0 && task->state != QUEUED;
+    bool own = task->token_count > 0 && strcmp(task->tokens[0], token) == 0;
     if (own && to && task->state == *to) return NULL;
     if (task->state == RUNNING) return "CLAIM_LOST";
     return own || task->state == QUEUED ? "INVALID_TRANSITION" : "CLAIM_LOST";
@@ -117,12 +157,25 @@ static const char *any_token(const struct model_task *task) {
     return task->tokens[random_below(3) ? 0 : random_below(task->token_count)];
 }
 
+/* Adds a `not_before` that is up to a second away, in the past or in the future. The fake clock begins with 2026. */
+static int64_t model_time(const struct model *model, tn_value *arguments) {
+    int64_t at = model->now_ms + (int64_t)random_below(2000) - 1000;
+    if (at < 0) at = 0;
+    *arguments = value_set_take(*arguments, "not_before", time_value(MODEL_EPOCH_MS + at));
+    return at;
+}
+
 static void do_create(struct model *model) {
     if (model->count == MODEL_TASKS) return;
     struct model_task *task = &model->tasks[model->count++];
-    *task = (struct model_task){.type = random_below(3), .claimable_ms = model->now_ms, .payload = random_below(10)};
+    *task = (struct model_task){
+        .type = random_below(3), .claimable_ms = model->now_ms, .payload = random_below(10), .not_before = -1};
     tn_value arguments = with_text(value_object(), "task_type", types[task->type]);
     arguments = value_set_take(arguments, "payload", with_int(value_object(), "n", task->payload));
+    if (random_below(4) == 0) {
+        task->not_before = model_time(model, &arguments);
+        task->claimable_ms = task->not_before > model->now_ms ? task->not_before : model->now_ms;
+    }
     tn_value result = kernel_call_take(&model->kernel, "task.create", arguments);
     expect_code(model, "create", NULL, result);
     snprintf(task->id, sizeof task->id, "%s", value_chars(value_get(result, "task_id"), NULL));
@@ -144,40 +197,50 @@ static struct model_task *next_task(struct model *model, int type, int64_t paylo
     return best;
 }
 
+static void model_claim(struct model *model, struct model_task *task, tn_value found, const char *claimer,
+                        uint32_t ttl) {
+    memmove(task->tokens[1], task->tokens[0], sizeof task->tokens - sizeof task->tokens[0]);
+    if (task->token_count < TOKENS) task->token_count++;
+    snprintf(task->tokens[0], sizeof task->tokens[0], "%s", value_chars(value_get(found, "claim_token"), NULL));
+    task->state = RUNNING;
+    task->claimable_ms = task->expires_ms = model->now_ms + ttl;
+    snprintf(task->claimed_by, sizeof task->claimed_by, "%s", claimer);
+    model_begin(task);
+    expect_task(model, task, found);
+}
+
+/* Claims one Task, or several with `limit`. */
 static void do_claim(struct model *model) {
     uint32_t kind = random_below(4), first = random_below(3), second = random_below(3), ttl = 1 + random_below(2000);
+    uint32_t limit = random_below(4) ? 0 : 1 + random_below(5);
     int64_t payload = random_below(3) ? -1 : (int64_t)random_below(10);
     char claimer[16];
     snprintf(claimer, sizeof claimer, "runner-%u", random_below(16));
     tn_value filter = value_object(), arguments = with_text(value_object(), "claimer_id", claimer);
     arguments = value_set_take(arguments, "ttl_seconds", value_double(ttl / 1000.0));
-    struct model_task *task = NULL;
-    if (kind == 0) {
-        task = next_task(model, -1, payload);
-    } else if (kind == 1) {
+    if (limit) arguments = with_int(arguments, "limit", limit);
+    if (kind == 1) {
         filter = with_text(filter, "task_type", types[first]);
-        task = next_task(model, (int)first, payload);
-    } else {
+    } else if (kind > 1) {
         tn_value list = value_push_take(value_array(), value_text(types[first]));
         filter = value_set_take(filter, "task_type", value_push_take(list, value_text(types[second])));
-        task = next_task(model, (int)first, payload);
-        if (!task) task = next_task(model, (int)second, payload);
     }
     if (payload >= 0)
         filter = value_set_take(filter, "payload.n", value_set_take(value_object(), "ge", value_int(payload)));
     arguments = value_set_take(arguments, "filter", filter);
-    tn_value result = kernel_call_take(&model->kernel, "task.claim", arguments);
+    tn_value result = kernel_call_take(&model->kernel, "task.claim", arguments), list = value_get(result, "tasks");
     expect_code(model, "claim", NULL, result);
-    if (!task != value_is(result, TN_NULL)) report_difference(model, "claim", task ? "a Task" : "none", "the other");
-    if (task) {
-        memmove(task->tokens[1], task->tokens[0], sizeof task->tokens - sizeof task->tokens[0]);
-        if (task->token_count < TOKENS) task->token_count++;
-        snprintf(task->tokens[0], sizeof task->tokens[0], "%s", value_chars(value_get(result, "claim_token"), NULL));
-        task->state = RUNNING;
-        task->claimable_ms = task->expires_ms = model->now_ms + ttl;
-        memcpy(task->claimed_by, claimer, sizeof claimer);
-        expect_task(model, task, result);
+    uint32_t claimed = 0;
+    for (; claimed < (limit ? limit : 1); claimed++) {
+        struct model_task *task = next_task(model, kind ? (int)first : -1, payload);
+        if (!task && kind > 1) task = next_task(model, (int)second, payload);
+        if (!task) break;
+        tn_value found = limit ? value_at(list, claimed) : result;
+        if (!value_is(found, TN_OBJECT)) report_difference(model, "claim", task->id, "nothing");
+        model_claim(model, task, found, claimer, ttl);
     }
+    if (limit ? value_count(list) != claimed : value_is(result, TN_NULL) != !claimed)
+        report_difference(model, "claim", "no further Task", "one");
     value_unref(result);
 }
 
@@ -191,13 +254,16 @@ static void do_end(struct model *model) {
     if (to == FAILED)
         arguments =
             value_set_take(arguments, "error", with_text(with_text(value_object(), "code", "NO"), "message", "no"));
+    else
+        arguments = with_text(arguments, "user_output", task->id);
     const char *code = claim_is_held(model, task, wanted) ? NULL : expected_refusal(task, wanted, &to);
     bool now = claim_is_held(model, task, wanted);
     tn_value result = kernel_call_take(&model->kernel, to == DONE ? "task.complete" : "task.fail", arguments);
     expect_code(model, "end", code, result);
     if (now) {
         task->state = to;
-        if (to == FAILED) memcpy(task->code, "NO", 3);
+        memcpy(task->code, to == FAILED ? "NO" : "", to == FAILED ? 3 : 1);
+        model_end(task, state_names[to]);
     }
     if (!code) expect_task(model, task, result);
     value_unref(result);
@@ -216,6 +282,60 @@ static void do_renew(struct model *model) {
         task->claimable_ms = task->expires_ms = model->now_ms + ttl;
         expect_task(model, task, result);
     }
+    value_unref(result);
+}
+
+static void model_release(struct model *model, struct model_task *task, uint32_t reason, int64_t not_before,
+                          const char *code) {
+    static const char *const outcomes[] = {"retried", "released", "waiting"};
+    bool waits = reason == 2 && !task->woken;
+    task->state = QUEUED;
+    task->claimed_by[0] = 0;
+    if (reason) task->attempts--;
+    task->waiting = waits;
+    task->not_before = reason == 2 && task->woken ? -1 : not_before;
+    task->claimable_ms = task->not_before > model->now_ms  ? task->not_before
+                         : waits && task->not_before == -1 ? NEVER
+                                                           : model->now_ms;
+    if (code || !reason) snprintf(task->code, sizeof task->code, "%s", code ? code : "");
+    task->woken = false;
+    model_end(task, outcomes[reason]);
+}
+
+static void do_release(struct model *model) {
+    static const char *const reasons[] = {"retry", "drain", "wait"};
+    struct model_task *task = any_task(model);
+    char token[40];
+    snprintf(token, sizeof token, "%s", any_token(task));
+    uint32_t reason = random_below(3);
+    int64_t not_before = -1;
+    enum model_state to = QUEUED;
+    tn_value arguments = with_text(with_text(value_object(), "task_id", task->id), "claim_token", token);
+    arguments = with_text(arguments, "reason", reasons[reason]);
+    if (random_below(2)) not_before = model_time(model, &arguments);
+    bool fails = random_below(2), now = claim_is_held(model, task, token);
+    if (fails)
+        arguments =
+            value_set_take(arguments, "error", with_text(with_text(value_object(), "code", "LATER"), "message", "x"));
+    const char *code = now ? NULL : expected_refusal(task, token, &to);
+    tn_value result = kernel_call_take(&model->kernel, "task.release", arguments);
+    expect_code(model, "release", code, result);
+    if (now) model_release(model, task, reason, not_before, fails ? "LATER" : NULL);
+    if (!code) expect_task(model, task, result);
+    value_unref(result);
+}
+
+static void do_wake(struct model *model) {
+    struct model_task *task = any_task(model);
+    tn_value result = kernel_call_take(&model->kernel, "task.wake", with_text(value_object(), "task_id", task->id));
+    expect_code(model, "wake", NULL, result);
+    if (task->state == RUNNING) task->woken = true;
+    if (task->state == QUEUED && (task->waiting || task->claimable_ms > model->now_ms)) {
+        task->waiting = false;
+        task->not_before = -1;
+        task->claimable_ms = model->now_ms;
+    }
+    expect_task(model, task, result);
     value_unref(result);
 }
 
@@ -239,6 +359,9 @@ static void do_update(struct model *model) {
     if (!code) {
         if (payload >= 0) task->payload = payload;
         if (changes) {
+            if (task->state == RUNNING) model_end(task, "released");
+            if (task->state == FAILED) task->attempts = 0;
+            task->woken = false;
             task->state = QUEUED;
             task->claimable_ms = model->now_ms;
             task->claimed_by[0] = task->code[0] = 0;
@@ -254,6 +377,7 @@ static void do_get(struct model *model) {
     tn_value result = kernel_call_take(&model->kernel, "task.get", with_text(value_object(), "task_id", task->id));
     expect_code(model, "get", NULL, result);
     expect_task(model, task, result);
+    expect_history(model, task, result);
     if (value_get(result, "claim_token")) report_difference(model, "get", "no token", "one");
     value_unref(result);
 }
@@ -281,8 +405,9 @@ static void do_list(struct model *model) {
 }
 
 static void run_model(const char *store, uint64_t seed, uint32_t operations) {
-    static void (*const kinds[])(struct model *) = {do_create, do_claim, do_claim, do_end,    do_end,
-                                                    do_renew,  do_get,   do_list,  do_update, do_update};
+    static void (*const kinds[])(struct model *) = {do_create,  do_claim,   do_claim, do_claim,  do_end,
+                                                    do_renew,   do_get,     do_list,  do_update, do_update,
+                                                    do_release, do_release, do_wake};
     struct model *model = mem_zalloc(sizeof *model);
     model->seed = seed;
     random_state = seed * 0x9e3779b97f4a7c15 + 1;

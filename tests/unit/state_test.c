@@ -4,6 +4,7 @@
  * A case is a list of lines; each case has a new store:
  *     OPERATION {…}      a call, as task.create {"task_type": "work"}
  *     tool NAME {…}      a call of a tool of tenon.state, in the task "t" of the run "r" by the runner "w"
+ *     thread NAME        from here on, this run has a thread with this id
  *     => VALUE           the expected result: the listed members of an object, all items of an array
  *     !! CODE part       or the expected error: its code, and a part of its message
  *     keep NAME a.b.0    saves a part of the result (all without a path) as $NAME for later lines
@@ -140,10 +141,13 @@ static void expect_count(struct script *script, const char *collection, long lon
 
 static void on_ended(struct call *task) { *(bool *)call_owner(task) = true; }
 
+static const char *tool_thread; /* of the run that calls tools, or NULL */
+
 static tn_value on_context(struct call *task) {
     tn_value context = value_set_take(value_object(), "task_id", value_text("t"));
     (void)task;
     context = value_set_take(context, "run_id", value_text("r"));
+    if (tool_thread) context = value_set_take(context, "thread_id", value_text(tool_thread));
     return value_set_take(context, "runner_id", value_text("w"));
 }
 
@@ -206,6 +210,8 @@ static void step(struct script *script, char *line) {
         save_variable(script, line + 5);
     else if (strncmp(line, "advance ", 8) == 0)
         loop_fake_advance(script->kernel.kernel.loop, atoll(line + 8));
+    else if (strncmp(line, "thread ", 7) == 0)
+        tool_thread = line + 7;
     else if (strcmp(line, "maintain") == 0)
         kernel_fixture_maintain(&script->kernel);
     else if (sscanf(line, "count %63s %lld", collection, &number) == 2)
@@ -227,6 +233,7 @@ static void run_case(const struct corpus_case *test, void *user) {
         if (*line && *line != '#') step(&script, line);
     }
     if (script.asked && !script.result) expect_result(&script, "");
+    tool_thread = NULL;
     mem_free(text);
     value_unref(script.result);
     value_unref(script.kept);

@@ -11,7 +11,7 @@ struct config *config_empty(void) {
     /* One value for all, without value_ref: the empty object is an immediate value, which has no reference count. */
     config->plugins = config->folders = config->isolation = config->processes = config->drafts = config->admins =
         config->models = config->prices = config->secrets = config->tools = config->limits = config->registries =
-            value_object();
+            config->work = config->schedules = value_object();
     config->trust = value_array();
     config->roots = value_array();
     config->installs = value_array();
@@ -34,11 +34,13 @@ void config_free(struct config *config) {
     value_unref(config->prices);
     value_unref(config->secrets);
     value_unref(config->limits);
+    value_unref(config->work);
     value_unref(config->tools);
     value_unref(config->trust);
     value_unref(config->registries);
     value_unref(config->installs);
     value_unref(config->roots);
+    value_unref(config->schedules);
     value_unref(config->store);
     value_unref(config->http);
     mem_free(config);
@@ -110,6 +112,10 @@ tn_value config_models(const struct config *config) { return config ? config->mo
 void config_bind_model_take(struct config *config, const char *role, tn_value binding) {
     config->models = value_set_take(config->models, role, binding);
 }
+
+tn_value config_work(const struct config *config) { return config && value_count(config->work) ? config->work : NULL; }
+
+tn_value config_schedules(const struct config *config) { return config ? config->schedules : NULL; }
 
 tn_value config_prices(const struct config *config) { return config ? config->prices : NULL; }
 

@@ -17,8 +17,10 @@
  *     http: {use: http}
  *     store: {use: sqlite, path: ./state/tenon.db}
  *     files: {roots: [../shared]}           # documents may also name files below these folders
+ *     work: {report: {strategy: ./report.yaml, concurrency: 4}}   # how Tasks of each type are handled
  *     limits: {concurrency: 64, workers: 16}
  *     tools: {approval: {"effect:destructive": ask, shell.run: deny}, audit: ./audit.jsonl}
+ *     schedules: {nightly: {cron: "0 3 * * *", timezone: Europe/Berlin, task: {type: report}}}
  *     log: info
  *
  * There are two files. The project's tenon.yaml is searched from the working directory upwards, except in installed
@@ -61,17 +63,22 @@ const struct config_key *config_key_at(size_t index);
 /* The keys and their values as a JSON Schema, without names that only a host knows; a new reference. */
 tn_value config_schema(void);
 
-#define CONFIG_FILE_MAX        (1u << 20)  /* bytes of a tenon.yaml */
-#define CONFIG_SECRET_MAX      (64u << 10) /* bytes of a secret's text */
-#define CONFIG_SECRET_MS       60000       /* time limit for a command or a pipe that delivers a secret */
-#define CONFIG_PATHS_MAX       100u        /* entries of plugins.path, plugins.drafts and plugins.admin */
-#define CONFIG_ROOTS_MAX       100u        /* entries of files.roots */
-#define CONFIG_PROCESSES_MAX   256         /* the largest number in plugins.processes */
-#define CONFIG_PARENTS_MAX     64u         /* folders searched upwards */
-#define CONFIG_TRUST_MAX       1000u       /* entries of packs.trust */
-#define CONFIG_HOSTS_MAX       100u        /* entries of `hosts` of one secret, and of packs.registries */
-#define CONFIG_INSTALLS_MAX    1000u       /* entries of packs.install */
-#define CONFIG_PUBLIC_KEY_TEXT 45          /* bytes of a public key as text, with the NUL */
+#define CONFIG_FILE_MAX          (1u << 20)  /* bytes of a tenon.yaml */
+#define CONFIG_SECRET_MAX        (64u << 10) /* bytes of a secret's text */
+#define CONFIG_SECRET_MS         60000       /* time limit for a command or a pipe that delivers a secret */
+#define CONFIG_PATHS_MAX         100u        /* entries of plugins.path, plugins.drafts and plugins.admin */
+#define CONFIG_ROOTS_MAX         100u        /* entries of files.roots */
+#define CONFIG_PROCESSES_MAX     256         /* the largest number in plugins.processes */
+#define CONFIG_PARENTS_MAX       64u         /* folders searched upwards */
+#define CONFIG_TRUST_MAX         1000u       /* entries of packs.trust */
+#define CONFIG_HOSTS_MAX         100u        /* entries of `hosts` of one secret, and of packs.registries */
+#define CONFIG_TASK_TYPES_MAX    64u         /* entries of `work` */
+#define CONFIG_TASK_TOOLS_MAX    1000u       /* entries of `tools` of one Task type */
+#define CONFIG_INSTALLS_MAX      1000u       /* entries of packs.install */
+#define CONFIG_SCHEDULES_MAX     1000u       /* entries of schedules */
+#define CONFIG_SCHEDULE_NAME_MAX 100u        /* bytes of the name of a schedule */
+#define CONFIG_EVERY_MIN_MS      1000        /* the smallest interval of a schedule */
+#define CONFIG_PUBLIC_KEY_TEXT   45          /* bytes of a public key as text, with the NUL */
 
 struct config *config_empty(void);
 /*
@@ -137,12 +144,21 @@ tn_value config_model(const struct config *config, const char *role); /* a role'
 tn_value config_models(const struct config *config);                  /* {role: binding}; may be NULL */
 /* Binds a role, overriding the files (option --model). May be called only while the host is being opened. */
 void config_bind_model_take(struct config *config, const char *role, tn_value binding);
+/* {name: {cron | every | at, timezone?, task: {type, payload?}, misfire?, enabled?}}; may be NULL. work/schedule.h
+ * reads them. */
+tn_value config_schedules(const struct config *config);
 /* Prices per million tokens, {pattern: {input, output, cached?, cache_write?}}; may be NULL. */
 tn_value config_prices(const struct config *config);
 /* The policies for tools, {pattern or "effect:PATTERN": "auto" | "ask" | "deny"}; NULL if not configured. */
 tn_value config_tool_policies(const struct config *config);
 const char *config_tool_audit(const struct config *config);          /* the file of the audit log, or NULL */
 bool config_tool_flag(const struct config *config, const char *key); /* "audit_arguments", "audit_required" */
+/*
+ * How Tasks are handled: {type: {strategy | runner, tools?, ttl_ms?, priority?, concurrency?, retries?: {max_attempts?,
+ * initial_ms?, factor?, max_ms?}, options?}}, all numbers integers except `factor`; NULL if not configured. A strategy
+ * that is a path starts at `/`, or as the name of the tenon.yaml.
+ */
+tn_value config_work(const struct config *config);
 int64_t config_limit(const struct config *config, const char *name, int64_t default_value);
 int32_t config_log_level(const struct config *config); /* TN_LOG_…; TN_LOG_WARN if not configured */
 

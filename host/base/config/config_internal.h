@@ -1,6 +1,6 @@
 /*
- * config_internal.h - shared by config.c (memory, values), config_read.c (keys), config_load.c (files), config_secret.c
- * (secrets) and config_trust.c.
+ * config_internal.h - shared by config.c (memory, values), config_read.c and config_schedules.c (keys), config_load.c
+ * (files), config_secret.c (secrets) and config_trust.c.
  */
 #ifndef TENON_HOST_BASE_CONFIG_CONFIG_INTERNAL_H
 #define TENON_HOST_BASE_CONFIG_CONFIG_INTERNAL_H
@@ -23,6 +23,7 @@ struct config {
     tn_value prices;     /* "provider:model", or a pattern -> {input, output, cached?, cache_write?} */
     tn_value secrets;    /* name -> {env} | {file} | {command}, and hosts?; paths resolved */
     tn_value limits;     /* name -> integer */
+    tn_value work;       /* Task type -> {strategy | runner, …}, as config_work returns it */
     tn_value isolation;  /* id or "*" -> "process" | "none" */
     tn_value drafts;     /* id -> true */
     tn_value admins;     /* id -> true */
@@ -34,6 +35,7 @@ struct config {
     tn_value installs;   /* packs.install: pinned references */
     tn_value registries; /* packs.registries: host -> {user?, password?, plain_http?} */
     tn_value roots;      /* files.roots: resolved paths */
+    tn_value schedules;  /* name -> {cron | every | at, task, …}, as in the file */
     int32_t log;         /* TN_LOG_…, or CONFIG_LOG_UNSET */
     int64_t secret_ms;   /* for tests: replaces CONFIG_SECRET_MS, unless it is 0 */
 };

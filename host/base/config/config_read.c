@@ -18,6 +18,7 @@
 #include "adl/value/nearest.h"
 #include "host/base/config/config.h"
 #include "host/base/config/config_internal.h"
+#include "host/base/config/config_reader.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,22 +26,9 @@
 
 #define SHOWN_MAX 100 /* bytes shown of a key or a value */
 
-struct config_reader {
-    struct config *config;
-    struct source *source;
-    struct diagnostics *diagnostics;
-    char *folder; /* the folder of the file, absolute if it exists */
-};
-
 /* ---- Mistakes ---- */
 
-/* The full path of a key, "models.planner", as messages name it. A longer path is cut. */
-struct config_where {
-    char text[160];
-};
-
-/* The number of bytes to show of a text: SHOWN_MAX at most, and no part of a character. */
-static int config_shown_length(const char *text, size_t length) {
+int config_shown_length(const char *text, size_t length) {
     size_t shown = length < SHOWN_MAX ? length : SHOWN_MAX;
     while (shown < length && shown && ((unsigned char)text[shown] & 0xc0) == 0x80) shown--;
     return (int)shown;
@@ -48,7 +36,7 @@ static int config_shown_length(const char *text, size_t length) {
 
 /* The full path of `key` in the mapping at `parent`. `.text` is valid until the end of the expression that contains the
  * call. */
-static struct config_where config_where(const char *parent, tn_value key) {
+struct config_where config_where(const char *parent, tn_value key) {
     struct config_where where;
     size_t length;
     const char *name = value_chars(key, &length);
@@ -62,16 +50,16 @@ static struct config_where config_where(const char *parent, tn_value key) {
  * Reports a value of a wrong kind; its text is not shown, because it can be a secret. `where` is the full path of the
  * key, for example "plugins.path".
  */
-static void config_report_kind(struct config_reader *reader, const struct tree_node *node, const char *where,
-                               const char *expected) {
+void config_report_kind(struct config_reader *reader, const struct tree_node *node, const char *where,
+                        const char *expected) {
     if (node->kind == TREE_BROKEN) return; /* a syntax error, which has been reported */
     diagnostics_add(reader->diagnostics, ADL_E020, reader->source, node->span, "`%s`: found %s, expected %s", where,
                     value_kind_name(node->kind), expected);
 }
 
 /* Reports a value that is not one of the expected words or numbers, and shows it. For keys that never have a secret. */
-static void config_report_value(struct config_reader *reader, const struct tree_node *node, const char *where,
-                                const char *expected) {
+void config_report_value(struct config_reader *reader, const struct tree_node *node, const char *where,
+                         const char *expected) {
     size_t length;
     if (node->kind == TN_STRING) {
         const char *text = value_chars(node->value, &length);
@@ -91,8 +79,8 @@ static void config_report_value(struct config_reader *reader, const struct tree_
  * Returns how many entries of the list at `where` may be used: `max` at most. If there are more, reports the first
  * surplus one. `entries` is what they are, for example "paths".
  */
-static uint32_t config_usable_count(struct config_reader *reader, const struct tree_node *list, const char *where,
-                                    uint32_t max, const char *entries) {
+uint32_t config_usable_count(struct config_reader *reader, const struct tree_node *list, const char *where,
+                             uint32_t max, const char *entries) {
     if (list->count <= max) return list->count;
     diagnostics_add(reader->diagnostics, ADL_E027, reader->source, list->items[max].node->span,
                     "`%s`: found %u %s, expected at most %u", where, list->count, entries, max);
@@ -114,16 +102,14 @@ static void config_report_unknown_key(struct config_reader *reader, const struct
 }
 
 /* Returns true for a mapping. Reports any other value, except an empty one. */
-static bool config_expect_mapping(struct config_reader *reader, const struct tree_node *node, const char *where,
-                                  const char *expected) {
+bool config_expect_mapping(struct config_reader *reader, const struct tree_node *node, const char *where,
+                           const char *expected) {
     if (node->kind == TN_OBJECT) return true;
     if (node->kind != TN_NULL) config_report_kind(reader, node, where, expected);
     return false;
 }
 
 /* ---- Keys ---- */
-
-#define KEY_UNKNOWN SIZE_MAX
 
 /* Returns the index of the key in `names`. If it is not there, returns KEY_UNKNOWN and sets *meant to the
  * nearest name, or NULL. */
@@ -142,8 +128,8 @@ static size_t config_lookup_key(tn_value key, const char *const *names, size_t c
 }
 
 /* Returns the index of the item's key in `names`, or reports the key and returns KEY_UNKNOWN. */
-static size_t config_expect_key(struct config_reader *reader, const struct tree_item *item, const char *mapping,
-                                const char *const *names, size_t count) {
+size_t config_expect_key(struct config_reader *reader, const struct tree_item *item, const char *mapping,
+                         const char *const *names, size_t count) {
     const char *meant;
     size_t index = config_lookup_key(item->key, names, count, &meant);
     if (index == KEY_UNKNOWN) config_report_unknown_key(reader, item, mapping, meant);
@@ -207,7 +193,7 @@ static char *config_folder_of(const char *name) {
  * Returns the path with the folder that it starts at (mem_free it): "~/x" starts at the home folder, "x" at the folder
  * of the file.
  */
-static char *config_resolve_path(const struct config_reader *reader, const char *path) {
+char *config_resolve_path(const struct config_reader *reader, const char *path) {
     struct buffer text;
     const char *home = getenv("HOME");
     buffer_init(&text, SIZE_MAX);
@@ -585,6 +571,12 @@ static void config_read_secrets(struct config_reader *reader, const struct tree_
     }
 }
 
+/* ---- schedules ---- */
+
+static void config_read_schedules(struct config_reader *reader, const struct tree_node *node) {
+    config_read_schedule_list(reader, node);
+}
+
 /* ---- http ---- */
 
 static void config_read_http(struct config_reader *reader, const struct tree_node *node) {
@@ -696,6 +688,10 @@ static void config_read_one_limit(struct config_reader *reader, const struct tre
 static void config_read_limits(struct config_reader *reader, const struct tree_node *node) {
     if (!config_expect_mapping(reader, node, "limits", "a mapping of limits to numbers")) return;
     for (uint32_t i = 0; i < node->count; i++) config_read_one_limit(reader, &node->items[i]);
+}
+
+static void config_read_work(struct config_reader *reader, const struct tree_node *node) {
+    config_read_task_types(reader, node);
 }
 
 static void config_read_log(struct config_reader *reader, const struct tree_node *node) {

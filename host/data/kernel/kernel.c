@@ -26,6 +26,8 @@ static const struct kernel_operation operations[] = {
     {"task.renew", task_renew, "state.task_renew"},
     {"task.complete", task_complete, "state.task_complete"},
     {"task.fail", task_fail, "state.task_fail"},
+    {"task.release", task_release, "state.task_release"},
+    {"task.wake", task_wake, "state.task_wake"},
     {"artifact.write", artifact_write, "state.artifact_write"},
     {"artifact.open", artifact_open, "state.artifact_write"},
     {"artifact.append", artifact_append, "state.artifact_write"},
@@ -33,6 +35,7 @@ static const struct kernel_operation operations[] = {
     {"artifact.abandon", artifact_abandon, "state.artifact_write"},
     {"artifact.read", artifact_read, NULL},
     {"artifact.search", artifact_search, NULL},
+    {"artifact.linked", artifact_linked, NULL},
     {"memory.put", memory_put, "state.memory_put"},
     {"memory.get", memory_get, NULL},
     {"memory.delete", memory_delete, "state.memory_delete"},
@@ -80,6 +83,7 @@ struct kernel_job {
     struct loop *loop;
     const struct kernel_operation *operation;
     tn_value arguments;
+    char *thread_id; /* owned; or NULL */
     store_done *done;
     void *user;
 };
@@ -87,7 +91,11 @@ struct kernel_job {
 /* Thread: the store's. */
 static int32_t kernel_run_job(struct session *session, void *user, tn_value *result, struct error *error) {
     const struct kernel_job *job = user;
-    struct request request = {job->operation->name, session, job->arguments, loop_wall_ms(job->loop)};
+    struct request request = {.operation = job->operation->name,
+                              .session = session,
+                              .arguments = job->arguments,
+                              .now_ms = loop_wall_ms(job->loop),
+                              .thread_id = job->thread_id};
     if (!value_is(job->arguments, TN_OBJECT))
         return error_set(error, TN_INVALID, "INVALID_INPUT", "%s: found %s, expected an object with the arguments",
                          job->operation->name, value_kind_name(value_kind(job->arguments)));
@@ -98,14 +106,25 @@ static void on_kernel_job_done(void *user, int32_t status, tn_value result, cons
     struct kernel_job *job = user;
     if (job->done) job->done(job->user, status, result, error);
     value_unref(job->arguments);
+    mem_free(job->thread_id);
     mem_free(job);
+}
+
+void kernel_call_for_thread(const struct kernel *kernel, const struct kernel_operation *operation,
+                            const char *thread_id, tn_value arguments, store_done *done, void *user) {
+    struct kernel_job *job = mem_alloc(sizeof *job);
+    *job = (struct kernel_job){.loop = kernel->loop,
+                               .operation = operation,
+                               .arguments = arguments ? value_ref(arguments) : value_object(),
+                               .thread_id = thread_id ? mem_text(thread_id) : NULL,
+                               .done = done,
+                               .user = user};
+    store_perform(kernel->store, kernel_run_job, job, on_kernel_job_done, job);
 }
 
 void kernel_call(const struct kernel *kernel, const struct kernel_operation *operation, tn_value arguments,
                  store_done *done, void *user) {
-    struct kernel_job *job = mem_alloc(sizeof *job);
-    *job = (struct kernel_job){kernel->loop, operation, arguments ? value_ref(arguments) : value_object(), done, user};
-    store_perform(kernel->store, kernel_run_job, job, on_kernel_job_done, job);
+    kernel_call_for_thread(kernel, operation, NULL, arguments, done, user);
 }
 
 int32_t kernel_call_wait(const struct kernel *kernel, const char *operation, tn_value arguments_take, tn_value *out,

@@ -51,7 +51,10 @@ static int32_t kernel_operation_start(struct callable *callable, struct call *ca
         return kernel_fail_take(call, &error);
     }
     if (kernel_open(self->source, &kernel, &error) != TN_OK) return kernel_fail_take(call, &error);
-    kernel_call(&kernel, self->operation, input, on_kernel_called, (void *)(uintptr_t)call_token(call));
+    tn_value context = call_context(call), thread = value_get(context, "thread_id");
+    kernel_call_for_thread(&kernel, self->operation, value_is(thread, TN_STRING) ? value_chars(thread, NULL) : NULL,
+                           input, on_kernel_called, (void *)(uintptr_t)call_token(call));
+    value_unref(context);
     return TN_OK;
 }
 

@@ -116,13 +116,18 @@ static int32_t artifact_write_body(struct request *request, tn_value *result, st
     tn_value put =
         artifact_record(request, id, value_get(request->arguments, "media_type"), metadata, small ? body : NULL,
                         (int64_t)length, value_is(body, TN_STRING) ? "text" : "bytes", body, result);
-    status = request_make_take(request, id, small ? NULL : artifact_parts(id, data, length), put, before, error);
+    tn_value more = small ? value_array() : artifact_parts(id, data, length), link = artifact_link(request, id);
+    if (link) more = value_push_take(more, link);
+    status = request_make_take(request, id, more, put, before, error);
     if (status == TN_OK && !before[0]) return TN_OK;
     value_unref(*result);
     *result = NULL;
     tn_value record = NULL;
     if (status == TN_OK) status = artifact_find(request, before, &record, error);
-    if (record) *result = artifact_public(record);
+    if (record) {
+        artifact_link_once(request, before);
+        *result = artifact_public(record);
+    }
     value_unref(record);
     return status;
 }
@@ -197,7 +202,10 @@ int32_t artifact_read(struct request *request, tn_value *result, struct error *e
     if (status == TN_OK) status = request_text(request, "artifact_id", KERNEL_ID_MAX, &id, error);
     if (status == TN_OK) status = artifact_find(request, id, &record, error);
     if (status == TN_OK) status = artifact_read_body(request, record, &body, error);
-    if (status == TN_OK) *result = value_set_take(artifact_public(record), "body", body);
+    if (status == TN_OK) {
+        artifact_link_once(request, id);
+        *result = value_set_take(artifact_public(record), "body", body);
+    }
     value_unref(record);
     return status;
 }

@@ -10,6 +10,9 @@
  * A body is read as a string if it was written as one. An uploaded body is read as a string if its media type is a text
  * type and it is valid UTF-8. All other bodies, and all ranges, are read as bytes. A search by words covers text bodies
  * and all strings in the metadata, the first ARTIFACT_TEXT_MAX bytes of each.
+ *
+ * When a call of a run with a thread writes, finishes or reads an Artifact, the store gets a link from the thread to
+ * the Artifact, once for each pair; writing and linking are one commit. Deleting the thread deletes its links.
  */
 #ifndef TENON_HOST_DATA_KERNEL_KERNEL_ARTIFACT_H
 #define TENON_HOST_DATA_KERNEL_KERNEL_ARTIFACT_H
@@ -24,15 +27,24 @@
 #define ARTIFACT_MEDIA_TYPE_MAX 256
 #define ARTIFACT_TEXT_MAX       (512 * 1024) /* bytes of a body, and of metadata, that search covers */
 #define ARTIFACT_LIST           100
+#define ARTIFACT_LINKED_MAX     10000 /* Artifacts in the result of artifact_linked: those that were used first */
+#define ARTIFACT_THREAD_MAX     200   /* bytes of a thread's id, as in thread_log.h */
 #define ARTIFACT_LIST_MAX       1000
 #define ARTIFACT_UPLOAD_HOURS   24 /* an upload without an append is removed after this time */
 
 kernel_operation_fn artifact_write, artifact_read, artifact_search;
 kernel_operation_fn artifact_open, artifact_append, artifact_finish, artifact_abandon;
+/* The Artifacts that runs of the thread wrote or read, in order of first use. */
+kernel_operation_fn artifact_linked;
 /* Removes uploads without an append for ARTIFACT_UPLOAD_HOURS. */
 kernel_operation_fn artifact_sweep;
 
 /* ---- For kernel_body.c and kernel_artifact.c ---- */
+
+/* Returns the operation that links a new Artifact to the thread of the request; NULL if the request has none. */
+tn_value artifact_link(const struct request *request, const char *artifact_id);
+/* Links an Artifact that exists, unless it is linked. A failure is ignored: the store may be read-only. */
+void artifact_link_once(struct request *request, const char *artifact_id);
 
 /* True if a search by words covers bodies of this media type. */
 bool artifact_is_text(const char *media_type);

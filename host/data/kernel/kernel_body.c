@@ -249,7 +249,9 @@ int32_t artifact_finish(struct request *request, tn_value *result, struct error 
                                        : text ? text
                                               : empty,
                                        size, text ? "text" : "bytes", text, &shown);
-        tn_value batch = value_push_take(value_push_take(value_array_reserve(2), gone), put);
+        tn_value batch = value_push_take(value_push_take(value_array_reserve(3), gone), put);
+        tn_value link = artifact_link(request, id);
+        if (link) batch = value_push_take(batch, link);
         status = session_commit_take(request->session, batch, NULL, error);
         if (status == TN_OK)
             *result = shown;

@@ -155,6 +155,15 @@ int32_t request_ttl(const struct request *request, double max_seconds, int64_t *
     return TN_OK;
 }
 
+int32_t request_time(const struct request *request, const char *name, int64_t *out, struct error *error) {
+    tn_value value = request_get(request, name);
+    if (!value) return TN_OK;
+    size_t length;
+    const char *text = value_chars(value, &length);
+    if (strlen(text) == length && time_text_read_ms(text, out)) return TN_OK;
+    return request_invalid(request, error, name, "found `%.40s`, expected a time such as 2026-01-31T12:00:00Z", text);
+}
+
 int32_t request_ids(const struct request *request, const char *name, tn_value list, size_t max, struct error *error) {
     if (!value_is(list, TN_ARRAY))
         return request_invalid(request, error, name, "found %s, expected an array of ids",
@@ -285,9 +294,14 @@ int32_t request_make_take(struct request *request, const char *key, tn_value mor
     tn_value batch = value_array_reserve(2);
     if (idempotency) batch = value_push_take(batch, put_idempotency_key(request, idempotency, key));
     if (more) batch = value_concat_take(batch, more);
+    if (request->with) batch = value_concat_take(batch, value_ref(request->with));
     batch = value_push_take(batch, made);
     struct error why = ERROR_INIT;
     status = session_commit_take(request->session, batch, NULL, &why);
+    if (status == TN_OK) {
+        value_unref(request->with);
+        request->with = NULL;
+    }
     if (idempotency && request_conflict(status, &why)) {
         /* Another writer has used the idempotency key since it was looked up. */
         int32_t found = find_idempotency_key(request, idempotency, before, error);

@@ -19,6 +19,12 @@ struct request {
     struct session *session;
     tn_value arguments; /* an object */
     int64_t now_ms;
+    const char *thread_id; /* of the run whose call this is, or NULL; callers cannot set it (kernel_call_for_thread) */
+    /*
+     * Operations that request_make_take commits together with the record that it creates; NULL without any. Owned by
+     * the caller until then. Afterwards NULL, so the caller knows whether they were committed.
+     */
+    tn_value with;
 };
 
 typedef int32_t kernel_operation_fn(struct request *request, tn_value *result, struct error *error);
@@ -71,6 +77,8 @@ int32_t request_int(const struct request *request, const char *name, int64_t min
                     int64_t *out, struct error *error);
 /* Reads `ttl_seconds` as milliseconds. *out does not change if the argument is missing. */
 int32_t request_ttl(const struct request *request, double max_seconds, int64_t *out, struct error *error);
+/* Reads a time (time_text_read_ms). *out does not change if the argument is missing. */
+int32_t request_time(const struct request *request, const char *name, int64_t *out, struct error *error);
 /* Checks an array of up to `max` strings of 1 to KERNEL_ID_MAX bytes. */
 int32_t request_ids(const struct request *request, const char *name, tn_value list, size_t max, struct error *error);
 /* Fails with LIMIT and `advice` if the value has more than `max` bytes as JSON. */

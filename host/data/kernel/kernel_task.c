@@ -1,5 +1,6 @@
 /*
- * kernel_task.c - creates, reads, updates and lists Tasks. kernel_claim.c has the operations of claimers.
+ * kernel_task.c - creates, reads, updates and lists Tasks. kernel_claim.c and kernel_end.c have the operations of
+ * claimers.
  *
  * An update reads the record, and commits the change on condition that the record is unchanged. On a conflict it tries
  * again.
@@ -7,17 +8,25 @@
 #include "host/data/kernel/kernel_task.h"
 #include "adl/value/nearest.h"
 #include "host/data/kernel/kernel_filter.h"
+#include "host/data/kernel/kernel_history.h"
 #include <string.h>
 
-const char *const task_members[] = {"task_id",          "task_type",  "payload",    "state",
-                                    "artifact_refs",    "created_at", "updated_at", "claimed_by",
-                                    "claim_expires_at", "error",      NULL};
+const char *const task_members[] = {"task_id",          "task_type",   "payload",    "state",
+                                    "artifact_refs",    "created_at",  "updated_at", "claimed_by",
+                                    "claim_expires_at", "error",       "attempts",   "not_before",
+                                    "waiting",          "user_output", NULL};
+
+/* The default of a member, also for records that older versions wrote. */
+static tn_value task_member_default(const char *name) {
+    if (strcmp(name, "attempts") == 0) return value_int(0);
+    return strcmp(name, "waiting") == 0 ? value_bool(false) : value_null();
+}
 
 tn_value task_public(tn_value record) {
-    tn_value shown = value_object_reserve(10);
+    tn_value shown = value_object_reserve(15);
     for (size_t i = 0; task_members[i]; i++) {
         tn_value value = value_get(record, task_members[i]);
-        shown = value_set_take(shown, task_members[i], value ? value_ref(value) : value_null());
+        shown = value_set_take(shown, task_members[i], value ? value_ref(value) : task_member_default(task_members[i]));
     }
     return shown;
 }
@@ -29,9 +38,10 @@ int32_t task_missing(const struct request *request, const char *id, struct error
 /* ---- Notifications ---- */
 
 static int32_t check_notification(const struct request *request, tn_value payload, struct error *error) {
-    static const char *const known[] = {"message", "severity", "related_task_id", "artifact_refs", NULL};
+    static const char *const known[] = {"message",      "severity",      "related_task_id",
+                                        "interrupt_id", "artifact_refs", NULL};
     tn_value message = value_get(payload, "message"), severity = value_get(payload, "severity"),
-             related = value_get(payload, "related_task_id");
+             related = value_get(payload, "related_task_id"), interrupt = value_get(payload, "interrupt_id");
     for (size_t i = 0; i < value_count(payload); i++) {
         const char *name = value_chars(value_key_at(payload, i), NULL);
         size_t at = 0;
@@ -39,8 +49,8 @@ static int32_t check_notification(const struct request *request, tn_value payloa
         if (!known[at])
             return request_invalid(
                 request, error, "payload",
-                "unknown member `%.80s` of a notification; expected message, severity, related_task_id or "
-                "artifact_refs",
+                "unknown member `%.80s` of a notification; expected message, severity, related_task_id, "
+                "interrupt_id or artifact_refs",
                 name);
     }
     if (!value_is(message, TN_STRING))
@@ -55,6 +65,10 @@ static int32_t check_notification(const struct request *request, tn_value payloa
         return request_invalid(request, error, "payload",
                                "`related_task_id` of a notification: found %s, expected a Task's id or null",
                                value_kind_name(value_kind(related)));
+    if (!value_is(interrupt, TN_NULL) && !value_is(interrupt, TN_STRING))
+        return request_invalid(request, error, "payload",
+                               "`interrupt_id` of a notification: found %s, expected the id of an interrupt or null",
+                               value_kind_name(value_kind(interrupt)));
     return request_ids(request, "payload.artifact_refs", value_get(payload, "artifact_refs"), TASK_ARTIFACTS_MAX,
                        error);
 }
@@ -71,6 +85,7 @@ static int32_t complete_payload(const struct request *request, tn_value type, tn
     if (value_text_is(type, "notification")) {
         *payload = with_default(*payload, "severity", value_text("info"));
         *payload = with_default(*payload, "related_task_id", value_null());
+        *payload = with_default(*payload, "interrupt_id", value_null());
         *payload = with_default(*payload, "artifact_refs", value_array());
         int32_t status = check_notification(request, *payload, error);
         if (status != TN_OK) return status;
@@ -91,13 +106,13 @@ static int32_t task_load(struct request *request, const char *id, tn_value *resu
 }
 
 int32_t task_create(struct request *request, tn_value *result, struct error *error) {
-    static const struct field fields[] = {{"task_type", FIELD_TEXT, true},
-                                          {"payload", FIELD_OBJECT, false},
-                                          {"artifact_refs", FIELD_ARRAY, false},
-                                          {"idempotency_key", FIELD_TEXT, false},
-                                          {NULL, 0, false}};
+    static const struct field fields[] = {{"task_type", FIELD_TEXT, true},        {"payload", FIELD_OBJECT, false},
+                                          {"artifact_refs", FIELD_ARRAY, false},  {"not_before", FIELD_TEXT, false},
+                                          {"idempotency_key", FIELD_TEXT, false}, {NULL, 0, false}};
     const char *type;
+    int64_t not_before = INT64_MIN;
     int32_t status = request_check(request, fields, error);
+    if (status == TN_OK) status = request_time(request, "not_before", &not_before, error);
     if (status == TN_OK) status = request_text(request, "task_type", TASK_TYPE_MAX, &type, error);
     if (status != TN_OK) return status;
     tn_value argument = request_get(request, "payload"), refs = request_get(request, "artifact_refs");
@@ -111,14 +126,18 @@ int32_t task_create(struct request *request, tn_value *result, struct error *err
     }
     char id[KERNEL_ID_TEXT], before[64];
     kernel_id_make(request->now_ms, id);
-    tn_value record = value_set_take(value_object_reserve(12), "task_id", value_text(id));
+    tn_value record = value_set_take(value_object_reserve(13), "task_id", value_text(id));
     record = value_set_take(record, "task_type", value_ref(name));
     record = value_set_take(record, "payload", payload);
     record = value_set_take(record, "state", value_text("queued"));
     record = value_set_take(record, "artifact_refs", refs ? value_ref(refs) : value_array());
     record = value_set_take(record, "created_at", time_value(request->now_ms));
     record = value_set_take(record, "updated_at", time_value(request->now_ms));
-    record = value_set_take(record, "claimable_ms", value_int(request->now_ms));
+    record =
+        value_set_take(record, "claimable_ms", value_int(not_before > request->now_ms ? not_before : request->now_ms));
+    record = value_set_take(record, "attempts", value_int(0));
+    record = value_set_take(record, "waiting", value_bool(false));
+    if (not_before != INT64_MIN) record = value_set_take(record, "not_before", time_value(not_before));
     tn_value put = store_if_version(store_put(STORE_TASKS, id, value_ref(record)), 0);
     status = request_make_take(request, id, NULL, put, before, error);
     if (status == TN_OK && before[0])
@@ -132,9 +151,17 @@ int32_t task_create(struct request *request, tn_value *result, struct error *err
 int32_t task_get(struct request *request, tn_value *result, struct error *error) {
     static const struct field fields[] = {{"task_id", FIELD_TEXT, true}, {NULL, 0, false}};
     const char *id;
+    tn_value found = NULL;
     int32_t status = request_check(request, fields, error);
     if (status == TN_OK) status = request_text(request, "task_id", KERNEL_ID_MAX, &id, error);
-    return status == TN_OK ? task_load(request, id, result, error) : status;
+    if (status == TN_OK) status = request_find(request, STORE_TASKS, id, &found, error);
+    if (status == TN_OK && !found) status = task_missing(request, id, error);
+    if (status == TN_OK) {
+        tn_value record = value_get(found, "value");
+        *result = value_set_take(task_public(record), "history", task_public_history(record));
+    }
+    value_unref(found);
+    return status;
 }
 
 /* ---- Update ---- */
@@ -164,7 +191,7 @@ static int32_t check_task_patch(const struct request *request, tn_value patch, s
             return request_invalid(
                 request, error, "patch",
                 "`%.80s` cannot be changed; an update can change payload, artifact_refs and state; claim, "
-                "renew, complete and fail change the other members",
+                "renew, complete, fail and release change the other members",
                 name);
     }
     tn_value payload = value_get(patch, "payload"), refs = value_get(patch, "artifact_refs"),
@@ -175,12 +202,6 @@ static int32_t check_task_patch(const struct request *request, tn_value patch, s
                                value_kind_name(value_kind(payload)));
     if (refs) status = request_ids(request, "patch.artifact_refs", refs, TASK_ARTIFACTS_MAX, error);
     return state && status == TN_OK ? check_task_state(request, state, error) : status;
-}
-
-static bool is_valid_claim(const struct request *request, tn_value task, tn_value token) {
-    tn_value until = value_get(task, "claimable_ms");
-    return value_text_is(value_get(task, "state"), "running") && value_equal(value_get(task, "claim_token"), token) &&
-           value_is(until, TN_INT) && value_to_int(until) > request->now_ms;
 }
 
 /* Checks a transition, and adds to *patch the members that change with the state. */
@@ -209,6 +230,12 @@ static int32_t change_task_state(const struct request *request, tn_value task, t
     *patch = value_set_take(*patch, "claim_token", value_null());
     *patch = value_set_take(*patch, "error", value_null());
     *patch = value_set_take(*patch, "claimable_ms", value_int(request->now_ms));
+    *patch = value_set_take(*patch, TASK_WOKEN, value_null());
+    if (give_back)
+        *patch = task_attempt_end_take(*patch, task, &(const struct task_attempt_end){.outcome = "released"},
+                                       request->now_ms);
+    else /* a new decision, and new attempts */
+        *patch = value_set_take(*patch, "attempts", value_int(0));
     return TN_OK;
 }
 
@@ -217,11 +244,11 @@ static int32_t make_task_patch(const struct request *request, tn_value task, tn_
     tn_value payload = value_get(argument, "payload"), refs = value_get(argument, "artifact_refs");
     tn_value token = request_get(request, "claim_token");
     int32_t status = TN_OK;
-    if (token && !is_valid_claim(request, task, token))
+    if (token && !task_claim_is_valid(request, task, token))
         return error_set(error, TN_FAILED, "CLAIM_LOST",
                          "%s: the claim on Task `%s` with this token is no longer valid; nothing was changed",
                          request->operation, value_chars(value_get(task, "task_id"), NULL));
-    tn_value patch = value_object_reserve(8);
+    tn_value patch = value_object_reserve(12);
     if (payload) {
         tn_value merged = value_merge_patch(value_get(task, "payload"), payload);
         status = complete_payload(request, value_get(task, "task_type"), &merged, error);
@@ -238,9 +265,8 @@ static int32_t make_task_patch(const struct request *request, tn_value task, tn_
     return status;
 }
 
-/* The record with the members of `patch` replaced. A null removes a member. */
-static tn_value apply_patch(tn_value task, tn_value patch) {
-    tn_value made = value_ref(task);
+tn_value task_patched(tn_value record, tn_value patch) {
+    tn_value made = value_ref(record);
     for (size_t i = 0; i < value_count(patch); i++) {
         tn_value key = value_key_at(patch, i), value = value_value_at(patch, i);
         if (value_is(value, TN_NULL))
@@ -258,7 +284,7 @@ static int32_t try_task_update(struct request *request, const char *id, tn_value
     tn_value task = value_get(found, "value");
     if (status == TN_OK) status = make_task_patch(request, task, &patch, error);
     if (status == TN_OK) {
-        tn_value record = apply_patch(task, patch);
+        tn_value record = task_patched(task, patch);
         tn_value put = store_put(STORE_TASKS, id, value_ref(record));
         put = store_if_version(put, value_to_int(value_get(found, "version")));
         status = request_commit_take(request, put, NULL, error);

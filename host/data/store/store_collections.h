@@ -20,13 +20,16 @@
     COLLECTION(PENDING, "pending", "")         /* THREAD/…: results of activations of the unfinished super-step */   \
     COLLECTION(NESTED, "nested", "")           /* THREAD/SCOPE/SEQ: checkpoints of nested runs that have not ended */  \
     COLLECTION(JOURNAL, "journal", "")         /* THREAD/SEQ/…: results of calls to the outside world */             \
+    COLLECTION(THREAD_ARTIFACTS, "thread_artifacts",                                                                   \
+               "") /* THREAD/ARTIFACT: which Artifacts the runs of a thread used */                                    \
     COLLECTION(TASKS, "tasks", "claimable_ms task_type,claimable_ms state")                                            \
     COLLECTION(ARTIFACTS, "artifacts", "")                                                                             \
-    COLLECTION(BODIES, "bodies", "")     /* ARTIFACT/OFFSET: parts of bodies that do not fit into the record */        \
-    COLLECTION(UPLOADS, "uploads", "")   /* ARTIFACT: unfinished uploads of bodies */                                  \
-    COLLECTION(REQUESTS, "requests", "") /* OPERATION/KEY: the record that an idempotency key created */               \
-    COLLECTION(MEMORIES, "memories", "") /* NAMESPACE/…/KEY */                                                       \
-    COLLECTION(CACHE, "cache", "")       /* NODE/SLOT: results of nodes with `cache: {store: true}` */
+    COLLECTION(BODIES, "bodies", "")       /* ARTIFACT/OFFSET: parts of bodies that do not fit into the record */      \
+    COLLECTION(UPLOADS, "uploads", "")     /* ARTIFACT: unfinished uploads of bodies */                                \
+    COLLECTION(REQUESTS, "requests", "")   /* OPERATION/KEY: the record that an idempotency key created */             \
+    COLLECTION(SCHEDULES, "schedules", "") /* NAME: until when the due times of a schedule are handled */              \
+    COLLECTION(MEMORIES, "memories", "")   /* NAMESPACE/…/KEY */                                                     \
+    COLLECTION(CACHE, "cache", "")         /* NODE/SLOT: results of nodes with `cache: {store: true}` */
 
 #define STORE_NAME(name, text, indexes) static const char STORE_##name[] __attribute__((unused)) = text;
 STORE_COLLECTIONS(STORE_NAME)

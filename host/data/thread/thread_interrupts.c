@@ -68,17 +68,27 @@ static tn_value add_answers(tn_value record, tn_value answers) {
     return value_set_take(value_ref(record), "answers", all);
 }
 
-int32_t thread_interrupts_answer(struct session *session, const char *id, tn_value found, tn_value answers,
-                                 struct error *error) {
-    char key[THREAD_KEY_MAX];
-    tn_value record = value_get(found, "value"), interrupts = value_get(record, "interrupts");
+/* TN_OK if the answers can be saved in the record. */
+static int32_t check_answerable(const char *id, tn_value record, tn_value answers, struct error *error) {
+    tn_value interrupts = value_get(record, "interrupts");
     if (!value_text_is(value_get(record, "status"), "interrupted") || !value_is(interrupts, TN_ARRAY))
         return error_set(error, TN_INVALID, "INVALID_INPUT", "the thread `%s` has no open interrupt; its status is %s",
                          id, thread_record_text(record, "status"));
-    int32_t status = thread_interrupts_check(interrupts, answers, error);
-    if (status != TN_OK) return status;
+    return thread_interrupts_check(interrupts, answers, error);
+}
+
+int32_t thread_interrupts_answer_take(struct session *session, const char *id, tn_value found, tn_value answers,
+                                      tn_value also, struct error *error) {
+    char key[THREAD_KEY_MAX];
+    tn_value record = value_get(found, "value");
+    int32_t status = check_answerable(id, record, answers, error);
+    if (status != TN_OK) {
+        value_unref(also);
+        return status;
+    }
     thread_key(key, id);
     tn_value put = store_put(STORE_THREADS, key, add_answers(record, answers));
-    put = store_if_version(put, thread_record_int(found, "version", 0));
-    return session_commit_take(session, value_push_take(value_array(), put), NULL, error);
+    tn_value batch =
+        value_push_take(value_array_reserve(2), store_if_version(put, thread_record_int(found, "version", 0)));
+    return session_commit_take(session, also ? value_push_take(batch, also) : batch, NULL, error);
 }

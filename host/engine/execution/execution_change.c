@@ -1,19 +1,23 @@
 /*
  * execution_change.c - changes of a saved thread from outside of a run: saves answers, and writes channels.
  *
- * Answers are one job on the store's thread. An update is a run that starts no node: it loads the thread, writes the
- * channels and ends with one commit. Everything that an update owns is freed before its result is reported, so that the
- * callback can use the thread again.
+ * Answers are one job on the store's thread, which also wakes the Task that waits for them. An update is a run that
+ * starts no node: it loads the thread, writes the channels and ends with one commit. Everything that an update owns is
+ * freed before its result is reported, so that the callback can use the thread again.
  */
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
 #include "host/base/loop.h"
+#include "host/data/kernel/kernel_wake.h"
 #include "host/data/thread/thread_interrupts.h"
 #include "host/data/thread/thread_log.h"
 #include "host/data/thread/thread_records.h"
 #include "host/engine/engine.h"
 #include "host/engine/execution/execution_thread.h"
 #include "host/engine/graph/graph.h"
+#include <string.h>
+
+#define ANSWER_TRIES_MAX 64
 
 /* ---- Results that are known at once ---- */
 
@@ -55,15 +59,29 @@ static void thread_answers_given_free(void *user) {
     mem_free(given);
 }
 
-/* On the store's thread. */
-static int32_t thread_run_answer(struct session *session, void *user, tn_value *result, struct error *error) {
-    const struct thread_answers_given *given = user;
-    tn_value found = NULL;
-    (void)result;
+static int32_t try_answer(struct session *session, const struct thread_answers_given *given, struct error *error) {
+    tn_value found = NULL, wake = NULL;
     int32_t status = thread_records_require(session, given->id, &found, error);
     if (status == TN_OK) status = thread_check_expiry(given->engine, value_get(found, "value"), error);
-    if (status == TN_OK) status = thread_interrupts_answer(session, given->id, found, given->answers, error);
+    if (status == TN_OK)
+        status = task_wake_operation(session, given->id, loop_wall_ms(given->engine->loop), &wake, error);
+    if (status == TN_OK) status = thread_interrupts_answer_take(session, given->id, found, given->answers, wake, error);
     value_unref(found);
+    return status;
+}
+
+/*
+ * The thread of a Task has the Task's id, and the Task may wait for these answers, so one commit saves them and wakes
+ * it. On a conflict, the thread or the Task has changed: both are read again. On the store's thread.
+ */
+static int32_t thread_run_answer(struct session *session, void *user, tn_value *result, struct error *error) {
+    int32_t status = TN_OK;
+    (void)result;
+    for (int tries = 0; tries < ANSWER_TRIES_MAX; tries++) {
+        error_finish(error);
+        status = try_answer(session, user, error);
+        if (status == TN_OK || !error->code || strcmp(error->code, "CONFLICT") != 0) break;
+    }
     return status;
 }
 
