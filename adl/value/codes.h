@@ -237,6 +237,13 @@
     /* Tasks, Artifacts, stores and threads. */ \
     CODE(CLAIM_LOST, false, "Other", \
          "The claim expired, or another runner holds it. The Task's result was not accepted.") \
+    CODE(ATTEMPTS_EXHAUSTED, false, "Other", \
+         "A Task was started as often as `retries.max_attempts` of its type allows, and no attempt has ended it: " \
+         "each time the worker was killed, or has lost the claim. `tenon task show` has the history of the attempts. " \
+         "Queue it again with `tenon task update ID '{\"state\": \"queued\"}'` when the cause is repaired.") \
+    CODE(INVALID_RESULT, false, "Other", \
+         "A strategy or a runner returned something that is not a RunResult. `tenon schema runner` is its form; " \
+         "`tenon check --strategy` checks a document.") \
     CODE(INVALID_TRANSITION, false, "Other", \
          "The Task cannot change from its state to the requested one.") \
     CODE(CONFLICT, true, "Other", \

@@ -97,13 +97,11 @@ void config_lint_schedules(struct host *host, config_lint_fn *report, void *user
     for (size_t i = 0; i < value_count(schedules); i++) {
         struct error error = ERROR_INIT;
         const char *name = value_chars(value_key_at(schedules, i), NULL);
-        struct schedule *schedule = schedule_new(name, value_value_at(schedules, i), &error);
-        if (!schedule) {
+        if (schedule_check(name, value_value_at(schedules, i), &error)) {
             tn_value what = value_format("tenon.yaml: %s", error.message);
             report(user, value_chars(what, NULL));
             value_unref(what);
         }
-        schedule_free(schedule);
         error_finish(&error);
     }
 }

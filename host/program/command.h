@@ -125,6 +125,8 @@ int command_task_complete(const struct arguments *arguments);
 int command_task_fail(const struct arguments *arguments);
 int command_task_release(const struct arguments *arguments);
 int command_task_wake(const struct arguments *arguments);
+int command_task_watch(const struct arguments *arguments);
+int command_ask(const struct arguments *arguments);
 int command_work(const struct arguments *arguments);
 int command_schedule_list(const struct arguments *arguments);
 int command_schedule_run(const struct arguments *arguments);

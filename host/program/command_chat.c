@@ -5,7 +5,8 @@
  * Between two turns the state is kept in memory or, with --thread, in the store. Ctrl-C cancels an answer, and the
  * conversation continues; a second Ctrl-C, or one at a prompt or question, ends it. A turn that was cancelled or has
  * failed is not part of the conversation: the next turn removes its messages. Standard output contains only answers, so
- * that it can be piped. Every line of a pipe is answered; the exit code is that of the first one that failed.
+ * that it can be piped. On a terminal, notifications are shown between the lines. Every line of a pipe is answered; the
+ * exit code is that of the first one that failed.
  */
 #include "adl/document/document.h"
 #include "adl/value/json.h"
@@ -19,6 +20,7 @@
 #include "host/engine/graph/graph.h"
 #include "host/program/approve.h"
 #include "host/program/command_chat_input.h"
+#include "host/program/command_chat_notice.h"
 #include "host/program/command_chat_show.h"
 #include "host/program/command_input.h"
 #include "host/program/command_run.h"
@@ -49,6 +51,7 @@ struct chat {
     struct chat_show show;
     struct approver approver;
     struct chat_input *typed;
+    struct chat_notices *notices; /* NULL: none are shown */
     int failure; /* exit code of the first line of a pipe that failed; the lines after it are still answered */
 };
 
@@ -365,12 +368,20 @@ static int continue_after(struct chat *chat, int code) {
     return failed ? COMMAND_OK : code;
 }
 
+/* Notifications are shown before the prompt, and while the user types. */
+static bool read_message(struct chat *chat, struct buffer *message) {
+    chat_notices_begin(chat->notices, chat->typed);
+    bool read = chat_input_read(chat->typed, message);
+    chat_notices_end(chat->notices);
+    return read;
+}
+
 static int converse(struct chat *chat) {
     struct buffer message;
     int code = COMMAND_OK;
     bool exits = false;
     buffer_init(&message, MESSAGE_MAX);
-    while (code == COMMAND_OK && !exits && chat_input_read(chat->typed, &message)) {
+    while (code == COMMAND_OK && !exits && read_message(chat, &message)) {
         const char *line = buffer_cstr(&message);
         if (message.overflow)
             code = continue_after(chat,
@@ -473,8 +484,11 @@ static int run_chat(struct chat *chat) {
     if (chat->terminal && !chat->quiet)
         command_printf(stderr, "%s: type a message; /help shows the commands\n",
                        value_chars(chat->graph->document->name, NULL));
+    if (chat->terminal && !chat->quiet && !argument_given(arguments, "no-notifications"))
+        chat->notices = chat_notices_new(chat->host);
     int code = chat->thread ? continue_thread(chat) : COMMAND_OK;
     if (code == COMMAND_OK) code = converse(chat);
+    chat_notices_free(chat->notices);
     if (code == COMMAND_WAITING && !chat->terminal) report_unsent(chat);
     approver_finish(&chat->approver);
     chat_show_finish(&chat->show);

@@ -34,6 +34,10 @@ void chat_input_free(struct chat_input *input) {
 
 void chat_input_stop(struct chat_input *input) { input->stopped = true; }
 
+void chat_input_interject(struct chat_input *input, void (*print)(void *user), void *user) {
+    if (input->editor) line_editor_interject(input->editor, print, user);
+}
+
 /* Returns the next byte of standard input. EOF: the input has ended or, if `stopped`, nothing is available now. */
 static int chat_input_byte(struct chat_input *input) {
     if (input->at == input->end) {

@@ -21,6 +21,11 @@ struct chat_input *chat_input_new(bool terminal);
 void chat_input_free(struct chat_input *input);
 /* Reads a message, after the rest of one that was too long. Returns false at the end of input, and after Ctrl-C. */
 bool chat_input_read(struct chat_input *input, struct buffer *message);
+/*
+ * Prints something above the line that is being read, and shows the line again. Without an editor for the terminal it
+ * does nothing, because what has been typed is not known.
+ */
+void chat_input_interject(struct chat_input *input, void (*print)(void *user), void *user);
 /* From now on, only what is available is read: the input of a pipe ends where reading would have to wait. */
 void chat_input_stop(struct chat_input *input);
 

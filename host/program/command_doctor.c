@@ -201,6 +201,7 @@ static void report_missing_secret(void *user, const char *message) {
 }
 
 static void report_work(void *user, const char *message) { doctor_problem(user, "work", message, "INVALID_CONFIG"); }
+
 static void report_schedule(void *user, const char *message) {
     doctor_problem(user, "schedules", message, "INVALID_CONFIG");
 }

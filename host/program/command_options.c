@@ -128,7 +128,9 @@ const struct command_option chat_options[] = {
     {"input", "JSON", .letter = 'i', .help = "the values of other channels before the first message: JSON or @FILE"},
     {"set", "PATH=VALUE", .letter = 's', .help = "set a part of that input, as for `tenon run`; may be repeated"},
     {"json", .help = "print events as JSON lines, and {\"type\":\"turn\", …} after each turn"},
-    {"quiet", .letter = 'q', .help = "show only the answers and errors: no warnings, no calls of tools"},
+    {"no-notifications", .help = "leave notifications to another process: claim and show none"},
+    {"quiet", .letter = 'q',
+     .help = "show only the answers and errors: no warnings, no calls of tools, no notifications"},
     OPTIONS_END,
 };
 
@@ -264,6 +266,15 @@ const struct command_option task_create_options[] = {
     OPTIONS_END,
 };
 
+const struct command_option task_watch_options[] = {
+    {"type", "TYPE", .letter = 't', .help = "only Tasks of this type; may be repeated"},
+    {"state", "STATE", .letter = 's', .help = "only changes to this state; may be repeated", .choices = TASK_STATES},
+    {"until-done", .help = "end when none of the Tasks is queued or running"},
+    {"json", .help = "print one line of JSON for each change: {\"change\": …, \"task\": …}"},
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
 const struct command_option task_list_options[] = {
     {"type", "TYPE", .letter = 't', .help = "only Tasks of this type; may be repeated"},
     {"state", "STATE", .letter = 's', .help = "only Tasks in this state; may be repeated", .choices = TASK_STATES},
@@ -328,10 +339,17 @@ const struct command_option task_release_options[] = {
 
 /* ---- Options: Workers ---- */
 
+const struct command_option ask_options[] = {
+    {"type", "TYPE", .letter = 't', .help = "the type of the Task (default: user_request)"},
+    {"payload", "JSON", .letter = 'p', .help = "the Task's payload instead of TEXT, an object: JSON, @FILE, or -"},
+    {"stream", .help = "print the text of models on standard error as it arrives"},
+    {"json", .help = "print the Task as a line of JSON of the type `result`; with --stream, events before it"},
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
 const struct command_option work_options[] = {
-    {"types", "TYPES",
-     .help = "the Task types to claim, separated by commas (default: those of `work` in tenon.yaml, and user_request, "
-             "notification and work)"},
+    {"types", "TYPES", .help = "the Task types to claim, separated by commas (default: all that have a strategy)"},
     {"concurrency", "N", .letter = 'j', .help = "the most Tasks at the same time (default: " WORK_TASKS ")"},
     {"name", "WORKER", .help = "the name of the worker (default: the name of the machine and the process id)"},
     {"once", .help = "end after the first Task, or at once if there is none"},

@@ -42,6 +42,8 @@ extern const struct command_option task_renew_options[];
 extern const struct command_option task_complete_options[];
 extern const struct command_option task_fail_options[];
 extern const struct command_option task_release_options[];
+extern const struct command_option task_watch_options[];
+extern const struct command_option ask_options[];
 extern const struct command_option work_options[];
 extern const struct command_option artifact_write_options[];
 extern const struct command_option artifact_read_options[];

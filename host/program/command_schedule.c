@@ -7,7 +7,7 @@
 
 /* ---- list ---- */
 
-/* "2026-11-27T02:00:00.000Z" without its milliseconds. `-` if the value is no string. */
+/* "2026-11-27T02:00:00.000Z" without its milliseconds. `-` if the value is not a string. */
 struct shown_time {
     char text[32];
 };

@@ -37,6 +37,8 @@ const struct command commands[] = {
      "arrives; tool calls are shown on standard error. Approvals are requested at the terminal. Ctrl-C cancels the\n"
      "answer; at a question it ends the chat. A turn that was cancelled or has failed is not part of the "
      "conversation.\n"
+     "On a terminal, the chat claims the Tasks of the type `notification`, and shows their messages before the prompt\n"
+     "and above the line that is being typed. A notification about a question shows the command that answers it.\n"
      "Lines from a pipe are answered in order. If one of them fails, the others are still answered, and the exit code\n"
      "is that of the first failure.",
      "$ tenon chat assistant.yaml --thread ada\n", .options = chat_options, .operands_min = 1, .operands_max = 1,
@@ -159,6 +161,12 @@ const struct command commands[] = {
      .options = task_list_options, .run = command_task_list},
     {"task show", "ID", "show a Task", "", "$ tenon task show 019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n",
      .options = connect_json_options, .operands_min = 1, .operands_max = 1, .run = command_task_show},
+    {"task watch", "[ID…]", "print what happens to Tasks",
+     "Prints a line when a Task was created, claimed or woken, waits, is tried again, is done or has failed,\n"
+     "whichever process does it. With IDs it begins with their last change, and ends when all of them have ended; the\n"
+     "exit code is 1 if one has failed. Without IDs it prints what happens from now on, until Ctrl-C or --until-done.\n"
+     "The store is asked four times a second; of changes of one Task in between, only the last one is printed.",
+     "$ tenon task watch --type work\n", .options = task_watch_options, .operands_max = 100, .run = command_task_watch},
     {"task update", "ID PATCH", "change a Task",
      "PATCH is a JSON Merge Patch of `payload`, `artifact_refs` and `state`: JSON, @FILE or -. A failed Task can\n"
      "be set to the state `queued`, and so can a claimed one with its --token.",
@@ -208,6 +216,7 @@ const struct command commands[] = {
      "\n"
      "With --connect, the worker is in the running host. It ends with this command, but not if the command is killed.",
      "$ tenon work --types work --drain\n", .options = work_options, .run = command_work},
+
     /* ---- Schedules ---- */
     {"schedule list", "", "list the schedules of tenon.yaml, with their next due times",
      "Shows the expression and the time zone, the type of the Task that is created, the policy for missed due times,\n"
@@ -220,6 +229,14 @@ const struct command commands[] = {
      "The due times of the schedule stay as they are. Prints the new Task's id.",
      "$ tenon schedule run nightly\n019b2d05-6f10-7c3a-9e50-3d2f8a1b4c6d\n", .options = schedule_run_options,
      .operands_min = 1, .operands_max = 1, .run = command_schedule_run},
+
+    {"ask", "[TEXT]", "ask a question, and wait for the answer",
+     "Creates a Task of the type `user_request` with the payload {text: TEXT}, handles it at once with the strategy\n"
+     "of its type, and prints its output. `-` reads TEXT from standard input. A question of the Task is asked at the\n"
+     "terminal; without one, the exit code is 5, and the message says how to answer. If the Task fails, the error is\n"
+     "printed, and the exit code is 1. Ctrl-C returns the Task to the queue.",
+     "$ tenon ask 'Which of these reports mentions Apollo?'\n", .options = ask_options, .operands_max = 1,
+     .run = command_ask},
 
     /* ---- Artifacts ---- */
     {"artifact write", "FILE", "store a file as an Artifact",

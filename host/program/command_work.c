@@ -163,12 +163,12 @@ static void work_redraw(struct work_command *command) {
     work_schedule_redraw(command);
 }
 
-/* Returns false if the connection has ended before the worker. */
+/* Returns false if nothing can happen any more. If the connection ends before the worker, the call has failed. */
 static bool work_drive(struct work_command *command, struct called *called) {
     struct work_wait wait = {command, called};
     command->due = work_view_is_live(command->view);
     while (!called_has_ended(called)) {
-        if (!method_caller_wait_for(command->caller, work_has_news, &wait)) return false;
+        if (!method_caller_wait_for(command->caller, work_has_news, &wait)) return called_has_ended(called);
         if (work_must_drain(command)) work_drain(command);
         if (work_must_cancel(command)) work_cancel(command);
         if (command->due) work_redraw(command);
@@ -191,7 +191,7 @@ static int work_run(struct work_command *command) {
     int code = worker ? work_exit_code(command, worker) : COMMAND_RUN_FAILED;
     work_view_end(command->view, worker);
     if (!ended)
-        command_warn("the connection to the host has ended; the worker continues there if the host does");
+        command_warn("the connection to the host has ended before the worker");
     else if (!worker)
         code = command_report_error(COMMAND_RUN_FAILED, called_error(called));
     called_free(called);

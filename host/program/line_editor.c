@@ -144,3 +144,10 @@ char *line_editor_read(struct line_editor *editor, const char *prompt) {
     uselocale(before);
     return own;
 }
+
+void line_editor_interject(struct line_editor *editor, void (*print)(void *user), void *user) {
+    fputs("\r\033[J", stderr);
+    print(user);
+    fflush(stderr);
+    el_set(editor->edit, EL_REFRESH);
+}

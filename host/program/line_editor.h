@@ -17,5 +17,7 @@ struct line_editor *line_editor_new(void);
 void line_editor_free(struct line_editor *editor); /* saves the history; NULL is allowed */
 /* Returns a line without its end, which the caller frees; NULL at the end of input and after a signal. */
 char *line_editor_read(struct line_editor *editor, const char *prompt);
+/* While line_editor_read waits for a key: prints something above the line, and shows the line again. */
+void line_editor_interject(struct line_editor *editor, void (*print)(void *user), void *user);
 
 #endif

@@ -11,3 +11,7 @@ char *line_editor_read(struct line_editor *editor, const char *prompt) {
     (void)editor, (void)prompt;
     return NULL;
 }
+
+void line_editor_interject(struct line_editor *editor, void (*print)(void *user), void *user) {
+    (void)editor, (void)print, (void)user;
+}

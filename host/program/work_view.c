@@ -71,12 +71,19 @@ static bool view_print_json(const char *type, tn_value members) {
 
 /* ---- Lines ---- */
 
-/* "failed    work  0193…  message [CODE]", with the questions of a Task that waits. */
-static void view_format_task(struct buffer *out, tn_value params) {
+/*
+ * "failed    work  0193…  message [CODE]", with the questions of a Task that waits. A line of the view is cut at the
+ * width of the terminal, so there the code comes first.
+ */
+static void view_format_task(struct buffer *out, tn_value params, bool live) {
     tn_value error = value_get(params, "error"), asked = value_get(params, "interrupts");
     buffer_format(out, "%-8s  %s  %s", command_text(params, "outcome", ""), command_text(params, "task_type", ""),
                   command_text(params, "task_id", ""));
-    if (error) buffer_format(out, "  %s [%s]", command_text(error, "message", ""), command_text(error, "code", ""));
+    const char *code = command_text(error, "code", ""), *message = command_text(error, "message", "");
+    if (error && live)
+        buffer_format(out, "  %s: %s", code, message);
+    else if (error)
+        buffer_format(out, "  %s [%s]", message, code);
     for (size_t i = 0; i < value_count(asked); i++) {
         tn_value id = value_get(value_at(asked, i), "id");
         buffer_text(out, "  ");
@@ -99,7 +106,7 @@ bool work_view_event(struct work_view *view, const char *event, tn_value params)
     if (view->json) return view_print_json(ended ? "ended" : "claimed", params);
     if (!ended || view->quiet) return true;
     buffer_init(&line, LINE_BYTES);
-    view_format_task(&line, params);
+    view_format_task(&line, params, view->live);
     if (!view->live)
         command_print_line(stderr, "%s", buffer_cstr(&line));
     else if (value_get(params, "error") || value_get(params, "interrupts"))

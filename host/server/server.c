@@ -14,6 +14,7 @@
 #include "host/server/rpc/rpc_budget.h"
 #include "host/server/server_internal.h"
 #include "host/server/server_run.h"
+#include "host/server/server_schedule.h"
 #include "host/server/server_work.h"
 
 struct server {
@@ -21,6 +22,7 @@ struct server {
     struct client *clients;
     struct server_runs *runs;
     struct server_workers *workers;
+    struct server_schedule *schedule;
     struct plugin_clients *plugin_clients;
     struct method_jobs *jobs;
     tn_value known; /* known_components at the last "component/changed", while it has subscribers; or NULL */
@@ -57,6 +59,9 @@ struct server_runs *server_runs_of(const struct server *server) {
 struct server_workers *server_workers_of(const struct server *server) {
     return server->workers;
 }
+int32_t server_start_schedule(struct server *server, struct error *error) {
+    return server_schedule_start(server->schedule, error);
+}
 struct plugin_clients *server_plugin_clients(const struct server *server) {
     return server->plugin_clients;
 }
@@ -90,6 +95,7 @@ bool server_is_drained(const struct server *server) {
 }
 
 void server_drain(struct server *server) {
+    server_schedule_stop(server->schedule);
     server_workers_drain(server->workers);
     server_runs_drain(server->runs);
 }
@@ -176,6 +182,7 @@ struct server *server_new(struct host *host) {
     rpc_budget_init(&server->budget, RPC_BUDGET_MAX);
     server->runs = server_runs_new(server);
     server->workers = server_workers_new(server);
+    server->schedule = server_schedule_new(server);
     server->plugin_clients = plugin_clients_new(server);
     server->jobs = method_jobs_new(server);
     host_set_methods(host, plugin_clients_source(server->plugin_clients));
@@ -185,6 +192,7 @@ struct server *server_new(struct host *host) {
 
 void server_free(struct server *server) {
     if (!server) return;
+    server_schedule_end(server->schedule);
     server_workers_end(server->workers);
     server_runs_end(server->runs);
     registry_on_change(host_registry(server->host), NULL, NULL);
@@ -195,6 +203,7 @@ void server_free(struct server *server) {
     method_jobs_free(server->jobs);
     server_runs_free(server->runs);
     server_workers_free(server->workers);
+    server_schedule_free(server->schedule);
     loop_undefer(server_loop(server), &server->changed);
     value_unref(server->known);
     mem_free(server);

@@ -50,6 +50,12 @@ void server_validate_results(struct server *server, bool on);
 bool server_validates(const struct server *server);
 
 /*
+ * Creates the Tasks of `schedules` in tenon.yaml from now on, until the server drains. No effect if it has been called,
+ * or if there are none. The error of a schedule with a mistake, or of the store. A worker that waits for Tasks calls
+ * it, too.
+ */
+int32_t server_start_schedule(struct server *server, struct error *error);
+/*
  * Active runs end after their super-step; those with a thread can be continued later. Workers do the same, and their
  * Tasks return to the queue. No more runs and workers can start.
  */

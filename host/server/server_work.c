@@ -25,7 +25,7 @@ struct server_worker {
     struct server_workers *workers;
     struct server_worker *newer, *older;
     const struct client *client; /* that has started it; NULL if it has gone */
-    char *id, *name;
+    char *id, *name, *task_id;   /* task_id: NULL if it handles any Task of its types */
     enum task_worker_mode mode;
     uint32_t concurrency;
     struct work_types *types;   /* NULL when it has ended */
@@ -79,6 +79,7 @@ static void worker_free(struct server_worker *worker) {
     work_types_free(worker->types);
     value_unref(worker->counts);
     mem_free(worker->waiting);
+    mem_free(worker->task_id);
     mem_free(worker->name);
     mem_free(worker->id);
     mem_free(worker);
@@ -192,6 +193,16 @@ static void worker_on_task_ended(void *user, struct work_item *item) {
     server_publish_take(worker->workers->server, "task/ended", params);
 }
 
+/* The run does not wait for those who watch it. */
+static bool worker_on_event(void *user, tn_value event) {
+    const struct server_worker *worker = user;
+    if (!server_listens(worker->workers->server, "task/event")) return true;
+    tn_value params = value_set_take(value_object_reserve(5), "worker_id", value_text(worker->id));
+    params = value_set_take(params, "task_id", value_text(worker->task_id));
+    server_publish_take(worker->workers->server, "task/event", value_set_take(params, "event", value_ref(event)));
+    return true;
+}
+
 /* ---- Start and end ---- */
 
 /* The strategies are closed now, so that plugins can be unloaded. */
@@ -218,9 +229,12 @@ static int32_t check_active(const struct server_workers *workers, struct error *
                      SERVER_WORKERS_MAX);
 }
 
-static int32_t open_types(const struct server *server, tn_value names, struct work_types **types, struct error *error) {
+int32_t server_work_open_types(const struct server *server, tn_value names, struct work_types **types,
+                               struct error *error) {
     int32_t status = work_types_new(server_engine(server), names, types, error);
     if (status != TN_OK || work_types_count(*types)) return status;
+    work_types_free(*types);
+    *types = NULL;
     return error_set(error, TN_INVALID, "INVALID_CONFIG",
                      "there is no Task type to handle: tenon.yaml has no `work`, and the strategies of Tenon are not "
                      "installed");
@@ -236,7 +250,7 @@ static char *default_name(void) {
 static int32_t create_task_worker(struct server_worker *worker, const struct server_worker_options *options,
                                   struct error *error) {
     const struct server *server = worker->workers->server;
-    int32_t status = open_types(server, options->types, &worker->types, error);
+    int32_t status = worker->types ? TN_OK : server_work_open_types(server, options->types, &worker->types, error);
     if (status != TN_OK) return status;
     worker->worker = task_worker_new(&(struct task_worker_options){.engine = server_engine(server),
                                                                    .kernel = host_state(server_host(server)),
@@ -246,6 +260,8 @@ static int32_t create_task_worker(struct server_worker *worker, const struct ser
                                                                    .mode = worker->mode,
                                                                    .task_id = options->task_id,
                                                                    .no_notification = options->task_id != NULL,
+                                                                   .modes = options->modes,
+                                                                   .event = worker_on_event,
                                                                    .claimed = worker_on_task_claimed,
                                                                    .finished = worker_on_task_ended,
                                                                    .ended = worker_on_ended,
@@ -257,17 +273,24 @@ static int32_t create_task_worker(struct server_worker *worker, const struct ser
 struct server_worker *server_worker_start(struct server_workers *workers, const struct server_worker_options *options,
                                           struct error *error) {
     char id[KERNEL_ID_TEXT];
-    if (check_active(workers, error) != TN_OK) return NULL;
+    if (check_active(workers, error) != TN_OK) {
+        work_types_free(options->opened);
+        return NULL;
+    }
     struct server_worker *worker = mem_zalloc(sizeof *worker);
     worker->workers = workers;
     worker->client = options->client;
+    worker->types = options->opened;
+    worker->task_id = options->task_id ? mem_text(options->task_id) : NULL;
     worker->name = options->name ? mem_text(options->name) : default_name();
     worker->mode = options->mode;
     worker->concurrency = options->concurrency ? options->concurrency : TASK_WORKER_CONCURRENCY;
     worker->started_ms = loop_wall_ms(server_loop(workers->server));
     kernel_id_make(worker->started_ms, id);
     worker->id = mem_text(id);
-    if (create_task_worker(worker, options, error) != TN_OK) {
+    int32_t status = create_task_worker(worker, options, error);
+    if (status == TN_OK && options->mode == TASK_WORKER_FOREVER) status = server_start_schedule(workers->server, error);
+    if (status != TN_OK) {
         worker_free(worker);
         return NULL;
     }

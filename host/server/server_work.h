@@ -10,7 +10,7 @@
  *     worker = server_worker_find(workers, "0193a0c2-…", &error);     // in later calls, by its id
  *     server_worker_stop(worker, false);
  *
- * Subscriptions receive task/claimed and task/ended (methods/work.yaml).
+ * Subscriptions receive task/claimed, task/event and task/ended (methods/work.yaml).
  *
  * All functions are [loop].
  */
@@ -27,6 +27,7 @@ struct client;
 struct server;
 struct server_worker;
 struct server_workers;
+struct work_types;
 
 #define SERVER_WORKERS_MAX 64u /* workers of one server that have not ended; then LIMIT */
 #define SERVER_WORKERS_KEPT                                                                                            \
@@ -43,16 +44,21 @@ void server_workers_free(struct server_workers *workers);
 void server_workers_forget_client(struct server_workers *workers, const struct client *client);
 
 struct server_worker_options {
-    const struct client *client; /* that starts it */
+    const struct client *client; /* that starts it; may be NULL */
     const char *name;            /* NULL: the name of this machine and the process id, "main/4711" */
     tn_value types;              /* an array of Task types; NULL: all that tenon.yaml and the defaults have */
     uint32_t concurrency;        /* 0: TASK_WORKER_CONCURRENCY */
     enum task_worker_mode mode;
-    const char *task_id; /* handles only this Task, whose questions its caller asks; NULL: any of the types */
+    const char *task_id;       /* handles only this Task, whose questions its caller asks; NULL: any of the types */
+    struct work_types *opened; /* instead of `types`; it takes them, also on failure */
+    unsigned modes;            /* with `task_id`: of the events that are sent as task/event; 0: none */
 };
+/* The error of work_types_new, or INVALID_CONFIG if there is no Task type to handle. */
+int32_t server_work_open_types(const struct server *server, tn_value names, struct work_types **types,
+                               struct error *error);
 /*
- * Opens the strategies, and claims Tasks from the next turn of the loop on. NULL with the error of work_types_new or
- * task_worker_new, CANCELLED if the server drains, LIMIT, or INVALID_CONFIG if there is no Task type to handle.
+ * Opens the strategies, and claims Tasks from the next turn of the loop on. NULL with the error of
+ * server_work_open_types or task_worker_new, CANCELLED if the server drains, or LIMIT.
  */
 struct server_worker *server_worker_start(struct server_workers *workers, const struct server_worker_options *options,
                                           struct error *error);

@@ -29,13 +29,14 @@ struct schedule {
     int64_t every_ms, at_ms;
     tn_value expression, task_type, payload;
     char definition[SCHEDULE_HASH_TEXT];
+    const char *wrong; /* the key with a mistake; NULL without one */
 };
 
 /* ---- Reading ---- */
 
-/* Sets INVALID_CONFIG with "schedules.NAME.KEY: …". Returns false. */
-static bool schedule_refuse(const struct schedule *schedule, struct error *error, const char *key,
-                            const char *problem) {
+/* Sets INVALID_CONFIG with "schedules.NAME.KEY: …". Returns false. `key` is static; "" is the schedule itself. */
+static bool schedule_refuse(struct schedule *schedule, struct error *error, const char *key, const char *problem) {
+    schedule->wrong = key;
     error_set(error, TN_INVALID, "INVALID_CONFIG", "schedules.%.100s%s%s: %s", schedule->name, *key ? "." : "", key,
               problem);
     return false;
@@ -154,19 +155,31 @@ static void schedule_make_definition(struct schedule *schedule) {
     value_unref(value);
 }
 
-struct schedule *schedule_new(const char *name, tn_value value, struct error *error) {
+/* Returns a schedule, also if it has a mistake: then `wrong` is set. */
+static struct schedule *schedule_read(const char *name, tn_value value, struct error *error) {
     struct schedule *schedule = mem_zalloc(sizeof *schedule);
     tn_value enabled = value_get(value, "enabled");
     schedule->name = mem_text(name);
     schedule->enabled = enabled != value_bool(false); /* a boolean is an immediate value */
     strcpy(schedule->zone, "UTC");
-    if (!schedule_read_time(schedule, value, error) || !schedule_read_task(schedule, value_get(value, "task"), error) ||
-        !schedule_read_policy(schedule, value_get(value, "misfire"), error)) {
-        schedule_free(schedule);
-        return NULL;
-    }
-    schedule_make_definition(schedule);
+    if (schedule_read_time(schedule, value, error) && schedule_read_task(schedule, value_get(value, "task"), error) &&
+        schedule_read_policy(schedule, value_get(value, "misfire"), error))
+        schedule_make_definition(schedule);
     return schedule;
+}
+
+struct schedule *schedule_new(const char *name, tn_value value, struct error *error) {
+    struct schedule *schedule = schedule_read(name, value, error);
+    if (!schedule->wrong) return schedule;
+    schedule_free(schedule);
+    return NULL;
+}
+
+const char *schedule_check(const char *name, tn_value value, struct error *error) {
+    struct schedule *schedule = schedule_read(name, value, error);
+    const char *wrong = schedule->wrong;
+    schedule_free(schedule);
+    return wrong;
 }
 
 void schedule_free(struct schedule *schedule) {

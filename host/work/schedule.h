@@ -40,6 +40,11 @@ struct schedule;
  */
 struct schedule *schedule_new(const char *name, tn_value value, struct error *error);
 void schedule_free(struct schedule *schedule); /* NULL is allowed */
+/*
+ * Returns NULL if schedule_new would succeed; otherwise sets the same error, and returns the key with the mistake:
+ * "cron", or "" for the schedule itself. The result is static.
+ */
+const char *schedule_check(const char *name, tn_value value, struct error *error);
 
 /* All results are borrowed from the schedule. */
 const char *schedule_name(const struct schedule *schedule);

@@ -59,6 +59,14 @@ expect_code 0 && expect_in out 'nightly  0 3 * * mon-fri  Europe/Berlin'
 run tenon schedule run paused --key once --connect s
 expect_out "$first"
 servers_stop
+"$TENON" serve --socket reads --scope read >host.out 2>reads.err &
+servers+=("$!")
+wait_until grep -q "listening on" reads.err
+run tenon schedule list --connect reads
+expect_code 0
+run tenon schedule run paused --connect reads
+expect_code 1 && expect_in err '[PERMISSION_DENIED]'
+servers_stop
 
 # ---- Mistakes ----
 cat >tenon.yaml <<'YAML'
@@ -86,4 +94,4 @@ run tenon check one.yaml
 expect_code 0 && expect_in err "warning: tenon.yaml: $hour" && expect_in err "warning: tenon.yaml: $zone"
 echo 'schedules: {bad: {cron: "@daily", task: {type: work}, misfire: never}}' >tenon.yaml
 run tenon schedule list
-expect_code 4 && expect_in err 'tenon.yaml:1:62: `schedules.bad.misfire`: found `never`, expected `skip`, `once` or `all`'
+expect_code 4 && expect_in err 'tenon.yaml:1:64: `schedules.bad.misfire`: found `never`, expected `skip`, `once` or `all`'

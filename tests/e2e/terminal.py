@@ -13,6 +13,7 @@ wait TEXT   waits until the terminal has shown TEXT since the last wait; at most
 send TEXT   types TEXT and Enter
 type TEXT   types TEXT without Enter
 key C-x     types a control character
+run COMMAND runs a command of the shell, and waits for its end
 end         waits until the program has ended
 The terminal's output goes to standard output. The exit code is the program's, or 99 if a wait timed out.
 """
@@ -55,6 +56,8 @@ def main():
             os.write(terminal, text.encode())
         elif word == "key":
             os.write(terminal, bytes([ord(text[-1].upper()) - 64]))
+        elif word == "run":
+            os.system(text)
         elif word == "wait":
             until, wanted = time.monotonic() + 60, text.encode()
             while wanted not in shown[seen:]:

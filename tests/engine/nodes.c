@@ -220,6 +220,11 @@ TN_NODE(hang, "test.hang", "Never ends by itself.", TN_PURE) {
     return TN_OK;
 }
 
+TN_NODE(die, "test.die", "Ends the process.", TN_PURE) {
+    (void)task, (void)config, (void)input;
+    abort();
+}
+
 TN_NODE_BLOCKING(wait, "test.wait", "Blocks until it is cancelled.", TN_PURE) {
     (void)config, (void)input;
     while (tn.task->cancelled(task) == 0) {

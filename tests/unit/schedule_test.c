@@ -3,10 +3,14 @@
  */
 #include "tests/unit/corpus.h"
 
+#include "adl/diagnostic/diagnostic.h"
 #include "adl/expr/time.h"
+#include "adl/source/source.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "host/base/config/config.h"
 #include "host/work/schedule.h"
+#include "host/work/schedule_source.h"
 
 static tn_value value_of(const char *json) {
     tn_value value = NULL;
@@ -74,6 +78,35 @@ static void test_mistakes(void **state) {
         error_finish(&error);
         value_unref(value);
     }
+}
+
+/* The same mistakes at their places in a tenon.yaml. */
+static void test_places_of_mistakes(void **state) {
+    static const char text[] = "# Schedules\n"
+                               "schedules:\n"
+                               "  a.b: {task: {type: w}, cron: 0 25 * * *}\n"
+                               "  good: {every: 1m, task: {type: w}}\n"
+                               "  c:\n"
+                               "    timezone: Nowhere/City\n"
+                               "    cron: '@daily'\n"
+                               "    task: {type: w}\n";
+    (void)state;
+    struct source *source = source_new("tenon.yaml", text, strlen(text));
+    struct diagnostics *found = diagnostics_new();
+    struct config *config = config_read("tenon.yaml", text, strlen(text), found);
+    assert_int_equal(diagnostics_count(found), 0);
+    schedules_check_source(source, config_schedules(config), found);
+    diagnostics_sort(found);
+    assert_int_equal(diagnostics_count(found), 2);
+    const struct diagnostic *first = diagnostics_at(found, 0), *second = diagnostics_at(found, 1);
+    assert_string_equal(first->message, "schedules.a.b.cron: hour, column 3: found `25`, expected 0 to 23");
+    assert_int_equal(source_locate(source, first->span.start).line, 2);
+    assert_int_equal(source_locate(source, first->span.start).point, 31);
+    assert_non_null(strstr(second->message, "schedules.c.timezone: found `Nowhere/City`"));
+    assert_int_equal(source_locate(source, second->span.start).line, 5);
+    config_free(config);
+    diagnostics_free(found);
+    source_unref(source);
 }
 
 /* ---- Descriptions ---- */
@@ -265,6 +298,7 @@ static void test_the_newest_due_time_is_that_of_a_walk(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_places_of_mistakes),
         cmocka_unit_test(test_descriptions),
         cmocka_unit_test(test_the_definition_is_what_decides_due_times),
         cmocka_unit_test(test_next_due_times),

@@ -15,6 +15,7 @@
 #include "host/server/lsp/lsp_internal.h"
 #include "host/server/lsp/lsp_world.h"
 #include "host/server/server.h"
+#include "host/work/schedule_source.h"
 #include <uv.h>
 
 struct lsp_check {
@@ -131,8 +132,10 @@ static struct lsp_text *newest_dirty(const struct lsp *lsp) {
 /* [worker] */
 static void check_config(struct lsp_check *check) {
     check->found = diagnostics_new();
-    config_free(config_read(source_name(check->source), source_text(check->source), source_length(check->source),
-                            check->found));
+    struct config *config =
+        config_read(source_name(check->source), source_text(check->source), source_length(check->source), check->found);
+    schedules_check_source(check->source, config_schedules(config), check->found);
+    config_free(config);
     diagnostics_sort(check->found);
     if (lsp_world_assist(check->world)->form && source_length(check->source) <= CONFIG_FILE_MAX) {
         check->result = assist_next_take(check->source, lsp_world_assist(check->world), check->before);

@@ -65,7 +65,7 @@ def hover(client, marked):
 
 def test_keys():
     with Client(folders=[str(HERE)]) as client:
-        keys = ["plugins", "packs", "models", "prices", "store", "secrets", "http", "tools", "files", "limits", "log"]
+        keys = ["plugins", "packs", "models", "prices", "store", "secrets", "http", "tools", "schedules", "files", "limits", "log"]
         for text, wanted in (
                 ("‸", keys),
                 ("log: info\n‸", [key for key in keys if key != "log"]),
@@ -76,6 +76,8 @@ def test_keys():
                 ("secrets:\n  KEY: {env: A, ‸}\n", ["file", "command", "hosts"]),
                 ("store:\n  ‸", ["use", "path"]),
                 ("packs: {registries: {ghcr.io: {‸}}}\n", ["user", "password", "plain_http"]),
+                ("schedules:\n  a:\n    ‸", ["cron", "every", "at", "task", "timezone", "misfire", "enabled"]),
+                ("schedules: {a: {every: 1m, task: {‸}}}\n", ["type", "payload"]),
                 ("prices: {a: {‸}}\n", ["input", "output", "cached", "cache_write"])):
             found = complete(client, text)
             expect_equal([label for label in found if label in wanted], wanted, text)
@@ -102,6 +104,7 @@ def test_names():
                 ("plugins: {isolation: {tenon.mcp: ‸}}\n", ["process", "none"]),
                 ("tools: {approval: {shell.run: ‸}}\n", ["auto", "ask", "deny"]),
                 ("tools:\n  audit_required: ‸\n", ["true", "false"]),
+                ("schedules: {a: {misfire: ‸}}\n", ["skip", "once", "all"]),
                 ("log: ‸", ["debug", "info", "warn", "error"])):
             found = complete(client, text)
             expect(set(some) <= set(found), text, list(found))
@@ -181,6 +184,8 @@ def test_hover():
                 ("models: {default: scrip‸ted}\n", ["scripted"]),
                 ("models: {default: {provider: scripted, chu‸nk: 4}}\n", ["**chunk**", "Default: `16`"]),
                 ("store: {use: mem‸ory}\n", ["**memory**"]),
+                ("schedules: {a: {cr‸on: x}}\n", ["**cron**", "day of week"]),
+                ("schedules: {a: {misfire: on‸ce}}\n", ["**once**", "One Task"]),
                 ("secrets: {K: {en‸v: A}}\n", ["environment variable"])):
             found = hover(client, text)
             expect(found and all(words in found for words in some), text, found)
@@ -205,6 +210,19 @@ def test_structure():
             "start": as_position((0, 0)), "end": as_position((3, 0))}}), [])
         expect_equal(client.request("textDocument/codeLens", document.params()), [])
         expect_equal(client.request("textDocument/semanticTokens/full", document.params()), None)
+
+
+def test_wrong_schedules():
+    """Expressions and time zones are checked at their places, beside the form."""
+    with Client(folders=[str(HERE)]) as client:
+        document = open_config(client, 'schedules:\n  a: {cron: "0 25 * * *", task: {type: w}}\n  b:\n    cron: "@daily"\n'
+                               "    timezone: Europe/Berlim\n    task: {type: w}\n  c: {every: 1m, task: {type: w}, misfire: no}\n")
+        found = {(one["range"]["start"]["line"], one["range"]["start"]["character"]): one["message"] for one in client.diagnostics(document)}
+        expect_equal(sorted(found), [(1, 12), (4, 14), (6, 43)])
+        expect("hour, column 3: found `25`, expected 0 to 23" in found[1, 12], found)
+        expect("schedules.b.timezone: found `Europe/Berlim`" in found[4, 14], found)
+        document.change(['schedules:\n  a: {cron: "0 23 * * *", task: {type: w}}\n'])
+        expect_equal(client.diagnostics(document), [])
 
 
 def test_roles_of_documents():

@@ -3,11 +3,13 @@ cat >tenon.yaml <<'Y'
 store: {use: tenon.sqlite, path: state.db}
 work:
   work: {options: {max_steps: 2}}
+  narrow: {strategy: tenon:pdca, tools: [extract], options: {max_steps: 1}}
 models:
   default:
     provider: scripted
     templates: false
     rules:
+      - {contains: tool `task.create`, in: last, reply: '{"new_facts": [], "open_issues": [], "plan": []}'}
       - {contains: What is up, in: last, reply: All is well.}
       - matches: 'Make it.*# The check of this step'
         in: last
@@ -70,7 +72,22 @@ created work '{"text": "Never"}'
 worker
 expect_code 1 && shows '[t["state"], t["error"]["code"], t["error"]["message"], t["attempts"]]' '["failed", "BUDGET_EXCEEDED", "ステップ上限に達しました。", 1]'
 
+# A person queues it again: the budget is new, and the StepContext stays.
+run tenon task update "$task" '{"state": "queued"}'
+expect_code 0
+worker
+expect_code 1 && shows 't["error"]["code"]' '"BUDGET_EXCEEDED"'
+run tenon thread state "$task"
+expect_in out '"spent_steps":4'
+
+# Tools that the Task type does not allow fail, and nothing else does.
+created narrow '{"text": "Make it"}'
+run tenon work --types narrow --drain
+shows '[t["state"], t["artifact_refs"]]' '["done", []]'
+run tenon thread state "$task"
+expect_in out 'artifact.write failed: TOOL_NOT_FOUND' && expect_in out 'task.create failed: TOOL_NOT_FOUND'
+
 # A payload that the strategy refuses.
 created user_request '{"messages": 7}'
 main
-expect_code 1 && shows '[t["state"], t["error"]["code"]]' '["failed", "INVALID_PAYLOAD"]'
+expect_code 1 && shows '[t["state"], t["error"]["code"]]' '["failed", "INVALID_INPUT"]'

@@ -29,7 +29,7 @@ for options in '{"max_turns": 0}' '{"max_turns": 101}' '{"max_turns": "2"}' '{"t
     expect_code 1 && expect_in err 'channel `options`'
 done
 asked '{"provider": "scripted"}' '{"messages": []}'
-expect_code 0 && expect_in out INVALID_PAYLOAD
+expect_code 0 && expect_in out INVALID_INPUT
 
 # The system prompt: prompts/system.md, or the text of the operator, and the instructions. (A token is four characters.)
 read_tokens() { grep -o '"input_tokens":[0-9]*' "$work/err" | head -1 | grep -o '[0-9]*$'; }

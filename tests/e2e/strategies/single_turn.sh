@@ -15,7 +15,7 @@ asked '{"provider": "scripted"}' '{"text": {"not": "a text"}}'
 expect_code 0 && expect_answer user_output '"{\"not\":\"a text\"}"'
 for wrong in 7 '[]' '[{}]' '[{"type": "user"}]' '[{"type": "tool_user", "content": ""}]'; do
     asked '{"provider": "scripted"}' "{\"messages\": $wrong}"
-    expect_code 0 && expect_answer task_state '"failed"' && expect_in out INVALID_PAYLOAD
+    expect_code 0 && expect_answer task_state '"failed"' && expect_in out INVALID_INPUT
 done
 
 # Tools are called, and their failures are seen by the model.
