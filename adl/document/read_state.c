@@ -205,10 +205,7 @@ void read_error_channel(struct reader *reader) {
     struct document *document = reader->document;
     bool wanted = false;
     for (uint32_t i = 0; i < document->node_count && !wanted; i++) wanted = reader->notes[i].on_error != NULL;
-    int32_t declared = names_find(&reader->whole->fields, "error", 5);
-    document->error_channel = wanted ? declared : -1;
-    if (!wanted || declared >= 0) return;
-    document->error_channel = (int32_t)document->channel_count;
+    if (!wanted || names_find(&reader->whole->fields, "error", 5) >= 0) return;
     struct document_channel *channel = &document->channels[document->channel_count];
     *channel = (struct document_channel){
         .name = value_text("error"), .type = CHANNEL_EPHEMERAL, .initial = value_array(), .implicit = true};
