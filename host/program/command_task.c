@@ -79,7 +79,9 @@ static void task_print_waiting(tn_value task) {
 static void task_print_line(tn_value task) {
     const char *by = command_kernel_text(task, "claimed_by"),
                *why = command_kernel_text(value_get(task, "error"), "message");
-    int64_t attempts = value_to_int(value_get(task, "attempts"));
+    int64_t attempts = 0;
+    tn_value count = value_get(task, "attempts"); /* a server of an older version does not send it */
+    if (value_is(count, TN_INT)) attempts = value_to_int(count);
     command_printf(stdout, "%s  %-7s  %s  %s%s%s", command_kernel_text(task, "task_id"),
                    command_kernel_text(task, "state"), command_kernel_text(task, "created_at"),
                    command_kernel_text(task, "task_type"), *by ? "  by " : "", by);

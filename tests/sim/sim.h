@@ -30,6 +30,7 @@
 #define SIM_WRITERS    1024
 #define SIM_STEPS      3             /* checkpoints of a thread: 0, 1, 2 */
 #define SIM_EPOCH_MS   1767225600000 /* when a run begins */
+#define SIM_EVERY_MS   3000          /* the schedule */
 #define SIM_EVENTS     60            /* of a run, by default */
 #define SIM_EVENTS_MAX 1000
 
@@ -40,7 +41,7 @@ enum sim_kind {
     SIM_DELIVER, /* the store receives the oldest commit that is under way from a worker, which may be dead */
     SIM_TIME,    /* time passes */
     SIM_CREATE,  /* a client creates a Task with an idempotency key, perhaps again */
-    SIM_FIRE,    /* a worker's clock has reached a due time of the schedule, perhaps after another one's */
+    SIM_FIRE,    /* the scheduler of a worker creates the Tasks that are due by its clock */
     SIM_ANSWER,  /* a person answers the thread of a Task, or wakes a Task that asks nothing */
     SIM_CRASH,   /* a worker loses its memory, and starts again */
     SIM_PAUSE,   /* a worker stands still for a time, and then continues */
@@ -75,7 +76,8 @@ enum sim_break {
     SIM_BREAK_FENCE,    /* the store ignores conditions on threads */
     SIM_BREAK_TOKEN,    /* the claim is not checked: any token is that of the Task */
     SIM_BREAK_TAKE,     /* the store takes Tasks that are claimed */
-    SIM_BREAK_KEY,      /* the schedule uses no idempotency key */
+    SIM_BREAK_KEY,      /* idempotency keys are not saved */
+    SIM_BREAK_SCHEDULE, /* neither the key nor the record of a schedule protects a due time */
     SIM_BREAK_BATCH,    /* the store applies the first half of a batch that fails */
     SIM_BREAK_WAKE,     /* a wake of a claimed Task is forgotten */
     SIM_BREAK_ATTEMPTS, /* the second commit of a claim does nothing */

@@ -34,15 +34,29 @@ static bool has_ended(tn_value task) {
 
 /* ---- Commits: Tasks ---- */
 
+/* A Task of the schedule has no key of its own: the record of the schedule in the same commit has its due time. */
+static void due_key(const struct sim *sim, char out[48]) {
+    for (uint64_t i = 0; i < sim->map.undo_count; i++) {
+        const struct tn_store_undo *change = &sim->map.undo_log[i];
+        if (!change->after || !tn_store_text_is(change->collection->name, STORE_SCHEDULES)) continue;
+        tn_value due = value_get(change->after->value, "due_ms");
+        if (due) snprintf(out, 48, "due:%lld", (long long)value_to_int(due));
+    }
+}
+
 static void note_created(struct sim *sim, tn_value task) {
-    const char *key = member_text(value_get(task, "payload"), "key");
+    char key[48] = "?";
+    const char *given = member_text(value_get(task, "payload"), "key");
+    if (*given)
+        snprintf(key, sizeof key, "%s", given);
+    else
+        due_key(sim, key);
     for (int i = 0; i < sim->task_count; i++)
         if (strcmp(sim->tasks[i].key, key) == 0)
             sim_fail(sim, "one-per-key", "two Tasks were created for %s: %d and %d", key, i, sim->task_count);
     if (sim->task_count == SIM_TASKS) return;
     struct sim_task *made = &sim->tasks[sim->task_count++];
-    size_t length = strlen(key);
-    *made = (struct sim_task){.asks = length && key[length - 1] % 2}; /* those of odd orders */
+    *made = (struct sim_task){.asks = *given && given[strlen(given) - 1] % 2}; /* those of odd orders */
     snprintf(made->id, sizeof made->id, "%s", member_text(task, "task_id"));
     snprintf(made->key, sizeof made->key, "%s", key);
 }
@@ -155,9 +169,11 @@ static void check_entry(struct sim *sim, int index, tn_value entry, int64_t coun
     if (strcmp(outcome, expected) != 0 && !tried)
         sim_fail(sim, "history", "Task %d: the history says that the claim %s is `%s`, expected `%s`", index, claimer,
                  *outcome ? outcome : "open", expected);
-    if (value_to_int(value_get(entry, "attempt")) != counted + 1)
-        sim_fail(sim, "attempts", "Task %d: the claim %s was attempt %d, expected %d", index, claimer,
-                 (int)value_to_int(value_get(entry, "attempt")), (int)counted + 1);
+    int64_t attempt = -1;
+    (void)value_as_int(value_get(entry, "attempt"), &attempt);
+    if (attempt != counted + 1)
+        sim_fail(sim, "attempts", "Task %d: the claim %s was attempt %d, expected %d", index, claimer, (int)attempt,
+                 (int)counted + 1);
 }
 
 static void check_history(struct sim *sim, int index, tn_value task) {
@@ -200,7 +216,23 @@ static void check_thread(struct sim *sim, int index) {
     error_finish(&error);
 }
 
+/* All due times until the last one that was handled have a Task, the first one that was created for it. */
+static void check_due_times(struct sim *sim) {
+    tn_value record = sim_store_find(sim, STORE_SCHEDULES, "nightly");
+    tn_value until = value_get(record, "handled_ms");
+    int64_t handled = until ? value_to_int(until) : 0;
+    for (int64_t due = SIM_EPOCH_MS + SIM_EVERY_MS; due <= handled; due += SIM_EVERY_MS) {
+        char key[48];
+        bool found = false;
+        snprintf(key, sizeof key, "due:%lld", (long long)due);
+        for (int i = 0; i < sim->task_count; i++) found = found || strcmp(sim->tasks[i].key, key) == 0;
+        if (!found) sim_fail(sim, "due", "no Task was created for the due time %d ms", (int)(due - SIM_EPOCH_MS));
+    }
+    value_unref(record);
+}
+
 void sim_oracle_end(struct sim *sim) {
+    check_due_times(sim);
     for (int i = 0; i < sim->task_count; i++) {
         tn_value task = sim_store_find(sim, STORE_TASKS, sim->tasks[i].id);
         if (sim->tasks[i].ended != 1 || !has_ended(task))

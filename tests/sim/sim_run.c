@@ -15,8 +15,8 @@
 #define TIME_MS      2000 /* the most that passes in one event */
 #define SKEW_MS      1500 /* clocks differ by up to so much from the true time, both ways */
 
-static const char *const break_names[SIM_BREAKS] = {"none", "if",    "fence", "token",    "take",
-                                                    "key",  "batch", "wake",  "attempts", "resume"};
+static const char *const break_names[SIM_BREAKS] = {"none",     "if",    "fence", "token",    "take",  "key",
+                                                    "schedule", "batch", "wake",  "attempts", "resume"};
 
 const char *sim_break_name(enum sim_break which) { return which < SIM_BREAKS ? break_names[which] : NULL; }
 
@@ -52,21 +52,10 @@ static struct sim_actor actor_of(const struct sim *sim, int worker) {
     return actor;
 }
 
-static void run_fire(struct sim *sim, const struct sim_event *event) {
-    char key[48];
-    int64_t due_ms = SIM_EPOCH_MS + (int64_t)(event->number % 2 + 1) * 2000;
-    if (sim->actor.now_ms < due_ms) {
-        sim_note(sim, " is not due");
-        return;
-    }
-    snprintf(key, sizeof key, "schedule:nightly:%lld", (long long)due_ms);
-    sim_create(sim, key, sim->options->broken != SIM_BREAK_KEY);
-}
-
 static void run_create(struct sim *sim, uint32_t number) {
     char key[48];
     snprintf(key, sizeof key, "order-%u", number % 4);
-    sim_create(sim, key, true);
+    sim_create(sim, key);
 }
 
 static void run_kind(struct sim *sim, const struct sim_event *event) {
@@ -82,7 +71,7 @@ static void run_kind(struct sim *sim, const struct sim_event *event) {
         sim_note(sim, " %u ms", number % TIME_MS);
         break;
     case SIM_CREATE: run_create(sim, number); break;
-    case SIM_FIRE: run_fire(sim, event); break;
+    case SIM_FIRE: sim_fire(sim, event->worker); break;
     case SIM_ANSWER:
         if (sim->task_count) sim_answer(sim, (int)(number % (uint32_t)sim->task_count));
         break;
@@ -184,6 +173,7 @@ static void heal(struct sim *sim) {
         sim->workers[i].skew_ms = sim->workers[i].paused_until_ms = 0;
         while (sim->pending && !sim->result->failed) heal_event(sim, SIM_DELIVER, sim->pending->worker, 0);
     }
+    if (!sim->result->failed) heal_event(sim, SIM_FIRE, 0, 0);
     for (int i = 0; i < sim->task_count && !sim->result->failed; i++)
         if (sim->tasks[i].asks && !sim->tasks[i].ended) {
             tn_value before = sim_store_find(sim, "answers", sim->tasks[i].id);
@@ -202,6 +192,22 @@ static void heal(struct sim *sim) {
 
 /* ---- A run ---- */
 
+/* Each due time that was missed is caught up with, so none may be without a Task. */
+static struct schedule *make_schedule(void) {
+    struct error error = ERROR_INIT;
+    tn_value task = value_set_take(value_object(), "type", value_text("work")), value = value_object();
+    value = value_set_take(value, "every", value_int(SIM_EVERY_MS / 1000)); /* seconds */
+    value = value_set_take(value, "misfire", value_text("all"));
+    value = value_set_take(value, "task", task);
+    struct schedule *made = schedule_new("nightly", value, &error);
+    if (!made) {
+        fprintf(stderr, "sim: %s\n", error.message);
+        abort();
+    }
+    value_unref(value);
+    return made;
+}
+
 void sim_run(const struct sim_options *options, uint64_t seed, const struct sim_event *events, uint32_t count,
              struct buffer *trace, struct sim_result *result) {
     static struct sim sim; /* large */
@@ -217,6 +223,7 @@ void sim_run(const struct sim_options *options, uint64_t seed, const struct sim_
     sim.writer_count = 1; /* 0: nobody */
     for (int i = 0; i < SIM_WORKERS; i++) sim.workers[i].remembered = -1;
     sim_store_begin(&sim);
+    sim.schedule = make_schedule();
     while (sim.next < count && !result->failed) run_event(&sim, &events[sim.next++]);
     sim_note(&sim, "---- no faults from here on; every question is answered ----\n");
     if (!result->failed) heal(&sim);
@@ -226,6 +233,7 @@ void sim_run(const struct sim_options *options, uint64_t seed, const struct sim_
     result->claims = sim.claim_count;
     for (int i = 0; i < SIM_WORKERS; i++) sim_worker_crash(&sim, i);
     sim_store_end(&sim);
+    schedule_free(sim.schedule);
 }
 
 /* ---- The events of a seed ---- */

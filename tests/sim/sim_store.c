@@ -133,6 +133,13 @@ static tn_value without_condition(tn_value operation) {
     return value_remove_take(value_ref(operation), value_text("if"));
 }
 
+/* What makes a due time of the schedule once: a key, and the record. */
+static bool is_schedule_key(tn_value operation) {
+    tn_value key = value_get(operation, "key");
+    return operation_is(operation, "put", STORE_REQUESTS) && value_is(key, TN_STRING) &&
+           strncmp(value_chars(key, NULL), "schedule.", 9) == 0;
+}
+
 /* The operation as a defective store, or kernel, would apply it; a new reference. */
 static tn_value broken_operation(enum sim_break broken, tn_value operation) {
     tn_value patch = value_get(operation, "patch");
@@ -140,6 +147,8 @@ static tn_value broken_operation(enum sim_break broken, tn_value operation) {
     if (broken == SIM_BREAK_IF && value_get(operation, "if")) return without_condition(operation);
     if (broken == SIM_BREAK_FENCE && value_get(operation, "if") &&
         value_text_is(value_get(operation, "collection"), STORE_THREADS))
+        return without_condition(operation);
+    if (broken == SIM_BREAK_SCHEDULE && value_get(operation, "if") && operation_is(operation, "put", STORE_SCHEDULES))
         return without_condition(operation);
     if (broken == SIM_BREAK_TAKE && value_text_is(value_get(operation, "op"), "take")) {
         tn_value where = value_ref(value_get(operation, "where"));
@@ -155,8 +164,12 @@ static tn_value broken_operation(enum sim_break broken, tn_value operation) {
 static tn_value broken_batch_take(enum sim_break broken, tn_value batch) {
     if (broken == SIM_BREAK_NONE) return batch;
     tn_value made = value_array_reserve(value_count(batch));
-    for (size_t i = 0; i < value_count(batch); i++)
-        made = value_push_take(made, broken_operation(broken, value_at(batch, i)));
+    for (size_t i = 0; i < value_count(batch); i++) {
+        tn_value operation = value_at(batch, i);
+        bool dropped = (broken == SIM_BREAK_KEY && operation_is(operation, "put", STORE_REQUESTS)) ||
+                       (broken == SIM_BREAK_SCHEDULE && is_schedule_key(operation));
+        if (!dropped) made = value_push_take(made, broken_operation(broken, operation));
+    }
     value_unref(batch);
     return made;
 }
@@ -275,6 +288,20 @@ bool sim_store_deliver(struct sim *sim, int worker) {
     mem_free(pending);
     return true;
 }
+
+/* A job of several requests runs at once, as the present actor. */
+void store_perform_take(struct store *store, store_perform_fn *perform, void *arguments, void (*release)(void *),
+                        store_done *done, void *user) {
+    struct error error = ERROR_INIT;
+    tn_value result = NULL;
+    int32_t status = perform(&store->sim->session, arguments, &result, &error);
+    release(arguments);
+    done(user, status, result, &error);
+    value_unref(result);
+    error_finish(&error);
+}
+
+int64_t store_wall_ms(const struct store *store) { return store->sim->actor.now_ms; }
 
 /* Only for functions that the simulation does not call: a failed log is abandoned, and no writer is asked for. */
 void store_perform(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done, void *user) {

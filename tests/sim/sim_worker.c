@@ -44,12 +44,12 @@ static bool error_is(const struct error *error, const char *code) {
 
 /* ---- Clients and persons ---- */
 
-void sim_create(struct sim *sim, const char *key, bool keyed) {
+void sim_create(struct sim *sim, const char *key) {
     struct error error = ERROR_INIT;
     tn_value task, arguments = with_text(value_object(), "task_type", "work");
     arguments = value_set_take(arguments, "payload", with_text(value_object(), "key", key));
-    if (keyed) arguments = with_text(arguments, "idempotency_key", key);
-    if (key[0] == 'o' && sim->actor.now_ms % 3 == 1)
+    arguments = with_text(arguments, "idempotency_key", key);
+    if (sim->actor.now_ms % 3 == 1)
         arguments = value_set_take(arguments, "not_before", time_value(sim->actor.now_ms + 700));
     sim_note(sim, " a Task with the key %s", key);
     if (perform_take(sim, task_create, "task.create", arguments, &task, &error) == TN_OK && task) {
@@ -64,6 +64,18 @@ void sim_create(struct sim *sim, const char *key, bool keyed) {
     }
     value_unref(task);
     error_finish(&error);
+}
+
+static void on_fired(void *user, int32_t status, tn_value result, const struct error *error) {
+    if (status == TN_OK)
+        sim_note(user, ": %d Tasks", (int)value_to_int(value_get(result, "created")));
+    else
+        sim_note(user, ": %s", error->code);
+}
+
+void sim_fire(struct sim *sim, int worker) {
+    sim->schedulers[worker] = (struct store){sim, worker, 0, 0};
+    schedule_create_due(&sim->schedulers[worker], sim->schedule, SIM_EPOCH_MS, on_fired, sim);
 }
 
 static int32_t try_answer(struct sim *sim, const char *id, struct error *error) {

@@ -6,6 +6,7 @@
 
 #include "host/data/store/store.h"
 #include "host/data/thread/thread_log.h"
+#include "host/work/schedule_store.h"
 #include "tests/sim/sim.h"
 
 struct sim;
@@ -103,6 +104,8 @@ struct sim {
     struct store writers[SIM_WRITERS]; /* a log may outlive its worker */
     uint32_t writer_count;
     struct sim_pending *pending;
+    struct store schedulers[SIM_WORKERS];
+    struct schedule *schedule;
     const struct sim_event *events;
     uint32_t count, next;
     int depth;    /* of events within events */
@@ -128,7 +131,9 @@ tn_value sim_store_find(struct sim *sim, const char *collection,
 void sim_worker_step(struct sim *sim, int worker, uint32_t number);
 void sim_worker_crash(struct sim *sim, int worker);
 /* Creates a Task, once per key. */
-void sim_create(struct sim *sim, const char *key, bool keyed);
+void sim_create(struct sim *sim, const char *key);
+/* The scheduler of a worker. */
+void sim_fire(struct sim *sim, int worker);
 void sim_answer(struct sim *sim, int task);
 
 /* sim_oracle.c */
