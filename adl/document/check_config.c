@@ -46,7 +46,10 @@ static void tell_reference(struct config_check *check, const char *pointer, cons
     use_in_config(check->reader, &use, USE_FILE, 0, path);
 }
 
-/* config_reference_fn: remembers the reference, and returns the text of its file; "" for all others. */
+/*
+ * config_reference_fn: remembers the reference, and returns the text of its file, or the JSON in it; "" for a secret.
+ * What is not known stands for anything.
+ */
 static tn_value read_reference(void *self, const char *pointer, const char *kind, tn_value name) {
     struct config_check *check = self;
     struct reader *reader = check->reader;
@@ -56,15 +59,21 @@ static tn_value read_reference(void *self, const char *pointer, const char *kind
     struct config_reference *reference = &check->references[check->reference_count++];
     *reference = (struct config_reference){mem_text(pointer), NULL};
     const struct catalog *catalog = reader->catalog;
-    if (strcmp(kind, "file") != 0 || !catalog->read) return value_text("");
+    bool is_schema = strcmp(kind, CONFIG_SCHEMA_FILE) == 0;
+    if ((strcmp(kind, "file") != 0 && !is_schema) || !catalog->read)
+        return is_schema ? value_bool(true) : value_text("");
     struct catalog_file found = {NULL, NULL};
     struct error error = ERROR_INIT;
     size_t length;
     const char *file = value_chars(name, &length);
     tn_value text = read_named_file(reader, file, length, &found, &error);
-    if (text) {
-        reference->source = inner_file_source(reader->source, &found, text, SOURCE_LINES_HIDDEN);
-    } else {
+    if (text) reference->source = inner_file_source(reader->source, &found, text, SOURCE_LINES_HIDDEN);
+    if (text && is_schema) {
+        tn_value schema = config_schema_read(text, &error);
+        value_unref(text);
+        text = schema;
+    }
+    if (!text) {
         char inner[1100];
         snprintf(inner, sizeof inner, "%.1024s/file", pointer);
         report(reader, ADL_E063, config_span_at(check, inner, false), "the file `%.200s` cannot be read: %s", file,
@@ -73,7 +82,8 @@ static tn_value read_reference(void *self, const char *pointer, const char *kind
     tell_reference(check, pointer, found.path);
     catalog_file_finish(&found);
     error_finish(&error);
-    return text ? text : value_text("");
+    if (text) return text;
+    return is_schema ? value_bool(true) : value_text("");
 }
 
 /* The text of a secret or of an unreadable file is not known: it is not reported if it does not fit. */

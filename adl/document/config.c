@@ -34,6 +34,7 @@ static bool has_reference(tn_value value) {
 
 #define WANTS_TEXT   1
 #define WANTS_OBJECT 2
+#define WANTS_SCHEMA 4
 
 static int wanted_type(tn_value type) {
     return value_text_is(type, "string") ? WANTS_TEXT : value_text_is(type, "object") ? WANTS_OBJECT : 0;
@@ -45,6 +46,7 @@ static void note_wanted(void *self, const char *pointer, bool on_key, tn_value w
     int64_t allowed = (known ? value_to_int(known) : 0) | wanted_type(type);
     for (size_t i = 0; value_is(type, TN_ARRAY) && i < value_count(type); i++)
         allowed |= wanted_type(value_at(type, i));
+    if (value_text_is(value_get(subschema, "x-tenon"), "schema")) allowed |= WANTS_SCHEMA;
     *wanted = value_set_take(*wanted, pointer, value_int(allowed));
 }
 
@@ -72,6 +74,8 @@ static tn_value resolve_at(struct walk *walk, tn_value value, const char *kind) 
     const char *pointer = buffer_cstr(&walk->pointer);
     if (walk->pointer.overflow) return NULL;
     tn_value wanted = value_get(walk->wanted, pointer);
+    if (wanted && (value_to_int(wanted) & WANTS_SCHEMA) && strcmp(kind, "file") == 0)
+        return walk->resolve(walk->self, pointer, CONFIG_SCHEMA_FILE, value_value_at(value, 0));
     if (!wanted || value_to_int(wanted) != WANTS_TEXT) return NULL;
     return walk->resolve(walk->self, pointer, kind, value_value_at(value, 0));
 }
@@ -103,6 +107,16 @@ static tn_value resolve_take(struct walk *walk, tn_value value) {
         }
     }
     return value;
+}
+
+tn_value config_schema_read(tn_value text, struct error *error) {
+    size_t length;
+    const char *chars = value_chars(text, &length);
+    tn_value schema = NULL;
+    /* The message of json_read quotes the text, which may be one that the author of the document must not see. */
+    if (json_read(chars, length, NULL, &schema, NULL) != TN_OK)
+        error_set(error, TN_INVALID, "PARSE", "it is not a JSON Schema: expected a text in JSON");
+    return schema;
 }
 
 tn_value config_resolve_take(const struct schema *schema, tn_value config, config_reference_fn resolve, void *self) {

@@ -147,7 +147,8 @@ struct node_files {
 
 static tn_value document_read_file(void *self, const char *pointer, const char *kind, tn_value name) {
     struct node_files *files = self;
-    if (strcmp(kind, "file") != 0) return NULL; /* the host resolves secrets */
+    bool is_schema = strcmp(kind, CONFIG_SCHEMA_FILE) == 0;
+    if (strcmp(kind, "file") != 0 && !is_schema) return NULL; /* the host resolves secrets */
     const struct catalog *catalog = files->catalog;
     const char *file = value_chars(name, NULL);
     struct catalog_file found = {NULL, NULL};
@@ -157,6 +158,11 @@ static tn_value document_read_file(void *self, const char *pointer, const char *
         text = catalog->read(catalog->read_self, files->document->source, file, &found, &error);
     else
         error_set(&error, TN_UNSUPPORTED, "UNSUPPORTED", "files are not read here");
+    if (text && is_schema) {
+        tn_value schema = config_schema_read(text, &error);
+        value_unref(text);
+        text = schema;
+    }
     if (!text && !files->failed) {
         files->failed = true;
         error_set(files->error, TN_NOT_FOUND, "INVALID_GRAPH", "cannot read the file `%s`, named at `%s`: %s", file,

@@ -174,7 +174,8 @@ struct document {
     tn_value budget; /* object or NULL */
     struct document_channel *channels;
     uint32_t channel_count;
-    tn_value *locals; /* names of fields channel_count + i */
+    int32_t error_channel; /* receives the errors that `on_error` handles; -1 without `on_error` */
+    tn_value *locals;      /* names of fields channel_count + i */
     uint32_t local_count;
     struct document_node *nodes;
     uint32_t node_count;

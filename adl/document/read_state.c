@@ -205,7 +205,10 @@ void read_error_channel(struct reader *reader) {
     struct document *document = reader->document;
     bool wanted = false;
     for (uint32_t i = 0; i < document->node_count && !wanted; i++) wanted = reader->notes[i].on_error != NULL;
-    if (!wanted || names_find(&reader->whole->fields, "error", 5) >= 0) return;
+    int32_t declared = names_find(&reader->whole->fields, "error", 5);
+    document->error_channel = wanted ? declared : -1;
+    if (!wanted || declared >= 0) return;
+    document->error_channel = (int32_t)document->channel_count;
     struct document_channel *channel = &document->channels[document->channel_count];
     *channel = (struct document_channel){
         .name = value_text("error"), .type = CHANNEL_EPHEMERAL, .initial = value_array(), .implicit = true};
@@ -292,6 +295,29 @@ static bool is_text_in_braces(const struct tree_node *node) {
     size_t length;
     const char *key = value_chars(node->items[0].key, &length);
     return memchr(key, ':', length) != NULL;
+}
+
+/* The key of `models` that the text names, without a model: the role is bound to what that role is bound to. */
+static const struct tree_item *bound_role(const struct reader *reader, const struct tree_node *models,
+                                          const struct tree_node *node) {
+    size_t length;
+    const char *text = tree_text(reader->tree, node, &length);
+    return text && !memchr(text, ':', length) ? tree_find_n(models, text, length) : NULL;
+}
+
+/* `basic: default` in `models`. Returns false if the binding does not name a role of the document. */
+static bool read_bound_role(struct reader *reader, const struct tree_node *models, const struct tree_item *entry) {
+    const struct tree_item *other = bound_role(reader, models, entry->node);
+    if (!other) return false;
+    const char *role = value_chars(entry->key, NULL), *name = value_chars(other->key, NULL);
+    if (other == entry)
+        report(reader, ADL_E055, entry->node->span, "model `%s` is bound to itself; expected `provider:model`", role);
+    else if (bound_role(reader, models, other->node))
+        report(reader, ADL_E055, entry->node->span,
+               "model `%s` is bound to the role `%s`, which is bound to a role, too; expected one that is bound to a "
+               "model",
+               role, name);
+    return true;
 }
 
 /* Reads one binding: a string or a mapping. `fallback`: it is one of several. */
@@ -393,6 +419,7 @@ void read_models(struct reader *reader, const struct tree_item *item) {
         use_key(reader, USE_ROLE, USE_DEFINES, entry, UINT32_MAX);
         const struct catalog *catalog = reader->catalog;
         if (catalog && catalog->role_bound && catalog->role_bound(catalog->role_self, role, length)) continue;
+        if (read_bound_role(reader, item->node, entry)) continue;
         if (entry->node->kind == TN_ARRAY)
             read_fallbacks(reader, entry->node, role);
         else

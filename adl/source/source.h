@@ -39,6 +39,7 @@ enum source_origin {
     SOURCE_OF_OPERATOR,  /* a person named the file or typed the text: the initial value */
     SOURCE_OF_DOCUMENT,  /* another document or a plugin named the file; it was found below source_root */
     SOURCE_OF_PLUGIN,    /* not a text: stands for a plugin that names a file */
+    SOURCE_OF_INPUT,     /* not a text: stands for what a run of the document source_name got and names a file with */
     SOURCE_WITHOUT_FILE, /* the text comes from a model, a plugin, a network or an embedding program */
 };
 
@@ -57,7 +58,8 @@ struct source *source_new(const char *name, const char *text, size_t length);
 struct source *source_ref(struct source *source); /* returns its argument; NULL returns NULL; any thread */
 void source_unref(struct source *source);         /* NULL is allowed; any thread */
 
-/* Set these before the source is shared. `root` is copied; NULL except for SOURCE_OF_DOCUMENT. */
+/* Set these before the source is shared. `root` is copied; NULL except for SOURCE_OF_DOCUMENT, and for
+ * SOURCE_OF_INPUT if the document has one. */
 void source_set_origin(struct source *source, enum source_origin origin, const char *root);
 void source_set_view(struct source *source, enum source_view view);
 enum source_origin source_origin(const struct source *source);

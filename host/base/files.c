@@ -24,7 +24,8 @@ struct files_root {
 struct files_scope {
     struct files_root *roots; /* the first one is that of the document, unless it has none */
     size_t count;
-    bool packs; /* files of installed packs are allowed, too */
+    bool packs;   /* files of installed packs are allowed, too */
+    bool in_pack; /* the document is in a pack */
 };
 
 struct files {
@@ -140,17 +141,20 @@ static char *files_own_root(const struct files *files, const char *folder) {
 static void files_scope_of(const struct files *files, const struct source *from, const char *folder,
                            struct files_scope *scope) {
     enum source_origin origin = source_origin(from);
-    char *own = origin == SOURCE_OF_OPERATOR   ? files_own_root(files, folder)
-                : origin == SOURCE_OF_DOCUMENT ? mem_text(source_root(from))
-                                               : NULL;
+    bool of_input = origin == SOURCE_OF_INPUT;
+    char *own = NULL;
+    if (origin == SOURCE_OF_DOCUMENT || (of_input && source_root(from)))
+        own = mem_text(source_root(from));
+    else if (origin == SOURCE_OF_OPERATOR || of_input)
+        own = files_own_root(files, folder);
     char *pack = own ? files_pack(files, own) : NULL;
     if (own) scope_add(scope, own);
     mem_free(own);
-    bool in_pack = pack != NULL;
+    scope->in_pack = pack != NULL;
     mem_free(pack);
-    if (in_pack) return;
+    if (scope->in_pack) return;
+    if (files->project && (of_input || origin == SOURCE_OF_PLUGIN)) scope_add(scope, files->project);
     if (origin == SOURCE_OF_PLUGIN) {
-        if (files->project) scope_add(scope, files->project);
         if (files->grants.each_folder) files->grants.each_folder(files->grants.user, scope_add_visited, scope);
     }
     for (size_t i = 0; i < files->root_count; i++) scope_add(scope, files->roots[i]);
@@ -289,12 +293,19 @@ static int files_open_special(const struct files *files, const struct source *fr
     return -1;
 }
 
+/* Where names start: `folder` is that of the document. What a run got starts at the project, like the operator's. */
+static const char *files_start(const struct files *files, const struct source *from, const struct files_scope *scope,
+                               const char *folder) {
+    bool of_project = source_origin(from) == SOURCE_OF_INPUT && files->project && !scope->in_pack;
+    return of_project ? files->project : folder;
+}
+
 /* Opens a file that a document names. Names in a text that is not a file start at each root, until one has the file. */
 static int files_open_for(const struct files *files, const struct source *from, const char *file,
                           struct catalog_file *found, struct error *error) {
     bool has_file = source_origin(from) != SOURCE_WITHOUT_FILE;
     char *folder = document_folder(has_file ? source_name(from) : "");
-    struct files_scope scope = {NULL, 0, false};
+    struct files_scope scope = {NULL, 0, false, false};
     int descriptor = -1;
     if (folder) files_scope_of(files, from, folder, &scope);
     bool special = files_is_special_name(file);
@@ -303,7 +314,7 @@ static int files_open_for(const struct files *files, const struct source *from, 
     else if (special)
         descriptor = files_open_special(files, from, &scope, file, found, error);
     else if (has_file || file[0] == '/' || !scope.count)
-        descriptor = files_open_from(files, from, &scope, folder, file, found, error);
+        descriptor = files_open_from(files, from, &scope, files_start(files, from, &scope, folder), file, found, error);
     for (size_t i = 0; descriptor < 0 && !has_file && !special && file[0] != '/' && i < scope.count; i++) {
         catalog_file_finish(found);
         error_finish(error);
@@ -371,7 +382,7 @@ void files_list(const void *files, const struct source *from, const char *folder
     if (source_origin(from) == SOURCE_WITHOUT_FILE || files_is_special_name(folder)) return;
     char *base = document_folder(source_name(from));
     if (!base) return;
-    struct files_scope scope = {NULL, 0, false};
+    struct files_scope scope = {NULL, 0, false, false};
     files_scope_of(files, from, base, &scope);
     char *named = path_normal(base, folder), *path = path_real(named);
     if (path && scope_has(&scope, path)) list_folder(path, visit, user);

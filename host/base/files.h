@@ -8,18 +8,21 @@
  *     its own folder  otherwise
  *
  * Added to it are `files.roots` of tenon.yaml, and installed packs. A document that another one names has the root in
- * which it was found. A text that is not a file has only `files.roots`, and names in it start at these roots, in order.
- * Absolute names, `..` and symbolic links are allowed as long as the file is below one of the roots. A document from a
- * pipe (`<stdin>`, /dev/stdin, /proc/self/fd/3) counts as a file of the working directory.
+ * which it was found. What a run's input names (SOURCE_OF_INPUT) has the root of the run's document and the project, at
+ * which its name starts; in a pack only the pack. A text that is not a file has only `files.roots`, and names in it
+ * start at these roots, in order. Absolute names, `..` and symbolic links are allowed as long as the file is below one
+ * of the roots. A document from a pipe (`<stdin>`, /dev/stdin, /proc/self/fd/3) counts as a file of the working
+ * directory.
  *
  *     struct files *files = files_new("/home/u/project", packs, NULL);
  *     files_add_root(files, "/srv/prompts");
  *     engine->catalog.read = files_read;
  *     engine->catalog.read_self = files;
  *
- * `pack:NAME/FILE` is a file of an installed pack, and `tenon:NAME` one that is installed with Tenon. What a name means
- * is decided by `locate` (files_set_locate). Every document may name files of Tenon. Files of a pack may be named by
- * those who may read them by their path: the pack's own documents, and documents that are files outside packs.
+ * `pack:NAME/FILE` is a file of an installed pack, and `tenon:NAME` one that is installed with Tenon; the root of a
+ * strategy is its own folder, in which `tenon:NAME/FILE` is another file. What a name means is decided by `locate`
+ * (files_set_locate). Every document may name files of Tenon. Files of a pack may be named by those who may read them
+ * by their path: the pack's own documents, and documents that are files outside packs.
  *
  * The name is resolved first, and the resolved path, which has no links and no `..`, is then opened one step at a time
  * without following links. A link that is created in between makes the opening fail: it cannot lead out of the root.

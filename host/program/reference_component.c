@@ -43,7 +43,7 @@ static const struct {
     {"calls.approved", "passes on approvals that a person has granted"},
     {"host.method", "calls methods of the host"},
     {"tool.call", "calls tools that a model has chosen"},
-    {"document.run", "runs a document that it receives as a text"},
+    {"document.run", "runs a document that it receives as a text, or whose name is known only at run time"},
     {"network.http", "sends HTTP requests"},
     {"net", "opens sockets"},
     {"secret", "uses secrets"},

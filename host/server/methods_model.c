@@ -52,14 +52,6 @@ static int32_t model_test_report_call(void *user, int32_t status, tn_value value
     return TN_OK;
 }
 
-/* The binding that tenon.yaml, or else a document of the user around the caller, has for the name; borrowed, or NULL.
- */
-static tn_value model_role(const struct engine *engine, const struct authority *caller, const char *given) {
-    const char *name = authority_role(caller, given);
-    tn_value role = config_model(engine->config, name);
-    return role ? role : binding_role_around(caller, name);
-}
-
 /* A component may test what it may call. In a document that a component made, that is a role, or what the user named.
  */
 static int32_t model_check_caller(const struct authority *caller, const char *name, bool is_role, struct error *error) {
@@ -77,7 +69,7 @@ static int32_t model_open(const struct method_call *call, struct callable **out,
     struct engine *engine = server_engine(call->server);
     const struct authority *caller = method_authority(call);
     const char *name = method_text(call, "model");
-    tn_value role = model_role(engine, caller, name);
+    tn_value role = binding_of_role(engine, caller, name);
     int32_t status = model_check_caller(caller, name, role != NULL, error);
     if (status != TN_OK) return status;
     tn_value binding = role ? value_ref(role) : value_text(name);

@@ -12,11 +12,13 @@ TN_PLUGIN("tenon.agents", "0.1.0", "Nodes that call models and let them use tool
 
 const tn_tool_1 *agents_tool;
 const tn_graph_draft *agents_graph;
+const tn_document_draft *agents_documents;
 
 static int32_t agents_init(void *self, tn_value config) {
     (void)self, (void)config;
     agents_tool = tn_easy_interface(tn.host, TN_TOOL_1, sizeof(tn_tool_1));
     agents_graph = tn_easy_interface(tn.host, TN_GRAPH_DRAFT, sizeof(tn_graph_draft));
+    agents_documents = tn_easy_interface(tn.host, TN_DOCUMENT_DRAFT, sizeof(tn_document_draft));
     if (agents_tool != NULL) return TN_OK;
     return tn_refuse("INTERFACE_MISSING", "this plugin needs the interface " TN_TOOL_1);
 }

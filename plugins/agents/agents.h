@@ -13,6 +13,7 @@
 #define TENON_PLUGINS_AGENTS_H
 
 #include <stdbool.h>
+#include <tenon/document.h>
 #include <tenon/graph.h>
 #include <tenon/message.h>
 #include <tenon/tool.h>
@@ -20,7 +21,8 @@
 #include <tenon/util/text.h>
 
 extern TN_EASY_HIDDEN const tn_tool_1 *agents_tool;
-extern TN_EASY_HIDDEN const tn_graph_draft *agents_graph; /* NULL if the host does not provide it */
+extern TN_EASY_HIDDEN const tn_graph_draft *agents_graph;        /* NULL if the host does not provide it */
+extern TN_EASY_HIDDEN const tn_document_draft *agents_documents; /* the same */
 
 /* ---- Create ---- */
 

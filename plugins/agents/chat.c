@@ -2,8 +2,9 @@
  * chat.c - builds requests and handles answers.
  *
  * The order of a request: the system prompt, the history, the messages that the node adds. Messages of the type `error`
- * are for people and are left out. A request depends only on the snapshot and on the previous answers. Therefore a task
- * that is restarted (after the answer to an interrupt, or after a crash) makes the same calls in the same order.
+ * are for people and are left out; results of tools are put beside their calls. A request depends only on the snapshot
+ * and on the previous answers. Therefore a task that is restarted (after the answer to an interrupt, or after a crash)
+ * makes the same calls in the same order.
  */
 #include "chat.h"
 #include "conversation.h"
@@ -37,6 +38,7 @@ int32_t chat_bind(struct chat *chat, tn_value config, tn_binder *binder) {
     if (status == TN_OK) status = agents_bind_template(config, "prompt", binder, &chat->prompt);
     if (status == TN_OK) status = agents_bind_read(config, "input_key", binder, &chat->input);
     if (status == TN_OK) status = agents_bind_read(config, "messages_key", binder, &chat->messages);
+    if (status == TN_OK) status = agents_bind_read(config, "options_key", binder, &chat->options_channel);
     if (status != TN_OK) return status;
     if (chat->prompt == TN_UNBOUND && chat->input == TN_UNBOUND && chat->messages == TN_UNBOUND)
         return agents_refuse("the model has no input; set `prompt` (a text), `input_key` (a channel "
@@ -44,6 +46,7 @@ int32_t chat_bind(struct chat *chat, tn_value config, tn_binder *binder) {
     chat->input_name = tn_get_text(config, "input_key", "");
     chat->messages_name = tn_get_text(config, "messages_key", "");
     chat->options = tn_get(config, "options");
+    chat->options_name = tn_get_text(config, "options_key", "");
     chat->max_turns = (uint64_t)tn_get_int(config, "max_turns", 0);
     (void)tn.value->as_bool(tn_get(config, "text_tools"), &truth);
     chat->text_tools = truth != 0;
@@ -168,6 +171,43 @@ static void chat_turn_put_messages(tn_builder *builder, tn_value messages) {
         if (!tn_message_is(tn.value->at(messages, i), "error")) tn_put(builder, NULL, tn.value->at(messages, i));
 }
 
+/* Sets `options`: those of the node, and over them the members of the channel. `extra` would add any member to the
+ * request, so only the author of the document sets it. If it does not return TN_OK, the task has failed. */
+static int32_t chat_turn_prepare_options(struct chat_turn *turn) {
+    static const char *const members[] = {"temperature", "top_p",       "max_tokens",          "stop",
+                                          "seed",        "tool_choice", "parallel_tool_calls", "reasoning"};
+    const struct chat *chat = turn->chat;
+    turn->options = tn_retain(chat->options);
+    if (chat->options_channel == TN_UNBOUND) return TN_OK;
+    tn_value given = tn_read(turn->task, chat->options_channel), key, value;
+    bool object = tn.value->kind(given) == TN_OBJECT;
+    const char *wrong = NULL;
+    if (object && turn->options == NULL) turn->options = tn_build("{}");
+    int32_t status = object && turn->options == NULL ? TN_NO_MEMORY : TN_OK;
+    for (uint64_t i = 0; object && status == TN_OK && wrong == NULL && tn.value->entry(given, i, &key, &value) == TN_OK;
+         i++) {
+        const char *name = tn_chars(key, NULL);
+        size_t at = 0;
+        while (at < sizeof(members) / sizeof(members[0]) && strcmp(members[at], name) != 0) at++;
+        if (at == sizeof(members) / sizeof(members[0]))
+            wrong = name;
+        else
+            turn->options = tn_set_take(turn->options, name, tn_retain(value));
+        if (turn->options == NULL) status = TN_NO_MEMORY;
+    }
+    if (!object && tn.value->kind(given) > TN_NULL)
+        status = agents_fail(turn->task, "TYPE", NULL, "the channel `%.80s` is %s, expected an object of options",
+                             chat->options_name, tn_kind_name(given));
+    else if (wrong != NULL)
+        status =
+            agents_fail(turn->task, "TYPE", NULL,
+                        "the channel `%.80s` has the member `%.80s`; expected temperature, top_p, max_tokens, stop, "
+                        "seed, tool_choice, parallel_tool_calls or reasoning; other options are set in `options`",
+                        chat->options_name, wrong);
+    tn_release(given);
+    return status;
+}
+
 /* Builds `sent`. If it does not return TN_OK, the task has failed or must fail with the status. */
 static int32_t chat_turn_prepare(struct chat_turn *turn) {
     const struct chat *chat = turn->chat;
@@ -177,6 +217,7 @@ static int32_t chat_turn_prepare(struct chat_turn *turn) {
         if (turn->history == NULL) return TN_FAILED;
     }
     int32_t status = chat_turn_add_input(turn);
+    if (status == TN_OK) status = chat_turn_prepare_options(turn);
     if (status != TN_OK) return status;
     if (chat->with_tools) {
         if (agents_tool->describe(turn->task, chat->tools, &turn->definitions) != TN_OK)
@@ -195,7 +236,10 @@ static int32_t chat_turn_prepare(struct chat_turn *turn) {
     chat_turn_put_messages(builder, turn->history);
     chat_turn_put_messages(builder, turn->added);
     tn.value->end(builder);
-    turn->sent = tn_finish(builder);
+    tn_value messages = tn_finish(builder);
+    /* With `text_tools`, calls and results are texts, which need no pairs. */
+    turn->sent = chat->text_tools || messages == NULL ? tn_retain(messages) : conversation_pair_results(messages);
+    tn_release(messages);
     tn_release(system);
     if (turn->sent == NULL) return TN_NO_MEMORY;
     if (message_count == 0)
@@ -207,7 +251,7 @@ static int32_t chat_turn_prepare(struct chat_turn *turn) {
 }
 
 static tn_value chat_turn_build_options(const struct chat_turn *turn) {
-    tn_value options = turn->chat->options;
+    tn_value options = turn->options;
     if (!turn->withheld || turn->chat->text_tools || !turn->chat->with_tools) return tn_retain(options);
     return tn_set_take(tn_retain(options), "tool_choice", tn_text("none"));
 }
@@ -395,6 +439,7 @@ void chat_turn_free(struct chat_turn *turn) {
     tn_release(turn->history);
     tn_release(turn->added);
     tn_release(turn->sent);
+    tn_release(turn->options);
     tn_release(turn->message);
     tn_release(turn->value);
     tn_release(turn->mismatch);

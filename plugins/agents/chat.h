@@ -25,12 +25,12 @@
 
 struct chat {
     uint32_t model, system, prompt, input, messages; /* TN_UNBOUND if not configured */
-    uint32_t tools, schema;
+    uint32_t tools, schema, options_channel;
     bool with_tools, with_schema, as_json, text_tools;
     bool no_repair;                 /* TN_INVALID after the first answer that does not match */
     uint64_t max_turns;             /* 0: no limit */
     tn_value options, schema_value; /* borrowed from the configuration; may be NULL */
-    const char *input_name, *messages_name;
+    const char *input_name, *messages_name, *options_name;
 };
 
 /* Sums of the calls of a turn. A member that no call reported is absent in the result. */
@@ -49,6 +49,7 @@ struct chat_turn {
     tn_value history;     /* before this turn, normalised; NULL if no channel of messages is read */
     tn_value added;       /* the messages of `prompt` or `input_key`: an array, may be empty */
     tn_value sent;        /* all messages of the request, starting with the system prompt */
+    tn_value options;     /* of the node and of the channel of `options_key`; may be NULL */
     tn_value message;     /* the answer: an ai message */
     tn_value value;       /* the parsed answer; NULL if no JSON is expected, or if the answer has tool calls */
     tn_value mismatch;    /* {violations, answer} of an answer that does not match the schema; or NULL */
@@ -57,9 +58,9 @@ struct chat_turn {
 };
 
 /*
- * Reads the members model, system_prompt, prompt, input_key, messages_key, tools, options, output_schema, text_tools,
- * max_turns, and those that are passed to the model (api_key, base_url, headers, timeout_ms). Returns TN_OK, or the
- * status of the refusal.
+ * Reads the members model, system_prompt, prompt, input_key, messages_key, tools, options, options_key, output_schema,
+ * text_tools, max_turns, and those that are passed to the model (api_key, base_url, headers, timeout_ms). Returns
+ * TN_OK, or the status of the refusal.
  */
 int32_t chat_bind(struct chat *chat, tn_value config, tn_binder *binder);
 /* Binds only the model. *callee is what tn.task->call needs. */

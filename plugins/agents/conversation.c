@@ -116,6 +116,136 @@ tn_value conversation_slice(tn_value messages, uint64_t first) {
     return rest;
 }
 
+/* ---- Results beside their calls ---- */
+
+/* A message with calls and the messages after it, up to the next message with calls: [at, end). A result belongs to a
+ * call of its segment only, because services use the same id again in another turn. */
+struct segment {
+    tn_value messages, calls; /* borrowed; `calls` is NULL before the first message with calls */
+    uint64_t at, end;
+};
+
+/* Returns false at the end of the conversation. */
+static bool segment_next(struct segment *segment) {
+    uint64_t count = tn.value->count(segment->messages);
+    segment->at = segment->end;
+    if (segment->at == count) return false;
+    tn_value first = tn.value->at(segment->messages, segment->at);
+    segment->calls = tn_message_is(first, "ai") ? tn_message_calls(first) : NULL;
+    for (segment->end = segment->at + 1; segment->end < count; segment->end++) {
+        tn_value message = tn.value->at(segment->messages, segment->end);
+        if (tn_message_is(message, "ai") && tn_message_calls(message) != NULL) break;
+    }
+    return true;
+}
+
+/* Returns the id that the result of call `index` has: its own, or, in `buffer`, that which the node `tools` assigns. */
+static const char *segment_call_id(const struct segment *segment, uint64_t index, char buffer[32]) {
+    const char *id = tn_get_text(tn.value->at(segment->calls, index), "id", NULL);
+    if (id != NULL) return id;
+    (void)snprintf(buffer, 32, "call_%llu", (unsigned long long)index + 1);
+    return buffer;
+}
+
+/* Returns the index of the first result with this id, or 0. */
+static uint64_t segment_find_result(const struct segment *segment, const char *id) {
+    for (uint64_t i = segment->at + 1; i < segment->end; i++) {
+        tn_value message = tn.value->at(segment->messages, i);
+        if (tn_message_is(message, "tool") && strcmp(tn_get_text(message, "tool_call_id", ""), id) == 0) return i;
+    }
+    return 0;
+}
+
+/* True if message `at` is the first result of a call. */
+static bool segment_has_call_of(const struct segment *segment, uint64_t at) {
+    const char *id = tn_get_text(tn.value->at(segment->messages, at), "tool_call_id", "");
+    char buffer[32];
+    for (uint64_t i = 0, count = tn.value->count(segment->calls); i < count; i++)
+        if (strcmp(segment_call_id(segment, i, buffer), id) == 0) return segment_find_result(segment, id) == at;
+    return false;
+}
+
+/* True if as many results as there are calls follow the calls, all of different calls, and no others. */
+static bool segment_is_paired(const struct segment *segment) {
+    uint64_t count = tn.value->count(segment->calls);
+    char buffer[32];
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t at = segment_find_result(segment, segment_call_id(segment, i, buffer));
+        if (at == 0 || at > segment->at + count) return false;
+    }
+    for (uint64_t i = segment->at + (segment->calls != NULL ? count + 1 : 0); i < segment->end; i++)
+        if (tn_message_is(tn.value->at(segment->messages, i), "tool")) return false;
+    return true;
+}
+
+/* Converts a result without a call to a user's message. Its parts are kept. */
+static tn_value conversation_result_to_user(tn_value result) {
+    char heading[320];
+    const char *name = tn_get_text(result, "name", "");
+    bool failed = strcmp(tn_get_text(result, "status", "ok"), "error") == 0;
+    (void)snprintf(heading, sizeof(heading), *name != '\0' ? "The tool %.256s %s:\n" : "A tool%s %s:\n", name,
+                   failed ? "failed" : "gave");
+    tn_value content = tn_get(result, "content"), converted;
+    if (tn.value->kind(content) == TN_ARRAY) {
+        converted = tn_build("[{s:s,s:s}]", "type", "text", "text", heading);
+        if (converted != NULL && tn.value->concat(&converted, content) != TN_OK) {
+            tn_release(converted);
+            converted = NULL;
+        }
+    } else {
+        struct tn_text_buffer text = {0};
+        tn_text_append(&text, heading);
+        tn_text_append_value(&text, content);
+        converted = tn_text_finish(&text);
+    }
+    tn_value message = converted != NULL ? tn_message("user", converted) : NULL;
+    tn_release(converted);
+    return message;
+}
+
+static tn_value segment_build_missing_result(const struct segment *segment, uint64_t index) {
+    char buffer[32];
+    tn_value content = tn_text("There is no result: the call was not executed.");
+    const char *name = tn_get_text(tn.value->at(segment->calls, index), "name", NULL);
+    tn_value message =
+        content != NULL ? tn_message_tool(content, segment_call_id(segment, index, buffer), name, 1) : NULL;
+    tn_release(content);
+    return message;
+}
+
+static void segment_put(const struct segment *segment, tn_builder *builder) {
+    uint64_t from = segment->at;
+    char buffer[32];
+    if (segment->calls != NULL) tn_put(builder, NULL, tn.value->at(segment->messages, from++));
+    for (uint64_t i = 0, count = tn.value->count(segment->calls); i < count; i++) {
+        uint64_t at = segment_find_result(segment, segment_call_id(segment, i, buffer));
+        if (at != 0)
+            tn_put(builder, NULL, tn.value->at(segment->messages, at));
+        else
+            tn_put_take(builder, NULL, segment_build_missing_result(segment, i));
+    }
+    for (uint64_t i = from; i < segment->end; i++) {
+        tn_value message = tn.value->at(segment->messages, i);
+        if (!tn_message_is(message, "tool"))
+            tn_put(builder, NULL, message);
+        else if (!segment_has_call_of(segment, i))
+            tn_put_take(builder, NULL, conversation_result_to_user(message));
+    }
+}
+
+tn_value conversation_pair_results(tn_value messages) {
+    struct segment segment = {.messages = messages};
+    bool paired = true;
+    while (paired && segment_next(&segment)) paired = segment_is_paired(&segment);
+    if (paired) return tn_retain(messages);
+    segment = (struct segment){.messages = messages};
+    tn_builder *builder = tn_builder_new();
+    tn.value->begin(builder, TN_ARRAY);
+    while (segment_next(&segment)) segment_put(&segment, builder);
+    tn.value->end(builder);
+    return tn_finish(builder);
+}
+
 int64_t conversation_find_last(tn_value messages, const char *type) {
     for (uint64_t i = tn.value->count(messages); i > 0; i--)
         if (tn_message_is(tn.value->at(messages, i - 1), type)) return (int64_t)i - 1;

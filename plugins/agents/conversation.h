@@ -24,6 +24,14 @@ tn_value conversation_join_take(tn_value first, tn_value second);
 /* Returns the messages from index `first` to the end. A new reference. */
 tn_value conversation_slice(tn_value messages, uint64_t first);
 
+/*
+ * Returns the conversation in the form that providers accept: the results of tool calls directly follow the message
+ * with the calls, one for each. A later result is moved there. A call without a result receives one that says so. A
+ * result without a call, for example of a client that keeps only texts, becomes a user's message. A new reference, to
+ * the same value if it has this form already. NULL if allocation fails.
+ */
+tn_value conversation_pair_results(tn_value messages);
+
 /* Returns the index of the last message of this type, or -1. */
 int64_t conversation_find_last(tn_value messages, const char *type);
 /* Returns the number of ai messages with tool calls after the last user's message. */

@@ -315,7 +315,8 @@ static tn_value text_tools_message_to_text(tn_value message) {
     bool tool = tn_message_is(message, "tool");
     if (tool) {
         bool failed = strcmp(tn_get_text(message, "status", "ok"), "error") == 0;
-        tn_text_append_format(&out, "The tool %.256s %s:\n", tn_get_text(message, "name", ""),
+        const char *name = tn_get_text(message, "name", "");
+        tn_text_append_format(&out, *name != '\0' ? "The tool %.256s %s:\n" : "A tool%s %s:\n", name,
                               failed ? "failed" : "gave");
     }
     tn_text_append_value(&out, content);

@@ -11,10 +11,10 @@
 #define TOOLS_CALLS_MAX 128u /* calls of one message; each further call receives an error */
 
 struct tools {
-    uint32_t read, write, set;
+    uint32_t read, write, set, approve;
     uint64_t parallel;
     tn_value auto_approve, ends; /* borrowed from the configuration; may be NULL */
-    const char *messages_name;
+    const char *messages_name, *approve_name;
 };
 
 struct tools_task;
@@ -24,14 +24,16 @@ struct tools_call {
     tn_value call;   /* borrowed from the conversation */
     tn_value result; /* the result, or the error */
     bool failed;
-    char id[80];
+    const char *id; /* of the call, borrowed from the conversation, or `made_id` */
+    char made_id[32];
 };
 
 struct tools_task {
     const struct tools *tools;
     tn_task task;
     tn_value messages; /* the conversation */
-    tn_value grants;   /* borrowed from `messages`: `approve` of the last user's message; may be NULL */
+    tn_value grants;   /* borrowed from `messages`: `approve` of the last user's message; NULL with `approve_key` */
+    tn_value approved; /* the patterns in the channel of `approve_key`; may be NULL */
     uint64_t count, started, open;
     tn_value interrupted, fatal; /* the first error of a call that needs an approval; the first fatal error */
     bool cancelled;
@@ -46,8 +48,10 @@ static int32_t tools_create(tn_value config, tn_binder *binder, void **self) {
     tools->ends = tn_get(config, "ends");
     tools->parallel = (uint64_t)tn_get_int(config, "max_parallel", 8);
     tools->messages_name = tn_get_text(config, "messages_key", "messages");
+    tools->approve_name = tn_get_text(config, "approve_key", "");
     int32_t status = tn.task->bind_read(binder, tools->messages_name, TN_Z, &tools->read);
     if (status == TN_OK) status = tn.task->bind_write(binder, tools->messages_name, TN_Z, &tools->write);
+    if (status == TN_OK) status = agents_bind_read(config, "approve_key", binder, &tools->approve);
     if (status == TN_OK) status = agents_tool->bind_tools(binder, tn_get(config, "tools"), &tools->set);
     if (status == TN_OK)
         *self = tools;
@@ -59,6 +63,7 @@ static int32_t tools_create(tn_value config, tn_binder *binder, void **self) {
 static void tools_task_free(struct tools_task *state) {
     for (uint64_t i = 0; i < state->count; i++) tn_release(state->calls[i].result);
     tn_release(state->messages);
+    tn_release(state->approved);
     tn_release(state->interrupted);
     tn_release(state->fatal);
     agents_release(state);
@@ -163,7 +168,8 @@ static tn_value tools_build_invocation(struct tools_call *call) {
     tn_put_text(builder, "name", name);
     tn_put_take(builder, "arguments", arguments);
     tn_put_text(builder, "id", call->id);
-    if (names_match(state->tools->auto_approve, name) || names_match(state->grants, name))
+    if (names_match(state->tools->auto_approve, name) || names_match(state->grants, name) ||
+        names_match(state->approved, name))
         tn_put_bool(builder, "approved", 1);
     tn.value->end(builder);
     return tn_finish(builder);
@@ -211,10 +217,8 @@ static int32_t tools_collect_calls(struct tools_task *state, tn_value calls, uin
         struct tools_call *call = &state->calls[state->count];
         const char *id = tn_get_text(tool_call, "id", NULL);
         if (id != NULL && conversation_has_answer(state->messages, at + 1, id)) continue;
-        if (id != NULL)
-            (void)snprintf(call->id, sizeof(call->id), "%s", id);
-        else
-            (void)snprintf(call->id, sizeof(call->id), "call_%llu", (unsigned long long)i + 1);
+        (void)snprintf(call->made_id, sizeof(call->made_id), "call_%llu", (unsigned long long)i + 1);
+        call->id = id != NULL ? id : call->made_id;
         call->owner = state;
         call->call = tool_call;
         state->count++;
@@ -226,22 +230,51 @@ static int32_t tools_collect_calls(struct tools_task *state, tn_value calls, uin
     return TN_OK;
 }
 
+/* Returns in *out the patterns in the channel of `approve_key`: a new reference, or NULL if there are none. Another
+ * value must not be read as "nothing is approved", because the author has confused the channel. */
+static int32_t tools_read_approved(const struct tools *tools, tn_task task, tn_value *out) {
+    *out = NULL;
+    if (tools->approve == TN_UNBOUND) return TN_OK;
+    tn_value patterns = tn_read(task, tools->approve);
+    bool empty = tn.value->kind(patterns) <= TN_NULL, texts = tn.value->kind(patterns) == TN_ARRAY;
+    for (uint64_t i = 0, count = tn.value->count(patterns); texts && i < count; i++)
+        texts = tn.value->kind(tn.value->at(patterns, i)) == TN_STRING;
+    if (texts) {
+        *out = patterns;
+        return TN_OK;
+    }
+    if (!empty)
+        (void)agents_fail(
+            task, "TYPE", NULL, "the channel `%.80s` is %s, expected a list of names of tools", tools->approve_name,
+            tn.value->kind(patterns) == TN_ARRAY ? "a list with other values than texts" : tn_kind_name(patterns));
+    tn_release(patterns);
+    return empty ? TN_OK : TN_FAILED;
+}
+
 static int32_t tools_start(void *self, tn_task task, tn_value input) {
     const struct tools *tools = self;
+    tn_value approved;
     (void)input;
+    if (tools_read_approved(tools, task, &approved) != TN_OK) return TN_FAILED;
     tn_value messages = conversation_read(task, tools->read, tools->messages_name);
-    if (messages == NULL) return TN_FAILED;
+    if (messages == NULL) {
+        tn_release(approved);
+        return TN_FAILED;
+    }
     int64_t at = conversation_find_last(messages, "ai"), user = conversation_find_last(messages, "user");
     tn_value calls = at >= 0 ? tn_message_calls(tn.value->at(messages, (uint64_t)at)) : NULL;
     struct tools_task *state = agents_alloc_zeroed(sizeof(*state) + tn.value->count(calls) * sizeof(state->calls[0]));
     if (state == NULL) {
+        tn_release(approved);
         tn_release(messages);
         return TN_NO_MEMORY;
     }
     state->tools = tools;
     state->task = task;
+    state->approved = approved;
     state->messages = messages;
-    if (user >= 0) state->grants = tn_get(tn.value->at(messages, (uint64_t)user), "approve");
+    if (user >= 0 && tools->approve == TN_UNBOUND)
+        state->grants = tn_get(tn.value->at(messages, (uint64_t)user), "approve");
     state->host_status = tools_collect_calls(state, calls, at >= 0 ? (uint64_t)at : 0);
     if (state->count == 0) { /* no calls */
         tools_task_free(state);

@@ -104,6 +104,7 @@ class Attempt:
         shell = json.dumps(SHELL)
         outside = json.dumps({**SHELL, "nodes": [self.node("subgraph", document=self.folder + "/outside/shell.yaml")]})
         quoting = json.dumps({**SHELL, "nodes": [self.node("prompt", template={"file": self.secret}, output_key="out")]})
+        selecting = self.node("delegate", select="'a'", documents="{'a': 'inner.yaml'}", output_key="out")
         sending = self.node("llm", prompt="x", output_key="out", base_url=self.server, api_key={"secret": "CANARY_KEY"})
         for word, value in (
             ("@FOLDER", self.folder),
@@ -118,6 +119,7 @@ class Attempt:
             ("@DEEP", "[" * 100000),
             ("@NESTED", "[" * 220 + "]" * 220),
             ("@SENDING_TEXT", json.dumps(json.dumps({**SHELL, "nodes": [sending]}))),
+            ("@SELECTING_TEXT", json.dumps(json.dumps({**SHELL, "nodes": [selecting]}))),
             ("@ASKING", json.dumps({**SHELL, "nodes": [self.node("llm", prompt="x", output_key="out")]})),
             ("@SHELL", shell),
             ("@CONTROLS", "\\u001b]0;title\\u0007\\u202e"),

@@ -264,6 +264,30 @@ static void fail_fails(void **state) {
     tn_test_finish();
 }
 
+static void fail_passes_on_an_error(void **state) {
+    (void)state;
+    static const struct {
+        const char *channel, *code; /* the error; the code with which the node fails */
+    } cases[] = {
+        {"{\"code\":\"OVERLOADED\",\"message\":\"later\",\"retryable\":true,\"detail\":{\"a\":1}}", "OVERLOADED"},
+        {"null", "TYPE"},
+        {"[]", "TYPE"},
+        {"{\"code\":\"A\"}", "TYPE"},
+        {"{\"code\":\"\",\"message\":\"m\"}", "TYPE"},
+        {"{\"code\":1, \"message\":\"m\"}", "TYPE"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tn_test_set_channel("error", cases[i].channel);
+        struct tn_test_task *task = tn_test_run("fail", "{\"error\":\"state.error\"}", "null");
+        assert_true(tn_test_failed(task, cases[i].code));
+        if (i == 0) assert_true(tn_test_is(task->error, cases[i].channel));
+        tn_test_finish();
+    }
+    tn_test_set_channel("error", "null");
+    assert_true(tn_test_failed(tn_test_run("fail", "{\"error\":\"state.error.code\"}", "null"), "EXPRESSION_ERROR"));
+    tn_test_finish();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passthrough_writes_nothing),
@@ -279,6 +303,7 @@ int main(void) {
         cmocka_unit_test(emit_waits_for_room),
         cmocka_unit_test(emit_sends_one),
         cmocka_unit_test(fail_fails),
+        cmocka_unit_test(fail_passes_on_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,8 +86,7 @@ static void test_limits(void **state) {
     char text[CRON_TEXT_MAX + 2];
     struct cron cron = cron_of("* * * * *");
     int64_t due;
-    memset(text, ' ', sizeof text);
-    memcpy(text, "* * * * *", 9);
+    snprintf(text, sizeof text, "* * * * *%248s", "");
     assert_int_equal(cron_parse(text, CRON_TEXT_MAX, &cron, NULL), TN_OK);
     assert_int_equal(cron_parse(text, CRON_TEXT_MAX + 1, &cron, NULL), TN_INVALID);
     assert_int_equal(cron_parse("0 0 * * *\0", 10, &cron, NULL), TN_INVALID);
@@ -115,15 +114,17 @@ struct random_field {
 
 static void add_random_item(struct random_field *field, unsigned low, unsigned high) {
     unsigned from = low + below(high - low + 1), to = from, step = 1;
-    size_t length = strlen(field->text);
     if (below(3) == 0) to = from + below(high - from + 1);
     if (to > from && below(2)) step = 1 + below(5);
+    char *end = field->text + strlen(field->text);
+    size_t room = sizeof field->text - (size_t)(end - field->text);
+    const char *comma = *field->text ? "," : "";
     if (to == from)
-        length += (size_t)sprintf(field->text + length, "%u", from);
+        snprintf(end, room, "%s%u", comma, from);
     else if (step == 1)
-        length += (size_t)sprintf(field->text + length, "%u-%u", from, to);
+        snprintf(end, room, "%s%u-%u", comma, from, to);
     else
-        length += (size_t)sprintf(field->text + length, "%u-%u/%u", from, to, step);
+        snprintf(end, room, "%s%u-%u/%u", comma, from, to, step);
     for (unsigned value = from; value <= to; value += step) field->values[value] = true;
 }
 
@@ -131,15 +132,11 @@ static struct random_field random_field(unsigned low, unsigned high, unsigned st
     struct random_field field = {.star = below(stars) > 0};
     if (field.star) {
         unsigned step = below(4) ? 1 : 2 + below(5);
-        strcpy(field.text, "*");
-        if (step > 1) sprintf(field.text, "*/%u", step);
+        snprintf(field.text, sizeof field.text, step > 1 ? "*/%u" : "*", step);
         for (unsigned value = low; value <= high; value += step) field.values[value] = true;
         return field;
     }
-    for (unsigned items = 1 + below(3); items; items--) {
-        add_random_item(&field, low, high);
-        if (items > 1) strcat(field.text, ",");
-    }
+    for (unsigned items = 1 + below(3); items; items--) add_random_item(&field, low, high);
     return field;
 }
 

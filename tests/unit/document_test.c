@@ -492,18 +492,20 @@ static void configs_name_successors(void **state) {
 static void configs_are_completed(void **state) {
     (void)state;
     fake_catalog_file(&fake, "docs/p.md", "About {text}");
+    fake_catalog_file(&fake, "docs/s.json", "{\"type\": \"array\"}");
     fake_catalog_file(&fake, "docs/a", "x");
     struct checked checked =
         check("docs/main.yaml", "version: \"1.0\"\nchannels: [{name: text, type: last_value}]\nnodes:\n"
                                 "  - {id: a, type: llm, config: {system_prompt: {file: p.md}, output_key: text, "
-                                "output_schema: {file: p.md}, api_key: {secret: K}}}\n"
+                                "output_schema: {file: s.json}, api_key: {secret: K}}}\n"
                                 "  - {id: b, type: load, config: {path: a}}\n"
                                 "edges: [{from: START, to: a}, {from: a, to: b}, {from: b, to: END}]\n");
     assert_int_equal(problems(checked.found), 0);
     struct error error = ERROR_INIT;
     tn_value config = document_node_config(checked.document, 0, &fake.catalog, &error);
     assert_true(value_text_is(value_get(config, "system_prompt"), "About {text}"));
-    assert_true(value_is(value_get(config, "output_schema"), TN_OBJECT)); /* an object is expected here */
+    assert_true(
+        value_text_is(value_get(value_get(config, "output_schema"), "type"), "array")); /* the JSON in the file */
     assert_true(value_text_is(value_get(value_get(config, "api_key"), "secret"), "K"));
     value_unref(config);
     config = document_node_config(checked.document, 1, &fake.catalog, &error);

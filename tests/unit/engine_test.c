@@ -316,7 +316,8 @@ static void test_agents(void **state) {
 #ifdef __SANITIZE_THREAD__
     skip(); /* one thread only, and it takes four minutes */
 #endif
-    static const char *const files[] = {"llm", "tools", "agent", "router", "map_reduce", "trim", "text_tools"};
+    static const char *const files[] = {"llm",        "tools", "agent",      "router",
+                                        "map_reduce", "trim",  "text_tools", "delegate"};
     (void)state;
     fixture_agents = true;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

@@ -138,6 +138,26 @@ static void inner_documents_keep_their_root(void **state) {
     assert_non_null(strstr(read_for(at("roots/d.yaml"), SOURCE_OF_DOCUMENT, at("roots"), "../project/x"), "outside"));
 }
 
+static void expect_of_input(const char *around, const char *root, const char *file, const char *expected) {
+    const char *found = read_for(at(around), SOURCE_OF_INPUT, root, file);
+    if (!strstr(found, expected)) fail_msg("%s in %s: found \"%s\", expected \"%s\"", file, around, found, expected);
+}
+
+static void inputs_name_files_of_the_project(void **state) {
+    (void)state;
+    expect_of_input("project/a/d.yaml", NULL, "x", "project x");
+    expect_of_input("project/a/d.yaml", NULL, "a/x", "project a/x");
+    expect_of_input("roots/d.yaml", NULL, "x", "project x"); /* it starts at the project, wherever the document is */
+    expect_of_input("roots/d.yaml", NULL, at("roots/x"), "root x");
+    expect_of_input("project/d.yaml", NULL, "../secret/x", "outside");
+    expect_of_input("project/d.yaml", NULL, at("packs/p/1/x"), "pack 1");
+    expect_of_input("project/a/d.yaml", at("project/a"), "x", "project x");
+    /* A run of a document of a pack reads only in the pack, also if its input names the file. */
+    expect_of_input("packs/p/1/d.yaml", NULL, "x", "pack 1");
+    expect_of_input("packs/p/1/d.yaml", NULL, at("project/x"), "outside");
+    expect_of_input("packs/p/1/d.yaml", at("packs/p/1"), "../2/x", "outside");
+}
+
 static void texts_have_only_the_added_roots(void **state) {
     (void)state;
     const char *name = at("project/d.yaml"); /* the name of a text means nothing */
@@ -405,14 +425,23 @@ static void folders_are_listed_below_the_roots(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_relative_to_the_document),   cmocka_unit_test(roots_confine),
-        cmocka_unit_test(packs_read_only_themselves),           cmocka_unit_test(inner_documents_keep_their_root),
-        cmocka_unit_test(texts_have_only_the_added_roots),      cmocka_unit_test(links_are_followed_only_inside),
-        cmocka_unit_test(links_do_not_reveal_what_exists),      cmocka_unit_test(streams_are_in_the_working_directory),
-        cmocka_unit_test(only_regular_files_are_read),          cmocka_unit_test(sizes_are_bounded),
-        cmocka_unit_test(the_operator_names_any_file),          cmocka_unit_test(the_opening_follows_no_link),
-        cmocka_unit_test(files_are_opened_without_proc),        cmocka_unit_test(a_link_made_meanwhile_leads_nowhere),
-        cmocka_unit_test(a_pipe_made_meanwhile_does_not_block), cmocka_unit_test(folders_are_created),
+        cmocka_unit_test(names_are_relative_to_the_document),
+        cmocka_unit_test(roots_confine),
+        cmocka_unit_test(packs_read_only_themselves),
+        cmocka_unit_test(inputs_name_files_of_the_project),
+        cmocka_unit_test(inner_documents_keep_their_root),
+        cmocka_unit_test(texts_have_only_the_added_roots),
+        cmocka_unit_test(links_are_followed_only_inside),
+        cmocka_unit_test(links_do_not_reveal_what_exists),
+        cmocka_unit_test(streams_are_in_the_working_directory),
+        cmocka_unit_test(only_regular_files_are_read),
+        cmocka_unit_test(sizes_are_bounded),
+        cmocka_unit_test(the_operator_names_any_file),
+        cmocka_unit_test(the_opening_follows_no_link),
+        cmocka_unit_test(files_are_opened_without_proc),
+        cmocka_unit_test(a_link_made_meanwhile_leads_nowhere),
+        cmocka_unit_test(a_pipe_made_meanwhile_does_not_block),
+        cmocka_unit_test(folders_are_created),
         cmocka_unit_test(folders_are_listed_below_the_roots),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

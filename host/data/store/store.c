@@ -17,6 +17,8 @@
 #include <string.h>
 #include <tenon/store.h>
 
+#define STORE_MERGE_MAX 256 /* operations of merged commits: other processes wait for the transaction */
+
 enum store_request_kind { STORE_REQUEST_COMMIT, STORE_REQUEST_QUERY, STORE_REQUEST_MAINTAIN, STORE_REQUEST_PERFORM };
 
 struct store_request {
@@ -89,10 +91,14 @@ static void store_open_provider(struct store *store) {
         store->status = store->provider.vtable->open(store->provider.self, store->options, &store->open, &store->error);
 }
 
+static bool store_is_open(struct store *store) {
+    if (store_may_open(store)) store_open_provider(store);
+    return store->status == TN_OK;
+}
+
 static void store_run_request(struct store *store, struct store_request *request) {
     const tn_store_draft *vtable = store->provider.vtable;
-    if (store_may_open(store)) store_open_provider(store);
-    if (store->status != TN_OK) {
+    if (!store_is_open(store)) {
         request->status = store->status;
         request->error = value_ref(store->error);
         return;
@@ -114,6 +120,75 @@ static void store_run_request(struct store *store, struct store_request *request
     default: request->status = vtable->maintain(store->open, &request->result, &request->error); break;
     }
 }
+
+/* ---- Merged commits ---- */
+
+/*
+ * Under the lock: removes the first pending request and, if it is a commit, the commits right behind it that fit into one
+ * batch. Each commit waits for the disk once, so runs that commit at the same time share that wait.
+ */
+static struct store_request *store_take_pending(struct store *store) {
+    struct store_request *first = store_queue_pop(&store->pending), *last = first;
+    if (!first) return NULL;
+    size_t operations = value_count(first->argument);
+    while (first->kind == STORE_REQUEST_COMMIT && store->pending.first &&
+           store->pending.first->kind == STORE_REQUEST_COMMIT) {
+        operations += value_count(store->pending.first->argument);
+        if (operations > STORE_MERGE_MAX) break;
+        last = last->next = store_queue_pop(&store->pending);
+    }
+    last->next = NULL;
+    return first;
+}
+
+/* Nothing of the batch was applied, because of one of its operations: the others may succeed without it. */
+static bool merge_was_refused(tn_value error) {
+    static const char *const codes[] = {"CONFLICT", "INVALID", "LIMIT", "NOT_FOUND", "STORE_FULL"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (value_text_is(value_get(error, "code"), codes[i])) return true;
+    return false;
+}
+
+/* Each request receives the results of its own operations. */
+static void merge_split(struct store_request *first, tn_value results) {
+    size_t at = 0;
+    for (struct store_request *request = first; request; request = request->next) {
+        size_t count = value_count(request->argument);
+        request->status = TN_OK;
+        request->result = value_slice(results, at, at + count);
+        at += count;
+    }
+}
+
+/* Runs the commits as one batch; one by one if a condition of one of them does not hold. */
+static void store_run_merged(struct store *store, struct store_request *first) {
+    tn_value batch = value_array_reserve(STORE_MERGE_MAX), results = NULL, error = NULL;
+    for (struct store_request *request = first; request; request = request->next)
+        batch = value_concat_take(batch, value_ref(request->argument));
+    int32_t status = store->provider.vtable->commit(store->open, batch, &results, &error);
+    bool refused = status != TN_OK && merge_was_refused(error);
+    if (status == TN_OK) merge_split(first, results);
+    for (struct store_request *request = first; request && status != TN_OK; request = request->next) {
+        if (refused) {
+            store_run_request(store, request);
+        } else {
+            request->status = status;
+            request->error = value_ref(error);
+        }
+    }
+    value_unref(batch);
+    value_unref(results);
+    value_unref(error);
+}
+
+static void store_run_requests(struct store *store, struct store_request *first) {
+    if (first->next && store_is_open(store))
+        store_run_merged(store, first);
+    else
+        for (; first; first = first->next) store_run_request(store, first);
+}
+
+/* ---- A session: the store as `perform` sees it ---- */
 
 static int32_t store_fail_take(int32_t status, tn_value object, struct error *error) {
     if (status != TN_OK) store_provider_error(error, status, object);
@@ -146,16 +221,19 @@ static void *store_thread_main(void *user) {
     log_enter(loop_log(store->loop));
     pthread_mutex_lock(&store->lock);
     for (;;) {
-        struct store_request *request = store_queue_pop(&store->pending);
+        struct store_request *request = store_take_pending(store);
         if (!request && store->closing) break;
         if (!request) {
             pthread_cond_wait(&store->submitted, &store->lock);
             continue;
         }
         pthread_mutex_unlock(&store->lock);
-        store_run_request(store, request);
+        store_run_requests(store, request);
         pthread_mutex_lock(&store->lock);
-        store_queue_push(&store->ended, request);
+        for (struct store_request *next; request; request = next) {
+            next = request->next;
+            store_queue_push(&store->ended, request);
+        }
         if (store->work_posted || store->closing) continue;
         store->work_posted = true;
         loop_post(store->loop, &store->work);

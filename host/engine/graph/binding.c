@@ -42,24 +42,31 @@ tn_value binding_role_around(const struct authority *authority, const char *role
 }
 
 /*
- * The binding of a role: in tenon.yaml, or else in the document, or for a document that the user did not write, in one
- * around it that the user wrote. NULL if there is none. A document that a component made or passed as a text does not
- * bind roles itself, because a binding can send data and credentials anywhere.
+ * A document that a component made or passed as a text does not bind roles itself, because a binding can send data and
+ * credentials anywhere.
  */
-static tn_value role_binding(const struct graph *graph, const char *name) {
-    const char *role = authority_role(graph->authority, name);
-    tn_value configured = config_model(graph->engine->config, role);
-    return configured ? configured : binding_role_around(graph->authority, role);
+tn_value binding_of_role(const struct engine *engine, const struct authority *authority, const char *name) {
+    const char *role = authority_role(authority, name);
+    tn_value binding = config_model(engine->config, role);
+    if (binding) return binding;
+    binding = binding_role_around(authority, role);
+    if (!binding || !value_is(binding, TN_STRING) || strchr(value_chars(binding, NULL), ':')) return binding;
+    /* `basic: default`: the document binds the role to another one, which is not bound to a role itself. */
+    const char *other = value_chars(binding, NULL);
+    tn_value inner = binding_role_around(authority, other);
+    if (!inner) return binding; /* a provider without a model */
+    tn_value configured = config_model(engine->config, authority_role(authority, other));
+    return configured ? configured : inner;
 }
 
 static struct callable *model_callee(struct graph *graph, const struct authority *caller, const char *name,
                                      tn_value config, struct error *error) {
-    tn_value binding = role_binding(graph, name);
+    tn_value binding = binding_of_role(graph->engine, graph->authority, name);
     struct callable *callable = NULL;
     if (!binding && authority_is_made(graph->authority) && !authority_is_named(caller, "model", name)) {
         error_set(error, TN_INVALID, "PERMISSION_DENIED",
-                  "the document `%s` was not written by the user and may use only roles that tenon.yaml or a document "
-                  "around it binds; bind the role `%s` there",
+                  "the document `%s` was made, or selected at run time, by a component, and may use only roles that "
+                  "tenon.yaml or a document around it binds; bind the role `%s` there",
                   graph->authority->name, name);
         return NULL;
     }

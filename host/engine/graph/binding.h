@@ -29,6 +29,13 @@ struct callable *binding_callee(struct graph *graph, struct authority *caller, c
 tn_value binding_role_around(const struct authority *authority, const char *role);
 
 /*
+ * The binding of a role: in tenon.yaml, or else in the document, or for a document that the user did not write, in one
+ * around it that the user wrote. If a document binds it to another role of this document, the binding of that one.
+ * Borrowed; NULL if there is none.
+ */
+tn_value binding_of_role(const struct engine *engine, const struct authority *authority, const char *name);
+
+/*
  * The scope of a component outside of any graph, such as a tool: models by the roles of tenon.yaml or by provider:name,
  * tools under the policy of the operator, documents by path. It has no state. `engine` must outlive the instance.
  */

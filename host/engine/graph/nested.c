@@ -83,7 +83,7 @@ static tn_value nested_path(const struct run *outer, const struct activation *ac
                                      : value_ref(id));
 }
 
-static struct activation *activation_around(const struct call *call) {
+struct activation *nested_activation_around(const struct call *call) {
     for (const struct call *at = call; at; at = call_parent(at))
         if (call_ops_of(at) == &activation_call_ops) return call_owner(at);
     return NULL;
@@ -174,7 +174,7 @@ static bool incarnation_of_call(struct call *call, char out[TN_SHA256_TEXT]) {
 int32_t nested_start(struct callable *callable, struct call *call, tn_value input) {
     struct graph *graph = (struct graph *)callable;
     struct run_options options = RUN_OPTIONS_INIT;
-    struct activation *activation = activation_around(call);
+    struct activation *activation = nested_activation_around(call);
     struct run *outer = activation ? activation->run : NULL;
     if (nesting_is_too_deep(outer)) return nested_fail_depth(call);
     struct nested *nested = mem_zalloc(sizeof *nested);

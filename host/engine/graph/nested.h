@@ -14,6 +14,11 @@
  */
 #define NESTED_DEPTH_MAX (DOCUMENT_SUBGRAPH_DEPTH_MAX + 8u)
 
+struct activation;
+
+/* The activation of a node that the call belongs to, directly or through other calls. NULL if no run made the call. */
+struct activation *nested_activation_around(const struct call *call);
+
 int32_t nested_start(struct callable *callable, struct call *call, tn_value input);
 void nested_cancel(struct callable *callable, struct call *call);
 

@@ -358,7 +358,7 @@ static int32_t step_apply_writes(struct run *run, struct error *error) {
         assert(activation->state == ACTIVATION_DONE || activation->state == ACTIVATION_FAILED);
         if (activation->state == ACTIVATION_FAILED) { /* its on_error handles the failure */
             tn_value entry = handled_error(activation);
-            status = channels_write(&run->channels, document->channel_count - 1, entry, i, 0, NULL, error);
+            status = channels_write(&run->channels, (uint32_t)document->error_channel, entry, i, 0, NULL, error);
             value_unref(entry);
         } else {
             status = activation_each_write(activation, apply_write, run, error);

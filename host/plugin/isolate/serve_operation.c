@@ -14,8 +14,11 @@ static int32_t serve_make_state_operation(const struct view *view, const char *n
 }
 
 static int32_t serve_make_document_operation(const struct view *view, const char *name, struct callable **out) {
+    static const char *const names[] = {"document.check", "document.run", "document.run_file"};
+    bool known = false;
     (void)view;
-    if (strcmp(name, "document.run") != 0 && strcmp(name, "document.check") != 0) return TN_NOT_FOUND;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) known |= strcmp(name, names[i]) == 0;
+    if (!known) return TN_NOT_FOUND;
     *out = serve_operation(name);
     return TN_OK;
 }

@@ -5,6 +5,7 @@
  *
  *   document.check  text name?          -> {valid, errors, warnings, diagnostics, report}
  *   document.run    text name? input?   -> the run's output
+ *   document.run_file  document input? offered?  -> the run's output
  *
  * `text` is YAML, or JSON if `name` ends in .json. Messages show `name`. The document reads files (`{file: …}`,
  * subgraphs) only below the folders that the operator lists in `files.roots` of tenon.yaml; by default it reads none.
@@ -13,6 +14,12 @@
  * error is INVALID_GRAPH, with `report` as the message and the diagnostics in detail. The events of the inner run carry
  * the task's path. The inner run is cancelled and resumed with the task, and its approvals and answers go through the
  * outer run.
+ *
+ * `document` is the name of a file that is known only at run time: a path, which starts at the folder of tenon.yaml
+ * (or, without one, of the document around the task), `pack:NAME/FILE` or `tenon:NAME`. The component must declare that
+ * it may call this document ("calls.document"). The file is found below the root of the document around the task, in
+ * the project, below `files.roots` and in packs; for a document of a pack, only in its pack; for a text, only below
+ * `files.roots`. `offered` is added to `input`, except for members that the document has no channel for.
  *
  * A document can call everything that the host has. A component that runs documents must declare the effect
  * "document.run"; otherwise the result is PERMISSION_DENIED. Checking needs no effect.

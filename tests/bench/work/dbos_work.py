@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""The workloads of tenon_work.py for DBOS (PyPI dbos==3.4.0) and its SQLite mode; prints one line of JSON.
+
+    dbos_work.py throughput FOLDER N --processes=P [--journal=wal] [--poll=S] [--claim=N]
+    dbos_work.py latency FOLDER N …
+    dbos_work.py waiting FOLDER N …
+
+A job is a workflow with one step, enqueued by another process than the workers. --journal=wal sets the journal mode of the
+file, which is `delete` by default; `synchronous` is FULL, because DBOS does not set it. --poll is the queue's interval of
+polling (1 second by default in DBOS); --claim bounds how many workflows a process has at once (no bound by default).
+"""
+import argparse
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+from figures import percentiles, resident_kib, until
+
+QUEUE, VERSION = "jobs", "1"
+
+
+def database_url(folder):
+    return "sqlite:///" + os.path.join(folder, "dbos.sqlite")
+
+
+def query(folder, text):
+    database = sqlite3.connect(os.path.join(folder, "dbos.sqlite"), timeout=60)
+    rows = database.execute(text).fetchall()
+    database.close()
+    return rows
+
+
+# ---- A worker: a process of its own ----
+
+
+def run_worker(options):
+    from dbos import DBOS
+    DBOS(config={"name": "work", "system_database_url": database_url(options.folder), "application_version": VERSION,
+                 "executor_id": options.executor, "log_level": "ERROR"})
+
+    @DBOS.step()
+    def step(created):
+        return created + 1
+
+    @DBOS.workflow(name="job")
+    def job(created):
+        started = time.time()
+        step(created)
+        return [created, started, time.time()]
+
+    @DBOS.workflow(name="ask")
+    async def ask(created):
+        return await DBOS.recv_async("answer", timeout_seconds=86400)
+
+    DBOS.launch()
+    DBOS.register_queue(QUEUE, worker_concurrency=options.claim or None, polling_interval_sec=options.poll)
+    with open(options.ready, "w"):
+        pass
+    signal.sigwait({signal.SIGTERM})
+    os._exit(0)
+
+
+class Workers:
+    def __init__(self, options, count):
+        self.processes = []
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+        for number in range(count):
+            ready = os.path.join(options.folder, "ready-%d" % number)
+            self.processes.append(subprocess.Popen(
+                [sys.executable, __file__, "worker", options.folder, "0", "--executor=e%d" % number, "--ready=" + ready,
+                 "--poll=%s" % options.poll, "--claim=%d" % options.claim], env=environment))
+            if number == 0:  # the first one creates the tables
+                until(lambda: os.path.exists(ready) or self.processes[0].poll() is not None, "the first worker is ready")
+                assert os.path.exists(ready), "the worker ended"
+        until(lambda: all(os.path.exists(os.path.join(options.folder, "ready-%d" % n)) for n in range(count)),
+              "the workers are ready")
+
+    def resident_kib(self):
+        return [resident_kib(process.pid) for process in self.processes]
+
+    def end(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+def new_client(options):
+    from dbos import DBOSClient
+    return DBOSClient(system_database_url=database_url(options.folder))
+
+
+def enqueue(client, workflow="job"):
+    client.enqueue({"queue_name": QUEUE, "workflow_name": workflow, "app_version": VERSION}, time.time())
+
+
+def results(client):
+    """(created, started, ended) of each job, in seconds; the times in the table have a resolution of a second."""
+    return [workflow.output for workflow in client.list_workflows(name="job", load_output=True)]
+
+
+def create_database(options):
+    """A worker creates the tables; then the journal mode is set for all later processes."""
+    Workers(options, 1).end()
+    os.remove(os.path.join(options.folder, "ready-0"))
+    mode = query(options.folder, "PRAGMA journal_mode = %s" % options.journal)[0][0]
+    assert mode == options.journal, mode
+
+
+def ended(options):
+    return query(options.folder, "SELECT count(*) FROM workflow_status WHERE status = 'SUCCESS'")[0][0]
+
+
+# ---- Workloads ----
+
+
+def throughput(options):
+    create_database(options)
+    client, began = new_client(options), time.monotonic()
+    for _ in range(options.n):
+        enqueue(client)
+    created_s = time.monotonic() - began
+    workers = Workers(options, options.processes)
+    until(lambda: ended(options) == options.n, "all workflows have ended", pause=0.2)
+    resident = workers.resident_kib()
+    workers.end()
+    times = results(client)
+    client.destroy()
+    seconds = max(ended for _, _, ended in times) - min(started for _, started, _ in times)
+    used = query(options.folder, "SELECT count(DISTINCT executor_id) FROM workflow_status")[0][0]
+    return {"seconds": seconds, "per_second": options.n / seconds, "created_per_second": options.n / created_s,
+            "resident_mib": max(resident) / 1024, "processes_used": used}
+
+
+def latency(options):
+    create_database(options)
+    workers, client = Workers(options, 1), new_client(options)
+    for number in range(options.n):
+        enqueue(client)
+        time.sleep(options.pause_ms(number) / 1000)
+    until(lambda: ended(options) == options.n, "all workflows have ended")
+    times = results(client)
+    client.destroy()
+    workers.end()
+    return percentiles([1000 * (started - created) for created, started, _ in times])
+
+
+def waiting(options):
+    create_database(options)
+    workers, client = Workers(options, 1), new_client(options)
+    for _ in range(100):
+        enqueue(client)
+    until(lambda: ended(options) == 100, "the worker is warm")
+    before = workers.resident_kib()[0]
+    for _ in range(options.n):
+        enqueue(client, "ask")
+    until(lambda: query(options.folder, "SELECT count(*) FROM workflow_status WHERE name = 'ask' AND status = 'PENDING'"
+                        )[0][0] == options.n, "all workflows wait", pause=0.2)
+    time.sleep(2)  # the status is written before the workflow waits
+    after = workers.resident_kib()[0]
+    client.destroy()
+    workers.end()
+    return {"before_mib": before / 1024, "after_mib": after / 1024, "per_task_kib": (after - before) / options.n}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("workload", choices=["throughput", "latency", "waiting", "worker"])
+    parser.add_argument("folder")
+    parser.add_argument("n", type=int)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--journal", default="delete")
+    parser.add_argument("--poll", type=float, default=1.0)
+    parser.add_argument("--claim", type=int, default=0)
+    parser.add_argument("--executor")
+    parser.add_argument("--ready")
+    options = parser.parse_args()
+    options.folder = os.path.abspath(options.folder)
+    if options.workload == "worker":
+        return run_worker(options)
+    import importlib.metadata
+    from figures import pause_ms
+    options.pause_ms = pause_ms
+    figures = {"throughput": throughput, "latency": latency, "waiting": waiting}[options.workload](options)
+    print(json.dumps({"engine": "DBOS " + importlib.metadata.version("dbos"), "workload": options.workload, "n": options.n,
+                      "journal": options.journal, "synchronous": "full", **figures}))
+
+
+if __name__ == "__main__":
+    main()
