@@ -1,6 +1,6 @@
 /*
- * server_schedule.h - the scheduler of a server: it creates the Tasks of `schedules` in tenon.yaml while the server has a
- * worker that waits for Tasks, or its program asks for it.
+ * server_schedule.h - the scheduler of a server: it creates the Tasks of `schedules` in tenon.yaml while the server has
+ * a worker that waits for Tasks, or its program asks for it.
  *
  * A host that only runs one command does not create Tasks: who looks at the schedules should not be the one who runs
  * them. `tenon serve` and `tenon work` do.

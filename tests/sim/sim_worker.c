@@ -26,7 +26,8 @@ static tn_value with_text(tn_value object, const char *name, const char *text) {
 /* Calls an operation of the kernel as the present actor. Takes the arguments. *result is NULL on failure. */
 static int32_t perform_take(struct sim *sim, kernel_operation_fn *operation, const char *name, tn_value arguments,
                             tn_value *result, struct error *error) {
-    struct request request = {name, &sim->session, arguments, sim->actor.now_ms, NULL};
+    struct request request = {
+        .operation = name, .session = &sim->session, .arguments = arguments, .now_ms = sim->actor.now_ms};
     *result = NULL;
     int32_t status = operation(&request, result, error);
     if (status != TN_OK || sim->actor.crashed) {

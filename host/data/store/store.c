@@ -124,8 +124,8 @@ static void store_run_request(struct store *store, struct store_request *request
 /* ---- Merged commits ---- */
 
 /*
- * Under the lock: removes the first pending request and, if it is a commit, the commits right behind it that fit into one
- * batch. Each commit waits for the disk once, so runs that commit at the same time share that wait.
+ * Under the lock: removes the first pending request and, if it is a commit, the commits right behind it that fit into
+ * one batch. Each commit waits for the disk once, so runs that commit at the same time share that wait.
  */
 static struct store_request *store_take_pending(struct store *store) {
     struct store_request *first = store_queue_pop(&store->pending), *last = first;
