@@ -2,7 +2,7 @@
  * command_ask.c - `tenon ask`: a Task of a user's request, from its creation to its output.
  *
  *     ask_begin                   work/ask creates the Task, and starts a worker for it
- *     ask_drive                   until the Task has ended, or waits for an answer that nobody gives here:
+ *     ask_drive                   until the Task has ended, or waits for an answer that cannot be given here:
  *         ask_await_worker        work/wait
  *         ask_look                task/get: done, failed; otherwise one of these, and again
  *             ask_answer          asks at the terminal, then thread/answer
@@ -13,6 +13,7 @@
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
 #include "host/base/loop.h"
+#include "host/base/time_text.h"
 #include "host/program/approve.h"
 #include "host/program/command.h"
 #include "host/program/method_caller.h"
@@ -28,9 +29,9 @@ struct ask {
     bool json, stream;
     bool line_open;     /* tokens were printed, and no line end after them */
     tn_value task_id;   /* owned */
-    tn_value worker_id; /* owned */
+    tn_value worker_id; /* NULL while no worker of this host handles it; owned */
     tn_value task;      /* as task/get has returned it; owned */
-    tn_value waits;     /* the interrupts that nobody has answered here; owned; NULL without them */
+    tn_value waits;     /* the interrupts that were not answered here; owned; NULL without them */
     struct approver approver;
     struct loop_timer pause;
     bool paused; /* the pause has ended */
@@ -146,7 +147,9 @@ static int ask_report_cancelled(struct ask *ask) {
                           value_chars(ask->task_id, NULL), ask->type);
 }
 
+/* Its worker, if it has one that has not ended. */
 static int ask_await_worker(struct ask *ask) {
+    if (!ask->worker_id) return COMMAND_OK;
     tn_value params = value_set_take(value_object_reserve(1), "worker_id", value_ref(ask->worker_id));
     struct called *called = method_caller_begin_take(ask->caller, "work/wait", params);
     int code = COMMAND_OK;
@@ -156,6 +159,8 @@ static int ask_await_worker(struct ask *ask) {
     }
     if (!code && !called_result(called)) code = command_report_error(COMMAND_RUN_FAILED, called_error(called));
     called_free(called);
+    value_unref(ask->worker_id);
+    ask->worker_id = NULL;
     return code == COMMAND_CANCELLED ? ask_report_cancelled(ask) : code;
 }
 
@@ -214,6 +219,14 @@ static bool ask_has_ended(const struct ask *ask) {
     return value_text_is(state, "done") || value_text_is(state, "failed");
 }
 
+/* It is in the queue, and can be claimed now: each work/ask opens the strategy. */
+static bool ask_is_due(const struct ask *ask) {
+    char now[TIME_TEXT];
+    time_text(loop_wall_ms(method_caller_loop(ask->caller)), now);
+    return value_text_is(value_get(ask->task, "state"), "queued") &&
+           strcmp(command_text(ask->task, "not_before", ""), now) <= 0;
+}
+
 static int ask_look(struct ask *ask) {
     tn_value task = NULL;
     int code = method_caller_call_take(ask->caller, "task/get", ask_named(ask, "task_id"), &task);
@@ -222,9 +235,8 @@ static int ask_look(struct ask *ask) {
     ask->task = task;
     if (ask_has_ended(ask)) return COMMAND_OK;
     if (value_to_bool(value_get(task, "waiting"))) return ask_answer(ask);
-    bool queued = value_text_is(value_get(task, "state"), "queued");
     code = ask_pause(ask);
-    return code || !queued ? code : ask_continue(ask);
+    return code || !ask_is_due(ask) ? code : ask_continue(ask);
 }
 
 static int ask_drive(struct ask *ask) {

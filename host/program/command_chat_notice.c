@@ -62,7 +62,7 @@ static void notices_flush(void *user) {
     buffer_clear(&notices->text);
 }
 
-/* A Task that has failed is shown as well: nobody else would see it. */
+/* A Task that has failed is shown as well: no other process would show it. */
 static void notices_on_finished(void *user, struct work_item *item) {
     struct chat_notices *notices = user;
     enum work_outcome outcome = work_item_outcome(item);

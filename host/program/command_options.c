@@ -349,7 +349,8 @@ const struct command_option ask_options[] = {
 };
 
 const struct command_option work_options[] = {
-    {"types", "TYPES", .help = "the Task types to claim, separated by commas (default: all that have a strategy)"},
+    {"types", "TYPES",
+     .help = "the Task types to claim, separated by commas (default: those in tenon.yaml, user_request, work)"},
     {"concurrency", "N", .letter = 'j', .help = "the most Tasks at the same time (default: " WORK_TASKS ")"},
     {"name", "WORKER", .help = "the name of the worker (default: the name of the machine and the process id)"},
     {"once", .help = "end after the first Task, or at once if there is none"},

@@ -26,7 +26,7 @@ struct work_command {
     tn_value worker_id;       /* NULL before work/start has returned */
     struct loop_timer redraw; /* of the live view */
     bool due;                 /* the view must be drawn again */
-    bool drained, cancelled;  /* the worker was told to end */
+    bool drained, cancelled;  /* the worker was asked to end */
     bool for_sigterm;         /* the first signal was SIGTERM, so a second one is reported as SIGINT */
     bool output_lost;         /* the reader of the JSON lines closed the pipe */
 };

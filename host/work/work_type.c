@@ -180,13 +180,15 @@ static int32_t work_types_add_named(struct work_types *types, struct engine *eng
     return status;
 }
 
+static bool work_is_for_people(const char *type) { return strcmp(type, "notification") == 0; }
+
 static int32_t work_types_add_all(struct work_types *types, struct engine *engine, struct error *error) {
     tn_value configured = config_work(engine->config);
     int32_t status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < value_count(configured); i++)
         status = work_types_add(types, engine, value_chars(value_key_at(configured, i), NULL), error);
     for (size_t i = 0; status == TN_OK && i < WORK_DEFAULT_COUNT; i++)
-        if (!value_get(configured, work_defaults[i].type))
+        if (!value_get(configured, work_defaults[i].type) && !work_is_for_people(work_defaults[i].type))
             (void)work_types_add(types, engine, work_defaults[i].type, NULL);
     return status;
 }
