@@ -1,6 +1,9 @@
 /*
  * store.c - the thread of one store, and its two queues: requests that are pending, and requests that have ended.
  *
+ * Commits that are pending one behind the other become one batch of the provider, in the same order. Each commit waits
+ * for the disk once, so runs that commit at the same time share that wait.
+ *
  * The lock guards both queues, `closing` and `work_posted`. Each request holds the loop until its callback has run.
  * Otherwise the loop could report a run that waits for a commit as stuck.
  */
@@ -123,10 +126,7 @@ static void store_run_request(struct store *store, struct store_request *request
 
 /* ---- Merged commits ---- */
 
-/*
- * Under the lock: removes the first pending request and, if it is a commit, the commits right behind it that fit into one
- * batch. Each commit waits for the disk once, so runs that commit at the same time share that wait.
- */
+/* Under the lock: removes the first pending request and, if it is a commit, those right behind it that fit into its batch. */
 static struct store_request *store_take_pending(struct store *store) {
     struct store_request *first = store_queue_pop(&store->pending), *last = first;
     if (!first) return NULL;
