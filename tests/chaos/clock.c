@@ -1,6 +1,6 @@
 /*
- * clock.c - preloaded into tenon: CHAOS_CLOCK_MS milliseconds are added to the time of day, as if this host's clock were
- * wrong. The monotonic clocks stay right, so timers keep their length.
+ * clock.c - preloaded into tenon: CHAOS_CLOCK_MS milliseconds are added to the time of day, as if this host's clock
+ * were wrong. The monotonic clocks stay right, so timers keep their length.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /*
  * nodes.c - a node and a tool with an effect outside of the store: they append a line to the file CHAOS_LINES.
  *
- * A line is `THREAD STEP KEY`: the Task, the name of the effect in its document, and the idempotency key of the task. One
- * write(2) with O_APPEND appends it, so lines of several processes do not mix. What they return depends only on the
+ * A line is `THREAD STEP KEY`: the Task, the name of the effect in its document, and the idempotency key of the task.
+ * One write(2) with O_APPEND appends it, so lines of several processes do not mix. What they return depends only on the
  * document, so that logs of two runs can be compared. CHAOS_PAUSE_MS is the longest pause before and after the line: it
  * makes it likely that a process is killed between the effect and the commit of its result.
  */
@@ -47,8 +47,9 @@ static void act(tn_task task, const char *step) {
     pause_randomly();
 }
 
-TN_NODE_BLOCKING(effect, "chaos.effect", "Appends a line, and writes the name of the effect.", TN_EFFECTS("destructive"),
-                 (TEMPLATE, name, "the name of the effect, unique in its Task"), (WRITE, out, "the channel for the name")) {
+TN_NODE_BLOCKING(effect, "chaos.effect", "Appends a line, and writes the name of the effect.",
+                 TN_EFFECTS("destructive"), (TEMPLATE, name, "the name of the effect, unique in its Task"),
+                 (WRITE, out, "the channel for the name")) {
     tn_value name = tn_render(task, config->name, NULL);
     (void)input;
     if (name == NULL) return TN_FAILED;
@@ -58,6 +59,8 @@ TN_NODE_BLOCKING(effect, "chaos.effect", "Appends a line, and writes the name of
 
 TN_TOOL_BLOCKING(tool, "chaos.tool", "Appends a line, and returns the name of the effect.", TN_EFFECTS("destructive"),
                  (TEXT, name, "the name of the effect, unique in its Task")) {
-    act(task, args->name);
-    return tn_done_text(task, args->name);
+    char step[100];
+    (void)snprintf(step, sizeof step, "%s", args->name);
+    act(task, step);
+    return tn_done_text(task, step);
 }

@@ -19,7 +19,7 @@ static const tn_plugin *real;
 static const tn_store_draft *inner;
 static tn_store_draft outer;
 static pthread_mutex_t submitting = PTHREAD_MUTEX_INITIALIZER;
-static int calls; /* of the provider's commit; read when no request is pending */
+static int calls;          /* of the provider's commit; read when no request is pending */
 static const char *broken; /* the code with which each commit fails */
 
 /* On the store's thread. */
@@ -91,7 +91,8 @@ static tn_value put(const char *key, int64_t version) {
     return store_if_version(store_put(STORE_CACHE, key, value_object()), version);
 }
 
-/* `a` is created; `b` with the version `of_b` is replaced, together with a new `c`; `a` is replaced, if it was created. */
+/* `a` is created; `b` with the version `of_b` is replaced, together with a new `c`; `a` is replaced, if it was created.
+ */
 static void commit_all(struct host *host, int64_t of_b) {
     struct store *store = host_store(host, NULL);
     calls = 0;

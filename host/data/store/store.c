@@ -126,7 +126,8 @@ static void store_run_request(struct store *store, struct store_request *request
 
 /* ---- Merged commits ---- */
 
-/* Under the lock: removes the first pending request and, if it is a commit, those right behind it that fit into its batch. */
+/* Under the lock: removes the first pending request and, if it is a commit, those right behind it that fit into its
+ * batch. */
 static struct store_request *store_take_pending(struct store *store) {
     struct store_request *first = store_queue_pop(&store->pending), *last = first;
     if (!first) return NULL;
@@ -149,7 +150,7 @@ static bool merge_was_refused(tn_value error) {
     return false;
 }
 
-/* Each request receives the results of its own operations. */
+/* Each request receives the results of the operations that it submitted. */
 static void merge_split(struct store_request *first, tn_value results) {
     size_t at = 0;
     for (struct store_request *request = first; request; request = request->next) {
