@@ -59,8 +59,6 @@ TN_NODE_BLOCKING(effect, "chaos.effect", "Appends a line, and writes the name of
 
 TN_TOOL_BLOCKING(tool, "chaos.tool", "Appends a line, and returns the name of the effect.", TN_EFFECTS("destructive"),
                  (TEXT, name, "the name of the effect, unique in its Task")) {
-    char step[100];
-    (void)snprintf(step, sizeof step, "%s", args->name);
-    act(task, step);
-    return tn_done_text(task, step);
+    act(task, args->name);
+    return tn_done_text(task, args->name);
 }
