@@ -1,6 +1,9 @@
 /*
  * store.c - the thread of one store, and its two queues: requests that are pending, and requests that have ended.
  *
+ * Commits that are pending one behind the other become one batch of the provider, in the same order. Each commit waits
+ * for the disk once, so runs that commit at the same time share that wait.
+ *
  * The lock guards both queues, `closing` and `work_posted`. Each request holds the loop until its callback has run.
  * Otherwise the loop could report a run that waits for a commit as stuck.
  */
@@ -149,7 +152,7 @@ static bool merge_was_refused(tn_value error) {
     return false;
 }
 
-/* Each request receives the results of its own operations. */
+/* Each request receives the results of the operations that it submitted. */
 static void merge_split(struct store_request *first, tn_value results) {
     size_t at = 0;
     for (struct store_request *request = first; request; request = request->next) {

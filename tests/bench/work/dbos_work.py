@@ -34,7 +34,7 @@ def query(folder, text):
     return rows
 
 
-# ---- A worker: a process of its own ----
+# ---- A worker process ----
 
 
 def run_worker(options):

@@ -2,6 +2,7 @@
 # figures for 10,000 Tasks are in tests/bench/README.md.
 command -v python3 >/dev/null || skips "there is no python3"
 tasks=20
+[ -z "${SANITIZE:-}" ] || tasks=5
 cat >tenon.yaml <<'YAML'
 store: {use: sqlite, path: ./s.db}
 work: {ask: {strategy: ./ask.yaml, retries: {max_attempts: 1}}}
