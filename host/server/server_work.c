@@ -32,6 +32,7 @@ struct server_worker {
     struct task_worker *worker; /* NULL when it has ended */
     bool draining;
     tn_value counts;   /* when it has ended: [{task_type, claimed, …}] */
+    char *fault;       /* of the last claim, when it has ended; NULL if that did not fail */
     uint64_t *waiting; /* tokens of work/wait */
     size_t waiting_count;
     int64_t started_ms, ended_ms;
@@ -79,6 +80,7 @@ static void worker_free(struct server_worker *worker) {
     work_types_free(worker->types);
     value_unref(worker->counts);
     mem_free(worker->waiting);
+    mem_free(worker->fault);
     mem_free(worker->task_id);
     mem_free(worker->name);
     mem_free(worker->id);
@@ -131,7 +133,7 @@ static const char *mode_name(enum task_worker_mode mode) {
 tn_value server_worker_describe(const struct server_worker *worker) {
     char time[TIME_TEXT];
     const char *status = !worker->worker ? "ended" : worker->draining ? "draining" : "running";
-    const char *fault = worker->worker ? task_worker_fault(worker->worker) : NULL;
+    const char *fault = worker->worker ? task_worker_fault(worker->worker) : worker->fault;
     tn_value shown = value_set_take(value_object_reserve(10), "worker_id", value_text(worker->id));
     shown = value_set_take(shown, "name", value_string_lossy(worker->name, strlen(worker->name)));
     shown = value_set_take(shown, "status", value_text(status));
@@ -209,7 +211,9 @@ static bool worker_on_event(void *user, tn_value event) {
 static void worker_on_ended(void *user) {
     struct server_worker *worker = user;
     struct server_workers *workers = worker->workers;
+    const char *fault = task_worker_fault(worker->worker);
     worker->counts = describe_types(worker);
+    worker->fault = fault ? mem_text(fault) : NULL;
     worker->ended_ms = loop_wall_ms(server_loop(workers->server));
     task_worker_free(worker->worker);
     work_types_free(worker->types);
