@@ -34,7 +34,7 @@ static bool has_ended(tn_value task) {
 
 /* ---- Commits: Tasks ---- */
 
-/* A Task of the schedule has no key of its own: the record of the schedule in the same commit has its due time. */
+/* The payload of a Task of the schedule has no key: the record of the schedule in the same commit has its due time. */
 static void due_key(const struct sim *sim, char out[48]) {
     for (uint64_t i = 0; i < sim->map.undo_count; i++) {
         const struct tn_store_undo *change = &sim->map.undo_log[i];

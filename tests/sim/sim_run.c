@@ -220,7 +220,7 @@ void sim_run(const struct sim_options *options, uint64_t seed, const struct sim_
     sim.count = count;
     sim.trace = trace;
     sim.result = result;
-    sim.writer_count = 1; /* 0: nobody */
+    sim.writer_count = 1; /* 0 is not a writer */
     for (int i = 0; i < SIM_WORKERS; i++) sim.workers[i].remembered = -1;
     sim_store_begin(&sim);
     sim.schedule = make_schedule();

@@ -120,7 +120,7 @@ static void close_log(struct sim_worker *worker) {
     worker->log_failed = worker->asked = false;
 }
 
-/* The first Task is over: goes on with the next one that was claimed. */
+/* The first Task is over: the worker continues with the next one that it has claimed. */
 static void drop_first(struct sim_worker *worker) {
     close_log(worker);
     worker->held_count--;
@@ -143,7 +143,7 @@ void sim_worker_crash(struct sim *sim, int index) {
 static void hold_task(struct sim *sim, struct sim_worker *worker, tn_value task, const char *claimer) {
     int index = sim_task_by_id(sim, value_chars(value_get(task, "task_id"), NULL));
     if (index < 0 || sim->claim_count == SIM_CLAIMS || worker->held_count == SIM_HELD) {
-        sim_fail(sim, "claimed", "a claim returned a Task that nobody has created, or too many");
+        sim_fail(sim, "claimed", "a claim returned a Task that was not created, or too many");
         return;
     }
     struct sim_claim *claim = &sim->claims[sim->claim_count];
@@ -270,7 +270,7 @@ static void open_log(struct sim *sim, int index) {
     value_unref(loaded);
 }
 
-/* One more step, sometimes with a note before it, which is a batch of its own. */
+/* One more step, sometimes with a note before it, which is a separate batch. */
 static void write_step(struct sim *sim, int index, bool note) {
     struct sim_worker *worker = &sim->workers[index];
     uint32_t seq = worker->seq;

@@ -65,7 +65,7 @@ struct sim_task {
     char id[40], key[48];
     bool asks;
     uint32_t ended;        /* changes to done or failed */
-    uint32_t completed_by; /* claims that were told that they have ended it */
+    uint32_t completed_by; /* claims for which complete or fail succeeded */
     uint32_t owner;        /* the writer of its thread: the last one that took it over */
     uint32_t next_seq;     /* of its thread */
 };
@@ -85,7 +85,7 @@ struct sim_actor {
     const char *token; /* of the claim that is used, or NULL */
     enum sim_fault fault;
     uint32_t fault_at, number, commits, queries;
-    bool claiming; /* a failed claim gives Tasks back */
+    bool claiming; /* a claim that fails returns Tasks to the queue */
     bool crashed;
 };
 

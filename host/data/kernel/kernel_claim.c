@@ -1,10 +1,10 @@
 /*
  * kernel_claim.c - claims Tasks, and renews claims. kernel_end.c has the operations that end a claim.
  *
- * Tasks are taken first, by a commit of as many `take` operations as Tasks are wanted; the store gives each Task to one
- * claimer only. A patch cannot count, so a second commit writes the attempts and the history of all Tasks that were
+ * Tasks are taken first, by a commit of as many `take` operations as Tasks are wanted; the store returns each Task to
+ * one claimer only. A patch cannot count, so a second commit writes the attempts and the history of all Tasks that were
  * taken. Only then the claim is returned. If the second commit fails, the Tasks are given back; if that fails too, they
- * can be claimed again when the claim expires, which nobody has received.
+ * can be claimed again when the claim, which was not returned, expires.
  */
 #include "host/data/kernel/kernel_filter.h"
 #include "host/data/kernel/kernel_history.h"
@@ -156,7 +156,8 @@ static int32_t begin_attempts(struct request *request, tn_value taken, tn_value 
     return status;
 }
 
-/* The commit of the attempts has failed, perhaps after it was applied. Nobody knows the tokens, so queue the Tasks. */
+/* The commit of the attempts has failed, perhaps after it was applied. The tokens were not returned, so queue the
+ * Tasks. */
 static void give_back(struct request *request, tn_value taken) {
     for (size_t i = 0; i < value_count(taken); i++) {
         tn_value task = value_at(taken, i), history = value_get(task, "history");
