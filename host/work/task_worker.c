@@ -207,6 +207,8 @@ static void worker_on_claimed(void *user, int32_t status, tn_value result, const
     worker->claiming = false;
     if (status != TN_OK) {
         worker_note_fault(worker, error);
+        /* A worker that should end soon reports the fault instead of trying again. */
+        if (worker->options.mode != TASK_WORKER_FOREVER) worker->ending = true;
         if (!worker->ending) worker_poll_after(worker, FAULT_DELAY_MS);
         worker_end_if_idle(worker);
         return;

@@ -73,7 +73,7 @@ void task_worker_continue(struct task_worker *worker);
 void task_worker_free(struct task_worker *worker); /* before task_worker_start or after `ended`; NULL is allowed */
 
 uint32_t task_worker_active(const struct task_worker *worker); /* Tasks that are being handled */
-/* Why the last claim failed, borrowed; NULL if it did not. The worker tries again. */
+/* Why the last claim failed, borrowed; NULL if it did not. A worker that is TASK_WORKER_FOREVER tries again. */
 const char *task_worker_fault(const struct task_worker *worker);
 
 /* What has happened to the Tasks of one type since the start. */
