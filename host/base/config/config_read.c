@@ -10,6 +10,7 @@
  * number out of range, E027 too many entries.
  */
 #include "adl/diagnostic/diagnostic.h"
+#include "adl/document/duration.h"
 #include "adl/source/source.h"
 #include "adl/tree/tree.h"
 #include "adl/value/buffer.h"
@@ -212,6 +213,18 @@ static tn_value config_resolve_node(const struct config_reader *reader, const st
     tn_value resolved = value_string_lossy(path, strlen(path));
     mem_free(path);
     return resolved;
+}
+
+/* ---- Durations ---- */
+
+bool config_as_duration(const struct tree_node *node, int64_t *ms) {
+    size_t length;
+    if (node->kind == TN_STRING) {
+        const char *text = value_chars(node->value, &length);
+        return duration_read(text, length, ms) == DURATION_OK;
+    }
+    if (node->kind != TN_INT && node->kind != TN_DOUBLE) return false;
+    return duration_from_seconds(value_to_double(node->value), ms) == DURATION_OK;
 }
 
 /* ---- plugins ---- */

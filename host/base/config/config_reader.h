@@ -60,6 +60,9 @@ char *config_resolve_path(const struct config_reader *reader, const char *path);
 
 /* Reads the value of `schedules` (config_schedules.c). */
 void config_read_schedule_list(struct config_reader *reader, const struct tree_node *node);
+/* False if the value is not a duration, `30s` or a number of seconds; *ms is unchanged then. Reports nothing. */
+bool config_as_duration(const struct tree_node *node, int64_t *ms);
+
 /* Reads the value of `work` (config_work.c). */
 void config_read_task_types(struct config_reader *reader, const struct tree_node *node);
 

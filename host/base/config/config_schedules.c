@@ -5,7 +5,6 @@
  * `tenon check` report them. A schedule with a mistake is left out.
  */
 #include "adl/diagnostic/diagnostic.h"
-#include "adl/document/duration.h"
 #include "adl/expr/time.h"
 #include "adl/source/source.h"
 #include "adl/value/memory.h"
@@ -50,16 +49,8 @@ static bool check_schedule_name(struct config_reader *reader, const struct tree_
 }
 
 static bool check_schedule_every(struct config_reader *reader, const struct tree_node *node, const char *where) {
-    enum duration_problem problem = DURATION_MALFORMED;
-    int64_t ms = 0;
-    size_t length;
-    if (node->kind == TN_STRING) {
-        const char *text = value_chars(node->value, &length);
-        problem = duration_read(text, length, &ms);
-    } else if (node->kind == TN_INT || node->kind == TN_DOUBLE) {
-        problem = duration_from_seconds(value_to_double(node->value), &ms);
-    }
-    if (problem == DURATION_OK && ms >= CONFIG_EVERY_MIN_MS) return true;
+    int64_t ms;
+    if (config_as_duration(node, &ms) && ms >= CONFIG_EVERY_MIN_MS) return true;
     config_report_value(reader, node, schedule_path(where, "every").text,
                         "a duration from 1s to 366d, for example 15m");
     return false;

@@ -4,7 +4,6 @@
  * Durations become milliseconds, and paths of strategies are resolved, so that host/work only uses the values.
  */
 #include "adl/diagnostic/diagnostic.h"
-#include "adl/document/duration.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "host/base/config/config_internal.h"
@@ -95,16 +94,8 @@ static void read_factor(struct config_reader *reader, const struct tree_node *no
 
 static void read_wait(struct config_reader *reader, const struct tree_node *node, const char *where,
                       const struct work_key *key, tn_value *into) {
-    enum duration_problem problem = DURATION_MALFORMED;
-    int64_t ms = 0;
-    size_t length;
-    if (node->kind == TN_STRING) {
-        const char *text = value_chars(node->value, &length);
-        problem = duration_read(text, length, &ms);
-    } else if (node->kind == TN_INT || node->kind == TN_DOUBLE) {
-        problem = duration_from_seconds(value_to_double(node->value), &ms);
-    }
-    if (problem == DURATION_OK && ms >= key->least && ms <= key->most)
+    int64_t ms;
+    if (config_as_duration(node, &ms) && ms >= key->least && ms <= key->most)
         work_store_take(into, key, value_int(ms));
     else
         config_report_value(reader, node, where,

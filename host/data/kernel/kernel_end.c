@@ -106,12 +106,8 @@ static int32_t try_end_claim(struct request *request, const struct claim_end *en
     if (!found) return task_missing(request, id, error);
     tn_value task = value_get(found, "value");
     if (task_claim_is_valid(request, task, token)) {
-        tn_value patch = end_claim_patch(request, task, end), record = task_patched(task, patch);
-        tn_value put = store_put(STORE_TASKS, id, value_ref(record));
-        put = store_if_version(put, value_to_int(value_get(found, "version")));
-        status = request_commit_take(request, put, NULL, error);
-        if (status == TN_OK) *result = task_public(record);
-        value_unref(record);
+        tn_value patch = end_claim_patch(request, task, end);
+        status = task_put_patched(request, found, patch, result, error);
         value_unref(patch);
     } else {
         status = explain_lost_claim(request, task, id, value_chars(token, NULL), &end->use, result, error);

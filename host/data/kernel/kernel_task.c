@@ -265,7 +265,8 @@ static int32_t make_task_patch(const struct request *request, tn_value task, tn_
     return status;
 }
 
-tn_value task_patched(tn_value record, tn_value patch) {
+/* A new reference. */
+static tn_value task_patched(tn_value record, tn_value patch) {
     tn_value made = value_ref(record);
     for (size_t i = 0; i < value_count(patch); i++) {
         tn_value key = value_key_at(patch, i), value = value_value_at(patch, i);
@@ -277,20 +278,24 @@ tn_value task_patched(tn_value record, tn_value patch) {
     return made;
 }
 
+int32_t task_put_patched(struct request *request, tn_value found, tn_value patch, tn_value *result,
+                         struct error *error) {
+    tn_value record = task_patched(value_get(found, "value"), patch);
+    const char *id = value_chars(value_get(record, "task_id"), NULL);
+    tn_value put = store_if_version(store_put(STORE_TASKS, id, value_ref(record)),
+                                    value_to_int(value_get(found, "version")));
+    int32_t status = request_commit_take(request, put, NULL, error);
+    if (status == TN_OK) *result = task_public(record);
+    value_unref(record);
+    return status;
+}
+
 static int32_t try_task_update(struct request *request, const char *id, tn_value *result, struct error *error) {
     tn_value found = NULL, patch = NULL;
     int32_t status = request_find(request, STORE_TASKS, id, &found, error);
     if (status == TN_OK && !found) status = task_missing(request, id, error);
-    tn_value task = value_get(found, "value");
-    if (status == TN_OK) status = make_task_patch(request, task, &patch, error);
-    if (status == TN_OK) {
-        tn_value record = task_patched(task, patch);
-        tn_value put = store_put(STORE_TASKS, id, value_ref(record));
-        put = store_if_version(put, value_to_int(value_get(found, "version")));
-        status = request_commit_take(request, put, NULL, error);
-        if (status == TN_OK) *result = task_public(record);
-        value_unref(record);
-    }
+    if (status == TN_OK) status = make_task_patch(request, value_get(found, "value"), &patch, error);
+    if (status == TN_OK) status = task_put_patched(request, found, patch, result, error);
     value_unref(patch);
     value_unref(found);
     return status;

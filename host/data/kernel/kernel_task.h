@@ -47,8 +47,12 @@ kernel_operation_fn task_wake;
 
 /* The public members of a Task; a new reference. */
 tn_value task_public(tn_value record);
-/* The record with the members of `patch` replaced; a null removes a member. A new reference. */
-tn_value task_patched(tn_value record, tn_value patch);
+/*
+ * Replaces the members of the record in `patch`; a null removes a member. `found` is the result of request_find.
+ * CONFLICT if the record has changed since. *result is the Task.
+ */
+int32_t task_put_patched(struct request *request, tn_value found, tn_value patch, tn_value *result,
+                         struct error *error);
 /* Sets NOT_FOUND, and returns TN_NOT_FOUND. */
 int32_t task_missing(const struct request *request, const char *id, struct error *error);
 /* The public members, for filters; ends with NULL. */
