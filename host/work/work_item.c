@@ -168,10 +168,11 @@ static void item_fail(struct work_item *item, struct error *error) {
     item_end_take(item, WORK_FAILED, "task.fail", arguments);
 }
 
-/* The next attempt would fail in the same way. */
+/* The next attempt would fail in the same way, or ask a person again who has refused. */
 static bool failure_is_permanent(const struct error *error) {
-    static const char *const codes[] = {"INVALID_INPUT",     "INVALID_GRAPH",  "GRAPH_CHANGED",  "EXPIRED",
-                                        "PERMISSION_DENIED", "INVALID_RESULT", "INVALID_OUTPUT", "BUDGET_EXCEEDED"};
+    static const char *const codes[] = {"INVALID_INPUT",  "INVALID_GRAPH",     "GRAPH_CHANGED",
+                                        "EXPIRED",        "PERMISSION_DENIED", "INVALID_RESULT",
+                                        "INVALID_OUTPUT", "BUDGET_EXCEEDED",   "TOOL_DENIED"};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (error_is(error, codes[i])) return true;
     return false;

@@ -1,8 +1,8 @@
 /*
  * work_notice.c - the text of a notification about a question.
  *
- * A component is free in what it asks, so the question is the member `message`, `question` or `why` of its payload if
- * one is a text, and the payload as JSON otherwise.
+ * The payload of an approval has a known form. Otherwise, a component is free in what it asks: the question is the
+ * member `message`, `question` or `prompt` of its payload if one is a text, and the payload as JSON otherwise.
  */
 #include "host/work/work_notice.h"
 #include "adl/value/json.h"
@@ -15,10 +15,35 @@ static tn_value shortened(const char *text, size_t length) {
     return value_format("%.*s…", (int)length, text);
 }
 
+static const char *notice_text(tn_value object, const char *name) {
+    tn_value value = value_get(object, name);
+    return value_is(value, TN_STRING) ? value_chars(value, NULL) : "";
+}
+
+/* Of a tool: {tool, arguments, why}; of a node: {node, type, why}. */
+static tn_value approval_question(tn_value payload) {
+    const char *why = notice_text(payload, "why");
+    tn_value arguments = value_get(payload, "arguments"), question;
+    if (value_get(payload, "node")) {
+        question = value_format("may it run (%s)?%s%s", notice_text(payload, "type"), *why ? " " : "", why);
+    } else {
+        char *json = arguments ? json_text(arguments, JSON_COMPACT) : mem_text("{}");
+        question =
+            value_format("may %s be called with %s?%s%s", notice_text(payload, "tool"), json, *why ? " " : "", why);
+        mem_free(json);
+    }
+    size_t length;
+    const char *chars = value_chars(question, &length);
+    tn_value shown = shortened(chars, length);
+    value_unref(question);
+    return shown;
+}
+
 tn_value work_notice_question(tn_value interrupt) {
     static const char *const members[] = {"message", "question", "prompt"};
     tn_value payload = value_get(interrupt, "payload");
     size_t length;
+    if (value_text_is(value_get(payload, "kind"), "approval")) return approval_question(payload);
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         tn_value text = value_get(payload, members[i]);
         if (!value_is(text, TN_STRING)) continue;
@@ -36,11 +61,6 @@ tn_value work_notice_question(tn_value interrupt) {
     tn_value text = shortened(json, size);
     mem_free(json);
     return text;
-}
-
-static const char *notice_text(tn_value object, const char *name) {
-    tn_value value = value_get(object, name);
-    return value_is(value, TN_STRING) ? value_chars(value, NULL) : "";
 }
 
 tn_value work_notice_arguments(tn_value task, tn_value interrupt) {

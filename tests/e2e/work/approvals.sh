@@ -5,7 +5,7 @@ tasks=20
 [ -z "${SANITIZE:-}" ] || tasks=5
 cat >tenon.yaml <<'YAML'
 store: {use: sqlite, path: ./s.db}
-work: {ask: {strategy: ./ask.yaml, retries: {max_attempts: 1}}}
+work: {ask: {strategy: ./ask.yaml}}
 YAML
 # The tool is called with an approval only, so each memory shows that the answer to its own Task was `yes`.
 cat >ask.yaml <<'YAML'
@@ -54,6 +54,7 @@ expect_not_in err waiting
 
 # ---- A second host: the notifications carry what an answer needs ----
 run tenon task list --type notification --json
+expect_in out 'may memory.put be called with {\"namespace\":[\"n\"],\"key\":\"0\",'
 members related_task_id interrupt_id >questions
 [ "$(sort -u questions | wc -l)" = $tasks ] || fails "expected one question for each of $tasks Tasks: $(cat questions)"
 [ "$(head -n 1 questions | cut -d' ' -f1)" = "$first" ] || [ "$(grep -c "^$first " questions)" = 1 ] ||
@@ -72,6 +73,7 @@ expect_in out "waiting: true"
 run tenon thread answer "$first" "$(sed -n "s/^$first //p" questions)=no"
 expect_code 0
 run tenon work --types ask --drain
+expect_in err TOOL_DENIED
 run tenon task list --type ask --json
 members number state user_output >ended
 [ "$(awk '$2 == "done" && $3 == "put" && $4 == $1' ended | wc -l)" = $((tasks - 1)) ] || fails "expected what each Task put: $(cat ended)"
