@@ -119,10 +119,11 @@ static void read_policies(struct reader *reader, const struct keys *slots, uint3
             def->cache_in_store = value_to_bool(inner.items[KEY_CACHE_STORE]->node->value);
     }
     if (on_error && keys_read(reader, KEYS_ON_ERROR, on_error->node, on_error->key_span, &inner) &&
-        inner.items[KEY_ON_ERROR_TO])
+        inner.items[KEY_ON_ERROR_TO]) {
+        const struct tree_item *codes = inner.items[KEY_ON_ERROR_CODES];
         reader->notes[index].on_error = inner.items[KEY_ON_ERROR_TO]->node;
-    if (reader->notes[index].on_error && inner.items[KEY_ON_ERROR_CODES])
-        def->error_codes = read_texts(reader, inner.items[KEY_ON_ERROR_CODES]->node);
+        if (codes) def->error_codes = read_texts(reader, codes->node);
+    }
     if (interrupt) read_interrupt(reader, interrupt->node, def);
     if (defer) def->defer = value_to_bool(defer->node->value);
 }

@@ -282,8 +282,8 @@ int32_t task_put_patched(struct request *request, tn_value found, tn_value patch
                          struct error *error) {
     tn_value record = task_patched(value_get(found, "value"), patch);
     const char *id = value_chars(value_get(record, "task_id"), NULL);
-    tn_value put = store_if_version(store_put(STORE_TASKS, id, value_ref(record)),
-                                    value_to_int(value_get(found, "version")));
+    tn_value put =
+        store_if_version(store_put(STORE_TASKS, id, value_ref(record)), value_to_int(value_get(found, "version")));
     int32_t status = request_commit_take(request, put, NULL, error);
     if (status == TN_OK) *result = task_public(record);
     value_unref(record);
