@@ -53,7 +53,8 @@ int32_t run_result_read(tn_value output, struct run_result *result, struct error
     result->state = read;
     result->user_output = text ? value_ref(text) : NULL;
     result->artifact_refs = refs ? value_ref(refs) : NULL;
-    if (read == RUN_RESULT_FAILED) read_failure(result_member(output, "error"), &result->error);
+    tn_value why = result_member(output, "error");
+    if (read == RUN_RESULT_FAILED || (read == RUN_RESULT_RUNNING && why)) read_failure(why, &result->error);
     return TN_OK;
 }
 

@@ -38,7 +38,8 @@ struct task_worker {
     uint32_t active;
     struct loop_timer poll;
     struct loop_work report;
-    size_t type, type_count; /* of the claim: the first one, and how many */
+    size_t place, place_count; /* in the round, of the claim: the first type, and how many */
+    size_t turn;               /* counts the rounds */
     uint32_t asked;          /* Tasks, by the claim that is under way */
     bool claiming;           /* a claim is under way */
     bool more;               /* the round has left claimable Tasks, as far as is known */
@@ -96,12 +97,31 @@ static bool worker_on_event(void *user, tn_value event) {
     return worker->options.event(worker->options.user, event);
 }
 
-/* Of the types that the claim has asked for. */
+/*
+ * The index of the type at this place of the round. Types of the same priority take turns, so that one which always has
+ * Tasks does not keep the others from being claimed.
+ */
+static size_t worker_index(const struct task_worker *worker, size_t place) {
+    const struct work_types *types = worker->options.types;
+    size_t first = place, end = place + 1, count = work_types_count(types);
+    if (place >= count) return place;
+    int64_t priority = work_types_at(types, place)->priority;
+    while (first > 0 && work_types_at(types, first - 1)->priority == priority) first--;
+    while (end < count && work_types_at(types, end)->priority == priority) end++;
+    return first + (place - first + worker->turn) % (end - first);
+}
+
+/* The type at this place of the round; NULL past the end. */
+static const struct work_type *worker_type(const struct task_worker *worker, size_t place) {
+    return work_types_at(worker->options.types, worker_index(worker, place));
+}
+
+/* The index of the type, of those that the claim has asked for. */
 static size_t type_of_task(const struct task_worker *worker, tn_value task) {
-    for (size_t i = 1; i < worker->type_count; i++)
-        if (value_text_is(value_get(task, "task_type"), work_types_at(worker->options.types, worker->type + i)->name))
-            return worker->type + i;
-    return worker->type;
+    for (size_t i = 1; i < worker->place_count; i++)
+        if (value_text_is(value_get(task, "task_type"), worker_type(worker, worker->place + i)->name))
+            return worker_index(worker, worker->place + i);
+    return worker_index(worker, worker->place);
 }
 
 static void worker_start_item(struct task_worker *worker, tn_value task) {
@@ -150,19 +170,19 @@ static bool has_own_limit(const struct work_type *type) { return type->concurren
  * and no limit of their own.
  */
 static size_t claimable_together(const struct task_worker *worker, size_t first) {
-    const struct work_type *one = work_types_at(worker->options.types, first), *next;
+    const struct work_type *one = worker_type(worker, first), *next;
     size_t count = 1;
-    while (!has_own_limit(one) && (next = work_types_at(worker->options.types, first + count)) != NULL &&
+    while (!has_own_limit(one) && (next = worker_type(worker, first + count)) != NULL &&
            !has_own_limit(next) && next->ttl_ms == one->ttl_ms)
         count++;
     return count;
 }
 
 static tn_value claim_arguments(const struct task_worker *worker) {
-    const struct work_type *first = work_types_at(worker->options.types, worker->type);
-    tn_value names = value_array_reserve(worker->type_count), filter = value_object_reserve(2);
-    for (size_t i = 0; i < worker->type_count; i++)
-        names = value_push_take(names, value_text(work_types_at(worker->options.types, worker->type + i)->name));
+    const struct work_type *first = worker_type(worker, worker->place);
+    tn_value names = value_array_reserve(worker->place_count), filter = value_object_reserve(2);
+    for (size_t i = 0; i < worker->place_count; i++)
+        names = value_push_take(names, value_text(worker_type(worker, worker->place + i)->name));
     filter = value_set_take(filter, "task_type", names);
     if (worker->task_id) filter = value_set_take(filter, "task_id", value_text(worker->task_id));
     tn_value arguments = value_set_take(value_object_reserve(4), "claimer_id", value_text(worker->name));
@@ -176,13 +196,13 @@ static void worker_on_claimed(void *user, int32_t status, tn_value result, const
 /* Claims for the next type that has room; after the last one, ends the round. */
 static void worker_continue_round(struct task_worker *worker) {
     size_t count = work_types_count(worker->options.types);
-    while (!worker->ending && worker->type < count && worker_room(worker, worker->type) == 0) {
+    while (!worker->ending && worker->place < count && worker_room(worker, worker_index(worker, worker->place)) == 0) {
         worker->more = true; /* it is not known */
-        worker->type++;
+        worker->place++;
     }
-    if (!worker->ending && worker->type < count) {
-        worker->asked = worker_room(worker, worker->type);
-        worker->type_count = claimable_together(worker, worker->type);
+    if (!worker->ending && worker->place < count) {
+        worker->asked = worker_room(worker, worker_index(worker, worker->place));
+        worker->place_count = claimable_together(worker, worker->place);
         worker->claiming = true;
         tn_value arguments = claim_arguments(worker);
         kernel_call(&worker->kernel, kernel_find_operation("task.claim"), arguments, worker_on_claimed, worker);
@@ -197,7 +217,8 @@ static void worker_continue_round(struct task_worker *worker) {
 
 static void worker_note_fault(struct task_worker *worker, const struct error *error) {
     if (!worker->fault.code || strcmp(worker->fault.message, error->message) != 0)
-        log_write(LOG_WARN, NULL, "worker %s: cannot claim Tasks, and tries again: %s", worker->name, error->message);
+        log_write(LOG_WARN, NULL, "worker %s: cannot claim Tasks%s: %s", worker->name,
+                  worker->options.mode == TASK_WORKER_FOREVER ? ", and tries again" : "", error->message);
     error_copy(&worker->fault, error);
 }
 
@@ -217,14 +238,15 @@ static void worker_on_claimed(void *user, int32_t status, tn_value result, const
     worker->found = worker->found || value_count(tasks) > 0;
     worker->more = worker->more || value_count(tasks) == worker->asked;
     for (size_t i = 0; i < value_count(tasks); i++) worker_start_item(worker, value_at(tasks, i));
-    worker->type += worker->type_count;
+    worker->place += worker->place_count;
     worker_continue_round(worker);
 }
 
 static void worker_on_poll(struct loop_timer *timer) {
     struct task_worker *worker = CONTAINER_OF(timer, struct task_worker, poll);
     if (worker->claiming || worker->ending || worker->active >= worker->options.concurrency) return;
-    worker->type = 0;
+    worker->place = 0;
+    worker->turn++;
     worker->more = worker->found = false;
     worker_continue_round(worker);
 }

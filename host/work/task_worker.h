@@ -1,8 +1,10 @@
 /*
  * task_worker.h - claims Tasks of some types and handles them, several at a time.
  *
- *     struct task_worker_options options = {.engine = engine, .kernel = kernel_source, .types = types, .name =
- * "main-1", .ended = my_ended, .user = me}; struct task_worker *worker = task_worker_new(&options, &error);
+ *     struct task_worker_options options = {.engine = engine, .kernel = kernel_source, .types = types, .user = me};
+ *     options.name = "main-1";
+ *     options.ended = my_ended;
+ *     struct task_worker *worker = task_worker_new(&options, &error);
  *     task_worker_start(worker);
  *     ...
  *     task_worker_drain(worker);        // my_ended(me) is called when the last Task has been returned to the queue
@@ -13,7 +15,7 @@
  *       +------------------------------------------------------------------------+
  *
  * Any number of workers, in any number of processes, can use one store: the claim decides who handles a Task. Types
- * with a higher priority are claimed first. An idle worker asks the store every TASK_WORKER_POLL_MS to 2 *
+ * with a higher priority are claimed first; types of the same priority take turns. An idle worker asks the store every TASK_WORKER_POLL_MS to 2 *
  * TASK_WORKER_POLL_MS milliseconds. Polling is what makes the start of a Task certain, and it costs one indexed read,
  * so that there is no other way to wake a worker.
  *

@@ -2,7 +2,7 @@
  * work_item.c - handles one claimed Task.
  *
  * Every request to the kernel or the store reports back from the loop. Only item_set_state changes the state; a
- * callback checks it first, because the claim can be lost, or the worker be told to end, while a request is under way.
+ * callback checks it first, because the claim can be lost, or the worker can be asked to end, while a request is under way.
  */
 #include "host/work/work_item.h"
 #include "adl/value/memory.h"
@@ -12,6 +12,7 @@
 #include "host/base/loop.h"
 #include "host/base/time_text.h"
 #include "host/data/kernel/kernel.h"
+#include "host/data/kernel/kernel_task.h"
 #include "host/data/thread/thread_admin.h"
 #include "host/data/thread/thread_log.h"
 #include "host/engine/engine.h"
@@ -27,6 +28,7 @@
 #define END_RETRY_MS     100 /* before the end of a claim is written again after the store has failed */
 #define END_RETRY_MAX_MS 2000
 #define HOUR_MS          3600000
+#define SECOND_MS        1000
 
 enum item_state { ITEM_CLAIMED, ITEM_LOOKING, ITEM_RUNNING, ITEM_ENDING, ITEM_ENDED };
 
@@ -47,7 +49,10 @@ struct work_item {
     bool drains, cancelled;
     const char *end_operation; /* of the kernel; it ends the claim */
     tn_value end_arguments;    /* owned */
+    bool end_refused;          /* the kernel has refused what was to be written */
     size_t notified;           /* notifications that were created */
+    tn_value thread_time;      /* when the thread was last written, a text; owned; NULL unless it is done */
+    tn_value thread_result;    /* the state of a thread that is done; owned */
     struct loop_work report;
     enum work_outcome outcome;
     struct error error;
@@ -114,9 +119,22 @@ static void item_finish_lost(struct work_item *item, const struct error *error) 
 }
 
 static void item_submit_end(struct work_item *item);
+static void item_store_failed(struct work_item *item, const struct error *error);
 
 static void item_on_end_retry(struct loop_timer *timer) {
     item_submit_end(CONTAINER_OF(timer, struct work_item, end_retry));
+}
+
+/* What the Task should end with is too large, or malformed: it fails instead, because nothing else can be written. */
+static void item_end_refused(struct work_item *item, const struct error *error) {
+    item->end_refused = true;
+    error_set(&item->error, TN_FAILED, "INVALID_RESULT", "the Task could not be ended with its result: %s",
+              error->message);
+    value_unref(item->end_arguments);
+    item->end_arguments = value_set_take(item_claim_arguments(item), "error", error_to_value(&item->error));
+    item->end_operation = "task.fail";
+    item->outcome = WORK_FAILED;
+    item_submit_end(item);
 }
 
 static void item_on_end_written(void *user, int32_t status, tn_value result, const struct error *error) {
@@ -124,7 +142,9 @@ static void item_on_end_written(void *user, int32_t status, tn_value result, con
     (void)result;
     if (status == TN_OK) {
         item_finish(item, item->outcome);
-    } else if (claim_is_gone(error) || loop_now_ms(item_loop(item)) >= item->claimed_until_ms) {
+    } else if (!item->end_refused && (error_is(error, "LIMIT") || error_is(error, "INVALID_INPUT"))) {
+        item_end_refused(item, error);
+    } else if (item->cancelled || claim_is_gone(error) || loop_now_ms(item_loop(item)) >= item->claimed_until_ms) {
         item_finish_lost(item, error);
     } else {
         log_write(LOG_WARN, NULL, "Task %s: %s could not be written and is tried again: %s", item->id,
@@ -161,85 +181,116 @@ static void item_release(struct work_item *item) {
 
 /* ---- Failures ---- */
 
-/* Moves the error. */
-static void item_fail(struct work_item *item, struct error *error) {
-    error_move(&item->error, error);
-    tn_value arguments = value_set_take(item_claim_arguments(item), "error", error_to_value(&item->error));
-    item_end_take(item, WORK_FAILED, "task.fail", arguments);
-}
-
 /* The next attempt would fail in the same way, or ask a person again who has refused. */
 static bool failure_is_permanent(const struct error *error) {
-    static const char *const codes[] = {"INVALID_INPUT",  "INVALID_GRAPH",     "GRAPH_CHANGED",
-                                        "EXPIRED",        "PERMISSION_DENIED", "INVALID_RESULT",
-                                        "INVALID_OUTPUT", "BUDGET_EXCEEDED",   "TOOL_DENIED"};
+    static const char *const codes[] = {"AUTH",           "BUDGET_EXCEEDED",   "EXPIRED",        "GRAPH_CHANGED",
+                                        "INVALID_GRAPH",  "INVALID_INPUT",     "INVALID_OUTPUT", "INVALID_RESULT",
+                                        "INVALID_CONFIG", "PERMISSION_DENIED", "TOOL_DENIED",    "SECRET_NOT_FOUND"};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (error_is(error, codes[i])) return true;
     return false;
 }
 
-/* The attempt has failed: the Task is tried again after a delay, or fails. Moves the error. */
-static void item_fail_attempt(struct work_item *item, struct error *error) {
-    const struct work_type *type = item->options.type;
-    if (failure_is_permanent(error) || item->attempts >= type->max_attempts) {
-        item_fail(item, error);
-        return;
-    }
-    error_move(&item->error, error);
-    int64_t at = loop_wall_ms(item_loop(item)) + work_type_retry_delay_ms(type, item->attempts);
-    tn_value arguments = item_release_arguments(item, "retry", at);
-    item_end_take(item, WORK_RETRIED, "task.release", value_set_take(arguments, "error", error_to_value(&item->error)));
+/* When the next attempt may begin, in wall clock time. */
+static int64_t item_retry_at_ms(const struct work_item *item) {
+    return loop_wall_ms(item_loop(item)) + work_type_retry_delay_ms(item->options.type, item->attempts);
 }
 
-/* ---- The result ---- */
+/* Releases the Task for another attempt, with the error of this one if it has one. */
+static void item_release_for_retry(struct work_item *item, enum work_outcome outcome) {
+    tn_value arguments = item_release_arguments(item, "retry", item_retry_at_ms(item));
+    if (item->error.code) arguments = value_set_take(arguments, "error", error_to_value(&item->error));
+    item_end_take(item, outcome, "task.release", arguments);
+}
 
-static void item_complete(struct work_item *item, tn_value artifact_ids) {
+/* The Artifacts of the Task: those that it was created with, then those that its thread has used. A new reference. */
+static tn_value item_artifacts(const struct work_item *item, tn_value used) {
+    tn_value given = value_get(item->task, "artifact_refs"), all = given ? value_ref(given) : value_array();
+    tn_value known = value_object();
+    for (size_t i = 0; i < value_count(given); i++)
+        known = value_set_key_take(known, value_ref(value_at(given, i)), value_bool(true));
+    for (size_t i = 0; i < value_count(used) && value_count(all) < TASK_ARTIFACTS_MAX; i++)
+        if (!value_get_key(known, value_at(used, i))) all = value_push_take(all, value_ref(value_at(used, i)));
+    value_unref(known);
+    return all;
+}
+
+/* Completes the Task, or fails it if the item has an error. `artifact_ids` may be NULL. */
+static void item_end_with_artifacts(struct work_item *item, tn_value artifact_ids) {
+    bool failed = item->error.code != NULL;
     tn_value arguments = item_claim_arguments(item);
-    if (item->output) arguments = value_set_take(arguments, "user_output", value_ref(item->output));
-    if (artifact_ids) arguments = value_set_take(arguments, "artifact_refs", value_ref(artifact_ids));
-    item_end_take(item, WORK_DONE, "task.complete", arguments);
-}
-
-static void item_fail_with_artifacts(struct work_item *item, tn_value artifact_ids) {
-    tn_value arguments = value_set_take(item_claim_arguments(item), "error", error_to_value(&item->error));
-    if (artifact_ids) arguments = value_set_take(arguments, "artifact_refs", value_ref(artifact_ids));
-    item_end_take(item, WORK_FAILED, "task.fail", arguments);
+    if (failed)
+        arguments = value_set_take(arguments, "error", error_to_value(&item->error));
+    else if (item->output)
+        arguments = value_set_take(arguments, "user_output", value_ref(item->output));
+    arguments = value_set_take(arguments, "artifact_refs", item_artifacts(item, artifact_ids));
+    item_end_take(item, failed ? WORK_FAILED : WORK_DONE, failed ? "task.fail" : "task.complete", arguments);
 }
 
 static void item_on_artifacts(void *user, int32_t status, tn_value result, const struct error *error) {
     struct work_item *item = user;
-    struct error why = ERROR_INIT;
-    tn_value ids = value_get(result, "artifact_ids");
-    if (item->lost) {
+    if (item->lost)
         item_finish_lost(item, NULL);
-    } else if (status != TN_OK) {
-        error_copy(&why, error);
-        item_fail_attempt(item, &why); /* the result is in the thread: the next attempt only ends the Task */
-    } else if (item->error.code) {
-        item_fail_with_artifacts(item, ids);
-    } else {
-        item_complete(item, ids);
-    }
+    else if (status != TN_OK && !item->error.code)
+        item_store_failed(item, error); /* the result is in the thread: the next claim only ends the Task */
+    else
+        item_end_with_artifacts(item, value_get(result, "artifact_ids"));
 }
+
+/* Ends the Task with the Artifacts that its thread has used. */
+static void item_end_decided(struct work_item *item) {
+    tn_value arguments = value_set_take(value_object_reserve(1), "thread_id", value_text(item->id));
+    item_call_take(item, "artifact.linked", arguments, item_on_artifacts);
+}
+
+/* Moves the error. */
+static void item_fail(struct work_item *item, struct error *error) {
+    error_move(&item->error, error);
+    if (item->options.type->graph)
+        item_end_decided(item);
+    else
+        item_end_with_artifacts(item, NULL);
+}
+
+/* The attempt has failed: the Task is tried again after a delay, or fails. Moves the error. */
+static void item_fail_attempt(struct work_item *item, struct error *error) {
+    if (failure_is_permanent(error) || item->attempts >= item->options.type->max_attempts) {
+        item_fail(item, error);
+        return;
+    }
+    error_move(&item->error, error);
+    item_release_for_retry(item, WORK_RETRIED);
+}
+
+/* A request to the store has failed. If that may pass, it is not the fault of the attempt, which then does not count. */
+static void item_store_failed(struct work_item *item, const struct error *error) {
+    struct error why = ERROR_INIT;
+    error_copy(&why, error);
+    if (error_retryable(&why))
+        item_end_take(item, WORK_RELEASED, "task.release",
+                      item_release_arguments(item, "drain", item_retry_at_ms(item)));
+    else
+        item_fail_attempt(item, &why);
+    error_finish(&why);
+}
+
+/* ---- The result ---- */
 
 /* Takes the contents of `result`. */
 static void item_end_with_result(struct work_item *item, struct run_result *result) {
     item->output = result->user_output;
     result->user_output = NULL;
-    if (result->state == RUN_RESULT_RUNNING) {
-        int64_t at = loop_wall_ms(item_loop(item)) + work_type_retry_delay_ms(item->options.type, item->attempts);
-        item_end_take(item, WORK_RELEASED, "task.release", item_release_arguments(item, "retry", at));
+    if (result->state == RUN_RESULT_RUNNING && result->error.code) {
+        item_fail_attempt(item, &result->error);
         return;
     }
     error_move(&item->error, &result->error);
-    if (item->options.type->graph) {
-        tn_value arguments = value_set_take(value_object_reserve(1), "thread_id", value_text(item->id));
-        item_call_take(item, "artifact.linked", arguments, item_on_artifacts);
-    } else if (item->error.code) {
-        item_fail_with_artifacts(item, result->artifact_refs);
-    } else {
-        item_complete(item, result->artifact_refs);
-    }
+    if (result->state == RUN_RESULT_RUNNING)
+        item_release_for_retry(item, WORK_RELEASED);
+    else if (item->options.type->graph)
+        item_end_decided(item);
+    else
+        item_end_with_artifacts(item, result->artifact_refs);
 }
 
 static void item_end_with_output(struct work_item *item, tn_value output) {
@@ -257,7 +308,8 @@ static void item_end_with_output(struct work_item *item, tn_value output) {
 
 static void item_wait(struct work_item *item) {
     int64_t hours = config_limit(item->options.engine->config, "interrupt_hours", 0);
-    int64_t at = hours ? loop_wall_ms(item_loop(item)) + hours * HOUR_MS : 0;
+    /* Whether an answer is too late is decided in whole seconds. */
+    int64_t at = hours ? loop_wall_ms(item_loop(item)) + hours * HOUR_MS + SECOND_MS : 0;
     item_end_take(item, WORK_WAITING, "task.release", item_release_arguments(item, "wait", at));
 }
 
@@ -265,7 +317,6 @@ static void item_notify(struct work_item *item);
 
 static void item_on_notified(void *user, int32_t status, tn_value result, const struct error *error) {
     struct work_item *item = user;
-    struct error why = ERROR_INIT;
     (void)result;
     if (item->lost) {
         item_finish_lost(item, NULL);
@@ -273,8 +324,7 @@ static void item_on_notified(void *user, int32_t status, tn_value result, const 
         item->notified++;
         item_notify(item);
     } else {
-        error_copy(&why, error);
-        item_fail_attempt(item, &why);
+        item_store_failed(item, error);
     }
 }
 
@@ -302,6 +352,11 @@ static void item_end_interrupted(struct work_item *item) {
 
 /* ---- The run ---- */
 
+/* Another worker, which was suspended, has written the thread after it was read here: it must be read again. */
+static bool item_thread_has_changed(const struct work_item *item, const struct error *error) {
+    return !invocation_has_begun(item->invocation) && (error_is(error, "DONE") || error_is(error, "UNFINISHED"));
+}
+
 static void item_on_run_ended(void *user) {
     struct work_item *item = user;
     struct error error = ERROR_INIT;
@@ -313,7 +368,7 @@ static void item_on_run_ended(void *user) {
         item_end_with_output(item, invocation_output(item->invocation));
     else if (status == RUN_INTERRUPTED)
         item_end_interrupted(item);
-    else if (status == RUN_STOPPED || status == RUN_CANCELLED)
+    else if (status == RUN_STOPPED || status == RUN_CANCELLED || item_thread_has_changed(item, &error))
         item_release(item);
     else
         item_fail_attempt(item, &error);
@@ -351,9 +406,21 @@ static tn_value item_run_input(const struct work_item *item) {
     return input;
 }
 
+/* Fails the Task, and returns true, if it was started too often. */
+static bool item_is_exhausted(struct work_item *item) {
+    struct error error = ERROR_INIT;
+    if (item->attempts <= item->options.type->max_attempts) return false;
+    error_set(&error, TN_FAILED, "ATTEMPTS_EXHAUSTED",
+              "the Task was started %u times, and no attempt has ended it; its history has the attempts",
+              item->options.type->max_attempts);
+    item_fail(item, &error);
+    return true;
+}
+
 static void item_run(struct work_item *item, bool resumes) {
     struct invocation_options options = {.run = RUN_OPTIONS_INIT, .ended = item_on_run_ended};
     struct error error = ERROR_INIT;
+    if (item_is_exhausted(item)) return;
     options.config = item_run_config(item);
     options.input = resumes ? NULL : item_run_input(item);
     int32_t status = run_request_read(&options.run, &options.request, options.config, &error);
@@ -389,46 +456,71 @@ static bool item_is_stopped(struct work_item *item) {
     return item->state >= ITEM_ENDING;
 }
 
-static void item_look_failed(struct work_item *item, const struct error *error) {
-    struct error why = ERROR_INIT;
-    error_copy(&why, error);
-    item_fail_attempt(item, &why);
+/* The time of the newest decision about the Task, done or failed, a text; NULL if there was none. */
+static tn_value last_decision(tn_value task) {
+    tn_value history = value_get(task, "history");
+    for (size_t i = value_count(history); i-- > 0;) {
+        tn_value entry = value_at(history, i), outcome = value_get(entry, "outcome");
+        if (value_text_is(outcome, "done") || value_text_is(outcome, "failed")) return value_get(entry, "ended_at");
+    }
+    return NULL;
 }
 
 /*
- * The thread is done. A worker that has ended its run, and was killed before the Task was completed, leaves this. A
- * first attempt, or a strategy that returned `running`, starts again on the same state.
+ * The thread is done. Its result ends the Task if the worker that has made it was killed before it could write the end.
+ * If the result is older than a decision, the Task was queued again, and the strategy starts again on the same state; so
+ * does one that has returned `running`.
  */
+static void item_on_task(void *user, int32_t status, tn_value task, const struct error *error) {
+    struct work_item *item = user;
+    if (item_is_stopped(item)) return;
+    tn_value decided = last_decision(task);
+    bool old = value_is(decided, TN_STRING) && value_is(item->thread_time, TN_STRING) &&
+               value_compare_strings(item->thread_time, decided) <= 0;
+    if (status != TN_OK)
+        item_store_failed(item, error);
+    else if (old || value_text_is(value_get(item->thread_result, "task_state"), "running"))
+        item_run(item, false);
+    else
+        item_end_with_output(item, item->thread_result);
+}
+
 static void item_on_state(void *user, int32_t status, tn_value state, const struct error *error) {
     struct work_item *item = user;
     if (item_is_stopped(item)) return;
-    if (status != TN_OK)
-        item_look_failed(item, error);
-    else if (item->attempts <= 1 || value_text_is(value_get(state, "task_state"), "running"))
-        item_run(item, false);
-    else
-        item_end_with_output(item, state);
+    if (status != TN_OK) {
+        item_store_failed(item, error);
+        return;
+    }
+    item->thread_result = value_ref(state);
+    item_call_take(item, "task.get", value_set_take(value_object_reserve(1), "task_id", value_text(item->id)),
+                   item_on_task);
 }
 
 static void item_on_thread(void *user, int32_t status, tn_value record, const struct error *error) {
     struct work_item *item = user;
+    tn_value time = value_get(record, "updated_at");
     if (item_is_stopped(item)) return;
-    if (status != TN_OK && error_is(error, "NOT_FOUND"))
+    if (status != TN_OK && error_is(error, "NOT_FOUND")) {
         item_run(item, false);
-    else if (status != TN_OK)
-        item_look_failed(item, error);
-    else if (value_text_is(value_get(record, "status"), "done"))
+    } else if (status != TN_OK) {
+        item_store_failed(item, error);
+    } else if (value_text_is(value_get(record, "status"), "done")) {
+        item->thread_time = time ? value_ref(time) : NULL;
         thread_state(item->options.kernel->store, item->id, THREAD_HEAD, item_on_state, item);
-    else
+    } else {
         item_run(item, true);
+    }
 }
 
 /* ---- The claim ---- */
 
 static void item_on_renewal_due(struct loop_timer *timer);
 
-static void item_schedule_renewal(struct work_item *item) {
-    loop_timer_start(item_loop(item), &item->renewal, item->options.type->ttl_ms / 3, item_on_renewal_due);
+/* Soon again after a renewal that has failed: two failures must not use up the claim. */
+static void item_schedule_renewal(struct work_item *item, bool failed) {
+    loop_timer_start(item_loop(item), &item->renewal, item->options.type->ttl_ms / (failed ? 12 : 3),
+                     item_on_renewal_due);
 }
 
 static void item_lose(struct work_item *item, const struct error *error) {
@@ -451,7 +543,7 @@ static void item_on_renewed(void *user, int32_t status, tn_value result, const s
         else
             log_write(LOG_WARN, NULL, "Task %s: the claim could not be renewed and is tried again: %s", item->id,
                       error->message);
-        item_schedule_renewal(item);
+        item_schedule_renewal(item, status != TN_OK);
     }
 }
 
@@ -484,20 +576,12 @@ struct work_item *work_item_new(const struct work_item_options *options, tn_valu
 
 void work_item_start(struct work_item *item) {
     const struct work_type *type = item->options.type;
-    struct error error = ERROR_INIT;
     item->claimed_until_ms = loop_now_ms(item_loop(item)) + type->ttl_ms;
-    if (item->attempts > type->max_attempts) {
-        error_set(&error, TN_FAILED, "ATTEMPTS_EXHAUSTED",
-                  "the Task was started %u times, and no attempt has ended it; its history has the attempts",
-                  type->max_attempts);
-        item_fail(item, &error);
-        return;
-    }
-    item_schedule_renewal(item);
+    item_schedule_renewal(item, false);
     item_set_state(item, ITEM_LOOKING);
     if (type->graph)
         thread_show(item->options.kernel->store, item->id, item_on_thread, item);
-    else
+    else if (!item_is_stopped(item))
         item_run(item, false);
 }
 
@@ -519,6 +603,8 @@ void work_item_free(struct work_item *item) {
     if (!item) return;
     invocation_free(item->invocation);
     value_unref(item->end_arguments);
+    value_unref(item->thread_result);
+    value_unref(item->thread_time);
     value_unref(item->interrupts);
     value_unref(item->output);
     value_unref(item->task);

@@ -3,7 +3,8 @@
  *
  *     CLAIMED --> LOOKING (its thread) --> RUNNING --> ENDING (result, notifications) --> ended()
  *        |                                    |            |
- *        +-- no attempt is left --------------+------------+--> LOST: another worker has the Task; nothing is written
+ *                    |                        |            +--> LOST: another worker has the Task; nothing is written
+ *                    +-- no attempt is left; the thread has a result --> ENDING
  *
  * The id of the Task is the id of its thread. A Task whose thread has begun is resumed with the next fence, so commits
  * of a worker that had the claim before fail. While the run lasts, the claim is renewed at a third of its time; when

@@ -6,9 +6,11 @@
 #include "host/work/work_type.h"
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/strategy.h"
+#include "adl/schema/schema.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "host/base/config/config.h"
+#include "host/base/log.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/graph.h"
 #include "host/plugin/call/authority.h"
@@ -59,7 +61,8 @@ static void work_type_read(struct work_type *type, tn_value settings) {
     tn_value options = value_get(settings, "options");
     type->strategy = setting_text(settings, "strategy");
     type->runner = setting_text(settings, "runner");
-    if (!type->strategy && !type->runner) type->strategy = mem_text(work_default_strategy(type->name));
+    const char *standard = work_default_strategy(type->name);
+    if (!type->strategy && !type->runner && standard) type->strategy = mem_text(standard);
     type->ttl_ms = setting_int(settings, "ttl_ms", WORK_TTL_MS);
     type->priority = setting_int(settings, "priority", 0);
     type->concurrency = (uint32_t)setting_int(settings, "concurrency", UINT32_MAX);
@@ -92,6 +95,22 @@ static struct authority *work_type_authority(const struct work_type *type, tn_va
     return authority;
 }
 
+/* The options would fail each Task if they did not fit the channel that receives them. */
+static int32_t work_check_options(const struct work_type *type, struct error *error) {
+    const struct document *document = type->graph->document;
+    int32_t channel = document_find_channel(document, "options", strlen("options"));
+    const struct schema *schema = channel < 0 ? NULL : document->channels[channel].schema;
+    struct schema_errors errors = SCHEMA_ERRORS_INIT;
+    errors.limit = 1;
+    if (!schema) return TN_OK;
+    int32_t status = schema_validate(schema, type->options, &errors);
+    if (status != TN_OK && errors.count)
+        status = error_set(error, TN_INVALID, "INVALID_CONFIG", "work.%s.options%s in tenon.yaml: %s", type->name,
+                           errors.items[0].pointer, errors.items[0].message);
+    schema_errors_finish(&errors);
+    return status;
+}
+
 static int32_t work_open_strategy(struct engine *engine, struct work_type *type, struct error *error) {
     const struct graph_origin origin = {.diagnostics = diagnostics_new(), .outer = type->authority};
     int32_t status = graph_open(engine, NULL, type->strategy, &origin, &type->graph, error);
@@ -100,6 +119,7 @@ static int32_t work_open_strategy(struct engine *engine, struct work_type *type,
         document_check_strategy(type->graph->document, origin.diagnostics);
         if (diagnostics_errors(origin.diagnostics)) status = graph_refuse(error, type->strategy, origin.diagnostics);
     }
+    if (status == TN_OK) status = work_check_options(type, error);
     diagnostics_free(origin.diagnostics);
     return status;
 }
@@ -145,7 +165,12 @@ static int32_t work_types_add(struct work_types *types, struct engine *engine, c
     struct work_type *type = &types->types[types->count];
     *type = (struct work_type){.name = mem_text(name)};
     work_type_read(type, settings);
-    int32_t status = work_type_open(engine, type, settings, error);
+    int32_t status = type->strategy || type->runner
+                         ? work_type_open(engine, type, settings, error)
+                         : error_set(error, TN_INVALID, "INVALID_CONFIG",
+                                     "work.%.100s in tenon.yaml: found neither `strategy` nor `runner`, expected one "
+                                     "of them",
+                                     name);
     if (status == TN_OK)
         types->count++;
     else
@@ -182,14 +207,32 @@ static int32_t work_types_add_named(struct work_types *types, struct engine *eng
 
 static bool work_is_for_people(const char *type) { return strcmp(type, "notification") == 0; }
 
+/* Without the strategies of the installation, and without types of its own, a host has nothing to handle. */
+static void work_types_add_default(struct work_types *types, struct engine *engine, const char *name,
+                                   struct error *error) {
+    struct error why = ERROR_INIT;
+    if (work_types_add(types, engine, name, &why) != TN_OK) {
+        if (value_count(config_work(engine->config)))
+            log_write(LOG_WARN, NULL, "Tasks of the type `%s` are not claimed: %s", name, why.message);
+        error_move(error, &why);
+    }
+    error_finish(&why);
+}
+
 static int32_t work_types_add_all(struct work_types *types, struct engine *engine, struct error *error) {
     tn_value configured = config_work(engine->config);
+    struct error why = ERROR_INIT;
     int32_t status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < value_count(configured); i++)
         status = work_types_add(types, engine, value_chars(value_key_at(configured, i), NULL), error);
     for (size_t i = 0; status == TN_OK && i < WORK_DEFAULT_COUNT; i++)
         if (!value_get(configured, work_defaults[i].type) && !work_is_for_people(work_defaults[i].type))
-            (void)work_types_add(types, engine, work_defaults[i].type, NULL);
+            work_types_add_default(types, engine, work_defaults[i].type, &why);
+    if (status == TN_OK && !types->count) {
+        error_move(error, &why);
+        status = TN_INVALID;
+    }
+    error_finish(&why);
     return status;
 }
 

@@ -38,7 +38,7 @@ struct work_type {
     char *runner;                   /* the id of a component of kind `runner`; NULL: `strategy` */
     int64_t ttl_ms;                 /* of a claim */
     int64_t priority;               /* types with a larger number are claimed first */
-    uint32_t concurrency;           /* Tasks of this type at the same time; UINT32_MAX: no limit of its own */
+    uint32_t concurrency;           /* Tasks of this type at the same time; UINT32_MAX: no limit for this type */
     uint32_t max_attempts;          /* of one Task */
     double retry_factor;            /* by which each delay grows */
     int64_t retry_ms, retry_max_ms; /* before the second attempt; the longest delay */
@@ -51,8 +51,8 @@ struct work_type {
 /*
  * Opens the types in `names` (an array), or all that tenon.yaml and WORK_DEFAULTS have if it is NULL. NOT_FOUND for a
  * type that neither has; INVALID_CONFIG or the error of the document or component, with the type in the message. If
- * `names` is NULL, a default whose document cannot be opened is left out, and so is `notification` unless tenon.yaml
- * names it: notifications are for people, and a worker without a person would use them up.
+ * `names` is NULL, a default whose document cannot be opened is left out (its error is that of the function if nothing
+ * is left, and a warning otherwise), and so is `notification` unless tenon.yaml names it: notifications are for people, and a worker without a person would use them up.
  */
 int32_t work_types_new(struct engine *engine, tn_value names, struct work_types **out, struct error *error);
 void work_types_free(struct work_types *types); /* NULL is allowed */

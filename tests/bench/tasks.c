@@ -32,9 +32,9 @@ static tn_value with_text(tn_value object, const char *name, const char *text) {
 
 static void create_tasks(int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        tn_value payload = with_text(value_object(), "goal", "Summarise the report of the last quarter");
+        tn_value payload = i % 2 ? with_text(value_object(), "goal", "Summarise the report of the last quarter")
+                                 : with_text(value_object(), "message", "The report is ready.");
         tn_value arguments = with_text(value_object(), "task_type", i % 2 ? "work" : "notification");
-        if (i % 2 == 0) payload = with_text(value_object(), "message", "The report is ready.");
         value_unref(ask_take("task.create", value_set_take(arguments, "payload", payload)));
     }
 }

@@ -40,6 +40,8 @@ static const struct {
 } nodes[] = {
     {"agent", "{\"model\": \"scripted\", \"prompt\": \"Say {word}\", \"output_key\": \"answer\"}", "{\"word\": \"so\"}",
      "{\"answer\":\"Say so\"}", NULL},
+    {"ask", "{\"question\": \"Who?\", \"output_key\": \"who\"}", "{}", NULL, "interrupt"},
+    {"delegate", "{\"select\": \"'a'\", \"documents\": \"{}\", \"output_key\": \"r\"}", "{}", NULL, "`a`"},
     {"delay", "{\"ms\": 0}", "{\"kept\": [1]}", "{\"kept\":[1]}", NULL},
     {"emit", "{\"value\": \"state.a\"}", "{\"a\": 1, \"b\": 2}", "{\"a\":1,\"b\":2}", NULL},
     {"fail", "{\"message\": \"It is {what}.\", \"code\": \"BAD\"}", "{\"what\": \"bad\"}", NULL, "It is bad."},

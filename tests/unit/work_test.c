@@ -41,6 +41,8 @@ static const struct {
                   "  - {id: last, type: set, config: {values: {user_output: 'string(state.n)'}}}\n"
                   "edges: [{from: START, to: count}, {from: count, to: wait}, {from: wait, to: last}, {from: last, to: "
                   "END}]\n"},
+    {"shouts", HEAD "nodes: [{id: node, type: set, config: {values: {task_state: '\"failed\"', error: '{\"code\": "
+                    "\"LOUD\", \"message\": state.task.payload.text, \"again\": state.task.payload.text}'}}}]\n" ONE_NODE},
     {"again",
      HEAD "nodes: [{id: node, type: set, config: {values: {n: state.n + 1, user_output: 'string(state.n + 1)', "
           "task_state: 'state.n < 1 ? \"running\" : \"done\"'}}}]\n" ONE_NODE},
@@ -57,6 +59,7 @@ static const char config_text[] =
     "  asks: {strategy: ./asks.yaml}\n"
     "  slow: {strategy: ./slow.yaml, ttl: 60s, concurrency: 2}\n"
     "  again: {strategy: ./again.yaml}\n"
+    "  shouts: {strategy: ./shouts.yaml}\n"
     "  coded: {runner: test.runner, options: {greeting: Good day}, retries: "
     "{max_attempts: 2}}\n";
 
@@ -245,6 +248,26 @@ static void expect_end(const struct worked *worked, size_t at, enum work_outcome
                  work_outcome_name(outcome), code);
 }
 
+/* How often the strategy has started with an input. */
+static size_t count_inputs(struct worked *worked, const char *id) {
+    tn_value history = NULL;
+    struct error error = ERROR_INIT;
+    size_t inputs = 0;
+    assert_int_equal(thread_history_wait(host_store(worked->host, NULL), id, 100, &history, &error), TN_OK);
+    for (size_t i = 0; i < value_count(history); i++)
+        inputs += value_text_is(value_get(value_at(history, i), "source"), "input");
+    value_unref(history);
+    return inputs;
+}
+
+/* Changes the record of a Task as no operation of the kernel does. */
+static void change_record_take(struct worked *worked, const char *id, tn_value patch) {
+    tn_value batch = value_push_take(value_array(), store_merge("tasks", id, patch));
+    struct store_wait wait = {.done = false};
+    store_commit_take(host_store(worked->host, NULL), batch, store_wait_done, &wait);
+    assert_int_equal(store_wait_end(&wait, host_loop(worked->host), NULL, NULL), TN_OK);
+}
+
 /* ---- Outcomes ---- */
 
 static void a_task_is_done(void **state) {
@@ -291,14 +314,28 @@ static void a_failed_task_can_be_queued_again(void **state) {
     work_until_empty(&worked);
     expect_end(&worked, 0, WORK_FAILED, "NO_BOOK");
     expect_task(&worked, id, "failed", 1); /* a new run, with a new count of attempts */
-    tn_value history = NULL;
-    struct error error = ERROR_INIT;
-    assert_int_equal(thread_history_wait(host_store(worked.host, NULL), id, 100, &history, &error), TN_OK);
-    size_t inputs = 0;
-    for (size_t i = 0; i < value_count(history); i++)
-        inputs += value_text_is(value_get(value_at(history, i), "source"), "input");
-    assert_int_equal(inputs, 2);
-    value_unref(history);
+    assert_int_equal(count_inputs(&worked, id), 2);
+    worked_close(&worked);
+}
+
+/* 60,000 bytes twice are more than a Task's error can have. */
+static void a_result_that_cannot_be_written_fails_the_task(void **state) {
+    struct worked worked;
+    char text[60100], id[64];
+    (void)state;
+    worked_open(&worked);
+    memset(text, 'x', sizeof text);
+    memcpy(text, "{\"text\": \"", 10);
+    memcpy(text + 60010, "\"}", 3);
+    tn_value payload = NULL, arguments = value_set_take(value_object(), "task_type", value_text("shouts")), task = NULL;
+    assert_int_equal(json_read(text, strlen(text), NULL, &payload, NULL), TN_OK);
+    arguments = value_set_take(arguments, "payload", payload);
+    assert_int_equal(kernel_call_wait(&worked.kernel, "task.create", arguments, &task, NULL), TN_OK);
+    snprintf(id, sizeof id, "%s", value_chars(value_get(task, "task_id"), NULL));
+    value_unref(task);
+    work_until_empty(&worked);
+    expect_end(&worked, 0, WORK_FAILED, "INVALID_RESULT");
+    expect_task(&worked, id, "failed", 1);
     worked_close(&worked);
 }
 
@@ -543,18 +580,81 @@ static void a_result_in_the_thread_is_used(void **state) {
              id);
     work_until_empty(&worked);
     /* As if task.complete had not been written. */
-    tn_value task = get_task(&worked, id);
-    tn_value batch = value_push_take(
-        value_array(), store_merge("tasks", id,
-                                   value_set_take(value_set_take(value_object(), "state", value_text("running")),
-                                                  "claimable_ms", value_int(0))));
-    struct store_wait wait = {.done = false};
-    store_commit_take(host_store(worked.host, NULL), batch, store_wait_done, &wait);
-    assert_int_equal(store_wait_end(&wait, host_loop(worked.host), NULL, NULL), TN_OK);
+    tn_value patch = value_set_take(value_object(), "state", value_text("running"));
+    patch = value_set_take(value_set_take(patch, "claimable_ms", value_int(0)), "history", value_null());
+    change_record_take(&worked, id, patch);
     work_until_empty(&worked);
     expect_end(&worked, 0, WORK_DONE, "");
     assert_string_equal(worked.outputs[0], "Hello Ada from worker-1, attempt 1"); /* the first one ran */
-    value_unref(task);
+    worked_close(&worked);
+}
+
+/* The thread has the result of the last attempt that was allowed: the Task still ends with it. */
+static void a_result_counts_after_the_last_attempt(void **state) {
+    struct worked worked;
+    char id[64];
+    (void)state;
+    worked_open(&worked);
+    create_task(&worked, "greet", id);
+    work_until_empty(&worked);
+    tn_value patch = value_set_take(value_object(), "state", value_text("running"));
+    patch = value_set_take(value_set_take(patch, "claimable_ms", value_int(0)), "attempts", value_int(3));
+    change_record_take(&worked, id, value_set_take(patch, "history", value_null()));
+    work_until_empty(&worked);
+    expect_end(&worked, 0, WORK_DONE, "");
+    expect_task(&worked, id, "done", 4);
+    worked_close(&worked);
+}
+
+/* A failed Task is queued again, and the first worker that claims it dies: the old decision is not taken again. */
+static void an_old_decision_does_not_count(void **state) {
+    struct worked worked;
+    char id[64], json[256];
+    (void)state;
+    worked_open(&worked);
+    create_task(&worked, "decides", id);
+    work_until_empty(&worked);
+    snprintf(json, sizeof json, "{\"task_id\": \"%s\", \"patch\": {\"state\": \"queued\"}}", id);
+    value_unref(ask_kernel(&worked, "task.update", json));
+    snprintf(json, sizeof json, "{\"claimer_id\": \"dies\", \"ttl_seconds\": 1, \"filter\": {\"task_id\": \"%s\"}}",
+             id);
+    value_unref(ask_kernel(&worked, "task.claim", json));
+    loop_fake_advance(host_loop(worked.host), 2000);
+    work_until_empty(&worked);
+    expect_end(&worked, 0, WORK_FAILED, "NO_BOOK");
+    assert_int_equal(count_inputs(&worked, id), 2); /* it has run again */
+    worked_close(&worked);
+}
+
+static void types_take_turns(void **state) {
+    struct worked worked;
+    char id[64], last[64];
+    size_t at = 0;
+    (void)state;
+    worked_open(&worked);
+    for (int i = 0; i < 8; i++) create_task(&worked, "decides", id);
+    create_task(&worked, "again", last);
+    start_worker(&worked, (struct task_worker_options){.mode = TASK_WORKER_FOREVER, .concurrency = 1});
+    run_until_count(&worked, 10);
+    task_worker_drain(worked.worker);
+    wait_for_end(&worked);
+    while (strcmp(worked.tasks[at], last) != 0) at++;
+    assert_true(at < 8);
+    worked_close(&worked);
+}
+
+static void a_runner_that_was_claimed_too_late_does_not_start(void **state) {
+    struct worked worked;
+    char id[64];
+    (void)state;
+    worked_open(&worked);
+    create_task_with(&worked, "coded", "{}", id);
+    start_worker(&worked, (struct task_worker_options){.mode = TASK_WORKER_FOREVER});
+    loop_run_turn(host_loop(worked.host)); /* the claim is under way */
+    task_worker_cancel(worked.worker);
+    wait_for_end(&worked);
+    if (worked.count) expect_end(&worked, 0, WORK_RELEASED, "");
+    expect_task(&worked, id, "queued", 0);
     worked_close(&worked);
 }
 
@@ -649,6 +749,7 @@ int main(void) {
         cmocka_unit_test(a_task_is_done),
         cmocka_unit_test(a_decision_is_not_retried),
         cmocka_unit_test(a_failed_task_can_be_queued_again),
+        cmocka_unit_test(a_result_that_cannot_be_written_fails_the_task),
         cmocka_unit_test(failures_are_retried_with_a_growing_delay),
         cmocka_unit_test(a_strategy_may_not_be_finished),
         cmocka_unit_test(a_runner_handles_tasks),
@@ -659,6 +760,10 @@ int main(void) {
         cmocka_unit_test(a_drained_worker_returns_its_tasks),
         cmocka_unit_test(attempts_that_never_end_are_limited),
         cmocka_unit_test(a_result_in_the_thread_is_used),
+        cmocka_unit_test(a_result_counts_after_the_last_attempt),
+        cmocka_unit_test(an_old_decision_does_not_count),
+        cmocka_unit_test(types_take_turns),
+        cmocka_unit_test(a_runner_that_was_claimed_too_late_does_not_start),
         cmocka_unit_test(limits_of_types_and_of_the_worker),
         cmocka_unit_test(priority_decides_the_order),
         cmocka_unit_test(wrong_types_are_refused),
