@@ -24,7 +24,7 @@ struct run_result {
     enum run_result_state state;
     tn_value user_output;   /* a string; owned; NULL if there is nothing for the user */
     tn_value artifact_refs; /* an array of ids; owned; NULL if the result has none */
-    struct error error;     /* of RUN_RESULT_FAILED; of RUN_RESULT_RUNNING, why the attempt has not finished, if known */
+    struct error error; /* of RUN_RESULT_FAILED; of RUN_RESULT_RUNNING, why the attempt has not finished, if known */
 };
 
 #define RUN_RESULT_INIT                                                                                                \

@@ -85,7 +85,7 @@ static bool schedule_read_every(struct schedule *schedule, tn_value every, struc
         schedule->expression = value_format("every %s", text);
     } else if (value_is(every, TN_INT) || value_is(every, TN_DOUBLE)) {
         problem = duration_from_seconds(value_to_double(every), &schedule->every_ms);
-        schedule->expression = value_format("every %gs", value_to_double(every));
+        schedule->expression = value_format("every %.10gs", value_to_double(every));
     }
     if (problem == DURATION_OK && schedule->every_ms >= EVERY_MIN_MS) return true;
     return schedule_refuse(schedule, error, "every", "expected a duration from 1s to 366d, for example 15m");

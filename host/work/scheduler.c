@@ -21,6 +21,7 @@ struct schedule_entry {
     int64_t next_ms; /* INT64_MIN: handle it as soon as possible; NEVER: it is not due any more */
     bool known;      /* it was handled before, so that its record has its definition */
     bool warned;     /* another host has another definition */
+    bool waits;      /* until the timer, because its last request has failed; the others continue */
 };
 
 struct scheduler {
@@ -36,7 +37,6 @@ struct scheduler {
     struct loop_work end; /* frees a closed scheduler */
     int64_t seen_ms;      /* the latest time of the wall clock that the scheduler has seen */
     uint64_t created;
-    bool failing; /* the last request has failed */
     bool closing;
     void (*closed)(void *user);
     void *closed_user;
@@ -113,11 +113,11 @@ static void on_due_handled(void *user, int32_t status, tn_value outcome, const s
         log_outcome(entry, outcome);
         entry->known = true;
         if (!schedule_next(entry->schedule, entry->base_ms, &entry->next_ms)) entry->next_ms = NEVER;
-    } else if (!scheduler->failing) {
+    } else {
         log_write(LOG_WARN, NULL, "schedule %s: cannot create its Task, trying again: %s",
                   schedule_name(entry->schedule), error->message);
     }
-    scheduler->failing = status != TN_OK;
+    entry->waits = status != TN_OK;
     scheduler_work(scheduler);
 }
 
@@ -125,14 +125,17 @@ static void on_due_handled(void *user, int32_t status, tn_value outcome, const s
 
 static void on_scheduler_timer(struct loop_timer *timer) {
     struct scheduler *scheduler = CONTAINER_OF(timer, struct scheduler, timer);
-    scheduler->failing = false;
+    for (size_t i = 0; i < scheduler->entry_count; i++) scheduler->entries[i].waits = false;
     scheduler_work(scheduler);
 }
 
 static void scheduler_sleep(struct scheduler *scheduler, int64_t now_ms) {
-    int64_t delay = scheduler->failing ? SCHEDULER_RETRY_MS : scheduler->look_ms;
-    for (size_t i = 0; !scheduler->failing && i < scheduler->entry_count; i++)
-        if (scheduler->entries[i].next_ms < now_ms + delay) delay = scheduler->entries[i].next_ms - now_ms;
+    int64_t delay = scheduler->look_ms;
+    for (size_t i = 0; i < scheduler->entry_count; i++) {
+        const struct schedule_entry *entry = &scheduler->entries[i];
+        int64_t due = entry->waits ? now_ms + SCHEDULER_RETRY_MS : entry->next_ms;
+        if (due < now_ms + delay) delay = due - now_ms;
+    }
     loop_timer_start(scheduler->loop, &scheduler->timer, delay, on_scheduler_timer);
 }
 
@@ -157,9 +160,9 @@ static void scheduler_work(struct scheduler *scheduler) {
     if (back || now > scheduler->seen_ms) scheduler->seen_ms = now;
     for (size_t i = 0; i < scheduler->entry_count; i++)
         if (back) scheduler->entries[i].next_ms = INT64_MIN;
-    for (size_t i = 0; !scheduler->failing && i < scheduler->entry_count; i++) {
+    for (size_t i = 0; i < scheduler->entry_count; i++) {
         struct schedule_entry *entry = &scheduler->entries[i];
-        if (entry->next_ms > now) continue;
+        if (entry->waits || entry->next_ms > now) continue;
         scheduler->busy = entry;
         schedule_create_due(scheduler->store, entry->schedule, entry->base_ms < now ? entry->base_ms : now,
                             on_due_handled, scheduler);

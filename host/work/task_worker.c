@@ -40,10 +40,10 @@ struct task_worker {
     struct loop_work report;
     size_t place, place_count; /* in the round, of the claim: the first type, and how many */
     size_t turn;               /* counts the rounds */
-    uint32_t asked;          /* Tasks, by the claim that is under way */
-    bool claiming;           /* a claim is under way */
-    bool more;               /* the round has left claimable Tasks, as far as is known */
-    bool found;              /* the round has claimed something */
+    uint32_t asked;            /* Tasks, by the claim that is under way */
+    bool claiming;             /* a claim is under way */
+    bool more;                 /* the round has left claimable Tasks, as far as is known */
+    bool found;                /* the round has claimed something */
     bool ending, cancelled, ended;
     struct error fault;
 };
@@ -172,8 +172,8 @@ static bool has_own_limit(const struct work_type *type) { return type->concurren
 static size_t claimable_together(const struct task_worker *worker, size_t first) {
     const struct work_type *one = worker_type(worker, first), *next;
     size_t count = 1;
-    while (!has_own_limit(one) && (next = worker_type(worker, first + count)) != NULL &&
-           !has_own_limit(next) && next->ttl_ms == one->ttl_ms)
+    while (!has_own_limit(one) && (next = worker_type(worker, first + count)) != NULL && !has_own_limit(next) &&
+           next->ttl_ms == one->ttl_ms)
         count++;
     return count;
 }

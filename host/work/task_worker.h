@@ -15,9 +15,9 @@
  *       +------------------------------------------------------------------------+
  *
  * Any number of workers, in any number of processes, can use one store: the claim decides who handles a Task. Types
- * with a higher priority are claimed first; types of the same priority take turns. An idle worker asks the store every TASK_WORKER_POLL_MS to 2 *
- * TASK_WORKER_POLL_MS milliseconds. Polling is what makes the start of a Task certain, and it costs one indexed read,
- * so that there is no other way to wake a worker.
+ * with a higher priority are claimed first; types of the same priority take turns. An idle worker asks the store every
+ * TASK_WORKER_POLL_MS to 2 * TASK_WORKER_POLL_MS milliseconds. Polling is what makes the start of a Task certain, and
+ * it costs one indexed read, so that there is no other way to wake a worker.
  *
  * All functions are [loop].
  */

@@ -2,7 +2,8 @@
  * work_item.c - handles one claimed Task.
  *
  * Every request to the kernel or the store reports back from the loop. Only item_set_state changes the state; a
- * callback checks it first, because the claim can be lost, or the worker can be asked to end, while a request is under way.
+ * callback checks it first, because the claim can be lost, or the worker can be asked to end, while a request is under
+ * way.
  */
 #include "host/work/work_item.h"
 #include "adl/value/memory.h"
@@ -262,7 +263,8 @@ static void item_fail_attempt(struct work_item *item, struct error *error) {
     item_release_for_retry(item, WORK_RETRIED);
 }
 
-/* A request to the store has failed. If that may pass, it is not the fault of the attempt, which then does not count. */
+/* A request to the store has failed. If that may pass, it is not the fault of the attempt, which then does not count.
+ */
 static void item_store_failed(struct work_item *item, const struct error *error) {
     struct error why = ERROR_INIT;
     error_copy(&why, error);
@@ -468,8 +470,8 @@ static tn_value last_decision(tn_value task) {
 
 /*
  * The thread is done. Its result ends the Task if the worker that has made it was killed before it could write the end.
- * If the result is older than a decision, the Task was queued again, and the strategy starts again on the same state; so
- * does one that has returned `running`.
+ * If the result is older than a decision, the Task was queued again, and the strategy starts again on the same state;
+ * so does one that has returned `running`.
  */
 static void item_on_task(void *user, int32_t status, tn_value task, const struct error *error) {
     struct work_item *item = user;

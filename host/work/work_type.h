@@ -52,7 +52,8 @@ struct work_type {
  * Opens the types in `names` (an array), or all that tenon.yaml and WORK_DEFAULTS have if it is NULL. NOT_FOUND for a
  * type that neither has; INVALID_CONFIG or the error of the document or component, with the type in the message. If
  * `names` is NULL, a default whose document cannot be opened is left out (its error is that of the function if nothing
- * is left, and a warning otherwise), and so is `notification` unless tenon.yaml names it: notifications are for people, and a worker without a person would use them up.
+ * is left, and a warning otherwise), and so is `notification` unless tenon.yaml names it: notifications are for people,
+ * and a worker without a person would use them up.
  */
 int32_t work_types_new(struct engine *engine, tn_value names, struct work_types **out, struct error *error);
 void work_types_free(struct work_types *types); /* NULL is allowed */

@@ -41,8 +41,9 @@ static const struct {
                   "  - {id: last, type: set, config: {values: {user_output: 'string(state.n)'}}}\n"
                   "edges: [{from: START, to: count}, {from: count, to: wait}, {from: wait, to: last}, {from: last, to: "
                   "END}]\n"},
-    {"shouts", HEAD "nodes: [{id: node, type: set, config: {values: {task_state: '\"failed\"', error: '{\"code\": "
-                    "\"LOUD\", \"message\": state.task.payload.text, \"again\": state.task.payload.text}'}}}]\n" ONE_NODE},
+    {"shouts",
+     HEAD "nodes: [{id: node, type: set, config: {values: {task_state: '\"failed\"', error: '{\"code\": "
+          "\"LOUD\", \"message\": state.task.payload.text, \"again\": state.task.payload.text}'}}}]\n" ONE_NODE},
     {"again",
      HEAD "nodes: [{id: node, type: set, config: {values: {n: state.n + 1, user_output: 'string(state.n + 1)', "
           "task_state: 'state.n < 1 ? \"running\" : \"done\"'}}}]\n" ONE_NODE},

@@ -146,7 +146,8 @@ static struct store_request *store_take_pending(struct store *store) {
 
 /* Nothing of the batch was applied, because of one of its operations: the others may succeed without it. */
 static bool merge_was_refused(tn_value error) {
-    static const char *const codes[] = {"CONFLICT", "INVALID", "LIMIT", "NOT_FOUND", "STORE_FULL"};
+    static const char *const codes[] = {"CONFLICT",      "INVALID",    "LIMIT",      "NOT_FOUND",
+                                        "STORE_CORRUPT", "STORE_FULL", "UNSUPPORTED"};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (value_text_is(value_get(error, "code"), codes[i])) return true;
     return false;
