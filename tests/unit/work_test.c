@@ -322,14 +322,13 @@ static void a_failed_task_can_be_queued_again(void **state) {
 /* 60,000 bytes twice are more than a Task's error can have. */
 static void a_result_that_cannot_be_written_fails_the_task(void **state) {
     struct worked worked;
-    char text[60100], id[64];
+    static char text[60001];
+    char id[64];
     (void)state;
     worked_open(&worked);
-    memset(text, 'x', sizeof text);
-    memcpy(text, "{\"text\": \"", 10);
-    memcpy(text + 60010, "\"}", 3);
-    tn_value payload = NULL, arguments = value_set_take(value_object(), "task_type", value_text("shouts")), task = NULL;
-    assert_int_equal(json_read(text, strlen(text), NULL, &payload, NULL), TN_OK);
+    memset(text, 'x', sizeof text - 1);
+    tn_value payload = value_set_take(value_object(), "text", value_text(text)), task = NULL;
+    tn_value arguments = value_set_take(value_object(), "task_type", value_text("shouts"));
     arguments = value_set_take(arguments, "payload", payload);
     assert_int_equal(kernel_call_wait(&worked.kernel, "task.create", arguments, &task, NULL), TN_OK);
     snprintf(id, sizeof id, "%s", value_chars(value_get(task, "task_id"), NULL));
