@@ -349,18 +349,21 @@ static void prefix_with_node(struct run *run, const struct activation *activatio
     error_finish(&inner);
 }
 
+/* The implicit one, or one that the document declares. It exists if a node has on_error. */
+static uint32_t error_channel(const struct document *document) {
+    return (uint32_t)document_find_channel(document, "error", strlen("error"));
+}
+
 /* Merges the writes of all activations, in their order, and makes them the new state of the channels. */
 static int32_t step_apply_writes(struct run *run, struct error *error) {
     const struct document *document = run->graph->document;
-    /* The implicit one, or one that the document declares. It exists if a node has on_error. */
-    uint32_t error_channel = (uint32_t)document_find_channel(document, "error", strlen("error"));
     for (uint32_t i = 0; i < run->activation_count; i++) {
         struct activation *activation = &run->activations[i];
         int32_t status;
         assert(activation->state == ACTIVATION_DONE || activation->state == ACTIVATION_FAILED);
         if (activation->state == ACTIVATION_FAILED) { /* its on_error handles the failure */
             tn_value entry = handled_error(activation);
-            status = channels_write(&run->channels, error_channel, entry, i, 0, NULL, error);
+            status = channels_write(&run->channels, error_channel(document), entry, i, 0, NULL, error);
             value_unref(entry);
         } else {
             status = activation_each_write(activation, apply_write, run, error);
