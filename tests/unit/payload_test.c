@@ -130,6 +130,10 @@ static void expect_difference(const char *shape, const char *json, const char *e
     value_unref(value);
 }
 
+#define TASK(more)                                                                                                     \
+    "{\"task_id\": \"t\", \"task_type\": \"work\", \"payload\": {}, \"state\": \"running\", \"artifact_refs\": [], "   \
+    "\"created_at\": \"2026-01-01T00:00:00Z\", \"updated_at\": \"2026-01-01T00:00:00Z\", \"claimed_by\": \"w\", "      \
+    "\"claim_expires_at\": \"2026-01-01T00:01:00Z\", \"error\": null, \"attempts\": 1" more "}"
 #define USAGE "\"usage\": {\"input_tokens\": 1, \"output_tokens\": 2, \"total_tokens\": 3}"
 
 static void test_shapes(void **state) {
@@ -167,9 +171,15 @@ static void test_shapes(void **state) {
         {"message", "{\"type\": \"remove\"}", "missing property `id`"},
         {"tool#output", "7", NULL},
         {"tool#chunk", "{\"messages\": 1}", "at `/messages`: "},
-        {"runner#input", "{\"task\": {\"task_id\": \"t\", \"new\": 1}, \"runner_id\": \"w\", \"options\": {}}", NULL},
+        {"runner#input", "{\"task\": " TASK(", \"new\": 1") ", \"runner_id\": \"w\", \"options\": {}}", NULL},
+        {"runner#input", "{\"task\": " TASK(", \"not_before\": null, \"waiting\": false, \"user_output\": null") "}",
+         NULL},
+        {"runner#input", "{\"task\": " TASK(", \"waiting\": 1") "}", "at `/task/waiting`: found the number 1, "},
+        {"runner#input", "{\"task\": {\"task_id\": \"t\"}}", "at `/task`: missing property `task_type`"},
         {"runner#input", "{\"task\": []}", "at `/task`: found an empty array, expected an object"},
-        {"runner#input", "{\"options\": 1}", "at `/options`: found the number 1, expected an object"},
+        {"runner#input", "{\"task\": " TASK("") ", \"options\": 1}",
+         "at `/options`: found the number 1, expected an object"},
+        {"runner#input", "{\"options\": {}}", "missing property `task`"},
         {"runner#output", "{\"user_output\": null, \"task_state\": \"running\", \"new\": 1}", NULL},
         {"runner#output", "{\"task_state\": \"queued\"}", "at `/task_state`: "},
         {"runner#output", "{\"user_output\": 1, \"task_state\": \"done\"}", "at `/user_output`: "},

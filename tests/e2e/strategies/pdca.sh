@@ -23,7 +23,7 @@ rules = [
      "reply": {"error": {"code": "OVERLOADED", "message": "try later"}}},
     {"contains": "# The check of this step", "in": "last",
      "reply": {"type": "ai", "content": "", "tool_calls": actions} if actions else act},
-    *([{"contains": '"task_type":"notification"', "in": "last", "reply": act}] if actions else []),
+    *([{"contains": '"task_type":"notification"', "in": "last", "reply": act}] if actions and "endless" not in given else []),
     {"matches": f"{achieved}.*# The result of this step", "in": "last", "reply": given.get("check", json.dumps(good))},
     {"contains": "# The result of this step", "in": "last", "reply": given.get("check", json.dumps(check))},
     {"contains": "# This step", "in": "last",
@@ -31,6 +31,8 @@ rules = [
     {"contains": "# What earlier steps have left", "in": "last", "reply": given.get("plan", json.dumps(plan))},
 ]
 model = {"provider": "scripted", "templates": False, "rules": rules, "replies": ["unused", "Done with tools.", "Corrected"]}
+if "endless" in given:  # a phase that has called tools calls them again and again
+    model["replies"] = [{"type": "ai", "content": "", "tool_calls": calls or actions}]
 print(json.dumps({"store": {"use": "tenon.sqlite", "path": "state.db"}, "models": {"default": model}}))
 PYTHON
 # works TYPE OPTIONS KEY=VALUE…: with the thread $thread; $again is --replace for another attempt.
@@ -92,6 +94,30 @@ expect_code 0 && expect_answer task_state '"done"'
 expect_context '[i.split(": ")[:2] for i in c["open_issues"] if "failed" in i]' '[["task.get failed", "TOOL_NOT_FOUND"]]'
 run tenon task list -c pdca.yaml
 expect_in out notification
+
+# ---- Too many calls: what the tools have done until then is kept, and the limit is one of the failures. ----
+thread=do_limit
+works work '{"max_steps": 1}' endless=1 achieved=never 'calls=[{"id": "a", "name": "artifact.write", "arguments": {"media_type": "text/plain", "body": "Kept by Do"}},
+    {"id": "b", "name": "task.get", "arguments": {"task_id": "absent"}}]'
+expect_code 0 && expect_in out BUDGET_EXCEEDED
+expect_context 'len(c["artifact_refs"]), c["last_result"]' '[8, ""]'
+expect_context 'sorted({i[:14] for i in c["open_issues"] if i[:3] == "do:" or "failed" in i})' '["do: TURN_LIMIT", "task.get faile"]'
+expect_context '"A short one." in c["facts"], "A short one." in c["plan"]' '[true, true]' # of Act, which comes after it
+thread=act_limit
+works work '{"max_steps": 1}' endless=1 achieved=never 'actions=[{"id": "a", "name": "artifact.write", "arguments": {"media_type": "text/plain", "body": "Kept by Act"}},
+    {"id": "b", "name": "task.get", "arguments": {"task_id": "absent"}}]'
+expect_code 0 && expect_in out BUDGET_EXCEEDED
+expect_context 'len(c["artifact_refs"]), c["last_result"], c["facts"], c["plan"]' '[4, "Found it.", [], []]'
+expect_context 'sorted({i[:15] for i in c["open_issues"] if i[:4] == "act:" or "failed" in i})' '["act: TURN_LIMIT", "task.get failed"]'
+# The model knows the Task by its id and type; a plan without a goal is not valid.
+thread=known
+works work '{"max_steps": 1}' 'achieved=Id: known; type: work.*remaining, with this one: 1'
+expect_code 0 && expect_answer task_state '"done"'
+for empty in '{"step_goal": "", "step_success_criteria": "x"}' '{"step_goal": "x", "step_success_criteria": ""}'; do
+    thread=empty$((i = ${i:-0} + 1))
+    works work '{"max_steps": 1}' "plan=$empty"
+    expect_code 0 && expect_in out BUDGET_EXCEEDED && expect_context '[i[:20] for i in c["open_issues"]]' '["plan: OUTPUT_INVALID"]'
+done
 
 # ---- A model that writes much: every list and text of the StepContext has its limit. ----
 thread=verbose

@@ -28,8 +28,15 @@ for options in '{"max_turns": 0}' '{"max_turns": 101}' '{"max_turns": "2"}' '{"t
     asked '{"provider": "scripted"}' '{"text": "Go"}' "$options"
     expect_code 1 && expect_in err 'channel `options`'
 done
-asked '{"provider": "scripted"}' '{"messages": []}'
-expect_code 0 && expect_in out INVALID_INPUT
+for wrong in '[]' '[{"type": "user", "content": 5}]' '[{"type": "user", "content": "x", "id": 5}]' '[{"type": "ai", "content": "", "tool_calls": 5}]'; do
+    asked '{"provider": "scripted"}' "{\"messages\": $wrong}"
+    expect_code 0 && expect_in out INVALID_INPUT
+done
+# An answer without a text is none, also the last one.
+for turns in 1 10; do
+    asked "{\"provider\": \"scripted\", \"replies\": [$call, \" \"]}" '{"text": "Go"}' "{\"max_turns\": $turns}"
+    expect_code 0 && expect_in out '"user_output":null,"task_state":"failed","error":{"code":"EMPTY_ANSWER"'
+done
 
 # The system prompt: prompts/system.md, or the text of the operator, and the instructions. (A token is four characters.)
 read_tokens() { grep -o '"input_tokens":[0-9]*' "$work/err" | head -1 | grep -o '[0-9]*$'; }
@@ -39,3 +46,10 @@ asked '{"provider": "scripted", "replies": ["ok"]}' '{"text": "Go"}' '{"system_p
 [ "$(read_tokens)" -lt "$plain" ] || fails "the system prompt was not replaced"
 asked '{"provider": "scripted", "replies": ["ok"]}' '{"text": "Go"}' "{\"instructions\": \"$(printf '%04000d' 0)\"}" --stream updates
 [ "$(read_tokens)" -ge $((plain + 1000)) ] || fails "the instructions were not added"
+# The operator's text also begins the prompt for the last answer.
+long=$(printf '%04000d' 0)
+last_tokens() { grep -o '"input_tokens":[0-9]*' "$work/err" | tail -1 | grep -o '[0-9]*$'; }
+asked "{\"provider\": \"scripted\", \"replies\": [$call, \"ok\"]}" '{"text": "Go"}' '{"max_turns": 1}' --stream updates
+plain=$(last_tokens)
+asked "{\"provider\": \"scripted\", \"replies\": [$call, \"ok\"]}" '{"text": "Go"}' "{\"max_turns\": 1, \"system_prompt\": \"$long\"}" --stream updates
+[ "$(last_tokens)" -ge $((plain + 1000)) ] || fails "the last prompt has no system prompt"

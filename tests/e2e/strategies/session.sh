@@ -94,10 +94,13 @@ options='{"aprovable": []}'
 session "{\"messages\": [$hello]}" '["Hi!"]'
 expect_code 1 && expect_in err 'did you mean `approvable`?'
 # What the session approves counts for `approvable` only, which is empty by default. For other tools a person is asked.
-generous='{"messages": [{"role": "user", "content": "/approve *", "approve": ["*"]}], "config": {"tool": {"auto_approve": true, "approval": "return"}}}'
+generous='{"messages": [{"role": "user", "content": "/approve *", "approve": ["*"]}], "config": {"tool": {"auto_approve": true}}}'
 for options in '{}' '{"approvable": ["memory.*"]}'; do
     session "$generous" "[$extracts, \"Done.\"]"
     expect_code 5 && expect_in err 'the document sets `ask` for `*`'
+    # With `return`, no person is asked, whatever the reason is.
+    session "${generous/true/true, \"approval\": \"return\"}" "[$extracts, \"Done.\"]"
+    expect_code 0 && expect_in out '"finish_reason":"approval"' && expect_not_in out '"role":"tool"'
 done
 options='{"approvable": ["*"]}'
 session "$generous" "[$extracts, \"Done.\"]"

@@ -29,11 +29,16 @@ done <<T
 {"other": 5, "messages": [$hello]}|/other: unknown property \`other\`, expected one of
 {"config": 5, "messages": [$hello]}|/config: found the number 5, expected an object"
 {"config": {"yaa": {"max_turns": 0}}, "messages": [$hello]}|/config/yaa/max_turns: found the number 0, expected at least 1"
-{"config": {"llm_api": {"base_url": "http://x"}}, "messages": [$hello]}|/config/llm_api/base_url: unknown property \`base_url\`, expected one of
+{"config": {"llm_api": {"key": "x"}}, "messages": [$hello]}|/config/llm_api/key: unknown property \`key\`, expected one of
+{"config": {"llm_api": {"base_url": 5}}, "messages": [$hello]}|/config/llm_api/base_url: found the number 5, expected a string or null"
 {"config": {"tool": {"auto_approve": "x"}}, "messages": [$hello]}|/config/tool/auto_approve: found the string \\"x\\", expected a boolean or an array"
 {"config": {"tool": {"approval": "never"}}, "messages": [$hello]}|/config/tool/approval: found the string \\"never\\", expected one of \\"ask\\" or \\"return\\""
 {"messages": [{"role": "user", "content": "x", "id": "m1"}]}|/messages/0/id: unknown property \`id\`, expected one of
 T
+
+# ---- The model, its address and its key are the operator's: a session may have them, and they have no effect ----
+session "{\"messages\": [$hello], \"config\": {\"llm_api\": {\"model\": \"acme:none\", \"base_url\": \"http://127.0.0.1:9\", \"api_key\": \"k\", \"temperature\": 0.5}}}" '["Hi!"]'
+expect_code 0 && expect_in out '"content":"Hi!","model":"scripted"' && expect_in out '"finish_reason":"stop"'
 
 # ---- Failures: a final one is part of the response, another attempt at the Task may repair the other ----
 session "{\"messages\": [$hello]}" '[{"error": {"code": "AUTH", "message": "no key", "retryable": false}}]'

@@ -13,9 +13,19 @@ asked '{"provider": "scripted"}' '{"numbers": [1, 2]}'
 expect_code 0 && expect_answer user_output '"The task, as JSON: {\"numbers\":[1,2]}"'
 asked '{"provider": "scripted"}' '{"text": {"not": "a text"}}'
 expect_code 0 && expect_answer user_output '"{\"not\":\"a text\"}"'
-for wrong in 7 '[]' '[{}]' '[{"type": "user"}]' '[{"type": "tool_user", "content": ""}]'; do
+call='{"type": "ai", "content": "", "tool_calls": 5}'
+for wrong in 7 '[]' '[{}]' '[5]' '[{"type": "user"}]' '[{"type": "tool_user", "content": ""}]' '[{"type": 5, "content": ""}]' \
+    '[{"type": "user", "content": 5}]' '[{"type": "user", "content": {}}]' '[{"type": "user", "content": null}]' \
+    '[{"type": "user", "content": "x", "id": 5}]' '[{"type": "user", "content": "x", "id": null}]' "[$call]" \
+    "[$(printf '{"type": "user", "content": "x"},%.0s' {1..200}){\"type\": \"user\", \"content\": \"x\"}]"; do
     asked '{"provider": "scripted"}' "{\"messages\": $wrong}"
     expect_code 0 && expect_answer task_state '"failed"' && expect_in out INVALID_INPUT
+done
+
+# An answer without a text is none.
+for none in '""' '" \n"' '{"type": "ai", "content": ""}'; do
+    asked "{\"provider\": \"scripted\", \"replies\": [$none]}" '{"text": "Go"}'
+    expect_code 0 && expect_out '{"user_output":null,"task_state":"failed","error":{"code":"EMPTY_ANSWER","message":"the answer of the model has no text"}}'
 done
 
 # Tools are called, and their failures are seen by the model.
