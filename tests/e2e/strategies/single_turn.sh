@@ -40,10 +40,15 @@ expect_code 0 && expect_answer user_output '"At last"'
 asked "{\"provider\": \"scripted\", \"replies\": [$call]}" '{"text": "Go"}'
 expect_code 0 && expect_answer task_state '"failed"' && expect_in out '"code":"TURN_LIMIT"'
 
-# Only the worker claims and completes Tasks.
-claim='{"type": "ai", "content": "", "tool_calls": [{"id": "a", "name": "task.claim", "arguments": {"types": ["work"]}}]}'
-asked "{\"provider\": \"scripted\", \"replies\": [$claim, \"Then: {last}\"]}" '{"text": "Go"}'
-expect_code 0 && expect_in out 'Then: TOOL'
+# Only the worker claims, releases and ends Tasks, and only an answer wakes them: in every strategy with a model.
+for tool in claim renew release wake complete fail; do
+    denied="{\"type\": \"ai\", \"content\": \"\", \"tool_calls\": [{\"id\": \"a\", \"name\": \"task.$tool\", \"arguments\": {\"task_id\": \"t\"}}]}"
+    asked "{\"provider\": \"scripted\", \"replies\": [$denied, \"Then: {last}\"]}" '{"text": "Go"}'
+    expect_code 0 && expect_in out "Then: TOOL_DENIED: the tool \`task.$tool\` is denied"
+    for name in react pdca supervisor session; do
+        grep -q "^  - {name: task.$tool, approval: deny}" "$SOURCE/plugins/strategies/$name/$name.yaml" || fails "$name permits task.$tool"
+    done
+done
 
 # The options.
 run tenon run -q tenon:single_turn --model scripted --input '{"task": {"payload": {"text": "x"}}, "options": {"instruction": "y"}}'

@@ -87,3 +87,9 @@ for report in '{"error": {"code": "REFUSED", "message": "no report"}}' '" "'; do
     works "work" '"max_plans": 1'
     expect_code 0 && expect_in out '"user_output":"worker: Fine","task_state":"done","error":null'
 done
+
+# ---- A malformed conversation is refused, and not tried again ----
+for wrong in '{"type": "user", "content": 5}' '{"type": "user", "content": "x", "id": 5}' '{"type": "ai", "content": "", "tool_calls": 5}'; do
+    run tenon run -q tenon:supervisor --input "{\"task\": {\"payload\": {\"messages\": [$wrong]}}}"
+    expect_code 0 && expect_in out '"task_state":"failed","error":{"code":"INVALID_PAYLOAD"'
+done
