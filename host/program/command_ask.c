@@ -159,14 +159,14 @@ static int ask_method_take(struct ask *ask, const char *method, tn_value params,
 
 /* ---- Until the end ---- */
 
-/* After a signal: the Task returns to the queue. */
-static int ask_stop(struct ask *ask) {
+/* After a signal: the Task returns to the queue. A host with the scope `run` refuses that; then the worker goes on. */
+static void ask_stop(struct ask *ask, struct called *wait) {
     tn_value params = value_set_take(value_object_reserve(2), "worker_id", value_ref(ask->worker_id));
     struct called *called =
         method_caller_begin_take(ask->caller, "work/stop", value_set_take(params, "cancel", value_bool(true)));
     (void)method_caller_wait_for(ask->caller, called_has_ended, called);
+    if (!called_result(called)) called_cancel(wait);
     called_free(called);
-    return COMMAND_CANCELLED;
 }
 
 /* Its worker, if it has one that has not ended. */
@@ -176,7 +176,8 @@ static int ask_await_worker(struct ask *ask) {
     struct called *called = method_caller_begin_take(ask->caller, "work/wait", params);
     int code = COMMAND_OK;
     if (!method_caller_wait(ask->caller, called_has_ended, called)) {
-        code = ask_stop(ask);
+        code = command_got_signal() ? COMMAND_CANCELLED : COMMAND_OK;
+        if (code) ask_stop(ask, called);
         (void)method_caller_wait_for(ask->caller, called_has_ended, called); /* the Task is in the queue again then */
     }
     if (!code && !called_result(called)) code = command_report_error(COMMAND_RUN_FAILED, called_error(called));
