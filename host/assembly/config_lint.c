@@ -16,6 +16,7 @@
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
 #include "host/work/schedule.h"
+#include "host/work/work_type.h"
 #include <string.h>
 #include <sys/stat.h>
 
@@ -92,7 +93,42 @@ void config_lint_files(struct host *host, config_lint_fn *report, void *user) {
 
 /* ---- Schedules ---- */
 
+static bool lint_is_default_type(const char *type) {
+#define LINT_DEFAULT(name, strategy) || strcmp(type, name) == 0
+    return false WORK_DEFAULTS(LINT_DEFAULT);
+#undef LINT_DEFAULT
+}
+
+/* The Task that a schedule creates: a type that some worker handles, and the payload of a notification. */
+static void lint_scheduled_task(const struct config_lint *lint, const char *name, tn_value task) {
+    tn_value work = config_work(host_config(lint->host)), type = value_get(task, "type");
+    const char *text = value_chars(type, NULL);
+    struct nearest nearest;
+    nearest_init(&nearest, text, strlen(text));
+#define LINT_OFFER(name, strategy) nearest_add_candidate(&nearest, name, strlen(name));
+    WORK_DEFAULTS(LINT_OFFER)
+#undef LINT_OFFER
+    for (size_t i = 0; i < value_count(work); i++) {
+        size_t length;
+        const char *known = value_chars(value_key_at(work, i), &length);
+        nearest_add_candidate(&nearest, known, length);
+    }
+    if (!lint_is_default_type(text) && !value_get_key(work, type)) {
+        tn_value what = value_format("schedules.%s.task.type: no strategy for Tasks of the type `%s`", name, text);
+        config_lint_report(lint, value_chars(what, NULL), &nearest);
+        value_unref(what);
+    }
+    if (strcmp(text, "notification") == 0 && !value_is(value_get(value_get(task, "payload"), "message"), TN_STRING)) {
+        tn_value what = value_format("tenon.yaml: schedules.%s.task.payload: found no `message`, expected the text of "
+                                     "the notification",
+                                     name);
+        lint->report(lint->user, value_chars(what, NULL));
+        value_unref(what);
+    }
+}
+
 void config_lint_schedules(struct host *host, config_lint_fn *report, void *user) {
+    const struct config_lint lint = {.host = host, .report = report, .user = user};
     tn_value schedules = config_schedules(host_config(host));
     for (size_t i = 0; i < value_count(schedules); i++) {
         struct error error = ERROR_INIT;
@@ -103,6 +139,7 @@ void config_lint_schedules(struct host *host, config_lint_fn *report, void *user
             value_unref(what);
         }
         error_finish(&error);
+        lint_scheduled_task(&lint, name, value_get(value_value_at(schedules, i), "task"));
     }
 }
 

@@ -106,20 +106,37 @@ static bool ask_read_request(const struct arguments *arguments, tn_value *params
     return request != NULL;
 }
 
-/* Calls work/ask with the request, or with the id of the Task. Takes `params`. */
+/*
+ * Calls work/ask with the request, or with the id of the Task. Takes `params`. A signal does not end the call: a Task
+ * whose creation was cancelled too late would exist without anyone knowing its id. ask_await_worker notices the signal.
+ */
 static int ask_call_take(struct ask *ask, tn_value params) {
-    tn_value result = NULL;
+    int code = COMMAND_OK;
     params = value_set_take(params, "type", value_string_lossy(ask->type, strlen(ask->type)));
     if (ask->stream) params = value_set_take(params, "modes", value_push_take(value_array(), value_text("messages")));
-    int code = method_caller_call_take(ask->caller, "work/ask", params, &result);
-    if (!code) {
+    struct called *called = method_caller_begin_take(ask->caller, "work/ask", params);
+    if (!method_caller_wait_for(ask->caller, called_has_ended, called)) { /* nothing can end it any more */
+        called_cancel(called);
+        (void)method_caller_wait_for(ask->caller, called_has_ended, called);
+    }
+    tn_value result = called_result(called);
+    if (result) {
         value_unref(ask->task_id);
         value_unref(ask->worker_id);
         ask->task_id = value_ref(value_get(result, "task_id"));
         ask->worker_id = value_ref(value_get(result, "worker_id"));
+    } else {
+        code = method_caller_report(method_caller_exit_code(called_error(called)), called_error(called));
     }
-    value_unref(result);
+    called_free(called);
     return code;
+}
+
+/* With a signal before it, no Task is created. Takes `params`. */
+static int ask_create_take(struct ask *ask, tn_value params) {
+    if (!command_got_signal()) return ask_call_take(ask, params);
+    value_unref(params);
+    return command_report(COMMAND_CANCELLED, "cancelled; no Task was created");
 }
 
 static tn_value ask_named(const struct ask *ask, const char *member) {
@@ -128,23 +145,28 @@ static tn_value ask_named(const struct ask *ask, const char *member) {
 
 static int ask_continue(struct ask *ask) { return ask_call_take(ask, ask_named(ask, "task_id")); }
 
+/* Calls a method about the Task; takes `params`. After a signal it reports nothing: ask_report does. */
+static int ask_method_take(struct ask *ask, const char *method, tn_value params, tn_value *result) {
+    struct error error = ERROR_INIT;
+    int code = COMMAND_OK;
+    if (method_caller_try_take(ask->caller, method, params, result, &error) != TN_OK) {
+        code = method_caller_exit_code(&error);
+        if (code != COMMAND_CANCELLED) code = method_caller_report(code, &error);
+    }
+    error_finish(&error);
+    return code;
+}
+
 /* ---- Until the end ---- */
 
-/* After a signal: the Task returns to the queue. */
-static int ask_stop(struct ask *ask) {
+/* After a signal: the Task returns to the queue. A host with the scope `run` refuses that; then the worker goes on. */
+static void ask_stop(struct ask *ask, struct called *wait) {
     tn_value params = value_set_take(value_object_reserve(2), "worker_id", value_ref(ask->worker_id));
     struct called *called =
         method_caller_begin_take(ask->caller, "work/stop", value_set_take(params, "cancel", value_bool(true)));
     (void)method_caller_wait_for(ask->caller, called_has_ended, called);
+    if (!called_result(called)) called_cancel(wait);
     called_free(called);
-    return COMMAND_CANCELLED;
-}
-
-static int ask_report_cancelled(struct ask *ask) {
-    ask_close_line(ask);
-    return command_report(COMMAND_CANCELLED,
-                          "cancelled; the Task %s is in the queue, and a worker continues it: tenon work --types %s",
-                          value_chars(ask->task_id, NULL), ask->type);
 }
 
 /* Its worker, if it has one that has not ended. */
@@ -154,14 +176,15 @@ static int ask_await_worker(struct ask *ask) {
     struct called *called = method_caller_begin_take(ask->caller, "work/wait", params);
     int code = COMMAND_OK;
     if (!method_caller_wait(ask->caller, called_has_ended, called)) {
-        code = ask_stop(ask);
+        code = command_got_signal() ? COMMAND_CANCELLED : COMMAND_OK;
+        if (code) ask_stop(ask, called);
         (void)method_caller_wait_for(ask->caller, called_has_ended, called); /* the Task is in the queue again then */
     }
     if (!code && !called_result(called)) code = command_report_error(COMMAND_RUN_FAILED, called_error(called));
     called_free(called);
     value_unref(ask->worker_id);
     ask->worker_id = NULL;
-    return code == COMMAND_CANCELLED ? ask_report_cancelled(ask) : code;
+    return code;
 }
 
 static void ask_on_pause_ended(struct loop_timer *timer) {
@@ -178,7 +201,8 @@ static int ask_pause(struct ask *ask) {
     loop_timer_start(loop, &ask->pause, ASK_PAUSE_MS, ask_on_pause_ended);
     bool over = method_caller_wait(ask->caller, ask_pause_is_over, ask);
     loop_timer_stop(loop, &ask->pause);
-    return over ? COMMAND_OK : ask_report_cancelled(ask);
+    if (over) return COMMAND_OK;
+    return command_got_signal() ? COMMAND_CANCELLED : method_caller_report_lost(ask->caller);
 }
 
 /* Saves the answers, which it takes. A pause has none: then the Task only becomes claimable. */
@@ -186,11 +210,11 @@ static int ask_save_answers(struct ask *ask, tn_value answers) {
     tn_value result = NULL;
     int code;
     if (value_count(answers)) {
-        code = method_caller_call_take(ask->caller, "thread/answer",
-                                       value_set_take(ask_named(ask, "thread_id"), "answers", answers), &result);
+        code = ask_method_take(ask, "thread/answer", value_set_take(ask_named(ask, "thread_id"), "answers", answers),
+                               &result);
     } else {
         value_unref(answers);
-        code = method_caller_call_take(ask->caller, "task/wake", ask_named(ask, "task_id"), &result);
+        code = ask_method_take(ask, "task/wake", ask_named(ask, "task_id"), &result);
     }
     value_unref(result);
     return code;
@@ -199,7 +223,7 @@ static int ask_save_answers(struct ask *ask, tn_value answers) {
 /* Returns COMMAND_WAITING if the questions cannot be answered here. */
 static int ask_answer(struct ask *ask) {
     tn_value record = NULL;
-    int code = method_caller_call_take(ask->caller, "thread/get", ask_named(ask, "thread_id"), &record);
+    int code = ask_method_take(ask, "thread/get", ask_named(ask, "thread_id"), &record);
     if (code) return code;
     tn_value interrupts = value_get(record, "interrupts");
     ask_close_line(ask);
@@ -229,7 +253,7 @@ static bool ask_is_due(const struct ask *ask) {
 
 static int ask_look(struct ask *ask) {
     tn_value task = NULL;
-    int code = method_caller_call_take(ask->caller, "task/get", ask_named(ask, "task_id"), &task);
+    int code = ask_method_take(ask, "task/get", ask_named(ask, "task_id"), &task);
     if (code) return code;
     value_unref(ask->task);
     ask->task = task;
@@ -280,11 +304,34 @@ static void ask_print_result(const struct ask *ask) {
     value_unref(line);
 }
 
+/* What happens to the Task after a signal, or after a failure of anything but the Task. */
+static void ask_report_unknown(struct ask *ask, int code) {
+    const char *id = value_chars(ask->task_id, NULL), *begin = code == COMMAND_CANCELLED ? "cancelled; the" : "the";
+    tn_value task = NULL;
+    struct error error = ERROR_INIT;
+    (void)method_caller_try_take(ask->caller, "task/get", ask_named(ask, "task_id"), &task, &error);
+    tn_value state = value_get(task, "state");
+    if (value_text_is(state, "queued") && value_to_bool(value_get(task, "waiting")))
+        command_warn("%s Task %s waits for an answer: tenon thread show %s", begin, id, id);
+    else if (value_text_is(state, "queued"))
+        command_warn("%s Task %s is in the queue, and a worker continues it: tenon work --types %s", begin, id,
+                     ask->type);
+    else if (value_text_is(state, "running"))
+        command_warn("%s Task %s is handled by the worker %s: tenon task watch %s", begin, id,
+                     command_text(task, "claimed_by", "of another process"), id);
+    else if (task)
+        command_warn("%s Task %s has ended: tenon task show %s", begin, id, id);
+    else
+        command_warn("%s Task %s is not known to have ended: tenon task watch %s", begin, id, id);
+    value_unref(task);
+    error_finish(&error);
+}
+
 /* `code` is that of ask_drive. */
 static int ask_report(struct ask *ask, int code) {
     tn_value output = value_get(ask->task, "user_output");
     ask_close_line(ask);
-    if (code && code != COMMAND_WAITING) return code;
+    if (code && code != COMMAND_WAITING) return ask_report_unknown(ask, code), code;
     if (ask->json) ask_print_result(ask);
     if (code) return ask_report_waiting(ask), code;
     if (value_text_is(value_get(ask->task, "state"), "failed")) return ask_report_failed(ask);
@@ -307,7 +354,7 @@ int command_ask(const struct arguments *arguments) {
     if (code)
         value_unref(params);
     else
-        code = ask_call_take(&ask, params);
+        code = ask_create_take(&ask, params);
     if (!code) code = ask_report(&ask, ask_drive(&ask));
     method_caller_free(ask.caller);
     approver_finish(&ask.approver);

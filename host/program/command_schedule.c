@@ -37,11 +37,17 @@ static void print_schedule(tn_value schedule) {
 
 static int print_schedules_take(const struct command_kernel *kernel, tn_value result) {
     tn_value schedules = value_get(result, "schedules");
-    if (command_kernel_json(kernel)) return command_kernel_print_take(kernel, result);
+    int code = COMMAND_OK;
+    for (size_t i = 0; i < value_count(schedules); i++)
+        if (value_is(value_get(value_at(schedules, i), "error"), TN_STRING)) code = COMMAND_RUN_FAILED;
+    if (command_kernel_json(kernel)) {
+        (void)command_kernel_print_take(kernel, result);
+        return code;
+    }
     for (size_t i = 0; i < value_count(schedules); i++) print_schedule(value_at(schedules, i));
     if (value_count(schedules) == 0) fprintf(stderr, "tenon.yaml has no schedules\n");
     value_unref(result);
-    return COMMAND_OK;
+    return code;
 }
 
 int command_schedule_list(const struct arguments *arguments) {

@@ -128,7 +128,8 @@ int command_serve(const struct arguments *arguments) {
     if (!open_served(&served, arguments)) return COMMAND_PLUGIN_PROBLEM;
     if (connections_listen(served.connections, path, (mode_t)mode, scope ? read_scope(scope) : METHOD_ADMIN, &error)) {
         command_warn("listening on %s", path);
-        if (server_start_schedule(server_of(served.host), &error) != TN_OK) command_warn_error(&error);
+        if (server_start_schedule(server_of(served.host), &error) != TN_OK)
+            command_warn("no schedule runs: %s [%s]", error.message, error.code);
         serve_until_done(&served, drain);
     } else {
         code = command_report_error(COMMAND_RUN_FAILED, &error);

@@ -230,7 +230,8 @@ static int watch_run(struct watch *watch) {
         if (!command_flush()) return COMMAND_RUN_FAILED;
         if (code) break;
         if (!open) return watch_exit_code(watch);
-        if (!watch_pause(watch)) return COMMAND_CANCELLED;
+        if (!watch_pause(watch))
+            return command_got_signal() ? COMMAND_CANCELLED : method_caller_report_lost(watch->kernel.caller);
     }
     return code;
 }

@@ -180,7 +180,8 @@ static bool work_drive(struct work_command *command, struct called *called) {
 
 static int work_exit_code(const struct work_command *command, tn_value worker) {
     bool ends_by_itself = argument_given(command->arguments, "once") || argument_given(command->arguments, "drain");
-    return ends_by_itself && work_view_total(worker, "failed") > 0 ? COMMAND_RUN_FAILED : COMMAND_OK;
+    bool failed = work_view_total(worker, "failed") > 0 || value_get(worker, "fault");
+    return ends_by_itself && failed ? COMMAND_RUN_FAILED : COMMAND_OK;
 }
 
 static int work_run(struct work_command *command) {

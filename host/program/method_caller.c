@@ -314,6 +314,11 @@ int method_caller_call_take(struct method_caller *caller, const char *method, tn
     return code;
 }
 
+int method_caller_report_lost(const struct method_caller *caller) {
+    return command_report(COMMAND_RUN_FAILED, "the host at %s has closed the connection [IO]",
+                          caller->address ? caller->address : "");
+}
+
 /* ---- Subscriptions ---- */
 
 static void ignore_answer(void *user, tn_value result, const struct error *error) {

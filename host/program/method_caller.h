@@ -65,6 +65,9 @@ int method_caller_exit_code(const struct error *error);
  */
 int method_caller_report(int code, const struct error *error);
 
+/* The connection has ended although no signal came. Prints the error, and returns the exit code. */
+int method_caller_report_lost(const struct method_caller *caller);
+
 /* ---- Calls that are open while others are made ---- */
 
 struct called *method_caller_begin_take(struct method_caller *caller, const char *method, tn_value params);

@@ -241,6 +241,8 @@ static void view_print_outcome(tn_value worker) {
         int64_t count = work_view_total(worker, members[m]);
         if (count) buffer_format(&line, ", %lld %s", (long long)count, members[m]);
     }
+    if (value_get(worker, "fault"))
+        buffer_format(&line, "; it cannot claim Tasks: %s", command_text(worker, "fault", ""));
     command_print_line(stderr, "%s", buffer_cstr(&line));
     buffer_finish(&line);
 }

@@ -8,6 +8,7 @@
 #include "host/server/server_work.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
+#include "host/base/container_of.h"
 #include "host/base/loop.h"
 #include "host/base/time_text.h"
 #include "host/data/kernel/kernel_request.h"
@@ -20,6 +21,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define SETTLE_TURNS 2u /* one whole turn of the loop is between them */
 
 struct server_worker {
     struct server_workers *workers;
@@ -35,13 +38,15 @@ struct server_worker {
     char *fault;       /* of the last claim, when it has ended; NULL if that did not fail */
     uint64_t *waiting; /* tokens of work/wait */
     size_t waiting_count;
+    struct loop_work settle; /* while its end is being reported */
+    unsigned settle_turns;   /* that are left */
     int64_t started_ms, ended_ms;
 };
 
 struct server_workers {
     struct server *server;
     struct server_worker *newest;
-    size_t active, ended;
+    size_t active, settling, ended;
     bool ending;
 };
 
@@ -68,7 +73,7 @@ const struct server_worker *server_worker_older(const struct server_workers *wor
 }
 
 const char *server_worker_id(const struct server_worker *worker) { return worker->id; }
-size_t server_workers_active(const struct server_workers *workers) { return workers->active; }
+size_t server_workers_active(const struct server_workers *workers) { return workers->active + workers->settling; }
 
 void server_workers_forget_client(struct server_workers *workers, const struct client *client) {
     for (struct server_worker *worker = workers->newest; worker; worker = worker->older)
@@ -101,7 +106,7 @@ static void worker_forget(struct server_worker *worker) {
 static void forget_first_ended(struct server_workers *workers) {
     struct server_worker *first = NULL;
     for (struct server_worker *worker = workers->newest; worker; worker = worker->older)
-        if (!worker->worker && (!first || worker->ended_ms <= first->ended_ms)) first = worker;
+        if (!worker->worker && !worker->settle_turns && (!first || worker->ended_ms <= first->ended_ms)) first = worker;
     if (first) worker_forget(first);
 }
 
@@ -207,6 +212,20 @@ static bool worker_on_event(void *user, tn_value event) {
 
 /* ---- Start and end ---- */
 
+/*
+ * The answers to work/wait are on their way for a turn. Until then the server is not drained, so that it closes no
+ * connection before its answer was sent.
+ */
+static void worker_on_settled(struct loop_work *work) {
+    struct server_worker *worker = CONTAINER_OF(work, struct server_worker, settle);
+    struct server_workers *workers = worker->workers;
+    if (--worker->settle_turns) {
+        loop_defer(server_loop(workers->server), &worker->settle);
+        return;
+    }
+    workers->settling--;
+}
+
 /* The strategies are closed now, so that plugins can be unloaded. */
 static void worker_on_ended(void *user) {
     struct server_worker *worker = user;
@@ -221,7 +240,11 @@ static void worker_on_ended(void *user) {
     worker->types = NULL;
     workers->active--;
     workers->ended++;
+    workers->settling++;
     end_waiting(worker);
+    worker->settle.run = worker_on_settled;
+    worker->settle_turns = SETTLE_TURNS;
+    loop_defer(server_loop(workers->server), &worker->settle);
     if (workers->ended > SERVER_WORKERS_KEPT) forget_first_ended(workers);
 }
 
@@ -325,7 +348,7 @@ static void stop_all(struct server_workers *workers, bool cancel) {
 
 void server_workers_drain(struct server_workers *workers) { stop_all(workers, false); }
 
-static bool no_worker_is_active(void *user) { return ((const struct server_workers *)user)->active == 0; }
+static bool no_worker_is_active(void *user) { return server_workers_active(user) == 0; }
 
 void server_workers_end(struct server_workers *workers) {
     stop_all(workers, true);

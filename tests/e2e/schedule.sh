@@ -85,13 +85,26 @@ YAML
 hour='schedules.bad.cron: hour, column 3: found `25`, expected 0 to 23'
 zone='schedules.nowhere.timezone: found `Europe/Berlim`, expected a time zone that this machine knows'
 run tenon schedule list
-expect_code 0 && expect_in out "$hour" && expect_in out "$zone" && expect_in out 'good  every 1h  UTC'
+expect_code 1 && expect_in out "$hour" && expect_in out "$zone" && expect_in out 'good  every 1h  UTC'
 run tenon schedule run bad
 expect_code 1 && expect_in err "$hour [INVALID_CONFIG]"
 run tenon doctor
 expect_in out "$hour" && expect_in out "$zone"
 run tenon check one.yaml
 expect_code 0 && expect_in err "warning: tenon.yaml: $hour" && expect_in err "warning: tenon.yaml: $zone"
+cat >tenon.yaml <<'YAML'
+schedules:
+  lost: {every: 1h, task: {type: nobody}}
+  known: {every: 1h, task: {type: user_request}}
+  own: {every: 1h, task: {type: own}}
+  empty: {every: 1h, task: {type: notification, payload: {severity: info}}}
+  tells: {every: 1h, task: {type: notification, payload: {message: Hello}}}
+work: {own: {strategy: "tenon:pdca"}}
+YAML
+run tenon check one.yaml
+expect_in err 'schedules.lost.task.type: no strategy for Tasks of the type `nobody`'
+expect_in err 'schedules.empty.task.payload: found no `message`'
+for name in known own tells; do expect_not_in err "schedules.$name"; done
 echo 'schedules: {bad: {cron: "@daily", task: {type: work}, misfire: never}}' >tenon.yaml
 run tenon schedule list
 expect_code 4 && expect_in err 'tenon.yaml:1:64: `schedules.bad.misfire`: found `never`, expected `skip`, `once` or `all`'

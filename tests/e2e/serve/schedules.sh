@@ -46,6 +46,6 @@ expect_in out '"payload":{"from":"schedule"}'
 # With a wrong schedule, a server serves, but creates no Tasks.
 echo 'schedules: {bad: {cron: "0 25 * * *", task: {type: work}}}' >tenon.yaml
 second_start four
-wait_until grep -qF 'schedules.bad.cron: hour, column 3: found `25`, expected 0 to 23' four.err
+wait_until grep -qF 'no schedule runs: schedules.bad.cron: hour, column 3: found `25`, expected 0 to 23' four.err
 kill -TERM "$second"
 expect_ended "$second" "the host did not end after SIGTERM"

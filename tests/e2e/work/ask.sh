@@ -74,9 +74,40 @@ shows '"user_output":"end"'
 
 # ---- In a running host, which needs no more than the scope `run` ----
 "$TENON" serve --socket ./host.sock --scope run $nodes >serve.out 2>serve.err </dev/null &
-servers+=("$!")
+host=$!
+servers+=("$host")
 wait_until grep -q listening serve.err
 run tenon ask Hello --connect ./host.sock
 expect_code 0 && expect_out "You said: Hello"
 run tenon ask Hello --type talks --stream --connect ./host.sock
 expect_code 0 && expect_out end && expect_in err "Hello"
+
+# ---- A signal between the call and its result: the Task exists, so its id is reported ----
+rm -f go
+kill -STOP "$host"
+env --default-signal=INT "$TENON" ask Hello --type slow --connect ./host.sock >ask.out 2>ask.err &
+asked=$!
+servers+=("$asked")
+handles_sigint() { [ "$(cat "/proc/$asked/comm")" = tenon ] && [ $((0x$(sed -n 's/^SigCgt:\t*//p' "/proc/$asked/status") & 2)) != 0 ]; }
+wait_until handles_sigint
+kill -INT "$asked"
+kill -CONT "$host"
+code=0
+wait "$asked" || code=$?
+expect_code 130
+if ! grep -q "no Task was created" ask.err; then
+    id=$(last_id)
+    grep -q "cancelled; the Task $id is " ask.err || fails "expected the id $id: $(cat ask.err)"
+fi
+
+# ---- The host is killed: the Task may go on ----
+"$TENON" ask Hello --type slow --connect ./host.sock >ask.out 2>ask.err &
+asked=$!
+servers+=("$asked")
+wait_until running
+id=$(tenon task list --type slow --state running --json | sed 's/.*"task_id":"\([^"]*\)".*/\1/')
+kill -9 "$host"
+code=0
+wait "$asked" || code=$?
+expect_code 1
+grep -q "the Task $id is not known to have ended: tenon task watch $id" ask.err || fails "expected the id $id: $(cat ask.err)"

@@ -37,6 +37,9 @@ work:
   bad: {strategy: ./bad.yaml}
   none: {strategy: "tenon:none"}
   coded: {runner: acme.none}
+  neither: {ttl: 2m}
+  user_request: {ttl: 2m}
+  eager: {strategy: ./good.yaml, retries: {initial: 10m}}
 E
 for command in "check good.yaml" doctor; do
     run tenon $command
@@ -45,6 +48,9 @@ for command in "check good.yaml" doctor; do
     grep -q 'work.gone: the strategy `.*gone.yaml` cannot be read: no such file' both || fails "$command: gone"
     grep -q 'work.bad: .*`task`.*ADL-E07' both || fails "$command: bad"
     grep -q 'work.none: the strategy `tenon:none` cannot be read' both || fails "$command: none"
+    grep -q 'work.neither: found neither `strategy` nor `runner`, expected one of them' both || fails "$command: neither"
+    grep -q 'work.user_request' both && fails "$command: reported a default type"
+    grep -q 'work.eager: retries: found `initial` of 600000 ms and `max` of 300000 ms' both || fails "$command: eager"
     grep -q 'work.coded: unknown runner `acme.none`' both || fails "$command: coded"
 done
 run tenon schema config

@@ -42,6 +42,15 @@ wait "$worker" || code=$?
 [ "$code" = 1 ] && grep -q "has closed the connection" worker.err || fails "expected a message: $(cat worker.err)"
 shows '"state":"queued"' && expect_in out '"attempts":0' && expect_in out '"outcome":"released"'
 
+serve # one that gives its workers time to end also tells their commands so
+worker_of_host --types slow
+wait_until task_is '"state":"running"'
+kill -TERM "$host"
+: >go
+expect_ended "$host" "the host did not end"
+wait "$worker" || fails "expected exit code 0: $(cat worker.err)"
+grep -q "has ended: " worker.err || fails "expected the outcome: $(cat worker.err)"
+
 serve --scope run
 run tenon work --drain --connect ./host.sock
 expect_code 1 && expect_in err "[PERMISSION_DENIED]"

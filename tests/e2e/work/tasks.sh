@@ -68,3 +68,13 @@ shows '"attempts":1'
 echo 'work: {work: {strategy: ./nowhere.yaml}}' >tenon.yaml
 run tenon work --drain
 expect_code 1 && expect_in err 'Tasks of the type `work` cannot be handled' && expect_in err "nowhere.yaml"
+
+# ---- A store that cannot be used ----
+printf 'store: {use: sqlite, path: ./damaged.db}\nwork: {work: {strategy: ./double.yaml}}\n' >tenon.yaml
+head -c 8192 /dev/zero | tr '\0' x >damaged.db
+for mode in --drain --once; do
+    run tenon work $mode --types work
+    expect_code 1 && expect_in err "not a database"
+    run tenon work $mode --types work --json
+    expect_code 1
+done

@@ -60,3 +60,15 @@ watch --type work
 wait_until kill -0 "$watcher"
 kill -INT "$watcher"
 ended 130
+
+# The host of a connection ends.
+"$TENON" serve --socket ./host.sock >serve.out 2>serve.err </dev/null &
+host=$!
+servers+=("$host")
+wait_until grep -q listening serve.err
+create mark '{"n": 1}'
+watch "$id" --connect ./host.sock
+wait_until grep -q "created  $id" watch.out
+kill -TERM "$host"
+ended 1
+grep -q "the host at ./host.sock has closed the connection" watch.err || fails "expected a message: $(cat watch.err)"
