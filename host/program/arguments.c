@@ -36,6 +36,8 @@ struct arguments {
 
 /* ---- Access ---- */
 
+const char *argument_command_name(const struct arguments *arguments) { return arguments->command->name; }
+
 bool argument_given(const struct arguments *arguments, const char *option) {
     return argument_count(arguments, option) > 0;
 }

@@ -176,6 +176,7 @@ int command_reference(const struct arguments *arguments);
 
 /* ---- Arguments ---- */
 
+const char *argument_command_name(const struct arguments *arguments); /* "task watch" */
 bool argument_given(const struct arguments *arguments, const char *option);
 /* The value of the option's last occurrence, or NULL if the option was not given. */
 const char *argument_text(const struct arguments *arguments, const char *option);

@@ -203,10 +203,11 @@ const struct command commands[] = {
     /* ---- Workers ---- */
     {"work", "", "claim Tasks, and handle them",
      "Claims Tasks of the store and runs, for each, the strategy or the runner that `work` of tenon.yaml sets for its\n"
-     "type. Any number of workers, also on other machines, can use one store. A Task is a thread with the same id: if\n"
-     "a worker dies, another one continues where it was. A Task that asks a question waits without a worker; after\n"
+     "type. Any number of workers can use one store. A Task is a thread with the same id: if a worker dies,\n"
+     "another one continues where it was. A Task that asks a question waits without a worker; after\n"
      "`tenon thread answer ID INTERRUPT=VALUE` it is claimed again. Without --types, notifications are claimed only\n"
-     "if `work` of tenon.yaml names them: `tenon chat` shows them to a person.\n"
+     "if `work` of tenon.yaml names them: `tenon chat` shows them to a person. Without --once and --drain, the worker\n"
+     "also creates the Tasks of `schedules`.\n"
      "\n"
      "On a terminal, the view shows for each type how many Tasks were claimed, run, are done, have failed, wait for\n"
      "an answer, and were tried again. Otherwise one line is printed for each Task that has ended.\n"
@@ -447,7 +448,8 @@ const struct command commands[] = {
      "2.0:\n"
      "one message in each line, or with `Content-Length` headers, as the client begins. The socket serves editors, "
      "too\n"
-     "(`tenon lsp`). Plugins can be loaded, upgraded and unloaded meanwhile. SIGTERM and Ctrl-C end the host: runs "
+     "(`tenon lsp`). Plugins can be loaded, upgraded and unloaded meanwhile. The host creates the Tasks of\n"
+     "`schedules` in tenon.yaml; a worker handles them. SIGTERM and Ctrl-C end the host: runs "
      "end\n"
      "after their super-step; those with a thread can be resumed later.",
      "$ tenon serve --socket /run/user/1000/tenon.sock\ntenon: listening on /run/user/1000/tenon.sock\n",

@@ -125,12 +125,14 @@ static int caller_open_host(struct method_caller *caller, const struct arguments
     caller->host = command_host(arguments);
     if (!caller->host) return COMMAND_PLUGIN_PROBLEM;
     caller->loop = host_loop(caller->host);
+    tn_value name = value_format("tenon %s", argument_command_name(arguments));
     caller->client =
-        client_new(server_of(caller->host), &(struct client_options){.name = "tenon call",
+        client_new(server_of(caller->host), &(struct client_options){.name = value_chars(name, NULL),
                                                                      .scope = METHOD_ADMIN,
                                                                      .files = true,
                                                                      .notify = caller->event ? caller_on_event : NULL,
                                                                      .user = caller});
+    value_unref(name);
     return COMMAND_OK;
 }
 

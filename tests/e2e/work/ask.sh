@@ -101,6 +101,10 @@ if ! grep -q "no Task was created" ask.err; then
 fi
 
 # ---- The host is killed: the Task may go on ----
+: >go
+none_runs() { ! running; }
+wait_until none_runs
+rm go
 "$TENON" ask Hello --type slow --connect ./host.sock >ask.out 2>ask.err &
 asked=$!
 servers+=("$asked")

@@ -45,7 +45,7 @@ shows '"state":"failed"' && expect_in out '"attempts":1' # a decision of the str
 create work '{"n": "x"}'
 run tenon work --drain --json
 expect_code 0 # it is tried again later
-expect_in out '{"type":"started","worker_id":' && expect_in out '"outcome":"retried"' && expect_in out '{"type":"result","worker_id":'
+expect_in out '{"type":"started","worker_id":' && expect_in out '"client":"tenon work"' && expect_in out '"outcome":"retried"' && expect_in out '{"type":"result","worker_id":'
 shows '"not_before":"2'
 run tenon work --once
 expect_code 0 && expect_in err "has ended: 0 done"
