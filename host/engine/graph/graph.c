@@ -374,7 +374,7 @@ int32_t graph_build(struct engine *engine, struct document *document, const stru
                                value_ref(document->models[i].role), value_ref(document->models[i].binding));
     graph->authority->budget = value_ref(document->budget);
     value_unref(entries);
-    if (!origin->from_text) take_secrets(engine->config, document);
+    if (!origin->from_text && !authority_is_made(graph->authority)) take_secrets(engine->config, document);
     graph->value = value_ref(origin->value);
     graph->around = engine->graphs->building;
     graph->diagnostics = origin->diagnostics;
