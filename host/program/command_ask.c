@@ -10,6 +10,7 @@
  *             ask_continue        work/ask with the id
  *     ask_report
  */
+#include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
 #include "host/base/loop.h"
@@ -19,19 +20,23 @@
 #include "host/program/method_caller.h"
 #include "host/program/questions.h"
 #include <string.h>
+#include <unistd.h>
 
 #define ASK_PAUSE_MS 200
+#define SHOWN_MAX    (1u << 20)
 
 struct ask {
     const struct arguments *arguments;
     struct method_caller *caller;
     const char *type;
     bool json, stream;
-    bool line_open;     /* tokens were printed, and no line end after them */
-    tn_value task_id;   /* owned */
-    tn_value worker_id; /* NULL while no worker of this host handles it; owned */
-    tn_value task;      /* as task/get has returned it; owned */
-    tn_value waits;     /* the interrupts that were not answered here; owned; NULL without them */
+    int64_t reported;    /* the attempt whose error was printed */
+    struct buffer shown; /* the tokens that were printed, at most SHOWN_MAX bytes */
+    bool line_open;      /* tokens were printed, and no line end after them */
+    tn_value task_id;    /* owned */
+    tn_value worker_id;  /* NULL while no worker of this host handles it; owned */
+    tn_value task;       /* as task/get has returned it; owned */
+    tn_value waits;      /* the interrupts that were not answered here; owned; NULL without them */
     struct approver approver;
     struct loop_timer pause;
     bool paused; /* the pause has ended */
@@ -51,6 +56,7 @@ static void ask_show_tokens(struct ask *ask, tn_value event) {
     const char *text = value_chars(words, &length);
     if (!length) return;
     command_put(stderr, text, length);
+    buffer_append(&ask->shown, text, length);
     ask->line_open = text[length - 1] != '\n';
 }
 
@@ -251,6 +257,18 @@ static bool ask_is_due(const struct ask *ask) {
            strcmp(command_text(ask->task, "not_before", ""), now) <= 0;
 }
 
+/* The error of an attempt that is tried again, once. */
+static void ask_report_attempt(struct ask *ask) {
+    tn_value error = value_get(ask->task, "error");
+    int64_t attempt = value_to_int(value_get(ask->task, "attempts"));
+    if (ask->json || !value_is(error, TN_OBJECT) || attempt <= ask->reported) return;
+    if (!value_text_is(value_get(ask->task, "state"), "queued")) return;
+    ask->reported = attempt;
+    ask_close_line(ask);
+    command_warn("the attempt %lld has failed, and the Task is tried again: %s [%s]", (long long)attempt,
+                 command_text(error, "message", ""), command_text(error, "code", ""));
+}
+
 static int ask_look(struct ask *ask) {
     tn_value task = NULL;
     int code = ask_method_take(ask, "task/get", ask_named(ask, "task_id"), &task);
@@ -258,6 +276,7 @@ static int ask_look(struct ask *ask) {
     value_unref(ask->task);
     ask->task = task;
     if (ask_has_ended(ask)) return COMMAND_OK;
+    ask_report_attempt(ask);
     if (value_to_bool(value_get(task, "waiting"))) return ask_answer(ask);
     code = ask_pause(ask);
     return code || !ask_is_due(ask) ? code : ask_continue(ask);
@@ -327,6 +346,15 @@ static void ask_report_unknown(struct ask *ask, int code) {
     error_finish(&error);
 }
 
+/* The terminal shows the output already: it was the end of the text of the models. */
+static bool ask_has_shown(const struct ask *ask, tn_value output) {
+    size_t length;
+    if (!isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO) || ask->shown.overflow) return false;
+    const char *text = value_chars(output, &length);
+    return length && length <= ask->shown.length &&
+           memcmp(buffer_cstr(&ask->shown) + ask->shown.length - length, text, length) == 0;
+}
+
 /* `code` is that of ask_drive. */
 static int ask_report(struct ask *ask, int code) {
     tn_value output = value_get(ask->task, "user_output");
@@ -335,7 +363,7 @@ static int ask_report(struct ask *ask, int code) {
     if (ask->json) ask_print_result(ask);
     if (code) return ask_report_waiting(ask), code;
     if (value_text_is(value_get(ask->task, "state"), "failed")) return ask_report_failed(ask);
-    if (!ask->json && value_is(output, TN_STRING)) command_put_line(output);
+    if (!ask->json && value_is(output, TN_STRING) && !ask_has_shown(ask, output)) command_put_line(output);
     return COMMAND_OK;
 }
 
@@ -348,6 +376,7 @@ int command_ask(const struct arguments *arguments) {
     tn_value params = value_object();
     if (!ask_read_request(arguments, &params)) return value_unref(params), COMMAND_USAGE;
     approver_init(&ask.approver);
+    buffer_init(&ask.shown, SHOWN_MAX);
     int code = method_caller_open(&ask.caller, arguments, ask_on_event, &ask);
     if (!code) method_caller_watch_signals(ask.caller);
     if (!code && ask.stream) code = ask_subscribe(&ask);
@@ -358,6 +387,7 @@ int command_ask(const struct arguments *arguments) {
     if (!code) code = ask_report(&ask, ask_drive(&ask));
     method_caller_free(ask.caller);
     approver_finish(&ask.approver);
+    buffer_finish(&ask.shown);
     value_unref(ask.task_id);
     value_unref(ask.worker_id);
     value_unref(ask.task);

@@ -18,9 +18,12 @@
 
 #define RATE_SAMPLES 20u /* of WORK_VIEW_MS: the last 10 seconds */
 #define COLUMNS      80u /* of a terminal that does not say its size */
-#define TYPE_MIN     12u /* columns of the name of a type */
-#define TYPE_MAX     32u
-#define LINE_BYTES   4096u
+#define ROWS         24u
+/* The head, the names of the columns, a fault, and two rows that stay free. */
+#define VIEW_OTHER_LINES 5u
+#define TYPE_MIN         12u /* columns of the name of a type */
+#define TYPE_MAX         32u
+#define LINE_BYTES       4096u
 
 /* What has ended until `at_ms`. */
 struct rate_sample {
@@ -171,26 +174,44 @@ static void view_draw_head(struct work_view *view, tn_value worker, double rate)
     value_unref(line);
 }
 
-static void view_draw_types(struct work_view *view, tn_value types) {
-    static const char *const members[] = {"claimed", "running", "done", "failed", "waiting", "retried"};
-    size_t width = TYPE_MIN;
+static unsigned view_rows(void) {
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row ? size.ws_row : ROWS;
+}
+
+static void view_draw_type_row(struct work_view *view, struct buffer *line, tn_value type, const char *const *members,
+                               size_t count, size_t width) {
+    buffer_clear(line);
+    buffer_format(line, "%-*.*s", (int)width, (int)width, command_text(type, "task_type", ""));
+    for (size_t m = 0; m < count; m++)
+        buffer_format(line, " %8lld", (long long)value_to_int(value_get(type, members[m])));
+    view_draw_line(view, buffer_cstr(line));
+}
+
+/* At most `rows` types; those that have claimed something come first. */
+static void view_draw_types(struct work_view *view, tn_value worker, unsigned rows) {
+    static const char *const rare[] = {"released", "lost"};
+    const char *members[8] = {"claimed", "running", "done", "failed", "waiting", "retried"};
+    tn_value types = value_get(worker, "types");
+    size_t count = 6, width = TYPE_MIN;
     struct buffer line;
     for (size_t i = 0; i < value_count(types); i++) {
         size_t length = strlen(command_text(value_at(types, i), "task_type", ""));
         if (length > width) width = length < TYPE_MAX ? length : TYPE_MAX;
     }
+    for (size_t m = 0; m < 2; m++)
+        if (work_view_total(worker, rare[m])) members[count++] = rare[m];
     buffer_init(&line, LINE_BYTES);
     buffer_format(&line, "%-*s", (int)width, "");
-    for (size_t m = 0; m < sizeof members / sizeof *members; m++) buffer_format(&line, " %8s", members[m]);
+    for (size_t m = 0; m < count; m++) buffer_format(&line, " %8s", members[m]);
     view_draw_line(view, buffer_cstr(&line));
-    for (size_t i = 0; i < value_count(types); i++) {
-        tn_value type = value_at(types, i);
-        buffer_clear(&line);
-        buffer_format(&line, "%-*.*s", (int)width, (int)width, command_text(type, "task_type", ""));
-        for (size_t m = 0; m < sizeof members / sizeof *members; m++)
-            buffer_format(&line, " %8lld", (long long)value_to_int(value_get(type, members[m])));
-        view_draw_line(view, buffer_cstr(&line));
-    }
+    for (int unused = 0; unused < 2; unused++)
+        for (size_t i = 0; i < value_count(types) && rows; i++) {
+            tn_value type = value_at(types, i);
+            if ((value_to_int(value_get(type, "claimed")) == 0) != unused) continue;
+            view_draw_type_row(view, &line, type, members, count, width);
+            rows--;
+        }
     buffer_finish(&line);
 }
 
@@ -199,7 +220,9 @@ void work_view_counts(struct work_view *view, tn_value worker, int64_t now_ms) {
     double rate = view_rate(view, worker, now_ms);
     view_clear(view);
     view_draw_head(view, worker, rate);
-    view_draw_types(view, value_get(worker, "types"));
+    unsigned rows = view_rows(), others = VIEW_OTHER_LINES;
+    for (unsigned i = 0; i < WORK_VIEW_ERRORS; i++) others += view->errors[i] != NULL;
+    view_draw_types(view, worker, rows > others ? rows - others : 1);
     fputs(view_paint(view, "\033[31m"), stderr);
     for (unsigned i = 0; i < WORK_VIEW_ERRORS; i++)
         if (view->errors[i]) view_draw_line(view, view->errors[i]);

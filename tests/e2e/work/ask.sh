@@ -39,7 +39,7 @@ expect_in err "no Tasks" # none was created
 run tenon ask Hello --type refuses
 expect_code 1 && expect_in err "nothing left [SOLD_OUT]" && expect_out ""
 run tenon ask Hello --type flaky $nodes # the second attempt succeeds
-expect_code 0 && expect_out again
+expect_code 0 && expect_out again && expect_in err "the attempt 1 has failed, and the Task is tried again: "
 id=$(last_id)
 shows '"attempts":2'
 run tenon ask Hello --type talks --stream $nodes

@@ -36,6 +36,16 @@ end
 T
 expect_code 0
 
+# ---- What was streamed is not printed again ----
+strategy talks 'type: test.tokens' 'type: set, config: {values: {user_output: "\"Hello\""}}'
+sed -i 's/^  notification:/  talks: {strategy: .\/talks.yaml}\n&/' tenon.yaml
+terminal "$TENON" ask Hi --type talks --stream $nodes <<'T'
+wait Hello
+end
+T
+expect_code 0
+[ "$(grep -c Hello "$work/out")" = 1 ] || fails "expected the answer once"
+
 # ---- Notifications ----
 cat >echo.yaml <<'YAML'
 version: "1.0"

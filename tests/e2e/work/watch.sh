@@ -57,7 +57,8 @@ ended 0
 grep -q '{"change":"done","task":{"task_id":"'"$id" watch.out || fails "expected the end: $(cat watch.out)"
 ! grep -q "$old" watch.out || fails "expected no Task of another type"
 watch --type work
-wait_until kill -0 "$watcher"
+handles_sigint() { [ "$(cat "/proc/$watcher/comm")" = tenon ] && [ $((0x$(sed -n 's/^SigCgt:\t*//p' "/proc/$watcher/status") & 2)) != 0 ]; }
+wait_until handles_sigint
 kill -INT "$watcher"
 ended 130
 
