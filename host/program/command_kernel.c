@@ -27,8 +27,9 @@ static int exit_code_of_error(const struct error *error) {
 int command_kernel_call_take(struct command_kernel *kernel, const char *method, tn_value given, tn_value *out) {
     struct error error = ERROR_INIT;
     int code = COMMAND_OK;
+    /* After a signal, which has cancelled the call, nothing needs to be said. */
     if (method_caller_try_take(kernel->caller, method, given, out, &error) != TN_OK)
-        code = method_caller_report(exit_code_of_error(&error), &error);
+        code = command_got_signal() ? COMMAND_CANCELLED : method_caller_report(exit_code_of_error(&error), &error);
     error_finish(&error);
     return code;
 }
