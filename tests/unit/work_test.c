@@ -37,7 +37,7 @@ static const struct {
                   "  - {id: ask, type: test.ask, config: {out: user_output, schema: {type: string}}}\n"
                   "edges: [{from: START, to: count}, {from: count, to: ask}, {from: ask, to: END}]\n"},
     {"slow", HEAD "nodes:\n  - {id: count, type: set, config: {values: {n: state.n + 1}}}\n"
-                  "  - {id: wait, type: delay, config: {ms: 130000}}\n"
+                  "  - {id: wait, type: delay, config: {ms: 70000}}\n"
                   "  - {id: last, type: set, config: {values: {user_output: 'string(state.n)'}}}\n"
                   "edges: [{from: START, to: count}, {from: count, to: wait}, {from: wait, to: last}, {from: last, to: "
                   "END}]\n"},
@@ -480,7 +480,7 @@ static void a_claim_is_renewed(void **state) {
     (void)state;
     worked_open(&worked);
     create_task(&worked, "slow", id);
-    work_once(&worked); /* takes two minutes, with claims of one */
+    work_once(&worked); /* takes 70 seconds, with claims of 60 */
     expect_end(&worked, 0, WORK_DONE, "");
     assert_string_equal(worked.outputs[0], "1");
     expect_task(&worked, id, "done", 1);
