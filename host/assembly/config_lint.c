@@ -93,12 +93,6 @@ void config_lint_files(struct host *host, config_lint_fn *report, void *user) {
 
 /* ---- Schedules ---- */
 
-static bool lint_is_default_type(const char *type) {
-#define LINT_DEFAULT(name, strategy) || strcmp(type, name) == 0
-    return false WORK_DEFAULTS(LINT_DEFAULT);
-#undef LINT_DEFAULT
-}
-
 /* The Task that a schedule creates: a type that some worker handles, and the payload of a notification. */
 static void lint_scheduled_task(const struct config_lint *lint, const char *name, tn_value task) {
     tn_value work = config_work(host_config(lint->host)), type = value_get(task, "type");
@@ -113,7 +107,7 @@ static void lint_scheduled_task(const struct config_lint *lint, const char *name
         const char *known = value_chars(value_key_at(work, i), &length);
         nearest_add_candidate(&nearest, known, length);
     }
-    if (!lint_is_default_type(text) && !value_get_key(work, type)) {
+    if (!work_default_strategy(text) && !value_get_key(work, type)) {
         tn_value what = value_format("schedules.%s.task.type: no strategy for Tasks of the type `%s`", name, text);
         config_lint_report(lint, value_chars(what, NULL), &nearest);
         value_unref(what);

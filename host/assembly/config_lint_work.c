@@ -20,10 +20,6 @@
 #include "host/work/work_type.h"
 #include <string.h>
 
-/* Defaults of `retries`, as in work_type.c. */
-#define WORK_RETRY_MS     1000
-#define WORK_RETRY_MAX_MS (5 * 60 * 1000)
-
 struct work_lint {
     struct host *host;
     const char *type; /* of Tasks */
@@ -116,12 +112,6 @@ static void lint_patterns(const struct work_lint *lint, tn_value patterns) {
 
 /* ---- Types ---- */
 
-static bool lint_is_default_type(const char *type) {
-#define LINT_DEFAULT(name, strategy) || strcmp(type, name) == 0
-    return false WORK_DEFAULTS(LINT_DEFAULT);
-#undef LINT_DEFAULT
-}
-
 static void lint_retries(const struct work_lint *lint, tn_value retries) {
     tn_value initial = value_get(retries, "initial_ms"), max = value_get(retries, "max_ms");
     int64_t first_ms = initial ? value_to_int(initial) : WORK_RETRY_MS,
@@ -140,7 +130,7 @@ void config_lint_work(struct host *host, config_lint_fn *report, void *user) {
                  runner = value_get(type, "runner");
         if (strategy) lint_strategy(&lint, value_chars(strategy, NULL));
         if (runner) lint_runner(&lint, value_chars(runner, NULL));
-        if (!strategy && !runner && !lint_is_default_type(lint.type))
+        if (!strategy && !runner && !work_default_strategy(lint.type))
             work_report_take(&lint, value_format("found neither `strategy` nor `runner`, expected one of them"));
         lint_retries(&lint, value_get(type, "retries"));
         lint_patterns(&lint, value_get(type, "tools"));

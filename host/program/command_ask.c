@@ -165,7 +165,8 @@ static int ask_method_take(struct ask *ask, const char *method, tn_value params,
 
 /* ---- Until the end ---- */
 
-/* After a signal: the Task returns to the queue. A host with the scope `run` refuses that; then the worker goes on. */
+/* After a signal: the Task returns to the queue. A host with the scope `run` refuses that; then the worker continues.
+ */
 static void ask_stop(struct ask *ask, struct called *wait) {
     tn_value params = value_set_take(value_object_reserve(2), "worker_id", value_ref(ask->worker_id));
     struct called *called =

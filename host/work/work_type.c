@@ -20,8 +20,6 @@
 
 #define WORK_TTL_MS       60000
 #define WORK_ATTEMPTS     3
-#define WORK_RETRY_MS     1000
-#define WORK_RETRY_MAX_MS 300000
 #define WORK_RETRY_FACTOR 2.0
 
 struct work_types {
@@ -38,7 +36,7 @@ static const struct {
 };
 #define WORK_DEFAULT_COUNT (sizeof work_defaults / sizeof *work_defaults)
 
-static const char *work_default_strategy(const char *type) {
+const char *work_default_strategy(const char *type) {
     for (size_t i = 0; i < WORK_DEFAULT_COUNT; i++)
         if (strcmp(work_defaults[i].type, type) == 0) return work_defaults[i].strategy;
     return NULL;

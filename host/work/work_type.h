@@ -26,11 +26,18 @@ struct work_types;
 
 #define WORK_TYPES_MAX 64u /* types of one worker: those of a claim's filter */
 
+/* Defaults of `retries`: the delay before the second attempt, and the longest one. */
+#define WORK_RETRY_MS     1000
+#define WORK_RETRY_MAX_MS 300000
+
 /* A Task type that can be handled without a tenon.yaml, and its strategy. */
 #define WORK_DEFAULTS(TYPE)                                                                                            \
     TYPE("user_request", "tenon:single_turn")                                                                          \
     TYPE("notification", "tenon:notify")                                                                               \
     TYPE("work", "tenon:pdca")
+
+/* The strategy of a type that tenon.yaml does not name; NULL if the type has none. [any] */
+const char *work_default_strategy(const char *type);
 
 struct work_type {
     char *name;
