@@ -274,8 +274,8 @@ typedef struct tn_binder tn_binder;
  *   reducer {current, writes: [...]} -> the channel's new value; must complete inside start.
  *
  * Style, per component, from the manifest:
- *   async     start, cancel and ready are [loop] and must not block: a check reports more than 5 ms of CPU time, or a
- *             wait of more than 50 ms. Several tasks of an instance may be open at once.
+ *   async     start, cancel and ready are [loop] and must not block: a check reports calls of more than 5 ms of CPU
+ *             time, or a wait of more than 200 ms. Several tasks of an instance may be open at once.
  *   blocking  start is [worker] and may block. cancel and ready are not called: poll task_1.cancelled; emit waits. One
  *             task at a time per instance, unless the manifest has "reentrant". create and destroy are [loop].
  */

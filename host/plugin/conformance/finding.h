@@ -102,8 +102,8 @@ enum conformance_severity { CONFORMANCE_NOTE, CONFORMANCE_WARNING, CONFORMANCE_E
             "The output of an example of the manifest is not the documented one. Correct the one or the other.")       \
     FINDING(CONTRACT, ERROR,                                                                                           \
             "The plugin broke a rule of the contract, for example it ended a task twice, or `start`, `cancel` or "     \
-            "`ready` of an async component used more than 5 ms of CPU time or waited for more than 50 ms. The "        \
-            "message names the call and the rule; `tenon.h` has the rules.")                                           \
+            "`ready` of an async component used more than 5 ms of CPU time repeatedly, or 50 ms once, or waited for "  \
+            "more than 200 ms. The message names the call and the rule; `tenon.h` has the rules.")                     \
     FINDING(SHAPE, ERROR,                                                                                              \
             "An output, a chunk or an error of a component does not have the shape of its kind, or the manifest's "    \
             "`output` does not allow the output. `tenon schema node` (or the other kind) prints the shape.")           \

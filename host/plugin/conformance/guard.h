@@ -2,9 +2,9 @@
  * guard.h - check mode: detects what plugins in this process do against the contract.
  *
  * Every vtable between host and plugin is wrapped. Findings: a task is ended twice; a function is called from the wrong
- * thread; start, cancel or ready of an async component blocks the loop for more than GUARD_HOLD_MS; a value is used
- * after the call that it was lent for; references to values are not released; an output, a chunk or an error does not
- * have the shape of its kind (payload.h). Each finding is logged once and counted.
+ * thread; start, cancel or ready of an async component repeatedly blocks the loop for more than GUARD_HOLD_MS; a value
+ * is used after the call that it was lent for; references to values are not released; an output, a chunk or an error
+ * does not have the shape of its kind (payload.h). Each finding is logged once and counted.
  *
  *     struct registry_options options = {.interfaces = guard_table(interface_table),
  *                                        .wrap = guard_wrap,
@@ -22,6 +22,7 @@
 #include "host/plugin/registry/registry.h"
 
 #define GUARD_HOLD_MS      5    /* CPU time that a function may use on the loop */
+#define GUARD_HOLD_ONCE_MS 50   /* and once: a virtual machine that is stopped for a while counts that as CPU time */
 #define GUARD_WAIT_MS      200  /* time that may pass in a function that has waited; a busy machine makes it long */
 #define GUARD_ENDED_MAX    4096 /* ended tasks that are remembered, to detect a second end */
 #define GUARD_RETIRED_MAX  4096 /* lent values that are remembered, to detect a use after the call */

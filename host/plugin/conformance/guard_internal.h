@@ -35,6 +35,7 @@ struct guarded {
     tn_http_client_draft http;
     const tn_http_client_draft *inner_http;
     _Atomic int64_t references; /* number of value references that the plugin has taken and not released */
+    _Atomic int held;           /* calls on the loop that used more CPU time than GUARD_HOLD_MS */
 };
 
 /* ---- guard.c: who runs ---- */
