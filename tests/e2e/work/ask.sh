@@ -63,8 +63,8 @@ expect_code 5 && expect_in out '"interrupts":[{"id":'
 env --default-signal=INT "$TENON" ask Hello --type slow $nodes >ask.out 2>ask.err &
 asked=$!
 servers+=("$asked")
-running() { tenon task list --type slow --state running --json | grep -q task_id; }
-wait_until running
+some_task_is() { tenon task list --type "$1" --state "$2" --json | grep -q task_id; }
+wait_until some_task_is slow running
 kill -INT "$asked"
 code=0
 wait "$asked" || code=$?
@@ -89,11 +89,10 @@ rm -f go
 "$TENON" ask Hello --type late --stream --connect ./host.sock >ask.out 2>ask.err &
 asked=$!
 servers+=("$asked")
-task_is() { tenon task list --type late --state "$1" --json | grep -q task_id; }
-wait_until task_is running
+wait_until some_task_is late running
 kill -STOP "$asked"
 : >go
-wait_until task_is done
+wait_until some_task_is late done
 kill -CONT "$asked"
 code=0
 wait "$asked" || code=$?
@@ -119,13 +118,13 @@ fi
 
 # ---- The host is killed: the Task may go on ----
 : >go
-none_runs() { ! running; }
+none_runs() { ! some_task_is slow running; }
 wait_until none_runs
 rm go
 "$TENON" ask Hello --type slow --connect ./host.sock >ask.out 2>ask.err &
 asked=$!
 servers+=("$asked")
-wait_until running
+wait_until some_task_is slow running
 id=$(tenon task list --type slow --state running --json | sed 's/.*"task_id":"\([^"]*\)".*/\1/')
 kill -9 "$host"
 code=0
