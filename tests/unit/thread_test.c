@@ -51,9 +51,8 @@ static void test_changes(void **state) {
     expect(channel_delta(NULL, list, false), "{\"c\":{\"set\":[1,2,3]}}");
     expect(channel_delta(list, text, false), "{\"c\":{\"set\":\"x\"}}");
     expect(channel_delta(list, text, true), "{\"c\":{\"once\":\"x\"}}");
-    /* A changed item in the middle: the change has all items from there. */
     tn_value replaced = value_replace_take(value_ref(longer), 1, value_int(9));
-    expect(channel_delta(longer, replaced, false), "{\"c\":{\"keep\":1,\"add\":[9,3,\"new\"]}}");
+    expect(channel_delta(longer, replaced, false), "{\"c\":{\"edit\":[[1,{\"set\":9}]]}}");
     value_unref(replaced);
     value_unref(text);
     value_unref(shorter);

@@ -16,6 +16,7 @@ struct config *config_empty(void) {
     config->roots = value_array();
     config->installs = value_array();
     config->log = CONFIG_LOG_UNSET;
+    config->history = CONFIG_HISTORY_UNSET;
     return config;
 }
 
@@ -101,6 +102,9 @@ bool config_allows_in_process(const struct config *config, const char *plugin_id
 }
 
 tn_value config_store(const struct config *config) { return config ? config->store : NULL; }
+int64_t config_history(const struct config *config) {
+    return config && config->history != CONFIG_HISTORY_UNSET ? config->history : CONFIG_HISTORY_ALL;
+}
 tn_value config_http(const struct config *config) { return config ? config->http : NULL; }
 
 tn_value config_model(const struct config *config, const char *role) {

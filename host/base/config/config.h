@@ -139,6 +139,13 @@ tn_value config_admins(const struct config *config); /* {id: true}; may be NULL 
 bool config_allows_admin(const struct config *config, const char *plugin_id);
 /* {use, path, …}, the path relative only if the name of the tenon.yaml was; or NULL. */
 tn_value config_store(const struct config *config);
+/*
+ * How many checkpoints of a thread are kept at least (store.history), or one of these. 0 keeps those from the newest
+ * snapshot on.
+ */
+#define CONFIG_HISTORY_ALL       (-1)
+#define CONFIG_HISTORY_SNAPSHOTS 0
+int64_t config_history(const struct config *config);
 tn_value config_http(const struct config *config);                    /* {use}; or NULL */
 tn_value config_model(const struct config *config, const char *role); /* a role's binding, or NULL */
 tn_value config_models(const struct config *config);                  /* {role: binding}; may be NULL */

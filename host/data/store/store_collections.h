@@ -17,6 +17,7 @@
     COLLECTION(GRAPHS, "graphs", "")           /* HASH: the documents that threads are pinned to */                    \
     COLLECTION(CHECKPOINTS, "checkpoints", "") /* THREAD/SEQ: the changes of a super-step, and the next activations */ \
     COLLECTION(SNAPSHOTS, "snapshots", "")     /* THREAD/SEQ: the whole state, after every few checkpoints */          \
+    COLLECTION(CHUNKS, "chunks", "")           /* THREAD/HASH: pieces of large values */                               \
     COLLECTION(PENDING, "pending", "")         /* THREAD/…: results of activations of the unfinished super-step */   \
     COLLECTION(NESTED, "nested", "")           /* THREAD/SCOPE/SEQ: checkpoints of nested runs that have not ended */  \
     COLLECTION(JOURNAL, "journal", "")         /* THREAD/SEQ/…: results of calls to the outside world */             \

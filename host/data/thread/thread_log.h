@@ -25,19 +25,15 @@
 struct session;
 struct thread_log;
 
-#define THREAD_ID_MAX       200u  /* bytes */
-#define THREAD_HEAD         (-1)  /* the newest checkpoint */
-#define THREAD_SNAPSHOT_MIN 65536 /* bytes of changes before a snapshot is written */
-#define THREAD_SNAPSHOT_MAX                                                                                            \
-    (12 * 1024 * 1024) /* bytes; a larger state has no snapshot and is read from its changes                           \
-                        */
+#define THREAD_ID_MAX 200u /* bytes */
+#define THREAD_HEAD   (-1) /* the newest checkpoint */
 
 /* INVALID_INPUT if `id` is not a valid thread id. */
 int32_t thread_check_id(const char *id, struct error *error);
 
 /*
- * Reads a thread at checkpoint `seq`, or THREAD_HEAD: {record, version, saved, nested, stale}; a new reference. If the
- * thread does not exist, `record` is null. Thread: the store's.
+ * Reads a thread at checkpoint `seq`, or THREAD_HEAD: {record, version, saved, nested, stale, image}; a new reference.
+ * If the thread does not exist, `record` is null. Thread: the store's.
  */
 int32_t thread_read(struct session *session, const char *thread_id, int64_t seq, tn_value *out, struct error *error);
 
@@ -59,6 +55,8 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
  * the same fence, because it prepares its first commit at the same time; with `force`, another fence is used then.
  */
 bool thread_log_own(struct thread_log *log, bool force);
+/* Removes old checkpoints when there is a newer snapshot: `keep` as thread_prune; -1, the default, keeps all. */
+void thread_log_keep(struct thread_log *log, int64_t keep);
 void thread_log_free(struct thread_log *log); /* submitted commits still complete; NULL is allowed */
 
 /* The scope of the outermost run. Other scopes are nested runs. */

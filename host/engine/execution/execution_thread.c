@@ -194,6 +194,7 @@ static int32_t thread_admit_take(const struct thread_opening *opening, tn_value 
         if (incarnation) loaded = value_set_take(loaded, "incarnation", incarnation);
         record = value_get(loaded, "record");
         log = thread_log_new(store, request->id, loaded);
+        thread_log_keep(log, config_history(opening->engine->config));
         bool force = request->force || request->mode == THREAD_UPDATE;
         if (!thread_log_own(log, force)) status = thread_owner_error(request->id, NULL, error);
     }
