@@ -69,6 +69,11 @@ struct tn_store_backend {
     /* Like `list`, with the best score first. Sets record->score. */
     tn_value (*search)(tn_store *store, const struct tn_store_selection *selection, int64_t now,
                        struct tn_store_page *page);
+    /*
+     * Optional: called before `begin` with all operations of the batch, which are borrowed until commit or rollback. A
+     * store that is far away can then read what they need in one request. If it fails, nothing follows.
+     */
+    tn_value (*prepare)(tn_store *store, const struct tn_store_operation *operations, uint64_t count, int64_t now);
 };
 
 /* Adds a copy of the record. False if the page is full: stop. */
