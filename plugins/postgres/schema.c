@@ -58,6 +58,9 @@ static const char *const *const steps[] = {step_1};
 
 /* ---- Versions ---- */
 
+#define SELECT_META        "SELECT application = '" SCHEMA_APPLICATION "', version, incarnation, epoch FROM @.meta"
+#define SELECT_COLLECTIONS "SELECT id, name, hot, members FROM @.collections"
+
 struct identity {
     bool schema;           /* the schema exists */
     int64_t tables, metas; /* in it */
@@ -74,14 +77,19 @@ static void sql_add_schema(struct sql *sql, const tn_store *store, const char *t
     }
 }
 
-static tn_value schema_execute(tn_store *store, const char *text) {
+static tn_value schema_send(tn_store *store, const char *text) {
     struct tn_arena arena = TN_ARENA;
     struct sql sql;
     sql_init(&sql, &arena);
     sql_add_schema(&sql, store, text);
-    tn_value why = connection_query(store, &sql);
+    tn_value why = connection_send(store, &sql);
     tn_arena_free(&arena);
     return why;
+}
+
+static tn_value schema_execute(tn_store *store, const char *text) {
+    tn_value why = schema_send(store, text);
+    return why != NULL ? why : connection_run(store);
 }
 
 static tn_value schema_identify(tn_store *store, struct identity *out) {
@@ -102,7 +110,7 @@ static tn_value schema_identify(tn_store *store, struct identity *out) {
         out->metas = result_int(result, 0, 2);
     }
     if (why == NULL && out->metas > 0) {
-        why = schema_execute(store, "SELECT application = '" SCHEMA_APPLICATION "', version, incarnation, epoch FROM @.meta");
+        why = schema_execute(store, SELECT_META);
         const PGresult *result = why == NULL ? connection_result(store, 0) : NULL;
         if (why == NULL && PQntuples(result) != 1) why = connection_damaged(store, "its table `meta` must have one row");
         if (why == NULL) {
@@ -230,18 +238,24 @@ static tn_value collection_add_row(tn_store *store, const PGresult *result, int 
     return NULL;
 }
 
-static tn_value collections_read(tn_store *store) {
+/* Reads the collections of the n-th result of the round. */
+static tn_value collections_read_result(tn_store *store, uint64_t n) {
+    const PGresult *result = connection_result(store, n);
+    tn_value why = NULL;
     store->collections = NULL;
     tn_arena_free(&store->collection_arena);
-    tn_value why = schema_execute(store, "SELECT epoch FROM @.meta");
-    if (why == NULL) {
-        store->epoch = result_int(connection_result(store, 0), 0, 0);
-        why = schema_execute(store, "SELECT id, name, hot, members FROM @.collections");
-    }
-    const PGresult *result = why == NULL ? connection_result(store, 0) : NULL;
     for (int row = 0; why == NULL && row < PQntuples(result); row++) why = collection_add_row(store, result, row, NULL);
     store->stale = why != NULL;
     return why;
+}
+
+static tn_value collections_read(tn_store *store) {
+    tn_value why = schema_send(store, "SELECT epoch FROM @.meta");
+    if (why == NULL) why = schema_send(store, SELECT_COLLECTIONS);
+    if (why == NULL) why = connection_run(store);
+    if (why != NULL) return why;
+    store->epoch = result_int(connection_result(store, 0), 0, 0);
+    return collections_read_result(store, 1);
 }
 
 tn_value schema_refresh(tn_store *store) { return store->stale ? collections_read(store) : NULL; }
@@ -271,9 +285,32 @@ tn_value schema_lookup(tn_store *store, struct tn_store_text name, bool create, 
     return why;
 }
 
+/* The usual case in one round: the schema exists and has this version. *done is false otherwise. */
+static tn_value schema_open_current(tn_store *store, bool *done) {
+    *done = false;
+    tn_value why = schema_send(store, SELECT_META);
+    if (why == NULL) why = schema_send(store, SELECT_COLLECTIONS);
+    if (why == NULL) why = connection_run(store);
+    if (why != NULL && store->retry == RETRY_NO && connection_is_open(store)) {
+        tn_release(why); /* there is no such table: schema_identify finds out why */
+        return NULL;
+    }
+    if (why != NULL) return why;
+    const PGresult *meta = connection_result(store, 0);
+    if (PQntuples(meta) != 1 || result_int(meta, 0, 0) == 0 || result_int(meta, 0, 1) != NEWEST) return NULL;
+    *done = true;
+    store->version = NEWEST;
+    store->incarnation = result_int(meta, 0, 2);
+    store->epoch = result_int(meta, 0, 3);
+    return collections_read_result(store, 1);
+}
+
 tn_value schema_open(tn_store *store) {
     struct identity found = {.schema = false};
-    tn_value why = schema_identify(store, &found);
+    bool done = false;
+    tn_value why = schema_open_current(store, &done);
+    if (why != NULL || done) return why;
+    why = schema_identify(store, &found);
     if (why == NULL) why = schema_check(store, &found);
     if (why == NULL && found.version < NEWEST) why = schema_upgrade(store, &found);
     if (why != NULL) return why;
@@ -392,20 +429,51 @@ static tn_value collection_add_member(tn_store *store, struct tn_store_text name
     return why;
 }
 
+/* Names of indexes. */
+struct names {
+    struct tn_arena arena;
+    char **list;
+    uint64_t count;
+};
+
+static bool names_contain(const struct names *names, const char *name) {
+    uint64_t i = 0;
+    while (i < names->count && strcmp(names->list[i], name) != 0) i++;
+    return i < names->count;
+}
+
+/* Reads the names of the indexes on `hot`. The caller frees the arena. */
+static tn_value names_read(tn_store *store, struct names *out) {
+    struct sql sql;
+    sql_init(&sql, &out->arena);
+    sql_add(&sql,
+            "SELECT k.relname::text::bytea FROM pg_catalog.pg_class k WHERE k.relkind = 'i' AND k.relnamespace ="
+            " (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = %s)",
+            store->settings.schema_text);
+    tn_value why = connection_query(store, &sql);
+    if (why != NULL) return why;
+    const PGresult *result = connection_result(store, 0);
+    out->list = tn_arena_alloc(&out->arena, ((uint64_t)PQntuples(result) + 1) * sizeof *out->list);
+    if (out->list == NULL) return tn_store_failure_memory();
+    for (int row = 0; row < PQntuples(result); row++) {
+        struct tn_store_text name = result_bytes(result, row, 0);
+        out->list[out->count] = tn_arena_copy(&out->arena, name.data, name.length);
+        if (out->list[out->count++] == NULL) return tn_store_failure_memory();
+    }
+    return NULL;
+}
+
 /* Creates the index over columns of `hot` whose numbers are `columns`. */
-static tn_value index_create(tn_store *store, const struct collection *collection, const uint64_t *columns,
-                             uint64_t count) {
+static tn_value index_create(tn_store *store, const struct names *existing, const struct collection *collection,
+                             const uint64_t *columns, uint64_t count) {
     struct tn_arena arena = TN_ARENA;
     struct sql sql;
     char name[64] = "";
     uint64_t used = (uint64_t)snprintf(name, sizeof name, "hot_%d", collection->id);
     for (uint64_t i = 0; i < count && used < sizeof name; i++)
         used += (uint64_t)snprintf(name + used, sizeof name - used, "_m%llu", (unsigned long long)columns[i] + 1);
-    sql_init(&sql, &arena);
-    sql_add(&sql, "SELECT count(*) FROM pg_catalog.pg_indexes WHERE schemaname = %s AND indexname = '%s'",
-            store->settings.schema_text, name);
-    tn_value why = connection_query(store, &sql);
-    if (why == NULL && result_int(connection_result(store, 0), 0, 0) == 0) {
+    tn_value why = NULL;
+    if (!names_contain(existing, name)) {
         sql_init(&sql, &arena);
         sql_add(&sql, "CREATE INDEX IF NOT EXISTS %s ON %s.hot (", name, store->settings.schema_sql);
         for (uint64_t i = 0; i < count; i++) sql_add(&sql, "m%llu, ", (unsigned long long)columns[i] + 1);
@@ -422,7 +490,8 @@ static tn_value index_create(tn_store *store, const struct collection *collectio
     return why;
 }
 
-static tn_value index_ensure(tn_store *store, struct tn_store_text name, tn_value paths) {
+static tn_value index_ensure(tn_store *store, const struct names *existing, struct tn_store_text name,
+                             tn_value paths) {
     uint64_t count = tn.value->count(paths), columns[TN_STORE_ORDER_MAX];
     if (count == 0 || count > TN_STORE_ORDER_MAX)
         return tn_store_failure("INVALID", "`indexes`: an index must be an array of 1 to %d member paths",
@@ -443,7 +512,7 @@ static tn_value index_ensure(tn_store *store, struct tn_store_text name, tn_valu
         if (collection == NULL || columns[i] == collection->member_count) return NULL; /* queries work without an index */
     }
     if (store->settings.read_only || store->standby) return NULL;
-    return index_create(store, schema_collection(store, name), columns, count);
+    return index_create(store, existing, schema_collection(store, name), columns, count);
 }
 
 tn_value schema_create_indexes(tn_store *store, tn_value indexes) {
@@ -452,8 +521,11 @@ tn_value schema_create_indexes(tn_store *store, tn_value indexes) {
     if (kind == TN_NONE || kind == TN_NULL) return NULL;
     if (kind != TN_OBJECT)
         return tn_store_failure("INVALID", "`indexes` must be an object; found %s", tn_kind_name(indexes));
+    struct names existing = {.arena = TN_ARENA};
+    why = names_read(store, &existing);
     for (uint64_t i = 0; why == NULL && tn.value->entry(indexes, i, &key, &lists) == TN_OK; i++)
         for (uint64_t j = 0; why == NULL && j < tn.value->count(lists); j++)
-            why = index_ensure(store, tn_store_text_of(key), tn.value->at(lists, j));
+            why = index_ensure(store, &existing, tn_store_text_of(key), tn.value->at(lists, j));
+    tn_arena_free(&existing.arena);
     return why;
 }
