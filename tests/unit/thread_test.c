@@ -220,7 +220,7 @@ static void test_reads_back(void **state) {
     tn_value page = NULL, query = store_list(STORE_SNAPSHOTS, NULL, NULL, 100);
     assert_int_equal(store_query_wait(host_store(host, NULL), query, &page, NULL), TN_OK);
     size_t snapshots = value_count(value_get(page, "records"));
-    if (snapshots < 2 || snapshots > 6) fail_msg("%zu snapshots of %d checkpoints", snapshots, CHECKPOINTS);
+    if (snapshots < 2 || snapshots > 20) fail_msg("%zu snapshots of %d checkpoints", snapshots, CHECKPOINTS);
     value_unref(page);
     host_free(host);
 }

@@ -7,6 +7,7 @@
  */
 #include "host/engine/graph/durable.h"
 #include "adl/value/memory.h"
+#include "adl/value/weight.h"
 #include "host/base/time_text.h"
 #include "host/data/thread/thread_delta.h"
 #include "host/data/thread/thread_log.h"
@@ -320,6 +321,14 @@ void durable_free(struct run *run) {
     error_finish(&durable->error);
     mem_free(durable);
     run->durable = NULL;
+}
+
+int32_t durable_check_write(const struct run *run, uint32_t channel, tn_value value, struct error *error) {
+    if (!run->durable || !value_is_deeper(value, DURABLE_DEPTH_MAX)) return TN_OK;
+    return error_set(error, TN_LIMIT, "LIMIT",
+                     "channel `%s`: the value has more than %d arrays and objects in each other, which a saved thread "
+                     "cannot contain; nest it less, or run it without a thread",
+                     value_chars(run->graph->document->channels[channel].name, NULL), DURABLE_DEPTH_MAX);
 }
 
 uint32_t durable_seq(const struct run *run) { return run->durable->seq; }
