@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROGRESS_MS 1000 /* between two lines of progress in a log; a terminal is updated more often */
+#define PROGRESS_MS          1000 /* between two lines of progress in a log; a terminal is updated more often */
 #define PROGRESS_TERMINAL_MS 100
 
 /* ---- Copy ---- */
@@ -31,9 +31,9 @@ static bool copy_on_progress(void *user, const struct store_copy *copy) {
     if (!command->quiet && now_ms >= command->due_ms) {
         command->due_ms = now_ms + (command->terminal ? PROGRESS_TERMINAL_MS : PROGRESS_MS);
         command->drawn = command->terminal;
-        command_printf(stderr, "%s%s %" PRId64 " of %" PRId64 " records%s", command->terminal ? "" : "tenon: ",
-                       copy->comparing ? "compared" : "copied", copy->records, copy->total,
-                       command->terminal ? "" : "\n");
+        command_printf(stderr, "%s%s %" PRId64 " of %" PRId64 " records%s",
+                       command->terminal ? "" : "tenon: ", copy->comparing ? "compared" : "copied", copy->records,
+                       copy->total, command->terminal ? "" : "\n");
         if (command->terminal) fputs("\033[K\r", stderr);
     }
     return !command_got_signal();
@@ -49,7 +49,8 @@ static int copy_stores(struct copy_command *command, struct store_copy *copy) {
     copy_clear_progress(command);
     int code = COMMAND_OK;
     if (status == TN_OK)
-        command_printf(stdout, "copied %" PRId64 " records of %" PRId64 " collections to %s; both have the SHA-256 %s\n",
+        command_printf(stdout,
+                       "copied %" PRId64 " records of %" PRId64 " collections to %s; both have the SHA-256 %s\n",
                        copy->records, copy->collections, copy->to_name, copy->hash);
     else
         code = command_report_error(status == TN_CANCELLED ? COMMAND_CANCELLED : COMMAND_RUN_FAILED, &error);
@@ -60,11 +61,14 @@ static int copy_stores(struct copy_command *command, struct store_copy *copy) {
 static int copy_open(const struct arguments *arguments, struct host *host, const struct store_location *from,
                      const struct store_location *to) {
     struct error error = ERROR_INIT;
-    struct copy_command command = {.loop = host_loop(host), .quiet = argument_given(arguments, "quiet"),
-                                   .terminal = isatty(STDERR_FILENO) == 1};
+    struct copy_command command = {
+        .loop = host_loop(host), .quiet = argument_given(arguments, "quiet"), .terminal = isatty(STDERR_FILENO) == 1};
     command.due_ms = loop_clock_us(command.loop) / 1000 + PROGRESS_MS; /* a short copy prints none */
-    struct store_copy copy = {.from_name = from->name, .to_name = to->name, .progress = copy_on_progress,
-                              .user = &command, .replace = argument_given(arguments, "replace"),
+    struct store_copy copy = {.from_name = from->name,
+                              .to_name = to->name,
+                              .progress = copy_on_progress,
+                              .user = &command,
+                              .replace = argument_given(arguments, "replace"),
                               .while_used = argument_given(arguments, "while-used")};
     int code = COMMAND_OK;
     copy.from = store_location_open(from, host, &error);
@@ -144,7 +148,8 @@ int command_store_migrate(const struct arguments *arguments) {
     error_finish(&error);
     if (code) return code;
     struct host *host = command_host(arguments);
-    if (host && !operand && config_store(host_config(host))) location.options = value_ref(config_store(host_config(host)));
+    if (host && !operand && config_store(host_config(host)))
+        location.options = value_ref(config_store(host_config(host)));
     code = host ? migrate_open(host, &location) : COMMAND_PLUGIN_PROBLEM;
     host_free(host);
     store_location_finish(&location);

@@ -106,9 +106,11 @@ const struct command commands[] = {
 
     /* ---- Stores ---- */
     {"store copy", "FROM TO", "copy a store into another one, also of another kind",
-     "FROM and TO are each the path of a SQLite file, the URL of a PostgreSQL database (postgresql://…), a tenon.yaml, a\n"
+     "FROM and TO are each the path of a SQLite file, the URL of a PostgreSQL database (postgresql://…), a tenon.yaml, "
+     "a\n"
      "folder, which stands for the store of hosts in it, or options as JSON ({\"use\": …}). A password belongs into a\n"
-     "tenon.yaml as a secret, not into the command. Copies all records with their versions, then reads both stores and\n"
+     "tenon.yaml as a secret, not into the command. Copies all records with their versions, then reads both stores "
+     "and\n"
      "compares them. TO must be empty. No host may use FROM or TO. Until the end no host uses TO; if the copy is\n"
      "interrupted, the same command continues it.",
      "$ tenon store copy .tenon/tenon.db postgresql:///agents\n"

@@ -73,9 +73,9 @@ static int32_t location_read_options(struct store_location *out, const char *tex
     if (!value_is(out->options, TN_OBJECT) || !value_is(use, TN_STRING))
         return error_set(error, TN_INVALID, "INVALID", "the options of a store must be an object with `use`");
     struct buffer name;
-    char *place = value_is(path, TN_STRING)  ? absolute_path(value_chars(path, NULL))
+    char *place = value_is(path, TN_STRING) ? absolute_path(value_chars(path, NULL))
                   : value_is(url, TN_STRING) && strstr(value_chars(url, NULL), "://") ? url_name(value_chars(url, NULL))
-                                                                                        : mem_text("");
+                                                                                      : mem_text("");
     buffer_init(&name, SIZE_MAX);
     buffer_format(&name, "%s%s%s", value_chars(use, NULL), *place ? ":" : "", place);
     out->name = buffer_detach(&name, NULL);
@@ -85,10 +85,9 @@ static int32_t location_read_options(struct store_location *out, const char *tex
 
 static int32_t location_read_config(struct store_location *out, const char *path, bool folder, struct error *error) {
     char resolved[PATH_MAX];
-    if (!realpath(path, resolved))
-        return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "%s: %s", path, strerror(errno));
-    int32_t status = folder ? config_load_from(NULL, resolved, &out->config, error)
-                            : config_load(resolved, &out->config, error);
+    if (!realpath(path, resolved)) return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "%s: %s", path, strerror(errno));
+    int32_t status =
+        folder ? config_load_from(NULL, resolved, &out->config, error) : config_load(resolved, &out->config, error);
     if (status != TN_OK) return status;
     const char *file = config_file(out->config);
     out->name = mem_text(file ? file : "the user's default store");

@@ -32,7 +32,8 @@ struct store_location {
 
 /* With `must_exist`, a SQLite file that does not exist is NOT_FOUND. On failure *out is empty. */
 int32_t store_location_read(struct store_location *out, const char *text, bool must_exist, struct error *error);
-/* Opens the store for maintenance, with the plugins of `host`. The caller closes it before the location and the host. */
+/* Opens the store for maintenance, with the plugins of `host`. The caller closes it before the location and the host.
+ */
 struct store *store_location_open(const struct store_location *location, struct host *host, struct error *error);
 void store_location_finish(struct store_location *location);
 

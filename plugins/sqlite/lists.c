@@ -20,8 +20,7 @@ static tn_value row_read_attributes(tn_store *store, sqlite3_stmt *statement, in
                                     struct tn_store_record *record) {
     record->expires = sqlite3_column_type(statement, at) != SQLITE_NULL;
     record->expires_at = sqlite3_column_int64(statement, at);
-    if (sqlite3_column_type(statement, at + 1) != SQLITE_NULL)
-        record->words = database_column_text(statement, at + 1);
+    if (sqlite3_column_type(statement, at + 1) != SQLITE_NULL) record->words = database_column_text(statement, at + 1);
     if (sqlite3_column_type(statement, at + 2) == SQLITE_NULL) return NULL;
     const unsigned char *packed = sqlite3_column_blob(statement, at + 2);
     uint64_t size = (uint64_t)sqlite3_column_bytes(statement, at + 2), count = size / sizeof(float);
@@ -58,8 +57,7 @@ static tn_value page_add_rows(tn_store *store, sqlite3_stmt *statement, bool key
             why = database_damaged(store, "the score of a record is not a number");
         if (why == NULL && !keys_only) why = database_read_value(store, statement, 2, 3, &record.value, &record.size);
         struct tn_arena arena = TN_ARENA; /* for one row: vectors of a whole page can be large */
-        if (why == NULL && attributes)
-            why = row_read_attributes(store, statement, keys_only ? 2 : 4, &arena, &record);
+        if (why == NULL && attributes) why = row_read_attributes(store, statement, keys_only ? 2 : 4, &arena, &record);
         if (why == NULL) more = tn_store_page_add(page, &record);
         tn_arena_free(&arena);
         tn_release(record.value);
@@ -116,7 +114,8 @@ static tn_value lists_read(tn_store *store, struct tn_arena *arena, const struct
     sql_add(&sql, " LIMIT ");
     sql_bind_int(&sql, selection->limit + 1); /* one more, to know whether there are more */
     why = sql_prepare(&sql, store, &statement);
-    return why != NULL ? why : page_add_rows(store, statement, selection->keys_only, false, selection->attributes, page);
+    return why != NULL ? why
+                       : page_add_rows(store, statement, selection->keys_only, false, selection->attributes, page);
 }
 
 tn_value lists_list(tn_store *store, const struct tn_store_selection *selection, int64_t now,

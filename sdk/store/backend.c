@@ -22,8 +22,7 @@ struct tn_store_page {
 };
 
 static void page_put_attributes(tn_builder *builder, const struct tn_store_record *record) {
-    if (record->words.data != NULL)
-        tn_put_take(builder, "text", tn_text_n(record->words.data, record->words.length));
+    if (record->words.data != NULL) tn_put_take(builder, "text", tn_text_n(record->words.data, record->words.length));
     if (record->vector != NULL) {
         tn_put_begin(builder, "vector", TN_ARRAY);
         for (uint64_t i = 0; i < record->vector_count; i++) tn_put_num(builder, NULL, (double)record->vector[i]);
@@ -286,9 +285,11 @@ static tn_value query_get(const struct tn_store_backend *backend, tn_store *stor
 static tn_value query_many(const struct tn_store_backend *backend, tn_store *store, const struct tn_store_query *query,
                            int64_t now, tn_builder *out) {
     bool list = query->kind == TN_STORE_QUERY_LIST;
-    struct tn_store_page page = {
-        .builder = out, .keys_only = query->selection.keys_only, .scored = !list,
-        .attributes = query->selection.attributes, .remaining = query->selection.limit};
+    struct tn_store_page page = {.builder = out,
+                                 .keys_only = query->selection.keys_only,
+                                 .scored = !list,
+                                 .attributes = query->selection.attributes,
+                                 .remaining = query->selection.limit};
     tn.value->begin(out, TN_OBJECT);
     tn_put_begin(out, "records", TN_ARRAY);
     tn_value why = (list ? backend->list : backend->search)(store, &query->selection, now, &page);

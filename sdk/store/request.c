@@ -391,17 +391,18 @@ tn_value tn_store_read_query(struct tn_arena *arena, tn_value source, struct tn_
     for (unsigned i = 0; i < QUERIES; i++) names[i] = queries[i].name;
     if (tn.value->kind(source) != TN_OBJECT || tn.value->count(source) != 1)
         return tn_store_failure(
-            "INVALID", "a query must be an object with one member, get, list, count, search, collections or format; found %s%s",
+            "INVALID",
+            "a query must be an object with one member, get, list, count, search, collections or format; found %s%s",
             tn_kind_name(source), tn.value->kind(source) == TN_OBJECT ? " with another number of members" : "");
     (void)tn.value->entry(source, 0, &key, &body);
     unsigned kind = 0;
     while (kind < QUERIES && !tn_store_text_is(tn_store_text_of(key), names[kind])) kind++;
     if (kind == QUERIES) {
         const char *near = tn_store_nearest_word(tn_store_text_of(key), names);
-        return tn_store_failure("INVALID", "unknown query `%s`; expected get, list, count, search, collections or format%s%s%s",
-                                tn_store_text_excerpt(tn_store_text_of(key), &excerpt),
-                                near != NULL ? " (did you mean `" : "", near != NULL ? near : "",
-                                near != NULL ? "`?)" : "");
+        return tn_store_failure(
+            "INVALID", "unknown query `%s`; expected get, list, count, search, collections or format%s%s%s",
+            tn_store_text_excerpt(tn_store_text_of(key), &excerpt), near != NULL ? " (did you mean `" : "",
+            near != NULL ? near : "", near != NULL ? "`?)" : "");
     }
     const struct shape *shape = &queries[kind];
     tn_value why = request_read_members(body, shape, &members);

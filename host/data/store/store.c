@@ -19,8 +19,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <tenon/store.h>
+#include <time.h>
 
 #define STORE_MERGE_MAX 256 /* operations of merged commits: other processes wait for the transaction */
 

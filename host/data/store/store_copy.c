@@ -7,8 +7,9 @@
  *                         compare_all         both stores record by record
  *                         copy_end            removes the note
  *
- * Each batch has the note with the version that this copy wrote last as its condition: a second copy into the same target
- * makes the first one fail. While a batch is written, the next page is read. The size of pages adapts to the records.
+ * Each batch has the note with the version that this copy wrote last as its condition: a second copy into the same
+ * target makes the first one fail. While a batch is written, the next page is read. The size of pages adapts to the
+ * records.
  */
 #include "host/data/store/store_copy.h"
 #include "adl/value/json.h"
@@ -24,23 +25,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PAGE_BYTES   ((int64_t)4 << 20) /* of a page, about: the limit of records follows from the page before */
-#define PAGE_FIRST   16                 /* records of the first page */
-#define PAGE_RECORDS 1000
+#define PAGE_BYTES      ((int64_t)4 << 20) /* of a page, about: the limit of records follows from the page before */
+#define PAGE_FIRST      16                 /* records of the first page */
+#define PAGE_RECORDS    1000
 #define EXPIRES_SOON_MS 60000 /* a record that expires before may be missing in one store, because clocks differ */
-#define NAMES_SHOWN  200      /* bytes of a key in a message */
+#define NAMES_SHOWN     200   /* bytes of a key in a message */
 
 /* ---- Reading: all records of a store, page by page ---- */
 
 struct reader {
     struct store *store;
-    tn_value names;   /* the collections that remain; the first one is read. Owned */
-    tn_value after;   /* the last key that was read of it; NULL: none. Owned */
-    int64_t limit;    /* records of the next page */
-    bool asked;       /* `wait` is under way */
+    tn_value names; /* the collections that remain; the first one is read. Owned */
+    tn_value after; /* the last key that was read of it; NULL: none. Owned */
+    int64_t limit;  /* records of the next page */
+    bool asked;     /* `wait` is under way */
     struct store_wait wait;
-    tn_value page;    /* the last page; owned */
-    size_t at;        /* the next record of it */
+    tn_value page; /* the last page; owned */
+    size_t at;     /* the next record of it */
 };
 
 static tn_value reader_name(const struct reader *reader) { return value_at(reader->names, 0); }
@@ -54,7 +55,8 @@ static void reader_ask(struct reader *reader) {
     list = value_set_take(list, "attributes", value_bool(true));
     reader->wait = (struct store_wait){.done = false};
     reader->asked = true;
-    store_query_take(reader->store, value_set_take(value_object_reserve(1), "list", list), store_wait_done, &reader->wait);
+    store_query_take(reader->store, value_set_take(value_object_reserve(1), "list", list), store_wait_done,
+                     &reader->wait);
 }
 
 static int32_t reader_receive(struct reader *reader, tn_value *out, struct error *error) {
@@ -248,13 +250,15 @@ static int32_t copying_check_target(struct copying *copying, struct error *error
                          copy->to_name, value_is(from, TN_STRING) ? value_chars(from, NULL) : "another store");
     int32_t status = copy_list_collections(copy->to, copy->to_name, &names, error);
     for (size_t i = 0; status == TN_OK && i < value_count(names); i++) {
-        tn_value count = NULL, body = value_set_take(value_object_reserve(1), "collection", value_ref(value_at(names, i)));
+        tn_value count = NULL,
+                 body = value_set_take(value_object_reserve(1), "collection", value_ref(value_at(names, i)));
         status = store_query_wait(copy->to, value_set_take(value_object_reserve(1), "count", body), &count, error);
         if (status == TN_OK && value_is(count, TN_INT) && value_to_int(count) > 0)
-            status = error_set(error, TN_FAILED, "CONFLICT",
-                               "%s: is not empty: it has %" PRId64 " records in `%.100s`; delete them with --replace, or "
-                               "choose another target",
-                               copy->to_name, value_to_int(count), value_chars(value_at(names, i), NULL));
+            status =
+                error_set(error, TN_FAILED, "CONFLICT",
+                          "%s: is not empty: it has %" PRId64 " records in `%.100s`; delete them with --replace, or "
+                          "choose another target",
+                          copy->to_name, value_to_int(count), value_chars(value_at(names, i), NULL));
         value_unref(count);
     }
     value_unref(names);
@@ -281,8 +285,8 @@ static int32_t copying_begin(struct copying *copying, struct error *error) {
     uint64_t token = 0;
     random_fill(&token, sizeof token);
     value_unref(copying->note);
-    copying->note = value_set_take(value_object_reserve(6), "from",
-                                   value_string_lossy(copy->from_name, strlen(copy->from_name)));
+    copying->note =
+        value_set_take(value_object_reserve(6), "from", value_string_lossy(copy->from_name, strlen(copy->from_name)));
     copying_note_take(copying, "token", value_format("%016" PRIx64, token));
     copying_note_take(copying, "started_at", time_value(store_wall_ms(copy->to)));
     copying_note_take(copying, "state", value_text("clearing"));
@@ -310,8 +314,7 @@ static tn_value copy_operation(tn_value collection, tn_value record) {
 static int32_t copying_write_page(struct copying *copying, tn_value name, tn_value records, struct error *error) {
     size_t count = value_count(records);
     tn_value batch = value_array_reserve(count + 1);
-    for (size_t i = 0; i < count; i++)
-        batch = value_push_take(batch, copy_operation(name, value_at(records, i)));
+    for (size_t i = 0; i < count; i++) batch = value_push_take(batch, copy_operation(name, value_at(records, i)));
     copying->copy->records += (int64_t)count;
     copying_note_take(copying, "collection", value_ref(name));
     copying_note_take(copying, "after", value_ref(value_get(value_at(records, count - 1), "key")));
@@ -321,9 +324,10 @@ static int32_t copying_write_page(struct copying *copying, tn_value name, tn_val
 
 static int32_t copy_report_progress(struct store_copy *copy, struct error *error) {
     if (!copy->progress || copy->progress(copy->user, copy)) return TN_OK;
-    return error_set(error, TN_CANCELLED, "CANCELLED",
-                     "%s: the copy was interrupted; no host uses the store before the same copy, started again, has ended",
-                     copy->to_name);
+    return error_set(
+        error, TN_CANCELLED, "CANCELLED",
+        "%s: the copy was interrupted; no host uses the store before the same copy, started again, has ended",
+        copy->to_name);
 }
 
 /* Skips what an interrupted copy has written. */
@@ -461,7 +465,8 @@ static int32_t compare_records(struct store_copy *copy, struct compared *from, s
         if (order != 0) {
             status = expires_soon(copy, compared_record(first))
                          ? compared_step(first, error)
-                         : compared_differ(copy, first, order < 0 ? "is only in the source" : "is only in the target", error);
+                         : compared_differ(copy, first, order < 0 ? "is only in the source" : "is only in the target",
+                                           error);
             continue;
         }
         if (!members_are_identical(compared_record(from), compared_record(to))) {
@@ -515,9 +520,9 @@ static int32_t copying_check_stores(struct copying *copying, struct error *error
                            "%s: is the target of a copy that has not ended; finish that one first", copy->from_name);
     value_unref(unfinished);
     if (status == TN_OK && !copy->while_used)
-        status = copy_check_hosts(copy->from, copy->from_name,
-                                  "stop it, or copy with --while-used, which fails at its end if the source has changed",
-                                  error);
+        status = copy_check_hosts(
+            copy->from, copy->from_name,
+            "stop it, or copy with --while-used, which fails at its end if the source has changed", error);
     if (status == TN_OK) status = copy_check_hosts(copy->to, copy->to_name, "stop it", error);
     if (status == TN_OK) status = copy_read_note(copy->to, &copying->note, &copying->note_version, error);
     return status == TN_OK ? copying_check_target(copying, error) : status;
@@ -525,8 +530,7 @@ static int32_t copying_check_stores(struct copying *copying, struct error *error
 
 static int32_t copying_end(struct copying *copying, struct error *error) {
     struct store_wait wait = {.done = false};
-    tn_value operation =
-        store_if_version(store_delete(STORE_STATE, STORE_STATE_COPY), copying->note_version);
+    tn_value operation = store_if_version(store_delete(STORE_STATE, STORE_STATE_COPY), copying->note_version);
     store_commit_take(copying->copy->to, value_push_take(value_array_reserve(1), operation), store_wait_done, &wait);
     return store_wait_end(&wait, store_loop(copying->copy->to), NULL, error);
 }

@@ -30,11 +30,11 @@ struct store_copy {
     bool (*progress)(void *user, const struct store_copy *copy);
     void *user;
     /* The result, and what has been done so far: */
-    bool comparing;       /* all records are copied */
-    bool continued;       /* records of an interrupted copy were kept */
-    int64_t total;        /* records of the source when the copy began */
-    int64_t records;      /* that are copied, or compared */
-    int64_t collections;  /* that have records */
+    bool comparing;            /* all records are copied */
+    bool continued;            /* records of an interrupted copy were kept */
+    int64_t total;             /* records of the source when the copy began */
+    int64_t records;           /* that are copied, or compared */
+    int64_t collections;       /* that have records */
     char hash[TN_SHA256_TEXT]; /* SHA-256 over all records of both stores, in order */
 };
 

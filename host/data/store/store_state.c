@@ -1,8 +1,8 @@
 /*
  * store_state.c - see store_state.h.
  *
- * A presence that cannot be written is not an error of the host: a store may be read-only, full or busy. A copy of such a
- * store finds a change when it compares.
+ * A presence that cannot be written is not an error of the host: a store may be read-only, full or busy. A copy of such
+ * a store finds a change when it compares.
  */
 #include "host/data/store/store_state.h"
 #include "host/base/random.h"
@@ -24,10 +24,11 @@ int32_t store_state_check(const struct store_provider *provider, tn_store *open,
     tn_value copy = value_get(found, "value"), from = value_get(copy, "from");
     if (status == TN_OK && value_is(copy, TN_OBJECT)) {
         *error = value_set_take(value_object_reserve(2), "code", value_text("STORE_INCOMPLETE"));
-        *error = value_set_take(*error, "message",
-                                value_format("the store is the target of a copy that has not ended; nothing was changed: "
-                                             "run the `tenon store copy` from %.300s again, which continues it",
-                                             value_is(from, TN_STRING) ? value_chars(from, NULL) : "its source"));
+        *error =
+            value_set_take(*error, "message",
+                           value_format("the store is the target of a copy that has not ended; nothing was changed: "
+                                        "run the `tenon store copy` from %.300s again, which continues it",
+                                        value_is(from, TN_STRING) ? value_chars(from, NULL) : "its source"));
         status = TN_FAILED;
     }
     value_unref(found);

@@ -42,7 +42,8 @@
  * the records that contain every word of it, ignoring case, best first; with `vector` those with a vector of the same
  * length, by the cosine of the two. `collections` lists those that have records, in the order of their bytes; a
  * collection whose records have all expired may be in it. `format` is the version of the location's format, from 1 on,
- * and the one that this open store found: 0 if it created the location. These two and `attributes` are for `tenon store`.
+ * and the one that this open store found: 0 if it created the location. These two and `attributes` are for `tenon
+ * store`.
  *
  * FILTER: an object from member paths ("state", "payload.priority"; dots enter objects) to conditions: a value (equal;
  * null: null or missing), or an object of {eq, ne, lt, le, gt, ge: value, in: [values], exists: bool, contains: value
@@ -67,20 +68,20 @@ extern "C" {
 #endif
 
 /* Beyond these: LIMIT. In bytes, unless stated otherwise. */
-#define TN_STORE_KEY_MAX    1024     /* of a key, a collection's name, a member path */
-#define TN_STORE_VALUE_MAX  16777216 /* of a value, as JSON or as bytes */
-#define TN_STORE_DEPTH_MAX  200      /* nesting of arrays and objects in a value */
-#define TN_STORE_TEXT_MAX   1048576  /* of a record's `text`, and of a text to search for */
-#define TN_STORE_WORDS_MAX  100      /* words to search for */
-#define TN_STORE_VECTOR_MAX 16384    /* numbers of a vector */
-#define TN_STORE_BATCH_MAX  10000    /* operations of a batch */
-#define TN_STORE_FILTER_MAX 256      /* conditions of a filter; `any` in `any`: 8 deep */
-#define TN_STORE_IN_MAX     1000     /* values of an `in` */
-#define TN_STORE_ORDER_MAX  8        /* members of an `order` */
-#define TN_STORE_LIMIT      100      /* records of a list without `limit` */
-#define TN_STORE_LIMIT_MAX  10000    /* records of a list or search */
-#define TN_STORE_PAGE_MAX   67108864 /* of all values of a list: it ends before, with `more` */
-#define TN_STORE_COLLECTIONS_MAX 10000 /* names of `collections` */
+#define TN_STORE_KEY_MAX         1024     /* of a key, a collection's name, a member path */
+#define TN_STORE_VALUE_MAX       16777216 /* of a value, as JSON or as bytes */
+#define TN_STORE_DEPTH_MAX       200      /* nesting of arrays and objects in a value */
+#define TN_STORE_TEXT_MAX        1048576  /* of a record's `text`, and of a text to search for */
+#define TN_STORE_WORDS_MAX       100      /* words to search for */
+#define TN_STORE_VECTOR_MAX      16384    /* numbers of a vector */
+#define TN_STORE_BATCH_MAX       10000    /* operations of a batch */
+#define TN_STORE_FILTER_MAX      256      /* conditions of a filter; `any` in `any`: 8 deep */
+#define TN_STORE_IN_MAX          1000     /* values of an `in` */
+#define TN_STORE_ORDER_MAX       8        /* members of an `order` */
+#define TN_STORE_LIMIT           100      /* records of a list without `limit` */
+#define TN_STORE_LIMIT_MAX       10000    /* records of a list or search */
+#define TN_STORE_PAGE_MAX        67108864 /* of all values of a list: it ends before, with `more` */
+#define TN_STORE_COLLECTIONS_MAX 10000    /* names of `collections` */
 
 typedef struct tn_store tn_store;
 

@@ -227,7 +227,7 @@ static tn_value backend_collections(tn_store *store, int64_t now, struct tn_stor
 
 static const struct tn_store_backend backend = {backend_begin, backend_commit, backend_rollback,     backend_find,
                                                 backend_write, backend_remove, backend_remove_range, backend_list,
-                                                backend_count, backend_search, backend_collections, NULL};
+                                                backend_count, backend_search, backend_collections,  NULL};
 
 /* ---- The interface ---- */
 
