@@ -37,7 +37,7 @@
  * order; `after` continues after that key (with `order`: after that record; NOT_FOUND if it does not exist). In an
  * `order`, missing and null come first, then numbers with false and true as 0 and 1, then strings by their bytes; any
  * other value is ordered as the string of its JSON. With `keys_only` records have no value. With `attributes`, a record
- * that has them also has `text` (its words in the form that the store keeps, which a put accepts), `vector` and
+ * that has them also has `text` (its words in lower case, ordered by their bytes, separated by a space), `vector` and
  * `expires_at`. `search` with `text` finds
  * the records that contain every word of it, ignoring case, best first; with `vector` those with a vector of the same
  * length, by the cosine of the two. `collections` lists those that have records, in the order of their bytes; a
@@ -81,7 +81,6 @@ extern "C" {
 #define TN_STORE_LIMIT           100      /* records of a list without `limit` */
 #define TN_STORE_LIMIT_MAX       10000    /* records of a list or search */
 #define TN_STORE_PAGE_MAX        67108864 /* of all values of a list: it ends before, with `more` */
-#define TN_STORE_COLLECTIONS_MAX 10000    /* names of `collections` */
 
 typedef struct tn_store tn_store;
 

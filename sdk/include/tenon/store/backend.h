@@ -35,7 +35,7 @@ struct tn_store_record {
     uint64_t size; /* of the value in bytes, for TN_STORE_PAGE_MAX */
     double score;  /* of a search */
     /* Only if selection->attributes is true: what a write has set, see tn_store_attributes. */
-    struct tn_store_text words; /* data is NULL if the record has none */
+    struct tn_store_text words; /* in any order; data is NULL if the record has none */
     const float *vector;        /* NULL if the record has none */
     uint64_t vector_count;
     bool expires;
@@ -54,6 +54,8 @@ struct tn_store_change {
 
 /* Receives the records of a list or search, or the names of collections. */
 struct tn_store_page;
+
+#define TN_STORE_COLLECTIONS_MAX 10000 /* names in the result of `collections`; more: LIMIT */
 
 struct tn_store_backend {
     /* If `begin` succeeds, `commit` or `rollback` follows. If `commit` fails, `rollback` follows. */
