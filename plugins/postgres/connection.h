@@ -73,7 +73,7 @@ struct tn_store {
     uint64_t reply_count, reply_capacity;
     struct prepared prepared[CONNECTION_STATEMENTS];
     /* The schema. */
-    int64_t version, incarnation, epoch;
+    int64_t version, version_before, incarnation, epoch; /* version_before: found by the first connection */
     bool stale; /* the collections must be read again */
     struct tn_arena collection_arena;
     struct collection *collections;

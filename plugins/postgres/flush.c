@@ -169,9 +169,11 @@ static tn_value words_send(tn_store *store, const struct entry *entry) {
     tn_value why = terms_count(&store->batch->arena, entry->words, &terms, &counts, &total);
     if (why != NULL) return why;
     sql_init(&sql, &store->batch->arena);
-    sql_add(&sql, "INSERT INTO %s.texts (collection, key, total, terms, counts) VALUES (%d, ", store->settings.schema_sql,
+    sql_add(&sql, "INSERT INTO %s.texts (collection, key, words, total, terms, counts) VALUES (%d, ", store->settings.schema_sql,
             entry->collection->id);
     sql_bind_bytes(&sql, entry->key);
+    sql_add(&sql, ", ");
+    sql_bind_bytes(&sql, (struct tn_store_text){entry->words.data != NULL ? entry->words.data : "", entry->words.length});
     sql_add(&sql, ", ");
     sql_bind_int8(&sql, total);
     sql_add(&sql, ", ");

@@ -13,6 +13,7 @@
 #include <tenon/store/words.h>
 
 #define LIST_CHUNK      256
+#define LIST_ATTRIBUTED 32 /* rows of a chunk with search data, of up to 1 MiB each */
 #define LIST_INLINE_MAX 65536
 
 void found_free(struct found *found) {
@@ -38,9 +39,19 @@ static tn_value found_add_take(struct found *found, struct tn_arena *arena, cons
         found->records = larger;
         found->capacity = capacity;
     }
-    found->records[found->count] = *record;
-    found->records[found->count++].key.data = key;
-    return NULL;
+    struct tn_store_record *added = &found->records[found->count++];
+    *added = *record;
+    added->key.data = key;
+    /* The attributes are in the arena of the chunk, too. */
+    if (record->words.data != NULL) added->words.data = tn_arena_copy(arena, record->words.data, record->words.length);
+    if (record->vector != NULL) {
+        float *vector = tn_arena_alloc(arena, record->vector_count * sizeof *vector + 1);
+        if (vector != NULL) memcpy(vector, record->vector, record->vector_count * sizeof *vector);
+        added->vector = vector;
+    }
+    bool failed = (record->words.data != NULL && added->words.data == NULL) ||
+                  (record->vector != NULL && added->vector == NULL);
+    return failed ? tn_store_failure_memory() : NULL;
 }
 
 /* ---- Chunks ---- */
@@ -85,6 +96,34 @@ static tn_value list_read_large(struct list *list, struct tn_store_record *recor
                : connection_damaged(list->store, "a record's value is not JSON");
 }
 
+/* Reads numbers that are stored little-endian. NULL if allocation fails. */
+static float *list_read_vector(struct tn_arena *arena, struct tn_store_text stored, uint64_t *count) {
+    *count = stored.length / sizeof(uint32_t);
+    float *vector = tn_arena_alloc(arena, *count * sizeof *vector + 1);
+    for (uint64_t i = 0; vector != NULL && i < *count; i++) {
+        uint32_t bits;
+        memcpy(&bits, stored.data + i * sizeof bits, sizeof bits);
+        bits = le32toh(bits);
+        memcpy(&vector[i], &bits, sizeof bits);
+    }
+    return vector;
+}
+
+/* Reads the columns expires_at, words and vector, which start at `column`. */
+static tn_value list_read_attributes(struct list *list, const PGresult *result, int row, int column,
+                                     struct tn_store_record *out) {
+    struct tn_store_text words = result_bytes(result, row, column + 1), vector = result_bytes(result, row, column + 2);
+    out->expires = !result_is_null(result, row, column);
+    out->expires_at = out->expires ? result_int(result, row, column) : 0;
+    if (words.data != NULL) {
+        out->words = (struct tn_store_text){tn_arena_copy(&list->chunk, words.data, words.length), words.length};
+        if (out->words.data == NULL) return tn_store_failure_memory();
+    }
+    if (vector.data == NULL) return NULL;
+    out->vector = list_read_vector(&list->chunk, vector, &out->vector_count);
+    return out->vector != NULL ? NULL : tn_store_failure_memory();
+}
+
 /* Reads the columns key, version, json, bytes. A large value is NULL. */
 static tn_value list_read_row(struct list *list, const PGresult *result, int row, struct tn_store_record *out) {
     struct tn_store_text key = result_bytes(result, row, 0), json = result_bytes(result, row, 2),
@@ -102,7 +141,7 @@ static tn_value list_read_row(struct list *list, const PGresult *result, int row
         out->value = tn_bytes(bytes.data, bytes.length);
         if (out->value == NULL) return tn_store_failure_memory();
     }
-    return NULL;
+    return list->selection->attributes ? list_read_attributes(list, result, row, PQnfields(result) - 3, out) : NULL;
 }
 
 /* Moves the cursor behind a row. The members of an order start at column 4. */
@@ -144,6 +183,7 @@ static tn_value list_query_chunk(struct list *list, bool ordered, int rows) {
             " octet_length(r.bytes) <= %d THEN r.bytes END",
             want, LIST_INLINE_MAX, want, LIST_INLINE_MAX);
     narrow_add_members(&sql, list->collection, &by_key);
+    if (by_key.attributes) sql_add(&sql, ", r.expires_at, w.words, v.vector");
     narrow_from(&sql, list->store, list->collection, &by_key, NULL, list->now);
     narrow_after(&sql, list->collection, &by_key, &list->cursor);
     narrow_order(&sql, list->collection, &by_key);
@@ -258,10 +298,16 @@ static tn_value list_find_after(struct list *list, bool ordered, tn_value *value
     return why;
 }
 
+static uint64_t list_record_size(const struct list *list, const struct tn_store_record *record) {
+    uint64_t size = list->selection->keys_only ? 0 : record->size;
+    return size + record->words.length + record->vector_count * sizeof(float);
+}
+
 /* Reads in the order of columns, until there are `limit` + 1 records or a page is full. */
 static tn_value list_read_ordered(struct list *list, struct found *found) {
     uint64_t wanted = (uint64_t)list->selection->limit + 1, size = 0;
-    int rows = wanted < LIST_CHUNK ? (int)wanted : LIST_CHUNK;
+    int most = list->selection->attributes ? LIST_ATTRIBUTED : LIST_CHUNK;
+    int rows = wanted < (uint64_t)most ? (int)wanted : most;
     bool seeks = list->selection->after.data != NULL && list->selection->order_count > 0;
     tn_value why = NULL, after = NULL;
     if (!seeks) { /* without a transaction: mostly, one chunk is enough */
@@ -278,8 +324,8 @@ static tn_value list_read_ordered(struct list *list, struct found *found) {
     list->ended = false;
     if (why == NULL && seeks) why = list_find_after(list, true, &after);
     for (uint64_t i = 0; why == NULL && !list->cut && !list->ended && found->count < wanted && size <= TN_STORE_PAGE_MAX;) {
-        why = list_read_chunk(list, true, LIST_CHUNK, list_collect, found);
-        for (; i < found->count; i++) size += list->selection->keys_only ? 0 : found->records[i].size;
+        why = list_read_chunk(list, true, most, list_collect, found);
+        for (; i < found->count; i++) size += list_record_size(list, &found->records[i]);
     }
     list_end(list);
     return why;
@@ -549,14 +595,11 @@ static tn_value search_query_vectors(struct list *list, int rows) {
     return connection_query(list->store, &sql);
 }
 
-static double search_similarity(const struct list *list, struct tn_store_text stored, float *vector) {
-    for (uint64_t i = 0; i < list->selection->vector_count; i++) {
-        uint32_t bits;
-        memcpy(&bits, stored.data + i * sizeof bits, sizeof bits);
-        bits = le32toh(bits);
-        memcpy(&vector[i], &bits, sizeof bits);
-    }
-    return tn_store_vector_similarity(vector, list->selection->vector, list->selection->vector_count);
+/* -1 if allocation fails. */
+static double search_similarity(struct list *list, struct tn_store_text stored) {
+    uint64_t count;
+    const float *vector = list_read_vector(&list->chunk, stored, &count);
+    return vector != NULL ? tn_store_vector_similarity(vector, list->selection->vector, count) : -1;
 }
 
 /* Keeps the record if it is among the best. */
@@ -578,8 +621,7 @@ static tn_value search_insert(struct list *list, struct tn_store_record *record_
 }
 
 static tn_value search_vectors(struct list *list, struct found *found) {
-    float *vector = tn_arena_alloc(list->arena, (list->selection->vector_count + 1) * sizeof *vector);
-    tn_value why = vector == NULL ? tn_store_failure_memory() : NULL;
+    tn_value why = NULL;
     list->want_values = list->selection->where != NULL;
     while (why == NULL && !list->ended) {
         struct tn_store_record *records = NULL;
@@ -590,7 +632,7 @@ static tn_value search_vectors(struct list *list, struct found *found) {
         if (why != NULL) return why;
         const PGresult *result = connection_result(list->store, 0);
         for (int row = 0; row < count; row++)
-            records[row].score = search_similarity(list, result_bytes(result, row, 4), vector);
+            records[row].score = search_similarity(list, result_bytes(result, row, 4));
         list->ended = count < LIST_CHUNK;
         if (count > 0) why = list_move_cursor(list, false, result, count - 1, records[count - 1].key);
         tn_value failed = list_each_record(list, records, count, search_insert, found);
@@ -625,6 +667,25 @@ tn_value lists_search(tn_store *store, const struct tn_store_selection *selectio
         i++;
     }
     found_free(&found);
+    tn_arena_free(&arena);
+    return why;
+}
+
+/* ---- Collections ---- */
+
+tn_value lists_collections(tn_store *store, struct tn_store_page *page) {
+    const char *schema = store->settings.schema_sql;
+    struct tn_arena arena = TN_ARENA;
+    struct sql sql;
+    sql_init(&sql, &arena);
+    sql_add(&sql,
+            "SELECT c.name FROM %s.collections c WHERE EXISTS (SELECT 1 FROM %s.records r WHERE r.collection = c.id) OR"
+            " EXISTS (SELECT 1 FROM %s.hot r WHERE r.collection = c.id) ORDER BY c.name",
+            schema, schema, schema);
+    tn_value why = connection_query(store, &sql);
+    const PGresult *result = why == NULL ? connection_result(store, 0) : NULL;
+    for (int row = 0; why == NULL && row < PQntuples(result); row++)
+        if (!tn_store_page_add_name(page, result_bytes(result, row, 0))) break;
     tn_arena_free(&arena);
     return why;
 }

@@ -18,6 +18,7 @@ struct found {
 tn_value lists_list(tn_store *store, const struct tn_store_selection *selection, struct tn_store_page *page);
 tn_value lists_count(tn_store *store, const struct tn_store_selection *selection, int64_t *count);
 tn_value lists_search(tn_store *store, const struct tn_store_selection *selection, struct tn_store_page *page);
+tn_value lists_collections(tn_store *store, struct tn_store_page *page);
 /* `get` outside a batch. */
 tn_value lists_get(tn_store *store, struct tn_store_text collection, struct tn_store_text key, bool want_value,
                    struct tn_store_record *out);

@@ -96,6 +96,11 @@ void narrow_from(struct sql *sql, const tn_store *store, const struct collection
     sql_add(sql, " FROM %s.%s r", store->settings.schema_sql, collection->hot ? "hot" : "records");
     if (joined != NULL)
         sql_add(sql, " JOIN %s.%s t ON t.collection = r.collection AND t.key = r.key", store->settings.schema_sql, joined);
+    if (selection->attributes)
+        sql_add(sql,
+                " LEFT JOIN %s.texts w ON r.found_by & 1 <> 0 AND w.collection = r.collection AND w.key = r.key"
+                " LEFT JOIN %s.vectors v ON r.found_by & 2 <> 0 AND v.collection = r.collection AND v.key = r.key",
+                store->settings.schema_sql, store->settings.schema_sql);
     sql_add(sql, " WHERE r.collection = %d", collection->id);
     if (range->from.data != NULL) {
         sql_add(sql, " AND r.key >= ");

@@ -65,6 +65,17 @@ static tn_value postgres_search(tn_store *store, const struct tn_store_selection
     return lists_search(store, selection, page);
 }
 
+static tn_value postgres_collections(tn_store *store, int64_t now, struct tn_store_page *page) {
+    (void)now;
+    return lists_collections(store, page);
+}
+
+static tn_value postgres_format(tn_store *store, int64_t *version, int64_t *before) {
+    *version = store->version;
+    *before = store->version_before;
+    return NULL;
+}
+
 static const struct tn_store_backend backend = {
     .begin = batch_begin,
     .commit = batch_commit,
@@ -76,6 +87,8 @@ static const struct tn_store_backend backend = {
     .list = postgres_list,
     .count = postgres_count,
     .search = postgres_search,
+    .collections = postgres_collections,
+    .format = postgres_format,
     .prepare = postgres_prepare,
 };
 

@@ -40,8 +40,8 @@ static const char *const step_1[] = {
     " autovacuum_analyze_scale_factor = 0.2, autovacuum_vacuum_cost_delay = 0)",
     "CREATE INDEX records_expire ON @.records (expires_at) WHERE expires_at IS NOT NULL",
     "CREATE INDEX hot_expire ON @.hot (expires_at) WHERE expires_at IS NOT NULL",
-    "CREATE TABLE @.texts (collection int4 NOT NULL, key bytea NOT NULL, total int4 NOT NULL, terms bytea[] NOT NULL,"
-    " counts int4[] NOT NULL, PRIMARY KEY (collection, key))",
+    "CREATE TABLE @.texts (collection int4 NOT NULL, key bytea NOT NULL, words bytea NOT NULL, total int4 NOT NULL,"
+    " terms bytea[] NOT NULL, counts int4[] NOT NULL, PRIMARY KEY (collection, key))",
     "CREATE INDEX texts_terms ON @.texts USING gin (terms)",
     "CREATE TABLE @.vectors (collection int4 NOT NULL, key bytea NOT NULL, vector bytea NOT NULL,"
     " PRIMARY KEY (collection, key))",
@@ -300,6 +300,7 @@ static tn_value schema_open_current(tn_store *store, bool *done) {
     if (PQntuples(meta) != 1 || result_int(meta, 0, 0) == 0 || result_int(meta, 0, 1) != NEWEST) return NULL;
     *done = true;
     store->version = NEWEST;
+    if (!store->opened) store->version_before = NEWEST;
     store->incarnation = result_int(meta, 0, 2);
     store->epoch = result_int(meta, 0, 3);
     return collections_read_result(store, 1);
@@ -312,6 +313,7 @@ tn_value schema_open(tn_store *store) {
     if (why != NULL || done) return why;
     why = schema_identify(store, &found);
     if (why == NULL) why = schema_check(store, &found);
+    if (!store->opened) store->version_before = found.version;
     if (why == NULL && found.version < NEWEST) why = schema_upgrade(store, &found);
     if (why != NULL) return why;
     store->version = found.version;

@@ -134,7 +134,8 @@ static tn_value take_matches(tn_store *store, const struct tn_store_selection *s
 }
 
 static void take_add(struct tn_store_page *page, const struct entry *entry) {
-    const struct tn_store_record record = {entry->key, entry->version, entry->value, entry->size, 0};
+    const struct tn_store_record record = {
+        .key = entry->key, .version = entry->version, .value = entry->value, .size = entry->size};
     (void)tn_store_page_add(page, &record);
 }
 

@@ -100,7 +100,8 @@ static const struct tn_store_backend backend = {sim_transaction_begin,
                                                 sim_list,
                                                 sim_count,
                                                 sim_search,
-                                                .prepare = NULL};
+                                                NULL,
+                                                .format = NULL};
 
 void sim_store_begin(struct sim *sim) {
     tn.value = &interface_value;
