@@ -403,7 +403,9 @@ tn_value connection_open(tn_store *store, int64_t deadline_ms) {
         store->retry = wait ? RETRY_LOST : RETRY_NO;
         tn_value why = tn_store_failure("STORE_ERROR", "%s: cannot connect: %s", store->place, message);
         /* The host then opens the store again with its next request. */
-        why = tn_store_failure_detail_take(why, "reconnect_ms", tn_int(store->settings.reconnect_ms));
+        tn_value at_once = tn_int(0);
+        (void)tn.value->set(&why, "retry_after_ms", TN_Z, at_once);
+        tn_release(at_once);
         return tn_store_failure_retryable_take(why);
     }
     if (!PQenterPipelineMode(store->connection) || PQsetnonblocking(store->connection, 1) != 0)

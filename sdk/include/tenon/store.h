@@ -114,9 +114,9 @@ typedef struct tn_store_draft {
      * The functions from here on are optional: NULL, or beyond `size`.
      *
      * [store] From now on until close, `changed(user)` is called from a thread of the plugin, at most once in 5 ms, after
-     * another process has committed a change to the collection tasks, threads or notifications. It must return quickly.
-     * It may be called without a change; and a change may be missed, so the host also asks from time to time.
-     * TN_UNSUPPORTED if this location cannot do it.
+     * a commit of any process has changed the collection tasks, threads or notifications. It must return quickly. It may
+     * be called without a change; and a change may be missed, so the host also asks from time to time. TN_UNSUPPORTED if
+     * this location cannot do it.
      */
     int32_t TN_FN(watch)(tn_store *store, tn_watch_fn *changed, void *user);
     /* [store] The store's time in ms since 1970 UTC: one clock for all hosts that use the location. It decides which
