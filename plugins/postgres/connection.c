@@ -259,6 +259,7 @@ tn_value connection_run(tn_store *store) {
     int64_t deadline_ms = clock_boot_ms() + store->settings.timeout_ms + ANSWER_GRACE_MS;
     tn_value why = NULL;
     bool lost = false;
+    if (store->connection != NULL && (store->reply_count == 0 || store->replies[0].result != NULL)) return NULL;
     if (store->connection == NULL || !PQpipelineSync(store->connection)) {
         why = store->connection != NULL ? failure_for_connection(store) : failure_lost(store, "the connection is closed");
         connection_close(store);
