@@ -41,7 +41,9 @@ FIXTURE_UNUSED static int postgres_start(void **state) {
     (void)state;
     if (shared) {
         snprintf(postgres_folder, sizeof postgres_folder, "%s", shared);
-        postgres_runs = access(shared, F_OK) == 0;
+        char path[256];
+        snprintf(path, sizeof path, "%s/.s.PGSQL.5432", shared);
+        postgres_runs = access(path, F_OK) == 0;
         return 0;
     }
     snprintf(postgres_folder, sizeof postgres_folder, "%s/tenon-postgres-XXXXXX",
