@@ -394,7 +394,7 @@ tn_value connection_open(tn_store *store, int64_t deadline_ms) {
         if (store->connection == NULL) return tn_store_failure_memory();
         connection_describe(store);
         if (PQstatus(store->connection) == CONNECTION_OK) break;
-        bool wait = store->opened || connection_may_wait(store->connection);
+        bool wait = store->reached || connection_may_wait(store->connection);
         settings_scrub(&store->settings, PQerrorMessage(store->connection), message);
         connection_close(store);
         if (wait && clock_boot_ms() < deadline_ms) {
@@ -409,6 +409,7 @@ tn_value connection_open(tn_store *store, int64_t deadline_ms) {
         tn_release(at_once);
         return tn_store_failure_retryable_take(why);
     }
+    store->reached = true;
     if (!PQenterPipelineMode(store->connection) || PQsetnonblocking(store->connection, 1) != 0)
         return failure_for_connection(store);
     if (PQserverVersion(store->connection) < 130000 && PQserverVersion(store->connection) > 0)
