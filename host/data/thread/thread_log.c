@@ -13,6 +13,7 @@
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
 #include "host/data/store/store_collections.h"
+#include "host/data/store/store_link.h"
 #include "host/data/thread/thread_cache.h"
 #include "host/data/thread/thread_failure.h"
 #include "host/data/thread/thread_keys.h"
@@ -104,6 +105,7 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
     log->tasks = value_array();
     tn_value stale = value_get(loaded, "stale");
     log->calls = stale ? value_ref(stale) : value_array();
+    store_link_forget(store_link(store), log->key);
     log->owner = -1;
     log->keep = -1;
     log->cached.weight = -1;
@@ -332,10 +334,11 @@ static void on_committed(void *user, int32_t status, tn_value result, const stru
     struct error why = ERROR_INIT;
     bool written = status == TN_OK && !commit->dropped;
     status = translate_error(log, status, error, &why);
-    if (status == TN_OK && log->failed) {
+    if (log->failed) {
         status = log->failed;
+        error_finish(&why);
         error_copy(&why, &log->error);
-    } else if (status != TN_OK && !log->failed) {
+    } else if (status != TN_OK) {
         log->failed = status;
         error_copy(&log->error, &why);
     }
@@ -513,6 +516,8 @@ void thread_log_commit(struct thread_log *log, struct thread_commit request, sto
     value_unref(request.record);
     value_unref(request.tasks);
     log->committing++;
+    /* Something that the run has used could not be read. */
+    if (!log->failed) log->failed = store_link_failure(store_link(log->store), log->key, &log->error);
     if (!log->writing[0]) {
         submit_commit(commit);
         return;

@@ -9,7 +9,9 @@
 #include "host/base/loop.h"
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
+#include "host/data/store/store_link.h"
 #include "host/data/thread/thread_cache.h"
+#include "host/data/thread/thread_deferred.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_log.h"
 #include "host/data/thread/thread_owner.h"
@@ -18,6 +20,7 @@
 #include "host/engine/graph/answer_rights.h"
 #include "host/engine/graph/graph.h"
 #include "host/engine/graph/graph_identity.h"
+#include "host/engine/graph/graph_reads.h"
 #include <string.h>
 
 #define DIFFERENCES_MAX 10u /* maximum number of differences in a message */
@@ -123,6 +126,7 @@ struct thread_opening {
     struct store *store;
     struct thread_cached cached; /* of an earlier run in this process; the store's thread only reads it */
     bool cache_hit;
+    struct thread_defer defer;
     /* Of thread_prepare: */
     thread_prepared_fn *done;
     void *user;
@@ -238,6 +242,12 @@ static int32_t thread_admit_take(struct thread_opening *opening, tn_value loaded
     return TN_OK;
 }
 
+/* Nothing is deferred for a run whose events show the state, or that is changed from outside. */
+static tn_value unread_channels(const struct thread_opening *opening) {
+    bool shown = opening->options->modes & (RUN_MODE_VALUES | RUN_MODE_CHECKPOINTS);
+    return shown || opening->request->mode == THREAD_UPDATE ? value_object() : graph_unread_channels(opening->graph);
+}
+
 /* Checks the id and opens the store. */
 static int32_t thread_open(struct thread_opening *opening, struct error *error) {
     int32_t status = thread_check_id(opening->request->id, error);
@@ -245,9 +255,16 @@ static int32_t thread_open(struct thread_opening *opening, struct error *error) 
     opening->store = opening->engine->store(opening->engine->store_user, error);
     if (!opening->store) return TN_NOT_FOUND;
     memcpy(opening->identity, graph_identity(opening->graph), sizeof opening->identity);
+    opening->defer.link = store_link(opening->store);
+    opening->defer.channels = value_ref(unread_channels(opening));
     if (opening->engine->threads)
         (void)thread_cache_take(opening->engine->threads, opening->request->id, &opening->cached);
     return TN_OK;
+}
+
+static void thread_opening_finish(struct thread_opening *opening) {
+    thread_cached_finish(&opening->cached);
+    value_unref(opening->defer.channels);
 }
 
 int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const struct thread_request *request,
@@ -257,7 +274,7 @@ int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const st
     int32_t status = thread_open(&opening, error);
     if (status == TN_OK) status = store_perform_wait(opening.store, thread_load, &opening, &loaded, error);
     if (status == TN_OK) status = thread_admit_take(&opening, loaded, error);
-    thread_cached_finish(&opening.cached);
+    thread_opening_finish(&opening);
     return status;
 }
 
@@ -268,7 +285,7 @@ static void thread_on_loaded(void *user, int32_t status, tn_value loaded, const 
         status = thread_admit_take(opening, value_ref(loaded), &error);
     else
         error_copy(&error, failure);
-    thread_cached_finish(&opening->cached);
+    thread_opening_finish(opening);
     opening->done(opening->user, status, &error);
     error_finish(&error);
     mem_free(opening);
