@@ -8,6 +8,8 @@
 #include "adl/value/block.h"
 #include "adl/value/weight.h"
 
+#define READ_DEPTH_MAX 256 /* no store keeps a value that is nested deeper (TN_STORE_DEPTH_MAX) */
+
 struct deferred {
     _Atomic(tn_value) items;
     int64_t weight;
@@ -130,9 +132,11 @@ tn_value deferred_slice(tn_value array, size_t from, size_t to) {
 
 int64_t deferred_weight(tn_value array) { return deferred_of(array)->weight; }
 
-void value_read_all(tn_value value) {
+static void read_all(tn_value value, int depth) {
     int kind = value_kind(value);
-    if (kind == TN_ARRAY && list_is_deferred(list_of(value))) value = deferred_items(value);
-    for (size_t i = 0, count = value_count(value); i < count; i++)
-        value_read_all(kind == TN_OBJECT ? value_value_at(value, i) : value_at(value, i));
+    if (kind == TN_ARRAY && value_is_block(value) && list_is_deferred(list_of(value))) value = deferred_items(value);
+    for (size_t i = 0, count = value_count(value); depth > 0 && i < count; i++)
+        read_all(kind == TN_OBJECT ? value_value_at(value, i) : value_at(value, i), depth - 1);
 }
+
+void value_read_all(tn_value value) { read_all(value, READ_DEPTH_MAX); }

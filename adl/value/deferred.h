@@ -31,7 +31,7 @@ tn_value value_deferred(size_t count, int64_t weight, const struct value_source 
 bool value_is_deferred(tn_value value);
 /* The first item of an array that is known without reading: 0, or the number of items that are not. */
 size_t value_known_from(tn_value array);
-/* Reads all deferred arrays in a value. The value itself does not change. */
+/* Reads all deferred arrays in a value, down to 256 levels. The value itself does not change. */
 void value_read_all(tn_value value);
 
 #endif
