@@ -64,6 +64,10 @@ static int32_t key_compile(const char *text, const char *start, const char **end
 /* Call key_pattern_finish also after a failure. */
 static int32_t key_pattern_read(struct key_pattern *pattern, const char *text, struct error *error) {
     *pattern = (struct key_pattern){.name = text, .expressions = strstr(text, "${{") != NULL};
+    if (!*text)
+        return error_set(error, TN_INVALID, "INVALID_INPUT",
+                         "--thread: expected 1 to %u bytes, the beginning of the threads' ids, or a key expression",
+                         THREAD_ID_MAX);
     if (!pattern->expressions && strstr(text, "{{"))
         return error_set(error, TN_INVALID, "INVALID_INPUT",
                          "--thread: found `%s`; an expression is written ${{ … }}, as in --thread '${{ input.id }}'",
