@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "adl/schema/internal.h"
+#include "adl/schema/plan.h"
 #include "adl/schema/uri.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
@@ -508,6 +508,7 @@ int32_t schema_compile(tn_value document, const struct schema_options *options, 
         schema_unref(schema);
         return compiler.status;
     }
+    schema_plan(schema);
     *out = schema;
     return TN_OK;
 }

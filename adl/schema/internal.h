@@ -29,6 +29,10 @@
 #define DIALECT_LEGACY      32u /* draft 2019-09 and older: items may be a list, no prefixItems */
 #define DIALECT_STANDARD    (DIALECT_CORE | DIALECT_APPLICATOR | DIALECT_UNEVALUATED | DIALECT_VALIDATION)
 
+#define KINDS_ALL                                                                                                      \
+    (1u << TN_NULL | 1u << TN_BOOL | 1u << TN_INT | 1u << TN_DOUBLE | 1u << TN_STRING | 1u << TN_BYTES |               \
+     1u << TN_ARRAY | 1u << TN_OBJECT)
+
 /* The kind of instance that a check applies to. LAST contains the checks that depend on what the others evaluated. */
 enum group { GROUP_NUMBER, GROUP_STRING, GROUP_ARRAY, GROUP_OBJECT, GROUP_ANY, GROUP_LAST, GROUP_COUNT };
 
@@ -37,6 +41,8 @@ struct node;
 struct check;
 struct place;
 struct marks;
+struct step;
+struct plan_part;
 
 /*
  * Returns true if the instance passes. Returns false only after fail() or exhausted(). If `marks` is not NULL, the
@@ -123,11 +129,16 @@ struct resource {
     size_t dynamic_count;
 };
 
+/* The lists of steps of a node (plan.h), by the kind of the instance. */
+enum plan_list { PLAN_OTHER, PLAN_NUMBER, PLAN_STRING, PLAN_ARRAY, PLAN_OBJECT, PLAN_LISTS };
+
 struct node {
     uint32_t kinds;   /* mask of allowed kinds; 0 for the schema `false` */
     bool integral;    /* a double must have no fraction */
     bool unevaluated; /* has a check in GROUP_LAST */
     uint8_t check_count;
+    uint32_t accepts; /* mask of the kinds that can be valid: `kinds`, fractions of `integral`, const and enum */
+    const struct step *lists[PLAN_LISTS]; /* NULL for a list without steps */
     uint8_t start[GROUP_COUNT + 1]; /* checks[start[g]] … checks[start[g + 1] - 1] are those of group g */
     struct check *checks;
     struct resource *resource;
@@ -147,8 +158,10 @@ struct schema {
     struct document *documents; /* [0] is the main document */
     size_t node_count, node_room, resource_count, document_count;
     struct spare *spare;
+    struct plan_part *parts; /* the memory of all steps */
     uint32_t work;
     bool assert_format;
+    bool dynamic; /* has references that depend on the dynamic scope */
 };
 
 /* ---- Compiling ------------------------------------------------------------------------------------------------ */
@@ -243,6 +256,8 @@ struct run {
     void *scratch;
 };
 
+/* True if nothing but the verdict is needed: then plan.h applies. */
+static inline bool run_is_plain(const struct run *run) { return !run->report && !run->visitor; }
 /* True if validation continues after a failure. */
 static inline bool run_thorough(const struct run *run) { return run->errors || run->visitor; }
 
@@ -252,12 +267,19 @@ void run_finish(struct run *run);
 /* Returns true if `instance` passes `node`. */
 bool evaluate(struct run *run, const struct node *node, tn_value instance, const struct place *place,
               struct marks *marks);
+/* Ends the run because the schema applies too many subschemas within each other. Returns false. */
+bool endless(struct run *run, const struct place *place);
+/* Returns 1 if the pattern matches the text, 0 if not, or -1 after ending the run. */
+int run_match(struct run *run, const struct pattern *pattern, tn_value text, const struct place *place);
 /* Like evaluate, for another part of the instance; a visitor may skip it. */
 bool descend(struct run *run, const struct node *node, tn_value instance, const struct place *place);
 /* Like evaluate, but reports and visits nothing. */
 bool holds(struct run *run, const struct node *node, tn_value instance, const struct place *place, struct marks *marks);
 /* Uses work units; returns false and ends the run if none are left. */
 bool spend(struct run *run, const struct place *place, uint64_t amount);
+/* Runs the checks of a node that is `unevaluated` over an array or object that it allows. */
+bool run_tracked(struct run *run, const struct node *node, tn_value instance);
+size_t count_code_points(const char *text, size_t length);
 bool exhausted(struct run *run, const struct place *place, const char *what);
 
 static inline void marks_set(struct marks *marks, size_t index) { marks->bits[index / 64] |= 1ull << (index % 64); }

@@ -11,13 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adl/schema/internal.h"
+#include "adl/schema/plan.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 
-#define ALL_KINDS                                                                                                      \
-    (1u << TN_NULL | 1u << TN_BOOL | 1u << TN_INT | 1u << TN_DOUBLE | 1u << TN_STRING | 1u << TN_BYTES |               \
-     1u << TN_ARRAY | 1u << TN_OBJECT)
 #define REASON_SIZE 256
 
 #define COMPILE_FUNCTION(name)                                                                                         \
@@ -454,7 +451,7 @@ static int compare_checks(const void *a, const void *b) {
 }
 
 bool keywords_compile(struct compiler *compiler, struct node *node) {
-    node->kinds = ALL_KINDS;
+    node->kinds = KINDS_ALL;
     if (value_is(node->value, TN_BOOL)) {
         if (!value_to_bool(node->value)) node->kinds = 0;
         return true;
@@ -524,6 +521,7 @@ void schema_unref(struct schema *schema) {
         mem_free(schema->documents[i].uri);
         value_unref(schema->documents[i].root);
     }
+    schema_plan_free(schema);
     pattern_scratch_free(atomic_load(&schema->spare->scratch));
     mem_free(schema->spare);
     mem_free(schema->nodes);

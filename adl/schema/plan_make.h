@@ -1,0 +1,36 @@
+/*
+ * plan_make.h - how the steps of a plan are made; private to plan.c and plan_closed.c.
+ */
+#ifndef TENON_ADL_SCHEMA_PLAN_MAKE_H
+#define TENON_ADL_SCHEMA_PLAN_MAKE_H
+
+#include "adl/schema/plan.h"
+
+struct planner {
+    struct schema *schema;
+    struct step *steps; /* of the list that is being made */
+    size_t count, room;
+};
+
+/* Names without duplicates, in the order of their first use. */
+struct name_list {
+    struct name *at;
+    size_t count, room;
+    tn_value index; /* name → position */
+};
+
+/* Memory of the schema, set to zero. */
+void *plan_alloc(struct schema *schema, size_t count, size_t size);
+/* Returns the new last step, until the next one is added. */
+struct step *plan_add_step(struct planner *planner, enum step_op op);
+/* The node behind references that are alone in their subschemas. */
+const struct node *plan_target(const struct schema *schema, const struct node *node);
+/* The same, but NULL if every value is valid. */
+const struct node *plan_applied(const struct schema *schema, const struct node *node);
+/* Returns the name, which is new if the list did not have it; valid until the next one is added. */
+struct name *name_list_add(struct name_list *list, tn_value text);
+void name_list_finish(struct name_list *list);
+/* Copies the names, all different, and indexes them. */
+void plan_names(struct schema *schema, struct names *names, const struct name *at, size_t count);
+
+#endif
