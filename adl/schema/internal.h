@@ -257,7 +257,7 @@ struct run {
 };
 
 /* True if nothing but the verdict is needed: then plan.h applies. */
-static inline bool run_is_plain(const struct run *run) { return !run->report && !run->visitor; }
+static inline bool run_is_plain(const struct run *run) { return !run->errors && !run->report && !run->visitor; }
 /* True if validation continues after a failure. */
 static inline bool run_thorough(const struct run *run) { return run->errors || run->visitor; }
 
