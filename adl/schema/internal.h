@@ -51,6 +51,9 @@ struct plan_part;
 typedef bool (*check_fn)(struct run *run, const struct node *node, const struct check *check, tn_value instance,
                          const struct place *place, struct marks *marks);
 
+/* Returns true if the instance passes; reports nothing (plan.h). */
+typedef bool (*step_fn)(struct run *run, const struct node *node, const struct step *step, tn_value value);
+
 struct nodes {
     struct node **at;
     size_t count;
@@ -129,16 +132,16 @@ struct resource {
     size_t dynamic_count;
 };
 
-/* The lists of steps of a node (plan.h), by the kind of the instance. */
-enum plan_list { PLAN_OTHER, PLAN_NUMBER, PLAN_STRING, PLAN_ARRAY, PLAN_OBJECT, PLAN_LISTS };
-
 struct node {
     uint32_t kinds;   /* mask of allowed kinds; 0 for the schema `false` */
     bool integral;    /* a double must have no fraction */
     bool unevaluated; /* has a check in GROUP_LAST */
     uint8_t check_count;
     uint32_t accepts; /* mask of the kinds that can be valid: `kinds`, fractions of `integral`, const and enum */
-    const struct step *lists[PLAN_LISTS]; /* NULL for a list without steps */
+    struct {
+        step_fn run;
+        const struct step *step;
+    } by_kind[TN_OBJECT + 1]; /* see plan.h */
     uint8_t start[GROUP_COUNT + 1]; /* checks[start[g]] … checks[start[g + 1] - 1] are those of group g */
     struct check *checks;
     struct resource *resource;

@@ -19,9 +19,15 @@
 #define BITS_PER_INT  64u /* bits of a set of integers for each of them, at most */
 #define DOUBLE_EXACT  ((int64_t)1 << 53)
 
+/* The kinds that have the same steps. */
+enum plan_list { PLAN_OTHER, PLAN_INT, PLAN_DOUBLE, PLAN_STRING, PLAN_ARRAY, PLAN_OBJECT, PLAN_LISTS };
+
+#define KINDS_NUMBER (1u << TN_INT | 1u << TN_DOUBLE)
+
 static const uint32_t list_kinds[PLAN_LISTS] = {
     [PLAN_OTHER] = 1u << TN_NULL | 1u << TN_BOOL | 1u << TN_BYTES,
-    [PLAN_NUMBER] = 1u << TN_INT | 1u << TN_DOUBLE,
+    [PLAN_INT] = 1u << TN_INT,
+    [PLAN_DOUBLE] = 1u << TN_DOUBLE,
     [PLAN_STRING] = 1u << TN_STRING,
     [PLAN_ARRAY] = 1u << TN_ARRAY,
     [PLAN_OBJECT] = 1u << TN_OBJECT,
@@ -66,10 +72,10 @@ void schema_plan_free(struct schema *schema) {
 
 /* ---- Steps ----------------------------------------------------------------------------------------------------- */
 
-struct step *plan_add_step(struct planner *planner, enum step_op op) {
+struct step *plan_add_step(struct planner *planner, step_fn run) {
     MEM_GROW(planner->steps, planner->count, planner->room);
     struct step *step = &planner->steps[planner->count++];
-    *step = (struct step){.op = op};
+    *step = (struct step){.run = run};
     return step;
 }
 
@@ -102,10 +108,10 @@ static const struct node **plan_nodes(struct planner *planner, const struct node
     return list;
 }
 
-static void plan_choice(struct planner *planner, const struct check *check, enum step_op op, uint32_t kinds) {
+static void plan_choice(struct planner *planner, const struct check *check, step_fn run, uint32_t kinds) {
     uint32_t count;
     const struct node **nodes = plan_nodes(planner, &check->as.nodes, kinds, &count);
-    struct step *step = plan_add_step(planner, count == 0 ? STEP_FAIL : count == 1 ? STEP_NODE : op);
+    struct step *step = plan_add_step(planner, count == 0 ? step_fail : count == 1 ? step_node : run);
     step->count = count;
     if (count == 1)
         step->as.node = nodes[0];
@@ -116,7 +122,7 @@ static void plan_choice(struct planner *planner, const struct check *check, enum
 static void plan_add_node(struct planner *planner, const struct node *node, uint32_t kinds) {
     node = plan_applied(planner->schema, node);
     if (!node) return;
-    plan_add_step(planner, node->accepts & kinds ? STEP_NODE : STEP_FAIL)->as.node = node;
+    plan_add_step(planner, node->accepts & kinds ? step_node : step_fail)->as.node = node;
 }
 
 static void plan_if(struct planner *planner, const struct check *check) {
@@ -125,7 +131,7 @@ static void plan_if(struct planner *planner, const struct check *check) {
     nodes[0] = plan_target(planner->schema, check->as.branch.condition);
     nodes[1] = then ? plan_applied(planner->schema, then) : NULL;
     nodes[2] = otherwise ? plan_applied(planner->schema, otherwise) : NULL;
-    if (nodes[1] || nodes[2]) plan_add_step(planner, STEP_IF)->as.nodes = nodes;
+    if (nodes[1] || nodes[2]) plan_add_step(planner, step_if)->as.nodes = nodes;
 }
 
 /* ---- Names ----------------------------------------------------------------------------------------------------- */
@@ -168,7 +174,7 @@ static void plan_add_required(struct planner *planner, const struct name *at, si
     if (count == 0) return;
     struct names *names = plan_alloc(planner->schema, 1, sizeof *names);
     plan_names(planner->schema, names, at, count);
-    plan_add_step(planner, STEP_REQUIRED)->as.names = names;
+    plan_add_step(planner, step_required)->as.names = names;
 }
 
 /* ---- Values: enum and const ------------------------------------------------------------------------------------ */
@@ -183,7 +189,7 @@ static int compare_doubles(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-static void plan_numbers(struct planner *planner, const tn_value *values, size_t count) {
+static void plan_numbers(struct planner *planner, enum plan_list list, const tn_value *values, size_t count) {
     struct numbers *numbers = plan_alloc(planner->schema, 1, sizeof *numbers);
     numbers->ints = plan_alloc(planner->schema, count, sizeof *numbers->ints);
     numbers->doubles = plan_alloc(planner->schema, count, sizeof *numbers->doubles);
@@ -196,12 +202,17 @@ static void plan_numbers(struct planner *planner, const tn_value *values, size_t
             numbers->doubles[numbers->double_count++] = view_double(values[i]);
     }
     size_t ints = numbers->int_count, doubles = numbers->double_count;
-    plan_add_step(planner, ints + doubles > 0 ? STEP_NUMBERS : STEP_FAIL)->as.numbers = numbers;
+    if (list == PLAN_INT)
+        plan_add_step(planner, ints > 0 ? step_int_numbers : step_fail)->as.numbers = numbers;
+    else
+        plan_add_step(planner, ints + doubles > 0 ? step_double_numbers : step_fail)->as.numbers = numbers;
     if (doubles) qsort(numbers->doubles, doubles, sizeof *numbers->doubles, compare_doubles);
     if (!ints) return;
     qsort(numbers->ints, ints, sizeof *numbers->ints, compare_ints);
     uint64_t first = (uint64_t)numbers->ints[0], last = (uint64_t)numbers->ints[ints - 1] - first;
     if (last >= ints * BITS_PER_INT) return;
+    numbers->first = first;
+    numbers->bit_count = last + 1;
     numbers->bits = plan_alloc(planner->schema, (size_t)last / 64 + 1, sizeof *numbers->bits);
     for (size_t i = 0; i < ints; i++) {
         uint64_t at = (uint64_t)numbers->ints[i] - first;
@@ -214,21 +225,21 @@ static void plan_texts(struct planner *planner, const tn_value *values, size_t c
     for (size_t i = 0; i < count; i++)
         if (value_is(values[i], TN_STRING)) name_list_add(&list, values[i]);
     if (list.count == 0) {
-        plan_add_step(planner, STEP_FAIL);
+        plan_add_step(planner, step_fail);
     } else if (list.count == 1) {
-        plan_add_step(planner, STEP_TEXT)->as.text = list.at[0].text;
+        plan_add_step(planner, step_text)->as.text = list.at[0].text;
     } else {
         struct names *names = plan_alloc(planner->schema, 1, sizeof *names);
         plan_names(planner->schema, names, list.at, list.count);
-        plan_add_step(planner, STEP_TEXTS)->as.names = names;
+        plan_add_step(planner, step_texts)->as.names = names;
     }
     name_list_finish(&list);
 }
 
 /* The values are borrowed from the document. */
 static void plan_values(struct planner *planner, enum plan_list list, const tn_value *values, size_t count) {
-    if (list == PLAN_NUMBER) {
-        plan_numbers(planner, values, count);
+    if (list == PLAN_INT || list == PLAN_DOUBLE) {
+        plan_numbers(planner, list, values, count);
         return;
     }
     if (list == PLAN_STRING) {
@@ -239,7 +250,7 @@ static void plan_values(struct planner *planner, enum plan_list list, const tn_v
     uint32_t kept = 0;
     for (size_t i = 0; i < count; i++)
         if (list_kinds[list] >> value_kind(values[i]) & 1) some[kept++] = values[i];
-    struct step *step = plan_add_step(planner, kept ? STEP_VALUES : STEP_FAIL);
+    struct step *step = plan_add_step(planner, kept ? step_values : step_fail);
     step->count = kept;
     step->as.values = some;
 }
@@ -252,12 +263,7 @@ static void range_exclude_ints(struct range *range) {
 }
 
 static void range_raise(struct range *range, double bound, bool open) {
-    if (bound > range->low) {
-        range->low = bound;
-        range->low_open = open;
-    } else if (bound == range->low) {
-        range->low_open = range->low_open || open;
-    }
+    range->low = fmax(range->low, open ? nextafter(bound, INFINITY) : bound);
     double first = open ? floor(bound) : ceil(bound); /* the integer itself is outside if the bound is open */
     if (first >= 0x1p63) range_exclude_ints(range);
     if (first >= 0x1p63 || first < -0x1p63) return;
@@ -268,12 +274,7 @@ static void range_raise(struct range *range, double bound, bool open) {
 }
 
 static void range_lower(struct range *range, double bound, bool open) {
-    if (bound < range->high) {
-        range->high = bound;
-        range->high_open = open;
-    } else if (bound == range->high) {
-        range->high_open = range->high_open || open;
-    }
+    range->high = fmin(range->high, open ? nextafter(bound, -INFINITY) : bound);
     double last = open ? ceil(bound) : floor(bound);
     if (last < -0x1p63 || (open && last == -0x1p63)) range_exclude_ints(range);
     if (last >= 0x1p63 || last < -0x1p63 || (open && last == -0x1p63)) return;
@@ -294,7 +295,7 @@ static bool check_is_bound(const struct check *check) {
 }
 
 /* Combines all bounds of a node; integers beyond 2^53 are left to the checks. */
-static void plan_range(struct planner *planner, const struct node *node) {
+static void plan_range(struct planner *planner, const struct node *node, enum plan_list list) {
     struct range *range = plan_alloc(planner->schema, 1, sizeof *range);
     *range = (struct range){.least = INT64_MIN, .most = INT64_MAX, .low = -INFINITY, .high = INFINITY};
     bool any = false;
@@ -302,7 +303,7 @@ static void plan_range(struct planner *planner, const struct node *node) {
         const struct check *check = &node->checks[i];
         if (!check_is_bound(check)) continue;
         if (!is_exact(check->value)) {
-            plan_add_step(planner, STEP_CHECK)->as.check = check;
+            plan_add_step(planner, step_check)->as.check = check;
             continue;
         }
         any = true;
@@ -312,10 +313,10 @@ static void plan_range(struct planner *planner, const struct node *node) {
         else
             range_lower(range, bound, check->run == check_exclusive_maximum);
     }
-    if (any) plan_add_step(planner, STEP_RANGE)->as.range = range;
+    if (any) plan_add_step(planner, list == PLAN_INT ? step_int_range : step_double_range)->as.range = range;
 }
 
-static void plan_extent(struct planner *planner, const struct node *node, enum step_op op, check_fn least,
+static void plan_extent(struct planner *planner, const struct node *node, step_fn run, check_fn least,
                       check_fn most) {
     struct extent *extent = plan_alloc(planner->schema, 1, sizeof *extent);
     *extent = (struct extent){0, UINT64_MAX};
@@ -323,7 +324,7 @@ static void plan_extent(struct planner *planner, const struct node *node, enum s
         if (node->checks[i].run == least) extent->least = node->checks[i].as.count;
         if (node->checks[i].run == most) extent->most = node->checks[i].as.count;
     }
-    plan_add_step(planner, op)->as.extent = extent;
+    plan_add_step(planner, run)->as.extent = extent;
 }
 
 /* ---- Arrays and objects ---------------------------------------------------------------------------------------- */
@@ -336,7 +337,7 @@ static void plan_items(struct planner *planner, const struct check *check) {
     items->prefix = nodes;
     items->prefix_count = prefix->count;
     items->rest = check->as.items.rest ? plan_applied(planner->schema, check->as.items.rest) : NULL;
-    if (items->rest || items->prefix_count) plan_add_step(planner, STEP_ITEMS)->as.items = items;
+    if (items->rest || items->prefix_count) plan_add_step(planner, step_items)->as.items = items;
 }
 
 static void plan_patterns(struct planner *planner, const struct members *members, struct object_plan *plan) {
@@ -377,7 +378,7 @@ static void plan_object(struct planner *planner, const struct check *check, cons
     }
     plan->every = plan->pattern_count || plan->closed || plan->additional;
     plan_add_required(planner, others.at, others.count);
-    plan_add_step(planner, STEP_OBJECT)->as.object = plan;
+    plan_add_step(planner, step_object)->as.object = plan;
     name_list_finish(&list);
     name_list_finish(&others);
 }
@@ -411,31 +412,32 @@ static bool earlier_bound(const struct node *node, const struct check *check) {
     return false;
 }
 
-static void plan_check_of_group(struct planner *planner, const struct node *node, const struct check *check) {
+static void plan_check_of_group(struct planner *planner, const struct node *node, const struct check *check,
+                                enum plan_list list) {
     check_fn run = check->run;
     if (check_is_bound(check)) {
-        if (!earlier_bound(node, check)) plan_range(planner, node);
+        if (!earlier_bound(node, check)) plan_range(planner, node, list);
     } else if (run == check_min_length || run == check_max_length) {
         if (run == check_min_length || !has_earlier(node, check, check_min_length))
-            plan_extent(planner, node, STEP_LENGTH, check_min_length, check_max_length);
+            plan_extent(planner, node, step_length, check_min_length, check_max_length);
     } else if (run == check_min_items || run == check_max_items) {
         if (run == check_min_items || !has_earlier(node, check, check_min_items))
-            plan_extent(planner, node, STEP_COUNT, check_min_items, check_max_items);
+            plan_extent(planner, node, step_count, check_min_items, check_max_items);
     } else if (run == check_min_properties || run == check_max_properties) {
         if (run == check_min_properties || !has_earlier(node, check, check_min_properties))
-            plan_extent(planner, node, STEP_COUNT, check_min_properties, check_max_properties);
+            plan_extent(planner, node, step_count, check_min_properties, check_max_properties);
     } else if (run == check_pattern) {
-        plan_add_step(planner, STEP_PATTERN)->as.pattern = check->as.pattern;
+        plan_add_step(planner, step_pattern)->as.pattern = check->as.pattern;
     } else if (run == check_items) {
         plan_items(planner, check);
     } else if (run == check_unique) {
-        plan_add_step(planner, STEP_UNIQUE)->as.check = check;
+        plan_add_step(planner, step_unique)->as.check = check;
     } else if (run == check_members) {
         plan_object(planner, check, node_check(node, check_required));
     } else if (run == check_required) {
         plan_required(planner, node, check);
     } else {
-        plan_add_step(planner, STEP_CHECK)->as.check = check;
+        plan_add_step(planner, step_check)->as.check = check;
     }
 }
 
@@ -447,12 +449,12 @@ static void plan_check_in_place(struct planner *planner, const struct check *che
     } else if (run == check_all_of) {
         for (size_t i = 0; i < check->as.nodes.count; i++) plan_add_node(planner, check->as.nodes.at[i], kinds);
     } else if (run == check_any_of) {
-        plan_choice(planner, check, STEP_ANY_OF, kinds);
+        plan_choice(planner, check, step_any_of, kinds);
     } else if (run == check_one_of) {
-        plan_choice(planner, check, STEP_ONE_OF, kinds);
+        plan_choice(planner, check, step_one_of, kinds);
     } else if (run == check_not) {
         const struct node *node = plan_target(planner->schema, check->as.node);
-        if (node->accepts & kinds) plan_add_step(planner, STEP_NOT)->as.node = node;
+        if (node->accepts & kinds) plan_add_step(planner, step_not)->as.node = node;
     } else if (run == check_if) {
         plan_if(planner, check);
     } else if (run == check_enum) {
@@ -462,37 +464,35 @@ static void plan_check_in_place(struct planner *planner, const struct check *che
     } else if (run == check_const) {
         plan_values(planner, list, &check->value, 1);
     } else {
-        plan_add_step(planner, STEP_CHECK)->as.check = check;
+        plan_add_step(planner, step_check)->as.check = check;
     }
 }
 
-static const struct step *plan_list(struct planner *planner, const struct node *node, enum plan_list list) {
-    static const enum group groups[PLAN_LISTS] = {GROUP_ANY, GROUP_NUMBER, GROUP_STRING, GROUP_ARRAY, GROUP_OBJECT};
+static void plan_list(struct planner *planner, const struct node *node, enum plan_list list) {
+    static const enum group groups[PLAN_LISTS] = {GROUP_ANY,    GROUP_NUMBER, GROUP_NUMBER,
+                                                  GROUP_STRING, GROUP_ARRAY,  GROUP_OBJECT};
     planner->count = 0;
     if (!(node->accepts & list_kinds[list])) {
-        if (!(node->kinds & list_kinds[list]) && !(list == PLAN_NUMBER && node->integral)) return NULL;
-        plan_add_step(planner, STEP_FAIL); /* the kind is allowed, but no value of const or enum has it */
-    } else if (node->unevaluated && (list == PLAN_ARRAY || list == PLAN_OBJECT)) {
-        plan_add_step(planner, STEP_TRACKED);
-    } else {
-        enum group group = groups[list];
-        for (size_t i = node->start[group]; list != PLAN_OTHER && i < node->start[group + 1]; i++)
-            plan_check_of_group(planner, node, &node->checks[i]);
-        for (size_t i = node->start[GROUP_ANY]; i < node->start[GROUP_ANY + 1]; i++)
-            plan_check_in_place(planner, &node->checks[i], list);
+        plan_add_step(planner, step_fail);
+        return;
     }
-    if (planner->count == 0) return NULL;
-    plan_add_step(planner, STEP_END);
-    struct step *steps = plan_alloc(planner->schema, planner->count, sizeof *steps);
-    memcpy(steps, planner->steps, planner->count * sizeof *steps);
-    return steps;
+    if (node->unevaluated && (list == PLAN_ARRAY || list == PLAN_OBJECT)) {
+        plan_add_step(planner, step_tracked);
+        return;
+    }
+    if (list == PLAN_DOUBLE && !(node->kinds >> TN_DOUBLE & 1)) plan_add_step(planner, step_double_whole);
+    enum group group = groups[list];
+    for (size_t i = node->start[group]; list != PLAN_OTHER && i < node->start[group + 1]; i++)
+        plan_check_of_group(planner, node, &node->checks[i], list);
+    for (size_t i = node->start[GROUP_ANY]; i < node->start[GROUP_ANY + 1]; i++)
+        plan_check_in_place(planner, &node->checks[i], list);
 }
 
 /* Kinds of const and enum; a number may be an integer or a double. */
 static uint32_t kinds_of(const tn_value *values, size_t count) {
     uint32_t kinds = 0;
     for (size_t i = 0; i < count; i++)
-        kinds |= value_is_number(values[i]) ? list_kinds[PLAN_NUMBER] : 1u << value_kind(values[i]);
+        kinds |= value_is_number(values[i]) ? KINDS_NUMBER : 1u << value_kind(values[i]);
     return kinds;
 }
 
@@ -508,6 +508,26 @@ static uint32_t node_accepts(const struct node *node) {
     return kinds;
 }
 
+static void plan_node(struct planner *planner, struct node *node) {
+    for (enum plan_list list = 0; list < PLAN_LISTS; list++) {
+        plan_list(planner, node, list);
+        size_t count = planner->count;
+        struct step *steps = NULL;
+        if (count > 0) { /* and a step without a function behind them */
+            steps = plan_alloc(planner->schema, count + 1, sizeof *steps);
+            memcpy(steps, planner->steps, count * sizeof *steps);
+        }
+        step_fn run = count == 0 ? step_pass : count == 1 ? steps->run : step_list;
+        if (planner->schema->dynamic && count > 0) run = step_scope;
+        for (int kind = TN_NULL; kind <= TN_OBJECT; kind++) {
+            if (!(list_kinds[list] >> kind & 1)) continue;
+            bool allowed = node->kinds >> kind & 1 || (kind == TN_DOUBLE && node->integral);
+            node->by_kind[kind].run = allowed ? run : step_fail;
+            node->by_kind[kind].step = steps;
+        }
+    }
+}
+
 void schema_plan(struct schema *schema) {
     for (size_t i = 0; i < schema->node_count; i++) {
         struct node *node = schema->nodes[i];
@@ -516,8 +536,6 @@ void schema_plan(struct schema *schema) {
             if (node->checks[j].run == check_dynamic_ref && node->checks[j].as.dynamic.name) schema->dynamic = true;
     }
     struct planner planner = {.schema = schema};
-    for (size_t i = 0; i < schema->node_count; i++)
-        for (enum plan_list list = 0; list < PLAN_LISTS; list++)
-            schema->nodes[i]->lists[list] = plan_list(&planner, schema->nodes[i], list);
+    for (size_t i = 0; i < schema->node_count; i++) plan_node(&planner, schema->nodes[i]);
     mem_free(planner.steps);
 }

@@ -2,17 +2,16 @@
  * plan.h - the form of a schema that answers only whether a value is valid; private to adl/schema.
  *
  * The checks of a node (internal.h) can report errors, show their places to a visitor and note what they evaluated.
- * Most validations need none of that and succeed. For these, each node also has lists of *steps*, one list for each
- * group of kinds, so that a value runs only what concerns its kind:
+ * Most validations need none of that and succeed. For these, each node also has a list of *steps* for each kind, so
+ * that a value runs only what concerns it. A list of one step is that step's function and operand in the node itself:
  *
- *     node ── kinds ──> is the kind allowed?
- *          └─ lists[number, string, array, object, other] ──> step, step, …, STEP_END     NULL: nothing to check
+ *     node ── by_kind[kind] ──> run, step ──> step_pass | step_fail | a single step | step_list: step, step, …
  *
  * Steps combine what belongs together (minimum and maximum; properties, additionalProperties and required), refer to
  * nodes behind chains of $ref, and leave out branches of anyOf and oneOf that cannot match the kind. Names are found by
  * the position that is expected next, then by hash; values of an enum by hash, by a bit, or by bisection. A step runs
  * without memory, except for that of patterns and of uniqueItems. A check without a step of its own is called
- * (STEP_CHECK).
+ * (step_check).
  *
  * The steps and the checks have the same verdict. A validation that collects errors runs the steps first and the checks
  * only if these fail. A schema's steps take memory in proportion to the schema; they belong to it and never change.
@@ -22,30 +21,6 @@
 
 #include "adl/schema/internal.h"
 #include "adl/value/view.h"
-
-enum step_op {
-    STEP_END,      /* the value is valid */
-    STEP_FAIL,     /* no value of this kind is valid */
-    STEP_NODE,     /* node: a reference, or a branch of allOf */
-    STEP_ANY_OF,   /* nodes, count */
-    STEP_ONE_OF,   /* nodes, count */
-    STEP_NOT,      /* node */
-    STEP_IF,       /* nodes: condition, then, otherwise; the last two may be NULL */
-    STEP_TEXT,     /* text: const of a string */
-    STEP_TEXTS,    /* names: enum */
-    STEP_NUMBERS,  /* numbers: enum and const */
-    STEP_VALUES,   /* values, count: enum and const of anything else */
-    STEP_RANGE,    /* range */
-    STEP_LENGTH,   /* extent: code points of a string */
-    STEP_PATTERN,  /* pattern */
-    STEP_COUNT,    /* extent: items or members */
-    STEP_ITEMS,    /* items */
-    STEP_UNIQUE,   /* nothing */
-    STEP_OBJECT,   /* object */
-    STEP_REQUIRED, /* names */
-    STEP_CHECK,    /* check */
-    STEP_TRACKED,  /* the checks of the node, because some depend on what others evaluated */
-};
 
 struct names {
     struct name *at;
@@ -59,18 +34,19 @@ struct name {
     bool known;                /* false for a name that is only required */
 };
 
-/* Numbers without a fraction and the others, both ascending; `bits` has a bit for each integer above ints[0]. */
+/* Numbers without a fraction and the others, both ascending. */
 struct numbers {
+    uint64_t first;     /* ints[0] */
+    uint64_t bit_count; /* integers from `first` on that have a bit; 0 if they are too far apart */
+    uint64_t *bits;
     int64_t *ints;
     double *doubles;
-    uint64_t *bits; /* NULL if the integers are too far apart */
     uint32_t int_count, double_count;
 };
 
 struct range {
     int64_t least, most; /* of integers, inclusive */
-    double low, high;    /* of doubles */
-    bool low_open, high_open;
+    double low, high;    /* of doubles, inclusive */
 };
 
 struct extent {
@@ -96,7 +72,7 @@ struct object_plan {
 };
 
 struct step {
-    enum step_op op;
+    step_fn run;
     uint32_t count;
     union {
         const struct node *node;
@@ -113,6 +89,41 @@ struct step {
         const struct check *check;
     } as;
 };
+
+#define STEP_FUNCTION(name)                                                                                            \
+    bool name(struct run *run, const struct node *node, const struct step *step, tn_value value)
+
+/* Of a list: what a node runs for a kind instead of a single step. */
+STEP_FUNCTION(step_pass);  /* there are no steps */
+STEP_FUNCTION(step_fail);  /* no value of this kind is valid */
+STEP_FUNCTION(step_list);  /* several steps, up to one whose `run` is NULL */
+STEP_FUNCTION(step_scope); /* the same, in a schema with a dynamic scope */
+/* Of any value. */
+STEP_FUNCTION(step_node);   /* node: a reference, or a branch of allOf */
+STEP_FUNCTION(step_any_of); /* nodes, count */
+STEP_FUNCTION(step_one_of); /* nodes, count */
+STEP_FUNCTION(step_not);    /* node */
+STEP_FUNCTION(step_if);     /* nodes: condition, then, otherwise; the last two may be NULL */
+STEP_FUNCTION(step_values); /* values, count: enum and const of what is neither a number nor a string */
+STEP_FUNCTION(step_check);  /* check: without a step of its own */
+/* Of integers and of doubles. */
+STEP_FUNCTION(step_int_range);     /* range */
+STEP_FUNCTION(step_int_numbers);   /* numbers: enum and const */
+STEP_FUNCTION(step_double_whole);  /* nothing: the type is integer */
+STEP_FUNCTION(step_double_range);  /* range */
+STEP_FUNCTION(step_double_numbers); /* numbers */
+/* Of strings. */
+STEP_FUNCTION(step_text);    /* text: const */
+STEP_FUNCTION(step_texts);   /* names: enum */
+STEP_FUNCTION(step_length);  /* extent, in code points */
+STEP_FUNCTION(step_pattern); /* pattern */
+/* Of arrays and objects. */
+STEP_FUNCTION(step_count);    /* extent: items or members */
+STEP_FUNCTION(step_items);    /* items */
+STEP_FUNCTION(step_unique);   /* check, for many items */
+STEP_FUNCTION(step_object);   /* object */
+STEP_FUNCTION(step_required); /* names */
+STEP_FUNCTION(step_tracked);  /* the checks of the node, because some depend on what others evaluated */
 
 /* Makes the steps of all nodes, after all of them are compiled. */
 void schema_plan(struct schema *schema);

@@ -22,7 +22,7 @@ struct name_list {
 /* Memory of the schema, set to zero. */
 void *plan_alloc(struct schema *schema, size_t count, size_t size);
 /* Returns the new last step, until the next one is added. */
-struct step *plan_add_step(struct planner *planner, enum step_op op);
+struct step *plan_add_step(struct planner *planner, step_fn run);
 /* The node behind references that are alone in their subschemas. */
 const struct node *plan_target(const struct schema *schema, const struct node *node);
 /* The same, but NULL if every value is valid. */

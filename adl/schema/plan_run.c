@@ -12,35 +12,11 @@
 #define PAIRWISE_MAX 16  /* items that are compared in pairs */
 #define HASHED_MAX   256 /* items that are compared by hash, without memory */
 
-static bool steps_hold(struct run *run, const struct node *node, const struct step *step, tn_value value);
-
-static bool __attribute__((noinline)) steps_hold_in_scope(struct run *run, const struct node *node,
-                                                          const struct step *step, tn_value value) {
-    struct scope scope = {run->scope, node->resource};
-    const struct scope *outer = run->scope;
-    if (!outer || outer->resource != node->resource) run->scope = &scope;
-    bool good = steps_hold(run, node, step, value);
-    run->scope = outer;
-    return good;
-}
-
-static bool is_whole(tn_value number) {
-    double real = view_double(number);
-    return floor(real) == real;
-}
-
 static inline bool node_holds(struct run *run, const struct node *node, tn_value value) {
-    static const uint8_t lists[TN_OBJECT + 1] = {
-        [TN_INT] = PLAN_NUMBER,  [TN_DOUBLE] = PLAN_NUMBER, [TN_STRING] = PLAN_STRING,
-        [TN_ARRAY] = PLAN_ARRAY, [TN_OBJECT] = PLAN_OBJECT,
-    };
     int kind = value_kind(value);
     if (run->work == 0) return spend(run, NULL, 1);
     run->work--;
-    if (!(node->kinds >> kind & 1) && !(kind == TN_DOUBLE && node->integral && is_whole(value))) return false;
-    const struct step *step = node->lists[lists[kind]];
-    if (!step) return true;
-    return run->schema->dynamic ? steps_hold_in_scope(run, node, step, value) : steps_hold(run, node, step, value);
+    return node->by_kind[kind].run(run, node, node->by_kind[kind].step, value);
 }
 
 bool plan_holds(struct run *run, const struct node *node, tn_value value) {
@@ -48,7 +24,34 @@ bool plan_holds(struct run *run, const struct node *node, tn_value value) {
     return node_holds(run, node, value);
 }
 
-/* ---- Values ---------------------------------------------------------------------------------------------------- */
+/* ---- Lists ----------------------------------------------------------------------------------------------------- */
+
+STEP_FUNCTION(step_pass) {
+    (void)run, (void)node, (void)step, (void)value;
+    return true;
+}
+
+STEP_FUNCTION(step_fail) {
+    (void)run, (void)node, (void)step, (void)value;
+    return false;
+}
+
+STEP_FUNCTION(step_list) {
+    for (; step->run; step++)
+        if (!step->run(run, node, step, value)) return false;
+    return true;
+}
+
+STEP_FUNCTION(step_scope) {
+    struct scope scope = {run->scope, node->resource};
+    const struct scope *outer = run->scope;
+    if (!outer || outer->resource != node->resource) run->scope = &scope;
+    bool good = step_list(run, node, step, value);
+    run->scope = outer;
+    return good;
+}
+
+/* ---- Scalars --------------------------------------------------------------------------------------------------- */
 
 /* value_equal, without a call for most values. */
 static inline bool plan_same(tn_value a, tn_value b) {
@@ -58,34 +61,59 @@ static inline bool plan_same(tn_value a, tn_value b) {
     return value_equal(a, b);
 }
 
-static bool has_integer(const struct numbers *numbers, int64_t integer) {
-    if (numbers->int_count == 0) return false;
-    if (numbers->bits) {
-        uint64_t at = (uint64_t)integer - (uint64_t)numbers->ints[0];
-        uint64_t last = (uint64_t)numbers->ints[numbers->int_count - 1] - (uint64_t)numbers->ints[0];
-        return integer >= numbers->ints[0] && at <= last && (numbers->bits[at / 64] >> (at % 64) & 1);
-    }
-    const int64_t *at = numbers->ints;
-    for (uint32_t left = numbers->int_count; left > 1;) {
-        uint32_t half = left / 2;
-        if (at[half] <= integer) at += half;
-        left -= half;
-    }
-    return *at == integer;
+/* True if an ascending list has the number. */
+#define BISECT(list, size, number)                                                                                     \
+    for (uint32_t left = size; left > 1;) {                                                                            \
+        uint32_t half = left / 2;                                                                                      \
+        if (list[half] <= number) list += half;                                                                        \
+        left -= half;                                                                                                  \
+    }                                                                                                                  \
+    return size > 0 && *list == number
+
+static bool ints_have(const struct numbers *numbers, int64_t number) {
+    const int64_t *list = numbers->ints;
+    BISECT(list, numbers->int_count, number);
 }
 
-static bool has_number(const struct numbers *numbers, tn_value value) {
+static bool doubles_have(const struct numbers *numbers, double number) {
+    const double *list = numbers->doubles;
+    BISECT(list, numbers->double_count, number);
+}
+
+static inline bool has_integer(const struct numbers *numbers, int64_t integer) {
+    if (!numbers->bits) return ints_have(numbers, integer);
+    uint64_t at = (uint64_t)integer - numbers->first;
+    return at < numbers->bit_count && (numbers->bits[at / 64] >> (at % 64) & 1);
+}
+
+STEP_FUNCTION(step_int_numbers) {
+    (void)run, (void)node;
+    return has_integer(step->as.numbers, value_to_int(value));
+}
+
+STEP_FUNCTION(step_double_numbers) {
+    (void)run, (void)node;
     int64_t integer;
-    if (value_as_int(value, &integer)) return has_integer(numbers, integer);
-    if (numbers->double_count == 0) return false;
+    if (value_as_int(value, &integer)) return has_integer(step->as.numbers, integer);
+    return doubles_have(step->as.numbers, view_double(value));
+}
+
+STEP_FUNCTION(step_int_range) {
+    (void)run, (void)node;
+    int64_t integer = value_to_int(value);
+    return integer >= step->as.range->least && integer <= step->as.range->most;
+}
+
+STEP_FUNCTION(step_double_range) {
+    (void)run, (void)node;
     double real = view_double(value);
-    const double *at = numbers->doubles;
-    for (uint32_t left = numbers->double_count; left > 1;) {
-        uint32_t half = left / 2;
-        if (at[half] <= real) at += half;
-        left -= half;
-    }
-    return *at == real;
+    return real >= step->as.range->low && real <= step->as.range->high;
+}
+
+STEP_FUNCTION(step_double_whole) {
+    (void)run, (void)node, (void)step;
+    double real = view_double(value);
+    return floor(real) == real;
 }
 
 /* Returns the name, or NULL. */
@@ -103,24 +131,20 @@ static inline const struct name *names_find(const struct names *names, const str
     }
 }
 
-static bool values_hold(struct run *run, const struct step *step, tn_value value) {
-    if (!spend(run, NULL, step->count)) return false;
-    for (uint32_t i = 0; i < step->count; i++)
-        if (plan_same(value, step->as.values[i])) return true;
-    return false;
+STEP_FUNCTION(step_text) {
+    (void)run, (void)node;
+    return view_same_text(step->as.text, view_string(value));
 }
 
-static inline bool range_holds(const struct range *range, tn_value value) {
-    if (value_is(value, TN_INT)) {
-        int64_t integer = value_to_int(value);
-        return integer >= range->least && integer <= range->most;
-    }
-    double real = view_double(value);
-    return (real > range->low || (real == range->low && !range->low_open)) &&
-           (real < range->high || (real == range->high && !range->high_open));
+STEP_FUNCTION(step_texts) {
+    (void)run, (void)node;
+    return names_find(step->as.names, view_string(value)) != NULL;
 }
 
-static inline bool length_holds(const struct extent *extent, const struct string *text) {
+STEP_FUNCTION(step_length) {
+    (void)run, (void)node;
+    const struct extent *extent = step->as.extent;
+    const struct string *text = view_string(value);
     size_t bytes = text->length;
     if (bytes < extent->least) return false;
     if (bytes / 4 >= extent->least && bytes <= extent->most) return true; /* a character has at most four bytes */
@@ -129,9 +153,28 @@ static inline bool length_holds(const struct extent *extent, const struct string
     return found >= extent->least && found <= extent->most;
 }
 
+STEP_FUNCTION(step_pattern) {
+    (void)node;
+    return run_match(run, step->as.pattern, value, NULL) > 0;
+}
+
+STEP_FUNCTION(step_values) {
+    (void)node;
+    if (!spend(run, NULL, step->count)) return false;
+    for (uint32_t i = 0; i < step->count; i++)
+        if (plan_same(value, step->as.values[i])) return true;
+    return false;
+}
+
 /* ---- Arrays ---------------------------------------------------------------------------------------------------- */
 
-static bool items_hold(struct run *run, const struct item_nodes *nodes, tn_value value) {
+STEP_FUNCTION(step_count) {
+    (void)run, (void)node;
+    size_t count = view_count(value);
+    return count >= step->as.extent->least && count <= step->as.extent->most;
+}
+
+static inline bool items_hold(struct run *run, const struct item_nodes *nodes, tn_value value) {
     size_t count, i = 0;
     const tn_value *items = view_items(value, &count);
     for (; i < count && i < nodes->prefix_count; i++)
@@ -140,6 +183,15 @@ static bool items_hold(struct run *run, const struct item_nodes *nodes, tn_value
     for (; i < count; i++)
         if (!node_holds(run, nodes->rest, items[i])) return false;
     return true;
+}
+
+STEP_FUNCTION(step_items) {
+    (void)node;
+    if (run->nesting == 0) return endless(run, NULL);
+    run->nesting--;
+    bool good = items_hold(run, step->as.items, value);
+    run->nesting++;
+    return good;
 }
 
 /* A hash that an outsider cannot predict. */
@@ -164,7 +216,7 @@ static bool __attribute__((noinline)) unique_by_table(const tn_value *items, siz
     return true;
 }
 
-static bool unique_hold(struct run *run, const struct node *node, const struct step *step, tn_value value) {
+STEP_FUNCTION(step_unique) {
     size_t count;
     const tn_value *items = view_items(value, &count);
     if (count > HASHED_MAX) return step->as.check->run(run, node, step->as.check, value, NULL, NULL);
@@ -199,7 +251,9 @@ static inline tn_value member_find(tn_value object, const tn_value *entries, siz
     return NULL;
 }
 
-static bool required_hold(const struct names *names, tn_value value) {
+STEP_FUNCTION(step_required) {
+    (void)run, (void)node;
+    const struct names *names = step->as.names;
     size_t count, next = 0;
     const tn_value *entries = view_entries(value, &count);
     if (count < names->count) return false;
@@ -272,75 +326,77 @@ static bool object_holds(struct run *run, const struct object_plan *plan, tn_val
     return object_by_members(run, plan, entries, count);
 }
 
+STEP_FUNCTION(step_object) {
+    (void)node;
+    if (run->nesting == 0) return endless(run, NULL);
+    run->nesting--;
+    bool good = object_holds(run, step->as.object, value);
+    run->nesting++;
+    return good;
+}
+
 /* ---- In place -------------------------------------------------------------------------------------------------- */
 
-static bool any_holds(struct run *run, const struct step *step, tn_value value) {
+/* Applies a node to the same value. */
+static inline bool again_holds(struct run *run, const struct node *node, tn_value value) {
+    if (run->nesting == 0) return endless(run, NULL);
+    run->nesting--;
+    bool good = node_holds(run, node, value);
+    run->nesting++;
+    return good;
+}
+
+STEP_FUNCTION(step_node) {
+    (void)node;
+    return again_holds(run, step->as.node, value);
+}
+
+STEP_FUNCTION(step_any_of) {
+    (void)node;
     for (uint32_t i = 0; i < step->count; i++) {
-        if (node_holds(run, step->as.nodes[i], value)) return true;
+        if (again_holds(run, step->as.nodes[i], value)) return true;
         if (run->status != TN_OK) return false;
     }
     return false;
 }
 
-static bool one_holds(struct run *run, const struct step *step, tn_value value) {
+STEP_FUNCTION(step_one_of) {
+    (void)node;
     bool found = false;
     for (uint32_t i = 0; i < step->count; i++) {
-        bool good = node_holds(run, step->as.nodes[i], value);
+        bool good = again_holds(run, step->as.nodes[i], value);
         if (run->status != TN_OK || (good && found)) return false;
         found = found || good;
     }
     return found;
 }
 
-static bool branch_of_if_holds(struct run *run, const struct step *step, tn_value value) {
-    bool condition = node_holds(run, step->as.nodes[0], value);
-    if (run->status != TN_OK) return false;
-    const struct node *next = step->as.nodes[condition ? 1 : 2];
-    return !next || node_holds(run, next, value);
+STEP_FUNCTION(step_not) {
+    (void)node;
+    return !again_holds(run, step->as.node, value) && run->status == TN_OK;
 }
 
-/* Steps that apply further subschemas. */
-static bool nested_holds(struct run *run, const struct node *node, const struct step *step, tn_value value) {
+STEP_FUNCTION(step_if) {
+    (void)node;
+    bool condition = again_holds(run, step->as.nodes[0], value);
+    if (run->status != TN_OK) return false;
+    const struct node *next = step->as.nodes[condition ? 1 : 2];
+    return !next || again_holds(run, next, value);
+}
+
+STEP_FUNCTION(step_check) {
     if (run->nesting == 0) return endless(run, NULL);
     run->nesting--;
-    bool good = false;
-    switch (step->op) {
-    case STEP_NODE: good = node_holds(run, step->as.node, value); break;
-    case STEP_ANY_OF: good = any_holds(run, step, value); break;
-    case STEP_ONE_OF: good = one_holds(run, step, value); break;
-    case STEP_NOT: good = !node_holds(run, step->as.node, value) && run->status == TN_OK; break;
-    case STEP_IF: good = branch_of_if_holds(run, step, value); break;
-    case STEP_ITEMS: good = items_hold(run, step->as.items, value); break;
-    case STEP_OBJECT: good = object_holds(run, step->as.object, value); break;
-    case STEP_TRACKED: good = run_tracked(run, node, value); break;
-    default: good = step->as.check->run(run, node, step->as.check, value, NULL, NULL); break; /* STEP_CHECK */
-    }
+    bool good = step->as.check->run(run, node, step->as.check, value, NULL, NULL);
     run->nesting++;
     return good;
 }
 
-static bool steps_hold(struct run *run, const struct node *node, const struct step *step, tn_value value) {
-    for (;; step++) {
-        bool good = false;
-        switch (step->op) {
-        case STEP_END: return true;
-        case STEP_FAIL: return false;
-        case STEP_TEXT: good = view_same_text(step->as.text, view_string(value)); break;
-        case STEP_TEXTS: good = names_find(step->as.names, view_string(value)) != NULL; break;
-        case STEP_NUMBERS: good = has_number(step->as.numbers, value); break;
-        case STEP_VALUES: good = values_hold(run, step, value); break;
-        case STEP_RANGE: good = range_holds(step->as.range, value); break;
-        case STEP_LENGTH: good = length_holds(step->as.extent, view_string(value)); break;
-        case STEP_PATTERN: good = run_match(run, step->as.pattern, value, NULL) > 0; break;
-        case STEP_COUNT: {
-            size_t count = view_count(value);
-            good = count >= step->as.extent->least && count <= step->as.extent->most;
-            break;
-        }
-        case STEP_UNIQUE: good = unique_hold(run, node, step, value); break;
-        case STEP_REQUIRED: good = required_hold(step->as.names, value); break;
-        default: good = nested_holds(run, node, step, value); break;
-        }
-        if (!good) return false;
-    }
+STEP_FUNCTION(step_tracked) {
+    (void)step;
+    if (run->nesting == 0) return endless(run, NULL);
+    run->nesting--;
+    bool good = run_tracked(run, node, value);
+    run->nesting++;
+    return good;
 }
