@@ -340,28 +340,36 @@ static void plan_items(struct planner *planner, const struct check *check) {
     if (items->rest || items->prefix_count) plan_add_step(planner, step_items)->as.items = items;
 }
 
-static void plan_patterns(struct planner *planner, const struct members *members, struct object_plan *plan) {
-    const struct pattern **patterns = plan_alloc(planner->schema, members->patterned.count, sizeof(struct pattern *));
-    const struct node **nodes = plan_alloc(planner->schema, members->patterned.count, sizeof(struct node *));
-    for (size_t i = 0; i < members->patterned.count; i++) {
-        patterns[i] = members->patterns[i];
-        nodes[i] = plan_applied(planner->schema, members->patterned.at[i]);
+/* The patterns of `members` and of `closed`; each may be NULL. */
+static void plan_patterns(struct planner *planner, const struct members *members, const struct closed *closed,
+                          struct object_plan *plan) {
+    size_t own = members ? members->patterned.count : 0, count = own + (closed ? closed->pattern_count : 0);
+    const struct pattern **patterns = plan_alloc(planner->schema, count, sizeof(struct pattern *));
+    const struct node **nodes = plan_alloc(planner->schema, count, sizeof(struct node *));
+    for (size_t i = 0; i < count; i++) {
+        patterns[i] = i < own ? members->patterns[i] : closed->patterns[i - own];
+        nodes[i] = i < own ? plan_applied(planner->schema, members->patterned.at[i]) : NULL;
     }
     plan->patterns = patterns;
     plan->patterned = nodes;
-    plan->pattern_count = members->patterned.count;
+    plan->pattern_count = count;
 }
 
-/* properties, patternProperties and additionalProperties together with required. */
-static void plan_object(struct planner *planner, const struct check *check, const struct check *required) {
-    const struct members *members = check->as.members;
+/*
+ * properties, patternProperties and additionalProperties together with required, and with unevaluatedProperties if it
+ * is known what others evaluate. Each part may be NULL.
+ */
+static void plan_object(struct planner *planner, const struct members *members, const struct check *required,
+                        const struct closed *closed) {
     struct object_plan *plan = plan_alloc(planner->schema, 1, sizeof *plan);
     struct name_list list = {0}, others = {0};
-    for (size_t i = 0; i < members->named.count; i++) {
+    for (size_t i = 0; members && i < members->named.count; i++) {
         struct name *name = name_list_add(&list, value_key_at(members->index, i));
         name->node = plan_applied(planner->schema, members->named.at[i]);
         name->known = true;
     }
+    for (size_t i = 0; closed && i < closed->names.count; i++)
+        name_list_add(&list, value_of(closed->names.at[i].text))->known = true;
     for (size_t i = 0; required && i < value_count(required->value); i++) {
         size_t index = (size_t)(name_list_add(&list, value_at(required->value, i)) - list.at);
         if (index < 64)
@@ -371,10 +379,12 @@ static void plan_object(struct planner *planner, const struct check *check, cons
     }
     for (uint64_t bits = plan->required; bits; bits &= bits - 1) plan->required_count++;
     plan_names(planner->schema, &plan->names, list.at, list.count);
-    plan_patterns(planner, members, plan);
-    if (members->additional) {
-        plan->closed = members->additional->kinds == 0;
-        plan->additional = plan_applied(planner->schema, members->additional);
+    plan_patterns(planner, members, closed, plan);
+    const struct node *additional = members ? members->additional : NULL;
+    if (closed) additional = closed->rest;
+    if (additional) {
+        plan->closed = additional->kinds == 0;
+        plan->additional = plan_applied(planner->schema, additional);
     }
     plan->every = plan->pattern_count || plan->closed || plan->additional;
     plan_add_required(planner, others.at, others.count);
@@ -413,7 +423,7 @@ static bool earlier_bound(const struct node *node, const struct check *check) {
 }
 
 static void plan_check_of_group(struct planner *planner, const struct node *node, const struct check *check,
-                                enum plan_list list) {
+                                enum plan_list list, const struct closed *closed) {
     check_fn run = check->run;
     if (check_is_bound(check)) {
         if (!earlier_bound(node, check)) plan_range(planner, node, list);
@@ -433,7 +443,7 @@ static void plan_check_of_group(struct planner *planner, const struct node *node
     } else if (run == check_unique) {
         plan_add_step(planner, step_unique)->as.check = check;
     } else if (run == check_members) {
-        plan_object(planner, check, node_check(node, check_required));
+        plan_object(planner, check->as.members, node_check(node, check_required), closed);
     } else if (run == check_required) {
         plan_required(planner, node, check);
     } else {
@@ -471,21 +481,30 @@ static void plan_check_in_place(struct planner *planner, const struct check *che
 static void plan_list(struct planner *planner, const struct node *node, enum plan_list list) {
     static const enum group groups[PLAN_LISTS] = {GROUP_ANY,    GROUP_NUMBER, GROUP_NUMBER,
                                                   GROUP_STRING, GROUP_ARRAY,  GROUP_OBJECT};
+    const struct check *last_items = node_check(node, check_unevaluated_items);
+    const struct check *last_members = node_check(node, check_unevaluated_properties);
+    struct closed known = {0}, *closed = NULL;
+    enum group group = groups[list];
     planner->count = 0;
     if (!(node->accepts & list_kinds[list])) {
         plan_add_step(planner, step_fail);
         return;
     }
-    if (node->unevaluated && (list == PLAN_ARRAY || list == PLAN_OBJECT)) {
+    if (list == PLAN_OBJECT && last_members && closed_collect(planner, &known, node, last_members->as.node))
+        closed = &known;
+    if ((list == PLAN_ARRAY && last_items) || (list == PLAN_OBJECT && last_members && !closed)) {
         plan_add_step(planner, step_tracked);
-        return;
+        goto out;
     }
+    if (closed && closed->everything) closed = NULL; /* nothing is left for unevaluatedProperties */
     if (list == PLAN_DOUBLE && !(node->kinds >> TN_DOUBLE & 1)) plan_add_step(planner, step_double_whole);
-    enum group group = groups[list];
     for (size_t i = node->start[group]; list != PLAN_OTHER && i < node->start[group + 1]; i++)
-        plan_check_of_group(planner, node, &node->checks[i], list);
+        plan_check_of_group(planner, node, &node->checks[i], list, closed);
     for (size_t i = node->start[GROUP_ANY]; i < node->start[GROUP_ANY + 1]; i++)
         plan_check_in_place(planner, &node->checks[i], list);
+    if (closed && !node_check(node, check_members)) plan_object(planner, NULL, NULL, closed);
+out:
+    closed_finish(&known);
 }
 
 /* Kinds of const and enum; a number may be an integer or a double. */

@@ -10,6 +10,7 @@ struct planner {
     struct schema *schema;
     struct step *steps; /* of the list that is being made */
     size_t count, room;
+    size_t closed_names; /* all that closed_collect returned */
 };
 
 /* Names without duplicates, in the order of their first use. */
@@ -32,5 +33,22 @@ struct name *name_list_add(struct name_list *list, tn_value text);
 void name_list_finish(struct name_list *list);
 /* Copies the names, all different, and indexes them. */
 void plan_names(struct schema *schema, struct names *names, const struct name *at, size_t count);
+
+/* What the subschemas at one place evaluate of an object, whatever its members are. */
+struct closed {
+    struct name_list names;
+    const struct pattern **patterns;
+    size_t pattern_count, pattern_room;
+    const struct node *rest; /* unevaluatedProperties */
+    bool everything;         /* all members */
+    size_t visited;          /* nodes */
+};
+
+/*
+ * Finds the members that `node` evaluates without its unevaluatedProperties, `rest`. Returns false if that depends on
+ * the instance, or would take more than a limit; then the checks find it while they run. Finish `closed` in any case.
+ */
+bool closed_collect(struct planner *planner, struct closed *closed, const struct node *node, const struct node *rest);
+void closed_finish(struct closed *closed);
 
 #endif
