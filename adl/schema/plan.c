@@ -316,28 +316,34 @@ static void plan_range(struct planner *planner, const struct node *node, enum pl
     if (any) plan_add_step(planner, list == PLAN_INT ? step_int_range : step_double_range)->as.range = range;
 }
 
-static void plan_extent(struct planner *planner, const struct node *node, step_fn run, check_fn least,
-                      check_fn most) {
-    struct extent *extent = plan_alloc(planner->schema, 1, sizeof *extent);
-    *extent = (struct extent){0, UINT64_MAX};
+static struct extent extent_of(const struct node *node, check_fn least, check_fn most) {
+    struct extent extent = {0, UINT64_MAX};
     for (size_t i = 0; i < node->check_count; i++) {
-        if (node->checks[i].run == least) extent->least = node->checks[i].as.count;
-        if (node->checks[i].run == most) extent->most = node->checks[i].as.count;
+        if (node->checks[i].run == least) extent.least = node->checks[i].as.count;
+        if (node->checks[i].run == most) extent.most = node->checks[i].as.count;
     }
-    plan_add_step(planner, run)->as.extent = extent;
+    return extent;
+}
+
+static void plan_extent(struct planner *planner, step_fn run, struct extent extent) {
+    struct extent *kept = plan_alloc(planner->schema, 1, sizeof *kept);
+    *kept = extent;
+    plan_add_step(planner, run)->as.extent = kept;
 }
 
 /* ---- Arrays and objects ---------------------------------------------------------------------------------------- */
 
-static void plan_items(struct planner *planner, const struct check *check) {
+/* prefixItems and items, with minItems and maxItems. */
+static void plan_items(struct planner *planner, const struct node *node, const struct check *check) {
     const struct nodes *prefix = &check->as.items.prefix;
     struct item_nodes *items = plan_alloc(planner->schema, 1, sizeof *items);
     const struct node **nodes = plan_alloc(planner->schema, prefix->count, sizeof(struct node *));
     for (size_t i = 0; i < prefix->count; i++) nodes[i] = plan_target(planner->schema, prefix->at[i]);
+    items->count = extent_of(node, check_min_items, check_max_items);
     items->prefix = nodes;
     items->prefix_count = prefix->count;
     items->rest = check->as.items.rest ? plan_applied(planner->schema, check->as.items.rest) : NULL;
-    if (items->rest || items->prefix_count) plan_add_step(planner, step_items)->as.items = items;
+    plan_add_step(planner, step_items)->as.items = items;
 }
 
 /* The patterns of `members` and of `closed`; each may be NULL. */
@@ -429,17 +435,17 @@ static void plan_check_of_group(struct planner *planner, const struct node *node
         if (!earlier_bound(node, check)) plan_range(planner, node, list);
     } else if (run == check_min_length || run == check_max_length) {
         if (run == check_min_length || !has_earlier(node, check, check_min_length))
-            plan_extent(planner, node, step_length, check_min_length, check_max_length);
+            plan_extent(planner, step_length, extent_of(node, check_min_length, check_max_length));
     } else if (run == check_min_items || run == check_max_items) {
-        if (run == check_min_items || !has_earlier(node, check, check_min_items))
-            plan_extent(planner, node, step_count, check_min_items, check_max_items);
+        if (!node_check(node, check_items) && (run == check_min_items || !has_earlier(node, check, check_min_items)))
+            plan_extent(planner, step_count, extent_of(node, check_min_items, check_max_items));
     } else if (run == check_min_properties || run == check_max_properties) {
         if (run == check_min_properties || !has_earlier(node, check, check_min_properties))
-            plan_extent(planner, node, step_count, check_min_properties, check_max_properties);
+            plan_extent(planner, step_count, extent_of(node, check_min_properties, check_max_properties));
     } else if (run == check_pattern) {
         plan_add_step(planner, step_pattern)->as.pattern = check->as.pattern;
     } else if (run == check_items) {
-        plan_items(planner, check);
+        plan_items(planner, node, check);
     } else if (run == check_unique) {
         plan_add_step(planner, step_unique)->as.check = check;
     } else if (run == check_members) {

@@ -54,6 +54,7 @@ struct extent {
 };
 
 struct item_nodes {
+    struct extent count;
     const struct node *const *prefix;
     size_t prefix_count;
     const struct node *rest; /* NULL if every further item is allowed */
@@ -118,7 +119,7 @@ STEP_FUNCTION(step_texts);   /* names: enum */
 STEP_FUNCTION(step_length);  /* extent, in code points */
 STEP_FUNCTION(step_pattern); /* pattern */
 /* Of arrays and objects. */
-STEP_FUNCTION(step_count);    /* extent: items or members */
+STEP_FUNCTION(step_count);    /* extent: items or members; that of items is part of step_items */
 STEP_FUNCTION(step_items);    /* items */
 STEP_FUNCTION(step_unique);   /* check, for many items */
 STEP_FUNCTION(step_object);   /* object */

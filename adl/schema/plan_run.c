@@ -177,6 +177,7 @@ STEP_FUNCTION(step_count) {
 static inline bool items_hold(struct run *run, const struct item_nodes *nodes, tn_value value) {
     size_t count, i = 0;
     const tn_value *items = view_items(value, &count);
+    if (count < nodes->count.least || count > nodes->count.most) return false;
     for (; i < count && i < nodes->prefix_count; i++)
         if (!node_holds(run, nodes->prefix[i], items[i])) return false;
     if (!nodes->rest) return true;
