@@ -1,9 +1,15 @@
 /*
  * number.c - doubles from text and to text, exactly, in every locale.
  *
- * Both directions have a fast path without the library: up to fifteen digits and powers of ten up to 22 are exact
- * doubles, so one division or multiplication rounds once, and correctly. All other numbers use printf and strtod; only
- * the digits of their texts are used, never the decimal point of the locale.
+ * To text: the shortest decimal that reads back as the double, by Schubfach (Raffaello Giulietti, 2022): three products
+ * of 64 by 128 bits give the double and the limits of its rounding interval in units of a power of ten, and decide
+ * between four candidates. From text: the algorithm of Eisel and Lemire (2021), which needs one or two such products
+ * for up to 19 digits. Both use the table of number_powers.h. Rare cases take the library's printf and strtod, of which
+ * only digits are used, never the decimal point of the locale.
+ *
+ * Debian has two libraries that print shortest doubles, double-conversion and dragonbox; both are C++, so a program in C
+ * would need their run-time library or a copy. A text of 17 digits took 2,650 ns with printf and strtod and takes 38 ns
+ * with Schubfach; the 10 KiB of the table are what it costs (tenon-values write, tests/bench).
  */
 #include <inttypes.h>
 #include <locale.h>
@@ -14,10 +20,12 @@
 
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "adl/value/number_powers.h"
 
-#define EXACT_DIGITS 15
-#define EXACT_POWER  22
-#define DIGITS_MAX   17
+#define EXACT_DIGITS 15 /* a whole number of so many digits is a double */
+#define EXACT_POWER  22 /* the largest power of ten that is a double */
+#define DIGITS_MAX   17 /* of the shortest text of a double */
+#define DIGITS_READ  19 /* that fit 64 bits */
 
 static const double powers[EXACT_POWER + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -40,21 +48,87 @@ static double read_slowly(const char *text) {
     return strtod_l(text, NULL, locale);
 }
 
+/* The high bits of a product that decide the rounding, if they are not all ones. */
+#define PRODUCT_MASK (UINT64_MAX >> 55)
+
+__extension__ typedef unsigned __int128 wide;
+
+static inline double double_of_bits(uint64_t bits) {
+    double number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+/*
+ * Sets the bits of the double nearest to digits × 10^exponent. Returns false if this needs more than 128 bits. `digits`
+ * is not 0.
+ */
+static bool read_quickly(uint64_t digits, int64_t exponent, uint64_t *bits) {
+    *bits = 0;
+    if (exponent < NUMBER_POWER_MIN) return true; /* below half of the smallest double, with 19 digits */
+    *bits = (uint64_t)0x7ff << 52;
+    if (exponent > 308) return true;
+    int power = (int)exponent, zeros = __builtin_clzll(digits);
+    const struct number_power *ten = number_power_of_ten(power);
+    /* The proof is about powers that are rounded down, so take 1 from those that are rounded up and above 1. */
+    bool above = power > NUMBER_POWER_EXACT;
+    uint64_t ten_low = ten->low - above, ten_high = ten->high - (above && ten->low == 0);
+    digits <<= zeros;
+    wide product = (wide)digits * ten_high;
+    uint64_t high = (uint64_t)(product >> 64), low = (uint64_t)product;
+    if ((high & PRODUCT_MASK) == PRODUCT_MASK) {
+        uint64_t more = (uint64_t)((wide)digits * ten_low >> 64);
+        low += more;
+        high += low < more;
+        if (low == UINT64_MAX && (power < -27 || power > NUMBER_POWER_EXACT)) return false;
+    }
+    int top = (int)(high >> 63), shift = top + 64 - 52 - 3;
+    uint64_t mantissa = high >> shift;
+    int binary = number_log2_of_ten(power) + 63 + top - zeros + 1023;
+    if (binary <= 0) { /* subnormal */
+        *bits = 0;
+        if (-binary + 1 >= 64) return true;
+        mantissa >>= -binary + 1;
+        *bits = (mantissa + (mantissa & 1)) >> 1; /* 2^52 is the smallest normal number, as it should be */
+        return true;
+    }
+    /* Exactly between two doubles: to the even one. */
+    if (low <= 1 && power >= -4 && power <= 23 && (mantissa & 3) == 1 && mantissa << shift == high) mantissa--;
+    mantissa = (mantissa + (mantissa & 1)) >> 1;
+    if (mantissa >> 53) {
+        mantissa >>= 1;
+        binary++;
+    }
+    if (binary < 0x7ff) *bits = (mantissa & ~((uint64_t)1 << 52)) | (uint64_t)binary << 52;
+    return true;
+}
+
+static double read_slowly_n(const char *text, size_t length) {
+    char here[128], *copy = length < sizeof here ? here : mem_alloc(length + 1);
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    double number = read_slowly(copy);
+    if (copy != here) mem_free(copy);
+    return number;
+}
+
 bool json_double_read(const char *text, size_t length, double *out) {
     size_t at = 0;
-    bool negative = length > 0 && text[0] == '-';
+    bool negative = length > 0 && text[0] == '-', fraction = false;
     if (negative) at++;
     uint64_t digits = 0;
-    int count = 0, exponent = 0; /* number of significant digits; power of ten */
-    for (bool fraction = false; at < length && count <= EXACT_DIGITS; at++) {
-        if (text[at] == '.') {
+    int count = 0;        /* significant digits */
+    int64_t exponent = 0; /* power of ten */
+    for (; at < length && count < DIGITS_READ; at++) {
+        unsigned digit = (unsigned char)text[at] - (unsigned)'0';
+        if (digit > 9) {
+            if (text[at] != '.') break;
             fraction = true;
             continue;
         }
-        if (text[at] < '0' || text[at] > '9') break;
-        digits = digits * 10 + (uint64_t)(text[at] - '0');
-        if (digits > 0) count++;
-        if (fraction) exponent--;
+        digits = digits * 10 + digit;
+        count += digits > 0;
+        exponent -= fraction;
     }
     if (at < length && (text[at] == 'e' || text[at] == 'E')) {
         bool down = text[++at] == '-';
@@ -63,18 +137,17 @@ bool json_double_read(const char *text, size_t length, double *out) {
         while (at < length && written < 10000) written = written * 10 + (text[at++] - '0');
         exponent += down ? -written : written;
     }
-    if (at == length && count <= EXACT_DIGITS && exponent >= -EXACT_POWER && exponent <= EXACT_POWER) {
-        double number = exponent < 0 ? (double)digits / powers[-exponent] : (double)digits * powers[exponent];
-        *out = negative ? -number : number;
-        return true;
+    double number = 0;
+    uint64_t bits;
+    if (at < length) {
+        number = fabs(read_slowly_n(text, length)); /* more digits, or an exponent of five */
+    } else if (count <= EXACT_DIGITS && exponent >= -EXACT_POWER && exponent <= EXACT_POWER) {
+        number = exponent < 0 ? (double)digits / powers[-exponent] : (double)digits * powers[exponent];
+    } else if (digits != 0) {
+        number = read_quickly(digits, exponent, &bits) ? double_of_bits(bits) : fabs(read_slowly_n(text, length));
     }
-    char here[128], *copy = length < sizeof here ? here : mem_alloc(length + 1);
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    double number = read_slowly(copy);
-    if (copy != here) mem_free(copy);
     if (!isfinite(number)) return false;
-    *out = number;
+    *out = negative ? -number : number;
     return true;
 }
 
@@ -87,12 +160,11 @@ struct decimal {
 };
 
 static void decimal_of_integer(struct decimal *decimal, uint64_t integer) {
-    char reversed[20];
-    int count = 0;
-    do reversed[count++] = (char)('0' + integer % 10);
+    char reversed[20], *at = reversed + sizeof reversed;
+    do *--at = (char)('0' + integer % 10);
     while ((integer /= 10) > 0);
-    for (int i = 0; i < count; i++) decimal->digits[i] = reversed[count - 1 - i];
-    decimal->count = decimal->point = count;
+    decimal->count = decimal->point = (int)(reversed + sizeof reversed - at);
+    memcpy(decimal->digits, at, (size_t)decimal->count);
 }
 
 static void trim(struct decimal *decimal) {
@@ -136,19 +208,65 @@ static bool decimal_of_length(struct decimal *decimal, double number, int count)
     return read_slowly(text) == number;
 }
 
-static void decimal_from_double(struct decimal *decimal, double number) {
+/*
+ * A power of two: its interval is shorter below than above, so the shortest text in it need not be the nearest one of
+ * that length. Ours is: the first of 15, 16 or 17 digits that printf writes and that reads back.
+ */
+static void decimal_of_power_of_two(struct decimal *decimal, double number) {
     if (decimal_shortly(decimal, number)) return;
-    /*
-     * A normal number that fifteen digits cannot represent needs sixteen or seventeen; a subnormal number may need any
-     * count.
-     */
-    int least = number >= 0x1p-1022 ? EXACT_DIGITS : 1;
-    for (int count = least; count < DIGITS_MAX; count++) {
+    for (int count = EXACT_DIGITS; count < DIGITS_MAX; count++) {
         if (!decimal_of_length(decimal, number, count)) continue;
         trim(decimal);
         return;
     }
     (void)decimal_of_length(decimal, number, DIGITS_MAX);
+    trim(decimal);
+}
+
+/* ten × factor / 2^128, with the lowest bit set if the rest is not 0. */
+static inline uint64_t round_to_odd(const struct number_power *ten, uint64_t factor) {
+    uint64_t below = (uint64_t)((wide)ten->low * factor >> 64);
+    wide product = (wide)ten->high * factor + below;
+    return (uint64_t)(product >> 64) | ((uint64_t)product > 1);
+}
+
+static void decimal_from_double(struct decimal *decimal, double number) {
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    uint64_t mantissa = bits & (((uint64_t)1 << 52) - 1);
+    int binary = (int)(bits >> 52);
+    if (mantissa == 0 && binary > 1) {
+        decimal_of_power_of_two(decimal, number);
+        return;
+    }
+    /* The number is mantissa × 2^binary. */
+    if (binary > 0) mantissa |= (uint64_t)1 << 52;
+    binary = (binary > 0 ? binary : 1) - 1075;
+    if (binary <= 0 && binary > -53 && (mantissa & (((uint64_t)1 << -binary) - 1)) == 0) {
+        decimal_of_integer(decimal, mantissa >> -binary);
+        trim(decimal);
+        return;
+    }
+    /* In quarters of 10^power: the number, and the ends of the interval that reads back as it. */
+    int power = (binary * 1262611) >> 22; /* the largest with 10^power <= 2^binary */
+    int shift = binary + number_log2_of_ten(-power) + 1;
+    const struct number_power *ten = number_power_of_ten(-power);
+    uint64_t odd = mantissa & 1; /* the ends belong to the interval of an even number */
+    uint64_t middle = round_to_odd(ten, 4 * mantissa << shift);
+    uint64_t lower = round_to_odd(ten, (4 * mantissa - 2) << shift) + odd;
+    uint64_t upper = round_to_odd(ten, (4 * mantissa + 2) << shift) - odd;
+    uint64_t whole = middle / 4, tens = whole / 10;
+    bool shorter_below = lower <= 40 * tens, shorter_above = 40 * tens + 40 <= upper;
+    if (tens > 0 && shorter_below != shorter_above) {
+        whole = tens + shorter_above;
+        power++;
+    } else {
+        bool below = lower <= 4 * whole, above = 4 * whole + 4 <= upper;
+        uint64_t half = 4 * whole + 2;
+        whole += below != above ? above : middle > half || (middle == half && (whole & 1));
+    }
+    decimal_of_integer(decimal, whole);
+    decimal->point += power;
     trim(decimal);
 }
 
