@@ -92,6 +92,13 @@ bool compile_fail(struct compiler *compiler, const struct node *node, const char
     return false;
 }
 
+bool compile_count_entries(struct compiler *compiler, const struct node *node, size_t count) {
+    compiler->entries += count;
+    return compiler->entries <= SCHEMA_ENTRIES_MAX ||
+           fail_at(compiler, TN_LIMIT, node->resource->document, "",
+                   "more than %u values of `enum` and names of `required` in all; make it smaller", SCHEMA_ENTRIES_MAX);
+}
+
 /* ---- Tables ---------------------------------------------------------------------------------------------------- */
 
 static tn_value location_key(size_t document, const char *pointer, size_t length) {

@@ -178,6 +178,7 @@ struct compiler {
     tn_value anchors;     /* "uri#name" → index in schema.nodes */
     tn_value by_uri;      /* uri → index in schema.resources */
     size_t pointer_bytes; /* bytes of the pointers of all nodes */
+    size_t entries;       /* values of enum and names of required, of all nodes */
 };
 
 /* How a keyword holds subschemas. */
@@ -196,6 +197,8 @@ const struct keyword *keyword_find(tn_value name, uint32_t dialect); /* NULL if 
 /* Creates the checks of a node. */
 bool keywords_compile(struct compiler *compiler, struct node *node);
 
+/* Counts entries of tables; returns false, with the error set, if the schema has too many of them. */
+bool compile_count_entries(struct compiler *compiler, const struct node *node, size_t count);
 /* Sets the error; `keyword` and `key` may be NULL and extend the node's pointer. Returns false. */
 bool compile_fail(struct compiler *compiler, const struct node *node, const char *keyword, tn_value key,
                   const char *format, ...) __attribute__((format(printf, 5, 6)));

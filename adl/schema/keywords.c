@@ -128,6 +128,7 @@ COMPILE_FUNCTION(compile_type) {
 
 COMPILE_FUNCTION(compile_enum) {
     if (!value_is(value, TN_ARRAY)) return keyword_expected(compiler, node, keyword->name, value, "an array of values");
+    if (!compile_count_entries(compiler, node, value_count(value))) return false;
     struct check *check = keyword_add_check(node, keyword, value, check_enum);
     check->as.values.strings = value_object();
     check->as.values.others = value_array();
@@ -345,6 +346,7 @@ static bool keyword_is_names(tn_value value) {
 COMPILE_FUNCTION(compile_required) {
     if (!keyword_is_names(value))
         return keyword_expected(compiler, node, keyword->name, value, "an array of property names");
+    if (!compile_count_entries(compiler, node, value_count(value))) return false;
     keyword_add_check(node, keyword, value, check_required);
     return true;
 }
@@ -360,6 +362,7 @@ COMPILE_FUNCTION(compile_dependents) {
         at[i] = (struct dependent){name, NULL, NULL};
         if (keyword_is_names(what) && keyword->shape != SHAPE_MAP) {
             at[i].required = what;
+            if (!compile_count_entries(compiler, node, value_count(what))) return false;
         } else if (keyword->shape == SHAPE_NONE) {
             return compile_fail(compiler, node, keyword->name, name, "expected an array of property names");
         } else if (!keyword_child(compiler, node, keyword->name, name, &at[i].node)) {

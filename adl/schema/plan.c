@@ -136,9 +136,18 @@ static void plan_if(struct planner *planner, const struct check *check) {
 
 /* ---- Names ----------------------------------------------------------------------------------------------------- */
 
+void name_list_init(struct name_list *list, tn_value keys) {
+    size_t count = value_count(keys);
+    *list = (struct name_list){.at = mem_array(NULL, count ? count : 1, sizeof *list->at), .keys = keys};
+    list->count = list->room = count;
+    for (size_t i = 0; i < count; i++) list->at[i] = (struct name){.text = view_string(value_key_at(keys, i))};
+}
+
 struct name *name_list_add(struct name_list *list, tn_value text) {
-    tn_value known = list->index ? value_get_key(list->index, text) : NULL;
-    if (known) return &list->at[value_to_int(known)];
+    tn_value position = list->keys ? value_get_key(list->keys, text) : NULL;
+    if (position) return &list->at[value_to_int(position)];
+    position = list->index ? value_get_key(list->index, text) : NULL;
+    if (position) return &list->at[value_to_int(position)];
     if (!list->index) list->index = value_object();
     list->index = value_set_key_take(list->index, value_ref(text), value_int((int64_t)list->count));
     MEM_GROW(list->at, list->count, list->room);
@@ -220,30 +229,22 @@ static void plan_numbers(struct planner *planner, enum plan_list list, const tn_
     }
 }
 
-static void plan_texts(struct planner *planner, const tn_value *values, size_t count) {
-    struct name_list list = {0};
-    for (size_t i = 0; i < count; i++)
-        if (value_is(values[i], TN_STRING)) name_list_add(&list, values[i]);
-    if (list.count == 0) {
+static void plan_texts(struct planner *planner, const struct name *at, size_t count) {
+    if (count == 0) {
         plan_add_step(planner, step_fail);
-    } else if (list.count == 1) {
-        plan_add_step(planner, step_text)->as.text = list.at[0].text;
+    } else if (count == 1) {
+        plan_add_step(planner, step_text)->as.text = at[0].text;
     } else {
         struct names *names = plan_alloc(planner->schema, 1, sizeof *names);
-        plan_names(planner->schema, names, list.at, list.count);
+        plan_names(planner->schema, names, at, count);
         plan_add_step(planner, step_texts)->as.names = names;
     }
-    name_list_finish(&list);
 }
 
 /* The values are borrowed from the document. */
 static void plan_values(struct planner *planner, enum plan_list list, const tn_value *values, size_t count) {
     if (list == PLAN_INT || list == PLAN_DOUBLE) {
         plan_numbers(planner, list, values, count);
-        return;
-    }
-    if (list == PLAN_STRING) {
-        plan_texts(planner, values, count);
         return;
     }
     tn_value *some = plan_alloc(planner->schema, count, sizeof *some);
@@ -253,6 +254,26 @@ static void plan_values(struct planner *planner, enum plan_list list, const tn_v
     struct step *step = plan_add_step(planner, kept ? step_values : step_fail);
     step->count = kept;
     step->as.values = some;
+}
+
+static void plan_enum(struct planner *planner, enum plan_list list, const struct check *check) {
+    if (list == PLAN_STRING) {
+        struct name_list names;
+        name_list_init(&names, check->as.values.strings);
+        plan_texts(planner, names.at, names.count);
+        name_list_finish(&names);
+        return;
+    }
+    size_t count;
+    const tn_value *values = view_items(check->as.values.others, &count);
+    plan_values(planner, list, values, count);
+}
+
+static void plan_const(struct planner *planner, enum plan_list list, const struct check *check) {
+    if (list == PLAN_STRING)
+        plan_add_step(planner, step_text)->as.text = view_string(check->value);
+    else
+        plan_values(planner, list, &check->value, 1);
 }
 
 /* ---- Numbers, strings, counts ---------------------------------------------------------------------------------- */
@@ -368,11 +389,11 @@ static void plan_patterns(struct planner *planner, const struct members *members
 static void plan_object(struct planner *planner, const struct members *members, const struct check *required,
                         const struct closed *closed) {
     struct object_plan *plan = plan_alloc(planner->schema, 1, sizeof *plan);
-    struct name_list list = {0}, others = {0};
-    for (size_t i = 0; members && i < members->named.count; i++) {
-        struct name *name = name_list_add(&list, value_key_at(members->index, i));
-        name->node = plan_applied(planner->schema, members->named.at[i]);
-        name->known = true;
+    struct name_list list, others = {0};
+    name_list_init(&list, members ? members->index : NULL);
+    for (size_t i = 0; i < list.count; i++) {
+        list.at[i].node = plan_applied(planner->schema, members->named.at[i]);
+        list.at[i].known = true;
     }
     for (size_t i = 0; closed && i < closed->names.count; i++)
         name_list_add(&list, value_of(closed->names.at[i].text))->known = true;
@@ -474,11 +495,9 @@ static void plan_check_in_place(struct planner *planner, const struct check *che
     } else if (run == check_if) {
         plan_if(planner, check);
     } else if (run == check_enum) {
-        size_t count;
-        const tn_value *values = view_items(check->value, &count);
-        plan_values(planner, list, values, count);
+        plan_enum(planner, list, check);
     } else if (run == check_const) {
-        plan_values(planner, list, &check->value, 1);
+        plan_const(planner, list, check);
     } else {
         plan_add_step(planner, step_check)->as.check = check;
     }
@@ -513,11 +532,16 @@ out:
     closed_finish(&known);
 }
 
-/* Kinds of const and enum; a number may be an integer or a double. */
-static uint32_t kinds_of(const tn_value *values, size_t count) {
-    uint32_t kinds = 0;
-    for (size_t i = 0; i < count; i++)
-        kinds |= value_is_number(values[i]) ? KINDS_NUMBER : 1u << value_kind(values[i]);
+/* A number may be an integer or a double. */
+static uint32_t kind_of_value(tn_value value) {
+    return value_is_number(value) ? KINDS_NUMBER : 1u << value_kind(value);
+}
+
+static uint32_t kinds_of_enum(const struct check *check) {
+    size_t count;
+    const tn_value *values = view_items(check->as.values.others, &count);
+    uint32_t kinds = value_count(check->as.values.strings) ? 1u << TN_STRING : 0;
+    for (size_t i = 0; i < count; i++) kinds |= kind_of_value(values[i]);
     return kinds;
 }
 
@@ -525,10 +549,8 @@ static uint32_t node_accepts(const struct node *node) {
     uint32_t kinds = node->kinds | (node->integral ? 1u << TN_DOUBLE : 0);
     for (size_t i = 0; i < node->check_count; i++) {
         const struct check *check = &node->checks[i];
-        size_t count = 1;
-        if (check->run == check_const) kinds &= kinds_of(&check->value, 1);
-        const tn_value *values = check->run == check_enum ? view_items(check->value, &count) : NULL;
-        if (check->run == check_enum) kinds &= kinds_of(values, count);
+        if (check->run == check_const) kinds &= kind_of_value(check->value);
+        if (check->run == check_enum) kinds &= kinds_of_enum(check);
     }
     return kinds;
 }

@@ -17,7 +17,8 @@ struct planner {
 struct name_list {
     struct name *at;
     size_t count, room;
-    tn_value index; /* name → position */
+    tn_value keys;  /* an object from the first names to their positions, or NULL; borrowed */
+    tn_value index; /* other name → position */
 };
 
 /* Memory of the schema, set to zero. */
@@ -28,6 +29,8 @@ struct step *plan_add_step(struct planner *planner, step_fn run);
 const struct node *plan_target(const struct schema *schema, const struct node *node);
 /* The same, but NULL if every value is valid. */
 const struct node *plan_applied(const struct schema *schema, const struct node *node);
+/* Begins with the keys of an object, which must outlive the list; see there. NULL is allowed. */
+void name_list_init(struct name_list *list, tn_value keys);
 /* Returns the name, which is new if the list did not have it; valid until the next one is added. */
 struct name *name_list_add(struct name_list *list, tn_value text);
 void name_list_finish(struct name_list *list);

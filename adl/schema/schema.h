@@ -31,6 +31,7 @@
 #define SCHEMA_DOCUMENTS_MAX 64u         /* documents reached by reference */
 #define SCHEMA_POINTERS_MAX  (16u << 20) /* bytes of all subschemas' JSON Pointers together */
 #define SCHEMA_PATTERN_MAX   4096u       /* bytes of one regular expression */
+#define SCHEMA_ENTRIES_MAX   4000000u    /* values of enum and names of required, over all subschemas */
 /* Limits of a validation: */
 #define SCHEMA_WORK_MAX           20000000u  /* subschema applications and comparisons of one call, by default */
 #define SCHEMA_NESTING_MAX        1024u      /* nested subschemas in progress: at most 512 KiB of stack */
@@ -96,8 +97,9 @@ void schema_errors_finish(struct schema_errors *errors); /* empties the list; it
 /*
  * Returns TN_OK, TN_INVALID, or TN_LIMIT if a limit was reached (the last error names it). If `errors` is NULL,
  * validation stops at the first failure and does not allocate, except for `pattern` (once per schema), `uniqueItems`
- * over more than 16 items and `unevaluated…` over more than 256 members or items. Otherwise all errors are appended;
- * for anyOf and oneOf those of the closest branch. Any thread.
+ * over more than 256 items and `unevaluated…` over more than 256 members or items. Otherwise all errors are appended;
+ * for anyOf and oneOf those of the closest branch. A valid instance costs the same with errors as without; an invalid
+ * one is validated once more, to find them, with the same limit of work for the second time. Any thread.
  */
 int32_t schema_validate(const struct schema *schema, tn_value instance, struct schema_errors *errors);
 
