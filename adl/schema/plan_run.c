@@ -3,7 +3,8 @@
  *
  * Only the verdict is found, and the run ends at the first failure. A nested subschema needs a level of the run
  * (SCHEMA_NESTING_MAX), and each subschema applied a unit of work, as in validate.c. Steps leave out subschemas that
- * cannot matter, so they reach a limit later than the checks, never earlier.
+ * cannot matter, so a valid instance reaches a limit later than with the checks. An invalid one may reach it earlier,
+ * because the order of the steps differs.
  */
 #include <math.h>
 
