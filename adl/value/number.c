@@ -8,7 +8,7 @@
  * only digits are used, never the decimal point of the locale.
  *
  * Debian has two libraries that print shortest doubles, double-conversion and dragonbox; both are C++, so a program in C
- * would need their run-time library or a copy. A text of 17 digits took 2,650 ns with printf and strtod and takes 38 ns
+ * would need their run-time library or a copy. A text of 17 digits took 1,100 to 1,800 ns with printf and takes 35 ns
  * with Schubfach; the 10 KiB of the table are what it costs (tenon-values write, tests/bench).
  */
 #include <inttypes.h>
@@ -24,6 +24,7 @@
 
 #define EXACT_DIGITS 15 /* a whole number of so many digits is a double */
 #define EXACT_POWER  22 /* the largest power of ten that is a double */
+#define FEW_DECIMALS 4
 #define DIGITS_MAX   17 /* of the shortest text of a double */
 #define DIGITS_READ  19 /* that fit 64 bits */
 
@@ -249,7 +250,20 @@ static inline uint64_t round_to_odd(const struct number_power *ten, uint64_t fac
     return (uint64_t)(product >> 64) | ((uint64_t)product > 1);
 }
 
+/* Numbers with at most four decimals, and fifteen digits in all: prices, shares, rounded results. Twice as fast. */
+static bool decimal_of_few_decimals(struct decimal *decimal, double number) {
+    const double power = powers[FEW_DECIMALS], limit = 1e15;
+    double scaled = number * power;
+    if (scaled >= limit) return false;
+    uint64_t integer = (uint64_t)(scaled + 0.5);
+    if (integer == 0 || (double)integer / power != number) return false;
+    decimal_of_integer(decimal, integer);
+    decimal->point -= FEW_DECIMALS;
+    return true;
+}
+
 static void decimal_from_double(struct decimal *decimal, double number) {
+    if (decimal_of_few_decimals(decimal, number)) return;
     uint64_t bits;
     memcpy(&bits, &number, sizeof bits);
     uint64_t mantissa = bits & (((uint64_t)1 << 52) - 1);
