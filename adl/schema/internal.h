@@ -2,7 +2,8 @@
  * internal.h - the compiled form of a schema and the state of a validation; private to adl/schema.
  *
  * A schema consists of nodes, one for each subschema of each document. A node is a mask of allowed kinds and a list of
- * checks, grouped by the kind of instance they apply to; validation tests the mask and runs two short lists. A check is
+ * checks, grouped by the kind of instance they apply to. Checks report errors and visit places; a validation that needs
+ * only the verdict runs the steps of plan.h, which are made of them. A check is
  * a keyword (or a family of keywords that depend on each other, such as properties and additionalProperties) with its
  * function and precomputed operands. Nodes refer to each other by pointer; the schema owns all of them, and nothing
  * changes after schema_compile.
