@@ -14,6 +14,7 @@
 #include "adl/schema/decimal.h"
 #include "adl/schema/format.h"
 #include "adl/schema/pattern.h"
+#include "adl/schema/pattern_quick.h"
 #include "adl/schema/schema.h"
 #include "adl/value/buffer.h"
 #include "adl/value/nearest.h"
@@ -180,6 +181,7 @@ struct compiler {
     tn_value by_uri;      /* uri → index in schema.resources */
     size_t pointer_bytes; /* bytes of the pointers of all nodes */
     size_t entries;       /* values of enum and names of required, of all nodes */
+    struct quick_budget quick;
 };
 
 /* How a keyword holds subschemas. */

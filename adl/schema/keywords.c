@@ -230,7 +230,10 @@ static bool compile_regex(struct compiler *compiler, const struct node *node, co
     char reason[REASON_SIZE];
     size_t length;
     const char *chars = value_chars(text, &length);
-    if (pattern_new(chars, length, out, reason, sizeof reason)) return true;
+    if (pattern_new(chars, length, out, reason, sizeof reason)) {
+        pattern_quicken(*out, chars, length, &compiler->quick);
+        return true;
+    }
     return compile_fail(compiler, node, keyword, key, "found \"%.100s\", expected a regular expression of ECMA-262: %s",
                         chars, reason);
 }

@@ -13,7 +13,7 @@
  *
  * Dialect: 2020-12 with all its vocabularies; `format` is an annotation by default. Documents that declare draft
  * 2019-09 or older are read with `items` as a list and `additionalItems`. Addition: the type name "bytes" for values of
- * that kind. Patterns are ECMA-262 in Unicode mode, run by PCRE2. An integer is a number without a fraction, so 1.0 is
+ * that kind. Patterns are ECMA-262 in Unicode mode, run as tables or by PCRE2. An integer is a number without a fraction, so 1.0 is
  * an integer. The 2020-12 metaschemas are built in; other documents come from `resolve`: this module does no I/O.
  */
 #ifndef TENON_ADL_SCHEMA_H
@@ -36,7 +36,7 @@
 #define SCHEMA_WORK_MAX           20000000u  /* subschema applications and comparisons of one call, by default */
 #define SCHEMA_NESTING_MAX        1024u      /* nested subschemas in progress: at most 512 KiB of stack */
 #define SCHEMA_SUBJECT_MAX        (1u << 20) /* bytes of a string matched against a pattern */
-#define SCHEMA_MATCH_MAX          200000u    /* backtracking steps of a pattern at one position */
+#define SCHEMA_MATCH_MAX          200000u    /* backtracking steps of a pattern at one position, see pattern_quick.h */
 #define SCHEMA_DEFAULTS_MAX       10000u     /* defaults filled in by one call; further ones stay absent */
 #define SCHEMA_DEFAULTS_DEPTH_MAX 128u       /* levels, including references, that are filled */
 /* Limits of the report: */

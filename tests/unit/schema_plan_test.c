@@ -20,7 +20,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 
-#define SCHEMAS   3000
+#define SCHEMAS   2000
 #define INSTANCES 12
 
 static uint64_t state;
