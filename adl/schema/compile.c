@@ -500,8 +500,7 @@ int32_t schema_compile(tn_value document, const struct schema_options *options, 
     schema->work = options && options->work ? options->work : SCHEMA_WORK_MAX;
     schema->assert_format = options && options->assert_format;
     schema->spare = mem_zalloc(sizeof *schema->spare);
-    struct compiler compiler = {
-        .schema = schema, .options = options, .error = error, .quick = QUICK_BUDGET_INIT};
+    struct compiler compiler = {.schema = schema, .options = options, .error = error, .quick = QUICK_BUDGET_INIT};
     compiler.locations = compiler.anchors = compiler.by_uri = value_object();
     const char *uri = options && options->uri ? options->uri : "";
     struct resource *main_resource = document_add(&compiler, uri, value_ref(document));

@@ -143,7 +143,7 @@ struct node {
     struct {
         step_fn run;
         const struct step *step;
-    } by_kind[TN_OBJECT + 1]; /* see plan.h */
+    } by_kind[TN_OBJECT + 1];       /* see plan.h */
     uint8_t start[GROUP_COUNT + 1]; /* checks[start[g]] … checks[start[g + 1] - 1] are those of group g */
     struct check *checks;
     struct resource *resource;

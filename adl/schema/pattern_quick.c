@@ -23,7 +23,7 @@
 #define ITEMS_MAX   500u /* of the tree */
 #define RANGES_MAX  500u /* of code points, in all sets */
 #define PROGRAM_MAX 2048u
-#define NESTING_MAX 24u  /* groups within groups */
+#define NESTING_MAX 24u /* groups within groups */
 #define STATES_MAX  250u
 #define CODES_MAX   0x10ffffu
 #define WORDS       (PROGRAM_MAX / 64)
@@ -35,10 +35,10 @@ enum item_kind { ITEM_SET, ITEM_GROUP, ITEM_START, ITEM_END };
 
 struct item {
     enum item_kind kind;
-    uint16_t next;         /* of the sequence; 0 is the last */
-    uint16_t from, count;  /* ITEM_SET: ranges. ITEM_GROUP: `from` is its first alternative */
-    uint16_t other;        /* of the first item of an alternative: the first of the next alternative; 0 is the last */
-    bool empty;            /* an alternative without items, which stands for itself */
+    uint16_t next;        /* of the sequence; 0 is the last */
+    uint16_t from, count; /* ITEM_SET: ranges. ITEM_GROUP: `from` is its first alternative */
+    uint16_t other;       /* of the first item of an alternative: the first of the next alternative; 0 is the last */
+    bool empty;           /* an alternative without items, which stands for itself */
     uint32_t least, most;
 };
 
@@ -48,7 +48,7 @@ struct range_of_codes {
 
 struct parse {
     const char *at, *end;
-    struct item items[ITEMS_MAX];            /* [0] is not used */
+    struct item items[ITEMS_MAX]; /* [0] is not used */
     struct range_of_codes ranges[RANGES_MAX];
     size_t item_count, range_count;
     size_t starts; /* items `^` */
@@ -94,9 +94,9 @@ static void complement(struct parse *parse, size_t first) {
 
 /* \d \w \s and their complements; returns false for another letter. */
 static bool add_named_set(struct parse *parse, char name) {
-    static const struct range_of_codes spaces[] = {{9, 13},           {32, 32},         {0xa0, 0xa0},     {0x1680, 0x1680},
-                                                   {0x2000, 0x200a},  {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f},
-                                                   {0x3000, 0x3000},  {0xfeff, 0xfeff}};
+    static const struct range_of_codes spaces[] = {
+        {9, 13},          {32, 32},         {0xa0, 0xa0},     {0x1680, 0x1680}, {0x2000, 0x200a},
+        {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}, {0xfeff, 0xfeff}};
     size_t first = parse->range_count;
     switch (name) {
     case 'd':
@@ -260,8 +260,8 @@ static void parse_group(struct parse *parse, uint16_t index, bool at_start, unsi
 }
 
 /*
- * Returns the next item, or 0 after a failure. `at_start`: nothing is before it. Elsewhere `^` is left to PCRE2, so that
- * no way through the program has it behind `$`.
+ * Returns the next item, or 0 after a failure. `at_start`: nothing is before it. Elsewhere `^` is left to PCRE2, so
+ * that no way through the program has it behind `$`.
  */
 static uint16_t parse_item(struct parse *parse, bool at_start, unsigned depth) {
     size_t starts = parse->starts;
@@ -548,8 +548,8 @@ static void set_add(struct build *build, struct set *set, uint16_t place, bool a
         build->budget->work--;
         set->words[at / 64] |= 1ull << (at % 64);
         const struct code *code = &build->program->codes[at];
-        bool passes = code->kind == CODE_SPLIT || (code->kind == CODE_START && at_start) ||
-                      (code->kind == CODE_END && at_end);
+        bool passes =
+            code->kind == CODE_SPLIT || (code->kind == CODE_START && at_start) || (code->kind == CODE_END && at_end);
         if (!passes) continue;
         build->stack[depth++] = code->next;
         if (code->kind == CODE_SPLIT && code->other != code->next) build->stack[depth++] = code->other;
@@ -621,7 +621,7 @@ static struct quick *table_of(struct build *build) {
     set_add(build, &first, 0, true, false);
     uint16_t start = state_of(build, &first);
     for (size_t state = STATE_FIRST; state < build->states && !build->failed; state++)
-        for (size_t class = 0; class < build->classes && !build->failed; class++)
+        for (size_t class = 0; class < build->classes && !build->failed; class ++)
             build->next[state * build->classes + class] = step_of(build, &build->sets[state], build->sample[class]);
     size_t size = sizeof(struct quick) + build->states * build->classes * sizeof(uint16_t);
     if (build->failed || build->states * build->classes > UINT16_MAX || size > build->budget->bytes) return NULL;

@@ -30,7 +30,8 @@ struct quick_budget {
     { QUICK_WORK_MAX, QUICK_BYTES_MAX }
 
 struct quick *quick_new(const char *text, size_t length, struct quick_budget *budget);
-void quick_free(struct quick *quick);                                              /* NULL is allowed */
-bool quick_matches(const struct quick *quick, const char *text, size_t length); /* `text` must be UTF-8; anywhere in it */
+void quick_free(struct quick *quick); /* NULL is allowed */
+bool quick_matches(const struct quick *quick, const char *text,
+                   size_t length); /* `text` must be UTF-8; anywhere in it */
 
 #endif

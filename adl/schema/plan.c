@@ -4,7 +4,8 @@
  * First the kinds are found that each node accepts; then each node's checks are translated, once for each list. The
  * memory is one chain of parts, freed with the schema. Every table has an entry for each name or value of a keyword in
  * the document, so all of them together take memory in proportion to it. The only tables with entries of other
- * subschemas (unevaluatedProperties behind allOf and $ref, see plan_closed.c) are optional and have limits of their own.
+ * subschemas (unevaluatedProperties behind allOf and $ref, see plan_closed.c) are optional and have limits of their
+ * own.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,11 +14,11 @@
 #include "adl/schema/plan_make.h"
 #include "adl/value/memory.h"
 
-#define PART_SIZE     4096u
-#define TARGET_HOPS   32u /* references to references that are followed */
-#define NAMES_LINEAR  4u  /* names that are compared one by one */
-#define BITS_PER_INT  64u /* bits of a set of integers for each of them, at most */
-#define DOUBLE_EXACT  ((int64_t)1 << 53)
+#define PART_SIZE    4096u
+#define TARGET_HOPS  32u /* references to references that are followed */
+#define NAMES_LINEAR 4u  /* names that are compared one by one */
+#define BITS_PER_INT 64u /* bits of a set of integers for each of them, at most */
+#define DOUBLE_EXACT ((int64_t)1 << 53)
 
 /* The kinds that have the same steps. */
 enum plan_list { PLAN_OTHER, PLAN_INT, PLAN_DOUBLE, PLAN_STRING, PLAN_ARRAY, PLAN_OBJECT, PLAN_LISTS };

@@ -91,8 +91,7 @@ struct step {
     } as;
 };
 
-#define STEP_FUNCTION(name)                                                                                            \
-    bool name(struct run *run, const struct node *node, const struct step *step, tn_value value)
+#define STEP_FUNCTION(name) bool name(struct run *run, const struct node *node, const struct step *step, tn_value value)
 
 /* Of a list: what a node runs for a kind instead of a single step. */
 STEP_FUNCTION(step_pass);  /* there are no steps */
@@ -108,10 +107,10 @@ STEP_FUNCTION(step_if);     /* nodes: condition, then, otherwise; the last two m
 STEP_FUNCTION(step_values); /* values, count: enum and const of what is neither a number nor a string */
 STEP_FUNCTION(step_check);  /* check: without a step of its own */
 /* Of integers and of doubles. */
-STEP_FUNCTION(step_int_range);     /* range */
-STEP_FUNCTION(step_int_numbers);   /* numbers: enum and const */
-STEP_FUNCTION(step_double_whole);  /* nothing: the type is integer */
-STEP_FUNCTION(step_double_range);  /* range */
+STEP_FUNCTION(step_int_range);      /* range */
+STEP_FUNCTION(step_int_numbers);    /* numbers: enum and const */
+STEP_FUNCTION(step_double_whole);   /* nothing: the type is integer */
+STEP_FUNCTION(step_double_range);   /* range */
 STEP_FUNCTION(step_double_numbers); /* numbers */
 /* Of strings. */
 STEP_FUNCTION(step_text);    /* text: const */

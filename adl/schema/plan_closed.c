@@ -11,10 +11,10 @@
 #include "adl/schema/plan_make.h"
 #include "adl/value/memory.h"
 
-#define VISITED_MAX  64u     /* nodes for one unevaluatedProperties */
-#define DEPTH_MAX    32u     /* allOf and $ref within each other */
-#define NAMES_MAX    1024u   /* names and patterns for one unevaluatedProperties */
-#define ALL_MAX      100000u /* and for all of a schema together */
+#define VISITED_MAX 64u     /* nodes for one unevaluatedProperties */
+#define DEPTH_MAX   32u     /* allOf and $ref within each other */
+#define NAMES_MAX   1024u   /* names and patterns for one unevaluatedProperties */
+#define ALL_MAX     100000u /* and for all of a schema together */
 
 static bool closed_visit(struct closed *closed, const struct node *node, unsigned depth);
 

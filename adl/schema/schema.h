@@ -13,8 +13,9 @@
  *
  * Dialect: 2020-12 with all its vocabularies; `format` is an annotation by default. Documents that declare draft
  * 2019-09 or older are read with `items` as a list and `additionalItems`. Addition: the type name "bytes" for values of
- * that kind. Patterns are ECMA-262 in Unicode mode, run as tables or by PCRE2. An integer is a number without a fraction, so 1.0 is
- * an integer. The 2020-12 metaschemas are built in; other documents come from `resolve`: this module does no I/O.
+ * that kind. Patterns are ECMA-262 in Unicode mode, run as tables or by PCRE2. An integer is a number without a
+ * fraction, so 1.0 is an integer. The 2020-12 metaschemas are built in; other documents come from `resolve`: this
+ * module does no I/O.
  */
 #ifndef TENON_ADL_SCHEMA_H
 #define TENON_ADL_SCHEMA_H

@@ -7,8 +7,8 @@
  * for up to 19 digits. Both use the table of number_powers.h. Rare cases take the library's printf and strtod, of which
  * only digits are used, never the decimal point of the locale.
  *
- * Debian has two libraries that print shortest doubles, double-conversion and dragonbox; both are C++, so a program in C
- * would need their run-time library or a copy. A text of 17 digits took 1,100 to 1,800 ns with printf and takes 35 ns
+ * Debian has two libraries that print shortest doubles, double-conversion and dragonbox; both are C++, so a program in
+ * C would need their run-time library or a copy. A text of 17 digits took 1,100 to 1,800 ns with printf and takes 35 ns
  * with Schubfach; the 10 KiB of the table are what it costs (tenon-values write, tests/bench).
  */
 #include <inttypes.h>

@@ -32,7 +32,9 @@ static inline const tn_value *view_entries(tn_value object, size_t *count) {
 }
 
 /* The number of items or entries of an array or object. */
-static inline size_t view_count(tn_value container) { return value_is_block(container) ? list_of(container)->length : 0; }
+static inline size_t view_count(tn_value container) {
+    return value_is_block(container) ? list_of(container)->length : 0;
+}
 
 /* True if an object has so few entries that it is searched from its start. */
 static inline bool view_is_short(size_t count) { return count <= OBJECT_LINEAR_MAX; }
@@ -58,10 +60,8 @@ static inline uint32_t view_half(const char *bytes) {
 /* memcmp(…) == 0 for short texts without a call: two words that overlap are compared. */
 static inline bool view_same_bytes(const char *a, const char *b, size_t length) {
     if (length > 16) return memcmp(a, b, length) == 0;
-    if (length >= 8)
-        return view_word(a) == view_word(b) && view_word(a + length - 8) == view_word(b + length - 8);
-    if (length >= 4)
-        return view_half(a) == view_half(b) && view_half(a + length - 4) == view_half(b + length - 4);
+    if (length >= 8) return view_word(a) == view_word(b) && view_word(a + length - 8) == view_word(b + length - 8);
+    if (length >= 4) return view_half(a) == view_half(b) && view_half(a + length - 4) == view_half(b + length - 4);
     for (size_t i = 0; i < length; i++)
         if (a[i] != b[i]) return false;
     return true;

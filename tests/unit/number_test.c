@@ -306,7 +306,8 @@ static void powers_are_exact(void **unused) {
         if (big_compare(&lower, &ten) >= 0 || big_compare(&ten, &upper) > 0) fail_msg("10^%d", power);
         assert_true(power <= NUMBER_POWER_EXACT || entry->low > 0);
         bool exact = big_compare(&ten, &upper) == 0;
-        if (exact != (power >= 0 && power <= NUMBER_POWER_EXACT)) fail_msg("10^%d is%s exact", power, exact ? "" : " not");
+        if (exact != (power >= 0 && power <= NUMBER_POWER_EXACT))
+            fail_msg("10^%d is%s exact", power, exact ? "" : " not");
     }
 }
 
@@ -332,8 +333,8 @@ static void locale_has_no_effect(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_forms),       cmocka_unit_test(edge_cases), cmocka_unit_test(random_bits),
-        cmocka_unit_test(typical_numbers), cmocka_unit_test(reading),    cmocka_unit_test(locale_has_no_effect),
+        cmocka_unit_test(the_forms),        cmocka_unit_test(edge_cases), cmocka_unit_test(random_bits),
+        cmocka_unit_test(typical_numbers),  cmocka_unit_test(reading),    cmocka_unit_test(locale_has_no_effect),
         cmocka_unit_test(powers_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

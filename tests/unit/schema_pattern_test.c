@@ -35,16 +35,50 @@ static bool one_in(uint32_t count) { return below(count) == 0; }
 
 #define ONE_OF(list) list[below(sizeof list / sizeof *list)]
 
-static const char *const characters[] = {"a",      "b",      "b",      "c",      "-",      "1",         " ",
-                                         "\n",     "\xc3\xa9", "\xe2\x82\xac", "\xe2\x80\xa8", "\xf0\x9f\x98\x80", "_",         "\xc2\xa0",
-                                         "\xea\xb0\x80", "\xef\xbf\xbd"};
+static const char *const characters[] = {"a",
+                                         "b",
+                                         "b",
+                                         "c",
+                                         "-",
+                                         "1",
+                                         " ",
+                                         "\n",
+                                         "\xc3\xa9",
+                                         "\xe2\x82\xac",
+                                         "\xe2\x80\xa8",
+                                         "\xf0\x9f\x98\x80",
+                                         "_",
+                                         "\xc2\xa0",
+                                         "\xea\xb0\x80",
+                                         "\xef\xbf\xbd"};
 
 /* ---- Random patterns ------------------------------------------------------------------------------------------- */
 
 static void put_class(struct buffer *out) {
-    static const char *const members[] = {"a",    "b-c",    "a-z",  "0-9",       "\\d",    "\\w",     "\\s",    "\\S",
-                                          "\\W",  "\\D",    "-",    "\\-",       "\\]",    "\xc3\xa9", "\\u00e0-\\u00ff", "\\u2000-\\u20ff",
-                                          "\\x61", "\\n",   "\xe2\x82\xac-\xf0\x9f\x98\x80", "^", "_", "\\u0080-\\uabff", "\\b", "."};
+    static const char *const members[] = {"a",
+                                          "b-c",
+                                          "a-z",
+                                          "0-9",
+                                          "\\d",
+                                          "\\w",
+                                          "\\s",
+                                          "\\S",
+                                          "\\W",
+                                          "\\D",
+                                          "-",
+                                          "\\-",
+                                          "\\]",
+                                          "\xc3\xa9",
+                                          "\\u00e0-\\u00ff",
+                                          "\\u2000-\\u20ff",
+                                          "\\x61",
+                                          "\\n",
+                                          "\xe2\x82\xac-\xf0\x9f\x98\x80",
+                                          "^",
+                                          "_",
+                                          "\\u0080-\\uabff",
+                                          "\\b",
+                                          "."};
     buffer_text(out, one_in(3) ? "[^" : "[");
     for (uint32_t i = below(4) + (one_in(20) ? 0 : 1); i > 0; i--) buffer_text(out, ONE_OF(members));
     buffer_text(out, "]");
@@ -53,7 +87,8 @@ static void put_class(struct buffer *out) {
 static void put_alternatives(struct buffer *out, unsigned depth);
 
 static void put_item(struct buffer *out, unsigned depth) {
-    static const char *const escapes[] = {"\\d", "\\w", "\\s", "\\S", "\\W", "\\D", "\\.", "\\-", "\\x61", "\\u00e9", "\\n", "\\cJ"};
+    static const char *const escapes[] = {"\\d", "\\w", "\\s",   "\\S",     "\\W", "\\D",
+                                          "\\.", "\\-", "\\x61", "\\u00e9", "\\n", "\\cJ"};
     static const char *const quantifiers[] = {"*", "+", "?", "{2}", "{1,3}", "{0}", "{2,}", "*?", "+?", "{0,2}"};
     static const char *const groups[] = {"(", "(?:", "(?<name>"};
     static const char *const others[] = {"\\b", "(?=a)", "(?!b)", "\\B"}; /* for PCRE2 only */
@@ -173,12 +208,16 @@ static void usual_patterns_are_tables(void **unused) {
         {"^[a-z][a-z0-9_-]*$", "some-name_9", true},
         {"^[a-z][a-z0-9_-]*$", "some-name_9\n", false}, /* `$` is only at the end */
         {"^[^@\\s]+@[^@\\s]+\\.[a-z]{2,}$", "ann@example.org", true},
-        {"^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d+)?)?(Z|[+-]\\d{2}:\\d{2})?)?$", "2026-11-27T10:00:00.5Z", true},
+        {"^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d+)?)?(Z|[+-]\\d{2}:\\d{2})?)?$", "2026-11-27T10:00:00.5Z",
+         true},
         {"^(debug|info|warn|error)$", "information", false},
         {"^(?:[a-z]+\\.)*[a-z]+$", "a.bc.d", true},
         {"^(a|aa)+$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", false}, /* no limit */
         {"^.{1,3}$", "\xf0\x9f\x98\x80\xe2\x82\xac\xc3\xa9", true}, /* characters, not bytes */
-        {"^.{1,3}$", "\xf0\x9f\x98\x80\xe2\x82\xac\xc3\xa9" "a", false},
+        {"^.{1,3}$",
+         "\xf0\x9f\x98\x80\xe2\x82\xac\xc3\xa9"
+         "a",
+         false},
         {"^[\\u0400-\\u04ff]+$", "\xd0\xbf\xd1\x80", true},
         {"", "", true},
         {"$", "abc", true},
@@ -203,8 +242,9 @@ static void usual_patterns_are_tables(void **unused) {
 
 static void others_stay_with_pcre2(void **unused) {
     (void)unused;
-    static const char *const patterns[] = {"(?=a)a", "(?<!a)b", "(a)\\1", "\\bword", "\\p{L}", "(?<n>a)\\k<n>", "$^", "(^a)*b",
-                                           "[\\d-z]", "\\u{1f600}", "a{900}b{900}", "(a|b)*a(a|b){12}"};
+    static const char *const patterns[] = {"(?=a)a",  "(?<!a)b",       "(a)\\1",       "\\bword",
+                                           "\\p{L}",  "(?<n>a)\\k<n>", "$^",           "(^a)*b",
+                                           "[\\d-z]", "\\u{1f600}",    "a{900}b{900}", "(a|b)*a(a|b){12}"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         bool table = true;
         int found = both_match(patterns[i], "ab", 2, &table);

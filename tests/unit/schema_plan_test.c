@@ -139,7 +139,9 @@ static tn_value add_keyword(tn_value schema, unsigned depth) {
     case 15: name = "uniqueItems", value = value_bool(true); break;
     case 16: name = "required", value = random_names(); break;
     case 17: name = "$ref", value = random_reference(); break;
-    case 18: name = "dependentRequired", value = value_set_key_take(value_object(), random_name(), random_names()); break;
+    case 18:
+        name = "dependentRequired", value = value_set_key_take(value_object(), random_name(), random_names());
+        break;
     case 19: name = "items", value = random_schema(depth - 1); break;
     case 20: name = "prefixItems", value = random_list(depth - 1); break;
     case 21: name = "contains", value = random_schema(depth - 1); break;
@@ -306,10 +308,22 @@ static void sets_of_numbers(void **unused) {
 static void bounds_of_numbers(void **unused) {
     (void)unused;
     static const char *const keywords[] = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"};
-    static const double doubles[] = {-1e300, -0x1.0000000000001p63, -0x1p63, -0x1.fffffffffffffp62, -1.5, -0.0, 0.5,
-                                     1.0,    0x1p53,                0x1p60,  0x1.fffffffffffffp62,  0x1p63, 1e300};
-    static const int64_t ints[] = {INT64_MIN, INT64_MIN + 1, -2, -1, 0, 1, 2, ((int64_t)1 << 53) - 1, (int64_t)1 << 53,
-                                   ((int64_t)1 << 53) + 1, INT64_MAX - 1, INT64_MAX};
+    static const double doubles[] = {-1e300,
+                                     -0x1.0000000000001p63,
+                                     -0x1p63,
+                                     -0x1.fffffffffffffp62,
+                                     -1.5,
+                                     -0.0,
+                                     0.5,
+                                     1.0,
+                                     0x1p53,
+                                     0x1p60,
+                                     0x1.fffffffffffffp62,
+                                     0x1p63,
+                                     1e300};
+    static const int64_t ints[] = {
+        INT64_MIN,     INT64_MIN + 1, -2, -1, 0, 1, 2, ((int64_t)1 << 53) - 1, (int64_t)1 << 53, ((int64_t)1 << 53) + 1,
+        INT64_MAX - 1, INT64_MAX};
     tn_value all = value_array();
     for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++) all = value_push_take(all, value_double(doubles[i]));
     for (size_t i = 0; i < sizeof ints / sizeof *ints; i++) all = value_push_take(all, value_int(ints[i]));
@@ -355,8 +369,10 @@ int main(void) {
     state = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
     (void)printf("SCHEMA_SEED=%llu\n", (unsigned long long)state);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_schemas_agree),   cmocka_unit_test(objects_of_every_size),
-        cmocka_unit_test(sets_of_numbers),        cmocka_unit_test(bounds_of_numbers),
+        cmocka_unit_test(random_schemas_agree),
+        cmocka_unit_test(objects_of_every_size),
+        cmocka_unit_test(sets_of_numbers),
+        cmocka_unit_test(bounds_of_numbers),
         cmocka_unit_test(unique_items_of_every_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -229,7 +229,8 @@ static void tables_are_bounded(void **state) {
         tn_value one = value_set_take(value_object(), keywords[k], names);
         for (size_t i = 0; i <= SCHEMA_ENTRIES_MAX / count; i++) list = value_push_take(list, value_ref(one));
         value_unref(one);
-        assert_int_equal(try_compile(value_set_take(value_object(), "anyOf", list), NULL, "values of `enum`"), TN_LIMIT);
+        assert_int_equal(try_compile(value_set_take(value_object(), "anyOf", list), NULL, "values of `enum`"),
+                         TN_LIMIT);
     }
 }
 
