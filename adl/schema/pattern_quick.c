@@ -199,7 +199,7 @@ static void parse_class(struct parse *parse) {
         }
         parse->at++;
         if (!single || parse->failed || !parse_member(parse, &high) || high < low)
-            parse->failed = true; /* [\d-z] and [a-\d]: nobody agrees what they mean */
+            parse->failed = true; /* [\d-z] and [a-\d]: engines differ */
         else
             add_range(parse, low, high);
     }
@@ -473,7 +473,7 @@ static void emit_item(struct program *program, const struct item *item) {
         return;
     }
     for (uint32_t i = item->least; i < item->most && !program->failed; i++) {
-        size_t split = emit(program, CODE_SPLIT); /* another time, or go on: what follows may be empty */
+        size_t split = emit(program, CODE_SPLIT); /* repeat, or continue behind it */
         emit_once(program, item);
         program->codes[split].other = (uint16_t)program->count;
     }

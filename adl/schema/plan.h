@@ -10,7 +10,7 @@
  * Steps combine what belongs together (minimum and maximum; properties, additionalProperties and required), refer to
  * nodes behind chains of $ref, and leave out branches of anyOf and oneOf that cannot match the kind. Names are found by
  * the position that is expected next, then by hash; values of an enum by hash, by a bit, or by bisection. A step runs
- * without memory, except for that of patterns and of uniqueItems. A check without a step of its own is called
+ * without memory, except for that of patterns and of uniqueItems. A check that has no step is called
  * (step_check).
  *
  * The steps and the checks have the same verdict. A validation that collects errors runs the steps first and the checks
@@ -105,7 +105,7 @@ STEP_FUNCTION(step_one_of); /* nodes, count */
 STEP_FUNCTION(step_not);    /* node */
 STEP_FUNCTION(step_if);     /* nodes: condition, then, otherwise; the last two may be NULL */
 STEP_FUNCTION(step_values); /* values, count: enum and const of what is neither a number nor a string */
-STEP_FUNCTION(step_check);  /* check: without a step of its own */
+STEP_FUNCTION(step_check);  /* check: one that has no step */
 /* Of integers and of doubles. */
 STEP_FUNCTION(step_int_range);      /* range */
 STEP_FUNCTION(step_int_numbers);    /* numbers: enum and const */

@@ -232,7 +232,7 @@ STEP_FUNCTION(step_unique) {
 /* ---- Objects --------------------------------------------------------------------------------------------------- */
 
 /*
- * Returns the value of a name, or NULL. `next` is the entry where it is expected: members mostly have the order of the
+ * Returns the value of a name, or NULL. `next` is the entry at which it is expected: members mostly have the order of the
  * properties.
  */
 static inline tn_value member_find(tn_value object, const tn_value *entries, size_t count, const struct string *text,
