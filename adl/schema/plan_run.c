@@ -62,23 +62,25 @@ static inline bool plan_same(tn_value a, tn_value b) {
     return value_equal(a, b);
 }
 
-/* True if an ascending list has the number. */
-#define BISECT(list, size, number)                                                                                     \
-    for (uint32_t left = size; left > 1;) {                                                                            \
-        uint32_t half = left / 2;                                                                                      \
-        if (list[half] <= number) list += half;                                                                        \
-        left -= half;                                                                                                  \
-    }                                                                                                                  \
-    return size > 0 && *list == number
-
+/* Bisection of an ascending list. */
 static bool ints_have(const struct numbers *numbers, int64_t number) {
-    const int64_t *list = numbers->ints;
-    BISECT(list, numbers->int_count, number);
+    const int64_t *at = numbers->ints;
+    for (uint32_t left = numbers->int_count; left > 1;) {
+        uint32_t half = left / 2;
+        if (at[half] <= number) at += half;
+        left -= half;
+    }
+    return numbers->int_count > 0 && *at == number;
 }
 
 static bool doubles_have(const struct numbers *numbers, double number) {
-    const double *list = numbers->doubles;
-    BISECT(list, numbers->double_count, number);
+    const double *at = numbers->doubles;
+    for (uint32_t left = numbers->double_count; left > 1;) {
+        uint32_t half = left / 2;
+        if (at[half] <= number) at += half;
+        left -= half;
+    }
+    return numbers->double_count > 0 && *at == number;
 }
 
 static inline bool has_integer(const struct numbers *numbers, int64_t integer) {
@@ -232,8 +234,8 @@ STEP_FUNCTION(step_unique) {
 /* ---- Objects --------------------------------------------------------------------------------------------------- */
 
 /*
- * Returns the value of a name, or NULL. `next` is the entry at which it is expected: members mostly have the order of the
- * properties.
+ * Returns the value of a name, or NULL. `next` is the entry at which it is expected: members mostly have the order of
+ * the properties.
  */
 static inline tn_value member_find(tn_value object, const tn_value *entries, size_t count, const struct string *text,
                                    size_t *next) {

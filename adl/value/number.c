@@ -171,7 +171,7 @@ static void decimal_of_integer(struct decimal *decimal, uint64_t integer) {
     const uint64_t eight = 100000000;
     uint64_t upper = integer / eight;
     uint32_t parts[] = {(uint32_t)(upper / eight), (uint32_t)(upper % eight), (uint32_t)(integer % eight)};
-    char digits[24];
+    char digits[24] = {0};
     int from = 0, to = 24;
     for (int part = parts[0] ? 0 : parts[1] ? 1 : 2, first = part; part < 3; part++) {
         if (part == first) from = 8 * part;

@@ -38,7 +38,12 @@ static void seed_from_environment(void) {
     (void)printf("NUMBER_SEED=%llu\n", (unsigned long long)state);
 }
 
-static bool same_bits(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
+static bool same_bits(double a, double b) {
+    uint64_t bits[2];
+    memcpy(&bits[0], &a, sizeof a);
+    memcpy(&bits[1], &b, sizeof b);
+    return bits[0] == bits[1];
+}
 
 /*
  * The text that json_double_text has always written: of the digits that printf rounds to 1, 2, … 17 places, the first

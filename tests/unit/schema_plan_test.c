@@ -181,9 +181,9 @@ static tn_value random_schema(unsigned depth) {
 static tn_value random_document(void) {
     tn_value schema = random_schema(3), defs = value_object();
     if (!value_is(schema, TN_OBJECT)) schema = value_object();
-    for (char name = 'a'; name < 'e'; name++) {
+    for (int name = 'a'; name < 'e'; name++) {
         tn_value definition = random_schema(2);
-        char key[2] = {name, 0};
+        char key[2] = {(char)name, 0};
         if (name == 'd' && one_in(3) && value_is(definition, TN_OBJECT)) /* the dynamic scope */
             definition = value_set_take(definition, "$dynamicAnchor", value_text("node"));
         defs = value_set_take(defs, key, definition);
