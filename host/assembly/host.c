@@ -100,6 +100,11 @@ static const char *host_plugin_folder(void *user, const char *plugin_id) {
     return config_plugin_folder(host->config, plugin_id);
 }
 
+static tn_value host_plugin_section(void *user, const char *plugin_id) {
+    const struct host *host = user;
+    return config_plugin_section(host->config, plugin_id);
+}
+
 static int32_t host_scan_plugins(struct host *host, const struct host_options *options, struct error *error) {
     struct search *search = &host->search;
     for (const char *const *path = options->plugin_paths; path && *path; path++)
@@ -193,6 +198,7 @@ void host_registry_options(struct host *host, struct registry_options *out) {
                                      .allow_drafts = host->allow_drafts,
                                      .drafts = host_plugin_drafts,
                                      .config = host_plugin_config,
+                                     .section = host_plugin_section,
                                      .folder = host_plugin_folder,
                                      .locate = host_locate_file,
                                      .isolation = &isolation,

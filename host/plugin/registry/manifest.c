@@ -55,6 +55,7 @@ static const struct manifest_member plugin_members[] = {
     {"optional", MEMBER_TEXTS, false},
     {"provides", MEMBER_TEXTS, false},
     {"dynamic", MEMBER_TEXTS, false},
+    {"dynamic_from", MEMBER_TEXTS, false},
     {"effects", MEMBER_TEXTS, false},
     {"isolation", MEMBER_ISOLATION, false},
     {"one_process", MEMBER_BOOL, false},

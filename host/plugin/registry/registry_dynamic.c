@@ -129,6 +129,27 @@ void registry_expect(struct plugin *plugin, bool more) {
 
 /* ---- Loading plugins, and waiting for what they add ---- */
 
+/*
+ * True if the plugin, once loaded, would add nothing: its manifest says from which members of its section it makes its
+ * components (`dynamic_from`), and the section has no items there. If the section has any other member, the answer is
+ * false, because it may be a misspelt one, which the plugin's schema reports when it is loaded. A plugin that declares
+ * this wrongly hides only its own components.
+ */
+static bool plugin_adds_nothing(const struct plugin *plugin) {
+    const struct registry_options *options = &plugin->registry->options;
+    tn_value members = value_get(manifest_plugin(plugin->manifest), "dynamic_from");
+    if (!options->section || value_count(members) == 0) return false;
+    tn_value section = options->section(options->user, plugin->id);
+    size_t empty = 0;
+    if (!section || value_is(section, TN_NULL)) return true;
+    if (!value_is(section, TN_OBJECT)) return false;
+    for (size_t i = 0; i < value_count(members); i++) {
+        tn_value items = value_get_key(section, value_at(members, i));
+        empty += (value_is(items, TN_ARRAY) || value_is(items, TN_OBJECT)) && value_count(items) == 0;
+    }
+    return empty == value_count(section);
+}
+
 /* True if its manifest declares a kind as dynamic. */
 static bool plugin_adds(const struct plugin *plugin) {
     return value_count(value_get(manifest_plugin(plugin->manifest), "dynamic")) > 0;
@@ -193,7 +214,9 @@ static void registry_load_kind(struct registry *registry, const char *kind, cons
         struct plugin *plugin = registry->plugins[i];
         bool safe = !only_safe || plugin->isolated || plugin->bundled;
         struct error error = ERROR_INIT;
-        if (plugin->state != PLUGIN_KNOWN || plugin->replaced || !safe || !plugin_is_dynamic(plugin, kind)) continue;
+        if (plugin->state != PLUGIN_KNOWN || plugin->replaced || !safe || !plugin_is_dynamic(plugin, kind) ||
+            plugin_adds_nothing(plugin))
+            continue;
         /* If !only_safe, row_not_found reports the failure. */
         if (plugin_load(plugin, &error) != TN_OK && only_safe && !plugin->loading)
             log_write(LOG_ERROR, NULL, "%s", error.message);
@@ -206,8 +229,9 @@ static void registry_load_kind(struct registry *registry, const char *kind, cons
 bool registry_knows_all(const struct registry *registry, const char *kind) {
     for (size_t i = 0; i < registry->plugin_count; i++) {
         const struct plugin *plugin = registry->plugins[i];
-        if (!plugin->replaced && !plugin->aside && plugin->state != PLUGIN_LOADED && plugin_is_dynamic(plugin, kind))
-            return false;
+        if (plugin->replaced || plugin->aside || plugin->state == PLUGIN_LOADED || !plugin_is_dynamic(plugin, kind))
+            continue;
+        if (plugin->state != PLUGIN_KNOWN || !plugin_adds_nothing(plugin)) return false;
     }
     return !registry_expecting(registry, kind);
 }
@@ -215,7 +239,8 @@ bool registry_knows_all(const struct registry *registry, const char *kind) {
 bool registry_has_unloaded(const struct registry *registry, const char *kind) {
     for (size_t i = 0; i < registry->plugin_count; i++) {
         const struct plugin *plugin = registry->plugins[i];
-        if (plugin->state == PLUGIN_KNOWN && !plugin->replaced && !plugin->aside && plugin_is_dynamic(plugin, kind))
+        if (plugin->state == PLUGIN_KNOWN && !plugin->replaced && !plugin->aside && plugin_is_dynamic(plugin, kind) &&
+            !plugin_adds_nothing(plugin))
             return true;
     }
     return false;
@@ -232,7 +257,7 @@ void registry_load_bundled_dynamic(struct registry *registry, bool (*may)(void *
         struct plugin *plugin = registry->plugins[i];
         struct error error = ERROR_INIT;
         if (plugin->state != PLUGIN_KNOWN || plugin->replaced || !plugin->bundled || !plugin_adds(plugin) ||
-            !may(user, plugin))
+            plugin_adds_nothing(plugin) || !may(user, plugin))
             continue;
         if (plugin_load(plugin, &error) != TN_OK) log_write(LOG_ERROR, NULL, "%s", error.message);
         error_finish(&error);
