@@ -18,6 +18,7 @@
 #include <linux/falloc.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,7 +40,16 @@ static struct shared_memory *shared_of(int descriptor) {
     return memory;
 }
 
+/* Writing beyond the limit of a file's size ends a process that does not ignore the signal. */
+static bool exceeds_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= SHARED_SIZE) return false;
+    errno = EFBIG;
+    return true;
+}
+
 struct shared_memory *shared_new(void) {
+    if (exceeds_limit()) return NULL;
     int descriptor = memfd_create("tenon-shared", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     if (descriptor < 0 && errno == EINVAL) /* a kernel before 6.3 */
         descriptor = memfd_create("tenon-shared", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -55,7 +65,7 @@ struct shared_memory *shared_new(void) {
 struct shared_memory *shared_adopt_take(int descriptor) {
     struct stat status;
     int seals = fcntl(descriptor, F_GET_SEALS); /* fails for anything but a memfd */
-    if (seals >= 0 && (seals & SEALS) == SEALS && fstat(descriptor, &status) == 0 && status.st_size == SHARED_SIZE)
+    if (seals >= 0 && (seals & SEALS) == SEALS && !exceeds_limit() && fstat(descriptor, &status) == 0 && status.st_size == SHARED_SIZE)
         return shared_of(descriptor);
     if (descriptor >= 0) (void)close(descriptor);
     return NULL;
