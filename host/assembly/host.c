@@ -307,6 +307,7 @@ static void host_take_effects(const struct config *config, tn_value effects) {
 }
 
 static void host_take_plugin_secrets(void *user, struct plugin *plugin) {
+    if (!plugin_has_secrets(plugin)) return;
     tn_value manifest = plugin_manifest(plugin), components = manifest_components(manifest);
     host_take_effects(user, value_get(manifest_plugin(manifest), "effects"));
     for (size_t i = 0; i < value_count(components); i++)
@@ -401,6 +402,9 @@ static int32_t host_read_config(struct host *host, const struct host_options *op
 static int32_t host_open_plugins(struct host *host, const struct host_options *options, struct error *error) {
     struct registry_options registry_options;
     host_registry_options(host, &registry_options);
+    host->manifest_cache = options->manifest_cache ? mem_text(options->manifest_cache) : NULL;
+    registry_options.cache_place = host->manifest_cache;
+    registry_options.cache_refresh = options->refresh_manifests;
     host->registry = registry_new(&registry_options);
     int32_t status = host_scan_plugins(host, options, error);
     if (status == TN_OK) status = host_check_isolate(host, options->loads_later, error);
@@ -521,6 +525,7 @@ void host_free(struct host *host) {
     value_unref(host->isolate);
     value_unref(host->drafts);
     mem_free(host->state_folder);
+    mem_free(host->manifest_cache);
     graphs_free(engine->graphs);
     models_free(engine->models);
     value_unref(host->unbound_roles);

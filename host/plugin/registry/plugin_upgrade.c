@@ -24,7 +24,7 @@ static void upgrade_remove_rows(struct registry *registry, const struct plugin *
 
 /* Adds the new build's rows. Its init adds its dynamic components. */
 static int32_t upgrade_add_rows(struct registry *registry, struct plugin *plugin, struct error *error) {
-    tn_value components = manifest_components(plugin->manifest);
+    tn_value components = manifest_components(plugin_manifest(plugin));
     int32_t status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < value_count(components); i++) {
         tn_value component = value_at(components, i);

@@ -119,6 +119,12 @@ struct registry_options {
     struct secrets *secrets; /* removed from what plugins log and add; may be NULL */
     /* Returns the object that the interface of this id works on (registry_owner). May be NULL. */
     void *(*owner)(void *user, const char *interface_id);
+    /*
+     * The folder with what is known of plugin files (manifest_cache.h), borrowed for the registry's life; NULL: each
+     * scan reads every file. `cache_refresh`: it reads them, and writes the cache.
+     */
+    const char *cache_place;
+    bool cache_refresh;
     void *user; /* the first argument of the callbacks above */
 };
 
