@@ -91,6 +91,9 @@ struct registry {
     bool sorted;
     struct row **buckets;
     size_t bucket_count; /* a power of two */
+    /* Components of the cache that have no row yet (registry_named.c): a hash table with open addressing. */
+    struct named_component *named;
+    size_t named_capacity, named_used, named_count; /* used: also those that got a row */
     struct problem *problems;
     size_t problem_count, problems_dropped;
     char *altered;                     /* what registry_altered returned, or NULL */
@@ -164,6 +167,21 @@ struct row *row_find(const struct registry *registry, const char *kind, const ch
 int32_t row_add(struct plugin *plugin, tn_value component, struct row **out, struct error *error);
 /* The same for the component at this place of a manifest that is not read yet. */
 int32_t row_add_named(struct plugin *plugin, uint32_t place, struct row **out, struct error *error);
+uint64_t row_hash(const char *kind, const char *id, size_t length);
+/* The same as row_find, but only what has a row already. */
+struct row *row_lookup(const struct registry *registry, const char *kind, const char *id, size_t length);
+
+/* registry_named.c: components that only the cache knows; a row is made for one when it is searched. */
+
+/*
+ * Adds the component at this place of a manifest that is not read yet. False if its kind and id are known already, or
+ * there are too many: then nothing has changed.
+ */
+bool named_add(struct plugin *plugin, uint32_t place);
+/* Makes the row of a component. NULL if the table does not have it. */
+struct row *named_take(struct registry *registry, const char *kind, const char *id, size_t length);
+/* Makes all rows: call it before going through `rows`. */
+void named_take_all(struct registry *registry);
 /* Compiles its schemas, once. TN_INVALID if one does not compile: the component cannot be used. */
 int32_t row_check(struct row *row, struct error *error);
 void row_remove(struct registry *registry, struct row *row);

@@ -14,6 +14,7 @@
 
 static void upgrade_remove_rows(struct registry *registry, const struct plugin *plugin, struct row **rows,
                                 size_t *count) {
+    named_take_all(registry);
     for (size_t i = 0; i < registry->row_count; i++) {
         struct row *row = registry->rows[i];
         if (row->component.plugin != plugin || row->component.removed) continue;
@@ -75,6 +76,7 @@ int32_t registry_upgrade(struct registry *registry, const char *path, const char
     }
     assert(old);
     bool loaded = old->state == PLUGIN_LOADED || old->state == PLUGIN_QUIESCED;
+    named_take_all(registry);
     struct row **rows = mem_array(NULL, registry->row_count + 1, sizeof(struct row *));
     upgrade_remove_rows(registry, old, rows, &count);
     registry_add_plugin(registry, fresh);

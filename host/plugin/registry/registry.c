@@ -34,9 +34,15 @@ void registry_free(struct registry *registry) {
     if (!registry) return;
     if (registry->options.loop) loop_timer_stop(registry->options.loop, &registry->idle_timer);
     registry_abort_loads(registry);
-    /* Plugins end in reverse order of loading. */
-    if (registry->plugin_count > 0)
-        qsort((void *)registry->plugins, registry->plugin_count, sizeof *registry->plugins, compare_load_order);
+    /* Plugins end in reverse order of loading. Most were never loaded: they come last, in any order. */
+    size_t loaded = 0;
+    for (size_t i = 0; i < registry->plugin_count; i++) {
+        struct plugin *plugin = registry->plugins[i];
+        if (plugin->loaded_as == 0) continue;
+        registry->plugins[i] = registry->plugins[loaded];
+        registry->plugins[loaded++] = plugin;
+    }
+    if (loaded > 0) qsort((void *)registry->plugins, loaded, sizeof *registry->plugins, compare_load_order);
     for (size_t i = 0; i < registry->plugin_count; i++) plugin_quiesce(registry->plugins[i]);
     for (size_t i = 0; i < registry->plugin_count; i++) plugin_end(registry->plugins[i]);
     rows_free(registry);
@@ -245,6 +251,7 @@ static int32_t plugin_add_components(struct plugin *plugin, struct error *error)
     size_t count = cached ? cached->component_count : value_count(components);
     int32_t result = TN_OK;
     for (size_t i = 0; i < count; i++) {
+        if (cached && named_add(plugin, (uint32_t)i)) continue;
         struct error why = ERROR_INIT;
         tn_value component = cached ? NULL : value_at(components, i);
         const char *kind = cached ? cached->components[i].kind : manifest_text(component, "kind");
@@ -546,6 +553,7 @@ static int32_t registry_plugin_to_end(struct registry *registry, const char *plu
 }
 
 static void registry_end_plugin(struct registry *registry, struct plugin *plugin) {
+    named_take_all(registry);
     for (size_t i = 0; i < registry->row_count; i++)
         if (registry->rows[i]->component.plugin == plugin) row_remove(registry, registry->rows[i]);
     plugin_end(plugin);

@@ -24,7 +24,7 @@
 
 /* ---- The table ---- */
 
-static uint64_t row_hash(const char *kind, const char *id, size_t length) { /* FNV-1a */
+uint64_t row_hash(const char *kind, const char *id, size_t length) { /* FNV-1a */
     uint64_t hash = 14695981039346656037u;
     for (; *kind; kind++) hash = (hash ^ (unsigned char)*kind) * 1099511628211u;
     for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)id[i]) * 1099511628211u;
@@ -37,19 +37,26 @@ static struct row **row_bucket(const struct registry *registry, const char *kind
 
 /* The table must have no row of this kind and id. */
 static void row_insert(struct registry *registry, struct row *row) {
-    assert(!row->component.removed && !row_find(registry, row->info.kind, row->info.id, strlen(row->info.id)));
+    assert(!row->component.removed && !row_lookup(registry, row->info.kind, row->info.id, strlen(row->info.id)));
     struct row **bucket = row_bucket(registry, row->info.kind, row->info.id, strlen(row->info.id));
     row->next = *bucket;
     *bucket = row;
 }
 
-struct row *row_find(const struct registry *registry, const char *kind, const char *id, size_t length) {
+struct row *row_lookup(const struct registry *registry, const char *kind, const char *id, size_t length) {
     if (registry->bucket_count == 0) return NULL;
     struct row *row = *row_bucket(registry, kind, id, length);
     while (row &&
            !(strncmp(row->info.id, id, length) == 0 && !row->info.id[length] && strcmp(row->info.kind, kind) == 0))
         row = row->next;
     return row;
+}
+
+/* The table is const to the caller, who does not see that the row is new. */
+struct row *row_find(const struct registry *registry, const char *kind, const char *id, size_t length) {
+    struct row *row = row_lookup(registry, kind, id, length);
+    if (row || registry->named_count == 0) return row;
+    return named_take((struct registry *)(uintptr_t)registry, kind, id, length);
 }
 
 static struct row *row_new(struct plugin *plugin, const char *kind, const char *id) {
@@ -116,7 +123,7 @@ static void rows_grow_table(struct registry *registry, const struct row *new_row
     for (size_t i = 0; i < registry->row_count; i++) {
         struct row *row = registry->rows[i];
         if (row == new_row || row->component.removed) continue;
-        bool has_rival_in_table = row_find(registry, row->info.kind, row->info.id, strlen(row->info.id)) != NULL;
+        bool has_rival_in_table = row_lookup(registry, row->info.kind, row->info.id, strlen(row->info.id)) != NULL;
         if (!has_rival_in_table) row_insert(registry, row);
     }
 }
@@ -124,7 +131,7 @@ static void rows_grow_table(struct registry *registry, const struct row *new_row
 /* Appends a new row to the list. NULL after REGISTRY_COMPONENTS_MAX. */
 static struct row *rows_append(struct plugin *plugin, const char *kind, const char *id, struct error *error) {
     struct registry *registry = plugin->registry;
-    if (registry->row_count == REGISTRY_COMPONENTS_MAX) {
+    if (registry->row_count + registry->named_count >= REGISTRY_COMPONENTS_MAX) {
         error_set(error, TN_LIMIT, "LIMIT", "%s: plugin `%s`: a host knows at most %u components", plugin->path,
                   plugin->id, REGISTRY_COMPONENTS_MAX);
         return NULL;
@@ -174,7 +181,7 @@ int32_t row_add_named(struct plugin *plugin, uint32_t place, struct row **out, s
 
 /* After removing a row with rivals: inserts one of the rest, and links it with the others. */
 static void rows_relink_rivals(struct registry *registry, const struct row *removed) {
-    struct row *first = row_find(registry, removed->info.kind, removed->info.id, strlen(removed->info.id));
+    struct row *first = row_lookup(registry, removed->info.kind, removed->info.id, strlen(removed->info.id));
     if (first) first->rival = NULL;
     for (size_t i = 0; i < registry->row_count; i++) {
         struct row *row = registry->rows[i];
@@ -225,6 +232,7 @@ void rows_free(struct registry *registry) {
     }
     mem_free((void *)registry->rows);
     mem_free((void *)registry->buckets);
+    mem_free(registry->named);
     schema_unref(registry->nothing);
     schema_unref(registry->anything);
 }
@@ -300,6 +308,7 @@ static int compare_rows(const void *a, const void *b) {
 }
 
 static void rows_sort(struct registry *registry) {
+    named_take_all(registry);
     if (registry->sorted || registry->row_count == 0) return;
     qsort((void *)registry->rows, registry->row_count, sizeof *registry->rows, compare_rows);
     registry->sorted = true;
