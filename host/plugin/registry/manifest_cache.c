@@ -264,14 +264,20 @@ struct manifest_cache *manifest_cache_open(const char *place, const char *folder
     return cache;
 }
 
-void manifest_cache_free(struct manifest_cache *cache) {
-    if (!cache) return;
+static void cache_drop_items(struct manifest_cache *cache) {
     for (size_t i = 0; i < cache->item_count; i++) {
         value_unref(cache->items[i].manifest);
         mem_free(cache->items[i].name);
         mem_free(cache->items[i].notes);
     }
     mem_free(cache->items);
+    cache->items = NULL;
+    cache->item_count = cache->item_capacity = 0;
+}
+
+void manifest_cache_free(struct manifest_cache *cache) {
+    if (!cache) return;
+    cache_drop_items(cache);
     mem_free(cache->known);
     mem_free(cache->components);
     mem_free(cache->summary);
@@ -565,11 +571,10 @@ static void cache_remove_old(int place) {
     closedir(folder);
 }
 
-void manifest_cache_save(struct manifest_cache *cache) {
+/* Writes the items. */
+static void cache_write_items(const struct manifest_cache *cache) {
     struct cache_writer writer;
     struct cache_header header = {.format = CACHE_FORMAT};
-    if (cache->next < cache->known_count) cache->changed = true; /* the rest is not there any more */
-    if (!cache->changed || (cache->item_count == 0 && cache->known_count == 0)) return;
     buffer_init(&writer.records, MANIFEST_CACHE_MAX);
     buffer_init(&writer.components, CACHE_COMPONENTS_MAX * sizeof(struct cache_component));
     buffer_init(&writer.strings, CACHE_STRINGS_MAX);
@@ -589,9 +594,9 @@ void manifest_cache_save(struct manifest_cache *cache) {
     header.notes_size = writer.notes.length;
     bool fits = !writer.records.overflow && !writer.components.overflow && !writer.strings.overflow &&
                 !writer.notes.overflow;
-    buffer_append(&writer.records, writer.components.data, writer.components.length);
-    buffer_append(&writer.records, writer.strings.data, writer.strings.length);
-    header.hash = cache_hash(writer.records.data, writer.records.length);
+    buffer_append(&writer.records, buffer_cstr(&writer.components), writer.components.length);
+    buffer_append(&writer.records, buffer_cstr(&writer.strings), writer.strings.length);
+    header.hash = cache_hash(buffer_cstr(&writer.records), writer.records.length);
     int place = fits ? cache_make_place(cache) : -1;
     if (place < 0 || !cache_write_file(cache, place, &header, &writer.records, &writer.notes))
         log_write(LOG_DEBUG, NULL, "the manifests of %s are not cached in %s: %s", cache->folder, cache->place,
@@ -599,11 +604,17 @@ void manifest_cache_save(struct manifest_cache *cache) {
     else
         cache_remove_old(place);
     if (place >= 0) (void)close(place);
-    cache->changed = false;
     buffer_finish(&writer.records);
     buffer_finish(&writer.components);
     buffer_finish(&writer.strings);
     buffer_finish(&writer.notes);
+}
+
+void manifest_cache_save(struct manifest_cache *cache) {
+    if (cache->next < cache->known_count) cache->changed = true; /* the rest is not there any more */
+    if (cache->changed && cache->item_count + cache->known_count > 0) cache_write_items(cache);
+    cache->changed = false;
+    cache_drop_items(cache);
 }
 
 void manifest_cache_discard(struct manifest_cache *cache) {
