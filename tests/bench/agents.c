@@ -231,7 +231,7 @@ static void turn(int64_t n) {
     raw /= (double)rounds;
     snprintf(notes, sizeof notes, "\"unit\":\"turn\",\"raw_us\":%.2f,\"overhead_us\":%.2f", raw * 1e6,
              (ours - raw) * 1e6);
-    report_measured(&(struct measured){.wall = ours * (double)n, .written = {-1, -1}}, "turn", n, (double)n, notes);
+    report_of(ours * (double)n, 0, "turn", n, (double)n, notes);
     value_unref(input);
     graph_unref(graph);
     stop_service();

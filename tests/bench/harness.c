@@ -49,8 +49,8 @@ double seconds(const struct timespec *from, clockid_t clock) {
     return (double)(now.tv_sec - from->tv_sec) + (double)(now.tv_nsec - from->tv_nsec) / 1e9;
 }
 
-struct written written_now(void) {
-    struct written written = {-1, -1};
+struct written_bytes written_now(void) {
+    struct written_bytes written = {-1, -1};
     char line[64];
     FILE *file = fopen("/proc/self/io", "r");
     while (file && fgets(line, sizeof line, file)) {
@@ -61,8 +61,8 @@ struct written written_now(void) {
     return written;
 }
 
-struct written written_since(const struct written *before) {
-    struct written now = written_now();
+struct written_bytes written_since(const struct written_bytes *before) {
+    struct written_bytes now = written_now();
     now.wchar = before->wchar < 0 ? -1 : now.wchar - before->wchar;
     now.write_bytes = before->write_bytes < 0 ? -1 : now.write_bytes - before->write_bytes;
     return now;
@@ -82,11 +82,19 @@ struct measured measure_end(const struct measure *measure) {
 void report_measured(const struct measured *measured, const char *workload, int64_t n, double units,
                      const char *notes) {
     struct rusage usage;
+    char written[96] = "";
     getrusage(RUSAGE_SELF, &usage);
+    if (measured->written.wchar >= 0)
+        snprintf(written, sizeof written, ",\"wchar\":%" PRId64 ",\"write_bytes\":%" PRId64, measured->written.wchar,
+                 measured->written.write_bytes);
     printf("{\"workload\":\"%s\",\"n\":%" PRId64 ",\"wall_s\":%.6f,\"per_unit_us\":%.4f,\"rss_peak_mib\":%.2f,"
-           "\"notes\":{\"cpu_s\":%.6f,\"wchar\":%" PRId64 ",\"write_bytes\":%" PRId64 "%s%s}}\n",
+           "\"notes\":{\"cpu_s\":%.6f%s%s%s}}\n",
            workload, n, measured->wall, measured->wall * 1e6 / units, (double)usage.ru_maxrss / 1024, measured->cpu,
-           measured->written.wchar, measured->written.write_bytes, *notes ? "," : "", notes);
+           written, *notes ? "," : "", notes);
+}
+
+void report_of(double wall, double cpu, const char *workload, int64_t n, double units, const char *notes) {
+    report_measured(&(struct measured){wall, cpu, {-1, -1}}, workload, n, units, notes);
 }
 
 void report(const struct measure *measure, const char *workload, int64_t n, double units, const char *notes) {

@@ -74,8 +74,26 @@ static void turn_once(struct graph *graph, int64_t number, int64_t count) {
     value_unref(input);
 }
 
+static char text_of_200[201];
+
+static tn_value message(const char *prefix, int64_t number) {
+    tn_value made = value_set_take(value_object_reserve(3), "id", value_format("%s%" PRId64, prefix, number));
+    made = value_set_take(made, "role", value_text("user"));
+    return value_set_take(made, "content", value_text(text_of_200));
+}
+
+/* A thread of `turns` turns, from one turn whose input contains the others. */
+static void fill_by_input(struct graph *graph, int64_t turns) {
+    struct run_options options;
+    tn_value list = value_array();
+    for (int64_t i = 0; i < 4 * turns - 3; i++) list = value_push_take(list, message("i-", i));
+    tn_value input = value_set_take(value_object_reserve(1), "messages", list);
+    end_saved(run_saved(graph, input, &options), &options);
+    value_unref(input);
+}
+
 /* A thread of `turns` turns. The next one continues with another document. */
-static void fill_thread(int64_t turns) {
+static void fill_by_run(int64_t turns) {
     struct run_options options;
     struct graph *graph = growth_graph(2 * turns - 1, NO_OUTPUT);
     tn_value input = user_message(0);
@@ -139,12 +157,16 @@ void turn(int64_t n) {
     char program[4096], notes[160];
     struct measured inside = {0};
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    memset(text_of_200, 'x', sizeof text_of_200 - 1);
     if (turns < 1 || turns > 1000000) die("--turns must be 1 to 1000000", "");
     if (length < 0) die("/proc is not mounted", "");
     program[length] = 0;
     kept = saver_open(host, option("saver", "sqlite"));
     if (!kept || (fresh && strcmp(option("saver", "sqlite"), "sqlite") != 0)) die("turn needs a store", "");
-    fill_thread(turns);
+    if (strcmp(option("fill", "run"), "input") == 0)
+        fill_by_input(graph, turns);
+    else
+        fill_by_run(turns);
     saver_accept_changes(true);
     turn_once(graph, turns, 4 * (turns + 1));
     saver_accept_changes(false);
@@ -165,14 +187,6 @@ void turn(int64_t n) {
 }
 
 /* ---- Changes of a large value ---- */
-
-static char text_of_200[201];
-
-static tn_value message(const char *prefix, int64_t number) {
-    tn_value made = value_set_take(value_object_reserve(3), "id", value_format("%s%" PRId64, prefix, number));
-    made = value_set_take(made, "role", value_text("user"));
-    return value_set_take(made, "content", value_text(text_of_200));
-}
 
 /* N steps of a node that changes the channel `data`, which has `expected` items at the end. Takes `data`. */
 static void change_take(const char *workload, int64_t n, const char *channel, const char *node, tn_value data,

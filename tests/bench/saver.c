@@ -119,7 +119,7 @@ void saver_report(const struct measure *measure, const char *workload, int64_t n
     if (saver_host) {
         double resume_ms = read_newest_ms();
         int64_t bytes = close_store();
-        struct written closed = written_since(&measure->written);
+        struct written_bytes closed = written_since(&measure->written);
         snprintf(all, sizeof all,
                  "\"saver\":\"%s\",\"db_bytes\":%" PRId64 ",\"resume_ms\":%.3f,\"closed_wchar\":%" PRId64
                  ",\"closed_write_bytes\":%" PRId64 "%s%s",
