@@ -13,7 +13,7 @@
  * nothing else waits while it waits, and a batch needs the answers of its first round before it can send the second.
  *
  * A failure that may go away if the request is repeated sets `retry`; postgres.c then repeats it. Only one thread may
- * use a store at a time; watch.c has the only other thread, with a connection of its own.
+ * use a store at a time; watch.c has the only other thread, with a separate connection.
  */
 #ifndef TENON_PLUGINS_POSTGRES_CONNECTION_H
 #define TENON_PLUGINS_POSTGRES_CONNECTION_H

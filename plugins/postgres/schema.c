@@ -392,7 +392,7 @@ static tn_value backfill(tn_store *store, const struct collection *collection, u
     return why;
 }
 
-/* Gives the collection a column for the member, in one transaction. It becomes hot. */
+/* Adds to the collection a column for the member, in one transaction. It becomes hot. */
 static tn_value collection_add_member(tn_store *store, struct tn_store_text name, struct tn_store_text path_text) {
     struct tn_arena arena = TN_ARENA;
     struct collection *collection = NULL;

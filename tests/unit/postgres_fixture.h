@@ -3,7 +3,7 @@
  *
  * tests/postgres/server starts the server, on a socket in a folder. CTest does this once for all tests, and names the
  * folder in TENON_TEST_POSTGRES; otherwise, each program starts its own. Without PostgreSQL, all tests are skipped. Each
- * test uses a schema of its own.
+ * test uses a separate schema.
  *
  *     cmocka_run_group_tests(tests, postgres_start, postgres_stop);
  *

@@ -196,7 +196,7 @@ static void an_ended_session_is_replaced(void **state) {
     fixture_end();
 }
 
-/* Nobody answers: the request fails after reconnect_ms, and a later one succeeds. */
+/* No server answers: the request fails after reconnect_ms, and a later one succeeds. */
 static void a_server_that_is_gone_is_reported(void **state) {
     (void)state;
     postgres_begin();
