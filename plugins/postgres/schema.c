@@ -336,10 +336,16 @@ static uint64_t collection_member(const struct collection *collection, struct tn
     return i;
 }
 
+/* The last key of a page. */
+struct last_key {
+    uint64_t length;
+    char bytes[TN_STORE_KEY_MAX];
+};
+
 /* Computes a member of `count` rows (key, json) and stores it in column `m`. */
 static tn_value backfill_rows(tn_store *store, const struct collection *collection, uint64_t m,
                               const struct tn_store_path *path, struct tn_arena *arena, int *count,
-                              struct tn_store_text *last) {
+                              struct last_key *last) {
     const PGresult *rows = connection_result(store, 0);
     struct array keys, members;
     struct sql sql;
@@ -357,9 +363,9 @@ static tn_value backfill_rows(tn_store *store, const struct collection *collecti
         tn_release(value);
         array_add_bytes(&keys, key);
         array_add_bytes(&members, (struct tn_store_text){encoded, length});
-        if (row + 1 < *count) continue;
-        *last = (struct tn_store_text){tn_arena_copy(arena, key.data, key.length), key.length};
-        if (last->data == NULL) return tn_store_failure_memory();
+        if (key.data == NULL || key.length > sizeof last->bytes) return connection_damaged(store, "a key is too long");
+        memcpy(last->bytes, key.data, key.length);
+        last->length = key.length;
     }
     sql_init(&sql, arena);
     sql_add(&sql, "UPDATE %s.hot h SET m%llu = u.m FROM unnest(", store->settings.schema_sql,
@@ -374,8 +380,7 @@ static tn_value backfill_rows(tn_store *store, const struct collection *collecti
 /* Fills the new column of all records. The table is locked, so that no other host writes records without it. */
 static tn_value backfill(tn_store *store, const struct collection *collection, uint64_t m,
                          const struct tn_store_path *path) {
-    struct tn_arena keys = TN_ARENA;
-    struct tn_store_text last = {"", 0};
+    struct last_key last = {.length = 0};
     tn_value why = NULL;
     int count = BACKFILL_ROWS;
     while (why == NULL && count == BACKFILL_ROWS) {
@@ -384,18 +389,12 @@ static tn_value backfill(tn_store *store, const struct collection *collection, u
         sql_init(&sql, &arena);
         sql_add(&sql, "SELECT key, json FROM %s.hot WHERE collection = %d AND key %s ", store->settings.schema_sql,
                 collection->id, last.length == 0 ? ">=" : ">");
-        sql_bind_bytes(&sql, last);
+        sql_bind_bytes(&sql, (struct tn_store_text){last.bytes, last.length});
         sql_add(&sql, " ORDER BY key LIMIT %d", BACKFILL_ROWS);
         why = connection_query(store, &sql);
         if (why == NULL) why = backfill_rows(store, collection, m, path, &arena, &count, &last);
-        if (why == NULL && count > 0) {
-            char *copy = tn_arena_copy(&keys, last.data, last.length);
-            if (copy == NULL) why = tn_store_failure_memory();
-            last.data = copy;
-        }
         tn_arena_free(&arena);
     }
-    tn_arena_free(&keys);
     return why;
 }
 

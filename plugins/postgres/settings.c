@@ -72,9 +72,8 @@ static tn_value settings_check_url(const char *url, struct tn_arena *arena, stru
                        "postgresql://USER@HOST:PORT/DATABASE?NAME=VALUE or `host=… dbname=…`");
     for (PQconninfoOption *option = options; option->keyword != NULL; option++) {
         if (strcmp(option->keyword, "password") != 0 || option->val == NULL || *option->val == '\0') continue;
-        char *copy = tn_arena_alloc(arena, strlen(option->val) + 1);
-        copied = copy != NULL;
-        if (copied) out->password = strcpy(copy, option->val);
+        out->password = tn_arena_copy(arena, option->val, strlen(option->val));
+        copied = out->password != NULL;
     }
     PQconninfoFree(options);
     return copied ? NULL : tn_store_failure_memory();
