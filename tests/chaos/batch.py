@@ -61,8 +61,9 @@ class Batch:
                 file.write('{"order": "%d"}\n' % i)
 
     def start(self, *options, pause_ms=0):
-        command = [os.environ["TENON"], "run", "paid.yaml", "--batch", "orders.jsonl", "--thread", self.thread,
-                   "--concurrency", str(CONCURRENCY), "--plugins", os.environ["CHAOS_NODES"], "--allow-drafts", "--quiet", "--durability", arguments.durability]
+        command = [os.path.abspath(os.environ["TENON"]), "run", "paid.yaml", "--batch", "orders.jsonl", "--quiet",
+                   "--thread", self.thread, "--durability", arguments.durability, "--concurrency", str(CONCURRENCY),
+                   "--plugins", os.path.abspath(os.environ["CHAOS_NODES"]), "--allow-drafts"]
         environment = dict(os.environ, CHAOS_LINES=self.paid, CHAOS_PAUSE_MS=str(pause_ms))
         with open(os.path.join(self.folder, "out"), "wb") as out, open(os.path.join(self.folder, "err"), "wb") as err:
             return subprocess.Popen(command + list(options), cwd=self.folder, env=environment, stdout=out, stderr=err)
