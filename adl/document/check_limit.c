@@ -3,8 +3,8 @@
  *
  * The beginning of a run does not depend on data: it is followed step by step, along static edges and joins, exactly as
  * a run does it. Where a branch depends on data (conditions, lists, failures, nodes that choose their successor), the
- * shortest way from there to the end is added, its *need*: of several conditions the shortest way, an empty list, a join
- * that does not fire, but of several static edges the longest, because all are taken.
+ * shortest way from there to the end is added, its *need*: of several conditions the shortest way, an empty list, a
+ * join that does not fire, but of several static edges the longest, because all are taken.
  *
  * Nothing is reported that a run could avoid. A resumed run has the whole limit again, so following ends where a run
  * can be interrupted, and no need is added in a document with such a node. A loop that a condition can leave is left at
@@ -226,7 +226,8 @@ static uint32_t limit_settle(struct limit *limit, uint32_t vertex, uint32_t need
     return tail + 1;
 }
 
-/* One successor of the vertex needs `need` super-steps; they become known in ascending order, so the last one counts. */
+/* One successor of the vertex needs `need` super-steps; they become known in ascending order, so the last one counts.
+ */
 static uint32_t limit_settle_one(struct limit *limit, uint32_t vertex, uint32_t need, uint32_t *queue, uint32_t tail) {
     return --limit->waits[vertex] ? tail : limit_settle(limit, vertex, need + 1, queue, tail);
 }
@@ -255,7 +256,8 @@ static void limit_compute_need(struct limit *limit) {
             } else if (limit->open[edge]) {
                 limit->open[edge] = false;
                 for (uint32_t f = 0; f < document->edges[edge].from_count; f++)
-                    tail = limit_settle_one(limit, limit_vertex(limit, document->edges[edge].from[f]), need, queue, tail);
+                    tail =
+                        limit_settle_one(limit, limit_vertex(limit, document->edges[edge].from[f]), need, queue, tail);
             }
         }
     }
@@ -289,9 +291,9 @@ static void limit_follow(struct limit *limit, struct limit_step *next, uint32_t 
 }
 
 /*
- * A number of super-steps that every run needs at least. Joins are followed only as long as it is certain which of their
- * sources have run: each at most once, and no branch was left out. A run without an endless loop has at most as many
- * steps as nodes.
+ * A number of super-steps that every run needs at least. Joins are followed only as long as it is certain which of
+ * their sources have run: each at most once, and no branch was left out. A run without an endless loop has at most as
+ * many steps as nodes.
  */
 static uint32_t limit_least_steps(struct limit *limit) {
     struct limit_step now = {.nodes = mem_array(NULL, limit->nodes + 1u, sizeof(uint32_t)), .count = 1, .number = 1};
@@ -337,5 +339,6 @@ void check_limit(struct reader *reader, const struct tree_item *edges) {
         report(reader, ADL_W116, given ? reader->limit_span : edges->key_span,
                "every run needs more super-steps than the recursion limit allows, at least %u instead of %u", least,
                document->recursion_limit);
-    diagnostic_suggest(it, "write `recursion_limit: %u` in `agent`, or more, or pass a larger limit to each run", least);
+    diagnostic_suggest(it, "write `recursion_limit: %u` in `agent`, or more, or pass a larger limit to each run",
+                       least);
 }

@@ -110,10 +110,10 @@ struct reader {
     uint64_t reach_count;
     bool channels_whole, nodes_whole, edges_whole, models_whole, tools_whole;
     struct span limit_span; /* of the value of agent.recursion_limit; empty without one */
-    bool plugin_missing; /* a required plugin is missing: its components are not reported as unknown */
-    bool start_meant;    /* a mistyped name probably means START */
-    bool items_known;    /* only map edges start tasks with an item, and all of them are known */
-    bool edge_unknown;   /* an end of an edge is unknown, without a near name */
+    bool plugin_missing;    /* a required plugin is missing: its components are not reported as unknown */
+    bool start_meant;       /* a mistyped name probably means START */
+    bool items_known;       /* only map edges start tasks with an item, and all of them are known */
+    bool edge_unknown;      /* an end of an edge is unknown, without a near name */
 };
 
 /* Ends a message about a missing component: names files that are not used and may contain it, or is "". */

@@ -43,8 +43,8 @@ static tn_value record_of(struct host *host, const char *key) {
 
 static void put_record(struct host *host, const char *key, const char *text) {
     struct done done = {false, 0, ""};
-    store_commit_take(host_store(host, NULL),
-                      value_push_take(value_array(), store_put(STORE_BATCHES, key, json(text))), on_done, &done);
+    store_commit_take(host_store(host, NULL), value_push_take(value_array(), store_put(STORE_BATCHES, key, json(text))),
+                      on_done, &done);
     loop_run(host_loop(host), is_done, &done);
     assert_int_equal(done.status, TN_OK);
 }
@@ -111,15 +111,16 @@ static void names_are_checked(void **state) {
 
 /* The store returns what nobody has written as a batch. */
 static void damaged_records_are_refused(void **state) {
-    static const char *const records[] = {"[]",
-                                          "{}",
-                                          "null",
-                                          "\"running\"",
-                                          "{\"status\": \"running\"}",
-                                          "{\"status\": 1, \"id\": \"a\"}",
-                                          "{\"status\": \"done\", \"id\": [\"a\"]}",
-                                          "{\"status\": \"other\", \"id\": \"a\"}",
-                                          "{\"status\": \"running\", \"id\": \"0123456789012345678901234567890123456\"}"};
+    static const char *const records[] = {
+        "[]",
+        "{}",
+        "null",
+        "\"running\"",
+        "{\"status\": \"running\"}",
+        "{\"status\": 1, \"id\": \"a\"}",
+        "{\"status\": \"done\", \"id\": [\"a\"]}",
+        "{\"status\": \"other\", \"id\": \"a\"}",
+        "{\"status\": \"running\", \"id\": \"0123456789012345678901234567890123456\"}"};
     (void)state;
     struct host *host = open_host();
     for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
@@ -158,7 +159,8 @@ static void answers_need_a_thread_that_waits(void **state) {
     batch = value_push_take(batch, store_put(STORE_THREADS, "b", json("{\"interrupts\": \"2\"}")));
     store_commit_take(host_store(host, NULL), batch, on_done, &done);
     loop_run(host_loop(host), is_done, &done);
-    tn_value ids = json("[\"a\", \"b\", \"absent\"]"), known = json("{\"1\": true}"), unknown = json("{\"1\": 1, \"2\": 2}");
+    tn_value ids = json("[\"a\", \"b\", \"absent\"]"), known = json("{\"1\": true}"),
+             unknown = json("{\"1\": 1, \"2\": 2}");
     assert_int_equal(thread_batch_check_answers_wait(host_store(host, NULL), ids, known, &error), TN_OK);
     assert_int_not_equal(thread_batch_check_answers_wait(host_store(host, NULL), ids, unknown, &error), TN_OK);
     assert_string_equal(error.code, "INVALID_INPUT");
@@ -171,8 +173,8 @@ static void answers_need_a_thread_that_waits(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(a_batch_is_started_and_resumed), TEST(names_are_checked),
-                                       TEST(damaged_records_are_refused), TEST(a_batch_that_was_taken_over_is_not_closed),
-                                       TEST(answers_need_a_thread_that_waits)};
+    const struct CMUnitTest tests[] = {
+        TEST(a_batch_is_started_and_resumed), TEST(names_are_checked), TEST(damaged_records_are_refused),
+        TEST(a_batch_that_was_taken_over_is_not_closed), TEST(answers_need_a_thread_that_waits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

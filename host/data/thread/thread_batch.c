@@ -203,7 +203,8 @@ bool thread_batch_was_done(const struct thread_batch *batch) { return batch->was
 
 int32_t thread_batch_close_wait(struct thread_batch *batch, bool done, struct error *error) {
     if (!batch) return TN_OK;
-    tn_value patch = value_set_take(value_object_reserve(3), "status", value_text(done || batch->was_done ? "done" : "running"));
+    tn_value patch =
+        value_set_take(value_object_reserve(3), "status", value_text(done || batch->was_done ? "done" : "running"));
     patch = value_set_take(patch, "updated_at", time_value(store_wall_ms(batch->store)));
     patch = value_set_take(patch, "owner", value_null());
     tn_value merge =

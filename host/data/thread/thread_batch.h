@@ -61,8 +61,8 @@ bool thread_batch_replaces(const struct thread_batch *batch);
 /* True if a batch was resumed that was done, with the same lines: nothing is left to run. */
 bool thread_batch_was_done(const struct thread_batch *batch);
 /*
- * Saves whether every line is done (a batch that was done stays so), and frees the batch, also on failure: FENCED if another process has taken it over,
- * or an error of the store. Runs the loop. NULL is allowed.
+ * Saves whether every line is done (a batch that was done stays so), and frees the batch, also on failure: FENCED if
+ * another process has taken it over, or an error of the store. Runs the loop. NULL is allowed.
  */
 int32_t thread_batch_close_wait(struct thread_batch *batch, bool done, struct error *error);
 

@@ -140,8 +140,8 @@ static int32_t remove_batches(struct collecting *it, struct error *error) {
         tn_value same = value_set_take(value_object_reserve(2), "id", value_ref(id));
         same = value_set_take(same, "status", value_text("done"));
         tn_value remove = store_delete(STORE_BATCHES, value_chars(value_key_at(it->batches, i), NULL));
-        status = session_commit_take(it->session, value_push_take(value_array(), store_if_where(remove, same)), &done,
-                                     &why);
+        status =
+            session_commit_take(it->session, value_push_take(value_array(), store_if_where(remove, same)), &done, &why);
         value_unref(done);
         if (status != TN_OK && why.code && strcmp(why.code, "CONFLICT") == 0) status = TN_OK;
         if (status != TN_OK) error_move(error, &why);
