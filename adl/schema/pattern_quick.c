@@ -194,9 +194,9 @@ struct set {
 struct build {
     const struct program *program;
     struct quick_budget *budget;
-    size_t words;            /* of each set, for this program */
-    struct set significant;  /* places that are a byte or an end; others only lead to them */
-    struct set again;        /* the places after which a match may begin behind any byte */
+    size_t words;           /* of each set, for this program */
+    struct set significant; /* places that are a byte or an end; others only lead to them */
+    struct set again;       /* the places after which a match may begin behind any byte */
     struct set sets[STATES_MAX];
     uint64_t hashes[STATES_MAX];
     bool ends[STATES_MAX];
