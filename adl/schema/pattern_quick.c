@@ -201,6 +201,7 @@ struct build {
     uint64_t hashes[STATES_MAX];
     bool ends[STATES_MAX];
     uint16_t ranges[PROGRAM_MAX];
+    uint64_t *closures[PROGRAM_MAX]; /* of a place: itself and all that follow it without a byte; NULL if not known */
     uint8_t class_of[256], sample[256];
     size_t states, classes;
     uint16_t *next; /* [state × classes + class] */
@@ -282,6 +283,17 @@ static uint16_t state_of(struct build *build, struct set *set) {
     return (uint16_t)state;
 }
 
+/* The words of the set of a place and all that follow it without a byte, behind a byte. */
+static const uint64_t *closure_of(struct build *build, uint16_t place) {
+    uint64_t *words = build->closures[place];
+    if (words) return words;
+    struct set set = {{0}};
+    set_add(build, &set, place, false, false);
+    words = build->closures[place] = mem_array(NULL, build->words, sizeof *words);
+    for (size_t word = 0; word < build->words; word++) words[word] = set.words[word] & build->significant.words[word];
+    return words;
+}
+
 /* Fills the row of a state. */
 static void build_row(struct build *build, size_t state, uint16_t *row) {
     struct set after = {{0}};
@@ -292,9 +304,13 @@ static void build_row(struct build *build, size_t state, uint16_t *row) {
         memcpy(&after, &build->again, build->words * sizeof *after.words);
         for (size_t i = 0; i < count; i++) {
             const struct code *code = &build->program->codes[ranges[i]];
-            if (byte >= code->low && byte <= code->high) set_add(build, &after, code->next, false, false);
+            if (byte < code->low || byte > code->high) continue;
+            const uint64_t *closure = closure_of(build, code->next);
+            for (size_t word = 0; word < build->words; word++) after.words[word] |= closure[word];
+            budget_use(build->budget, build->words);
         }
         budget_use(build->budget, count + build->states / 4 + build->words);
+        if (build->budget->work == 0) build->failed = true;
         row[class] = state_of(build, &after);
     }
 }
@@ -318,6 +334,7 @@ static struct quick *table_of(struct build *build) {
     classify(build);
     build->next = mem_array(NULL, STATES_MAX * build->classes, sizeof *build->next);
     build->words = (build->program->count + 63) / 64;
+    memset(build->closures, 0, build->program->count * sizeof *build->closures);
     build->significant = build->again = (struct set){{0}};
     for (size_t at = 0; at < build->program->count; at++) {
         enum code_kind kind = build->program->codes[at].kind;
@@ -366,6 +383,7 @@ struct quick *quick_new(const char *text, size_t length, struct quick_budget *bu
     build->budget = budget;
     quick = table_of(build);
 out:
+    for (size_t i = 0; build->classes > 0 && i < program->count; i++) mem_free(build->closures[i]);
     mem_free(build->next);
     mem_free(build);
     mem_free(program);
