@@ -409,10 +409,10 @@ static void values_run(struct graph *graph, tn_value input) {
 static void values(int64_t n) {
     const char *kind = option("kind", "text");
     size_t bytes = strtoull(option("bytes", "4194304"), NULL, 10);
-    struct graph *graph = build(
-        "version: '1.0'\nagent: {name: values}\nchannels: [{name: value, type: last_value}, {name: copied, type: "
-        "last_value}]\nnodes: [{id: copy, type: bench.copy, config: {input_key: value, output_key: copied}}]\n"
-        "edges: [{from: START, to: copy}]\n");
+    struct graph *graph =
+        build("version: '1.0'\nagent: {name: values}\nchannels: [{name: value, type: last_value}, {name: copied, type: "
+              "last_value}]\nnodes: [{id: copy, type: bench.copy, config: {input_key: value, output_key: copied}}]\n"
+              "edges: [{from: START, to: copy}]\n");
     tn_value input = object_with("value", large_value(kind, bytes));
     struct measure measure;
     for (int i = 0; i < 3; i++) values_run(graph, input);
