@@ -63,7 +63,8 @@ static void packs_and_unpacks(void **state) {
     (void)state;
     struct shared_memory *memory = shared_new(), *other = shared_adopt_take(dup(shared_descriptor(memory)));
     assert_non_null(other);
-    tn_value text = text_of('x', SHARED_VALUE_MIN), bytes = value_bytes(value_chars(text, NULL), SHARED_VALUE_MIN + 7);
+    tn_value text = text_of('x', SHARED_VALUE_MIN), longer = text_of('y', SHARED_VALUE_MIN + 7);
+    tn_value bytes = value_bytes(value_chars(longer, NULL), SHARED_VALUE_MIN + 7);
     for (int round = 0; round < 10000; round++) { /* several times around the memory */
         tn_value whole = message_of(text, bytes);
         struct shared_mark mark;
@@ -84,6 +85,7 @@ static void packs_and_unpacks(void **state) {
         value_unref(whole);
     }
     value_unref(text);
+    value_unref(longer);
     value_unref(bytes);
     shared_free(memory);
     shared_free(other);

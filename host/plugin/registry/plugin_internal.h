@@ -165,7 +165,7 @@ struct row *row_search(struct registry *registry, const char *kind, const char *
 struct row *row_find(const struct registry *registry, const char *kind, const char *id, size_t length);
 /* Adds a row for a component. TN_LIMIT after REGISTRY_COMPONENTS_MAX. */
 int32_t row_add(struct plugin *plugin, tn_value component, struct row **out, struct error *error);
-/* The same for the component at this place of a manifest that is not read yet. */
+/* The same for the component at this place of a manifest that is not read yet. Does not count as a change. */
 int32_t row_add_named(struct plugin *plugin, uint32_t place, struct row **out, struct error *error);
 uint64_t row_hash(const char *kind, const char *id, size_t length);
 /* The same as row_find, but only what has a row already. */

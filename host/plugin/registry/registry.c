@@ -267,6 +267,7 @@ static int32_t plugin_add_components(struct plugin *plugin, struct error *error)
         } else {
             status =
                 cached ? row_add_named(plugin, (uint32_t)i, &fresh, &why) : row_add(plugin, component, &fresh, &why);
+            if (status == TN_OK && cached) registry_note_change(plugin->registry);
             if (status == TN_OK && row) status = row_conflict(row, fresh, &why);
         }
         if (status != TN_OK) {
