@@ -19,6 +19,18 @@ expect_code 0 && cmp -s "$work/out" some.expected || fails "unexpected results o
 run tenon thread history q/7
 [ "$(grep -c '"input"\|input' "$work/out")" = 2 ] || fails "the second batch has not run"
 
+# What was done is not run again, also if its thread was removed; a batch without threads is forgotten.
+run tenon thread delete q/7
+batch "$hello" --batch some.jsonl --thread q --resume
+expect_code 1 && sed -n 7p "$work/out" | grep -qF 'the thread `q/7` does not have its result any more' || fails "line 7 ran again"
+batch "$hello" --batch some.jsonl --thread q --resume
+expect_code 1 && sed -n 7p "$work/out" | grep -qF 'does not have its result any more' || fails "line 7 ran again at the second try"
+batch "$hello" --batch some.jsonl --thread q --replace
+expect_code 0
+run tenon thread gc --keep 0 --status done
+batch "$hello" --batch some.jsonl --thread q --resume
+expect_code 1 && once 'the batch `q` does not exist'
+
 # Keys: an expression over the input. Nothing runs if one of them is wrong.
 printf '%s\n' '{"name": "b"}' '{"name": "a"}' >keys.jsonl
 batch "$hello" --batch keys.jsonl --thread 'user-${{ input.name }}' --json
