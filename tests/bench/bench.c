@@ -3,9 +3,9 @@
  * peers.
  *
  * The workloads are those by which engines for agent graphs are compared: chain, loop, fanout, growth, conversation,
- * concurrent, startup, stream, seq, par, check; and turn, summary, edit, merge (saved.c). Graphs are ADL documents, the
- * nodes come from a plugin (plugin/bench_nodes.c), so users get the same performance. The result of every run is
- * checked inside the timed section.
+ * concurrent, startup, stream, seq, par, check, values; and turn, summary, edit, merge (saved.c). Graphs are ADL
+ * documents, the nodes come from a plugin (plugin/bench_nodes.c), so users get the same performance. The result of
+ * every run is checked inside the timed section.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
@@ -367,6 +367,54 @@ static void stream(int64_t n) {
     graph_unref(graph);
 }
 
+/* ---- values: a large value into a node and out of it ---- */
+
+static tn_value large_value(const char *kind, size_t bytes) {
+    char *text = mem_alloc(bytes + 1);
+    tn_value value = value_array();
+    for (size_t i = 0; i < bytes; i++) text[i] = (char)(i % 80 == 79 ? '\n' : 'a' + i % 26);
+    if (strcmp(kind, "numbers") == 0) {
+        for (size_t i = 0; i < bytes / 8; i++) value = value_push_take(value, value_int(1000000 + (int64_t)i));
+    } else if (strcmp(kind, "texts") == 0) { /* as the parts of a retrieval */
+        for (size_t at = 0; at < bytes; at += 65536)
+            value = value_push_take(value, value_text_n(text + at, bytes - at < 65536 ? bytes - at : 65536));
+    } else {
+        value_unref(value);
+        value = strcmp(kind, "bytes") == 0 ? value_bytes(text, bytes) : value_text_n(text, bytes);
+    }
+    mem_free(text);
+    return value;
+}
+
+static void values_run(struct graph *graph, tn_value input) {
+    struct run *run = run_once(graph, input, NULL);
+    tn_value result = run_result(run);
+    if (!value_equal(value_get(result, "copied"), value_get(input, "value"))) die("another value came back", "");
+    value_unref(result);
+    run_free(run);
+}
+
+static void values(int64_t n) {
+    const char *kind = option("kind", "text");
+    size_t bytes = strtoull(option("bytes", "4194304"), NULL, 10);
+    struct graph *graph =
+        build("version: '1.0'\nagent: {name: values}\nchannels: [{name: value, type: last_value}, {name: copied, type: "
+              "last_value}]\nnodes: [{id: copy, type: bench.copy, config: {input_key: value, output_key: copied}}]\n"
+              "edges: [{from: START, to: copy}]\n");
+    tn_value input = object_with("value", large_value(kind, bytes));
+    struct measure measure;
+    for (int i = 0; i < 3; i++) values_run(graph, input);
+    measure_begin(&measure);
+    for (int64_t i = 0; i < n; i++) values_run(graph, input);
+    char notes[128];
+    double wall = seconds(&measure.wall, CLOCK_MONOTONIC);
+    snprintf(notes, sizeof notes, "\"kind\":\"%s\",\"bytes\":%zu,\"mb_per_s\":%.1f", kind, bytes,
+             2.0 * (double)bytes * (double)n / 1e6 / wall);
+    report(&measure, "values", n, (double)n, notes);
+    value_unref(input);
+    graph_unref(graph);
+}
+
 /* ---- startup: a process that loads, builds, runs once, prints and exits ---- */
 
 static void startup_child(void) {
@@ -501,6 +549,7 @@ static const struct {
                  {"seq", seq, 20000},
                  {"par", par, 10000},
                  {"check", check, 1000},
+                 {"values", values, 20},
                  {"startup", startup, 20}};
 
 int main(int argc, char **argv) {

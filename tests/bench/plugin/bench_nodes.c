@@ -65,6 +65,12 @@ static int32_t length_start(struct node *node, tn_task task, tn_value input) {
     return finish(node, task, value->make_int(host, count));
 }
 
+/* bench.copy: what it reads. */
+static int32_t copy_start(struct node *node, tn_task task, tn_value input) {
+    (void)input;
+    return finish(node, task, read_input(node, task));
+}
+
 static int32_t noop_start(struct node *node, tn_task task, tn_value input) {
     (void)node, (void)input;
     (void)task_api->complete(task, NULL);
@@ -337,6 +343,7 @@ static const struct kind {
     {"bench.length", length_start},   {"bench.noop", noop_start},        {"bench.agent", agent_start},
     {"bench.tools", tools_start},     {"bench.emit", emit_start},        {"bench.lookup", lookup_start},
     {"bench.summary", summary_start}, {"bench.edit", edit_start},        {"bench.member", member_start},
+    {"bench.copy", copy_start},
 };
 
 static const char *config_text(tn_value config, const char *key) {
@@ -413,6 +420,8 @@ NODE(add_blocking, "bench.add_blocking", "Adds one, on a worker", "\"style\": \"
 NODE(append, "bench.append", "Writes its value, or its input", "\"style\": \"async\",", WRITE ", \"value\": {}",
      "\"output_key\"")
 NODE(length, "bench.length", "Writes how many items a channel has", "\"style\": \"async\",", READ ", " WRITE,
+     "\"input_key\", \"output_key\"")
+NODE(copy, "bench.copy", "Writes what it reads", "\"style\": \"async\",", READ ", " WRITE,
      "\"input_key\", \"output_key\"")
 NODE(noop, "bench.noop", "Does nothing", "\"style\": \"async\",", "", "")
 NODE(agent, "bench.agent", "Asks for calls of a tool, then answers", "\"style\": \"async\",",
