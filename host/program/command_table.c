@@ -29,7 +29,16 @@ const struct command commands[] = {
      "With --connect, the running host gets the text of FILE and runs it; there is no live view, and no batch.\n"
      "\n"
      "A batch prints {\"output\": …} or {\"error\": …} for each line. After a run that `stop_at_nonlinear` stopped,\n"
-     "`next` beside the output lists the nodes that are due. The command fails if a line failed.",
+     "`next` beside the output lists the nodes that are due. The command fails if a line failed.\n"
+     "\n"
+     "With --thread, a batch can be continued after it was stopped or killed. Line 3 of `--thread orders` has the "
+     "thread\n"
+     "orders/3; `--thread 'order-${{ input.number }}'` names the threads by an expression over the input of each "
+     "line.\n"
+     "--resume prints what the lines that are done have saved, and continues or starts the others: failed lines are\n"
+     "tried again. The file must be the same; --accept-changes allows changes in lines that have not begun. An "
+     "--answer\n"
+     "is for every line that waits for it; `tenon thread answer` answers a single one.",
      "$ tenon run samples/hello/hello.yaml --set name=Ada\n{\"name\":\"Ada\",\"greeting\":\"Hello, Ada!\"}\n",
      .options = run_options, .operands_min = 1, .operands_max = 1, .run = command_run},
     {"chat", "FILE", "chat with a document",
@@ -535,6 +544,10 @@ const struct environment_variable environment_variables[] = {
     {"TENON_PROGRAM", "The program that runs isolated plugins (default: this one)."},
     {"TENON_DUMPABLE",
      "If `1`: a debugger can attach to the process, and it can leave a core file, although it holds secrets."},
+    {"TENON_MANIFEST_CACHE", "If `off`: the manifest of each plugin is read at each start, and not saved."},
+    {"XDG_CACHE_HOME",
+     "The folder that contains `tenon/manifests`: what the manifests of plugin files said when they were read last "
+     "(default: `~/.cache`)."},
     {"XDG_CONFIG_HOME",
      "The folder that contains `tenon/tenon.yaml`, the user's configuration (default: `~/.config`)."},
     {"XDG_DATA_HOME",
