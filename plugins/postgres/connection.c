@@ -334,8 +334,12 @@ void connection_close(tn_store *store) {
     store->connection = NULL;
 }
 
+void connection_ignore_notice(void *user, const char *message) { (void)user, (void)message; }
+
 PGconn *connection_connect(const struct settings *settings) {
-    return PQconnectdbParams(settings->keywords, settings->values, 1);
+    PGconn *connection = PQconnectdbParams(settings->keywords, settings->values, 1);
+    if (connection != NULL) (void)PQsetNoticeProcessor(connection, connection_ignore_notice, NULL);
+    return connection;
 }
 
 /* Sets the text for messages: the database and the host, never the user or the password. */

@@ -118,6 +118,8 @@ struct tn_store_text result_bytes(const PGresult *result, int row, int column);
 
 /* STORE_CORRUPT, with what is damaged. */
 tn_value connection_damaged(const tn_store *store, const char *what);
+/* A notice processor: libpq would print notices of the server to standard error. */
+void connection_ignore_notice(void *user, const char *message);
 /* Connects like the store, without configuring; blocks. For watch.c. NULL or not CONNECTION_OK on failure. */
 PGconn *connection_connect(const struct settings *settings);
 

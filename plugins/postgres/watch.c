@@ -72,6 +72,7 @@ static bool watch_connect(struct watch *watch) {
     int64_t deadline_ms = clock_boot_ms() + WATCH_CONNECT_MS;
     watch->connection = PQconnectStartParams(watch->settings->keywords, watch->settings->values, 1);
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+    if (watch->connection != NULL) (void)PQsetNoticeProcessor(watch->connection, connection_ignore_notice, NULL);
     while (watch->connection != NULL && PQstatus(watch->connection) != CONNECTION_BAD && !atomic_load(&watch->stops)) {
         int64_t left_ms = deadline_ms - clock_boot_ms();
         if (left_ms <= 0) break;
