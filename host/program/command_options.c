@@ -107,6 +107,7 @@ const struct command_option run_options[] = {
      .help = "run each non-blank line of FILE as a JSON input; print the results in the same order"},
     {"concurrency", "N", .letter = 'j',
      .help = "number of runs of a batch at the same time, not of activations (default: " BATCH_RUNS ")"},
+    {"loops", "N", .help = "threads that run a batch: 1 to 64, or auto (default: `loops` in tenon.yaml, or 1)"},
     {"thread", "ID", .letter = 't', .help = "save the run in this thread; continue from its state if it exists"},
     {"resume", .letter = 'r', .help = "resume the thread where it stopped"},
     {"answer", "ID=VALUE", .help = "with --resume: answer an interrupt of the thread; may be repeated"},

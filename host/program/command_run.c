@@ -17,6 +17,7 @@
 #include "host/engine/engine.h"
 #include "host/engine/execution/execution.h"
 #include "host/engine/graph/graph.h"
+#include "host/loops/loops_batch.h"
 #include "host/plugin/call/call.h"
 #include "host/program/command.h"
 #include <errno.h>
@@ -192,6 +193,20 @@ static bool batch_read_lines(const struct arguments *arguments, struct run_batch
     return true;
 }
 
+/* Returns false if the other loops cannot be opened, or cannot run the document: nothing has run then. */
+static bool run_batch_in_loops(const struct arguments *arguments, struct host *host, struct graph *graph,
+                               tn_value inputs, const struct batch_options *options, struct error *error) {
+    if (host_loops(host) == 1) {
+        batch_run(host_engine(host), &graph->callable, inputs, options, &batch_cancel);
+        return true;
+    }
+    tn_value all = NULL;
+    struct loops *loops = command_loops(arguments, host, host_loops(host), error);
+    bool ran = loops && loops_batch_run(loops, graph, inputs, options, &batch_cancel, &all, error) == TN_OK;
+    loops_free(loops);
+    return ran;
+}
+
 static int run_batch(const struct arguments *arguments, struct host *host, struct graph *graph,
                      const struct run_options *options) {
     struct error error = ERROR_INIT;
@@ -209,8 +224,11 @@ static int run_batch(const struct arguments *arguments, struct host *host, struc
                                   .progress = batch_on_progress,
                                   .user = &inputs};
     command_watch_signals_flag(host, &batch_cancel);
-    batch_run(host_engine(host), &graph->callable, inputs.inputs, &batch, &batch_cancel);
+    bool ran = run_batch_in_loops(arguments, host, graph, inputs.inputs, &batch, &error);
     batch_clear_progress(&inputs);
+    int failure = ran ? COMMAND_OK : command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
+    error_finish(&error);
+    if (!ran) inputs.bad_printed = inputs.bad_count;
     batch_print_bad_lines(&inputs, SIZE_MAX);
     (void)command_flush();
     batch_draw_progress(&inputs);
@@ -220,6 +238,7 @@ static int run_batch(const struct arguments *arguments, struct host *host, struc
     for (size_t i = 0; i < inputs.bad_count; i++) value_unref(inputs.bad[i].result);
     mem_free(inputs.bad);
     mem_free(inputs.lines);
+    if (failure) return failure;
     if (!command_flush()) return COMMAND_RUN_FAILED;
     if (command_got_sigint())
         return command_report(COMMAND_CANCELLED, "the batch was cancelled: %zu of %zu run%s failed or did not end",
@@ -252,6 +271,10 @@ static bool check_run_options(const struct arguments *arguments) {
                      "--run-config '{\"concurrency\": N}'");
         return false;
     }
+    if (!batch && argument_given(arguments, "loops")) {
+        command_warn("--loops needs --batch: one run is always in one loop");
+        return false;
+    }
     static const char *const readers[] = {"input", "batch", "run-config"};
     const char *first = strcmp(operand_at(arguments, 0), "-") == 0 ? "the document" : NULL;
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
@@ -278,6 +301,9 @@ int command_run(const struct arguments *arguments) {
     tn_value given = config ? command_json(arguments, config, "--run-config", &error) : value_object();
     if (!given || run_options_read(&options, given, &error) != TN_OK)
         code = command_report_error(COMMAND_USAGE, &error);
+    uint32_t loops;
+    if (!code && argument_given(arguments, "batch") && !command_loops_count(arguments, host, &loops))
+        code = COMMAND_USAGE;
     struct graph *graph = code ? NULL : command_open_graph(arguments, host, &code);
     if (graph) {
         code = argument_given(arguments, "batch") ? run_batch(arguments, host, graph, &options)

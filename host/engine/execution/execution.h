@@ -62,9 +62,29 @@ int32_t run_request_read(struct run_options *options, struct thread_request *req
 
 /* ---- Batches ---- */
 
+struct batch;
+/*
+ * How one loop takes part in a batch that several loops share (host/loops/loops_batch.h): it does not run all inputs,
+ * but those that `take` names. All functions are called on this loop.
+ */
+struct batch_share {
+    void *user;
+    void (*begun)(void *user, struct batch *batch); /* batch_wake and batch_move may be called from now on */
+    /*
+     * Names the next input of this loop, or a run that was moved here: `*moved` is then what run_carry returned, and
+     * owned by the batch. False if there is none now; batch_wake asks again.
+     */
+    bool (*take)(void *user, size_t *index, tn_value *moved);
+    bool (*is_over)(void *user); /* every input of the batch has ended, or will not be run; read before each turn */
+    void (*ended)(void *user, size_t index, tn_value result);  /* borrowed; in the order of the ends */
+    void (*moved)(void *user, size_t index, tn_value carried); /* a run has left this loop; borrowed */
+    void (*cancelled)(void *user);                             /* `cancel` was read as true, once */
+};
+
 struct batch_options {
-    uint32_t concurrency;       /* 0 means BATCH_CONCURRENCY */
-    struct run_options options; /* options of each execution; `event` is not used */
+    uint32_t concurrency;            /* 0 means BATCH_CONCURRENCY */
+    const struct batch_share *share; /* NULL: this loop runs all inputs. Otherwise `result`, `progress` are not used */
+    struct run_options options;      /* options of each execution; `event` is not used */
     /* Called in the order of the inputs: {output} or {error}, borrowed. May be NULL. */
     void (*result)(void *user, size_t index, tn_value result);
     void (*progress)(void *user, size_t ended, size_t total); /* may be NULL */
@@ -74,7 +94,18 @@ struct batch_options {
  * Runs the loop until every input has been run. Returns an array of {output} or {error} in order, a new reference; NULL
  * if options->result receives them. *cancel is read between completions; `cancel` may be NULL.
  */
+/* With `share` it returns NULL, after the last input of all loops. */
 tn_value batch_run(struct engine *engine, struct callable *callable, tn_value inputs,
                    const struct batch_options *options, const _Atomic bool *cancel);
+/* There may be more inputs, or the batch is over. */
+void batch_wake(struct batch *batch);
+/*
+ * Asks a run to leave this loop between two super-steps; share->moved receives it, unless it ends before: then
+ * share->ended does. *index is that of its input. Returns false if no run can move.
+ */
+bool batch_move(struct batch *batch, size_t *index);
+/* The result of an input that a cancelled batch has not run: {error}; a new reference. */
+tn_value batch_cancelled_result(void);
+uint32_t batch_open(const struct batch *batch); /* the runs that have not ended */
 
 #endif
