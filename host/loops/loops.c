@@ -248,6 +248,26 @@ void loops_wait(struct loops *loops) {
     while (!loops_idle(loops)) (void)loop_run(loops->first_loop, no_job_runs, loops);
 }
 
+struct posted_job {
+    struct loop_work work;
+    loops_job *job;
+    void *user;
+    struct host *host;
+};
+
+static void on_posted_job(struct loop_work *work) {
+    struct posted_job posted = *CONTAINER_OF(work, struct posted_job, work);
+    mem_free(CONTAINER_OF(work, struct posted_job, work));
+    posted.job(posted.user, posted.host);
+}
+
+void loops_post(struct loops *loops, uint32_t index, loops_job *job, void *user) {
+    struct posted_job *posted = mem_alloc(sizeof *posted);
+    struct host *host = index ? loops->members[index - 1].host : loops->first;
+    *posted = (struct posted_job){{.run = on_posted_job}, job, user, host};
+    loop_post(loops_at(loops, index), &posted->work);
+}
+
 /* ---- Placement ---- */
 
 uint32_t loops_place(uint32_t count, const char *thread_id) {

@@ -56,6 +56,12 @@ void loops_wait(struct loops *loops);
 bool loops_idle(const struct loops *loops); /* every job has returned */
 
 /*
+ * [any] Calls job(user, host) on loop `index`, soon, inside its loop; 0 is the first one. Calls from one thread keep
+ * their order. The loops must not be freed meanwhile; loops_free and loops_wait do not wait for it.
+ */
+void loops_post(struct loops *loops, uint32_t index, loops_job *job, void *user);
+
+/*
  * [any] The loop for a run with this thread id: always the same one for the same id and count, so that what is cached
  * for a thread is on its loop.
  */

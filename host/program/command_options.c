@@ -353,6 +353,7 @@ const struct command_option work_options[] = {
     {"types", "TYPES",
      .help = "the Task types to claim, separated by commas (default: those in tenon.yaml, user_request, work)"},
     {"concurrency", "N", .letter = 'j', .help = "the most Tasks at the same time (default: " WORK_TASKS ")"},
+    {"loops", "N", .help = "threads that handle Tasks: 1 to 64, or auto (default: `loops` in tenon.yaml, or 1)"},
     {"name", "WORKER", .help = "the name of the worker (default: the name of the machine and the process id)"},
     {"once", .help = "end after the first Task, or at once if there is none"},
     {"drain", .help = "end when no Task can be claimed any more"},
