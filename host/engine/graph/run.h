@@ -127,7 +127,7 @@ void run_cancel_wait(struct run *run);
 /*
  * Moving a run to another loop of the process (run_move.c): after run_request_move the run ends before its next
  * super-step as RUN_STOPPED, and run_has_moved returns true; unless it ends otherwise before. run_may_move returns
- * false for a run that cannot move: it has subscribers, a log or a replay, is nested, not running, or asked to stop.
+ * false for a run that cannot move: it has subscribers, a log or a replay, is nested, has ended, or was asked to stop.
  * The log of a thread would have one invocation more.
  */
 bool run_may_move(const struct run *run);

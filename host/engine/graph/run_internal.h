@@ -98,6 +98,7 @@ struct run {
     uint32_t deferred_count;
     bool subscriber_full;    /* outermost run: event() returned false; the run waits for run_continue */
     bool triggered_unsorted; /* `triggered` is not in document order */
+    bool carried;            /* it has moved to this loop, and has not taken a step here: it does not move again */
     bool unrepeatable;       /* it has used a tool whose effects must not be repeated by a retry */
     /* The ids of the nodes of the last step with `interrupt: after`: the run is interrupted before this plan. Or NULL.
      */

@@ -14,7 +14,8 @@
 
 bool run_may_move(const struct run *run) {
     bool silent = !run->options.modes && !run->outer && !run->options.log && !run->options.replay && !run->durable;
-    return silent && run->state != RUN_STATE_IDLE && run->state != RUN_STATE_ENDING && run->stop == RUN_STOP_NONE;
+    bool ended = run->state == RUN_STATE_IDLE ? run->status != RUN_NEW : run->state == RUN_STATE_ENDING;
+    return silent && !ended && run->stop == RUN_STOP_NONE;
 }
 
 void run_request_move(struct run *run) {
@@ -56,6 +57,7 @@ int32_t run_carry_on(struct run *run, tn_value carried, bool *ended, struct erro
     run->limit_step = (uint32_t)value_to_int(value_get(carried, "limit"));
     if (id && !run->id) run->id = mem_text(value_chars(id, NULL));
     if (incarnation) run_set_incarnation(run, value_chars(incarnation, NULL));
+    run->carried = true;
     run_set_state(run, RUN_STATE_STARTING);
     if (time) run_start_timeout_after(run, value_to_int(time));
     run_commit(run, NULL, RUN_STATE_PLANNING);

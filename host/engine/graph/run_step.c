@@ -241,7 +241,7 @@ static bool step_begin(struct run *run) {
         run_terminate_done(run);
         return false;
     }
-    if (run->stop != RUN_STOP_NONE) { /* to be drained, or moved */
+    if (run->stop == RUN_STOP_DRAIN || (run->stop == RUN_STOP_MOVE && !run->carried)) {
         run_terminate(run, RUN_STOPPED, "end");
         return false;
     }
@@ -254,6 +254,7 @@ static bool step_begin(struct run *run) {
         return false;
     }
     run->step++;
+    run->carried = false;
     run_create_activations(run);
     if (must_interrupt_before(run)) {
         run_terminate(run, RUN_INTERRUPTED, "end");
