@@ -69,7 +69,7 @@ struct shared_batch {
     size_t count;
     atomic_bool over; /* every input has ended, or the batch is cancelled */
     struct loop_work deliver;
-    size_t delivered; /* used only by the first loop */
+    size_t delivered, reported; /* results, and ended inputs; used only by the first loop */
     pthread_mutex_t lock;
     /* Under the lock: */
     tn_value *results; /* [count]; NULL until the input has ended */
@@ -227,7 +227,8 @@ static void deliver_results(struct shared_batch *shared) {
     size_t ended = shared->ended;
     shared->deliver_posted = false;
     pthread_mutex_unlock(&shared->lock);
-    if (options->progress) options->progress(options->user, ended, shared->count);
+    while (options->progress && shared->reported < ended)
+        options->progress(options->user, ++shared->reported, shared->count);
     while (options->result && (result = take_next_result(shared)) != NULL) {
         options->result(options->user, shared->delivered++, result);
         value_unref(result);
