@@ -9,11 +9,14 @@
  */
 #include "host/data/store/store.h"
 #include "adl/value/buffer.h"
+#include "adl/value/deferred.h"
 #include "adl/value/memory.h"
 #include "host/base/config/config.h"
 #include "host/base/container_of.h"
 #include "host/base/log.h"
 #include "host/base/loop.h"
+#include "host/data/store/store_internal.h"
+#include "host/data/store/store_link.h"
 #include "host/data/store/store_provider.h"
 #include <assert.h>
 #include <pthread.h>
@@ -36,7 +39,13 @@ struct store_request {
     store_done *done;
     void *user;
     int32_t status;
-    tn_value result, error; /* error: an object, as the provider returned it */
+    tn_value result, error;      /* error: an object, as the provider returned it */
+    struct store_waiting *waits; /* of a thread that waits for it instead of the loop; or NULL */
+};
+
+struct store_waiting {
+    pthread_cond_t ended; /* with the store's lock */
+    bool is_over;
 };
 
 struct session {
@@ -58,6 +67,8 @@ struct store {
     struct store_queue pending, ended; /* under the lock */
     bool closing;                      /* under the lock */
     bool work_posted;                  /* under the lock: `work` is posted and has not run */
+    bool over;                         /* under the lock: the thread takes no more requests */
+    struct store_link *link;
     struct loop_work work;
     /* A port (store_open_port): `main` is the store whose thread runs its requests; else `main` is the store itself. */
     struct store *main;      /* its lock guards the fields of its ports, too */
@@ -218,6 +229,7 @@ int32_t session_query_take(struct session *session, tn_value query, tn_value *re
 int32_t session_commit_take(struct session *session, tn_value batch, tn_value *result, struct error *error) {
     tn_value why = NULL, written = NULL;
     struct store *store = session->store;
+    if (store_link_is_used(store->link)) value_read_all(batch); /* not while the plugin writes */
     int32_t status = store->provider.vtable->commit(store->open, batch, &written, &why);
     value_unref(batch);
     if (status == TN_OK && result)
@@ -243,7 +255,10 @@ static void *store_thread_main(void *user) {
     pthread_mutex_lock(&store->lock);
     for (;;) {
         struct store_request *request = store_take_pending(store);
-        if (!request && store->closing) break;
+        if (!request && store->closing) {
+            store->over = true;
+            break;
+        }
         if (!request) {
             pthread_cond_wait(&store->submitted, &store->lock);
             continue;
@@ -253,7 +268,12 @@ static void *store_thread_main(void *user) {
         pthread_mutex_lock(&store->lock);
         for (struct store_request *next; request; request = next) {
             next = request->next;
-            store_return(request);
+            if (request->waits) {
+                request->waits->is_over = true;
+                pthread_cond_signal(&request->waits->ended);
+            } else {
+                store_return(request);
+            }
         }
     }
     pthread_mutex_unlock(&store->lock);
@@ -314,6 +334,7 @@ static void store_submit(struct store *store, struct store_request *request) {
 }
 
 void store_commit_take(struct store *store, tn_value batch, store_done *done, void *user) {
+    if (store_link_is_used(store->link)) value_read_all(batch);
     store_submit(store, store_request_new(STORE_REQUEST_COMMIT, batch, done, user));
 }
 
@@ -338,6 +359,39 @@ void store_perform(struct store *store, store_perform_fn *perform, void *perform
     store_perform_take(store, perform, perform_user, NULL, done, user);
 }
 
+/* ---- From any thread ---- */
+
+struct store_link *store_link(const struct store *store) {
+    return store->main->link;
+}
+
+int32_t store_perform_now(struct store *store, store_perform_fn *perform, void *user, tn_value *out,
+                          struct error *error) {
+    if (pthread_equal(pthread_self(), store->thread)) {
+        struct session session = {store};
+        return perform(&session, user, out, error);
+    }
+    struct store_waiting waits = {PTHREAD_COND_INITIALIZER, false};
+    struct store_request request = {
+        .kind = STORE_REQUEST_PERFORM, .perform = perform, .perform_user = user, .waits = &waits};
+    pthread_mutex_lock(&store->lock);
+    bool over = store->over;
+    if (!over) {
+        store_queue_push(&store->pending, &request);
+        pthread_cond_signal(&store->submitted);
+    }
+    while (!over && !waits.is_over) pthread_cond_wait(&waits.ended, &store->lock);
+    pthread_mutex_unlock(&store->lock);
+    pthread_cond_destroy(&waits.ended);
+    if (over) return error_set(error, TN_ERROR, "STORE_ERROR", "the store is closed");
+    if (request.status == TN_OK)
+        *out = request.result;
+    else
+        store_provider_error(error, request.status, request.error);
+    value_unref(request.error);
+    return request.status;
+}
+
 static void store_init_reports(struct store *store, struct store *main) {
     store->main = main;
     store->ended.last = &store->ended.first;
@@ -353,12 +407,14 @@ struct store *store_open(const struct store_from *from, tn_value options, struct
     store->options = store_provider_options(from->config, options, &store->path);
     store->pending.last = &store->pending.first;
     store_init_reports(store, store);
+    store->link = store_link_new(store);
     pthread_mutex_init(&store->lock, NULL);
     pthread_cond_init(&store->submitted, NULL);
     int failed = pthread_create(&store->thread, NULL, store_thread_main, store);
     if (!failed) return store;
     error_set(error, TN_LIMIT, "LIMIT", "cannot start the thread of the store: %s", strerror(failed));
     store->closing = true;
+    store_link_close(store->link);
     store_provider_release(&store->provider);
     value_unref(store->options);
     mem_free(store->path);
@@ -406,6 +462,7 @@ void store_close(struct store *store) {
     pthread_cond_signal(&store->submitted);
     pthread_mutex_unlock(&store->lock);
     pthread_join(store->thread, NULL);
+    store_link_close(store->link);
     /* `work` may still be posted. It must run before the store is freed. */
     loop_run_posted(store->loop);
     store_report_all(&store->work);

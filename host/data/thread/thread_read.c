@@ -6,6 +6,7 @@
 #include "adl/value/memory.h"
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
+#include "host/data/thread/thread_deferred.h"
 #include "host/data/thread/thread_delta.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_log.h"
@@ -21,8 +22,9 @@ struct thread_reader {
     struct session *session;
     const char *id;
     char key[THREAD_KEY_MAX];
-    bool failed;    /* the thread's run failed: failed calls are repeated */
-    tn_value stale; /* [operation]: delete the results of repeated calls; part of the first commit */
+    bool failed;                      /* the thread's run failed: failed calls are repeated */
+    tn_value stale;                   /* [operation]: delete the results of repeated calls; part of the first commit */
+    const struct thread_defer *defer; /* or NULL */
     struct error *error;
 };
 
@@ -65,19 +67,22 @@ static void folded_finish(struct folded_state *folded) {
     value_unref(folded->image);
 }
 
-/* The value for run_restore, without the unfinished super-step. */
-static tn_value folded_to_saved(struct folded_state *folded) {
+tn_value thread_saved_after(tn_value state, tn_value last) {
     static const char *const members[] = {"plan", "joins",        "deferred", "used", "before",
                                           "uses", "unrepeatable", "after",    "now"};
-    tn_value key = value_text(""), state = value_remove_take(value_ref(folded->state), key);
     tn_value saved = value_set_take(value_object_reserve(8), "version", value_int(1));
-    saved = value_set_take(saved, "step", value_int(thread_record_int(folded->last, "step", 0)));
-    saved = value_set_take(saved, "state", state);
+    saved = value_set_take(saved, "step", value_int(thread_record_int(last, "step", 0)));
+    saved = value_set_take(saved, "state", value_remove_take(value_ref(state), value_text("")));
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        tn_value member = value_get(folded->last, members[i]);
+        tn_value member = value_get(last, members[i]);
         if (member) saved = value_set_take(saved, members[i], value_ref(member));
     }
     return saved;
+}
+
+/* The value for run_restore, without the unfinished super-step. */
+static tn_value folded_to_saved(const struct folded_state *folded) {
+    return thread_saved_after(folded->state, folded->last);
 }
 
 /* ---- Activations of the unfinished super-step ---- */
@@ -266,7 +271,8 @@ static int32_t read_snapshot(struct thread_reader *reader, uint32_t seq, struct 
         tn_value record = value_at(records, 0), value = value_get(record, "value"), state = NULL;
         const char *key = value_chars(value_get(record, "key"), NULL);
         *first = (uint32_t)strtoul(key + strlen(reader->key) + 1, NULL, 10) + 1;
-        status = thread_unpack(reader->session, reader->key, value_get(value, "node"), &state, reader->error);
+        status = thread_unpack_state(reader->session, reader->key, value_get(value, "node"),
+                                     thread_record_int(value, "chunk", 0), reader->defer, &state, reader->error);
         if (status == TN_OK) {
             value_unref(folded->state);
             folded->state = state;
@@ -332,12 +338,14 @@ static int32_t read_checkpoint(struct thread_reader *reader, tn_value record, in
 struct read_options {
     const char *id;
     int64_t seq;
+    const struct thread_defer *defer;
 };
 
 static int32_t read_thread(struct session *session, tn_value found, const void *user, tn_value *out,
                            struct error *error) {
     const struct read_options *options = user;
-    struct thread_reader reader = {.session = session, .id = options->id, .error = error, .stale = value_array()};
+    struct thread_reader reader = {
+        .session = session, .id = options->id, .defer = options->defer, .error = error, .stale = value_array()};
     tn_value loaded = value_object_reserve(5), record = value_get(found, "value"),
              version = value_get(found, "version");
     thread_key(reader.key, options->id);
@@ -352,7 +360,13 @@ static int32_t read_thread(struct session *session, tn_value found, const void *
 }
 
 int32_t thread_read(struct session *session, const char *thread_id, int64_t seq, tn_value *out, struct error *error) {
-    struct read_options options = {thread_id, seq};
+    struct read_options options = {thread_id, seq, NULL};
+    return thread_records_read_one_state(session, thread_id, read_thread, &options, out, error);
+}
+
+int32_t thread_read_head(struct session *session, const char *thread_id, const struct thread_defer *defer,
+                         tn_value *out, struct error *error) {
+    struct read_options options = {thread_id, THREAD_HEAD, defer};
     return thread_records_read_one_state(session, thread_id, read_thread, &options, out, error);
 }
 

@@ -20,8 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SNAPSHOT_CHANGED_MIN 32768 /* bytes of changes before a snapshot is written */
-#define SNAPSHOT_CHUNK_MIN   32768 /* bytes of a chunk of a small state; of a larger one twice as many, and so on */
+#define SNAPSHOT_CHANGED_MIN 16384 /* bytes of changes before a snapshot is written */
+#define SNAPSHOT_CHUNK_MIN   16384 /* bytes of a chunk of a small state; of a larger one twice as many, and so on */
 #define SNAPSHOT_PARTS_MAX   256   /* chunks of a state before they become larger */
 
 struct snapshots {

@@ -329,6 +329,7 @@ static void graph_free(struct callable *callable) {
     document_unref(graph->document);
     authority_unref(graph->authority);
     value_unref(graph->value);
+    value_unref(graph->unread);
     tools_sweep(graph->engine->tools, NULL, NULL);
     if (graph->engine->registry) registry_sweep(graph->engine->registry);
     mem_free(graph);
