@@ -334,7 +334,7 @@ static void store_submit(struct store *store, struct store_request *request) {
 }
 
 void store_commit_take(struct store *store, tn_value batch, store_done *done, void *user) {
-    if (store_link_is_used(store->link)) value_read_all(batch);
+    if (store_link_is_used(store_link(store))) value_read_all(batch);
     store_submit(store, store_request_new(STORE_REQUEST_COMMIT, batch, done, user));
 }
 
