@@ -41,6 +41,7 @@ struct lane {
     struct graph *graph;
     struct batch *batch; /* while it runs */
     struct batch_options options;
+    struct batch_threads threads;
     struct batch_share share;
     struct loop_work wake, ask;
     struct error error; /* of building the graph; read when the job has returned */
@@ -67,7 +68,8 @@ struct shared_batch {
     struct lane *lanes;
     uint32_t lane_count;
     size_t count;
-    atomic_bool over; /* every input has ended, or the batch is cancelled */
+    atomic_bool over;     /* every input has ended, or the batch is cancelled or drained */
+    atomic_bool draining; /* options->threads->drains has returned true */
     struct loop_work deliver;
     size_t delivered, reported; /* results, and ended inputs; used only by the first loop */
     pthread_mutex_t lock;
@@ -160,9 +162,19 @@ static bool lane_take(void *user, size_t *index, tn_value *moved) {
     return found;
 }
 
+/* The first loop asks the owner of the batch, which then wakes the others (lane_stops). */
+static bool lane_drains(void *user) {
+    const struct lane *lane = user;
+    struct shared_batch *shared = lane->shared;
+    const struct batch_options *options = shared->options;
+    if (lane == shared->lanes && options->threads->drains && options->threads->drains(options->user))
+        atomic_store(&shared->draining, true);
+    return atomic_load(&shared->draining);
+}
+
 static bool lane_is_over(void *user) { return atomic_load(&((const struct lane *)user)->shared->over); }
 
-static void lane_cancelled(void *user) {
+static void lane_stops(void *user) {
     struct shared_batch *shared = ((struct lane *)user)->shared;
     pthread_mutex_lock(&shared->lock);
     atomic_store(&shared->over, true);
@@ -176,7 +188,7 @@ static void lane_cancelled(void *user) {
 static void lane_move_one(struct lane *lane) {
     struct shared_batch *shared = lane->shared;
     size_t index = NOT_LEAVING;
-    bool moves = lane->batch && batch_open(lane->batch) > 1 && batch_move(lane->batch, &index);
+    bool moves = lane->batch && batch_open_count(lane->batch) > 1 && batch_move(lane->batch, &index);
     pthread_mutex_lock(&shared->lock);
     lane->asked = moves;
     lane->leaving = index;
@@ -314,11 +326,16 @@ static void lane_init(struct lane *lane, struct shared_batch *shared, uint32_t i
     lane->wake.run = lane_on_wake;
     lane->ask.run = lane_on_ask;
     lane->share =
-        (struct batch_share){lane, lane_begun, lane_take, lane_is_over, lane_ended, lane_moved, lane_cancelled};
+        (struct batch_share){lane, lane_begun, lane_take, lane_is_over, lane_ended, lane_moved, lane_stops};
     lane->options = *shared->options;
     lane->options.share = &lane->share;
+    lane->options.user = lane;
+    if (lane->options.threads) {
+        lane->threads = *lane->options.threads;
+        lane->threads.drains = lane_drains;
+        lane->options.threads = &lane->threads;
+    }
     lane->options.concurrency = runs / shared->lane_count + (index < runs % shared->lane_count);
-    lane->inputs = mem_array(NULL, shared->count / shared->lane_count + 1, sizeof *lane->inputs);
 }
 
 /* ---- The batch ---- */
@@ -345,10 +362,21 @@ static int32_t check_graphs(struct shared_batch *shared, struct error *error) {
     return TN_OK;
 }
 
-/* Runs without a thread are placed in turn. */
+/* By the thread of the run; runs without a thread are placed in turn. */
+static uint32_t place_input(const struct shared_batch *shared, size_t index) {
+    const struct batch_threads *threads = shared->options->threads;
+    if (!threads) return (uint32_t)(index % shared->lane_count);
+    return loops_place(shared->lane_count, value_chars(value_at(threads->ids, index), NULL));
+}
+
 static void place_inputs(struct shared_batch *shared) {
+    for (size_t i = 0; i < shared->count; i++) shared->lanes[place_input(shared, i)].last++;
+    for (uint32_t i = 0; i < shared->lane_count; i++) {
+        shared->lanes[i].inputs = mem_array(NULL, shared->lanes[i].last + 1, sizeof *shared->lanes[i].inputs);
+        shared->lanes[i].last = 0;
+    }
     for (size_t i = 0; i < shared->count; i++) {
-        struct lane *lane = &shared->lanes[i % shared->lane_count];
+        struct lane *lane = &shared->lanes[place_input(shared, i)];
         lane->inputs[lane->last++] = i;
     }
 }
@@ -364,7 +392,7 @@ static tn_value finish_results(struct shared_batch *shared) {
     tn_value all = options->result ? NULL : value_array_reserve(shared->count);
     deliver_results(shared);
     for (size_t i = shared->delivered; i < shared->count; i++) {
-        tn_value result = shared->results[i] ? shared->results[i] : batch_cancelled_result();
+        tn_value result = shared->results[i] ? shared->results[i] : batch_unrun_result(atomic_load(&shared->draining));
         if (!options->result) {
             all = value_push_take(all, result);
             continue;

@@ -20,6 +20,7 @@
 struct callable;
 struct execution;
 struct engine;
+struct thread_request;
 
 #define BATCH_CONCURRENCY 16u /* default of `concurrency` */
 
@@ -52,7 +53,6 @@ tn_value execution_report(const struct execution *execution);
  * NULL. Returns INVALID_INPUT if a key is unknown or has the wrong kind.
  */
 int32_t run_options_read(struct run_options *options, tn_value config, struct error *error);
-struct thread_request;
 /*
  * The same, and the options of a run with a thread: thread_id becomes request->id, and replace, force, accept_changes
  * and durability are allowed.
@@ -78,23 +78,40 @@ struct batch_share {
     bool (*is_over)(void *user); /* every input of the batch has ended, or will not be run; read before each turn */
     void (*ended)(void *user, size_t index, tn_value result);  /* borrowed; in the order of the ends */
     void (*moved)(void *user, size_t index, tn_value carried); /* a run has left this loop; borrowed */
-    void (*cancelled)(void *user);                             /* `cancel` was read as true, once */
+    void (*stops)(void *user); /* `cancel` was read as true, or `drains` has returned true; once for each */
+};
+
+/*
+ * The threads in which the runs of a batch are saved. With THREAD_RESUME, inputs that are done do not run again: their
+ * result is what the thread saved. Others are continued, or run if they have not begun.
+ */
+struct batch_threads {
+    const char *batch;           /* the id of the batch (thread_batch.h) */
+    bool replaces;               /* THREAD_RESUME: inputs that have not begun replace what their threads were doing */
+    tn_value ids;                /* [the id of the thread of each input]; all differ */
+    const struct thread_request *request; /* of each run; its `id` and `batch` are not used */
+    /* Called before each turn of the loop. True: start nothing more, and stop each run after its super-step. */
+    bool (*drains)(void *user); /* may be NULL */
 };
 
 struct batch_options {
-    uint32_t concurrency;            /* 0 means BATCH_CONCURRENCY */
+    uint32_t concurrency;       /* 0 means BATCH_CONCURRENCY */
+    struct run_options options; /* options of each execution; `event` is not used */
     const struct batch_share *share; /* NULL: this loop runs all inputs. Otherwise `result`, `progress` are not used */
-    struct run_options options;      /* options of each execution; `event` is not used */
-    /* Called in the order of the inputs: {output} or {error}, borrowed. May be NULL. */
+    const struct batch_threads *threads; /* NULL: nothing is saved. Otherwise the callable is a graph */
+    /*
+     * Called in the order of the inputs: {output}, {output, next} if the strategy has stopped the run, or {error};
+     * borrowed. May be NULL.
+     */
     void (*result)(void *user, size_t index, tn_value result);
     void (*progress)(void *user, size_t ended, size_t total); /* may be NULL */
     void *user;
 };
 /*
- * Runs the loop until every input has been run. Returns an array of {output} or {error} in order, a new reference; NULL
- * if options->result receives them. *cancel is read between completions; `cancel` may be NULL.
+ * Runs the loop until every input has been run, or the batch has been drained. Returns an array of {output} or {error}
+ * in order, a new reference; NULL if options->result receives them, or with `share`. *cancel is read between
+ * completions; `cancel` may be NULL.
  */
-/* With `share` it returns NULL, after the last input of all loops. */
 tn_value batch_run(struct engine *engine, struct callable *callable, tn_value inputs,
                    const struct batch_options *options, const _Atomic bool *cancel);
 /* There may be more inputs, or the batch is over. */
@@ -104,8 +121,8 @@ void batch_wake(struct batch *batch);
  * share->ended does. *index is that of its input. Returns false if no run can move.
  */
 bool batch_move(struct batch *batch, size_t *index);
-/* The result of an input that a cancelled batch has not run: {error}; a new reference. */
-tn_value batch_cancelled_result(void);
-uint32_t batch_open(const struct batch *batch); /* the runs that have not ended */
+uint32_t batch_open_count(const struct batch *batch); /* the runs that have not ended */
+/* The result of an input that a batch has not run, because it was cancelled, or drained: {error}; a new reference. */
+tn_value batch_unrun_result(bool drained);
 
 #endif

@@ -10,6 +10,7 @@
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
 #include "host/data/store/store_link.h"
+#include "host/data/thread/thread_batch.h"
 #include "host/data/thread/thread_cache.h"
 #include "host/data/thread/thread_deferred.h"
 #include "host/data/thread/thread_keys.h"
@@ -215,6 +216,7 @@ static int32_t thread_admit_take(struct thread_opening *opening, tn_value loaded
     if (status == TN_OK) {
         tn_value incarnation = choose_incarnation(record, request->mode);
         if (incarnation) loaded = value_set_take(loaded, "incarnation", incarnation);
+        if (request->batch) loaded = value_set_take(loaded, THREAD_BATCH, value_ref(request->batch));
         record = value_get(loaded, "record");
         log = thread_log_new(store, request->id, loaded);
         thread_log_keep(log, config_history(opening->engine->config));
@@ -306,6 +308,49 @@ void thread_prepare(struct engine *engine, struct graph *graph, const struct thr
     error_finish(&error);
     mem_free(opening);
 }
+
+/* ---- Without a run ---- */
+
+struct thread_looking {
+    struct thread_opening opening;
+    struct thread_request request; /* only its id */
+    store_done *done;
+    void *user;
+};
+
+static void thread_on_looked(void *user, int32_t status, tn_value loaded, const struct error *error) {
+    struct thread_looking *looking = user;
+    looking->done(looking->user, status, loaded, error);
+    mem_free(looking);
+}
+
+int32_t thread_look(struct engine *engine, struct graph *graph, const char *id, store_done *done, void *user,
+                    struct error *error) {
+    struct thread_looking *looking = mem_zalloc(sizeof *looking);
+    *looking = (struct thread_looking){.request = {.id = id}, .done = done, .user = user};
+    looking->opening = (struct thread_opening){.engine = engine, .graph = graph, .request = &looking->request};
+    int32_t status = thread_open(&looking->opening, error);
+    if (status == TN_OK)
+        store_perform(looking->opening.store, thread_load, &looking->opening, thread_on_looked, looking);
+    else
+        mem_free(looking);
+    return status;
+}
+
+int32_t thread_saved_output(struct graph *graph, const struct thread_request *request, tn_value looked,
+                            tn_value *output, struct error *error) {
+    int32_t status = thread_check_graph(graph, request, looked, error);
+    if (status != TN_OK) return status;
+    struct run_options options = RUN_OPTIONS_INIT;
+    struct run *run = run_new(graph, &options);
+    tn_value saved = value_get(looked, "saved");
+    if (value_is(saved, TN_OBJECT)) status = run_restore(run, saved, error);
+    if (status == TN_OK) *output = run_result(run);
+    run_free(run);
+    return status;
+}
+
+/* ---- The start ---- */
 
 /* The answers stored in the thread and those of the request, which take precedence. */
 static tn_value thread_answers(tn_value record, tn_value answers) {
