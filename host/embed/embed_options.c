@@ -14,7 +14,10 @@
 
 enum option_kind { OPTION_TEXT, OPTION_TEXTS, OPTION_BOOL, OPTION_OBJECT, OPTION_STORE, OPTION_LOOPS };
 
-static const char *const kind_names[] = {"a string", "an array of strings", "a bool", "an object",
+static const char *const kind_names[] = {"a string",
+                                         "an array of strings",
+                                         "a bool",
+                                         "an object",
                                          "a path, or an object with `use` or `path`",
                                          "a whole number from 1 to 64, or `auto`"};
 
@@ -26,15 +29,21 @@ struct option_row {
 };
 #define OPTION(name, kind, member)                                                                                     \
     { name, kind, offsetof(struct embed_options, member) }
-static const struct option_row rows[] = {
-    OPTION("plugin_paths", OPTION_TEXTS, host.plugin_paths), OPTION("config", OPTION_TEXT, host.config_file),
-    OPTION("no_config", OPTION_BOOL, host.no_config),        OPTION("isolate", OPTION_TEXTS, host.isolate),
-    OPTION("models", OPTION_OBJECT, host.bindings),          OPTION("store", OPTION_STORE, store),
-    OPTION("allow_drafts", OPTION_BOOL, host.allow_drafts),  OPTION("drafts", OPTION_TEXTS, host.drafts),
-    OPTION("file_roots", OPTION_TEXTS, host.file_roots),     OPTION("check_plugins", OPTION_BOOL, host.check_plugins),
-    OPTION("protect_secrets", OPTION_BOOL, protect_secrets), OPTION("quiet", OPTION_BOOL, host.quiet),
-    OPTION("record_dir", OPTION_TEXT, host.record_dir),      OPTION("replay_dir", OPTION_TEXT, host.replay_dir),
-    OPTION("loops", OPTION_LOOPS, loops)};
+static const struct option_row rows[] = {OPTION("plugin_paths", OPTION_TEXTS, host.plugin_paths),
+                                         OPTION("config", OPTION_TEXT, host.config_file),
+                                         OPTION("no_config", OPTION_BOOL, host.no_config),
+                                         OPTION("isolate", OPTION_TEXTS, host.isolate),
+                                         OPTION("models", OPTION_OBJECT, host.bindings),
+                                         OPTION("store", OPTION_STORE, store),
+                                         OPTION("allow_drafts", OPTION_BOOL, host.allow_drafts),
+                                         OPTION("drafts", OPTION_TEXTS, host.drafts),
+                                         OPTION("file_roots", OPTION_TEXTS, host.file_roots),
+                                         OPTION("check_plugins", OPTION_BOOL, host.check_plugins),
+                                         OPTION("protect_secrets", OPTION_BOOL, protect_secrets),
+                                         OPTION("quiet", OPTION_BOOL, host.quiet),
+                                         OPTION("record_dir", OPTION_TEXT, host.record_dir),
+                                         OPTION("replay_dir", OPTION_TEXT, host.replay_dir),
+                                         OPTION("loops", OPTION_LOOPS, loops)};
 #define ROWS (sizeof rows / sizeof *rows)
 
 /* A text with a NUL cannot be a name or a path. */

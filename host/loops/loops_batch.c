@@ -325,8 +325,7 @@ static void lane_init(struct lane *lane, struct shared_batch *shared, uint32_t i
     lane->leaving = NOT_LEAVING;
     lane->wake.run = lane_on_wake;
     lane->ask.run = lane_on_ask;
-    lane->share =
-        (struct batch_share){lane, lane_begun, lane_take, lane_is_over, lane_ended, lane_moved, lane_stops};
+    lane->share = (struct batch_share){lane, lane_begun, lane_take, lane_is_over, lane_ended, lane_moved, lane_stops};
     lane->options = *shared->options;
     lane->options.share = &lane->share;
     lane->options.user = lane;

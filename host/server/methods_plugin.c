@@ -63,10 +63,11 @@ static struct plugin *plugin_of_file(struct registry *registry, const char *path
 static int32_t refuse_with_loops(const struct method_call *call, struct error *error) {
     const struct loops *loops = server_loops(call->server);
     if (!loops || loops_count(loops) == 1) return TN_OK;
-    return error_set(error, TN_UNSUPPORTED, "UNSUPPORTED",
-                     "this host has %u loops, which load their plugins when they start: restart it to use other plugins, "
-                     "or start it with --loops 1",
-                     loops_count(loops));
+    return error_set(
+        error, TN_UNSUPPORTED, "UNSUPPORTED",
+        "this host has %u loops, which load their plugins when they start: restart it to use other plugins, "
+        "or start it with --loops 1",
+        loops_count(loops));
 }
 
 static int32_t plugin_load_file(const struct method_call *call, struct error *error) {

@@ -285,16 +285,16 @@ static void start_parts(struct server_worker *worker, tn_value names, uint32_t p
     if (parts < 2) return;
     worker->parts = mem_array(NULL, parts - 1, sizeof *worker->parts);
     for (uint32_t i = 1; i < parts; i++)
-        worker->parts[worker->part_count++] =
-            work_part_start(server_loops(worker->workers->server),
-                            &(struct work_part_options){.worker_id = worker->id,
-                                                        .name = worker->name,
-                                                        .names = names,
-                                                        .concurrency = task_worker_part_of(worker->concurrency, i, parts),
-                                                        .part = i,
-                                                        .parts = parts,
-                                                        .mode = worker->mode},
-                            &ops, worker);
+        worker->parts[worker->part_count++] = work_part_start(
+            server_loops(worker->workers->server),
+            &(struct work_part_options){.worker_id = worker->id,
+                                        .name = worker->name,
+                                        .names = names,
+                                        .concurrency = task_worker_part_of(worker->concurrency, i, parts),
+                                        .part = i,
+                                        .parts = parts,
+                                        .mode = worker->mode},
+            &ops, worker);
 }
 
 static uint32_t count_parts(const struct server_worker *worker) {
@@ -334,23 +334,23 @@ static int32_t create_task_worker(struct server_worker *worker, const struct ser
     const struct server *server = worker->workers->server;
     int32_t status = worker->types ? TN_OK : server_work_open_types(server, options->types, &worker->types, error);
     if (status != TN_OK) return status;
-    worker->worker = task_worker_new(&(struct task_worker_options){.engine = server_engine(server),
-                                                                   .kernel = host_state(server_host(server)),
-                                                                   .types = worker->types,
-                                                                   .name = worker->name,
-                                                                   .concurrency = task_worker_part_of(
-                                                                       worker->concurrency, 0, count_parts(worker)),
-                                                                   .parts = count_parts(worker),
-                                                                   .mode = worker->mode,
-                                                                   .task_id = options->task_id,
-                                                                   .no_notification = options->task_id != NULL,
-                                                                   .modes = options->modes,
-                                                                   .event = worker_on_event,
-                                                                   .claimed = worker_on_task_claimed,
-                                                                   .finished = worker_on_task_ended,
-                                                                   .ended = worker_on_ended,
-                                                                   .user = worker},
-                                     error);
+    worker->worker = task_worker_new(
+        &(struct task_worker_options){.engine = server_engine(server),
+                                      .kernel = host_state(server_host(server)),
+                                      .types = worker->types,
+                                      .name = worker->name,
+                                      .concurrency = task_worker_part_of(worker->concurrency, 0, count_parts(worker)),
+                                      .parts = count_parts(worker),
+                                      .mode = worker->mode,
+                                      .task_id = options->task_id,
+                                      .no_notification = options->task_id != NULL,
+                                      .modes = options->modes,
+                                      .event = worker_on_event,
+                                      .claimed = worker_on_task_claimed,
+                                      .finished = worker_on_task_ended,
+                                      .ended = worker_on_ended,
+                                      .user = worker},
+        error);
     return worker->worker ? TN_OK : TN_FAILED;
 }
 

@@ -7,8 +7,8 @@
  *     work_part_stop ------------ stop -----------> drains or cancels it
  *     ops.ended <---------------- end ------------- the task worker has ended, and is freed
  *
- * Each message is a job that is posted to the other loop; it holds a reference, because the part can end while a stop is
- * on its way. Each field belongs to one of the loops.
+ * Each message is a job that is posted to the other loop; it holds a reference, because the part can end while a stop
+ * is on its way. Each field belongs to one of the loops.
  */
 #include "host/server/server_work_part.h"
 #include "adl/value/memory.h"
@@ -212,7 +212,7 @@ struct work_part *work_part_start(struct loops *loops, const struct work_part_op
     part->ops = ops;
     part->user = user;
     atomic_init(&part->references, 2); /* of the caller, and of the member's loop */
-    loop_hold(loops_at(loops, 0)); /* it waits for messages */
+    loop_hold(loops_at(loops, 0));     /* it waits for messages */
     loops_post(loops, options->part, part_start, part);
     return part;
 }

@@ -52,8 +52,8 @@ struct task_worker_options {
     const char *name;                   /* the claimer; copied */
     uint32_t concurrency;               /* Tasks at the same time; 0 means TASK_WORKER_CONCURRENCY */
     /*
-     * It is number `part` (from 0) of `parts` workers of one process that share the concurrency of each type: it handles
-     * its part of them, which is 0 if there are fewer Tasks than parts. `parts` 0 means 1.
+     * It is number `part` (from 0) of `parts` workers of one process that share the concurrency of each type: it
+     * handles its part of them, which is 0 if there are fewer Tasks than parts. `parts` 0 means 1.
      */
     uint32_t part, parts;
     enum task_worker_mode mode;

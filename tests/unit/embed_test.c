@@ -374,8 +374,7 @@ static void batch_uses_loops(void **state) {
                                "edges:\n  - {from: START, to: add}\n  - {from: add, type: conditional, conditions:"
                                " [{expression: state.n < 50, to: add}, {expression: default, to: END}]}\n";
     tn_value inputs = value_array(), expected = NULL;
-    for (int i = 0; i < 40; i++)
-        inputs = value_push_take(inputs, value_set_take(value_object(), "n", value_int(i)));
+    for (int i = 0; i < 40; i++) inputs = value_push_take(inputs, value_set_take(value_object(), "n", value_int(i)));
     for (int loops = 1; loops <= 3; loops++) {
         tenon *host = open_host_with(value_set_take(open_options(), "loops", value_int(loops)));
         tenon_runnable *graph = tenon_graph_text(host, "count.yaml", text, strlen(text));

@@ -84,7 +84,7 @@ struct watched {
     struct loop *loop;     /* of the host */
     bool moves;            /* the run moves after each super-step, as to another loop; it has no modes then */
     uint32_t move_count;
-    bool elsewhere;        /* saves the run before it is resumed, and restores another one from that */
+    bool elsewhere; /* saves the run before it is resumed, and restores another one from that */
     /* Results. */
     struct run *run;
     struct run_options options; /* of run_new */

@@ -10,8 +10,9 @@
  *
  * Every case is repeated: with all events, which must have the shape of event.schema.json; with a reader that refuses
  * every event, which must change nothing; cancelled in its first event, its second, and so on, and in every turn of the
- * loop, after which it must end and leave nothing behind; moving to another run after each super-step, which must change
- * nothing; and, if it is resumed, through bytes from which another run is restored. The section `once` marks cases that cannot be repeated.
+ * loop, after which it must end and leave nothing behind; moving to another run after each super-step, which must
+ * change nothing; and, if it is resumed, through bytes from which another run is restored. The section `once` marks
+ * cases that cannot be repeated.
  *
  * Environment: ENGINE_TEST_CANCEL_EVERY=N cancels in every Nth event and turn only, for valgrind and the thread
  * sanitizer, under which all of them take minutes. The first one differs from case to case.

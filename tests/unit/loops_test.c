@@ -127,9 +127,7 @@ static char *run_batch(uint32_t count, uint32_t concurrency, tn_value inputs) {
 
 static void results_are_equal_for_every_number_of_loops(void **state) {
     (void)state;
-    static const struct {
-        uint32_t loops, concurrency;
-    } ways[] = {{2, 0}, {3, 100}, {4, 4}, {5, 2}, {2, 1}};
+    static const struct { uint32_t loops, concurrency; } ways[] = {{2, 0}, {3, 100}, {4, 4}, {5, 2}, {2, 1}};
     tn_value inputs = batch_inputs(60);
     char *expected = run_batch(1, 0, inputs);
     int64_t before = value_live_count(); /* some are made once for the process */
@@ -266,7 +264,8 @@ static void loops_share_one_store(void **state) {
     struct host *host = host_new(&host_options, NULL);
     host_set_store_options_take(host, value_set_take(value_object(), "use", value_text("memory")));
     struct loops *loops = loops_for_tests(host, 3);
-    struct committer committers[] = {{.left = COMMITS, .name = 'a'}, {.left = COMMITS, .name = 'b'}, {.left = COMMITS, .name = 'c'}};
+    struct committer committers[] = {
+        {.left = COMMITS, .name = 'a'}, {.left = COMMITS, .name = 'b'}, {.left = COMMITS, .name = 'c'}};
     for (uint32_t i = 1; i < 3; i++) loops_start(loops, i, job_commit, &committers[i]);
     job_commit(&committers[0], host);
     loops_wait(loops);

@@ -86,17 +86,17 @@ struct batch_share {
  * result is what the thread saved. Others are continued, or run if they have not begun.
  */
 struct batch_threads {
-    const char *batch;           /* the id of the batch (thread_batch.h) */
-    bool replaces;               /* THREAD_RESUME: inputs that have not begun replace what their threads were doing */
-    tn_value ids;                /* [the id of the thread of each input]; all differ */
+    const char *batch; /* the id of the batch (thread_batch.h) */
+    bool replaces;     /* THREAD_RESUME: inputs that have not begun replace what their threads were doing */
+    tn_value ids;      /* [the id of the thread of each input]; all differ */
     const struct thread_request *request; /* of each run; its `id` and `batch` are not used */
     /* Called before each turn of the loop. True: start nothing more, and stop each run after its super-step. */
     bool (*drains)(void *user); /* may be NULL */
 };
 
 struct batch_options {
-    uint32_t concurrency;       /* 0 means BATCH_CONCURRENCY */
-    struct run_options options; /* options of each execution; `event` is not used */
+    uint32_t concurrency;            /* 0 means BATCH_CONCURRENCY */
+    struct run_options options;      /* options of each execution; `event` is not used */
     const struct batch_share *share; /* NULL: this loop runs all inputs. Otherwise `result`, `progress` are not used */
     const struct batch_threads *threads; /* NULL: nothing is saved. Otherwise the callable is a graph */
     /*

@@ -8,8 +8,8 @@
  *                   +--> it has begun in this batch -----> invocation_resume --+
  *                   +--> otherwise ----------------------> invocation_start ---+--> ended --> the result
  *
- * A loop that shares the inputs with others (batch_share) takes them one by one. A run can leave it, and be continued by
- * another loop.
+ * A loop that shares the inputs with others (batch_share) takes them one by one. A run can leave it, and be continued
+ * by another loop.
  *
  * A request to cancel or to drain the batch is noted, and passed to each invocation. An input that is being looked at
  * ends when that has ended.
@@ -62,7 +62,7 @@ tn_value batch_unrun_result(bool drained) {
     struct error error = ERROR_INIT;
     error_set(&error, TN_CANCELLED, "CANCELLED",
               drained ? "the batch was stopped before this input was done; a resumed batch continues it"
-                              : "the batch was cancelled before this input");
+                      : "the batch was cancelled before this input");
     return batch_error_result_move(&error);
 }
 
@@ -92,8 +92,7 @@ static tn_value batch_invocation_result(const struct batch_item *item) {
     struct error error = ERROR_INIT;
     tn_value report, next;
     switch (invocation_status(invocation)) {
-    case RUN_DONE:
-        return value_set_take(value_object_reserve(1), "output", value_ref(invocation_output(invocation)));
+    case RUN_DONE: return value_set_take(value_object_reserve(1), "output", value_ref(invocation_output(invocation)));
     case RUN_INTERRUPTED:
         error_set(&error, TN_FAILED, "INTERRUPTED",
                   "the run waits for answers: give them to its thread `%s`, and resume the batch",
@@ -270,8 +269,7 @@ static tn_value batch_item_start_saved(struct batch_item *item) {
     }
     struct error error = ERROR_INIT;
     const char *id = value_chars(value_at(threads->ids, batch_item_index(item)), NULL);
-    int32_t status =
-        thread_look(batch->engine, graph_of_callable(batch->callable), id, batch_on_looked, item, &error);
+    int32_t status = thread_look(batch->engine, graph_of_callable(batch->callable), id, batch_on_looked, item, &error);
     return status == TN_OK ? NULL : batch_error_result_move(&error);
 }
 

@@ -207,8 +207,8 @@ TN_EXPORT tn_value tenon_stream(tenon_runnable *runnable, tn_value input, tn_val
 /*
  * One run for each input, at most `concurrency` at once (0: 16): an array in the order of inputs, each {output} or
  * {error}. `progress` (may be NULL) is called with the number of runs that have ended. The runs are not saved: a
- * `thread_id` is an error. A host with `loops` runs a graph on all of them, unless it contains components of the program
- * or was made of them; other runnables run on the OS thread of the host. The results do not depend on that.
+ * `thread_id` is an error. A host with `loops` runs a graph on all of them, unless it contains components of the
+ * program or was made of them; other runnables run on the OS thread of the host. The results do not depend on that.
  */
 typedef void (*tenon_progress)(void *user, uint64_t ended, uint64_t total);
 TN_EXPORT tn_value tenon_batch(tenon_runnable *runnable, tn_value inputs, tn_value config, uint32_t concurrency,
