@@ -2,7 +2,7 @@
  * loops.h - several loops in one process that share the runs of one host: one OS thread and one host for each.
  *
  * The first loop is that of the host that the caller has opened; it stays on the caller's thread. Each other loop has a
- * *member*: a host beside the first one (assembly/host.h), on a thread of its own. README.md says what they share.
+ * *member*: a host beside the first one (assembly/host.h), on its own thread. README.md says what they share.
  *
  *     struct loops *loops = loops_new(host, &(struct loops_options){.count = 4}, &error);
  *     loops_start(loops, 1, my_job, me);       // my_job(me, host of loop 1) is called on its thread

@@ -184,7 +184,7 @@ static void lane_stops(void *user) {
 
 /* ---- Moving a run ---- */
 
-/* Asks a run to leave, or gives up. */
+/* Asks a run to leave, unless the lane has none to spare. */
 static void lane_move_one(struct lane *lane) {
     struct shared_batch *shared = lane->shared;
     size_t index = NOT_LEAVING;

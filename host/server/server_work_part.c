@@ -145,7 +145,7 @@ static void part_on_finished(void *user, struct work_item *item) {
     part_post_event_take(part, work_ended_params(part->worker_id, item), true, work_item_outcome(item));
 }
 
-/* Gives the reference of the member's loop back with the message. */
+/* The message returns the reference of the member's loop. */
 static void part_end(struct work_part *part, const char *fault) {
     part->fault = fault ? mem_text(fault) : NULL;
     task_worker_free(part->worker);

@@ -351,6 +351,10 @@ static void members_that_cannot_open_are_reported(void **state) {
     struct host *host = host_new(&host_options, &error);
     const char *const missing[] = {"/does/not/exist.so", NULL};
     struct loops_options options = {.count = 3, .host = host_options};
+#ifdef __SANITIZE_THREAD__
+    options.count =
+        2; /* libuv closes descriptors with a system call, so a number that is used again looks like a race */
+#endif
     options.host.plugin_paths = missing;
     assert_null(loops_new(host, &options, &error));
     assert_non_null(strstr(error.message, "/does/not/exist.so"));
