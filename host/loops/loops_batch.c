@@ -237,7 +237,6 @@ static void deliver_results(struct shared_batch *shared) {
     tn_value result;
     pthread_mutex_lock(&shared->lock);
     size_t ended = shared->ended;
-    shared->deliver_posted = false;
     pthread_mutex_unlock(&shared->lock);
     while (options->progress && shared->reported < ended)
         options->progress(options->user, ++shared->reported, shared->count);
@@ -247,7 +246,13 @@ static void deliver_results(struct shared_batch *shared) {
     }
 }
 
-static void on_deliver(struct loop_work *work) { deliver_results(CONTAINER_OF(work, struct shared_batch, deliver)); }
+static void on_deliver(struct loop_work *work) {
+    struct shared_batch *shared = CONTAINER_OF(work, struct shared_batch, deliver);
+    pthread_mutex_lock(&shared->lock);
+    shared->deliver_posted = false; /* only here: work that is still posted must not be posted again */
+    pthread_mutex_unlock(&shared->lock);
+    deliver_results(shared);
+}
 
 static void lane_ended(void *user, size_t index, tn_value result) {
     struct lane *lane = user;

@@ -144,6 +144,33 @@ static void results_are_equal_for_every_number_of_loops(void **state) {
     value_unref(inputs);
 }
 
+/* Results of short runs arrive on the first loop faster than it delivers them. */
+static void many_short_runs_end(void **state) {
+    (void)state;
+    static const char text[] = "version: '1.0'\nchannels: [{name: n, type: last_value, default: 0}]\n"
+                               "nodes: [{id: a, type: set, config: {values: {n: state.n * 2}}}]\n"
+                               "edges: [{from: START, to: a}, {from: a, to: END}]\n";
+    struct host *host = host_new(&host_options, NULL);
+    struct graph *graph = graph_for_tests(host, "short.yaml", text, NULL);
+    struct loops *loops = loops_for_tests(host, 3);
+    tn_value inputs = value_array();
+    for (int i = 0; i < 2000; i++) inputs = value_push_take(inputs, value_set_take(value_object(), "n", value_int(i)));
+    for (int round = 0; round < 5; round++) {
+        struct delivery delivery = {0};
+        tn_value all = NULL;
+        buffer_init(&delivery.text, SIZE_MAX);
+        const struct batch_options options = {
+            .options = RUN_OPTIONS_INIT, .result = on_result, .progress = on_progress, .user = &delivery};
+        assert_int_equal(loops_batch_run(loops, graph, inputs, &options, NULL, &all, NULL), TN_OK);
+        assert_int_equal(delivery.next, 2000);
+        assert_non_null(strstr(buffer_cstr(&delivery.text), "{\"output\":{\"n\":3998}}\n"));
+        buffer_finish(&delivery.text);
+    }
+    value_unref(inputs);
+    graph_unref(graph);
+    finish(loops, host);
+}
+
 /* Without `result`, an array comes back; an empty batch, and one with fewer inputs than loops. */
 static void results_are_returned(void **state) {
     (void)state;
@@ -366,6 +393,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(placement_is_stable_and_even),
         cmocka_unit_test(results_are_equal_for_every_number_of_loops),
+        cmocka_unit_test(many_short_runs_end),
         cmocka_unit_test(results_are_returned),
         cmocka_unit_test(cancelled_batch_ends_on_all_loops),
         cmocka_unit_test(idle_loop_takes_over_runs),
