@@ -104,7 +104,7 @@ tn_value deferred_concat_take(tn_value array, tn_value more) {
     tn_value tail = deferred->base ? value_ref(deferred->tail) : value_array();
     int64_t weight = deferred->weight;
     for (size_t i = 0; i < value_count(more); i++) weight += value_weight(value_at(more, i));
-    value_unref(array); /* so that the tail grows in place if nobody else has it */
+    value_unref(array); /* so that the tail grows in place if it has no other owner */
     tail = value_concat_take(tail, more);
     return deferred_make(count, (struct deferred){.weight = weight, .base = base, .tail = tail});
 }

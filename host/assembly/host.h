@@ -51,6 +51,12 @@ struct host_options {
      */
     const char *record_dir, *replay_dir;
     /*
+     * The folder in which what plugins' manifests say is cached (plugin/registry/manifest_cache.h); NULL: the files are
+     * read. `refresh_manifests`: they are read, and the cache is written.
+     */
+    const char *manifest_cache;
+    bool refresh_manifests;
+    /*
      * Another host of this process, for whose runs the new one is a second loop (host/loops): its configuration and its
      * store are used instead of reading and opening them again, and limits apply to both together. The members above
      * that change the configuration are ignored. Its store must be open (host_store) to be shared. It must not be used

@@ -37,6 +37,7 @@ struct host {
     uint32_t loops; /* host_set_loops */
     void (*requested)(const struct plugin *plugin, const char *interface_id, bool offered);
     char *state_folder;     /* of the records of deaths; NULL if there are none */
+    char *manifest_cache;   /* host_options.manifest_cache */
     tn_value isolate;       /* ids, copied from the options */
     tn_value drafts;        /* {id: true}, copied from the options */
     tn_value unbound_roles; /* see host_unbound_roles */

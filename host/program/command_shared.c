@@ -15,6 +15,7 @@
 #include "host/loops/loops.h"
 #include "host/plugin/pack/pack_installed.h"
 #include "host/plugin/pack/pack_sign.h"
+#include "host/plugin/registry/manifest_cache.h"
 #include "host/program/command.h"
 #include "host/program/line_wait.h"
 #include "host/server/server.h"
@@ -140,6 +141,7 @@ static const char **option_values(const struct arguments *arguments, const char 
 /* The options of a host, from the command line. */
 struct command_host_options {
     const char **paths, **isolate, **models; /* owned */
+    char *manifest_cache;                    /* owned */
     struct host_options options;
 };
 
@@ -147,7 +149,9 @@ static void host_options_init(struct command_host_options *read, const struct ar
     read->paths = option_values(arguments, "plugins");
     read->isolate = option_values(arguments, "isolate");
     read->models = option_values(arguments, "model");
+    read->manifest_cache = manifest_cache_place();
     read->options = (struct host_options){.plugin_paths = read->paths,
+                                          .manifest_cache = read->manifest_cache,
                                           .isolate = read->isolate,
                                           .models = read->models,
                                           .config_file = argument_text(arguments, "config"),
@@ -163,6 +167,12 @@ static void host_options_finish(struct command_host_options *read) {
     mem_free((void *)read->paths);
     mem_free((void *)read->isolate);
     mem_free((void *)read->models);
+    mem_free(read->manifest_cache);
+}
+
+/* Commands about plugins show what is in the files, whatever a cache says. */
+static bool refreshes_manifests(const struct arguments *arguments) {
+    return strncmp(argument_command_name(arguments), "plugin", strlen("plugin")) == 0;
 }
 
 static struct host *open_host(const struct arguments *arguments, bool quiet, const char *known_plugin,
@@ -171,6 +181,7 @@ static struct host *open_host(const struct arguments *arguments, bool quiet, con
     host_options_init(&read, arguments);
     read.options.quiet = quiet;
     read.options.known_plugin = known_plugin;
+    read.options.refresh_manifests = refreshes_manifests(arguments);
     read.options.loads_later = loads_later;
     if (config) read.options.config_file = config;
     struct host *host = host_new(&read.options, error);

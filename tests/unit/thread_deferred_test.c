@@ -71,7 +71,7 @@ static void test_reads(void **state) {
     assert_true(value_identical(value_at(list, ITEMS), last)); /* from the change after the snapshot */
     assert_true(value_is_deferred(list));
     value_unref(last);
-    /* By two other threads at once, while nobody runs the loop. */
+    /* By two other threads at once, while the loop does not run. */
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, read_all, (void *)(uintptr_t)list), 0);

@@ -33,7 +33,7 @@ static tn_value load_items(void *context, size_t count) {
     if (status == TN_OK && value_count(items) == count) return items;
     if (status == TN_OK)
         error_set(&error, TN_INVALID, "INVALID_STATE", "a saved list has another length than it should");
-    log_write(LOG_ERROR, NULL, "old items of the thread `%s` cannot be read, and the run cannot go on: %s", saved->key,
+    log_write(LOG_ERROR, NULL, "old items of the thread `%s` cannot be read, so the run ends: %s", saved->key,
               error.message ? error.message : "the store failed");
     store_link_fail(saved->link, saved->key, &error);
     error_finish(&error);
@@ -96,7 +96,7 @@ static int32_t defer_array(struct session *session, const char *key, tn_value pa
     return TN_OK;
 }
 
-/* Reads one channel, which is a part of its own. *out is NULL if it is to be read like every other. */
+/* Reads one channel, which is a separate part. *out is NULL if it is to be read like every other. */
 static int32_t defer_channel(struct session *session, const char *key, tn_value part, int64_t chunk,
                              const struct thread_defer *defer, tn_value *out, struct error *error) {
     tn_value name = value_get(part, "k"), parts = value_get(value_get(part, "n"), "a");

@@ -28,6 +28,11 @@ struct thread_reader {
     struct error *error;
 };
 
+static int32_t read_notes(struct thread_reader *reader, const char *collection, const char *from, const char *to,
+                          session_visit_fn *visit, void *user) {
+    return thread_each_note(reader->session, reader->key, collection, from, to, visit, user, reader->error);
+}
+
 static int32_t read_each(struct thread_reader *reader, const char *collection, const char *from, const char *to,
                          session_visit_fn *visit, void *user) {
     return thread_each_record(reader->session, reader->key, collection, from, to, visit, user, reader->error);
@@ -188,8 +193,8 @@ static int32_t read_activations(struct thread_reader *reader, const char *scope,
     thread_number(number_text, step);
     thread_key_range(from, to, reader->key, (const char *const[]){scope, number_text, NULL});
     struct activations activations = {from, value_object()};
-    int32_t status = read_each(reader, STORE_PENDING, from, to, add_activation, &activations);
-    if (status == TN_OK) status = read_each(reader, STORE_JOURNAL, from, to, add_call, &activations);
+    int32_t status = read_notes(reader, STORE_PENDING, from, to, add_activation, &activations);
+    if (status == TN_OK) status = read_notes(reader, STORE_JOURNAL, from, to, add_call, &activations);
     if (status == TN_OK && value_count(activations.entries)) {
         /* The entry "~" only marks that the super-step has started. */
         tn_value started = value_text("~");

@@ -252,12 +252,19 @@ static tn_value unread_channels(const struct thread_opening *opening) {
 }
 
 /* Checks the id and opens the store. */
-static int32_t thread_open(struct thread_opening *opening, struct error *error) {
+static int32_t thread_open_store(struct thread_opening *opening, struct error *error) {
     int32_t status = thread_check_id(opening->request->id, error);
     if (status != TN_OK) return status;
     opening->store = opening->engine->store(opening->engine->store_user, error);
     if (!opening->store) return TN_NOT_FOUND;
     memcpy(opening->identity, graph_identity(opening->graph), sizeof opening->identity);
+    return TN_OK;
+}
+
+/* The same, for a run: with what the cache has, and what need not be read. */
+static int32_t thread_open(struct thread_opening *opening, struct error *error) {
+    int32_t status = thread_open_store(opening, error);
+    if (status != TN_OK) return status;
     opening->defer.link = store_link(opening->store);
     opening->defer.channels = value_ref(unread_channels(opening));
     if (opening->engine->threads && opening->options) /* a run follows, and puts it back */
@@ -331,7 +338,7 @@ int32_t thread_look(struct engine *engine, struct graph *graph, const char *id, 
     struct thread_looking *looking = mem_zalloc(sizeof *looking);
     *looking = (struct thread_looking){.request = {.id = id}, .done = done, .user = user};
     looking->opening = (struct thread_opening){.engine = engine, .graph = graph, .request = &looking->request};
-    int32_t status = thread_open(&looking->opening, error);
+    int32_t status = thread_open_store(&looking->opening, error);
     if (status == TN_OK)
         store_perform(looking->opening.store, thread_load, &looking->opening, thread_on_looked, looking);
     else

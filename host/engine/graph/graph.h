@@ -33,6 +33,7 @@ struct graph_route {
     uint32_t kind;   /* enum route_kind */
     uint32_t edge;   /* the document's edge */
     int32_t target;  /* static: the node, or DOCUMENT_END */
+    uint32_t join;   /* join: its index in graph.joins */
     uint32_t member; /* join: which of its sources this is, counted over all joins */
 };
 
