@@ -24,6 +24,7 @@
 #include "host/engine/graph/graph.h"
 #include "host/engine/graph/graph_identity.h"
 #include "host/plugin/call/authority.h"
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -369,6 +370,7 @@ static int32_t check_graphs(struct shared_batch *shared, struct error *error) {
 /* By the thread of the run; runs without a thread are placed in turn. */
 static uint32_t place_input(const struct shared_batch *shared, size_t index) {
     const struct batch_threads *threads = shared->options->threads;
+    assert(shared->lane_count > 0);
     if (!threads) return (uint32_t)(index % shared->lane_count);
     return loops_place(shared->lane_count, value_chars(value_at(threads->ids, index), NULL));
 }

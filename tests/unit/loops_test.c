@@ -94,9 +94,9 @@ static void on_progress(void *user, size_t ended, size_t total) {
 static tn_value batch_inputs(int count) {
     tn_value inputs = value_array();
     for (int i = 0; i < count; i++) {
-        tn_value input = value_set_take(value_object(), "k", value_int(i % 5 == 0 ? 14 : i % 20));
+        tn_value input = i == 4 ? value_text("not an object")
+                                : value_set_take(value_object(), "k", value_int(i % 5 == 0 ? 14 : i % 20));
         if (i == 3) input = value_set_take(input, "unknown", value_int(1));
-        if (i == 4) input = value_text("not an object");
         inputs = value_push_take(inputs, input);
     }
     return inputs;
