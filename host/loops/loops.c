@@ -123,8 +123,8 @@ static void check_processes_of(void *user, struct plugin *plugin) {
     check->status =
         error_set(check->error, TN_INVALID, "INVALID_CONFIG",
                   "plugins.processes allows `%s` %u process%s, and each of %u loops needs one: raise it, or "
-                  "use at most %u loops",
-                  plugin_id(plugin), allowed, allowed == 1 ? "" : "es", check->count, allowed);
+                  "use at most %u loop%s",
+                  plugin_id(plugin), allowed, allowed == 1 ? "" : "es", check->count, allowed, allowed == 1 ? "" : "s");
 }
 
 int32_t loops_check(struct host *first, uint32_t count, struct error *error) {

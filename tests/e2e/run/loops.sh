@@ -62,3 +62,11 @@ run tenon run count.yaml --batch lines.jsonl --loops many
 expect_code 2 && expect_in err '`many`'
 run tenon run count.yaml --batch lines.jsonl --loops 2 --record recorded
 expect_code 2 && expect_in err "[UNSUPPORTED]"
+
+# ---- A plugin whose process dies fails the same runs; plugins.processes limits all loops together ----
+printf 'plugins: {isolation: {tenon.core: process}, processes: {tenon.core: 1}}\n' >one.yaml
+run tenon run count.yaml --batch lines.jsonl --loops 2 --config one.yaml
+expect_code 2 && expect_in err "plugins.processes allows \`tenon.core\` 1 process, and each of 2 loops needs one" && expect_out ""
+sed -i 's/processes: {tenon.core: 1}/processes: {tenon.core: 2}/' one.yaml
+run tenon run count.yaml --batch lines.jsonl --loops 2 --config one.yaml
+expect_code 0 && cmp three "$work/out" || fails "expected the same results from separate processes"
