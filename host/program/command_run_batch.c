@@ -280,6 +280,7 @@ static int batch_execute(struct run_batch *batch, struct graph *graph, const str
     if (batch->saved) {
         threads.batch = thread_batch_id(batch->saved);
         threads.replaces = thread_batch_replaces(batch->saved);
+        threads.was_done = thread_batch_was_done(batch->saved);
         inner.threads = &threads;
         command_watch_signals(batch->host);
     } else {
