@@ -208,6 +208,14 @@ const struct command_option thread_gc_options[] = {
     OPTIONS_END,
 };
 
+/* ---- Options: Stores ---- */
+
+const struct command_option store_copy_options[] = {
+    {"replace", .help = "delete what the target has; restarts a copy that was interrupted"},
+    {"while-used", .help = "copy although a host uses the source; fails at the end if the source has changed"},
+    OPTIONS_END,
+};
+
 /* ---- Options: Documents ---- */
 
 const struct command_option check_options[] = {

@@ -54,6 +54,7 @@ struct tn_store {
     int64_t busy_ms, max_bytes;
     const char *sync;
     bool read_only;
+    int64_t format_before; /* the version of the schema before this store was opened; 0: the file was created */
     const struct index *indexes;
     struct row row;
     uint64_t clock; /* counts uses, for prepared.used */

@@ -6,11 +6,45 @@
  */
 #include "records.h"
 #include "sql.h"
+#include <endian.h>
 #include <math.h>
 #include <tenon/store/words.h>
 
-/* Adds rows to the page until it is full, and resets the statement. Columns: key, version, json, bytes, score. */
-static tn_value page_add_rows(tn_store *store, sqlite3_stmt *statement, bool keys_only, bool scored,
+/* The columns of row_read_attributes. */
+#define ATTRIBUTES                                                                                                     \
+    ", expires_at, CASE WHEN found_by & 1 THEN (SELECT words FROM texts WHERE texts.rowid = records.id) END,"          \
+    " CASE WHEN found_by & 2 THEN (SELECT vector FROM vectors WHERE vectors.id = records.id) END"
+
+/* Reads the columns of ATTRIBUTES, from `at` on. The words and the vector are valid until the next step. */
+static tn_value row_read_attributes(tn_store *store, sqlite3_stmt *statement, int at, struct tn_arena *arena,
+                                    struct tn_store_record *record) {
+    record->expires = sqlite3_column_type(statement, at) != SQLITE_NULL;
+    record->expires_at = sqlite3_column_int64(statement, at);
+    if (sqlite3_column_type(statement, at + 1) != SQLITE_NULL) record->words = database_column_text(statement, at + 1);
+    if (sqlite3_column_type(statement, at + 2) == SQLITE_NULL) return NULL;
+    const unsigned char *packed = sqlite3_column_blob(statement, at + 2);
+    uint64_t size = (uint64_t)sqlite3_column_bytes(statement, at + 2), count = size / sizeof(float);
+    if (count == 0 || size % sizeof(float) != 0 || count > TN_STORE_VECTOR_MAX)
+        return database_damaged(store, "the length of a record's vector is not valid");
+    float *vector = tn_arena_alloc(arena, size);
+    if (vector == NULL) return tn_store_failure_memory();
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, packed + i * sizeof bits, sizeof bits);
+        bits = le32toh(bits);
+        memcpy(&vector[i], &bits, sizeof bits);
+        if (!isfinite(vector[i])) return database_damaged(store, "a record's vector has a number that is not finite");
+    }
+    record->vector = vector;
+    record->vector_count = count;
+    return NULL;
+}
+
+/*
+ * Adds rows to the page until it is full, and resets the statement. Columns: key, version; json and bytes, unless
+ * keys_only; score, if scored; ATTRIBUTES, if attributes.
+ */
+static tn_value page_add_rows(tn_store *store, sqlite3_stmt *statement, bool keys_only, bool scored, bool attributes,
                               struct tn_store_page *page) {
     tn_value why = NULL;
     bool more = true;
@@ -22,7 +56,10 @@ static tn_value page_add_rows(tn_store *store, sqlite3_stmt *statement, bool key
         if (why == NULL && !isfinite(record.score))
             why = database_damaged(store, "the score of a record is not a number");
         if (why == NULL && !keys_only) why = database_read_value(store, statement, 2, 3, &record.value, &record.size);
+        struct tn_arena arena = TN_ARENA; /* for one row: vectors of a whole page can be large */
+        if (why == NULL && attributes) why = row_read_attributes(store, statement, keys_only ? 2 : 4, &arena, &record);
         if (why == NULL) more = tn_store_page_add(page, &record);
+        tn_arena_free(&arena);
         tn_release(record.value);
     }
     (void)sqlite3_reset(statement);
@@ -63,9 +100,8 @@ static tn_value lists_read(tn_store *store, struct tn_arena *arena, const struct
     if (has_after && selection->order_count > 0) why = lists_find_after(store, arena, selection, now, &after);
     if (why != NULL) return why;
     sql_init(&sql, arena);
-    sql_add(&sql, selection->keys_only ? "SELECT key, version FROM records"
-                                       : "SELECT key, version, json, bytes"
-                                         " FROM records");
+    sql_add(&sql, selection->keys_only ? "SELECT key, version" : "SELECT key, version, json, bytes");
+    sql_add(&sql, selection->attributes ? ATTRIBUTES " FROM records" : " FROM records");
     sql_add_where(&sql, store, selection, now);
     if (after != NULL) {
         sql_add_after(&sql, store, selection, after);
@@ -78,7 +114,8 @@ static tn_value lists_read(tn_store *store, struct tn_arena *arena, const struct
     sql_add(&sql, " LIMIT ");
     sql_bind_int(&sql, selection->limit + 1); /* one more, to know whether there are more */
     why = sql_prepare(&sql, store, &statement);
-    return why != NULL ? why : page_add_rows(store, statement, selection->keys_only, false, page);
+    return why != NULL ? why
+                       : page_add_rows(store, statement, selection->keys_only, false, selection->attributes, page);
 }
 
 tn_value lists_list(tn_store *store, const struct tn_store_selection *selection, int64_t now,
@@ -106,6 +143,21 @@ tn_value lists_count(tn_store *store, const struct tn_store_selection *selection
     if (why == NULL && database_step(store, statement, &why)) *count = sqlite3_column_int64(statement, 0);
     (void)sqlite3_reset(statement);
     tn_arena_free(&arena);
+    return why;
+}
+
+tn_value lists_collections(tn_store *store, int64_t now, struct tn_store_page *page) {
+    static const char sql[] = /* looks up each name in the index, and does not scan the records */
+        "WITH RECURSIVE names (name) AS (SELECT min(collection) FROM records UNION ALL"
+        " SELECT (SELECT min(collection) FROM records WHERE collection > name) FROM names WHERE name IS NOT NULL)"
+        " SELECT name FROM names WHERE name IS NOT NULL";
+    sqlite3_stmt *statement = NULL;
+    tn_value why = database_prepare(store, sql, &statement);
+    (void)now;
+    if (why != NULL) return why;
+    while (database_step(store, statement, &why) && tn_store_page_add_name(page, database_column_text(statement, 0)))
+        continue;
+    (void)sqlite3_reset(statement);
     return why;
 }
 
@@ -164,7 +216,7 @@ tn_value lists_search(tn_store *store, const struct tn_store_selection *selectio
     sql_add(&sql, " ORDER BY score DESC, key LIMIT ");
     sql_bind_int(&sql, selection->limit);
     if (why == NULL) why = sql_prepare(&sql, store, &statement);
-    if (why == NULL) why = page_add_rows(store, statement, false, true, page);
+    if (why == NULL) why = page_add_rows(store, statement, false, true, false, page);
     tn_arena_free(&arena);
     return why;
 }

@@ -23,5 +23,6 @@ tn_value lists_list(tn_store *store, const struct tn_store_selection *selection,
 tn_value lists_count(tn_store *store, const struct tn_store_selection *selection, int64_t now, int64_t *count);
 tn_value lists_search(tn_store *store, const struct tn_store_selection *selection, int64_t now,
                       struct tn_store_page *page);
+tn_value lists_collections(tn_store *store, int64_t now, struct tn_store_page *page);
 
 #endif

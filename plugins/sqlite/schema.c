@@ -133,6 +133,7 @@ static tn_value connection_configure(tn_store *store) {
 tn_value schema_open(tn_store *store) {
     struct identity found = {0};
     tn_value why = schema_identify_in_transaction(store, &found);
+    store->format_before = found.version;
     if (why == NULL) why = schema_check(store, &found);
     /* Must be set before the first table, so that deleted pages can be returned to the disk. */
     if (why == NULL && found.tables == 0) why = database_execute(store, "PRAGMA auto_vacuum = incremental");

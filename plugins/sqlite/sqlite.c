@@ -73,9 +73,14 @@ static int32_t sqlite_store_open(void *self, tn_value options, tn_store **out, t
 
 /* ---- The interface ---- */
 
+static tn_value sqlite_format(tn_store *store, int64_t *version, int64_t *before) {
+    *before = store->format_before;
+    return database_read_number(store, "PRAGMA user_version", version);
+}
+
 static const struct tn_store_backend backend = {records_begin, records_commit, records_rollback,     records_find,
                                                 records_write, records_remove, records_remove_range, lists_list,
-                                                lists_count,   lists_search};
+                                                lists_count,   lists_search,   lists_collections,    sqlite_format};
 
 static int32_t sqlite_commit(tn_store *store, tn_value batch, tn_value *result, tn_value *error) {
     return tn_store_backend_commit(&backend, store, batch, result, error);

@@ -8,16 +8,28 @@
 #include <math.h>
 #include <tenon/store/backend.h>
 
+#define VECTOR_ITEM_SIZE 32 /* bytes that a number of a vector takes as a value */
+
 /* ---- Pages ---- */
 
 struct tn_store_page {
     tn_builder *builder; /* NULL: copy only the first record, to *first */
     struct tn_arena *arena;
     struct tn_store_record *first;
-    bool keys_only, scored, more, failed;
+    bool keys_only, scored, attributes, more, failed;
     int64_t remaining; /* records until the limit */
     uint64_t size;     /* bytes of the values so far */
 };
+
+static void page_put_attributes(tn_builder *builder, const struct tn_store_record *record) {
+    if (record->words.data != NULL) tn_put_take(builder, "text", tn_text_n(record->words.data, record->words.length));
+    if (record->vector != NULL) {
+        tn_put_begin(builder, "vector", TN_ARRAY);
+        for (uint64_t i = 0; i < record->vector_count; i++) tn_put_num(builder, NULL, (double)record->vector[i]);
+        tn.value->end(builder);
+    }
+    if (record->expires) tn_put_int(builder, "expires_at", record->expires_at);
+}
 
 static void page_put_record(tn_builder *builder, const struct tn_store_page *page,
                             const struct tn_store_record *record) {
@@ -26,6 +38,7 @@ static void page_put_record(tn_builder *builder, const struct tn_store_page *pag
     tn_put_int(builder, "version", record->version);
     if (!page->keys_only) tn_put(builder, "value", record->value);
     if (page->scored) tn_put_num(builder, "score", record->score);
+    if (page->attributes) page_put_attributes(builder, record);
     tn.value->end(builder);
 }
 
@@ -40,13 +53,25 @@ bool tn_store_page_add(struct tn_store_page *page, const struct tn_store_record 
         tn_retain(record->value);
         return false;
     }
-    if (page->remaining == 0 || (page->size > 0 && page->size + record->size > TN_STORE_PAGE_MAX)) {
+    uint64_t size = page->keys_only ? 0 : record->size;
+    if (page->attributes) size += record->words.length + record->vector_count * VECTOR_ITEM_SIZE;
+    if (page->remaining == 0 || (page->size > 0 && page->size + size > TN_STORE_PAGE_MAX)) {
         page->more = true;
         return false;
     }
     page->remaining--;
-    if (!page->keys_only) page->size += record->size;
+    page->size += size;
     page_put_record(page->builder, page, record);
+    return true;
+}
+
+bool tn_store_page_add_name(struct tn_store_page *page, struct tn_store_text name) {
+    if (page->remaining == 0) {
+        page->more = true;
+        return false;
+    }
+    page->remaining--;
+    tn_put_take(page->builder, NULL, tn_text_n(name.data, name.length));
     return true;
 }
 
@@ -98,7 +123,7 @@ static tn_value commit_write(const struct commit *commit, const struct tn_store_
                              const struct tn_store_record *found, struct tn_store_text key, tn_value value) {
     struct tn_store_change change = {.collection = operation->collection,
                                      .key = key,
-                                     .version = found->version + 1,
+                                     .version = operation->version > 0 ? operation->version : found->version + 1,
                                      .value = value,
                                      .attributes = &operation->attributes};
     tn_value json = NULL, why = tn_store_check_value(value, &json, &change.size);
@@ -118,8 +143,13 @@ static void commit_put_version(const struct commit *commit, int64_t version) {
 static tn_value apply_put(const struct commit *commit, const struct tn_store_operation *operation,
                           struct tn_store_record *found) {
     tn_value why = commit_find(commit, operation, false, found);
+    if (why == NULL && operation->version > 0 && operation->version <= found->version) {
+        char expected[64];
+        (void)snprintf(expected, sizeof expected, "one before version %lld", (long long)operation->version);
+        why = commit_conflict(operation, found->version, expected);
+    }
     if (why == NULL) why = commit_write(commit, operation, found, operation->key, operation->value);
-    if (why == NULL) commit_put_version(commit, found->version + 1);
+    if (why == NULL) commit_put_version(commit, operation->version > 0 ? operation->version : found->version + 1);
     return why;
 }
 
@@ -255,8 +285,11 @@ static tn_value query_get(const struct tn_store_backend *backend, tn_store *stor
 static tn_value query_many(const struct tn_store_backend *backend, tn_store *store, const struct tn_store_query *query,
                            int64_t now, tn_builder *out) {
     bool list = query->kind == TN_STORE_QUERY_LIST;
-    struct tn_store_page page = {
-        .builder = out, .keys_only = query->selection.keys_only, .scored = !list, .remaining = query->selection.limit};
+    struct tn_store_page page = {.builder = out,
+                                 .keys_only = query->selection.keys_only,
+                                 .scored = !list,
+                                 .attributes = query->selection.attributes,
+                                 .remaining = query->selection.limit};
     tn.value->begin(out, TN_OBJECT);
     tn_put_begin(out, "records", TN_ARRAY);
     tn_value why = (list ? backend->list : backend->search)(store, &query->selection, now, &page);
@@ -274,13 +307,43 @@ static tn_value query_count(const struct tn_store_backend *backend, tn_store *st
     return why;
 }
 
+static tn_value query_collections(const struct tn_store_backend *backend, tn_store *store,
+                                  const struct tn_store_query *query, int64_t now, tn_builder *out) {
+    struct tn_store_page page = {.builder = out, .remaining = TN_STORE_COLLECTIONS_MAX};
+    (void)query;
+    if (backend->collections == NULL)
+        return tn_store_failure("UNSUPPORTED", "this store does not list its collections");
+    tn.value->begin(out, TN_OBJECT);
+    tn_put_begin(out, "collections", TN_ARRAY);
+    tn_value why = backend->collections(store, now, &page);
+    tn.value->end(out);
+    tn.value->end(out);
+    if (why == NULL && page.more)
+        why = tn_store_failure("LIMIT", "the store has more than %d collections", TN_STORE_COLLECTIONS_MAX);
+    return why;
+}
+
+static tn_value query_format(const struct tn_store_backend *backend, tn_store *store,
+                             const struct tn_store_query *query, int64_t now, tn_builder *out) {
+    int64_t version = 1, before = 1;
+    (void)query, (void)now;
+    tn_value why = backend->format != NULL ? backend->format(store, &version, &before) : NULL;
+    tn.value->begin(out, TN_OBJECT);
+    tn_put_int(out, "version", version);
+    tn_put_int(out, "before", before);
+    tn.value->end(out);
+    return why;
+}
+
 int32_t tn_store_backend_query(const struct tn_store_backend *backend, tn_store *store, tn_value source,
                                tn_value *result, tn_value *error) {
     static tn_value (*const handlers[])(const struct tn_store_backend *, tn_store *, const struct tn_store_query *,
                                         int64_t, tn_builder *) = {[TN_STORE_QUERY_GET] = query_get,
                                                                   [TN_STORE_QUERY_LIST] = query_many,
                                                                   [TN_STORE_QUERY_COUNT] = query_count,
-                                                                  [TN_STORE_QUERY_SEARCH] = query_many};
+                                                                  [TN_STORE_QUERY_SEARCH] = query_many,
+                                                                  [TN_STORE_QUERY_COLLECTIONS] = query_collections,
+                                                                  [TN_STORE_QUERY_FORMAT] = query_format};
     struct tn_arena arena = TN_ARENA;
     struct tn_store_query query;
     tn_builder *builder = tn_builder_new();

@@ -28,6 +28,7 @@
     X(LIMIT, "limit")                                                                                                  \
     X(AFTER, "after")                                                                                                  \
     X(KEYS_ONLY, "keys_only")                                                                                          \
+    X(ATTRIBUTES, "attributes")                                                                                        \
     X(VERSION, "version")
 
 enum {
@@ -58,7 +59,7 @@ struct shape {
 
 static const struct shape operations[] = {
     [TN_STORE_OP_PUT] = {"put", HAS_COLLECTION | HAS_KEY | HAS_VALUE,
-                         HAS_OP | HAS_IF | HAS_TEXT | HAS_VECTOR | HAS_EXPIRES_AT},
+                         HAS_OP | HAS_IF | HAS_TEXT | HAS_VECTOR | HAS_EXPIRES_AT | HAS_VERSION},
     [TN_STORE_OP_MERGE] = {"merge", HAS_COLLECTION | HAS_KEY | HAS_PATCH,
                            HAS_OP | HAS_IF | HAS_TEXT | HAS_VECTOR | HAS_EXPIRES_AT},
     [TN_STORE_OP_DELETE] = {"delete", HAS_COLLECTION | HAS_KEY, HAS_OP | HAS_IF},
@@ -72,10 +73,12 @@ static const struct shape queries[] = {
     [TN_STORE_QUERY_GET] = {"get", HAS_COLLECTION | HAS_KEY, 0},
     [TN_STORE_QUERY_LIST] = {"list", HAS_COLLECTION,
                              HAS_FROM | HAS_TO | HAS_WHERE | HAS_ORDER | HAS_REVERSE | HAS_LIMIT | HAS_AFTER |
-                                 HAS_KEYS_ONLY},
+                                 HAS_KEYS_ONLY | HAS_ATTRIBUTES},
     [TN_STORE_QUERY_COUNT] = {"count", HAS_COLLECTION, HAS_FROM | HAS_TO | HAS_WHERE},
     [TN_STORE_QUERY_SEARCH] = {"search", HAS_COLLECTION,
                                HAS_TEXT | HAS_VECTOR | HAS_WHERE | HAS_FROM | HAS_TO | HAS_LIMIT},
+    [TN_STORE_QUERY_COLLECTIONS] = {"collections", 0, 0},
+    [TN_STORE_QUERY_FORMAT] = {"format", 0, 0},
 };
 #define QUERIES (sizeof queries / sizeof *queries)
 
@@ -93,6 +96,9 @@ static tn_value request_unknown_member(const struct shape *shape, struct tn_stor
     if (near != NULL)
         return tn_store_failure("INVALID", "`%s` has no member `%s`; did you mean `%s`?", shape->name,
                                 tn_store_text_excerpt(name, &excerpt), near);
+    if (count == 0)
+        return tn_store_failure("INVALID", "`%s` has no member `%s`; it must be empty", shape->name,
+                                tn_store_text_excerpt(name, &excerpt));
     char list[256] = "";
     size_t used = 0;
     for (unsigned i = 0; i < count; i++)
@@ -297,8 +303,18 @@ static tn_value request_read_selection(struct tn_arena *arena, const struct shap
     if (why == NULL) why = request_read_order(arena, shape, members->at[AT_ORDER], out);
     if (why == NULL) why = request_read_bool(shape, "reverse", members->at[AT_REVERSE], &out->reverse);
     if (why == NULL) why = request_read_bool(shape, "keys_only", members->at[AT_KEYS_ONLY], &out->keys_only);
+    if (why == NULL) why = request_read_bool(shape, "attributes", members->at[AT_ATTRIBUTES], &out->attributes);
     if (why == NULL) why = request_read_limit(shape, members->at[AT_LIMIT], &out->limit);
     out->where = where;
+    return why;
+}
+
+/* The `version` of a put. The largest integer is refused, because no version could follow. */
+static tn_value request_read_version(const struct shape *shape, tn_value value, int64_t *out) {
+    if (member_is_absent(value)) return NULL;
+    tn_value why = request_read_int(shape, "version", value, 1, out);
+    if (why == NULL && *out == INT64_MAX)
+        why = tn_store_failure("INVALID", "`%s`: `version` must be less than %lld", shape->name, (long long)INT64_MAX);
     return why;
 }
 
@@ -335,6 +351,7 @@ static tn_value request_read_operation(struct tn_arena *arena, tn_value source, 
     if (why == NULL)
         why = request_read_attributes(arena, shape, &members, kind == TN_STORE_OP_MERGE || kind == TN_STORE_OP_TAKE,
                                       &out->attributes);
+    if (why == NULL) why = request_read_version(shape, members.at[AT_VERSION], &out->version);
     if (why == NULL) why = request_read_selection(arena, shape, &members, &out->selection);
     if (why == NULL && out->value != NULL) {
         tn_value json = NULL;
@@ -374,24 +391,26 @@ tn_value tn_store_read_query(struct tn_arena *arena, tn_value source, struct tn_
     for (unsigned i = 0; i < QUERIES; i++) names[i] = queries[i].name;
     if (tn.value->kind(source) != TN_OBJECT || tn.value->count(source) != 1)
         return tn_store_failure(
-            "INVALID", "a query must be an object with one member, get, list, count or search; found %s%s",
+            "INVALID",
+            "a query must be an object with one member, get, list, count, search, collections or format; found %s%s",
             tn_kind_name(source), tn.value->kind(source) == TN_OBJECT ? " with another number of members" : "");
     (void)tn.value->entry(source, 0, &key, &body);
     unsigned kind = 0;
     while (kind < QUERIES && !tn_store_text_is(tn_store_text_of(key), names[kind])) kind++;
     if (kind == QUERIES) {
         const char *near = tn_store_nearest_word(tn_store_text_of(key), names);
-        return tn_store_failure("INVALID", "unknown query `%s`; expected get, list, count or search%s%s%s",
-                                tn_store_text_excerpt(tn_store_text_of(key), &excerpt),
-                                near != NULL ? " (did you mean `" : "", near != NULL ? near : "",
-                                near != NULL ? "`?)" : "");
+        return tn_store_failure(
+            "INVALID", "unknown query `%s`; expected get, list, count, search, collections or format%s%s%s",
+            tn_store_text_excerpt(tn_store_text_of(key), &excerpt), near != NULL ? " (did you mean `" : "",
+            near != NULL ? near : "", near != NULL ? "`?)" : "");
     }
     const struct shape *shape = &queries[kind];
     tn_value why = request_read_members(body, shape, &members);
     memset(out, 0, sizeof *out);
     out->kind = (enum tn_store_query_kind)kind;
     if (why == NULL && kind == TN_STORE_QUERY_GET) why = request_read_key(shape, "key", members.at[AT_KEY], &out->key);
-    if (why == NULL) why = request_read_selection(arena, shape, &members, &out->selection);
+    if (why != NULL || kind == TN_STORE_QUERY_COLLECTIONS || kind == TN_STORE_QUERY_FORMAT) return why;
+    why = request_read_selection(arena, shape, &members, &out->selection);
     if (why != NULL || kind != TN_STORE_QUERY_SEARCH) return why;
     if (member_is_absent(members.at[AT_TEXT]) == member_is_absent(members.at[AT_VECTOR]))
         return tn_store_failure("INVALID", "`search` needs either a `text` or a `vector`");

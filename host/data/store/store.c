@@ -15,10 +15,12 @@
 #include "host/base/log.h"
 #include "host/base/loop.h"
 #include "host/data/store/store_provider.h"
+#include "host/data/store/store_state.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <tenon/store.h>
+#include <time.h>
 
 #define STORE_MERGE_MAX 256 /* operations of merged commits: other processes wait for the transaction */
 
@@ -62,6 +64,7 @@ struct store {
     bool tried;
     int32_t status; /* result of opening the provider; `error` has the reason */
     tn_value error;
+    struct store_presence presence;
 };
 
 static void store_queue_push(struct store_queue *queue, struct store_request *request) {
@@ -92,6 +95,14 @@ static void store_open_provider(struct store *store) {
     store->status = store_provider_folder(store->path, &store->error);
     if (store->status == TN_OK)
         store->status = store->provider.vtable->open(store->provider.self, store->options, &store->open, &store->error);
+    if (store->status == TN_OK && !store->presence.off)
+        store->status = store_state_check(&store->provider, store->open, &store->error);
+    if (store->status == TN_OK) {
+        store_presence_begin(&store->presence);
+    } else if (store->open) {
+        store->provider.vtable->close(store->open);
+        store->open = NULL;
+    }
 }
 
 static bool store_is_open(struct store *store) {
@@ -220,6 +231,21 @@ int32_t session_commit_take(struct session *session, tn_value batch, tn_value *r
     return store_fail_take(status, why, error);
 }
 
+/* Under the lock: waits for a request, or until the presence is due. */
+static void store_wait_for_requests(struct store *store) {
+    int64_t wait_ms = store_presence_wait_ms(&store->presence);
+    struct timespec until;
+    if (wait_ms < 0) {
+        pthread_cond_wait(&store->submitted, &store->lock);
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)(wait_ms / 1000);
+    until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
+    if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+    pthread_cond_timedwait(&store->submitted, &store->lock, &until);
+}
+
 static void *store_thread_main(void *user) {
     struct store *store = user;
     log_enter(loop_log(store->loop));
@@ -227,12 +253,14 @@ static void *store_thread_main(void *user) {
     for (;;) {
         struct store_request *request = store_take_pending(store);
         if (!request && store->closing) break;
-        if (!request) {
-            pthread_cond_wait(&store->submitted, &store->lock);
+        bool due = store_presence_wait_ms(&store->presence) == 0;
+        if (!request && !due) {
+            store_wait_for_requests(store);
             continue;
         }
         pthread_mutex_unlock(&store->lock);
-        store_run_requests(store, request);
+        if (due) store_presence_write(&store->presence, &store->provider, store->open, loop_wall_ms(store->loop));
+        if (request) store_run_requests(store, request);
         pthread_mutex_lock(&store->lock);
         for (struct store_request *next; request; request = next) {
             next = request->next;
@@ -243,7 +271,10 @@ static void *store_thread_main(void *user) {
         loop_post(store->loop, &store->work);
     }
     pthread_mutex_unlock(&store->lock);
-    if (store->open) store->provider.vtable->close(store->open);
+    if (store->open) {
+        store_presence_end(&store->presence, &store->provider, store->open);
+        store->provider.vtable->close(store->open);
+    }
     value_unref(store->error);
     return NULL;
 }
@@ -321,12 +352,14 @@ void store_perform(struct store *store, store_perform_fn *perform, void *perform
     store_perform_take(store, perform, perform_user, NULL, done, user);
 }
 
-struct store *store_open(const struct store_from *from, tn_value options, struct error *error) {
+static struct store *store_open_as(const struct store_from *from, tn_value options, bool maintains,
+                                   struct error *error) {
     struct store_provider provider;
     if (store_provider_find(from->registry, options, &provider, error) != TN_OK) return NULL;
     struct store *store = mem_zalloc(sizeof *store);
     store->loop = from->loop;
     store->provider = provider;
+    store->presence.off = maintains;
     store->options = store_provider_options(from->config, options, &store->path);
     store->pending.last = &store->pending.first;
     store->ended.last = &store->ended.first;
@@ -342,6 +375,14 @@ struct store *store_open(const struct store_from *from, tn_value options, struct
     mem_free(store->path);
     mem_free(store);
     return NULL;
+}
+
+struct store *store_open(const struct store_from *from, tn_value options, struct error *error) {
+    return store_open_as(from, options, false, error);
+}
+
+struct store *store_open_to_maintain(const struct store_from *from, tn_value options, struct error *error) {
+    return store_open_as(from, options, true, error);
 }
 
 void store_close(struct store *store) {

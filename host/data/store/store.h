@@ -37,6 +37,9 @@ typedef void store_done(void *user, int32_t status, tn_value result, const struc
 
 /* Opens a store that the caller owns. `options` is {use, path, …}; `use` names the provider's plugin. */
 struct store *store_open(const struct store_from *from, tn_value options, struct error *error);
+/* The same for `tenon store`: opens the target of an unfinished copy, too, and does not count as a host that uses it.
+ */
+struct store *store_open_to_maintain(const struct store_from *from, tn_value options, struct error *error);
 /* Runs and reports all pending requests first; blocks until then. NULL is allowed. */
 void store_close(struct store *store);
 struct loop *store_loop(const struct store *store);

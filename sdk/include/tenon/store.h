@@ -10,7 +10,7 @@
  * commit: a batch is an array of operations. They are applied in order; each sees the effect of those before it. The
  * result is an array of the same length. If one operation fails, nothing of the batch is applied, and the error's
  * detail has its `index`.
- *   {op: "put", collection, key, value, if?, text?, vector?, expires_at?}   -> {version}
+ *   {op: "put", collection, key, value, if?, text?, vector?, expires_at?, version?} -> {version}
  *   {op: "merge", collection, key, patch, if?, text?, vector?, expires_at?} -> {version, value}: JSON Merge Patch (RFC
  *                                                     7396), of {} if the record does not exist
  *   {op: "delete", collection, key, if?}              -> {}; without `if` the record may be missing
@@ -21,21 +21,29 @@
  * `if` is {version: N} (0: the record does not exist), {where: FILTER} (it exists and matches) or both. Otherwise the
  * error is CONFLICT, whose detail has {index, key, version} as found. Full-text search finds the record by `text`,
  * search by similarity by `vector`, an array of numbers. A put without them removes them; a merge without them keeps
- * them. The same holds for `expires_at`, which null removes. A record does not exist any more from its `expires_at` on
- * (ms since 1970 UTC). `take` returns each record to one caller only, also with concurrent callers, which should not
- * block each other.
+ * them. The same holds for `expires_at`, which null removes. A put with `version` gives the record this version, for a
+ * copy of a store; the error is CONFLICT unless it is greater than the version that the record has. A record does not
+ * exist any more from its `expires_at` on (ms since 1970 UTC). `take` returns each record to one caller only, also
+ * with concurrent callers, which should not block each other.
  *
  * query: {get: {collection, key}}                            -> {version, value}, or null
- *        {list: {collection, from?, to?, where?, order?, reverse?, limit?, after?, keys_only?}}
+ *        {list: {collection, from?, to?, where?, order?, reverse?, limit?, after?, keys_only?, attributes?}}
  *                                                            -> {records: [{key, version, value}], more: bool}
  *        {count: {collection, from?, to?, where?}}           -> an integer
  *        {search: {collection, text | vector, where?, from?, to?, limit?}} -> {records: [{key, version, value, score}]}
+ *        {collections: {}}                                   -> {collections: [name, …]}
+ *        {format: {}}                                        -> {version, before}
  * `list` is ordered by key, or by `order`, an array of member paths, and then by key; `reverse` reverses the whole
  * order; `after` continues after that key (with `order`: after that record; NOT_FOUND if it does not exist). In an
  * `order`, missing and null come first, then numbers with false and true as 0 and 1, then strings by their bytes; any
- * other value is ordered as the string of its JSON. With `keys_only` records have no value. `search` with `text` finds
+ * other value is ordered as the string of its JSON. With `keys_only` records have no value. With `attributes`, a record
+ * that has them also has `text` (its words in the form that the store keeps, which a put accepts), `vector` and
+ * `expires_at`. `search` with `text` finds
  * the records that contain every word of it, ignoring case, best first; with `vector` those with a vector of the same
- * length, by the cosine of the two.
+ * length, by the cosine of the two. `collections` lists those that have records, in the order of their bytes; a
+ * collection whose records have all expired may be in it. `format` is the version of the location's format, from 1 on,
+ * and the one that this open store found: 0 if it created the location. These two and `attributes` are for `tenon
+ * store`.
  *
  * FILTER: an object from member paths ("state", "payload.priority"; dots enter objects) to conditions: a value (equal;
  * null: null or missing), or an object of {eq, ne, lt, le, gt, ge: value, in: [values], exists: bool, contains: value
@@ -60,19 +68,20 @@ extern "C" {
 #endif
 
 /* Beyond these: LIMIT. In bytes, unless stated otherwise. */
-#define TN_STORE_KEY_MAX    1024     /* of a key, a collection's name, a member path */
-#define TN_STORE_VALUE_MAX  16777216 /* of a value, as JSON or as bytes */
-#define TN_STORE_DEPTH_MAX  200      /* nesting of arrays and objects in a value */
-#define TN_STORE_TEXT_MAX   1048576  /* of a record's `text`, and of a text to search for */
-#define TN_STORE_WORDS_MAX  100      /* words to search for */
-#define TN_STORE_VECTOR_MAX 16384    /* numbers of a vector */
-#define TN_STORE_BATCH_MAX  10000    /* operations of a batch */
-#define TN_STORE_FILTER_MAX 256      /* conditions of a filter; `any` in `any`: 8 deep */
-#define TN_STORE_IN_MAX     1000     /* values of an `in` */
-#define TN_STORE_ORDER_MAX  8        /* members of an `order` */
-#define TN_STORE_LIMIT      100      /* records of a list without `limit` */
-#define TN_STORE_LIMIT_MAX  10000    /* records of a list or search */
-#define TN_STORE_PAGE_MAX   67108864 /* of all values of a list: it ends before, with `more` */
+#define TN_STORE_KEY_MAX         1024     /* of a key, a collection's name, a member path */
+#define TN_STORE_VALUE_MAX       16777216 /* of a value, as JSON or as bytes */
+#define TN_STORE_DEPTH_MAX       200      /* nesting of arrays and objects in a value */
+#define TN_STORE_TEXT_MAX        1048576  /* of a record's `text`, and of a text to search for */
+#define TN_STORE_WORDS_MAX       100      /* words to search for */
+#define TN_STORE_VECTOR_MAX      16384    /* numbers of a vector */
+#define TN_STORE_BATCH_MAX       10000    /* operations of a batch */
+#define TN_STORE_FILTER_MAX      256      /* conditions of a filter; `any` in `any`: 8 deep */
+#define TN_STORE_IN_MAX          1000     /* values of an `in` */
+#define TN_STORE_ORDER_MAX       8        /* members of an `order` */
+#define TN_STORE_LIMIT           100      /* records of a list without `limit` */
+#define TN_STORE_LIMIT_MAX       10000    /* records of a list or search */
+#define TN_STORE_PAGE_MAX        67108864 /* of all values of a list: it ends before, with `more` */
+#define TN_STORE_COLLECTIONS_MAX 10000    /* names of `collections` */
 
 typedef struct tn_store tn_store;
 
