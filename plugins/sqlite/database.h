@@ -19,13 +19,8 @@
 
 #define DATABASE_STATEMENTS 64 /* size of the cache of prepared statements */
 
-/* An index of a collection over one or more members. */
-struct index {
-    const struct index *next;
-    struct tn_store_text collection;
-    uint64_t count;
-    const struct tn_store_path *paths;
-};
+struct checkpointer;
+struct collection;
 
 /* The record that was found last. The next write uses it, so that it needs no second lookup. */
 struct row {
@@ -55,8 +50,13 @@ struct tn_store {
     const char *sync;
     bool read_only;
     int64_t format_before; /* the version of the schema before this store was opened; 0: the file was created */
-    const struct index *indexes;
     struct row row;
+    struct collection *known[128]; /* catalog.h: those that were looked up; the first NULL ends the list */
+    int64_t schema_version;        /* SQLite's, when `known` was empty; -1 at first */
+    bool added_collection;         /* by the transaction that is open */
+    bool in_group;                 /* records.c: batches are savepoints */
+    tn_value group_failure;        /* why nothing of the group can be written any more; NULL: it can */
+    struct checkpointer *checkpointer; /* NULL: SQLite writes the log into the file when it commits */
     uint64_t clock; /* counts uses, for prepared.used */
     struct prepared prepared[DATABASE_STATEMENTS];
 };

@@ -1,8 +1,8 @@
 /*
  * store.c - the thread of one store, and its two queues: requests that are pending, and requests that have ended.
  *
- * Commits that are pending one behind the other become one batch of the provider, in the same order. Each commit waits
- * for the disk once, so runs that commit at the same time share that wait.
+ * Requests that are pending one behind the other run together if they may (store_request.h), so runs that commit at the
+ * same time share one wait for the disk.
  *
  * The lock guards both queues, `closing` and `work_posted`. Each request holds the loop until its callback has run.
  * Otherwise the loop could report a run that waits for a commit as stuck.
@@ -15,33 +15,13 @@
 #include "host/base/log.h"
 #include "host/base/loop.h"
 #include "host/data/store/store_provider.h"
+#include "host/data/store/store_request.h"
 #include "host/data/store/store_state.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <tenon/store.h>
 #include <time.h>
-
-#define STORE_MERGE_MAX 256 /* operations of merged commits: other processes wait for the transaction */
-
-enum store_request_kind { STORE_REQUEST_COMMIT, STORE_REQUEST_QUERY, STORE_REQUEST_MAINTAIN, STORE_REQUEST_PERFORM };
-
-struct store_request {
-    struct store_request *next;
-    enum store_request_kind kind;
-    tn_value argument;
-    store_perform_fn *perform;
-    void *perform_user;
-    void (*release)(void *); /* frees perform_user; or NULL */
-    store_done *done;
-    void *user;
-    int32_t status;
-    tn_value result, error; /* error: an object, as the provider returned it */
-};
-
-struct session {
-    struct store *store;
-};
 
 struct store_queue {
     struct store_request *first, **last;
@@ -110,125 +90,27 @@ static bool store_is_open(struct store *store) {
     return store->status == TN_OK;
 }
 
-static void store_run_request(struct store *store, struct store_request *request) {
-    const tn_store_draft *vtable = store->provider.vtable;
-    if (!store_is_open(store)) {
-        request->status = store->status;
-        request->error = value_ref(store->error);
+static void store_run_requests(struct store *store, struct store_request *first) {
+    if (store_is_open(store)) {
+        store_requests_run(&store->provider, store->open, first);
         return;
     }
-    switch (request->kind) {
-    case STORE_REQUEST_COMMIT:
-        request->status = vtable->commit(store->open, request->argument, &request->result, &request->error);
-        break;
-    case STORE_REQUEST_QUERY:
-        request->status = vtable->query(store->open, request->argument, &request->result, &request->error);
-        break;
-    case STORE_REQUEST_PERFORM:;
-        struct session session = {store};
-        struct error error = ERROR_INIT;
-        request->status = request->perform(&session, request->perform_user, &request->result, &error);
-        if (request->status != TN_OK) request->error = error_to_value(&error);
-        error_finish(&error);
-        break;
-    default: request->status = vtable->maintain(store->open, &request->result, &request->error); break;
+    for (; first; first = first->next) {
+        first->status = store->status;
+        first->error = value_ref(store->error);
     }
 }
 
-/* ---- Merged commits ---- */
-
-/*
- * Under the lock: removes the first pending request and, if it is a commit, the commits right behind it that fit into
- * one batch. Each commit waits for the disk once, so runs that commit at the same time share that wait.
- */
+/* Under the lock: removes the first pending request, and those right behind it that may run together with it. */
 static struct store_request *store_take_pending(struct store *store) {
     struct store_request *first = store_queue_pop(&store->pending), *last = first;
     if (!first) return NULL;
-    size_t operations = value_count(first->argument);
-    while (first->kind == STORE_REQUEST_COMMIT && store->pending.first &&
-           store->pending.first->kind == STORE_REQUEST_COMMIT) {
-        operations += value_count(store->pending.first->argument);
-        if (operations > STORE_MERGE_MAX) break;
+    size_t operations = store_request_operations(first);
+    while (store->pending.first &&
+           store_request_joins(&store->provider, first, store->pending.first, &operations))
         last = last->next = store_queue_pop(&store->pending);
-    }
     last->next = NULL;
     return first;
-}
-
-/* Nothing of the batch was applied, because of one of its operations: the others may succeed without it. */
-static bool merge_was_refused(tn_value error) {
-    static const char *const codes[] = {"CONFLICT",      "INVALID",    "LIMIT",      "NOT_FOUND",
-                                        "STORE_CORRUPT", "STORE_FULL", "UNSUPPORTED"};
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (value_text_is(value_get(error, "code"), codes[i])) return true;
-    return false;
-}
-
-/* Each request receives the results of the operations that it submitted. */
-static void merge_split(struct store_request *first, tn_value results) {
-    size_t at = 0;
-    for (struct store_request *request = first; request; request = request->next) {
-        size_t count = value_count(request->argument);
-        request->status = TN_OK;
-        request->result = value_slice(results, at, at + count);
-        at += count;
-    }
-}
-
-/* Runs the commits as one batch; one by one if a condition of one of them does not hold. */
-static void store_run_merged(struct store *store, struct store_request *first) {
-    tn_value batch = value_array_reserve(STORE_MERGE_MAX), results = NULL, error = NULL;
-    for (struct store_request *request = first; request; request = request->next)
-        batch = value_concat_take(batch, value_ref(request->argument));
-    int32_t status = store->provider.vtable->commit(store->open, batch, &results, &error);
-    bool refused = status != TN_OK && merge_was_refused(error);
-    if (status == TN_OK) merge_split(first, results);
-    for (struct store_request *request = first; request && status != TN_OK; request = request->next) {
-        if (refused) {
-            store_run_request(store, request);
-        } else {
-            request->status = status;
-            request->error = value_ref(error);
-        }
-    }
-    value_unref(batch);
-    value_unref(results);
-    value_unref(error);
-}
-
-static void store_run_requests(struct store *store, struct store_request *first) {
-    if (first->next && store_is_open(store))
-        store_run_merged(store, first);
-    else
-        for (; first; first = first->next) store_run_request(store, first);
-}
-
-/* ---- A session: the store as `perform` sees it ---- */
-
-static int32_t store_fail_take(int32_t status, tn_value object, struct error *error) {
-    if (status != TN_OK) store_provider_error(error, status, object);
-    value_unref(object);
-    return status;
-}
-
-int32_t session_query_take(struct session *session, tn_value query, tn_value *result, struct error *error) {
-    tn_value why = NULL;
-    struct store *store = session->store;
-    int32_t status = store->provider.vtable->query(store->open, query, result, &why);
-    value_unref(query);
-    return store_fail_take(status, why, error);
-}
-
-int32_t session_commit_take(struct session *session, tn_value batch, tn_value *result, struct error *error) {
-    tn_value why = NULL, written = NULL;
-    struct store *store = session->store;
-    int32_t status = store->provider.vtable->commit(store->open, batch, &written, &why);
-    value_unref(batch);
-    if (status == TN_OK && result)
-        *result = written;
-    else
-        value_unref(written);
-    return store_fail_take(status, why, error);
 }
 
 /* Under the lock: waits for a request, or until the presence is due. */
@@ -350,6 +232,15 @@ void store_perform_take(struct store *store, store_perform_fn *perform, void *ar
 
 void store_perform(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done, void *user) {
     store_perform_take(store, perform, perform_user, NULL, done, user);
+}
+
+void store_perform_grouped(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done,
+                           void *user) {
+    struct store_request *request = store_request_new(STORE_REQUEST_PERFORM, NULL, done, user);
+    request->perform = perform;
+    request->perform_user = perform_user;
+    request->grouped = true;
+    store_submit(store, request);
 }
 
 static struct store *store_open_as(const struct store_from *from, tn_value options, bool maintains,

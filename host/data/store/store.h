@@ -65,6 +65,13 @@ void store_perform(struct store *store, store_perform_fn *perform, void *perform
  */
 void store_perform_take(struct store *store, store_perform_fn *perform, void *arguments, void (*release)(void *),
                         store_done *done, void *user);
+/*
+ * The same for a short `perform` of which there may be many at the same time, such as the claim of a Task: it can share
+ * the wait for the disk with other requests. It may be called again, if nothing of the first call was written. So it must
+ * have no effects but those of its session and its result.
+ */
+void store_perform_grouped(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done,
+                           void *user);
 int32_t session_query_take(struct session *session, tn_value query, tn_value *result, struct error *error);
 int32_t session_commit_take(struct session *session, tn_value batch, tn_value *result, struct error *error);
 

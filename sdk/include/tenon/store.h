@@ -97,7 +97,8 @@ typedef struct tn_store_draft {
      * [store] Opens the location that `options` names, and creates it if it does not exist. The options are {path} (an
      * absolute file or folder that the host chose), the members of the operator's `store:` section, including `use`,
      * which names the plugin (INVALID for an unknown member), and `indexes`: {collection: [[path, …], …]}, the members
-     * that filters and orders use most. TN_OK and *store, or TN_FAILED and *error.
+     * that filters and orders use most. "updated_at:13" is the first 13 bytes of the member `updated_at`: an index over
+     * it is written less often. TN_OK and *store, or TN_FAILED and *error.
      */
     int32_t TN_FN(open)(void *self, tn_value options, tn_store **store, tn_value *error);
     /* [store] Closes the store. NULL does nothing. */
@@ -109,6 +110,13 @@ typedef struct tn_store_draft {
     /* [store] Removes expired records, compacts logs and so on; called periodically. -> {removed, bytes}: the number of
      * removed records, and the size of the location. */
     int32_t TN_FN(maintain)(tn_store *store, tn_value *result, tn_value *error);
+    /*
+     * [store] group(1) opens a group, and group(0) ends it. Each batch of a group is still applied completely or not at
+     * all, and commit and query see those before it; but they become durable together, when group(0) returns TN_OK. If
+     * it returns TN_FAILED, nothing of the group was applied, although its commits returned TN_OK. So the host reports
+     * no result before. In a group, the host calls only commit, query and group(0). NULL: the store has no groups.
+     */
+    int32_t TN_FN(group)(tn_store *store, int32_t open, tn_value *error);
 } tn_store_draft;
 
 #ifdef __cplusplus

@@ -81,6 +81,9 @@ struct tn_store_backend {
     /* Stores the version of the location's format, and the one found when it was opened (0: it was created). NULL: both
      * are 1. */
     tn_value (*format)(tn_store *store, int64_t *version, int64_t *before);
+    /* Like `write`, without `find` before: adds the record, unless there is one with its key, expired or not. NULL:
+     * `find` and `write` are called instead. */
+    tn_value (*add)(tn_store *store, const struct tn_store_change *change, int64_t now, bool *added);
 };
 
 /* Adds a copy of the record. False if the page is full: stop. */
