@@ -39,7 +39,7 @@ struct collection {
 tn_value catalog_find(tn_store *store, struct tn_store_text name, const struct collection **out);
 /* The same in a transaction that may write: adds the collection to the file if it does not have it. */
 tn_value catalog_require(tn_store *store, struct tn_store_text name, const struct collection **out);
-/* Forgets what another process has changed. Call it at the start of a transaction that may write. */
+/* Forgets what another process has changed. Call it in a transaction that may write, if the file was changed. */
 tn_value catalog_refresh(tn_store *store);
 /* Forgets all collections. Call it after a transaction was rolled back that may have added one. */
 void catalog_forget(tn_store *store);

@@ -13,6 +13,7 @@
 #ifndef TENON_PLUGINS_SQLITE_DATABASE_H
 #define TENON_PLUGINS_SQLITE_DATABASE_H
 
+#include "cache.h"
 #include <sqlite3.h>
 #include <tenon/store/base.h>
 #include <tenon/store/filter.h>
@@ -21,15 +22,6 @@
 
 struct checkpointer;
 struct collection;
-
-/* The record that was found last. The next write uses it, so that it needs no second lookup. */
-struct row {
-    bool known; /* false: the other members are not valid */
-    int64_t id; /* 0: no record */
-    int64_t version, expires_at;
-    bool expires, expired;
-    int found_by; /* FOUND_BY_… */
-};
 
 /* Which search data a record has. These numbers are stored in files: never change them. */
 #define FOUND_BY_WORDS  1
@@ -50,11 +42,14 @@ struct tn_store {
     const char *sync;
     bool read_only;
     int64_t format_before; /* the version of the schema before this store was opened; 0: the file was created */
-    struct row row;
+    struct row row; /* the record that was found last: the next write uses it, and needs no second lookup */
+    struct cache cache;
     struct collection *known[128]; /* catalog.h: those that were looked up; the first NULL ends the list */
     int64_t schema_version;        /* SQLite's, when `known` was empty; -1 at first */
     bool added_collection;         /* by the transaction that is open */
-    bool in_group;                 /* records.c: batches are savepoints */
+    bool wrote;                    /* the present batch has written something */
+    bool in_group;                 /* records.c */
+    unsigned careful;              /* so many groups have savepoints, the present one included */
     tn_value group_failure;        /* why nothing of the group can be written any more; NULL: it can */
     struct checkpointer *checkpointer; /* NULL: SQLite writes the log into the file when it commits */
     uint64_t clock; /* counts uses, for prepared.used */

@@ -1,19 +1,22 @@
 /*
- * records.c - finds and writes records. Each batch is one transaction, or a savepoint in the transaction of a group.
+ * records.c - finds and writes records. Each batch is one transaction, or a part of the transaction of a group.
  *
  * The transaction takes the write lock before it reads, so what it has read is still valid when it writes. Other
  * writers wait for up to busy_ms. The rows of a record in `texts` and `vectors` change in the same transaction as the
  * record.
  *
- * A group (tn_store_draft, `group`) makes many batches durable at once. Its transaction starts with its first batch. A
- * batch that fails rolls back to its savepoint. If SQLite rolls back the whole transaction, for example because the disk
- * is full, nothing more of the group is written, and its end fails.
+ * A group (tn_store_draft, `group`) makes many batches durable at once. Its transaction starts with its first batch. Most
+ * batches that fail do so before they write; the others go on then. A batch that fails later undoes the whole group,
+ * whose end fails, so that the host repeats the requests one by one. That is rare, and savepoints are not free: SQLite
+ * copies each page that is written after one. After such a failure, the next groups have them. The group also ends if
+ * SQLite rolls back the transaction, for example because the disk is full.
  */
 #include "records.h"
 #include "checkpoint.h"
 #include "sql.h"
 #include <endian.h>
 
+#define CAREFUL_GROUPS 100 /* that have savepoints, after a group was undone because of one batch */
 #define EXPIRED_AT_ONCE 1000 /* limit of records removed in one transaction, because other writers wait for it */
 
 /* ---- Transactions ---- */
@@ -24,18 +27,33 @@ static tn_value run_sql(tn_store *store, const char *sql) {
     return why != NULL ? why : database_run(store, statement);
 }
 
+static uint32_t data_version(tn_store *store) {
+    uint32_t version = 0;
+    (void)sqlite3_file_control(store->database, "main", SQLITE_FCNTL_DATA_VERSION, &version);
+    return version;
+}
+
+/* In a transaction that may write: forgets what was changed by others since the last one. */
+static tn_value transaction_catch_up(tn_store *store) {
+    uint32_t version = data_version(store);
+    if (version == store->cache.version && store->schema_version >= 0) return NULL;
+    cache_clear(&store->cache);
+    return catalog_refresh(store);
+}
+
 static void roll_back(tn_store *store) {
     /* SQLite has already rolled back after some failures. */
     if (!sqlite3_get_autocommit(store->database)) (void)sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
     if (store->added_collection) catalog_forget(store);
     store->added_collection = false;
+    cache_clear(&store->cache);
     checkpoint_transaction_ended(store->checkpointer);
 }
 
 static tn_value transaction_begin(tn_store *store) {
     checkpoint_transaction_begins(store->checkpointer);
     tn_value why = run_sql(store, "BEGIN IMMEDIATE");
-    if (why == NULL) why = catalog_refresh(store);
+    if (why == NULL) why = transaction_catch_up(store);
     if (why != NULL) roll_back(store);
     return why;
 }
@@ -44,23 +62,38 @@ static tn_value transaction_commit(tn_store *store) {
     tn_value why = run_sql(store, "COMMIT");
     if (why != NULL) return why;
     store->added_collection = false;
+    store->cache.version = data_version(store);
     checkpoint_transaction_ended(store->checkpointer);
     return NULL;
 }
 
 tn_value records_begin(tn_store *store) {
     store->row = (struct row){.known = false};
+    store->wrote = false;
     if (store->read_only)
         return tn_store_failure("STORE_READ_ONLY", "%s: is open with read_only and cannot be written to", store->path);
     if (!store->in_group) return transaction_begin(store);
     if (store->group_failure != NULL) return tn_retain(store->group_failure);
     tn_value why = sqlite3_get_autocommit(store->database) ? transaction_begin(store) : NULL;
     if (why != NULL) store->group_failure = tn_retain(why); /* the other batches would wait as long for the lock */
-    return why != NULL ? why : run_sql(store, "SAVEPOINT batch");
+    return why == NULL && store->careful > 0 ? run_sql(store, "SAVEPOINT batch") : why;
 }
 
 tn_value records_commit(tn_store *store) {
-    return store->in_group ? run_sql(store, "RELEASE batch") : transaction_commit(store);
+    if (!store->in_group) return transaction_commit(store);
+    return store->careful > 0 ? run_sql(store, "RELEASE batch") : NULL;
+}
+
+/* Undoes a batch of a group. The reason is that of the connection's last error, if SQLite has rolled back. */
+static tn_value group_undo_batch(tn_store *store) {
+    if (sqlite3_get_autocommit(store->database)) return database_failure(store);
+    if (store->careful > 0) {
+        tn_value why = run_sql(store, "ROLLBACK TO batch");
+        return why != NULL ? why : run_sql(store, "RELEASE batch");
+    }
+    if (!store->wrote) return NULL;
+    store->careful = CAREFUL_GROUPS + 1;
+    return tn_store_failure("CONFLICT", "%s: another batch of the group was refused; nothing was written", store->path);
 }
 
 void records_rollback(tn_store *store) {
@@ -69,13 +102,10 @@ void records_rollback(tn_store *store) {
         return;
     }
     if (store->group_failure != NULL) return;
-    tn_value why = NULL; /* the reason is that of the connection's last error, if SQLite has rolled back */
-    if (!sqlite3_get_autocommit(store->database)) why = run_sql(store, "ROLLBACK TO batch");
-    if (!sqlite3_get_autocommit(store->database) && why == NULL) why = run_sql(store, "RELEASE batch");
-    if (why == NULL && sqlite3_get_autocommit(store->database)) why = database_failure(store);
+    store->group_failure = group_undo_batch(store);
+    if (store->group_failure != NULL) roll_back(store);
     if (store->added_collection) catalog_forget(store);
-    if (why != NULL) roll_back(store);
-    store->group_failure = why;
+    if (store->wrote) cache_clear(&store->cache);
 }
 
 tn_value records_group_begin(tn_store *store) {
@@ -89,6 +119,7 @@ tn_value records_group_end(tn_store *store) {
     tn_value why = store->group_failure;
     store->group_failure = NULL;
     store->in_group = false;
+    if (store->careful > 0) store->careful--;
     if (why == NULL && !sqlite3_get_autocommit(store->database)) why = transaction_commit(store);
     if (why != NULL) roll_back(store);
     return why;
@@ -96,15 +127,13 @@ tn_value records_group_end(tn_store *store) {
 
 /* ---- One record ---- */
 
-static tn_value record_lookup(tn_store *store, const char *sql, struct tn_store_text collection,
-                              struct tn_store_text key, int64_t now, sqlite3_stmt **statement) {
+static tn_value record_lookup(tn_store *store, const char *sql, int64_t collection, struct tn_store_text key,
+                              int64_t now, sqlite3_stmt **statement) {
     struct row *row = &store->row;
-    const struct collection *of = NULL;
     *row = (struct row){.known = false};
-    tn_value why = catalog_find(store, collection, &of);
-    if (why == NULL) why = database_prepare(store, sql, statement);
+    tn_value why = database_prepare(store, sql, statement);
     if (why != NULL) return why;
-    (void)sqlite3_bind_int64(*statement, 1, of->id);
+    (void)sqlite3_bind_int64(*statement, 1, collection);
     database_bind_text(*statement, 2, key);
     if (database_step(store, *statement, &why)) {
         row->id = sqlite3_column_int64(*statement, 0);
@@ -122,15 +151,33 @@ static tn_value record_lookup(tn_store *store, const char *sql, struct tn_store_
 #define SELECT_RECORD "SELECT id, version, expires_at, found_by"
 #define AT            " FROM entries WHERE collection = ? AND key = ?"
 
+static bool record_find_in_cache(tn_store *store, const struct collection *of, struct tn_store_text key, int64_t now,
+                                 struct tn_store_record *out) {
+    const struct cached *cached = cache_find(&store->cache, of->id, key);
+    if (cached == NULL) return false;
+    store->row = cached->row;
+    store->row.expired = cached->row.expires && cached->row.expires_at <= now;
+    if (store->row.expired) return true;
+    *out = (struct tn_store_record){
+        .version = cached->row.version, .value = tn_retain(cached->value), .size = cached->size};
+    return true;
+}
+
 tn_value records_find(tn_store *store, struct tn_store_text collection, struct tn_store_text key, int64_t now,
                       bool want_value, struct tn_store_record *out) {
     sqlite3_stmt *statement = NULL;
+    const struct collection *of = NULL;
+    /* Outside of a transaction, others may have changed the record. */
+    bool cached = want_value && !sqlite3_get_autocommit(store->database) && !store->read_only;
     *out = (struct tn_store_record){.version = 0};
-    tn_value why = record_lookup(store, want_value ? SELECT_RECORD ", json, bytes" AT : SELECT_RECORD AT, collection,
-                                 key, now, &statement);
+    tn_value why = catalog_find(store, collection, &of);
+    if (why != NULL || (cached && record_find_in_cache(store, of, key, now, out))) return why;
+    why = record_lookup(store, want_value ? SELECT_RECORD ", json, bytes" AT : SELECT_RECORD AT, of->id, key, now,
+                        &statement);
     if (why == NULL && store->row.id != 0 && !store->row.expired) {
         out->version = store->row.version;
         if (want_value) why = database_read_value(store, statement, 4, 5, &out->value, &out->size);
+        if (why == NULL && cached) cache_put(&store->cache, of->id, key, &store->row, out->value, out->size);
     }
     if (statement != NULL) (void)sqlite3_reset(statement);
     return why;
@@ -247,21 +294,29 @@ static tn_value record_replace_value(tn_store *store, const struct collection *c
     return why;
 }
 
+/* *row becomes what the record is then. */
 static tn_value record_replace(tn_store *store, const struct collection *collection,
-                               const struct tn_store_change *change, const struct row *before) {
+                               const struct tn_store_change *change, struct row *row) {
     static const char update[] = "UPDATE entries SET version = ?, json = ?, bytes = ?, expires_at = ?, found_by = ?,"
                                  " m1 = ?, m2 = ?, m3 = ?, m4 = ? WHERE id = ?";
     const struct tn_store_attributes *attributes = change->attributes;
-    bool stays = before->id != 0 && !before->expired, sets = attributes->expires_action == TN_STORE_SET, done = false;
-    bool expires = sets || (attributes->expires_action == TN_STORE_KEEP && stays && before->expires);
-    int64_t expires_at = sets ? attributes->expires_at : before->expires_at;
-    int bits = record_kept_search_data(before, attributes);
+    const struct row before = *row;
+    bool stays = !before.expired, sets = attributes->expires_action == TN_STORE_SET, done = false;
+    bool expires = sets || (attributes->expires_action == TN_STORE_KEEP && stays && before.expires);
+    int64_t expires_at = sets ? attributes->expires_at : before.expires_at;
+    int bits = record_kept_search_data(&before, attributes);
     sqlite3_stmt *statement = NULL;
-    tn_value why = record_remove_search_data(store, before->id, before->found_by & ~bits);
+    tn_value why = record_remove_search_data(store, before.id, before.found_by & ~bits);
     if (attributes->words_action == TN_STORE_SET) bits |= FOUND_BY_WORDS;
     if (attributes->vector_action == TN_STORE_SET) bits |= FOUND_BY_VECTOR;
-    bool same = bits == before->found_by && expires == before->expires && (!expires || expires_at == before->expires_at);
-    if (why == NULL && same) why = record_replace_value(store, collection, change, before->id, &done);
+    bool same = bits == before.found_by && expires == before.expires && (!expires || expires_at == before.expires_at);
+    *row = (struct row){.known = true,
+                        .id = before.id,
+                        .version = change->version,
+                        .expires = expires,
+                        .expires_at = expires ? expires_at : 0,
+                        .found_by = bits};
+    if (why == NULL && same) why = record_replace_value(store, collection, change, before.id, &done);
     if (why != NULL || done) return why;
     why = database_prepare(store, update, &statement);
     if (why != NULL) return why;
@@ -269,28 +324,30 @@ static tn_value record_replace(tn_store *store, const struct collection *collect
     if (expires) (void)sqlite3_bind_int64(statement, 4, expires_at);
     (void)sqlite3_bind_int(statement, 5, bits);
     record_bind_members(statement, 6, collection, change);
-    (void)sqlite3_bind_int64(statement, 10, before->id);
+    (void)sqlite3_bind_int64(statement, 10, before.id);
     return database_run(store, statement);
 }
 
 tn_value records_write(tn_store *store, const struct tn_store_change *change, int64_t now) {
     const struct collection *collection = NULL;
     sqlite3_stmt *statement = NULL;
-    tn_value why = NULL;
-    if (!store->row.known) { /* the record came from a list */
-        why = record_lookup(store, SELECT_RECORD AT, change->collection, change->key, now, &statement);
+    tn_value why = catalog_require(store, change->collection, &collection);
+    store->wrote = true;
+    if (why == NULL && !store->row.known) { /* the record came from a list */
+        why = record_lookup(store, SELECT_RECORD AT, collection->id, change->key, now, &statement);
         if (statement != NULL) (void)sqlite3_reset(statement);
-        if (why != NULL) return why;
     }
-    struct row before = store->row;
-    int64_t id = before.id;
+    if (why != NULL) return why;
+    struct row row = store->row;
+    int64_t id = row.id;
     store->row.known = false;
-    why = catalog_require(store, change->collection, &collection);
-    if (why == NULL && id != 0) why = record_replace(store, collection, change, &before);
+    if (id != 0) why = record_replace(store, collection, change, &row);
     if (why == NULL && id == 0) {
         why = record_insert(store, collection, change, &id);
         if (why == NULL && id == 0) why = database_damaged(store, "its index of keys does not have all records");
     }
+    if (why == NULL && row.id != 0 && cache_find(&store->cache, collection->id, change->key) != NULL)
+        cache_put(&store->cache, collection->id, change->key, &row, change->value, change->size);
     return why != NULL ? why : record_write_search_data(store, id, change->attributes);
 }
 
@@ -298,6 +355,7 @@ tn_value records_add(tn_store *store, const struct tn_store_change *change, int6
     const struct collection *collection = NULL;
     int64_t id = 0;
     (void)now;
+    store->wrote = true;
     store->row.known = false;
     tn_value why = catalog_require(store, change->collection, &collection);
     if (why == NULL) why = record_insert(store, collection, change, &id);
@@ -307,9 +365,13 @@ tn_value records_add(tn_store *store, const struct tn_store_change *change, int6
 
 tn_value records_remove(tn_store *store, struct tn_store_text collection, struct tn_store_text key) {
     struct row row = store->row; /* of the record, because records_find was called before */
-    (void)collection, (void)key;
+    const struct collection *of = NULL;
+    store->wrote = true;
     store->row.known = false;
-    tn_value why = record_remove_search_data(store, row.id, row.found_by);
+    tn_value why = catalog_find(store, collection, &of);
+    if (why != NULL) return why;
+    cache_drop(&store->cache, of->id, key);
+    why = record_remove_search_data(store, row.id, row.found_by);
     return why != NULL ? why : record_run_with_id(store, "DELETE FROM entries WHERE id = ?", row.id);
 }
 
@@ -378,6 +440,8 @@ tn_value records_remove_range(tn_store *store, const struct tn_store_selection *
     if (why == NULL && collection->id >= 0) why = range_read(store, collection, selection, now, &range);
     *count = range.living;
     if (why != NULL || range.rows == 0) return why;
+    store->wrote = true;
+    cache_drop_collection(&store->cache, collection->id);
     if (range.words)
         why = record_run_range(store, collection, "DELETE FROM texts WHERE rowid IN (SELECT id", selection,
                                " AND found_by & 1)");
@@ -402,6 +466,7 @@ tn_value records_remove_expired(tn_store *store, int64_t now, int64_t *count) {
     if (why == NULL) why = records_run_expired(store, "DELETE FROM texts WHERE rowid IN " EXPIRED, now);
     if (why == NULL) why = records_run_expired(store, "DELETE FROM vectors WHERE id IN " EXPIRED, now);
     if (why == NULL) why = records_run_expired(store, "DELETE FROM entries WHERE id IN " EXPIRED, now);
+    cache_clear(&store->cache);
     *count = why == NULL ? sqlite3_changes64(store->database) : 0;
     if (why == NULL) why = records_commit(store);
     if (why != NULL) records_rollback(store);

@@ -144,10 +144,11 @@ static tn_value connection_enable_wal(tn_store *store) {
 
 static tn_value connection_configure(tn_store *store) {
     int64_t page_size = 4096;
-    char pragmas[160];
+    char pragmas[192];
     tn_value why = store->read_only ? NULL : connection_enable_wal(store);
     (void)snprintf(pragmas, sizeof pragmas,
-                   "PRAGMA synchronous = %s; PRAGMA journal_size_limit = 16777216; PRAGMA temp_store = memory",
+                   "PRAGMA synchronous = %s; PRAGMA journal_size_limit = 16777216; PRAGMA temp_store = memory;"
+                   " PRAGMA cache_size = -16384",
                    store->sync);
     if (why == NULL) why = database_execute(store, pragmas);
     if (why == NULL && store->max_bytes > 0) {

@@ -53,6 +53,8 @@ static void sqlite_store_close(tn_store *store) {
     checkpoint_stop(store->checkpointer); /* before the last connection, which removes the log */
     database_free_statements(store);
     catalog_forget(store);
+    cache_clear(&store->cache);
+    tn_store_free(store->cache.slots);
     tn_release(store->group_failure);
     (void)sqlite3_close(store->database);
     tn_arena_free(&store->arena);

@@ -457,6 +457,23 @@ static uint64_t json_depth(struct tn_store_text json) {
     return most;
 }
 
+/* True if arrays and objects are nested more than `most` deep. */
+static bool value_is_deeper(tn_value value, uint64_t most) {
+    int32_t kind = tn.value->kind(value);
+    uint64_t count = kind == TN_ARRAY || kind == TN_OBJECT ? tn.value->count(value) : 0;
+    if (kind != TN_ARRAY && kind != TN_OBJECT) return false;
+    if (most == 0) return true;
+    for (uint64_t i = 0; i < count; i++) {
+        tn_value key = NULL, item = NULL;
+        if (kind == TN_ARRAY)
+            item = tn.value->at(value, i);
+        else
+            (void)tn.value->entry(value, i, &key, &item);
+        if (value_is_deeper(item, most - 1)) return true;
+    }
+    return false;
+}
+
 tn_value tn_store_check_value(tn_value value, tn_value *json, uint64_t *size) {
     *json = NULL;
     if (tn.value->kind(value) == TN_BYTES) {
@@ -464,9 +481,9 @@ tn_value tn_store_check_value(tn_value value, tn_value *json, uint64_t *size) {
     } else {
         tn_value written = tn_to_json(value);
         struct tn_store_text text = tn_store_text_of(written);
-        uint64_t depth = json_depth(text);
         if (written == NULL) return tn_store_failure_memory();
-        if (depth > TN_STORE_DEPTH_MAX) {
+        if (value_is_deeper(value, TN_STORE_DEPTH_MAX)) {
+            uint64_t depth = json_depth(text);
             tn_release(written);
             return tn_store_failure("LIMIT", "the value nests arrays or objects %llu deep; at most %d are allowed",
                                     (unsigned long long)depth, TN_STORE_DEPTH_MAX);
