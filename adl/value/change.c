@@ -9,7 +9,7 @@
 #include "adl/value/block.h"
 #include <string.h>
 
-#define CHANGE_DEPTH_MAX  32   /* nesting up to which a change descends; what is deeper is replaced */
+#define CHANGE_DEPTH_MAX  16   /* nesting up to which a change descends; what is deeper is replaced */
 #define CHANGE_WINDOW     64   /* items that are searched for the next common item */
 #define CHANGE_SEARCH_MIN 1024 /* comparisons for searching in an array, besides four for each item */
 #define CHANGE_TEXT_MIN   32   /* bytes; a shorter text is replaced */

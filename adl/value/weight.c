@@ -26,3 +26,12 @@ static int64_t weigh(tn_value value, int depth) {
 }
 
 int64_t value_weight(tn_value value) { return weigh(value, WEIGHT_DEPTH_MAX); }
+
+bool value_is_deeper(tn_value value, uint32_t depth) {
+    int kind = value_kind(value);
+    if (kind != TN_ARRAY && kind != TN_OBJECT) return false;
+    if (depth == 0) return true;
+    for (size_t i = 0, count = value_count(value); i < count; i++)
+        if (value_is_deeper(kind == TN_OBJECT ? value_value_at(value, i) : value_at(value, i), depth - 1)) return true;
+    return false;
+}

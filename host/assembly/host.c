@@ -19,6 +19,7 @@
 #include "host/base/secrets/secrets.h"
 #include "host/data/kernel/kernel_abi.h"
 #include "host/data/store/store.h"
+#include "host/data/thread/thread_cache.h"
 #include "host/engine/graph/binding.h"
 #include "host/engine/graph/graph.h"
 #include "host/engine/graph/graph_abi.h"
@@ -445,6 +446,7 @@ static void host_connect_engine(struct host *host) {
     engine->models = models_new();
     engine->tools = tools_new(engine);
     engine->graphs = graphs_new();
+    engine->threads = thread_cache_new();
     registry_catalog(host->registry, &engine->catalog);
     engine->catalog.find = registry_find;
     engine->catalog.read = files_read;
@@ -515,6 +517,7 @@ void host_free(struct host *host) {
     value_unref(host->isolate);
     value_unref(host->drafts);
     mem_free(host->state_folder);
+    thread_cache_free(engine->threads);
     graphs_free(engine->graphs);
     models_free(engine->models);
     value_unref(host->unbound_roles);

@@ -13,6 +13,7 @@
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
 #include "host/data/store/store_collections.h"
+#include "host/data/thread/thread_cache.h"
 #include "host/data/thread/thread_failure.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_owner.h"
@@ -37,10 +38,14 @@ struct thread_log {
     int64_t fence, fence_before; /* of this writer; of the record that was read, or -1 if it has none */
     uint32_t batches;            /* see thread_count_batch */
     struct snapshots snapshots;
-    tn_value known;                 /* {hash: true}: chunks that this log has written, and that are not removed */
+    tn_value chunks;                /* {hash: true}: chunks that this log has written, and that are not removed */
+    int64_t weight;                 /* of all checkpoints that this log has written */
     int64_t keep;                   /* checkpoints that are kept (thread_prune), or -1 for all */
     tn_value tasks, calls;          /* notes that are not yet written: operations */
     tn_value writing[2];            /* tasks and calls of the batch that is being written, or NULL */
+    struct thread_cache *cache;     /* or NULL */
+    struct thread_cached cached;    /* weight and extra of the entry that the run was loaded from; weight -1: unknown */
+    tn_value last;                  /* {version, value} of the record after the newest commit, or NULL */
     bool notes_held;                /* do not write notes before the next commit */
     bool pending_left, nested_left; /* the store may have records of the current super-step */
     bool closed;
@@ -95,12 +100,13 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
     log->fence = thread_record_int(record, "fence", log->version ? 0 : thread_first_fence()) + 1;
     log->batches = (uint32_t)thread_record_int(record, "batches", 0);
     snapshots_init(&log->snapshots, record, value_get(loaded, "image"));
-    log->known = value_object();
+    log->chunks = value_object();
     log->tasks = value_array();
     tn_value stale = value_get(loaded, "stale");
     log->calls = stale ? value_ref(stale) : value_array();
     log->owner = -1;
     log->keep = -1;
+    log->cached.weight = -1;
     log->notes_held = true; /* released when the first commit has taken over the thread */
     /* A previous writer may have left records, unless the thread is done. */
     log->pending_left = log->nested_left =
@@ -119,12 +125,43 @@ bool thread_log_own(struct thread_log *log, bool force) {
 
 void thread_log_keep(struct thread_log *log, int64_t keep) { log->keep = keep; }
 
+/* ---- The cache ---- */
+
+void thread_log_cache(struct thread_log *log, struct thread_cache *cache, struct thread_cached *known) {
+    log->cache = cache;
+    if (!known->loaded) return;
+    log->cached = (struct thread_cached){NULL, known->weight, known->extra, known->free_extra};
+    known->extra = NULL;
+}
+
+void *thread_log_take_extra(struct thread_log *log) {
+    void *extra = log->cached.extra;
+    log->cached.extra = NULL;
+    return extra;
+}
+
+bool thread_log_may_remember(const struct thread_log *log) { return log->cache && log->last && !log->failed; }
+
+void thread_log_remember(struct thread_log *log, tn_value saved, void *extra, void (*free_extra)(void *)) {
+    tn_value loaded = value_set_take(value_object_reserve(6), "record", value_ref(value_get(log->last, "value")));
+    int64_t weight = log->cached.weight + log->weight;
+    if (log->cached.weight < 0) weight = value_weight(value_get(saved, "state"));
+    loaded = value_set_take(loaded, "version", value_ref(value_get(log->last, "version")));
+    loaded = value_set_take(loaded, "saved", saved);
+    loaded = value_set_take(loaded, "nested", value_object());
+    loaded = value_set_take(loaded, "stale", value_array());
+    if (log->snapshots.image) loaded = value_set_take(loaded, "image", value_ref(log->snapshots.image));
+    thread_cache_put_take(log->cache, log->id, &(const struct thread_cached){loaded, weight, extra, free_extra});
+}
+
 static void thread_log_release(struct thread_log *log) {
     if (!log->closed || log->writing[0] || log->committing) return;
     thread_owner_unlock(log->owner);
     value_unref(log->tasks);
     value_unref(log->calls);
-    value_unref(log->known);
+    value_unref(log->chunks);
+    value_unref(log->last);
+    thread_cached_finish(&log->cached);
     snapshots_finish(&log->snapshots);
     error_finish(&log->error);
     mem_free(log->id);
@@ -144,10 +181,10 @@ static tn_value put_record_take(struct thread_log *log, tn_value operations, con
                                 tn_value value, int64_t weight) {
     /* The chunks of a snapshot, so that both have the same if a large value is new. */
     struct thread_packer packer = {
-        .key = log->key, .chunk = log->snapshots.chunk, .puts = operations, .known = value_ref(log->known)};
+        .key = log->key, .chunk = log->snapshots.chunk, .puts = operations, .known = value_ref(log->chunks)};
     thread_pack_record_take(&packer, collection, key, value, weight);
-    value_unref(log->known);
-    log->known = packer.known;
+    value_unref(log->chunks);
+    log->chunks = packer.known;
     return packer.puts;
 }
 
@@ -305,11 +342,14 @@ static void on_committed(void *user, int32_t status, tn_value result, const stru
     if (status == TN_OK) {
         log->version = -1;
         log->notes_held = false;
+        tn_value first = log->cache && value_count(result) ? value_at(result, 0) : NULL;
+        value_unref(log->last);
+        log->last = value_get(first, "value") ? value_ref(first) : NULL;
     }
     if (written && commit->snapshot && log->keep >= 0) {
         /* Chunks may be removed to which nothing refers; what refers to them from now on writes them again. */
-        value_unref(log->known);
-        log->known = value_object();
+        value_unref(log->chunks);
+        log->chunks = value_object();
         thread_prune(log->store, log->key, log->fence, log->keep);
     }
     if (written)
@@ -359,6 +399,7 @@ static tn_value commit_batch(struct thread_log *log, const struct thread_commit 
     if (commit->checkpoint) {
         int64_t weight = value_weight(commit->checkpoint);
         if (root) snapshots_changed(&log->snapshots, weight);
+        log->weight += weight;
         if (root)
             thread_key_of(key, log->key, (const char *const[]){seq, NULL});
         else

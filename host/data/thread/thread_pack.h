@@ -34,7 +34,7 @@
 
 #define PACK_WHOLE_MAX 1048576 /* bytes: a larger record is packed */
 #define PACK_CHUNK_MAX 1048576 /* bytes of a chunk, about */
-#define PACK_DEPTH_MAX 40      /* nesting down to which large parts become chunks */
+#define PACK_DEPTH_MAX 30      /* nesting down to which large parts become chunks */
 
 struct thread_packer {
     const char *key; /* of the thread (thread_key) */

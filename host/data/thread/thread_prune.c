@@ -13,8 +13,9 @@
 #include <string.h>
 #include <tenon/store.h>
 
-#define PRUNE_CHUNKS_MAX (TN_STORE_BATCH_MAX - 100) /* chunks that are removed at once; the next removal has the rest  \
-                                                     */
+#define PRUNE_CHUNKS_MAX                                                                                               \
+    (TN_STORE_BATCH_MAX - 100) /* chunks that are removed at once; the next removal has the rest                       \
+                                */
 
 struct thread_pruning {
     char key[THREAD_KEY_MAX];

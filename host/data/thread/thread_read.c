@@ -65,19 +65,22 @@ static void folded_finish(struct folded_state *folded) {
     value_unref(folded->image);
 }
 
-/* The value for run_restore, without the unfinished super-step. */
-static tn_value folded_to_saved(struct folded_state *folded) {
+tn_value thread_saved_after(tn_value state, tn_value last) {
     static const char *const members[] = {"plan", "joins",        "deferred", "used", "before",
                                           "uses", "unrepeatable", "after",    "now"};
-    tn_value key = value_text(""), state = value_remove_take(value_ref(folded->state), key);
     tn_value saved = value_set_take(value_object_reserve(8), "version", value_int(1));
-    saved = value_set_take(saved, "step", value_int(thread_record_int(folded->last, "step", 0)));
-    saved = value_set_take(saved, "state", state);
+    saved = value_set_take(saved, "step", value_int(thread_record_int(last, "step", 0)));
+    saved = value_set_take(saved, "state", value_remove_take(value_ref(state), value_text("")));
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        tn_value member = value_get(folded->last, members[i]);
+        tn_value member = value_get(last, members[i]);
         if (member) saved = value_set_take(saved, members[i], value_ref(member));
     }
     return saved;
+}
+
+/* The value for run_restore, without the unfinished super-step. */
+static tn_value folded_to_saved(const struct folded_state *folded) {
+    return thread_saved_after(folded->state, folded->last);
 }
 
 /* ---- Activations of the unfinished super-step ---- */

@@ -9,6 +9,7 @@
 #include "host/base/loop.h"
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
+#include "host/data/thread/thread_cache.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_log.h"
 #include "host/data/thread/thread_owner.h"
@@ -120,19 +121,37 @@ struct thread_opening {
     struct run_options *options;
     char identity[TN_SHA256_TEXT]; /* of the graph */
     struct store *store;
+    struct thread_cached cached; /* of an earlier run in this process; the store's thread only reads it */
+    bool cache_hit;
     /* Of thread_prepare: */
     thread_prepared_fn *done;
     void *user;
 };
+
+/* What the cache has, if it still is what the store has: then only the record is read. */
+static int32_t thread_load_cached(struct session *session, struct thread_opening *opening, tn_value *loaded,
+                                  struct error *error) {
+    tn_value known = opening->cached.loaded, found = NULL;
+    if (!known) return TN_OK;
+    int32_t status = thread_records_find(session, opening->request->id, &found, error);
+    bool same = found && thread_record_int(found, "version", -1) == thread_record_int(known, "version", 0) &&
+                thread_record_int(value_get(found, "value"), "fence", -1) ==
+                    thread_record_int(value_get(known, "record"), "fence", 0);
+    opening->cache_hit = status == TN_OK && same;
+    if (opening->cache_hit) *loaded = value_ref(known);
+    value_unref(found);
+    return status;
+}
 
 /*
  * Reads the newest state of the thread, as thread_read. If it belongs to another graph, `graph` is the description of
  * that one, or null. On the store's thread.
  */
 static int32_t thread_load(struct session *session, void *user, tn_value *result, struct error *error) {
-    const struct thread_opening *opening = user;
+    struct thread_opening *opening = user;
     tn_value loaded = NULL, found = NULL;
-    int32_t status = thread_read(session, opening->request->id, THREAD_HEAD, &loaded, error);
+    int32_t status = thread_load_cached(session, opening, &loaded, error);
+    if (status == TN_OK && !loaded) status = thread_read(session, opening->request->id, THREAD_HEAD, &loaded, error);
     if (status != TN_OK) return status;
     const char *pinned = record_text(value_get(loaded, "record"), "graph");
     if (*pinned && strcmp(pinned, opening->identity) != 0) {
@@ -179,7 +198,7 @@ static void thread_take_options(struct run_options *options, tn_value record) {
 }
 
 /* Checks the request against the thread that was loaded, and sets the options. Takes `loaded`. */
-static int32_t thread_admit_take(const struct thread_opening *opening, tn_value loaded, struct error *error) {
+static int32_t thread_admit_take(struct thread_opening *opening, tn_value loaded, struct error *error) {
     const struct thread_request *request = opening->request;
     struct run_options *options = opening->options;
     struct store *store = opening->store;
@@ -195,6 +214,8 @@ static int32_t thread_admit_take(const struct thread_opening *opening, tn_value 
         record = value_get(loaded, "record");
         log = thread_log_new(store, request->id, loaded);
         thread_log_keep(log, config_history(opening->engine->config));
+        if (!opening->cache_hit) thread_cached_finish(&opening->cached);
+        thread_log_cache(log, opening->engine->threads, &opening->cached);
         bool force = request->force || request->mode == THREAD_UPDATE;
         if (!thread_log_own(log, force)) status = thread_owner_error(request->id, NULL, error);
     }
@@ -224,6 +245,8 @@ static int32_t thread_open(struct thread_opening *opening, struct error *error) 
     opening->store = opening->engine->store(opening->engine->store_user, error);
     if (!opening->store) return TN_NOT_FOUND;
     memcpy(opening->identity, graph_identity(opening->graph), sizeof opening->identity);
+    if (opening->engine->threads)
+        (void)thread_cache_take(opening->engine->threads, opening->request->id, &opening->cached);
     return TN_OK;
 }
 
@@ -233,7 +256,9 @@ int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const st
     tn_value loaded = NULL;
     int32_t status = thread_open(&opening, error);
     if (status == TN_OK) status = store_perform_wait(opening.store, thread_load, &opening, &loaded, error);
-    return status == TN_OK ? thread_admit_take(&opening, loaded, error) : status;
+    if (status == TN_OK) status = thread_admit_take(&opening, loaded, error);
+    thread_cached_finish(&opening.cached);
+    return status;
 }
 
 static void thread_on_loaded(void *user, int32_t status, tn_value loaded, const struct error *failure) {
@@ -243,6 +268,7 @@ static void thread_on_loaded(void *user, int32_t status, tn_value loaded, const 
         status = thread_admit_take(opening, value_ref(loaded), &error);
     else
         error_copy(&error, failure);
+    thread_cached_finish(&opening->cached);
     opening->done(opening->user, status, &error);
     error_finish(&error);
     mem_free(opening);

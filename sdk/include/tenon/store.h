@@ -61,6 +61,7 @@
 #ifndef TENON_STORE_H
 #define TENON_STORE_H
 
+#include <stddef.h>
 #include <tenon.h>
 
 #ifdef __cplusplus
@@ -83,6 +84,7 @@ extern "C" {
 #define TN_STORE_PAGE_MAX        67108864 /* of all values of a list: it ends before, with `more` */
 
 typedef struct tn_store tn_store;
+typedef void TN_ABI tn_watch_fn(void *user);
 
 #define TN_STORE_DRAFT "tenon.store/1-draft.2"
 /*
@@ -108,7 +110,21 @@ typedef struct tn_store_draft {
     /* [store] Removes expired records, compacts logs and so on; called periodically. -> {removed, bytes}: the number of
      * removed records, and the size of the location. */
     int32_t TN_FN(maintain)(tn_store *store, tn_value *result, tn_value *error);
+    /*
+     * The functions from here on are optional: NULL, or beyond `size`.
+     *
+     * [store] From now on until close, `changed(user)` is called from a thread of the plugin, at most once in 5 ms, after
+     * another process has committed a change to the collection tasks, threads or notifications. It must return quickly.
+     * It may be called without a change; and a change may be missed, so the host also asks from time to time.
+     * TN_UNSUPPORTED if this location cannot do it.
+     */
+    int32_t TN_FN(watch)(tn_store *store, tn_watch_fn *changed, void *user);
+    /* [store] The store's time in ms since 1970 UTC: one clock for all hosts that use the location. It decides which
+     * records have expired, and the host's claims use it. Without this function, the host's clock is used. */
+    int64_t TN_FN(wall_ms)(tn_store *store);
 } tn_store_draft;
+/* The size of the struct without the optional functions. */
+#define TN_STORE_DRAFT_SIZE offsetof(tn_store_draft, watch)
 
 #ifdef __cplusplus
 }

@@ -83,6 +83,11 @@ struct tn_store_backend {
     /* Stores the version of the location's format, and the one found when it was opened (0: it was created). NULL: both
      * are 1. */
     tn_value (*format)(tn_store *store, int64_t *version, int64_t *before);
+    /*
+     * Optional: called before `begin` with all operations of the batch, which are borrowed until commit or rollback. A
+     * store that is far away can then read what they need in one request. If it fails, nothing follows.
+     */
+    tn_value (*prepare)(tn_store *store, const struct tn_store_operation *operations, uint64_t count, int64_t now);
 };
 
 /* Adds a copy of the record. False if the page is full: stop. */
