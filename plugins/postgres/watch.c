@@ -22,8 +22,8 @@ struct watch {
     char channel[32], sender[20];
     int64_t writer;
     pthread_t thread;
-    bool runs;   /* the thread; only the store's thread uses this */
-    int wake;    /* eventfd */
+    bool runs; /* the thread; only the store's thread uses this */
+    int wake;  /* eventfd */
     atomic_bool stops, pending;
     atomic_llong sent_ms; /* the last notification */
     pthread_mutex_t lock; /* guards the next two */
@@ -39,7 +39,8 @@ static struct watch *watch_new(tn_store *store) {
     uint64_t hash = 1469598103934665603u;
     struct watch *watch = tn_store_alloc(sizeof *watch);
     if (watch == NULL) return NULL;
-    for (const char *at = store->settings.schema; *at != '\0'; at++) hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+    for (const char *at = store->settings.schema; *at != '\0'; at++)
+        hash = (hash ^ (unsigned char)*at) * 1099511628211u;
     (void)snprintf(watch->channel, sizeof watch->channel, "tenon_%016llx", (unsigned long long)hash);
     (void)snprintf(watch->sender, sizeof watch->sender, "%016llx", (unsigned long long)store->writer);
     watch->settings = &store->settings;

@@ -141,13 +141,12 @@ static int32_t copy_list_collections(struct store *store, const char *what, tn_v
 
 static int32_t copy_set_used(const char *what, tn_value host, const char *remedy, struct error *error) {
     tn_value name = value_get(host, "host"), pid = value_get(host, "pid"), seen_at = value_get(host, "seen_at");
-    return error_set(error, TN_FAILED, "CONFLICT",
-                     "a host uses %s: process %" PRId64 " on `%.100s`, seen at %.40s; %s (the entry of a host that was killed "
-                     "expires after %d seconds)",
-                     what, value_is(pid, TN_INT) ? value_to_int(pid) : 0,
-                     value_is(name, TN_STRING) ? value_chars(name, NULL) : "?",
-                     value_is(seen_at, TN_STRING) ? value_chars(seen_at, NULL) : "?", remedy,
-                     STORE_PRESENCE_EXPIRE_MS / 1000);
+    return error_set(
+        error, TN_FAILED, "CONFLICT",
+        "a host uses %s: process %" PRId64 " on `%.100s`, seen at %.40s; %s (the entry of a host that was killed "
+        "expires after %d seconds)",
+        what, value_is(pid, TN_INT) ? value_to_int(pid) : 0, value_is(name, TN_STRING) ? value_chars(name, NULL) : "?",
+        value_is(seen_at, TN_STRING) ? value_chars(seen_at, NULL) : "?", remedy, STORE_PRESENCE_EXPIRE_MS / 1000);
 }
 
 /* Fails if a host uses the store. */
