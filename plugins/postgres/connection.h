@@ -60,7 +60,7 @@ struct tn_store {
     struct tn_arena arena; /* for data that lives as long as the store */
     tn_value options;      /* the settings borrow from it */
     struct settings settings;
-    char place[200];    /* the database, for messages */
+    char place[200]; /* the database, for messages */
     PGconn *connection; /* NULL: closed */
     bool opened;        /* has been connected before */
     bool direct;        /* without a pooler: session state and prepared statements can be used */
@@ -74,7 +74,7 @@ struct tn_store {
     struct prepared prepared[CONNECTION_STATEMENTS];
     /* The schema. */
     int64_t version, version_before, incarnation, epoch; /* version_before: found by the first connection */
-    bool stale;                                          /* the collections must be read again */
+    bool stale; /* the collections must be read again */
     struct tn_arena collection_arena;
     struct collection *collections;
     int64_t writer, number; /* identify a commit: schema.c, table `commits` */

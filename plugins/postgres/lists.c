@@ -49,8 +49,8 @@ static tn_value found_add_take(struct found *found, struct tn_arena *arena, cons
         if (vector != NULL) memcpy(vector, record->vector, record->vector_count * sizeof *vector);
         added->vector = vector;
     }
-    bool failed =
-        (record->words.data != NULL && added->words.data == NULL) || (record->vector != NULL && added->vector == NULL);
+    bool failed = (record->words.data != NULL && added->words.data == NULL) ||
+                  (record->vector != NULL && added->vector == NULL);
     return failed ? tn_store_failure_memory() : NULL;
 }
 
@@ -68,9 +68,9 @@ struct list {
     struct narrow_cursor cursor; /* in cursor_bytes */
     char cursor_bytes[TN_STORE_ORDER_MAX * ENCODE_MAX + TN_STORE_KEY_MAX];
     double score; /* of the cursor of a search */
-    bool ended;   /* no more rows */
-    bool cut;     /* a text of the order was cut: the order of the rows may be wrong */
-    bool missed;  /* a large value was not read, because there is no transaction */
+    bool ended;  /* no more rows */
+    bool cut;    /* a text of the order was cut: the order of the rows may be wrong */
+    bool missed; /* a large value was not read, because there is no transaction */
 };
 
 static const char *list_table(const struct list *list) { return list->collection->hot ? "hot" : "records"; }
@@ -242,8 +242,7 @@ static tn_value list_read_chunk(struct list *list, bool ordered, int rows, list_
     why = list_read_rows(list, &records, &count);
     if (why != NULL) return why;
     list->ended = count < rows;
-    if (count > 0)
-        why = list_move_cursor(list, ordered, connection_result(list->store, 0), count - 1, records[count - 1].key);
+    if (count > 0) why = list_move_cursor(list, ordered, connection_result(list->store, 0), count - 1, records[count - 1].key);
     if (why == NULL) return list_each_record(list, records, count, each, user);
     while (count > 0) tn_release(records[--count].value);
     return why;
@@ -324,8 +323,7 @@ static tn_value list_read_ordered(struct list *list, struct found *found) {
     list->cursor.key = list->selection->after;
     list->ended = false;
     if (why == NULL && seeks) why = list_find_after(list, true, &after);
-    for (uint64_t i = 0;
-         why == NULL && !list->cut && !list->ended && found->count < wanted && size <= TN_STORE_PAGE_MAX;) {
+    for (uint64_t i = 0; why == NULL && !list->cut && !list->ended && found->count < wanted && size <= TN_STORE_PAGE_MAX;) {
         why = list_read_chunk(list, true, most, list_collect, found);
         for (; i < found->count; i++) size += list_record_size(list, &found->records[i]);
     }
@@ -398,12 +396,7 @@ static tn_value list_read_sorted(struct list *list, struct found *found) {
 
 tn_value lists_sort(tn_store *store, struct tn_arena *arena, struct collection *collection,
                     const struct tn_store_selection *selection, int64_t now, struct found *out) {
-    struct list list = {.store = store,
-                        .arena = arena,
-                        .chunk = TN_ARENA,
-                        .collection = collection,
-                        .selection = selection,
-                        .now = now};
+    struct list list = {.store = store, .arena = arena, .chunk = TN_ARENA, .collection = collection, .selection = selection, .now = now};
     return list_read_sorted(&list, out);
 }
 
@@ -453,9 +446,9 @@ tn_value lists_get(tn_store *store, struct tn_store_text name, struct tn_store_t
     tn_value why = lists_collection(store, name, &list.collection);
     if (why == NULL && list.collection != NULL) {
         sql_init(&sql, &arena);
-        sql_add(&sql, want_value ? "SELECT r.key, r.version, r.json, r.bytes"
-                                 : "SELECT r.key, r.version, NULL::bytea, NULL::bytea");
-        narrow_from(&sql, store, list.collection, &selection, NULL, connection_now(store, tn.core->wall_ms(tn.host)));
+        sql_add(&sql, want_value ? "SELECT r.key, r.version, r.json, r.bytes" : "SELECT r.key, r.version, NULL::bytea, NULL::bytea");
+        narrow_from(&sql, store, list.collection, &selection, NULL,
+                    connection_now(store, tn.core->wall_ms(tn.host)));
         sql_add(&sql, " AND r.key = ");
         sql_bind_bytes(&sql, key);
         why = connection_query(store, &sql);

@@ -13,8 +13,8 @@
  *                was applied
  *   readable     a view for people
  *
- * To change the schema, add a step; never edit a released one. A step must be such that a host of an older release
- * fails with STORE_VERSION, not with wrong data: each transaction compares the version (batch.c).
+ * To change the schema, add a step; never edit a released one. A step must be such that a host of an older release fails
+ * with STORE_VERSION, not with wrong data: each transaction compares the version (batch.c).
  */
 #include "schema.h"
 #include "encode.h"
@@ -49,8 +49,7 @@ static const char *const step_1[] = {
     " PRIMARY KEY (writer, number))",
     "CREATE VIEW @.readable AS SELECT convert_from(c.name, 'UTF8') AS collection,"
     " replace(encode(r.key, 'escape'), E'\\\\000', '?') AS key, r.version, to_timestamp(r.expires_at / 1000.0) AS"
-    " expires_at, encode(r.json, 'escape') AS json, r.bytes FROM (SELECT collection, key, version, expires_at, json, "
-    "bytes"
+    " expires_at, encode(r.json, 'escape') AS json, r.bytes FROM (SELECT collection, key, version, expires_at, json, bytes"
     " FROM @.records UNION ALL SELECT collection, key, version, expires_at, json, bytes FROM @.hot) r"
     " JOIN @.collections c ON c.id = r.collection",
     NULL};
@@ -113,8 +112,7 @@ static tn_value schema_identify(tn_store *store, struct identity *out) {
     if (why == NULL && out->metas > 0) {
         why = schema_execute(store, SELECT_META);
         const PGresult *result = why == NULL ? connection_result(store, 0) : NULL;
-        if (why == NULL && PQntuples(result) != 1)
-            why = connection_damaged(store, "its table `meta` must have one row");
+        if (why == NULL && PQntuples(result) != 1) why = connection_damaged(store, "its table `meta` must have one row");
         if (why == NULL) {
             out->ours = result_int(result, 0, 0) != 0;
             out->version = result_int(result, 0, 1);
@@ -132,8 +130,7 @@ static tn_value schema_check(tn_store *store, const struct identity *found) {
     bool writes = !settings->read_only && !store->standby;
     if (found->tables == 0) {
         if (writes) return NULL;
-        return tn_store_failure("STORE_READ_ONLY", "%s: the schema %s is empty and %s", store->place,
-                                settings->schema_sql,
+        return tn_store_failure("STORE_READ_ONLY", "%s: the schema %s is empty and %s", store->place, settings->schema_sql,
                                 store->standby ? "the server is a standby" : "the store was opened with read_only");
     }
     if (!found->ours)
@@ -143,25 +140,22 @@ static tn_value schema_check(tn_store *store, const struct identity *found) {
                                 store->place, settings->schema_sql);
     if (found->version < 1) return connection_damaged(store, "its version is not positive");
     if (found->version > NEWEST)
-        return tn_store_failure(
-            "STORE_VERSION",
-            "%s: the schema %s was written by a newer release (it has version %lld, this release "
-            "supports %lld); nothing was changed: use that release, or give the store another schema",
-            store->place, settings->schema_sql, (long long)found->version, (long long)NEWEST);
+        return tn_store_failure("STORE_VERSION",
+                                "%s: the schema %s was written by a newer release (it has version %lld, this release "
+                                "supports %lld); nothing was changed: use that release, or give the store another schema",
+                                store->place, settings->schema_sql, (long long)found->version, (long long)NEWEST);
     if (found->version < NEWEST && !writes)
-        return tn_store_failure(
-            "STORE_READ_ONLY",
-            "%s: the schema %s was written by an older release (it has version %lld, this release needs "
-            "%lld): open it once for writing",
-            store->place, settings->schema_sql, (long long)found->version, (long long)NEWEST);
+        return tn_store_failure("STORE_READ_ONLY",
+                                "%s: the schema %s was written by an older release (it has version %lld, this release needs "
+                                "%lld): open it once for writing",
+                                store->place, settings->schema_sql, (long long)found->version, (long long)NEWEST);
     return NULL;
 }
 
 static tn_value schema_apply_steps(tn_store *store, const struct identity *found) {
     tn_value why = found->schema ? NULL : schema_execute(store, "CREATE SCHEMA @");
     for (int64_t i = found->version; why == NULL && i < NEWEST; i++)
-        for (const char *const *text = steps[i]; why == NULL && *text != NULL; text++)
-            why = schema_execute(store, *text);
+        for (const char *const *text = steps[i]; why == NULL && *text != NULL; text++) why = schema_execute(store, *text);
     char update[64];
     (void)snprintf(update, sizeof update, "UPDATE @.meta SET version = %lld", (long long)NEWEST);
     return why != NULL ? why : schema_execute(store, update);
@@ -362,8 +356,7 @@ static tn_value backfill_rows(tn_store *store, const struct collection *collecti
         if (last->data == NULL) return tn_store_failure_memory();
     }
     sql_init(&sql, arena);
-    sql_add(&sql, "UPDATE %s.hot h SET m%llu = u.m FROM unnest(", store->settings.schema_sql,
-            (unsigned long long)m + 1);
+    sql_add(&sql, "UPDATE %s.hot h SET m%llu = u.m FROM unnest(", store->settings.schema_sql, (unsigned long long)m + 1);
     sql_bind_array(&sql, &keys);
     sql_add(&sql, ", ");
     sql_bind_array(&sql, &members);
@@ -415,12 +408,11 @@ static tn_value collection_add_member(tn_store *store, struct tn_store_text name
     if (missing) why = path_read(store, path_text, &path);
     if (missing && why == NULL && !collection->hot) {
         sql_init(&sql, &arena);
-        sql_add(
-            &sql,
-            "WITH moved AS (DELETE FROM %s.records WHERE collection = %d RETURNING *) INSERT INTO %s.hot (collection,"
-            " key, version, expires_at, found_by, json, bytes) SELECT collection, key, version, expires_at, found_by,"
-            " json, bytes FROM moved",
-            schema, collection->id, schema);
+        sql_add(&sql,
+                "WITH moved AS (DELETE FROM %s.records WHERE collection = %d RETURNING *) INSERT INTO %s.hot (collection,"
+                " key, version, expires_at, found_by, json, bytes) SELECT collection, key, version, expires_at, found_by,"
+                " json, bytes FROM moved",
+                schema, collection->id, schema);
         why = connection_query(store, &sql);
     }
     if (missing && why == NULL) why = backfill(store, collection, m, &path);
@@ -500,7 +492,8 @@ static tn_value index_create(tn_store *store, const struct names *existing, cons
     return why;
 }
 
-static tn_value index_ensure(tn_store *store, const struct names *existing, struct tn_store_text name, tn_value paths) {
+static tn_value index_ensure(tn_store *store, const struct names *existing, struct tn_store_text name,
+                             tn_value paths) {
     uint64_t count = tn.value->count(paths), columns[TN_STORE_ORDER_MAX];
     if (count == 0 || count > TN_STORE_ORDER_MAX)
         return tn_store_failure("INVALID", "`indexes`: an index must be an array of 1 to %d member paths",
@@ -518,8 +511,7 @@ static tn_value index_ensure(tn_store *store, const struct names *existing, stru
         if (why != NULL) return why;
         collection = schema_collection(store, name);
         columns[i] = collection != NULL ? collection_member(collection, path) : 0;
-        if (collection == NULL || columns[i] == collection->member_count)
-            return NULL; /* queries work without an index */
+        if (collection == NULL || columns[i] == collection->member_count) return NULL; /* queries work without an index */
     }
     if (store->settings.read_only || store->standby) return NULL;
     return index_create(store, existing, schema_collection(store, name), columns, count);

@@ -185,8 +185,8 @@ static tn_value take_search(tn_store *store, struct collection *collection, cons
         why = take_read_rows(store, collection, result, &entries, &count);
         for (uint64_t i = 0; why == NULL && count > 0 && i < selection->order_count; i++) {
             struct tn_store_text member = result_bytes(result, (int)count - 1, 6 + (int)i);
-            cursor.members[i] =
-                (struct tn_store_text){tn_arena_copy(&store->batch->arena, member.data, member.length), member.length};
+            cursor.members[i] = (struct tn_store_text){
+                tn_arena_copy(&store->batch->arena, member.data, member.length), member.length};
             if (cursor.members[i].data == NULL) why = tn_store_failure_memory();
         }
         if (why == NULL && count > 0) cursor.key = entries[count - 1]->key;
@@ -202,8 +202,7 @@ static tn_value take_search(tn_store *store, struct collection *collection, cons
 }
 
 /* Locks the record, unless another transaction has locked it. */
-static tn_value take_lock(tn_store *store, struct collection *collection, struct tn_store_text key,
-                          struct entry **out) {
+static tn_value take_lock(tn_store *store, struct collection *collection, struct tn_store_text key, struct entry **out) {
     struct sql sql;
     sql_init(&sql, &store->batch->arena);
     sql_add(&sql, "SELECT r.key, ");

@@ -19,11 +19,10 @@
 
 struct watch {
     const struct settings *settings;
-    char channel[32], sender[20];
-    int64_t writer;
+    char channel[32];
     pthread_t thread;
-    bool runs; /* the thread; only the store's thread uses this */
-    int wake;  /* eventfd */
+    bool runs;   /* the thread; only the store's thread uses this */
+    int wake;    /* eventfd */
     atomic_bool stops, pending;
     atomic_llong sent_ms; /* the last notification */
     pthread_mutex_t lock; /* guards the next two */
@@ -39,10 +38,8 @@ static struct watch *watch_new(tn_store *store) {
     uint64_t hash = 1469598103934665603u;
     struct watch *watch = tn_store_alloc(sizeof *watch);
     if (watch == NULL) return NULL;
-    for (const char *at = store->settings.schema; *at != '\0'; at++)
-        hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+    for (const char *at = store->settings.schema; *at != '\0'; at++) hash = (hash ^ (unsigned char)*at) * 1099511628211u;
     (void)snprintf(watch->channel, sizeof watch->channel, "tenon_%016llx", (unsigned long long)hash);
-    (void)snprintf(watch->sender, sizeof watch->sender, "%016llx", (unsigned long long)store->writer);
     watch->settings = &store->settings;
     watch->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     (void)pthread_mutex_init(&watch->lock, NULL);
@@ -105,7 +102,7 @@ static bool watch_listen(struct watch *watch) {
 
 static bool watch_notify(struct watch *watch) {
     char text[96];
-    (void)snprintf(text, sizeof text, "NOTIFY %s, '%s'", watch->channel, watch->sender);
+    (void)snprintf(text, sizeof text, "NOTIFY %s", watch->channel);
     atomic_store(&watch->pending, false);
     atomic_store(&watch->sent_ms, clock_boot_ms());
     if (watch_execute(watch, text)) return true;
@@ -128,11 +125,11 @@ static void watch_call(struct watch *watch) {
     pthread_mutex_unlock(&watch->lock);
 }
 
-/* Reads notifications. Those of this store are of no interest. */
+/* Reads notifications, also those of this store: another part of this process may wait for them. */
 static bool watch_read(struct watch *watch) {
     if (!PQconsumeInput(watch->connection)) return false;
     for (PGnotify *notify; (notify = PQnotifies(watch->connection)) != NULL; PQfreemem(notify))
-        watch->news |= strcmp(notify->extra, watch->sender) != 0;
+        watch->news = true;
     return true;
 }
 
@@ -190,7 +187,7 @@ static tn_value notify_send(tn_store *store, const struct watch *watch) {
     struct tn_arena arena = TN_ARENA;
     struct sql sql;
     sql_init(&sql, &arena);
-    sql_add(&sql, "SELECT pg_notify('%s', '%s')", watch->channel, watch->sender);
+    sql_add(&sql, "SELECT pg_notify('%s', '')", watch->channel);
     tn_value why = connection_send(store, &sql);
     tn_arena_free(&arena);
     return why;
