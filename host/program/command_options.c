@@ -213,6 +213,7 @@ const struct command_option thread_gc_options[] = {
 const struct command_option store_copy_options[] = {
     {"replace", .help = "delete what the target has; restarts a copy that was interrupted"},
     {"while-used", .help = "copy although a host uses the source; fails at the end if the source has changed"},
+    {"quiet", .letter = 'q', .help = "show no progress and no warnings"},
     OPTIONS_END,
 };
 

@@ -10,6 +10,7 @@
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
 #include "host/base/config/config.h"
+#include "host/base/secrets/secrets.h"
 #include "host/data/store/store.h"
 #include <errno.h>
 #include <limits.h>
@@ -127,7 +128,13 @@ int32_t store_location_read(struct store_location *out, const char *text, bool m
 struct store *store_location_open(const struct store_location *location, struct host *host, struct error *error) {
     const struct config *config = location->config ? location->config : host_config(host);
     const struct store_from from = {host_loop(host), host_registry(host), config};
-    return store_open_to_maintain(&from, location->options, error);
+    tn_value revealed = NULL;
+    struct store *store = NULL;
+    int32_t status = location->options ? config_reveal(config, location->options, &revealed, error) : TN_OK;
+    if (revealed) secrets_learn(host_secrets(host), location->options, revealed);
+    if (status == TN_OK) store = store_open_to_maintain(&from, revealed, error);
+    value_unref(revealed);
+    return store;
 }
 
 void store_location_finish(struct store_location *location) {

@@ -157,7 +157,7 @@ static const struct tn_store_backend backend = {memory_transaction_begin,
                                                 memory_count,
                                                 memory_search,
                                                 memory_collections,
-                                                NULL, NULL};
+                                                .format = NULL};
 
 static int32_t memory_commit(tn_store *store, tn_value batch, tn_value *result, tn_value *error) {
     return tn_store_backend_commit(&backend, store, batch, result, error);
@@ -188,8 +188,7 @@ static void memory_deinit(void *self) {
 }
 
 static const tn_store_draft memory_store = {sizeof memory_store, memory_open,  memory_close,
-                                            memory_commit,       memory_query, memory_maintain,
-                                            NULL};
+                                            memory_commit,       memory_query, memory_maintain, .watch = NULL};
 
 TN_PLUGIN("tenon.memory", "0.1.0", "A store in the process's memory, for tests")
 TN_PROVIDES(store, TN_STORE_DRAFT, &memory_store)

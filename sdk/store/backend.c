@@ -6,7 +6,9 @@
  */
 #include "patch.h"
 #include <math.h>
+#include <stdlib.h>
 #include <tenon/store/backend.h>
+#include <tenon/store/words.h>
 
 #define VECTOR_ITEM_SIZE 32 /* bytes that a number of a vector takes as a value */
 
@@ -21,8 +23,35 @@ struct tn_store_page {
     uint64_t size;     /* bytes of the values so far */
 };
 
+static int compare_words(const void *a, const void *b) {
+    return tn_store_text_compare(*(const struct tn_store_text *)a, *(const struct tn_store_text *)b);
+}
+
+/* Stores differ in the order in which they keep words. Returns NULL if allocation fails. */
+static tn_value words_in_order(struct tn_store_text words) {
+    struct tn_store_text rest = words, word;
+    uint64_t count = 0, length = 0;
+    while (tn_store_words_next(&rest, &word)) count++;
+    struct tn_store_text *list = tn_store_alloc((count + 1) * sizeof *list);
+    char *text = tn_store_alloc(words.length + count + 1);
+    if (list != NULL && text != NULL) {
+        rest = words;
+        for (uint64_t i = 0; tn_store_words_next(&rest, &word); i++) list[i] = word;
+        qsort(list, count, sizeof *list, compare_words);
+        for (uint64_t i = 0; i < count; i++) {
+            if (i > 0) text[length++] = ' ';
+            memcpy(text + length, list[i].data, list[i].length);
+            length += list[i].length;
+        }
+    }
+    tn_value result = list != NULL && text != NULL ? tn_text_n(text, length) : NULL;
+    tn_store_free(list);
+    tn_store_free(text);
+    return result;
+}
+
 static void page_put_attributes(tn_builder *builder, const struct tn_store_record *record) {
-    if (record->words.data != NULL) tn_put_take(builder, "text", tn_text_n(record->words.data, record->words.length));
+    if (record->words.data != NULL) tn_put_take(builder, "text", words_in_order(record->words));
     if (record->vector != NULL) {
         tn_put_begin(builder, "vector", TN_ARRAY);
         for (uint64_t i = 0; i < record->vector_count; i++) tn_put_num(builder, NULL, (double)record->vector[i]);
@@ -259,7 +288,10 @@ static tn_value (*const apply[])(const struct commit *, const struct tn_store_op
 
 static tn_value commit_apply_all(const struct commit *commit, const struct tn_store_operation *operations,
                                  uint64_t count) {
-    tn_value why = commit->backend->begin(commit->store);
+    tn_value why = NULL;
+    if (commit->backend->prepare != NULL)
+        why = commit->backend->prepare(commit->store, operations, count, commit->now);
+    if (why == NULL) why = commit->backend->begin(commit->store);
     if (why != NULL) return why;
     for (uint64_t i = 0; why == NULL && i < count; i++) {
         struct tn_store_record found = {.version = 0};

@@ -36,6 +36,6 @@ static int32_t forgets_maintain(tn_store *store, tn_value *result, tn_value *err
 
 static const tn_store_draft forgets = {sizeof(tn_store_draft), forgets_open,  forgets_close,
                                        forgets_commit,         forgets_query, forgets_maintain,
-                                       NULL};
+                                       .watch = NULL};
 
 TN_PROVIDES(forgets, TN_STORE_DRAFT, &forgets)

@@ -101,7 +101,7 @@ static const struct tn_store_backend backend = {sim_transaction_begin,
                                                 sim_count,
                                                 sim_search,
                                                 NULL,
-                                                NULL, NULL};
+                                                .format = NULL};
 
 void sim_store_begin(struct sim *sim) {
     tn.value = &interface_value;

@@ -99,6 +99,7 @@ static int32_t kernel_run_job(struct session *session, void *user, tn_value *res
     if (!value_is(job->arguments, TN_OBJECT))
         return error_set(error, TN_INVALID, "INVALID_INPUT", "%s: found %s, expected an object with the arguments",
                          job->operation->name, value_kind_name(value_kind(job->arguments)));
+    (void)session_wall_ms(session, &request.now_ms); /* claims of all hosts use the same clock */
     return job->operation->run(&request, result, error);
 }
 

@@ -17,6 +17,7 @@
 #include "host/data/store/store_provider.h"
 #include "host/data/store/store_request.h"
 #include "host/data/store/store_state.h"
+#include "host/data/store/store_watch.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +40,8 @@ struct store {
     bool closing;                      /* under the lock */
     bool work_posted;                  /* under the lock: `work` is posted and has not run */
     struct loop_work work;
+    struct store_watches watches;
+    atomic_llong clock_ahead_ms; /* the store's clock minus the loop's */
     /* Only the store's thread uses these: */
     tn_store *open;
     bool tried;
@@ -113,6 +116,46 @@ static struct store_request *store_take_pending(struct store *store) {
     return first;
 }
 
+/* ---- The optional functions of a provider ---- */
+
+bool session_wall_ms(struct session *session, int64_t *out) {
+    const tn_store_draft *vtable = session->vtable;
+    if (vtable->size <= offsetof(tn_store_draft, wall_ms) || !vtable->wall_ms) return false;
+    *out = vtable->wall_ms(session->open);
+    return true;
+}
+
+/* After requests, because the store may have found out how far its clock is from this host's. */
+static void store_read_clock(struct store *store) {
+    struct session session = {store->provider.vtable, store->open};
+    int64_t now_ms;
+    if (store->open && session_wall_ms(&session, &now_ms))
+        atomic_store(&store->clock_ahead_ms, now_ms - loop_wall_ms(store->loop));
+}
+
+static int32_t perform_watch(struct session *session, void *user, tn_value *result, struct error *error) {
+    struct store_watches *watches = user;
+    const tn_store_draft *vtable = session->vtable;
+    (void)result, (void)error;
+    if (vtable->size > offsetof(tn_store_draft, watch) && vtable->watch &&
+        vtable->watch(session->open, store_watches_notify, watches) == TN_OK)
+        atomic_store(&watches->active, true);
+    return TN_OK;
+}
+
+struct store_watcher *store_watch(struct store *store, void (*changed)(void *user), void *user) {
+    bool is_first;
+    struct store_watcher *watcher = store_watches_add(&store->watches, store->loop, changed, user, &is_first);
+    if (is_first && !atomic_load(&store->watches.active)) store_perform(store, perform_watch, &store->watches, NULL, NULL);
+    return watcher;
+}
+
+void store_unwatch(struct store *store, struct store_watcher *watcher) {
+    if (watcher) store_watches_remove(&store->watches, watcher);
+}
+
+bool store_watches_changes(const struct store *store) { return atomic_load(&store->watches.active); }
+
 /* Under the lock: waits for a request, or until the presence is due. */
 static void store_wait_for_requests(struct store *store) {
     int64_t wait_ms = store_presence_wait_ms(&store->presence);
@@ -141,8 +184,9 @@ static void *store_thread_main(void *user) {
             continue;
         }
         pthread_mutex_unlock(&store->lock);
-        if (due) store_presence_write(&store->presence, &store->provider, store->open, loop_wall_ms(store->loop));
+        if (due) store_presence_write(&store->presence, &store->provider, store->open, store_wall_ms(store));
         if (request) store_run_requests(store, request);
+        store_read_clock(store);
         pthread_mutex_lock(&store->lock);
         for (struct store_request *next; request; request = next) {
             next = request->next;
@@ -255,11 +299,13 @@ static struct store *store_open_as(const struct store_from *from, tn_value optio
     store->pending.last = &store->pending.first;
     store->ended.last = &store->ended.first;
     store->work.run = store_report_all;
+    store_watches_init(&store->watches);
     pthread_mutex_init(&store->lock, NULL);
     pthread_cond_init(&store->submitted, NULL);
     int failed = pthread_create(&store->thread, NULL, store_thread_main, store);
     if (!failed) return store;
     error_set(error, TN_LIMIT, "LIMIT", "cannot start the thread of the store: %s", strerror(failed));
+    store_watches_finish(&store->watches);
     store->closing = true;
     store_provider_release(&store->provider);
     value_unref(store->options);
@@ -287,6 +333,7 @@ void store_close(struct store *store) {
     loop_run_posted(store->loop);
     store_report_all(&store->work);
     store_provider_release(&store->provider);
+    store_watches_finish(&store->watches);
     pthread_mutex_destroy(&store->lock);
     pthread_cond_destroy(&store->submitted);
     value_unref(store->options);
@@ -298,6 +345,8 @@ struct loop *store_loop(const struct store *store) {
     return store->loop;
 }
 
-int64_t store_wall_ms(const struct store *store) { return loop_wall_ms(store->loop); }
+int64_t store_wall_ms(const struct store *store) {
+    return loop_wall_ms(store->loop) + atomic_load(&store->clock_ahead_ms);
+}
 
 const char *store_path(const struct store *store) { return store->path; }

@@ -24,6 +24,7 @@ struct config;
 struct loop;
 struct registry;
 struct store;
+struct store_watcher;
 
 /* The services that a store uses; borrowed while it is open. */
 struct store_from {
@@ -43,7 +44,7 @@ struct store *store_open_to_maintain(const struct store_from *from, tn_value opt
 /* Runs and reports all pending requests first; blocks until then. NULL is allowed. */
 void store_close(struct store *store);
 struct loop *store_loop(const struct store *store);
-int64_t store_wall_ms(const struct store *store);  /* loop_wall_ms of its loop, for records */
+int64_t store_wall_ms(const struct store *store);  /* the time for records: the store's, or that of its loop */
 const char *store_path(const struct store *store); /* path of the store's file; borrowed */
 
 /* `done` may be NULL. It is called later, never from inside these functions. */
@@ -72,6 +73,8 @@ void store_perform_take(struct store *store, store_perform_fn *perform, void *ar
  */
 void store_perform_grouped(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done,
                            void *user);
+/* Stores the time of the store's clock; false, and *out stays, if it uses the host's. */
+bool session_wall_ms(struct session *session, int64_t *out);
 int32_t session_query_take(struct session *session, tn_value query, tn_value *result, struct error *error);
 int32_t session_commit_take(struct session *session, tn_value batch, tn_value *result, struct error *error);
 
@@ -82,6 +85,15 @@ int32_t session_commit_take(struct session *session, tn_value batch, tn_value *r
 typedef int32_t session_visit_fn(void *user, const char *key, tn_value value, struct error *error);
 int32_t session_each(struct session *session, const char *collection, const char *from, const char *to,
                      session_visit_fn *visit, void *user, struct error *error);
+
+/*
+ * From now on, `changed(user)` is called on the loop soon after any process has changed Tasks, threads or
+ * notifications, if the store can report that (store_watches_changes). Calls may be missing: ask from time to time, too.
+ * End it with store_unwatch before the store is closed; NULL is allowed there.
+ */
+struct store_watcher *store_watch(struct store *store, void (*changed)(void *user), void *user);
+void store_unwatch(struct store *store, struct store_watcher *watcher);
+bool store_watches_changes(const struct store *store);
 
 /* As above, but these run the loop until the request has ended. *out is a new reference. */
 int32_t store_query_wait(struct store *store, tn_value query, tn_value *out, struct error *error);

@@ -12,7 +12,6 @@
 #include "host/plugin/registry/registry.h"
 #include <errno.h>
 #include <limits.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,14 +34,13 @@ int32_t store_provider_find(struct registry *registry, tn_value options, struct 
     if (status == TN_OK) status = plugin_load(plugin, error);
     if (status != TN_OK) return status;
     const tn_store_draft *vtable = plugin_interface(plugin, TN_STORE_DRAFT);
-    /* What was added later is at the end, and a plugin may leave it out. */
-    if (!vtable || vtable->size < offsetof(tn_store_draft, group))
+    if (!vtable || vtable->size < TN_STORE_DRAFT_SIZE || vtable->size > sizeof *vtable)
         return error_set(error, TN_UNSUPPORTED, "PLUGIN_INVALID",
-                         "%s: plugin `%s`: its tn_store_draft is smaller than this host needs; rebuild the plugin for "
-                         "this version",
+                         "%s: plugin `%s`: the size of its tn_store_draft is not one that this host knows; rebuild the "
+                         "plugin for this version",
                          plugin_path(plugin), plugin_id(plugin));
     plugin_ref(plugin);
-    bool has_groups = vtable->size >= offsetof(tn_store_draft, group) + sizeof vtable->group && vtable->group;
+    bool has_groups = vtable->size > offsetof(tn_store_draft, group) && vtable->group;
     *out = (struct store_provider){plugin, vtable, plugin_self(plugin), has_groups};
     return TN_OK;
 }

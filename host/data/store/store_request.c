@@ -10,11 +10,6 @@
 
 #define PERFORM_OPERATIONS 16 /* a PERFORM counts as so many operations */
 
-struct session {
-    const tn_store_draft *vtable;
-    tn_store *open;
-};
-
 /* ---- One request ---- */
 
 static void request_run(const struct store_provider *provider, tn_store *open, struct store_request *request) {

@@ -42,6 +42,12 @@ struct store_request {
     tn_value result, error; /* error: an object, as the provider returned it */
 };
 
+/* The store as `perform` sees it. */
+struct session {
+    const tn_store_draft *vtable;
+    tn_store *open;
+};
+
 size_t store_request_operations(const struct store_request *request);
 /* True if `next` may run together with the requests from `first` on, which have *operations; then adds its own. */
 bool store_request_joins(const struct store_provider *provider, const struct store_request *first,

@@ -292,7 +292,7 @@ static _Noreturn void job_run(const struct store_check *check, void (*perform)(s
     job.isolated = plugin_isolated(plugin);
     job.vtable = plugin_interface(plugin, TN_STORE_DRAFT);
     job.self = plugin_self(plugin);
-    if (!job.vtable || job.vtable->size != sizeof *job.vtable)
+    if (!job.vtable || job.vtable->size < TN_STORE_DRAFT_SIZE)
         job_report(&job, "the manifest provides " TN_STORE_DRAFT ", and `get` returns %s",
                    job.vtable ? "a struct of another size" : "NULL for it");
     else

@@ -15,7 +15,8 @@ struct member {
     enum member_kind kind;
 };
 
-#define MEMBERS_MAX 4u
+#define MEMBERS_MAX     4u
+#define COLLECTIONS_MAX 10000u /* TN_STORE_COLLECTIONS_MAX of tenon/store/backend.h */
 
 /* A row of tables of members, which end with a NULL. */
 struct shape {
@@ -166,8 +167,8 @@ static tn_value check_list(tn_value list, tn_value result) {
 static tn_value check_collections(tn_value result) {
     tn_value why = shape_check(&collections, result, "it"), names = value_get(result, "collections");
     if (why) return why;
-    if (value_count(names) > TN_STORE_COLLECTIONS_MAX)
-        return value_format("it has %zu collections; the limit is %d", value_count(names), TN_STORE_COLLECTIONS_MAX);
+    if (value_count(names) > COLLECTIONS_MAX)
+        return value_format("it has %zu collections; the limit is %u", value_count(names), COLLECTIONS_MAX);
     for (size_t i = 0; i < value_count(names); i++) {
         tn_value name = value_at(names, i);
         if (!is_of_kind(name, MEMBER_KEY))

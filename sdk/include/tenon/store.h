@@ -37,7 +37,7 @@
  * order; `after` continues after that key (with `order`: after that record; NOT_FOUND if it does not exist). In an
  * `order`, missing and null come first, then numbers with false and true as 0 and 1, then strings by their bytes; any
  * other value is ordered as the string of its JSON. With `keys_only` records have no value. With `attributes`, a record
- * that has them also has `text` (its words in the form that the store keeps, which a put accepts), `vector` and
+ * that has them also has `text` (its words in lower case, ordered by their bytes, separated by a space), `vector` and
  * `expires_at`. `search` with `text` finds
  * the records that contain every word of it, ignoring case, best first; with `vector` those with a vector of the same
  * length, by the cosine of the two. `collections` lists those that have records, in the order of their bytes; a
@@ -61,6 +61,7 @@
 #ifndef TENON_STORE_H
 #define TENON_STORE_H
 
+#include <stddef.h>
 #include <tenon.h>
 
 #ifdef __cplusplus
@@ -81,9 +82,9 @@ extern "C" {
 #define TN_STORE_LIMIT           100      /* records of a list without `limit` */
 #define TN_STORE_LIMIT_MAX       10000    /* records of a list or search */
 #define TN_STORE_PAGE_MAX        67108864 /* of all values of a list: it ends before, with `more` */
-#define TN_STORE_COLLECTIONS_MAX 10000    /* names of `collections` */
 
 typedef struct tn_store tn_store;
+typedef void TN_ABI tn_watch_fn(void *user);
 
 #define TN_STORE_DRAFT "tenon.store/1-draft.2"
 /*
@@ -111,13 +112,28 @@ typedef struct tn_store_draft {
      * removed records, and the size of the location. */
     int32_t TN_FN(maintain)(tn_store *store, tn_value *result, tn_value *error);
     /*
+     * The functions from here on are optional: NULL, or beyond `size`.
+     *
+     * [store] From now on until close, `changed(user)` is called from a thread of the plugin, at most once in 5 ms, after
+     * a commit of any process has changed the collection tasks, threads or notifications. It must return quickly. It may
+     * be called without a change; and a change may be missed, so the host also asks from time to time. TN_UNSUPPORTED if
+     * this location cannot do it.
+     */
+    int32_t TN_FN(watch)(tn_store *store, tn_watch_fn *changed, void *user);
+    /* [store] The store's time in ms since 1970 UTC: one clock for all hosts that use the location. It decides which
+     * records have expired, and the host's claims use it. Without this function, the host's clock is used. */
+    int64_t TN_FN(wall_ms)(tn_store *store);
+    /*
      * [store] group(1) opens a group, and group(0) ends it. Each batch of a group is still applied completely or not at
      * all, and commit and query see those before it; but they become durable together, when group(0) returns TN_OK. If
-     * it returns TN_FAILED, nothing of the group was applied, although its commits returned TN_OK. So the host reports
-     * no result before. In a group, the host calls only commit, query and group(0). NULL: the store has no groups.
+     * it returns TN_FAILED, nothing of the group was applied, although its commits returned TN_OK; so the host reports
+     * no result before. In a group, the host calls only commit, query, wall_ms and group(0). Without this function, the
+     * host merges commits that wait into one batch.
      */
     int32_t TN_FN(group)(tn_store *store, int32_t open, tn_value *error);
 } tn_store_draft;
+/* The size of the struct without the optional functions. */
+#define TN_STORE_DRAFT_SIZE offsetof(tn_store_draft, watch)
 
 #ifdef __cplusplus
 }

@@ -35,7 +35,7 @@ struct tn_store_record {
     uint64_t size; /* of the value in bytes, for TN_STORE_PAGE_MAX */
     double score;  /* of a search */
     /* Only if selection->attributes is true: what a write has set, see tn_store_attributes. */
-    struct tn_store_text words; /* data is NULL if the record has none */
+    struct tn_store_text words; /* in any order; data is NULL if the record has none */
     const float *vector;        /* NULL if the record has none */
     uint64_t vector_count;
     bool expires;
@@ -54,6 +54,8 @@ struct tn_store_change {
 
 /* Receives the records of a list or search, or the names of collections. */
 struct tn_store_page;
+
+#define TN_STORE_COLLECTIONS_MAX 10000 /* names in the result of `collections`; more: LIMIT */
 
 struct tn_store_backend {
     /* If `begin` succeeds, `commit` or `rollback` follows. If `commit` fails, `rollback` follows. */
@@ -81,6 +83,11 @@ struct tn_store_backend {
     /* Stores the version of the location's format, and the one found when it was opened (0: it was created). NULL: both
      * are 1. */
     tn_value (*format)(tn_store *store, int64_t *version, int64_t *before);
+    /*
+     * Optional: called before `begin` with all operations of the batch, which are borrowed until commit or rollback. A
+     * store that is far away can then read what they need in one request. If it fails, nothing follows.
+     */
+    tn_value (*prepare)(tn_store *store, const struct tn_store_operation *operations, uint64_t count, int64_t now);
     /* Like `write`, without `find` before: adds the record, unless there is one with its key, expired or not. NULL:
      * `find` and `write` are called instead. */
     tn_value (*add)(tn_store *store, const struct tn_store_change *change, int64_t now, bool *added);
