@@ -1,5 +1,6 @@
 /*
- * cache.c - a table of slots; the hash of collection and key decides the slot, and a newer record replaces an older one.
+ * cache.c - a table of slots; the hash of collection and key decides the slot, and a newer record replaces an older
+ * one.
  */
 #include "cache.h"
 

@@ -30,7 +30,7 @@ struct row {
 
 struct cached {
     int64_t collection;
-    char *key; /* NULL: the slot is empty */
+    char *key;             /* NULL: the slot is empty */
     uint64_t length, size; /* size: of the JSON */
     struct row row;
     tn_value value;

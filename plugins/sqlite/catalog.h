@@ -1,8 +1,8 @@
 /*
  * catalog.h - the collections of a file: their numbers, and the members of their records that are indexed.
  *
- * Records refer to their collection by a number. An indexed member has a *place*: a column of `entries` (m1, m2, …) that
- * has its value. Indexes are over these columns and not over the JSON, because SQLite rewrites an index over an
+ * Records refer to their collection by a number. An indexed member has a *place*: a column of `entries` (m1, m2, …)
+ * that has its value. Indexes are over these columns and not over the JSON, because SQLite rewrites an index over an
  * expression whenever the JSON changes, also if the member stays the same.
  *
  * The columns are filled by the process that writes a record, so every process must know all members of the file before

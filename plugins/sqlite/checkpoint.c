@@ -16,8 +16,9 @@
 #include "checkpoint.h"
 #include <pthread.h>
 
-#define LAST_BUSY_MS 20 /* how long the last pass waits for readers and writers of other processes; the store waits, too */
-#define PASSES_MAX   4  /* passes before the last one, in one go */
+#define LAST_BUSY_MS                                                                                                   \
+    20               /* how long the last pass waits for readers and writers of other processes; the store waits, too */
+#define PASSES_MAX 4 /* passes before the last one, in one go */
 
 struct checkpointer {
     tn_store *store;

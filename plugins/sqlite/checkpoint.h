@@ -2,10 +2,10 @@
  * checkpoint.h - writes SQLite's log (the WAL) into the file, on another thread and with another connection.
  *
  * Without this, the commit that makes the log longer than 1,000 pages also copies them into the file, and waits for the
- * disk twice. Here a commit only notes how long the log is. A pass that copies while the store keeps writing cannot reach
- * the end of the log, and SQLite restarts the log only when all of it is copied. So the last pass, over the few pages
- * that are left, closes a gate: the store's next transaction waits for it. A reader or writer of another process can
- * prevent it; then the next pass tries again.
+ * disk twice. Here a commit only notes how long the log is. A pass that copies while the store keeps writing cannot
+ * reach the end of the log, and SQLite restarts the log only when all of it is copied. So the last pass, over the few
+ * pages that are left, closes a gate: the store's next transaction waits for it. A reader or writer of another process
+ * can prevent it; then the next pass tries again.
  *
  * Passes of one process never start unless something was committed after all was copied. In releases of SQLite before
  * 3.51.3, a pass that starts while another connection restarts the log can lose data ("WAL-reset bug"); in a process

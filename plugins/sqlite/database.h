@@ -42,17 +42,17 @@ struct tn_store {
     const char *sync;
     bool read_only;
     int64_t format_before; /* the version of the schema before this store was opened; 0: the file was created */
-    struct row row; /* the record that was found last: the next write uses it, and needs no second lookup */
+    struct row row;        /* the record that was found last: the next write uses it, and needs no second lookup */
     struct cache cache;
-    struct collection *known[128]; /* catalog.h: those that were looked up; the first NULL ends the list */
-    int64_t schema_version;        /* SQLite's, when `known` was empty; -1 at first */
-    bool added_collection;         /* by the transaction that is open */
-    bool wrote;                    /* the present batch has written something */
-    bool in_group;                 /* records.c */
-    unsigned careful;              /* so many groups have savepoints, the present one included */
-    tn_value group_failure;        /* why nothing of the group can be written any more; NULL: it can */
+    struct collection *known[128];     /* catalog.h: those that were looked up; the first NULL ends the list */
+    int64_t schema_version;            /* SQLite's, when `known` was empty; -1 at first */
+    bool added_collection;             /* by the transaction that is open */
+    bool wrote;                        /* the present batch has written something */
+    bool in_group;                     /* records.c */
+    unsigned careful;                  /* so many groups have savepoints, the present one included */
+    tn_value group_failure;            /* why nothing of the group can be written any more; NULL: it can */
     struct checkpointer *checkpointer; /* NULL: SQLite writes the log into the file when it commits */
-    uint64_t clock; /* counts uses, for prepared.used */
+    uint64_t clock;                    /* counts uses, for prepared.used */
     struct prepared prepared[DATABASE_STATEMENTS];
 };
 

@@ -197,8 +197,7 @@ static bool narrow_in(struct sql *sql, const struct tn_store_condition *conditio
 static bool narrow_exists(struct sql *sql, const struct tn_store_condition *condition) {
     int32_t truth = 0;
     (void)tn.value->as_bool(condition->operand, &truth);
-    if (!narrow_add_json_call(sql, &condition->path, "json_type"))
-        return false;
+    if (!narrow_add_json_call(sql, &condition->path, "json_type")) return false;
     sql_add(sql, truth ? " IS NOT NULL" : " IS NULL");
     return true;
 }
@@ -222,8 +221,7 @@ static narrow_test *const tests[] = {
 };
 
 /* Appends `before` (which opens a bracket), the test and ")". Appends nothing if SQL cannot express the test. */
-static bool narrow_condition(struct sql *sql, const struct tn_store_condition *condition,
-                             const char *before) {
+static bool narrow_condition(struct sql *sql, const struct tn_store_condition *condition, const char *before) {
     uint64_t length = sql->length;
     sql_add(sql, before);
     if (tests[condition->test] != NULL && tests[condition->test](sql, condition)) {

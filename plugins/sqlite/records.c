@@ -5,18 +5,18 @@
  * writers wait for up to busy_ms. The rows of a record in `texts` and `vectors` change in the same transaction as the
  * record.
  *
- * A group (tn_store_draft, `group`) makes many batches durable at once. Its transaction starts with its first batch. Most
- * batches that fail do so before they write; the others go on then. A batch that fails later undoes the whole group,
- * whose end fails, so that the host repeats the requests one by one. That is rare, and savepoints are not free: SQLite
- * copies each page that is written after one. After such a failure, the next groups have them. The group also ends if
- * SQLite rolls back the transaction, for example because the disk is full.
+ * A group (tn_store_draft, `group`) makes many batches durable at once. Its transaction starts with its first batch.
+ * Most batches that fail do so before they write; the others go on then. A batch that fails later undoes the whole
+ * group, whose end fails, so that the host repeats the requests one by one. That is rare, and savepoints are not free:
+ * SQLite copies each page that is written after one. After such a failure, the next groups have them. The group also
+ * ends if SQLite rolls back the transaction, for example because the disk is full.
  */
 #include "records.h"
 #include "checkpoint.h"
 #include "sql.h"
 #include <endian.h>
 
-#define CAREFUL_GROUPS 100 /* that have savepoints, after a group was undone because of one batch */
+#define CAREFUL_GROUPS  100  /* that have savepoints, after a group was undone because of one batch */
 #define EXPIRED_AT_ONCE 1000 /* limit of records removed in one transaction, because other writers wait for it */
 
 /* ---- Transactions ---- */

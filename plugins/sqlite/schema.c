@@ -1,14 +1,15 @@
 /*
  * schema.c - the tables and their versions.
  *
- * The table `entries` contains all records, each with a numeric id. That is measured to be better than a table ordered by
- * (collection, key), because most records are written once, in the order of time: a commit of many runs then fills few
- * pages of `entries`, and writes only the small rows of the index on (collection, key) in many places. README.md has the
- * figures.
+ * The table `entries` contains all records, each with a numeric id. That is measured to be better than a table ordered
+ * by (collection, key), because most records are written once, in the order of time: a commit of many runs then fills
+ * few pages of `entries`, and writes only the small rows of the index on (collection, key) in many places. README.md
+ * has the figures.
  *
  * JSON and bytes have separate columns, so that SQLite's JSON functions only see JSON. Small columns are first, because
- * a large value is spread over a chain of pages. Words and vectors are in separate tables, which refer to the id, because
- * few records have them. The view `records` is for people: `sqlite3 FILE "SELECT key, json FROM records WHERE …"`.
+ * a large value is spread over a chain of pages. Words and vectors are in separate tables, which refer to the id,
+ * because few records have them. The view `records` is for people: `sqlite3 FILE "SELECT key, json FROM records WHERE
+ * …"`.
  *
  * A new file gets the tables of the newest version at once. To change the schema, change `newest` and add an upgrade
  * that makes the same of the version before. Never edit an upgrade that was released.
@@ -17,8 +18,9 @@
 #include <time.h>
 
 #define TABLES                                                                                                         \
-    "CREATE TABLE collections (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"                                    \
-    /* See catalog.h. `leads`: 1 if an index begins with the member. */                                                \
+    "CREATE TABLE collections (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);" /* See catalog.h. `leads`: 1 if an \
+                                                                                       index begins with the member.   \
+                                                                                     */                                \
     "CREATE TABLE members ("                                                                                           \
     " collection INTEGER NOT NULL, path TEXT NOT NULL, prefix INTEGER NOT NULL, place INTEGER NOT NULL,"               \
     " leads INTEGER NOT NULL, PRIMARY KEY (collection, path), UNIQUE (collection, place)) WITHOUT ROWID;"              \

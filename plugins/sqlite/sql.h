@@ -31,12 +31,12 @@ struct parameter {
 };
 
 struct sql {
-    struct tn_arena *arena;          /* borrowed; owns the text and the parameters */
+    struct tn_arena *arena;              /* borrowed; owns the text and the parameters */
     const struct collection *collection; /* borrowed; NULL: the functions that need one are not called */
-    char *text;                      /* NULL while it is empty */
-    uint64_t length, capacity;       /* in bytes */
-    bool failed;                     /* an allocation failed; sql_prepare reports it */
-    struct parameter *first, **last; /* in the order of the `?` */
+    char *text;                          /* NULL while it is empty */
+    uint64_t length, capacity;           /* in bytes */
+    bool failed;                         /* an allocation failed; sql_prepare reports it */
+    struct parameter *first, **last;     /* in the order of the `?` */
 };
 
 void sql_init(struct sql *sql, struct tn_arena *arena, const struct collection *collection);

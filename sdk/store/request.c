@@ -134,8 +134,7 @@ static tn_value request_read_members(tn_value object, const struct shape *shape,
     }
     for (unsigned at = 0; at < AT_COUNT; at++)
         if (shape->required >> at & 1 && out->at[at] == NULL)
-            return tn_store_failure("INVALID", "`%s` needs the member `%s`", shape->name,
-                                    member_names[at].text);
+            return tn_store_failure("INVALID", "`%s` needs the member `%s`", shape->name, member_names[at].text);
     return NULL;
 }
 

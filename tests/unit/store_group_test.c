@@ -1,6 +1,6 @@
 /*
- * store_group_test.c - the SQLite store: groups of batches, records and indexes that another connection changes, and the
- * thread that writes the log into the file.
+ * store_group_test.c - the SQLite store: groups of batches, records and indexes that another connection changes, and
+ * the thread that writes the log into the file.
  *
  * Two stores that are open at the same file stand for two processes.
  */
@@ -66,10 +66,11 @@ static void a_batch_that_was_half_written_is_undone(void **state) {
     for (int round = 0; round < 2; round++) {
         assert_true(group(&store, 1));
         fixture_do(&store, "[" PUT("a") ", {\"op\": \"merge\", \"collection\": \"c\", \"key\": \"first\","
-                           " \"patch\": {\"n\": 1}}]");
-        fixture_is_error(fixture_commit(&store, "[{\"op\": \"put\", \"collection\": \"new\", \"key\": \"\", \"value\": 1},"
-                                                " {\"op\": \"merge\", \"collection\": \"c\", \"key\": \"first\","
-                                                " \"patch\": {\"n\": 2}}, " PUT("b") ", " REFUSED("a") "]"),
+                                        " \"patch\": {\"n\": 1}}]");
+        fixture_is_error(fixture_commit(&store,
+                                        "[{\"op\": \"put\", \"collection\": \"new\", \"key\": \"\", \"value\": 1},"
+                                        " {\"op\": \"merge\", \"collection\": \"c\", \"key\": \"first\","
+                                        " \"patch\": {\"n\": 2}}, " PUT("b") ", " REFUSED("a") "]"),
                          "CONFLICT", NULL);
         if (round == 0) fixture_is_error(fixture_commit(&store, "[" PUT("c") "]"), "CONFLICT", "another batch");
         if (round == 1) fixture_do(&store, "[" PUT("c") "]");
@@ -116,8 +117,8 @@ static void a_group_that_does_not_fit(void **state) {
     assert_true(group(&store, 1));
     fixture_do(&store, "[" PUT("b") "]");
     for (int i = 0; i < 2; i++) {
-        snprintf(batch, 200200, "[{\"op\": \"put\", \"collection\": \"c\", \"key\": \"large%d\", \"value\": \"%s\"}]", i,
-                 large);
+        snprintf(batch, 200200, "[{\"op\": \"put\", \"collection\": \"c\", \"key\": \"large%d\", \"value\": \"%s\"}]",
+                 i, large);
         tn_value result = fixture_commit(&store, batch);
         assert_int_equal(result != NULL, i == 0);
         value_unref(result);
@@ -139,8 +140,8 @@ static void a_group_that_does_not_fit(void **state) {
 
 static void merge(const struct opened *store, const char *member, int64_t version) {
     char batch[128];
-    snprintf(batch, sizeof batch, "[{\"op\": \"merge\", \"collection\": \"c\", \"key\": \"r\", \"patch\": {\"%s\": 1}}]",
-             member);
+    snprintf(batch, sizeof batch,
+             "[{\"op\": \"merge\", \"collection\": \"c\", \"key\": \"r\", \"patch\": {\"%s\": 1}}]", member);
     tn_value result = fixture_commit(store, batch);
     if (!result) fail_msg("%s", fixture_message());
     assert_int_equal(value_to_int(value_get(value_at(result, 0), "version")), version);
@@ -171,7 +172,8 @@ static void a_kept_record_follows_others(void **state) {
     fixture_do(&store, "[{\"op\": \"delete_range\", \"collection\": \"c\"}]");
     merge(&store, "h", 1);
     merge(&store, "i", 2);
-    fixture_do(&store, "[{\"op\": \"merge\", \"collection\": \"c\", \"key\": \"r\", \"patch\": {}, \"expires_at\": 1}]");
+    fixture_do(&store,
+               "[{\"op\": \"merge\", \"collection\": \"c\", \"key\": \"r\", \"patch\": {}, \"expires_at\": 1}]");
     merge(&store, "j", 1); /* it had expired */
     fixture_close(&store);
     fixture_close(&other);
@@ -184,7 +186,8 @@ static void a_new_index_has_later_records(void **state) {
     (void)state;
     fixture_begin("sqlite");
     struct opened store = fixture_open("sqlite", "{}");
-    fixture_do(&store, "[{\"op\": \"put\", \"collection\": \"c\", \"key\": \"1\", \"value\": {\"n\": 5, \"at\": \"abc\"}}]");
+    fixture_do(&store,
+               "[{\"op\": \"put\", \"collection\": \"c\", \"key\": \"1\", \"value\": {\"n\": 5, \"at\": \"abc\"}}]");
     struct opened other = fixture_open("sqlite", indexes);
     fixture_do(&store,
                "[{\"op\": \"put\", \"collection\": \"c\", \"key\": \"2\", \"value\": {\"n\": 5, \"at\": \"abd\"}},"
@@ -194,7 +197,8 @@ static void a_new_index_has_later_records(void **state) {
     for (int i = 0; i < 2; i++) {
         const struct opened *of = i ? &other : &store;
         assert_int_equal(fixture_number(of, "{\"count\": {\"collection\": \"c\", \"where\": {\"n\": 5}}}"), 2);
-        assert_int_equal(fixture_number(of, "{\"count\": {\"collection\": \"c\", \"where\": {\"at\": {\"gt\": \"abc\"}}}}"), 1);
+        assert_int_equal(
+            fixture_number(of, "{\"count\": {\"collection\": \"c\", \"where\": {\"at\": {\"gt\": \"abc\"}}}}"), 1);
         tn_value list = fixture_query(of, "{\"list\": {\"collection\": \"c\", \"order\": [\"at\"], \"reverse\": true,"
                                           " \"after\": \"2\", \"keys_only\": true}}");
         tn_value expected = fixture_json("[{\"key\": \"1\", \"version\": 1}, {\"key\": \"3\", \"version\": 1}]");
@@ -259,7 +263,8 @@ static void the_log_stays_short(void **state) {
 static void two_stores_write_and_read(void **state) {
     (void)state;
     fixture_begin("sqlite");
-    struct opened store = fixture_open("sqlite", "{\"sync\": \"off\"}"), other = fixture_open("sqlite", "{\"sync\": \"off\"}");
+    struct opened store = fixture_open("sqlite", "{\"sync\": \"off\"}"),
+                  other = fixture_open("sqlite", "{\"sync\": \"off\"}");
     for (int i = 0; i < 200; i++) {
         put_large(&store, i % 20, 'a');
         put_large(&other, 100 + i % 20, 'b');

@@ -109,8 +109,7 @@ static struct store_request *store_take_pending(struct store *store) {
     struct store_request *first = store_queue_pop(&store->pending), *last = first;
     if (!first) return NULL;
     size_t operations = store_request_operations(first);
-    while (store->pending.first &&
-           store_request_joins(&store->provider, first, store->pending.first, &operations))
+    while (store->pending.first && store_request_joins(&store->provider, first, store->pending.first, &operations))
         last = last->next = store_queue_pop(&store->pending);
     last->next = NULL;
     return first;
@@ -146,7 +145,8 @@ static int32_t perform_watch(struct session *session, void *user, tn_value *resu
 struct store_watcher *store_watch(struct store *store, void (*changed)(void *user), void *user) {
     bool is_first;
     struct store_watcher *watcher = store_watches_add(&store->watches, store->loop, changed, user, &is_first);
-    if (is_first && !atomic_load(&store->watches.active)) store_perform(store, perform_watch, &store->watches, NULL, NULL);
+    if (is_first && !atomic_load(&store->watches.active))
+        store_perform(store, perform_watch, &store->watches, NULL, NULL);
     return watcher;
 }
 

@@ -68,8 +68,8 @@ void store_perform_take(struct store *store, store_perform_fn *perform, void *ar
                         store_done *done, void *user);
 /*
  * The same for a short `perform` of which there may be many at the same time, such as the claim of a Task: it can share
- * the wait for the disk with other requests. It may be called again, if nothing of the first call was written. So it must
- * have no effects but those of its session and its result.
+ * the wait for the disk with other requests. It may be called again, if nothing of the first call was written. So it
+ * must have no effects but those of its session and its result.
  */
 void store_perform_grouped(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done,
                            void *user);
@@ -88,8 +88,8 @@ int32_t session_each(struct session *session, const char *collection, const char
 
 /*
  * From now on, `changed(user)` is called on the loop soon after any process has changed Tasks, threads or
- * notifications, if the store can report that (store_watches_changes). Calls may be missing: ask from time to time, too.
- * End it with store_unwatch before the store is closed; NULL is allowed there.
+ * notifications, if the store can report that (store_watches_changes). Calls may be missing: ask from time to time,
+ * too. End it with store_unwatch before the store is closed; NULL is allowed there.
  */
 struct store_watcher *store_watch(struct store *store, void (*changed)(void *user), void *user);
 void store_unwatch(struct store *store, struct store_watcher *watcher);

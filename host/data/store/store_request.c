@@ -1,9 +1,9 @@
 /*
  * store_request.c - runs requests: one, a group of the provider, or a merged batch.
  *
- * If a group fails as a whole, what its requests have returned is not true. They run again one by one, if the failure may
- * be that of one of them: a commit that does not fit must not fail the others. After a failure of the disk or a lock of
- * another process, all report it.
+ * If a group fails as a whole, what its requests have returned is not true. They run again one by one, if the failure
+ * may be that of one of them: a commit that does not fit must not fail the others. After a failure of the disk or a
+ * lock of another process, all report it.
  */
 #include "host/data/store/store_request.h"
 #include "adl/value/memory.h"

@@ -2,8 +2,8 @@
  * store_request.h - a request to a store, and how several of them become durable together. For store.c.
  *
  * Requests that are pending one behind the other share one wait for the disk. If the provider has groups
- * (tn_store_draft), they are a group of it: each is applied or refused for itself. Otherwise, commits are merged into one
- * batch of the provider, and run one by one if it is refused. Nothing is reported before the group is durable.
+ * (tn_store_draft), they are a group of it: each is applied or refused for itself. Otherwise, commits are merged into
+ * one batch of the provider, and run one by one if it is refused. Nothing is reported before the group is durable.
  *
  * No request waits for one that has not been submitted yet.
  *

@@ -72,8 +72,8 @@ struct tn_store_operation {
     enum tn_store_operation_kind kind;
     struct tn_store_text collection, key;
     tn_value value;  /* the value of a put, or the patch of a merge or take */
-    tn_value json;  /* the JSON of a put, if it is small and not bytes; otherwise NULL; owned */
-    uint64_t size;  /* of the value of a put, in bytes */
+    tn_value json;   /* the JSON of a put, if it is small and not bytes; otherwise NULL; owned */
+    uint64_t size;   /* of the value of a put, in bytes */
     int64_t version; /* of a put: the version that the record gets; 0: the next one */
     struct tn_store_precondition condition;
     struct tn_store_attributes attributes;
