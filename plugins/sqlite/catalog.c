@@ -241,7 +241,7 @@ static tn_value member_write(tn_store *store, const struct collection *collectio
     return database_run(store, statement);
 }
 
-/* Gives the member a place. *out is NULL if there is none left; queries then work without an index. */
+/* Assigns a place to the member. *out is NULL if there is none left; queries then work without an index. */
 static tn_value member_require(tn_store *store, struct tn_store_text name, tn_value path,
                                const struct collection **collection, const struct member **out) {
     struct tn_arena arena = TN_ARENA;

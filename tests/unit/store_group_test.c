@@ -259,7 +259,7 @@ static void the_log_stays_short(void **state) {
     fixture_end();
 }
 
-/* Each has a thread of its own that writes the log of both into the file. */
+/* Each has a thread that writes the log of both into the file. */
 static void two_stores_write_and_read(void **state) {
     (void)state;
     fixture_begin("sqlite");
