@@ -12,8 +12,8 @@
 
 /* Appends " AND (…)" for each condition that SQL can express. */
 void narrow_filter(struct sql *sql, const struct tn_store_filter *filter);
-/* Appends "collection = …". `filter` may be NULL. */
-void narrow_collection(struct sql *sql, const struct tn_store_filter *filter);
+/* Appends "collection = …". */
+void narrow_collection(struct sql *sql, const struct tn_store_selection *selection);
 /*
  * Appends an expression for the value of a member: its column, or json_extract. False, without appending, if SQL cannot
  * express its path.

@@ -110,7 +110,7 @@ tn_value sql_prepare(struct sql *sql, tn_store *store, sqlite3_stmt **out) {
 void sql_add_where(struct sql *sql, const struct tn_store_selection *selection, int64_t now) {
     const struct tn_store_range *range = &selection->range;
     sql_add(sql, " WHERE ");
-    narrow_collection(sql, selection->where);
+    narrow_collection(sql, selection);
     if (range->from.data != NULL) {
         sql_add(sql, " AND key >= ");
         sql_bind_text(sql, range->from);
