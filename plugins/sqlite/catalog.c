@@ -117,18 +117,18 @@ static tn_value catalog_read(tn_store *store, struct tn_store_text name, bool cr
         store->added_collection = true;
         if (why == NULL) collection->id = sqlite3_last_insert_rowid(store->database);
     }
-    static const struct collection none = {.id = -1};
     if (why == NULL && collection->id >= 0) {
         catalog_keep(store, collection);
         *out = collection;
         return NULL;
     }
-    *out = &none;
     collection_free(collection);
     return why;
 }
 
 static tn_value catalog_lookup(tn_store *store, struct tn_store_text name, bool create, const struct collection **out) {
+    static const struct collection none = {.id = -1};
+    *out = &none;
     for (unsigned i = 0; i < CATALOG_KNOWN && store->known[i] != NULL; i++) {
         if (tn_store_text_compare(store->known[i]->name, name) != 0) continue;
         *out = store->known[i];
@@ -272,14 +272,13 @@ static tn_value member_set_leads(tn_store *store, const struct collection *colle
     return database_run(store, statement);
 }
 
-/* Creates one index, in a transaction. `paths` was checked. */
+/* Creates one index, in a transaction. `paths` has 1 to CATALOG_PLACES paths. */
 static tn_value index_create(tn_store *store, struct tn_store_text name, tn_value paths) {
     char columns[CATALOG_PLACES * 8 + 8] = "", title[64] = "", sql[256];
     uint64_t count = tn.value->count(paths), used = 0, titled = 0;
     const struct collection *collection = NULL;
     const struct member *member = NULL;
     tn_value why = NULL;
-    if (count > CATALOG_PLACES) return NULL;
     for (uint64_t i = 0; why == NULL && i < count; i++) {
         why = member_require(store, name, tn.value->at(paths, i), &collection, &member);
         if (why != NULL || member == NULL) return why;
@@ -288,7 +287,7 @@ static tn_value index_create(tn_store *store, struct tn_store_text name, tn_valu
         if (i == 0) why = member_set_leads(store, collection, member);
         if (why == NULL) why = catalog_find(store, name, &collection);
     }
-    if (why != NULL) return why;
+    if (why != NULL || collection == NULL) return why;
     (void)snprintf(sql, sizeof sql,
                    "CREATE INDEX IF NOT EXISTS entries_%lld%s ON entries (%skey) WHERE collection = %lld",
                    (long long)collection->id, title, columns, (long long)collection->id);
@@ -321,9 +320,10 @@ static tn_value index_exists(tn_store *store, struct tn_store_text name, tn_valu
             titled += (uint64_t)snprintf(title + titled, sizeof title - titled, "_%d", member->place);
     }
     tn_arena_free(&arena);
+    if (why != NULL) return why;
     (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM sqlite_schema WHERE name = 'entries_%lld%s'",
                    (long long)collection->id, title);
-    if (why == NULL) why = database_read_number(store, sql, &found);
+    why = database_read_number(store, sql, &found);
     *out = found > 0;
     return why;
 }

@@ -35,7 +35,7 @@ struct collection {
     struct tn_arena arena; /* of the texts above */
 };
 
-/* Looks up a collection. */
+/* Looks up a collection. *out is never NULL, also after a failure. */
 tn_value catalog_find(tn_store *store, struct tn_store_text name, const struct collection **out);
 /* The same in a transaction that may write: adds the collection to the file if it does not have it. */
 tn_value catalog_require(tn_store *store, struct tn_store_text name, const struct collection **out);

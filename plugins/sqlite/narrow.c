@@ -14,8 +14,7 @@
 /* ---- Names ---- */
 
 static bool narrow_order_has_index(const struct collection *collection, const struct tn_store_selection *selection) {
-    const struct member *first =
-        selection->order_count > 0 ? catalog_member(collection, &selection->order[0]) : NULL;
+    const struct member *first = selection->order_count > 0 ? catalog_member(collection, &selection->order[0]) : NULL;
     return first != NULL && first->leads;
 }
 
@@ -34,8 +33,7 @@ static bool narrow_filter_has_index(const struct collection *collection, const s
 /* Without statistics, SQLite's planner may choose the index on (collection, key); `likelihood` prevents that. */
 void narrow_collection(struct sql *sql, const struct tn_store_selection *selection) {
     const struct collection *collection = sql->collection;
-    bool finds =
-        narrow_filter_has_index(collection, selection->where) || narrow_order_has_index(collection, selection);
+    bool finds = narrow_filter_has_index(collection, selection->where) || narrow_order_has_index(collection, selection);
     char number[24];
     sql_add(sql, finds ? "likelihood(collection = " : "collection = ");
     (void)snprintf(number, sizeof number, "%lld", (long long)collection->id);

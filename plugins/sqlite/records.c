@@ -6,10 +6,10 @@
  * record.
  *
  * A group (tn_store_draft, `group`) makes many batches durable at once. Its transaction starts with its first batch.
- * Most batches that fail do so before they write; that does not affect the others. A batch that fails later undoes the whole
- * group, whose end fails, so that the host repeats the requests one by one. That is rare, and savepoints are not free:
- * SQLite copies each page that is written after one. After such a failure, the next groups have them. The group also
- * ends if SQLite rolls back the transaction, for example because the disk is full.
+ * Most batches that fail do so before they write; that does not affect the others. A batch that fails later undoes the
+ * whole group, whose end fails, so that the host repeats the requests one by one. That is rare, and savepoints are not
+ * free: SQLite copies each page that is written after one. After such a failure, the next groups have them. The group
+ * also ends if SQLite rolls back the transaction, for example because the disk is full.
  */
 #include "records.h"
 #include "checkpoint.h"

@@ -48,7 +48,7 @@ static const struct {
     const char *text;
     uint64_t length;
 } member_names[] = {
-#define X(name, text) {text, sizeof text - 1},
+#define X(name, text) {(text), sizeof(text) - 1},
     MEMBERS(X)
 #undef X
 };

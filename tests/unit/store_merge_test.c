@@ -3,7 +3,8 @@
  * other.
  *
  * The store is the one in memory, and its commits are counted. A request before them ends when all have been submitted.
- * Its groups are made up: while one will fail, commits only pretend to be written. store_group_test.c has those of SQLite.
+ * Its groups are made up: while one will fail, commits only pretend to be written. store_group_test.c has those of
+ * SQLite.
  */
 #include "host/base/loop.h"
 #include "host/data/store/store.h"
@@ -21,8 +22,8 @@ static const tn_plugin *real;
 static const tn_store_draft *inner;
 static tn_store_draft outer;
 static pthread_mutex_t submitting = PTHREAD_MUTEX_INITIALIZER;
-static int calls;          /* of the provider's commit; read when no request is pending */
-static const char *broken; /* the code with which each commit fails */
+static int calls;                /* of the provider's commit; read when no request is pending */
+static const char *broken;       /* the code with which each commit fails */
 static bool groups;              /* the store has groups */
 static int opened, ended;        /* groups */
 static const char *group_broken; /* the code with which a group fails at its end */

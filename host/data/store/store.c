@@ -109,8 +109,10 @@ static struct store_request *store_take_pending(struct store *store) {
     struct store_request *first = store_queue_pop(&store->pending), *last = first;
     if (!first) return NULL;
     size_t operations = store_request_operations(first);
-    while (store->pending.first && store_request_joins(&store->provider, first, store->pending.first, &operations))
-        last = last->next = store_queue_pop(&store->pending);
+    while (store->pending.first && store_request_joins(&store->provider, first, store->pending.first, &operations)) {
+        last = store->pending.first; /* linked behind the one before already */
+        (void)store_queue_pop(&store->pending);
+    }
     last->next = NULL;
     return first;
 }

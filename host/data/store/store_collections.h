@@ -15,7 +15,7 @@
  * keys.
  */
 #define STORE_COLLECTIONS(COLLECTION)                                                                                  \
-    COLLECTION(THREADS, "threads", "updated_at:13 status,updated_at:13")                                                             \
+    COLLECTION(THREADS, "threads", "updated_at:13 status,updated_at:13")                                               \
     COLLECTION(GRAPHS, "graphs", "")           /* HASH: the documents that threads are pinned to */                    \
     COLLECTION(CHECKPOINTS, "checkpoints", "") /* THREAD/SEQ: the changes of a super-step, and the next activations */ \
     COLLECTION(SNAPSHOTS, "snapshots", "")     /* THREAD/SEQ: the whole state, after every few checkpoints */          \
