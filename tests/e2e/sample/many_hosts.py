@@ -229,5 +229,6 @@ for process in processes:
     process.terminate()
 for process in processes:
     assert process.wait(LIMIT_S) == 0, process.args
-assert tenon("store", "copy", "--replace", "backup.db", ".").split()[-1] == copied.split()[-1]
+target = {"use": "postgres", "schema": "restored", "password": PASSWORD}
+assert tenon("store", "copy", "backup.db", json.dumps(target), "--quiet").split()[-1] == copied.split()[-1]
 assert not [path for path in glob.glob("*.log") if PASSWORD in open(path).read()], "the password is in a log"
