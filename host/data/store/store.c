@@ -9,11 +9,14 @@
  */
 #include "host/data/store/store.h"
 #include "adl/value/buffer.h"
+#include "adl/value/deferred.h"
 #include "adl/value/memory.h"
 #include "host/base/config/config.h"
 #include "host/base/container_of.h"
 #include "host/base/log.h"
 #include "host/base/loop.h"
+#include "host/data/store/store_internal.h"
+#include "host/data/store/store_link.h"
 #include "host/data/store/store_provider.h"
 #include "host/data/store/store_watch.h"
 #include "host/data/store/store_state.h"
@@ -37,7 +40,13 @@ struct store_request {
     store_done *done;
     void *user;
     int32_t status;
-    tn_value result, error; /* error: an object, as the provider returned it */
+    tn_value result, error;      /* error: an object, as the provider returned it */
+    struct store_waiting *waits; /* of a thread that waits for it instead of the loop; or NULL */
+};
+
+struct store_waiting {
+    pthread_cond_t ended; /* with the store's lock */
+    bool is_over;
 };
 
 struct session {
@@ -59,6 +68,8 @@ struct store {
     struct store_queue pending, ended; /* under the lock */
     bool closing;                      /* under the lock */
     bool work_posted;                  /* under the lock: `work` is posted and has not run */
+    bool over;                         /* under the lock: the thread takes no more requests */
+    struct store_link *link;
     struct loop_work work;
     struct store_watches watches;
     atomic_llong clock_ahead_ms; /* the store's clock minus the loop's */
@@ -225,6 +236,7 @@ int32_t session_query_take(struct session *session, tn_value query, tn_value *re
 int32_t session_commit_take(struct session *session, tn_value batch, tn_value *result, struct error *error) {
     tn_value why = NULL, written = NULL;
     struct store *store = session->store;
+    if (store_link_is_used(store->link)) value_read_all(batch); /* not while the plugin writes */
     int32_t status = store->provider.vtable->commit(store->open, batch, &written, &why);
     value_unref(batch);
     if (status == TN_OK && result)
@@ -295,7 +307,10 @@ static void *store_thread_main(void *user) {
     pthread_mutex_lock(&store->lock);
     for (;;) {
         struct store_request *request = store_take_pending(store);
-        if (!request && store->closing) break;
+        if (!request && store->closing) {
+            store->over = true;
+            break;
+        }
         bool due = store_presence_wait_ms(&store->presence) == 0;
         if (!request && !due) {
             store_wait_for_requests(store);
@@ -308,9 +323,14 @@ static void *store_thread_main(void *user) {
         pthread_mutex_lock(&store->lock);
         for (struct store_request *next; request; request = next) {
             next = request->next;
-            store_queue_push(&store->ended, request);
+            if (request->waits) {
+                request->waits->is_over = true;
+                pthread_cond_signal(&request->waits->ended);
+            } else {
+                store_queue_push(&store->ended, request);
+            }
         }
-        if (store->work_posted || store->closing) continue;
+        if (store->work_posted || store->closing || !store->ended.first) continue;
         store->work_posted = true;
         loop_post(store->loop, &store->work);
     }
@@ -372,6 +392,7 @@ static void store_submit(struct store *store, struct store_request *request) {
 }
 
 void store_commit_take(struct store *store, tn_value batch, store_done *done, void *user) {
+    if (store_link_is_used(store->link)) value_read_all(batch);
     store_submit(store, store_request_new(STORE_REQUEST_COMMIT, batch, done, user));
 }
 
@@ -396,6 +417,39 @@ void store_perform(struct store *store, store_perform_fn *perform, void *perform
     store_perform_take(store, perform, perform_user, NULL, done, user);
 }
 
+/* ---- From any thread ---- */
+
+struct store_link *store_link(const struct store *store) {
+    return store->link;
+}
+
+int32_t store_perform_now(struct store *store, store_perform_fn *perform, void *user, tn_value *out,
+                          struct error *error) {
+    if (pthread_equal(pthread_self(), store->thread)) {
+        struct session session = {store};
+        return perform(&session, user, out, error);
+    }
+    struct store_waiting waits = {PTHREAD_COND_INITIALIZER, false};
+    struct store_request request = {
+        .kind = STORE_REQUEST_PERFORM, .perform = perform, .perform_user = user, .waits = &waits};
+    pthread_mutex_lock(&store->lock);
+    bool over = store->over;
+    if (!over) {
+        store_queue_push(&store->pending, &request);
+        pthread_cond_signal(&store->submitted);
+    }
+    while (!over && !waits.is_over) pthread_cond_wait(&waits.ended, &store->lock);
+    pthread_mutex_unlock(&store->lock);
+    pthread_cond_destroy(&waits.ended);
+    if (over) return error_set(error, TN_ERROR, "STORE_ERROR", "the store is closed");
+    if (request.status == TN_OK)
+        *out = request.result;
+    else
+        store_provider_error(error, request.status, request.error);
+    value_unref(request.error);
+    return request.status;
+}
+
 static struct store *store_open_as(const struct store_from *from, tn_value options, bool maintains,
                                    struct error *error) {
     struct store_provider provider;
@@ -409,6 +463,7 @@ static struct store *store_open_as(const struct store_from *from, tn_value optio
     store->ended.last = &store->ended.first;
     store->work.run = store_report_all;
     store_watches_init(&store->watches);
+    store->link = store_link_new(store);
     pthread_mutex_init(&store->lock, NULL);
     pthread_cond_init(&store->submitted, NULL);
     int failed = pthread_create(&store->thread, NULL, store_thread_main, store);
@@ -416,6 +471,7 @@ static struct store *store_open_as(const struct store_from *from, tn_value optio
     error_set(error, TN_LIMIT, "LIMIT", "cannot start the thread of the store: %s", strerror(failed));
     store_watches_finish(&store->watches);
     store->closing = true;
+    store_link_close(store->link);
     store_provider_release(&store->provider);
     value_unref(store->options);
     mem_free(store->path);
@@ -438,6 +494,7 @@ void store_close(struct store *store) {
     pthread_cond_signal(&store->submitted);
     pthread_mutex_unlock(&store->lock);
     pthread_join(store->thread, NULL);
+    store_link_close(store->link);
     /* `work` may still be posted. It must run before the store is freed. */
     loop_run_posted(store->loop);
     store_report_all(&store->work);
