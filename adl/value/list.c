@@ -222,7 +222,10 @@ void list_free(struct list *list) {
         struct slots *slots = list->slots;
         int kind = list->header.kind;
         if (!is_home(list)) block_free(list);
-        if (release_slots(slots)) {
+        bool last = release_slots(slots);
+        if (last && slots->capacity == LIST_DEFERRED) {
+            deferred_free(slots);
+        } else if (last) {
             size_t count = (size_t)atomic_load_explicit(&slots->used, memory_order_relaxed) * list_width(kind);
             for (size_t i = 0; i < count; i++) {
                 if (!value_is_block(slots->items[i])) continue;

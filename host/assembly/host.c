@@ -101,6 +101,11 @@ static const char *host_plugin_folder(void *user, const char *plugin_id) {
     return config_plugin_folder(host->config, plugin_id);
 }
 
+static tn_value host_plugin_section(void *user, const char *plugin_id) {
+    const struct host *host = user;
+    return config_plugin_section(host->config, plugin_id);
+}
+
 static int32_t host_scan_plugins(struct host *host, const struct host_options *options, struct error *error) {
     struct search *search = &host->search;
     for (const char *const *path = options->plugin_paths; path && *path; path++)
@@ -194,6 +199,7 @@ void host_registry_options(struct host *host, struct registry_options *out) {
                                      .allow_drafts = host->allow_drafts,
                                      .drafts = host_plugin_drafts,
                                      .config = host_plugin_config,
+                                     .section = host_plugin_section,
                                      .folder = host_plugin_folder,
                                      .locate = host_locate_file,
                                      .isolation = &isolation,
@@ -302,6 +308,7 @@ static void host_take_effects(const struct config *config, tn_value effects) {
 }
 
 static void host_take_plugin_secrets(void *user, struct plugin *plugin) {
+    if (!plugin_has_secrets(plugin)) return;
     tn_value manifest = plugin_manifest(plugin), components = manifest_components(manifest);
     host_take_effects(user, value_get(manifest_plugin(manifest), "effects"));
     for (size_t i = 0; i < value_count(components); i++)
@@ -401,6 +408,9 @@ static int32_t host_read_config(struct host *host, const struct host_options *op
 static int32_t host_open_plugins(struct host *host, const struct host_options *options, struct error *error) {
     struct registry_options registry_options;
     host_registry_options(host, &registry_options);
+    host->manifest_cache = options->manifest_cache ? mem_text(options->manifest_cache) : NULL;
+    registry_options.cache_place = host->manifest_cache;
+    registry_options.cache_refresh = options->refresh_manifests;
     host->registry = registry_new(&registry_options);
     int32_t status = host_scan_plugins(host, options, error);
     if (status == TN_OK) status = host_check_isolate(host, options->loads_later, error);
@@ -523,6 +533,7 @@ void host_free(struct host *host) {
     value_unref(host->drafts);
     mem_free(host->state_folder);
     thread_cache_free(engine->threads);
+    mem_free(host->manifest_cache);
     graphs_free(engine->graphs);
     models_free(engine->models);
     value_unref(host->unbound_roles);

@@ -50,6 +50,12 @@ struct host_options {
      * net/http_recording.h. At most one of them. If both are NULL, TENON_HTTP_RECORD and TENON_HTTP_REPLAY apply.
      */
     const char *record_dir, *replay_dir;
+    /*
+     * The folder in which what plugins' manifests say is cached (plugin/registry/manifest_cache.h); NULL: the files are
+     * read. `refresh_manifests`: they are read, and the cache is written.
+     */
+    const char *manifest_cache;
+    bool refresh_manifests;
 };
 
 /*

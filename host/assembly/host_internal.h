@@ -36,6 +36,7 @@ struct host {
     bool allow_drafts, check_plugins;
     void (*requested)(const struct plugin *plugin, const char *interface_id, bool offered);
     char *state_folder;     /* of the records of deaths; NULL if there are none */
+    char *manifest_cache;   /* host_options.manifest_cache */
     tn_value isolate;       /* ids, copied from the options */
     tn_value drafts;        /* {id: true}, copied from the options */
     tn_value unbound_roles; /* see host_unbound_roles */

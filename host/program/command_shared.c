@@ -11,6 +11,7 @@
 #include "host/assembly/host.h"
 #include "host/base/files.h"
 #include "host/base/loop.h"
+#include "host/plugin/registry/manifest_cache.h"
 #include "host/plugin/pack/pack_installed.h"
 #include "host/plugin/pack/pack_sign.h"
 #include "host/program/command.h"
@@ -135,11 +136,19 @@ static const char **option_values(const struct arguments *arguments, const char 
     return all;
 }
 
+/* Commands about plugins show what is in the files, whatever a cache says. */
+static bool refreshes_manifests(const struct arguments *arguments) {
+    return strncmp(argument_command_name(arguments), "plugin", strlen("plugin")) == 0;
+}
+
 static struct host *open_host(const struct arguments *arguments, bool quiet, const char *known_plugin,
                               const char *config, bool loads_later, struct error *error) {
     const char **paths = option_values(arguments, "plugins"), **isolate = option_values(arguments, "isolate");
     const char **models = option_values(arguments, "model");
+    char *manifest_cache = manifest_cache_place();
     struct host_options options = {.plugin_paths = paths,
+                                   .manifest_cache = manifest_cache,
+                                   .refresh_manifests = refreshes_manifests(arguments),
                                    .isolate = isolate,
                                    .loads_later = loads_later,
                                    .models = models,
@@ -156,6 +165,7 @@ static struct host *open_host(const struct arguments *arguments, bool quiet, con
     mem_free((void *)paths);
     mem_free((void *)isolate);
     mem_free((void *)models);
+    mem_free(manifest_cache);
     return host;
 }
 

@@ -353,7 +353,8 @@ const struct command commands[] = {
      "that provides a store also runs the conformance suite of share/tenon/store/conformance, is killed while it\n"
      "writes, and is used by two processes at once. `tenon reference findings` explains what is found. The exit\n"
      "code is 0 if there are no errors, 4 if there are, and 2 if FILE cannot be opened. tenon.yaml and\n"
-     "--allow-drafts decide whether the plugin may use draft interfaces.",
+     "--allow-drafts decide whether the plugin may use draft interfaces. A store that is not in a folder needs\n"
+     "--store: for PostgreSQL {\"url\": …, \"schema\": \"check\", \"clock\": \"host\"}, with a schema for the check.",
      "$ tenon plugin check ./acme.so\n", .options = plugin_check_options, .operands_min = 1, .operands_max = 1,
      .run = command_plugin_check},
     {"plugin install", "FILE|FOLDER", "install a plugin in your folder for plugins",

@@ -259,6 +259,7 @@ tn_value connection_run(tn_store *store) {
     int64_t deadline_ms = clock_boot_ms() + store->settings.timeout_ms + ANSWER_GRACE_MS;
     tn_value why = NULL;
     bool lost = false;
+    if (store->connection != NULL && (store->reply_count == 0 || store->replies[0].result != NULL)) return NULL;
     if (store->connection == NULL || !PQpipelineSync(store->connection)) {
         why = store->connection != NULL ? failure_for_connection(store) : failure_lost(store, "the connection is closed");
         connection_close(store);
@@ -393,7 +394,7 @@ tn_value connection_open(tn_store *store, int64_t deadline_ms) {
         if (store->connection == NULL) return tn_store_failure_memory();
         connection_describe(store);
         if (PQstatus(store->connection) == CONNECTION_OK) break;
-        bool wait = store->opened || connection_may_wait(store->connection);
+        bool wait = store->reached || connection_may_wait(store->connection);
         settings_scrub(&store->settings, PQerrorMessage(store->connection), message);
         connection_close(store);
         if (wait && clock_boot_ms() < deadline_ms) {
@@ -408,6 +409,7 @@ tn_value connection_open(tn_store *store, int64_t deadline_ms) {
         tn_release(at_once);
         return tn_store_failure_retryable_take(why);
     }
+    store->reached = true;
     if (!PQenterPipelineMode(store->connection) || PQsetnonblocking(store->connection, 1) != 0)
         return failure_for_connection(store);
     if (PQserverVersion(store->connection) < 130000 && PQserverVersion(store->connection) > 0)

@@ -62,7 +62,8 @@ struct tn_store {
     struct settings settings;
     char place[200]; /* the database, for messages */
     PGconn *connection; /* NULL: closed */
-    bool opened;        /* has been connected before */
+    bool reached;       /* the server has accepted a connection: if it does not now, it is worth waiting */
+    bool opened;        /* the tables and indexes are ready */
     bool direct;        /* without a pooler: session state and prepared statements can be used */
     bool standby;
     enum retry retry;

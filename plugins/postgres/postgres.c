@@ -153,6 +153,17 @@ static int32_t call_with_repetitions(tn_store *store, store_call *call, tn_value
 
 /* ---- Opening ---- */
 
+/* A server that does not answer at all fails at once: an operator may have made a mistake in the url. */
+static tn_value store_open_with_repetitions(tn_store *store) {
+    struct attempts attempts = {clock_boot_ms(), 0, (uint32_t)store->writer};
+    for (;;) {
+        store->retry = RETRY_NO;
+        tn_value why = store_ready(store, attempts.start_ms + store->settings.reconnect_ms);
+        if (why == NULL || !attempts_wait(&attempts, store)) return why;
+        tn_release(why);
+    }
+}
+
 static void postgres_close(tn_store *store) {
     if (store == NULL) return;
     watch_stop(store);
@@ -175,7 +186,7 @@ static int32_t postgres_open(void *self, tn_value options, tn_store **out, tn_va
     tn_value why = settings_read(options, &store->arena, &store->settings);
     if (why == NULL && getrandom(&store->writer, sizeof store->writer, 0) != (ssize_t)sizeof store->writer)
         why = tn_store_failure("STORE_ERROR", "postgresql: no random number: getrandom failed");
-    if (why == NULL) why = store_ready(store, clock_boot_ms() + store->settings.reconnect_ms);
+    if (why == NULL) why = store_open_with_repetitions(store);
     if (why == NULL)
         *out = store;
     else

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Hosts of one PostgreSQL database that are not alike: of two versions, and beside a transaction that is held open.
+"""Hosts of one PostgreSQL database that are not alike: of two versions, and beside a transaction that is held open; and copies.
 
     hosts.py formats     a host of an older release: the schema is newer than it can write. It refuses, and changes nothing
     hosts.py documents   hosts with two versions of a strategy: a Task that one version began is ended by that version
     hosts.py xmin [N]    claims of N Tasks, without and with a transaction that keeps all dead rows; prints claims/s and blocks
+    hosts.py copy [N]    N memories from SQLite into PostgreSQL and back; the copies are killed, and the server is restarted meanwhile
 
-Without arguments, all three. Environment: TENON; for xmin also TASKS, the program tenon-tasks.
+Without arguments, all of them. Environment: TENON; for xmin also TASKS, the program tenon-tasks.
 """
 import datetime
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -17,7 +19,8 @@ import sys
 import tempfile
 import time
 
-from stores import Postgres
+from rpc import Host
+from stores import SERVER, Postgres
 
 LIMIT_S = 20
 
@@ -186,8 +189,60 @@ def xmin(server, count=300):
     assert all(held[1] < 20 * free[1] for free, held in rows), rows
 
 
+def copy_until_done(source, target, server, choice):
+    """Runs `tenon store copy` until it ends. It is killed, or the server restarts, at random times. Returns its last line."""
+    killed = restarted = 0
+    while True:
+        process = subprocess.Popen([os.environ["TENON"], "store", "copy", source, target, "--quiet"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        try:
+            out, err = process.communicate(timeout=choice.uniform(0, 0.2 + 0.1 * (killed + restarted)))
+        except subprocess.TimeoutExpired:
+            if choice.random() < 0.3:  # the copy connects again, and continues
+                subprocess.run(["bash", SERVER, "restart", server.folder, "immediate"], check=True, stdout=subprocess.DEVNULL)
+                restarted += 1
+                out, err = process.communicate(timeout=LIMIT_S)
+            else:
+                process.kill()
+                out, err = process.communicate()
+                killed += 1
+        if process.returncode == 0:
+            return out, killed, restarted
+        # A copy that opens a store while its server is down ends with an error, as if it had been killed.
+        assert process.returncode == -signal.SIGKILL or "the server cannot be reached" in err, err
+
+
+def copy(server, count=1000):
+    place, seed = Place(server, "copy"), random.SystemRandom().randrange(1 << 32)
+    choice = random.Random(seed)
+    print("copy: seed %d" % seed, flush=True)
+    try:
+        source, back = os.path.join(place.folder, "source.db"), os.path.join(place.folder, "back.db")
+        place.write("tenon.yaml", json.dumps({"store": {"use": "sqlite", "path": source}}))
+        with Host(place.folder, place.environment) as host:
+            host.call_many("memory/put", [{"namespace": ["n", str(number % 7)], "key": str(number), "value": {"text": "word%d " % number * 30}}
+                                          for number in range(count)])
+        target = json.dumps({**server.section(), "schema": "copy"})
+        place.write("target.yaml", json.dumps({"store": json.loads(target)}))
+        out, killed, restarted = copy_until_done(source, target, server, choice)
+        found = place.tenon("target", "memory", "search", "n", "--query", "word7", "--json")
+        assert found.returncode == 0 and "word7" in found.stdout, found
+        again, killed_back, restarted_back = copy_until_done(target, back, server, choice)
+        assert out.split()[-1] == again.split()[-1] and "copied %d records" % count in again, (out, again)
+        # An unfinished copy: no host uses it.
+        server.query("INSERT INTO copy.collections (name, hot) VALUES ('store', false) ON CONFLICT DO NOTHING; SELECT 1")
+        server.query("INSERT INTO copy.records (collection, key, version, found_by, json) SELECT id, 'copy', 1, 0, '{\"from\":\"x\"}'"
+                     " FROM copy.collections WHERE name = 'store'; UPDATE copy.meta SET epoch = epoch + 1; SELECT 1")
+        refused = place.tenon("target", "thread", "list")
+        assert refused.returncode == 4 and "STORE_INCOMPLETE" in refused.stderr, refused
+        print("copy: %d records there and back, with equal hashes; killed %d times, server restarted %d times" % (
+            count, killed + killed_back, restarted + restarted_back))
+    finally:
+        place.end()
+
+
 def main():
-    parts = {"formats": formats, "documents": documents, "xmin": xmin}
+    parts = {"formats": formats, "documents": documents, "copy": copy, "xmin": xmin}
     chosen = [sys.argv[1]] if len(sys.argv) > 1 else [name for name in parts if name != "xmin" or "TASKS" in os.environ]
     more = [int(sys.argv[2])] if len(sys.argv) > 2 else []
     folder = tempfile.mkdtemp(prefix="tenon-hosts-")

@@ -63,6 +63,13 @@ class Postgres:
         self.psql, self.restart, self.restarts = None, None, 0
         self.random, self.interval, self.due = random.Random("%s:server" % seed), interval, None
 
+    @classmethod
+    def running(cls, connection):
+        """A server that somebody else has started: only for queries."""
+        self = cls.__new__(cls)
+        self.folder, self.connection, self.psql, self.restart, self.restarts, self.interval = None, connection, None, None, 0, 0
+        return self
+
     def section(self):
         return {"use": "postgres", "url": self.connection}
 
@@ -129,5 +136,6 @@ class Postgres:
         if self.psql:
             self.psql.kill()
             self.psql.wait()
-        subprocess.run(["bash", SERVER, "stop", self.folder, "immediate"], capture_output=True)
+        if self.folder:
+            subprocess.run(["bash", SERVER, "stop", self.folder, "immediate"], capture_output=True)
         return {"restarts": self.restarts}

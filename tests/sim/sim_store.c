@@ -7,6 +7,8 @@
 #include "adl/value/memory.h"
 #include "host/base/random.h"
 #include "host/data/store/store_collections.h"
+#include "host/data/store/store_internal.h"
+#include "host/data/store/store_link.h"
 #include "tests/sim/sim_world.h"
 #include <stdlib.h>
 #include <string.h>
@@ -312,3 +314,17 @@ void store_perform(struct store *store, store_perform_fn *perform, void *perform
 }
 
 const char *store_path(const struct store *store) { return (void)store, ""; }
+
+/* Threads of the simulation have no deferred values. */
+struct store_link *store_link(const struct store *store) {
+    static struct store_link *none;
+    (void)store;
+    if (!none) none = store_link_new(NULL);
+    return none;
+}
+
+int32_t store_perform_now(struct store *store, store_perform_fn *perform, void *user, tn_value *out,
+                          struct error *error) {
+    (void)store, (void)perform, (void)user, (void)out, (void)error;
+    abort();
+}

@@ -1,5 +1,5 @@
 /*
- * change_test.c - changes between values: what they look like, that applying one gives the value after, for random
+ * change_test.c - changes between values: what they look like, that applying one results in the value after, for random
  * values and edits too, that their size follows what differs, and that a malformed one is refused.
  */
 #include "adl/value/change.h"
@@ -44,7 +44,8 @@ static void test_forms(void **state) {
     expect_change("[1,2,3]", "[9,1,2,3]", "{\"edit\":[[0,0,[9]]]}");
     expect_change("[1,2,3]", "[2,3]", "{\"edit\":[[0,1,[]]]}");
     expect_change("[1,2,3]", "[1,8,3]", "{\"edit\":[[1,{\"set\":8}]]}");
-    expect_change("[[\"S\",1],2,3]", "[[\"S\",2],3,4]", "{\"edit\":[[0,{\"edit\":[[1,{\"set\":2}]]}],[1,1,[]],[3,0,[4]]]}");
+    expect_change("[[\"S\",1],2,3]", "[[\"S\",2],3,4]",
+                  "{\"edit\":[[0,{\"edit\":[[1,{\"set\":2}]]}],[1,1,[]],[3,0,[4]]]}");
     expect_change("[1,2]", "[3,4]", "{\"set\":[3,4]}");
     expect_change("{\"a\":1,\"b\":2}", "{\"a\":1,\"b\":3}", "{\"members\":{\"b\":{\"set\":3}}}");
     expect_change("{\"a\":1,\"b\":2}", "{\"b\":2,\"c\":3}", "{\"members\":{\"c\":{\"set\":3}},\"remove\":[\"a\"]}");

@@ -24,6 +24,7 @@
 static char postgres_folder[128];
 static bool postgres_runs, postgres_is_own;
 static unsigned postgres_schemas;
+static char postgres_url[256]; /* another way to the server, through a pooler; or empty */
 static PGconn *postgres_connection; /* for postgres_sql */
 
 /* Runs tests/postgres/server; returns its exit code. */
@@ -40,7 +41,9 @@ FIXTURE_UNUSED static int postgres_start(void **state) {
     (void)state;
     if (shared) {
         snprintf(postgres_folder, sizeof postgres_folder, "%s", shared);
-        postgres_runs = access(shared, F_OK) == 0;
+        char path[256];
+        snprintf(path, sizeof path, "%s/.s.PGSQL.5432", shared);
+        postgres_runs = access(path, F_OK) == 0;
         return 0;
     }
     snprintf(postgres_folder, sizeof postgres_folder, "%s/tenon-postgres-XXXXXX",
@@ -61,6 +64,20 @@ FIXTURE_UNUSED static int postgres_stop(void **state) {
     return 0;
 }
 
+/* Starts or stops pgbouncer in a mode, and sets postgres_url. False if it is not installed. */
+FIXTURE_UNUSED static bool postgres_pool(const char *action, const char *mode) {
+    char command[1024];
+    snprintf(command, sizeof command, "%s/tests/postgres/pooler %s %s %s >/dev/null", TENON_SOURCE_DIR, action,
+             postgres_folder, mode);
+    int status = system(command); /* NOLINT(cert-env33-c): a test */
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) return false;
+    if (status != 0) fail_msg("pgbouncer: %s %s: %d", action, mode, status);
+    postgres_url[0] = 0;
+    if (strcmp(action, "start") == 0)
+        snprintf(postgres_url, sizeof postgres_url, "host=%s/%s port=6432 dbname=tenon user=tenon", postgres_folder, mode);
+    return true;
+}
+
 /* The name of the test's schema. */
 static const char *postgres_schema(void) {
     static char name[64];
@@ -71,8 +88,10 @@ static const char *postgres_schema(void) {
 /* Options for the test's schema, and more of them. */
 static const char *postgres_options(const char *more) {
     static char text[2048];
-    snprintf(text, sizeof text, "{\"url\": \"host=%s dbname=tenon user=tenon\", \"schema\": \"%s\"%s%s}",
-             postgres_folder, postgres_schema(), *more ? ", " : "", more);
+    char url[256];
+    snprintf(url, sizeof url, "host=%s dbname=tenon user=tenon", postgres_folder);
+    snprintf(text, sizeof text, "{\"url\": \"%s\", \"schema\": \"%s\"%s%s}", *postgres_url ? postgres_url : url,
+             postgres_schema(), *more ? ", " : "", more);
     return text;
 }
 

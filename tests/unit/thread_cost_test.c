@@ -1,6 +1,6 @@
 /*
  * thread_cost_test.c - the bytes that a thread's log writes follow the bytes that change, whatever a step changes;
- * every state can be read afterwards; and old checkpoints can be removed while the thread goes on.
+ * every state can be read afterwards; and old checkpoints can be removed while the thread continues.
  *
  * All checkpoints are kept, so the records of a thread are what was written. They are counted as JSON, without the main
  * record, and without what a store adds to each.

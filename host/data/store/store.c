@@ -9,11 +9,14 @@
  */
 #include "host/data/store/store.h"
 #include "adl/value/buffer.h"
+#include "adl/value/deferred.h"
 #include "adl/value/memory.h"
 #include "host/base/config/config.h"
 #include "host/base/container_of.h"
 #include "host/base/log.h"
 #include "host/base/loop.h"
+#include "host/data/store/store_internal.h"
+#include "host/data/store/store_link.h"
 #include "host/data/store/store_provider.h"
 #include "host/data/store/store_request.h"
 #include "host/data/store/store_state.h"
@@ -39,6 +42,8 @@ struct store {
     struct store_queue pending, ended; /* under the lock */
     bool closing;                      /* under the lock */
     bool work_posted;                  /* under the lock: `work` is posted and has not run */
+    bool over;                         /* under the lock: the thread takes no more requests */
+    struct store_link *link;
     struct loop_work work;
     struct store_watches watches;
     atomic_llong clock_ahead_ms; /* the store's clock minus the loop's */
@@ -93,9 +98,14 @@ static bool store_is_open(struct store *store) {
     return store->status == TN_OK;
 }
 
+static struct session store_session(const struct store *store) {
+    return (struct session){store->provider.vtable, store->open, store->link};
+}
+
 static void store_run_requests(struct store *store, struct store_request *first) {
     if (store_is_open(store)) {
-        store_requests_run(&store->provider, store->open, first);
+        struct session session = store_session(store);
+        store_requests_run(&store->provider, &session, first);
         return;
     }
     for (; first; first = first->next) {
@@ -128,7 +138,7 @@ bool session_wall_ms(struct session *session, int64_t *out) {
 
 /* After requests, because the store may have found out how far its clock is from this host's. */
 static void store_read_clock(struct store *store) {
-    struct session session = {store->provider.vtable, store->open};
+    struct session session = store_session(store);
     int64_t now_ms;
     if (store->open && session_wall_ms(&session, &now_ms))
         atomic_store(&store->clock_ahead_ms, now_ms - loop_wall_ms(store->loop));
@@ -147,8 +157,7 @@ static int32_t perform_watch(struct session *session, void *user, tn_value *resu
 struct store_watcher *store_watch(struct store *store, void (*changed)(void *user), void *user) {
     bool is_first;
     struct store_watcher *watcher = store_watches_add(&store->watches, store->loop, changed, user, &is_first);
-    if (is_first && !atomic_load(&store->watches.active))
-        store_perform(store, perform_watch, &store->watches, NULL, NULL);
+    if (is_first && !atomic_load(&store->watches.active)) store_perform(store, perform_watch, &store->watches, NULL, NULL);
     return watcher;
 }
 
@@ -179,7 +188,10 @@ static void *store_thread_main(void *user) {
     pthread_mutex_lock(&store->lock);
     for (;;) {
         struct store_request *request = store_take_pending(store);
-        if (!request && store->closing) break;
+        if (!request && store->closing) {
+            store->over = true;
+            break;
+        }
         bool due = store_presence_wait_ms(&store->presence) == 0;
         if (!request && !due) {
             store_wait_for_requests(store);
@@ -192,9 +204,14 @@ static void *store_thread_main(void *user) {
         pthread_mutex_lock(&store->lock);
         for (struct store_request *next; request; request = next) {
             next = request->next;
-            store_queue_push(&store->ended, request);
+            if (request->waits) {
+                request->waits->is_over = true;
+                pthread_cond_signal(&request->waits->ended);
+            } else {
+                store_queue_push(&store->ended, request);
+            }
         }
-        if (store->work_posted || store->closing) continue;
+        if (store->work_posted || store->closing || !store->ended.first) continue;
         store->work_posted = true;
         loop_post(store->loop, &store->work);
     }
@@ -256,6 +273,7 @@ static void store_submit(struct store *store, struct store_request *request) {
 }
 
 void store_commit_take(struct store *store, tn_value batch, store_done *done, void *user) {
+    if (store_link_is_used(store->link)) value_read_all(batch);
     store_submit(store, store_request_new(STORE_REQUEST_COMMIT, batch, done, user));
 }
 
@@ -289,6 +307,39 @@ void store_perform_grouped(struct store *store, store_perform_fn *perform, void 
     store_submit(store, request);
 }
 
+/* ---- From any thread ---- */
+
+struct store_link *store_link(const struct store *store) {
+    return store->link;
+}
+
+int32_t store_perform_now(struct store *store, store_perform_fn *perform, void *user, tn_value *out,
+                          struct error *error) {
+    if (pthread_equal(pthread_self(), store->thread)) {
+        struct session session = store_session(store);
+        return perform(&session, user, out, error);
+    }
+    struct store_waiting waits = {PTHREAD_COND_INITIALIZER, false};
+    struct store_request request = {
+        .kind = STORE_REQUEST_PERFORM, .perform = perform, .perform_user = user, .waits = &waits};
+    pthread_mutex_lock(&store->lock);
+    bool over = store->over;
+    if (!over) {
+        store_queue_push(&store->pending, &request);
+        pthread_cond_signal(&store->submitted);
+    }
+    while (!over && !waits.is_over) pthread_cond_wait(&waits.ended, &store->lock);
+    pthread_mutex_unlock(&store->lock);
+    pthread_cond_destroy(&waits.ended);
+    if (over) return error_set(error, TN_ERROR, "STORE_ERROR", "the store is closed");
+    if (request.status == TN_OK)
+        *out = request.result;
+    else
+        store_provider_error(error, request.status, request.error);
+    value_unref(request.error);
+    return request.status;
+}
+
 static struct store *store_open_as(const struct store_from *from, tn_value options, bool maintains,
                                    struct error *error) {
     struct store_provider provider;
@@ -302,6 +353,7 @@ static struct store *store_open_as(const struct store_from *from, tn_value optio
     store->ended.last = &store->ended.first;
     store->work.run = store_report_all;
     store_watches_init(&store->watches);
+    store->link = store_link_new(store);
     pthread_mutex_init(&store->lock, NULL);
     pthread_cond_init(&store->submitted, NULL);
     int failed = pthread_create(&store->thread, NULL, store_thread_main, store);
@@ -309,6 +361,7 @@ static struct store *store_open_as(const struct store_from *from, tn_value optio
     error_set(error, TN_LIMIT, "LIMIT", "cannot start the thread of the store: %s", strerror(failed));
     store_watches_finish(&store->watches);
     store->closing = true;
+    store_link_close(store->link);
     store_provider_release(&store->provider);
     value_unref(store->options);
     mem_free(store->path);
@@ -331,6 +384,7 @@ void store_close(struct store *store) {
     pthread_cond_signal(&store->submitted);
     pthread_mutex_unlock(&store->lock);
     pthread_join(store->thread, NULL);
+    store_link_close(store->link);
     /* `work` may still be posted. It must run before the store is freed. */
     loop_run_posted(store->loop);
     store_report_all(&store->work);

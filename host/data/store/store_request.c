@@ -6,14 +6,17 @@
  * lock of another process, all report it.
  */
 #include "host/data/store/store_request.h"
+#include "adl/value/deferred.h"
 #include "adl/value/memory.h"
+#include "host/data/store/store_link.h"
 
 #define PERFORM_OPERATIONS 16 /* a PERFORM counts as so many operations */
 
 /* ---- One request ---- */
 
-static void request_run(const struct store_provider *provider, tn_store *open, struct store_request *request) {
-    const tn_store_draft *vtable = provider->vtable;
+static void request_run(struct session *session, struct store_request *request) {
+    const tn_store_draft *vtable = session->vtable;
+    tn_store *open = session->open;
     switch (request->kind) {
     case STORE_REQUEST_COMMIT:
         request->status = vtable->commit(open, request->argument, &request->result, &request->error);
@@ -22,9 +25,8 @@ static void request_run(const struct store_provider *provider, tn_store *open, s
         request->status = vtable->query(open, request->argument, &request->result, &request->error);
         break;
     case STORE_REQUEST_PERFORM:;
-        struct session session = {vtable, open};
         struct error error = ERROR_INIT;
-        request->status = request->perform(&session, request->perform_user, &request->result, &error);
+        request->status = request->perform(session, request->perform_user, &request->result, &error);
         if (request->status != TN_OK) request->error = error_to_value(&error);
         error_finish(&error);
         break;
@@ -65,13 +67,12 @@ static bool was_refused(tn_value error) {
 }
 
 /* After a failure of the whole: each request runs alone, or reports it. */
-static void requests_repeat(const struct store_provider *provider, tn_store *open, struct store_request *first,
-                            int32_t status, tn_value error) {
+static void requests_repeat(struct session *session, struct store_request *first, int32_t status, tn_value error) {
     bool refused = was_refused(error);
     for (struct store_request *request = first; request; request = request->next) {
         request_discard(request);
         if (refused) {
-            request_run(provider, open, request);
+            request_run(session, request);
         } else {
             request->status = status;
             request->error = value_ref(error);
@@ -79,13 +80,13 @@ static void requests_repeat(const struct store_provider *provider, tn_store *ope
     }
 }
 
-static void requests_run_as_group(const struct store_provider *provider, tn_store *open, struct store_request *first) {
+static void requests_run_as_group(struct session *session, struct store_request *first) {
     tn_value error = NULL;
-    int32_t status = provider->vtable->group(open, 1, &error);
+    int32_t status = session->vtable->group(session->open, 1, &error);
     for (struct store_request *request = first; request && status == TN_OK; request = request->next)
-        request_run(provider, open, request);
-    if (status == TN_OK) status = provider->vtable->group(open, 0, &error);
-    if (status != TN_OK) requests_repeat(provider, open, first, status, error);
+        request_run(session, request);
+    if (status == TN_OK) status = session->vtable->group(session->open, 0, &error);
+    if (status != TN_OK) requests_repeat(session, first, status, error);
     value_unref(error);
 }
 
@@ -100,27 +101,27 @@ static void merge_split(struct store_request *first, tn_value results) {
     }
 }
 
-static void requests_run_merged(const struct store_provider *provider, tn_store *open, struct store_request *first) {
+static void requests_run_merged(struct session *session, struct store_request *first) {
     tn_value batch = value_array_reserve(STORE_MERGE_MAX), results = NULL, error = NULL;
     for (struct store_request *request = first; request; request = request->next)
         batch = value_concat_take(batch, value_ref(request->argument));
-    int32_t status = provider->vtable->commit(open, batch, &results, &error);
+    int32_t status = session->vtable->commit(session->open, batch, &results, &error);
     if (status == TN_OK)
         merge_split(first, results);
     else
-        requests_repeat(provider, open, first, status, error);
+        requests_repeat(session, first, status, error);
     value_unref(batch);
     value_unref(results);
     value_unref(error);
 }
 
-void store_requests_run(const struct store_provider *provider, tn_store *open, struct store_request *first) {
+void store_requests_run(const struct store_provider *provider, struct session *session, struct store_request *first) {
     if (!first->next)
-        request_run(provider, open, first);
+        request_run(session, first);
     else if (provider->has_groups)
-        requests_run_as_group(provider, open, first);
+        requests_run_as_group(session, first);
     else
-        requests_run_merged(provider, open, first);
+        requests_run_merged(session, first);
 }
 
 /* ---- A session: the store as `perform` sees it ---- */
@@ -140,6 +141,7 @@ int32_t session_query_take(struct session *session, tn_value query, tn_value *re
 
 int32_t session_commit_take(struct session *session, tn_value batch, tn_value *result, struct error *error) {
     tn_value why = NULL, written = NULL;
+    if (store_link_is_used(session->link)) value_read_all(batch); /* not while the plugin writes */
     int32_t status = session->vtable->commit(session->open, batch, &written, &why);
     value_unref(batch);
     if (status == TN_OK && result)

@@ -10,7 +10,7 @@
  *     struct store_request *last = first;                       // with the queue locked
  *     size_t operations = store_request_operations(first);
  *     while (store_request_joins(provider, first, next, &operations)) …
- *     store_requests_run(provider, open, first);                // sets status, result and error of each
+ *     store_requests_run(provider, &session, first);            // sets status, result and error of each
  *
  * Thread: the store's.
  */
@@ -19,6 +19,7 @@
 
 #include "host/data/store/store.h"
 #include "host/data/store/store_provider.h"
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -39,13 +40,20 @@ struct store_request {
     store_done *done;
     void *user;
     int32_t status;
-    tn_value result, error; /* error: an object, as the provider returned it */
+    tn_value result, error;      /* error: an object, as the provider returned it */
+    struct store_waiting *waits; /* of a thread that waits for it instead of the loop; or NULL */
+};
+
+struct store_waiting {
+    pthread_cond_t ended; /* with the store's lock */
+    bool is_over;
 };
 
 /* The store as `perform` sees it. */
 struct session {
     const tn_store_draft *vtable;
     tn_store *open;
+    struct store_link *link;
 };
 
 size_t store_request_operations(const struct store_request *request);
@@ -53,6 +61,6 @@ size_t store_request_operations(const struct store_request *request);
 bool store_request_joins(const struct store_provider *provider, const struct store_request *first,
                          const struct store_request *next, size_t *operations);
 /* Runs the requests from `first` to the end of the list, in this order. */
-void store_requests_run(const struct store_provider *provider, tn_store *open, struct store_request *first);
+void store_requests_run(const struct store_provider *provider, struct session *session, struct store_request *first);
 
 #endif

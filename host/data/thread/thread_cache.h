@@ -32,7 +32,7 @@ struct thread_cached {
 
 struct thread_cache *thread_cache_new(void);
 void thread_cache_free(struct thread_cache *cache); /* NULL is allowed */
-/* Takes the members of `cached`. An entry that alone is larger than the cache is not kept. */
+/* Takes the members of `cached`. An entry that is larger than the whole cache is not kept. */
 void thread_cache_put_take(struct thread_cache *cache, const char *id, const struct thread_cached *cached);
 /* Moves the entry of a thread out of the cache. Returns false if there is none. */
 bool thread_cache_take(struct thread_cache *cache, const char *id, struct thread_cached *out);

@@ -13,6 +13,7 @@
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
 #include "host/data/store/store_collections.h"
+#include "host/data/store/store_link.h"
 #include "host/data/thread/thread_cache.h"
 #include "host/data/thread/thread_failure.h"
 #include "host/data/thread/thread_keys.h"
@@ -27,8 +28,9 @@
 #include <tenon/store.h>
 #include <time.h>
 
-#define FORCE_TRIES    100                        /* writers that prepare their first commit at the same time */
-#define OPERATIONS_MAX (TN_STORE_BATCH_MAX - 100) /* notes and chunks of a batch; the rest is for the commit */
+#define CHUNKS_KNOWN_MAX 10000 /* chunks that are not written again; more are forgotten, and may be written again */
+#define FORCE_TRIES      100   /* writers that prepare their first commit at the same time */
+#define OPERATIONS_MAX   (TN_STORE_BATCH_MAX - 100) /* notes and chunks of a batch; the rest is for the commit */
 
 struct thread_log {
     struct store *store;
@@ -104,6 +106,7 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
     log->tasks = value_array();
     tn_value stale = value_get(loaded, "stale");
     log->calls = stale ? value_ref(stale) : value_array();
+    store_link_forget(store_link(store), log->key);
     log->owner = -1;
     log->keep = -1;
     log->cached.weight = -1;
@@ -184,8 +187,20 @@ static tn_value put_record_take(struct thread_log *log, tn_value operations, con
         .key = log->key, .chunk = log->snapshots.chunk, .puts = operations, .known = value_ref(log->chunks)};
     thread_pack_record_take(&packer, collection, key, value, weight);
     value_unref(log->chunks);
-    log->chunks = packer.known;
+    log->chunks = value_count(packer.known) > CHUNKS_KNOWN_MAX ? value_object() : value_ref(packer.known);
+    value_unref(packer.known);
     return packer.puts;
+}
+
+/* The chunks of notes that are dropped: other records may refer to them, too. A new reference. */
+static tn_value chunks_of(tn_value operations) {
+    tn_value chunks = value_array();
+    for (size_t i = 0; i < value_count(operations); i++) {
+        tn_value operation = value_at(operations, i);
+        if (value_text_is(value_get(operation, "collection"), STORE_CHUNKS))
+            chunks = value_push_take(chunks, value_ref(operation));
+    }
+    return chunks;
 }
 
 /* ---- Notes ---- */
@@ -222,7 +237,8 @@ static void keep_failed_notes(struct thread_log *log) {
     if (next) {
         next->notes = value_concat_take(next->notes, value_ref(log->writing[0]));
         next->notes = value_concat_take(next->notes, value_ref(log->writing[1]));
-        next->batch = value_concat_take(next->batch, next->step_ended ? value_array() : value_ref(log->writing[0]));
+        tn_value tasks = log->writing[0];
+        next->batch = value_concat_take(next->batch, next->step_ended ? chunks_of(tasks) : value_ref(tasks));
         next->batch = value_concat_take(next->batch, value_ref(log->writing[1]));
         return;
     }
@@ -332,10 +348,11 @@ static void on_committed(void *user, int32_t status, tn_value result, const stru
     struct error why = ERROR_INIT;
     bool written = status == TN_OK && !commit->dropped;
     status = translate_error(log, status, error, &why);
-    if (status == TN_OK && log->failed) {
+    if (log->failed) {
         status = log->failed;
+        error_finish(&why);
         error_copy(&why, &log->error);
-    } else if (status != TN_OK && !log->failed) {
+    } else if (status != TN_OK) {
         log->failed = status;
         error_copy(&log->error, &why);
     }
@@ -407,7 +424,7 @@ static tn_value commit_batch(struct thread_log *log, const struct thread_commit 
         rest = put_record_take(log, rest, root ? STORE_CHECKPOINTS : STORE_NESTED, key, value_ref(commit->checkpoint),
                                weight);
         if (root && commit->state && snapshots_are_due(&log->snapshots))
-            rest = snapshots_add_take(&log->snapshots, rest, log->key, seq, commit->state(commit->user));
+            rest = snapshots_add_take(&log->snapshots, rest, log->key, seq, commit->state(commit->user), &log->chunks);
         *snapshot = root && log->snapshots.changed == 0;
     }
     if (root) {
@@ -434,6 +451,7 @@ static tn_value commit_batch(struct thread_log *log, const struct thread_commit 
         if (log->pending_left) batch = value_push_take(batch, store_delete_range(STORE_PENDING, key, end));
         if (log->nested_left) batch = value_push_take(batch, store_delete_range(STORE_NESTED, key, end));
         log->pending_left = log->nested_left = false;
+        batch = value_concat_take(batch, chunks_of(log->tasks));
         value_unref(log->tasks);
     } else {
         log->pending_left |= value_count(log->tasks) > 0;
@@ -513,6 +531,8 @@ void thread_log_commit(struct thread_log *log, struct thread_commit request, sto
     value_unref(request.record);
     value_unref(request.tasks);
     log->committing++;
+    /* Something that the run has used could not be read. */
+    if (!log->failed) log->failed = store_link_failure(store_link(log->store), log->key, &log->error);
     if (!log->writing[0]) {
         submit_commit(commit);
         return;

@@ -40,6 +40,11 @@ int32_t thread_check_id(const char *id, struct error *error);
  */
 int32_t thread_read(struct session *session, const char *thread_id, int64_t seq, tn_value *out, struct error *error);
 
+/* The same at the newest checkpoint, with deferred arrays (thread_deferred.h); `defer` may be NULL. */
+struct thread_defer;
+int32_t thread_read_head(struct session *session, const char *thread_id, const struct thread_defer *defer,
+                         tn_value *out, struct error *error);
+
 /*
  * Reads the complete history: {record, checkpoints: [the first one first], journal: {key without the thread: entry}}; a
  * new reference. NOT_FOUND. Thread: the store's.

@@ -164,7 +164,7 @@ static void pack_run(struct pack_list *it, size_t to, bool last) {
     it->run_weight = 0;
 }
 
-/* An entry that is as large as a chunk is a part of its own. `node` is how it was packed before, or NULL. */
+/* An entry that is as large as a chunk is a separate part. `node` is how it was packed before, or NULL. */
 static void pack_large_entry(struct pack_list *it, size_t at, tn_value before, tn_value node) {
     pack_run(it, at, false);
     tn_value part = node_of("n", pack_node(it->packer, list_entry(it->list, at), before, node, it->depth + 1));
@@ -187,7 +187,7 @@ static void pack_entry(struct pack_list *it, size_t at, tn_value before, tn_valu
     if (it->run_weight >= it->packer->chunk) pack_run(it, at + 1, false);
 }
 
-/* How the entry `at` was packed before as a part of its own: its node, and its value then. */
+/* How the entry `at` was packed before as a separate part: its node, and its value then. */
 static tn_value entry_node_before(const struct pack_list *it, tn_value before, tn_value parts, size_t at,
                                   tn_value *was) {
     size_t from = 0;

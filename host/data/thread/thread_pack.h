@@ -65,6 +65,12 @@ int32_t thread_unpack_record_take(struct session *session, const char *key, tn_v
 /* session_each over records of one thread, whose values are unpacked. */
 int32_t thread_each_record(struct session *session, const char *key, const char *collection, const char *from,
                            const char *to, session_visit_fn *visit, void *user, struct error *error);
+/*
+ * The same for notes, which may be without their chunks if the store was full when a run failed (thread_failure.h):
+ * such a note is left out, so what it is about is repeated.
+ */
+int32_t thread_each_note(struct session *session, const char *key, const char *collection, const char *from,
+                         const char *to, session_visit_fn *visit, void *user, struct error *error);
 /* The member of a stored object, without reading chunks; NULL if it is not there or in a chunk. Borrowed. */
 tn_value thread_packed_member(tn_value stored, const char *name);
 /* Add the hashes of all chunks of a node, or of a stored value, to {hash: true}, which they take. */

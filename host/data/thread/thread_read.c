@@ -6,6 +6,7 @@
 #include "adl/value/memory.h"
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
+#include "host/data/thread/thread_deferred.h"
 #include "host/data/thread/thread_delta.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_log.h"
@@ -21,10 +22,16 @@ struct thread_reader {
     struct session *session;
     const char *id;
     char key[THREAD_KEY_MAX];
-    bool failed;    /* the thread's run failed: failed calls are repeated */
-    tn_value stale; /* [operation]: delete the results of repeated calls; part of the first commit */
+    bool failed;                      /* the thread's run failed: failed calls are repeated */
+    tn_value stale;                   /* [operation]: delete the results of repeated calls; part of the first commit */
+    const struct thread_defer *defer; /* or NULL */
     struct error *error;
 };
+
+static int32_t read_notes(struct thread_reader *reader, const char *collection, const char *from, const char *to,
+                          session_visit_fn *visit, void *user) {
+    return thread_each_note(reader->session, reader->key, collection, from, to, visit, user, reader->error);
+}
 
 static int32_t read_each(struct thread_reader *reader, const char *collection, const char *from, const char *to,
                          session_visit_fn *visit, void *user) {
@@ -186,8 +193,8 @@ static int32_t read_activations(struct thread_reader *reader, const char *scope,
     thread_number(number_text, step);
     thread_key_range(from, to, reader->key, (const char *const[]){scope, number_text, NULL});
     struct activations activations = {from, value_object()};
-    int32_t status = read_each(reader, STORE_PENDING, from, to, add_activation, &activations);
-    if (status == TN_OK) status = read_each(reader, STORE_JOURNAL, from, to, add_call, &activations);
+    int32_t status = read_notes(reader, STORE_PENDING, from, to, add_activation, &activations);
+    if (status == TN_OK) status = read_notes(reader, STORE_JOURNAL, from, to, add_call, &activations);
     if (status == TN_OK && value_count(activations.entries)) {
         /* The entry "~" only marks that the super-step has started. */
         tn_value started = value_text("~");
@@ -269,7 +276,8 @@ static int32_t read_snapshot(struct thread_reader *reader, uint32_t seq, struct 
         tn_value record = value_at(records, 0), value = value_get(record, "value"), state = NULL;
         const char *key = value_chars(value_get(record, "key"), NULL);
         *first = (uint32_t)strtoul(key + strlen(reader->key) + 1, NULL, 10) + 1;
-        status = thread_unpack(reader->session, reader->key, value_get(value, "node"), &state, reader->error);
+        status = thread_unpack_state(reader->session, reader->key, value_get(value, "node"),
+                                     thread_record_int(value, "chunk", 0), reader->defer, &state, reader->error);
         if (status == TN_OK) {
             value_unref(folded->state);
             folded->state = state;
@@ -335,12 +343,14 @@ static int32_t read_checkpoint(struct thread_reader *reader, tn_value record, in
 struct read_options {
     const char *id;
     int64_t seq;
+    const struct thread_defer *defer;
 };
 
 static int32_t read_thread(struct session *session, tn_value found, const void *user, tn_value *out,
                            struct error *error) {
     const struct read_options *options = user;
-    struct thread_reader reader = {.session = session, .id = options->id, .error = error, .stale = value_array()};
+    struct thread_reader reader = {
+        .session = session, .id = options->id, .defer = options->defer, .error = error, .stale = value_array()};
     tn_value loaded = value_object_reserve(5), record = value_get(found, "value"),
              version = value_get(found, "version");
     thread_key(reader.key, options->id);
@@ -355,7 +365,13 @@ static int32_t read_thread(struct session *session, tn_value found, const void *
 }
 
 int32_t thread_read(struct session *session, const char *thread_id, int64_t seq, tn_value *out, struct error *error) {
-    struct read_options options = {thread_id, seq};
+    struct read_options options = {thread_id, seq, NULL};
+    return thread_records_read_one_state(session, thread_id, read_thread, &options, out, error);
+}
+
+int32_t thread_read_head(struct session *session, const char *thread_id, const struct thread_defer *defer,
+                         tn_value *out, struct error *error) {
+    struct read_options options = {thread_id, THREAD_HEAD, defer};
     return thread_records_read_one_state(session, thread_id, read_thread, &options, out, error);
 }
 

@@ -54,8 +54,9 @@ static size_t chunk_for(tn_value node, size_t chunk) {
 }
 
 tn_value snapshots_add_take(struct snapshots *snapshots, tn_value batch, const char *key, const char *seq,
-                            tn_value state) {
-    struct thread_packer packer = {.key = key, .chunk = snapshots->chunk, .puts = value_array()};
+                            tn_value state, tn_value *known) {
+    struct thread_packer packer = {
+        .key = key, .chunk = snapshots->chunk, .puts = value_array(), .known = value_ref(*known)};
     tn_value image = snapshots->image;
     tn_value node = thread_pack(&packer, state, value_get(image, "state"), value_get(image, "node"));
     int64_t cost = packer.bytes + value_weight(node);
@@ -67,6 +68,8 @@ tn_value snapshots_add_take(struct snapshots *snapshots, tn_value batch, const c
         value_unref(image);
         snapshots->chunk = chunk_for(node, snapshots->chunk);
         snapshots->image = value_set_take(snapshot_value(node, snapshots->chunk), "state", state);
+        value_unref(*known);
+        *known = value_ref(packer.known);
         snapshots->changed = 0;
         snapshots->due = value_weight(node);
     } else {

@@ -20,8 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SNAPSHOT_CHANGED_MIN 32768 /* bytes of changes before a snapshot is written */
-#define SNAPSHOT_CHUNK_MIN   32768 /* bytes of a chunk of a small state; of a larger one twice as many, and so on */
+#define SNAPSHOT_CHANGED_MIN 16384 /* bytes of changes before a snapshot is written */
+#define SNAPSHOT_CHUNK_MIN   16384 /* bytes of a chunk of a small state; of a larger one twice as many, and so on */
 #define SNAPSHOT_PARTS_MAX   256   /* chunks of a state before they become larger */
 
 struct snapshots {
@@ -38,10 +38,11 @@ void snapshots_changed(struct snapshots *snapshots, int64_t weight);
 bool snapshots_are_due(const struct snapshots *snapshots);
 /*
  * Adds the operations of a snapshot after checkpoint `seq` to `batch`, if it costs no more than the changes weigh.
- * Takes `batch` and `state`. `key` is that of the thread, `seq` the last part of the snapshot's.
+ * Takes `batch` and `state`. `key` is that of the thread, `seq` the last part of the snapshot's. *known is {hash:
+ * true}, the chunks that need not be written; it is replaced by one with those of the snapshot.
  */
 tn_value snapshots_add_take(struct snapshots *snapshots, tn_value batch, const char *key, const char *seq,
-                            tn_value state);
+                            tn_value state, tn_value *known);
 /* The value of the record of a first snapshot, for a complete thread. Its chunks are added to the packer. */
 tn_value snapshot_record(struct thread_packer *packer, tn_value state);
 

@@ -144,6 +144,7 @@ int32_t thread_unpack_record_take(struct session *session, const char *key, tn_v
 struct each_record {
     struct session *session;
     const char *key;
+    bool skips; /* records whose chunks are missing */
     session_visit_fn *visit;
     void *user;
 };
@@ -152,6 +153,10 @@ static int32_t visit_unpacked(void *user, const char *key, tn_value value, struc
     const struct each_record *it = user;
     tn_value unpacked = NULL;
     int32_t status = thread_unpack_record_take(it->session, it->key, value_ref(value), &unpacked, error);
+    if (status != TN_OK && it->skips && error && error->code && strcmp(error->code, "INVALID_STATE") == 0) {
+        error_finish(error);
+        return TN_OK;
+    }
     if (status == TN_OK) status = it->visit(it->user, key, unpacked, error);
     value_unref(unpacked);
     return status;
@@ -159,7 +164,13 @@ static int32_t visit_unpacked(void *user, const char *key, tn_value value, struc
 
 int32_t thread_each_record(struct session *session, const char *key, const char *collection, const char *from,
                            const char *to, session_visit_fn *visit, void *user, struct error *error) {
-    struct each_record it = {session, key, visit, user};
+    struct each_record it = {session, key, false, visit, user};
+    return session_each(session, collection, from, to, visit_unpacked, &it, error);
+}
+
+int32_t thread_each_note(struct session *session, const char *key, const char *collection, const char *from,
+                         const char *to, session_visit_fn *visit, void *user, struct error *error) {
+    struct each_record it = {session, key, true, visit, user};
     return session_each(session, collection, from, to, visit_unpacked, &it, error);
 }
 

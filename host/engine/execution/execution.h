@@ -20,6 +20,7 @@
 struct callable;
 struct execution;
 struct engine;
+struct thread_request;
 
 #define BATCH_CONCURRENCY 16u /* default of `concurrency` */
 
@@ -52,7 +53,6 @@ tn_value execution_report(const struct execution *execution);
  * NULL. Returns INVALID_INPUT if a key is unknown or has the wrong kind.
  */
 int32_t run_options_read(struct run_options *options, tn_value config, struct error *error);
-struct thread_request;
 /*
  * The same, and the options of a run with a thread: thread_id becomes request->id, and replace, force, accept_changes
  * and durability are allowed.
@@ -62,16 +62,33 @@ int32_t run_request_read(struct run_options *options, struct thread_request *req
 
 /* ---- Batches ---- */
 
+/*
+ * The threads in which the runs of a batch are saved. With THREAD_RESUME, inputs that are done do not run again: their
+ * result is what the thread saved. Others are continued, or run if they have not begun.
+ */
+struct batch_threads {
+    const char *batch;           /* the id of the batch (thread_batch.h) */
+    bool replaces;               /* THREAD_RESUME: inputs that have not begun replace what their threads were doing */
+    tn_value ids;                /* [the id of the thread of each input]; all differ */
+    const struct thread_request *request; /* of each run; its `id` and `batch` are not used */
+    /* Called before each turn of the loop. True: start nothing more, and stop each run after its super-step. */
+    bool (*drains)(void *user); /* may be NULL */
+};
+
 struct batch_options {
     uint32_t concurrency;       /* 0 means BATCH_CONCURRENCY */
     struct run_options options; /* options of each execution; `event` is not used */
-    /* Called in the order of the inputs: {output} or {error}, borrowed. May be NULL. */
+    const struct batch_threads *threads; /* NULL: nothing is saved. Otherwise the callable is a graph */
+    /*
+     * Called in the order of the inputs: {output}, {output, next} if the strategy has stopped the run, or {error};
+     * borrowed. May be NULL.
+     */
     void (*result)(void *user, size_t index, tn_value result);
     void (*progress)(void *user, size_t ended, size_t total); /* may be NULL */
     void *user;
 };
 /*
- * Runs the loop until every input has been run. Returns an array of {output} or {error} in order, a new reference; NULL
+ * Runs the loop until every input has been run, or the batch has been drained. Returns an array of {output} or {error} in order, a new reference; NULL
  * if options->result receives them. *cancel is read between completions; `cancel` may be NULL.
  */
 tn_value batch_run(struct engine *engine, struct callable *callable, tn_value inputs,

@@ -9,6 +9,7 @@
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
 #include "host/base/time_text.h"
+#include "host/data/thread/thread_batch.h"
 #include "host/data/thread/thread_delta.h"
 #include "host/data/thread/thread_log.h"
 #include "host/engine/graph/graph_identity.h"
@@ -166,6 +167,8 @@ static tn_value durable_record(const struct durable *durable, const char *status
         if (durable->is_new) record = value_set_take(record, "created_at", time_value(now_ms));
         tn_value incarnation = run_loaded_incarnation(run);
         if (incarnation) record = value_set_take(record, "incarnation", value_ref(incarnation));
+        tn_value batch = value_get(run->options.loaded, THREAD_BATCH);
+        if (batch) record = value_set_take(record, THREAD_BATCH, value_ref(batch));
         record = value_set_take(record, "config", run_config(run));
         record = value_set_take(record, "agent", value_ref(document->name));
         record = value_set_take(record, "graph", value_text(graph_identity(run->graph)));

@@ -31,8 +31,8 @@ struct activation;
 void durable_start(struct run *run);
 void durable_free(struct run *run);          /* part of run_free */
 uint32_t durable_seq(const struct run *run); /* the number of its next checkpoint; requires run->durable */
-#define DURABLE_DEPTH_MAX 100 /* arrays and objects in each other, in what is written to a channel of a saved thread   \
-                               */
+/* Arrays and objects in each other, in a value that is written to a channel of a saved thread. */
+#define DURABLE_DEPTH_MAX 100
 /* Returns LIMIT if the value cannot be saved. Called when it is written, while the step can be repeated. */
 int32_t durable_check_write(const struct run *run, uint32_t channel, tn_value value, struct error *error);
 /*

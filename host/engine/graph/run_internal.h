@@ -91,6 +91,7 @@ struct run {
     struct plan mapped;      /* items of map edges, and sends; ordered by source and item */
     uint32_t *triggered_in;  /* [node]: the step that the node was triggered for last */
     uint32_t *join_fired_in; /* [join]: the step after which it fired last; activations of one source count once */
+    uint32_t *join_count;    /* [join]: how many of its members have arrived */
     uint8_t *join_arrived;   /* [join member] */
     bool *deferred;          /* [node]: triggered, and waits until nothing else is planned */
     uint32_t deferred_count;
