@@ -84,10 +84,15 @@ void checkpoint_stop(struct checkpointer *it) {
     tn_store_free(it);
 }
 
+/* With the lock. The store is faster than the passes, or the thread gets no processor: the store waits for it. */
+static bool log_is_too_long(const struct checkpointer *it) {
+    return (it->due || it->passing) && it->pages >= CHECKPOINT_PAGES_MAX;
+}
+
 void checkpoint_transaction_begins(struct checkpointer *it) {
     if (it == NULL) return;
     pthread_mutex_lock(&it->lock);
-    while (it->gate_closed) pthread_cond_wait(&it->changed, &it->lock);
+    while (it->gate_closed || log_is_too_long(it)) pthread_cond_wait(&it->changed, &it->lock);
     it->in_transaction = true;
     pthread_mutex_unlock(&it->lock);
 }
@@ -111,7 +116,8 @@ void checkpoint_pause(struct checkpointer *it) {
 void checkpoint_resume(struct checkpointer *it) {
     if (it == NULL) return;
     pthread_mutex_lock(&it->lock);
-    it->paused = false;
+    it->paused = it->due = false;
+    it->pages = it->copied = 0; /* the next commit sets them */
     pthread_mutex_unlock(&it->lock);
 }
 

@@ -24,7 +24,9 @@
 #include "database.h"
 
 #define CHECKPOINT_PAGES 1000 /* pages of the log that are not in the file: a pass starts */
-#define CHECKPOINT_LAST  64   /* so few pages are left to the last pass, if passes are faster than the store */
+#define CHECKPOINT_PAGES_MAX                                                                                           \
+    4000                   /* pages of the log: the store waits for a pass that runs, so that the log stays short */
+#define CHECKPOINT_LAST 64 /* so few pages are left to the last pass, if passes are faster than the store */
 
 /* NULL if memory runs out. The thread starts when the log is long for the first time. */
 struct checkpointer *checkpoint_start(tn_store *store);
@@ -32,7 +34,7 @@ struct checkpointer *checkpoint_start(tn_store *store);
 void checkpoint_stop(struct checkpointer *checkpointer);
 void checkpoint_transaction_begins(struct checkpointer *checkpointer);
 void checkpoint_transaction_ended(struct checkpointer *checkpointer);
-/* Waits for the pass that is running, and lets none start until checkpoint_resume. */
+/* Waits for the pass that is running, and lets none start until checkpoint_resume: the caller copies the log. */
 void checkpoint_pause(struct checkpointer *checkpointer);
 void checkpoint_resume(struct checkpointer *checkpointer);
 
