@@ -23,10 +23,10 @@
 
 #include "database.h"
 
-#define CHECKPOINT_PAGES 1000 /* pages of the log that are not in the file: a pass starts */
-#define CHECKPOINT_PAGES_MAX                                                                                           \
-    4000                   /* pages of the log: the store waits for a pass that runs, so that the log stays short */
-#define CHECKPOINT_LAST 64 /* so few pages are left to the last pass, if passes are faster than the store */
+/* In pages of the log. */
+#define CHECKPOINT_PAGES     1000 /* not yet in the file: a pass starts */
+#define CHECKPOINT_PAGES_MAX 4000 /* in all: the store waits for a pass that runs, so that the log stays short */
+#define CHECKPOINT_LAST      64   /* left: the last pass copies them, if passes are faster than the store */
 
 /* NULL if memory runs out. The thread starts when the log is long for the first time. */
 struct checkpointer *checkpoint_start(tn_store *store);
