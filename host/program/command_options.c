@@ -108,7 +108,7 @@ const struct command_option run_options[] = {
     {"concurrency", "N", .letter = 'j',
      .help = "number of runs of a batch at the same time, not of activations (default: " BATCH_RUNS ")"},
     {"thread", "ID", .letter = 't', .help = "save the run in this thread; continue from its state if it exists"},
-    {"resume", .letter = 'r', .help = "resume the thread where it stopped"},
+    {"resume", .letter = 'r', .help = "resume the thread where it stopped; with --batch: run what is not done"},
     {"answer", "ID=VALUE", .help = "with --resume: answer an interrupt of the thread; may be repeated"},
     {"replace", .help = "discard the thread's unfinished run, and start a new run with the thread's state"},
     {"force", .help = "with --resume or --replace: take the thread over from a process that runs it"},

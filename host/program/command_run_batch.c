@@ -262,6 +262,7 @@ static void batch_execute(struct run_batch *batch, struct graph *graph, const st
     if (batch->saved) {
         threads.batch = thread_batch_id(batch->saved);
         threads.replaces = thread_batch_replaces(batch->saved);
+        threads.was_done = thread_batch_was_done(batch->saved);
         inner.threads = &threads;
         command_watch_signals(batch->host);
     } else {

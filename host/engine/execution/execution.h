@@ -69,6 +69,7 @@ int32_t run_request_read(struct run_options *options, struct thread_request *req
 struct batch_threads {
     const char *batch; /* the id of the batch (thread_batch.h) */
     bool replaces;     /* THREAD_RESUME: inputs that have not begun replace what their threads were doing */
+    bool was_done;     /* THREAD_RESUME: every input was done, so an input without its thread does not run */
     tn_value ids;      /* [the id of the thread of each input]; all differ */
     const struct thread_request *request; /* of each run; its `id` and `batch` are not used */
     /* Called before each turn of the loop. True: start nothing more, and stop each run after its super-step. */

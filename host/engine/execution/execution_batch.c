@@ -188,6 +188,15 @@ static tn_value batch_answers_of(tn_value record, tn_value answers) {
     return own;
 }
 
+/* The batch was done, so the thread has been removed, or has another batch: to run it again would be a surprise. */
+static tn_value batch_gone_result(tn_value id) {
+    struct error error = ERROR_INIT;
+    error_set(&error, TN_NOT_FOUND, "NOT_FOUND",
+              "the batch was done, but the thread `%s` does not have its result any more: start the batch again",
+              value_chars(id, NULL));
+    return batch_error_result_move(&error);
+}
+
 static tn_value batch_changed_result(tn_value id) {
     struct error error = ERROR_INIT;
     error_set(&error, TN_INVALID, "BATCH_CHANGED",
@@ -226,6 +235,8 @@ static tn_value batch_item_decide(struct batch_item *item, tn_value looked) {
     else if (value_is(value_get(known, "id"), TN_STRING) &&
              value_text_is(value_get(known, "id"), batch->options->threads->batch))
         result = batch_item_continue(item, looked, mark);
+    else if (batch->options->threads->was_done)
+        result = batch_gone_result(value_at(batch->options->threads->ids, batch_item_index(item)));
     else
         result = batch_item_invoke(item, batch->options->threads->replaces ? THREAD_REPLACE : THREAD_INPUT, NULL, mark);
     value_unref(mark);
