@@ -293,6 +293,8 @@
          "The file of the store is damaged, or is not a store. Restore it from a backup.") \
     CODE(STORE_VERSION, false, "Other", \
          "A newer version of Tenon wrote the store. Use that version.") \
+    CODE(STORE_INCOMPLETE, false, "Other", \
+         "The store is the target of a copy that has not ended. Run the same `tenon store copy` again.") \
     CODE(STORE_ERROR, false, "Other", \
          "The store failed: its file cannot be opened, read or written. The message contains the reason.") \
     CODE(INVALID_STATE, false, "Serialization", \

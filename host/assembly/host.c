@@ -337,8 +337,13 @@ static struct store *host_store_of_user(void *user, struct error *error) { retur
 
 struct store *host_store(struct host *host, struct error *error) {
     const struct store_from from = {host->loop, host->registry, host->config};
-    tn_value options = host->store_options ? host->store_options : config_store(host->config);
-    if (!host->store) host->store = store_open(&from, options, error);
+    tn_value options = host->store_options ? host->store_options : config_store(host->config), revealed = NULL;
+    if (host->store) return host->store;
+    /* Secrets, such as the password of a database. */
+    int32_t status = options ? config_reveal(host->config, options, &revealed, error) : TN_OK;
+    if (revealed) secrets_learn(host->secrets, options, revealed);
+    if (status == TN_OK) host->store = store_open(&from, revealed, error);
+    value_unref(revealed);
     return host->store;
 }
 

@@ -172,6 +172,8 @@ int command_call(const struct arguments *arguments);
 int command_serve(const struct arguments *arguments);
 int command_lsp(const struct arguments *arguments);
 int command_acp(const struct arguments *arguments);
+int command_store_copy(const struct arguments *arguments);
+int command_store_migrate(const struct arguments *arguments);
 int command_doctor(const struct arguments *arguments);
 int command_reference(const struct arguments *arguments);
 

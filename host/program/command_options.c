@@ -209,6 +209,15 @@ const struct command_option thread_gc_options[] = {
     OPTIONS_END,
 };
 
+/* ---- Options: Stores ---- */
+
+const struct command_option store_copy_options[] = {
+    {"replace", .help = "delete what the target has; restarts a copy that was interrupted"},
+    {"while-used", .help = "copy although a host uses the source; fails at the end if the source has changed"},
+    {"quiet", .letter = 'q', .help = "show no progress and no warnings"},
+    OPTIONS_END,
+};
+
 /* ---- Options: Documents ---- */
 
 const struct command_option check_options[] = {
@@ -453,6 +462,8 @@ const struct command_option plugin_check_options[] = {
     JSON_OPTION,
     {"quiet", .letter = 'q', .help = "show no progress"},
     {"seed", "N", .help = "repeat an earlier check that printed this seed, with the same random choices"},
+    {"store", "JSON",
+     .help = "options of the store to check, if it is not in a folder; records of collections that cases use are deleted"},
     {"timeout", "SECONDS",
      .help = "time limit of the check; half of it is shared by the components (default: " CHECK_SECONDS ")"},
     OPTIONS_END,

@@ -119,7 +119,7 @@ int command_refuse_terminal(const char *protocol) {
 
 /* A store that is damaged, too new or not installed is a problem of the configuration, not of what was asked of it. */
 static bool is_unusable_store(const struct error *error) {
-    static const char *const codes[] = {"STORE_CORRUPT", "STORE_VERSION", "STORE_NOT_FOUND"};
+    static const char *const codes[] = {"STORE_CORRUPT", "STORE_VERSION", "STORE_NOT_FOUND", "STORE_INCOMPLETE"};
     for (size_t i = 0; error->code && i < sizeof codes / sizeof *codes; i++)
         if (strcmp(error->code, codes[i]) == 0) return true;
     return false;

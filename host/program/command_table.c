@@ -113,6 +113,23 @@ const struct command commands[] = {
      "a process runs is kept.",
      "$ tenon thread gc --older-than 30\n", .options = thread_gc_options, .run = command_thread_gc},
 
+    /* ---- Stores ---- */
+    {"store copy", "FROM TO", "copy a store into another one, also of another kind",
+     "FROM and TO are each the path of a SQLite file, the URL of a PostgreSQL database (postgresql://…), a tenon.yaml, "
+     "a\n"
+     "folder, which stands for the store of hosts in it, or options as JSON ({\"use\": …}). A password belongs into a\n"
+     "tenon.yaml as a secret, not into the command. Copies all records with their versions, then reads both stores "
+     "and\n"
+     "compares them. TO must be empty. No host may use FROM or TO. Until the end no host uses TO; if the copy is\n"
+     "interrupted, the same command continues it.",
+     "$ tenon store copy .tenon/tenon.db postgresql:///agents\n"
+     "copied 48211 records of 9 collections to postgresql:///agents; both have the SHA-256 5c0f…\n",
+     .options = store_copy_options, .operands_min = 2, .operands_max = 2, .run = command_store_copy},
+    {"store migrate", "[STORE]", "move a store to the format of this release",
+     "STORE is as for `tenon store copy`; without it, the store of tenon.yaml. Every host does this when it opens a\n"
+     "store; older releases refuse the store afterwards. Reports the format.",
+     "$ tenon store migrate\ncurrent: the format is 1\n", .operands_max = 1, .run = command_store_migrate},
+
     /* ---- Documents ---- */
     {"check", "FILE…", "find mistakes in documents without running them",
      "Reports every mistake with its position, what was expected, and what to do. Of a folder, all documents below it "
@@ -345,7 +362,8 @@ const struct command commands[] = {
      "that provides a store also runs the conformance suite of share/tenon/store/conformance, is killed while it\n"
      "writes, and is used by two processes at once. `tenon reference findings` explains what is found. The exit\n"
      "code is 0 if there are no errors, 4 if there are, and 2 if FILE cannot be opened. tenon.yaml and\n"
-     "--allow-drafts decide whether the plugin may use draft interfaces.",
+     "--allow-drafts decide whether the plugin may use draft interfaces. A store that is not in a folder needs\n"
+     "--store: for PostgreSQL {\"url\": …, \"schema\": \"check\", \"clock\": \"host\"}, with a schema for the check.",
      "$ tenon plugin check ./acme.so\n", .options = plugin_check_options, .operands_min = 1, .operands_max = 1,
      .run = command_plugin_check},
     {"plugin install", "FILE|FOLDER", "install a plugin in your folder for plugins",

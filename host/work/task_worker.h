@@ -16,8 +16,9 @@
  *
  * Any number of workers, in any number of processes, can use one store: the claim decides who handles a Task. Types
  * with a higher priority are claimed first; types of the same priority take turns. An idle worker asks the store every
- * TASK_WORKER_POLL_MS to 2 * TASK_WORKER_POLL_MS milliseconds. Polling is what makes the start of a Task certain, and
- * it costs one indexed read, so that there is no other way to wake a worker.
+ * TASK_WORKER_POLL_MS to 2 * TASK_WORKER_POLL_MS milliseconds, which costs one indexed read. If the store reports
+ * changes (store_watch), it asks at once after one, and otherwise every TASK_WORKER_WATCHED_POLL_MS to twice that:
+ * polling is what makes the start of a Task certain.
  *
  * All functions are [loop].
  */
@@ -36,6 +37,7 @@ struct work_types;
 struct task_worker;
 
 #define TASK_WORKER_POLL_MS         15
+#define TASK_WORKER_WATCHED_POLL_MS 200 /* of a store that reports changes: for what it has missed, and for times */
 #define TASK_WORKER_CONCURRENCY     16u /* default of `concurrency` */
 #define TASK_WORKER_CONCURRENCY_MAX 10000u
 

@@ -101,7 +101,9 @@ static const struct tn_store_backend backend = {sim_transaction_begin,
                                                 sim_remove_range,
                                                 sim_list,
                                                 sim_count,
-                                                sim_search};
+                                                sim_search,
+                                                NULL,
+                                                .format = NULL};
 
 void sim_store_begin(struct sim *sim) {
     tn.value = &interface_value;

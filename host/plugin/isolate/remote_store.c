@@ -367,4 +367,5 @@ static int32_t TN_ABI remote_store_maintain(tn_store *store, tn_value *result, t
 }
 
 const tn_store_draft remote_store = {sizeof(tn_store_draft), remote_store_open,  remote_store_close,
-                                     remote_store_commit,    remote_store_query, remote_store_maintain};
+                                     remote_store_commit,    remote_store_query, remote_store_maintain,
+                                     .watch = NULL};
