@@ -37,7 +37,13 @@ typedef void store_done(void *user, int32_t status, tn_value result, const struc
 
 /* Opens a store that the caller owns. `options` is {use, path, …}; `use` names the provider's plugin. */
 struct store *store_open(const struct store_from *from, tn_value options, struct error *error);
-/* Runs and reports all pending requests first; blocks until then. NULL is allowed. */
+/*
+ * The same store for another loop of the process: requests are run by the thread of `main`, together with those of its
+ * other loops, and reported on `loop`. So commits of all loops are grouped, and every loop sees what another one has
+ * committed. `main` must stay open until the port is closed. Thread: that of `loop`.
+ */
+struct store *store_open_port(struct store *main, struct loop *loop);
+/* Runs and reports all pending requests first; blocks until then. NULL is allowed. A port closes only itself. */
 void store_close(struct store *store);
 struct loop *store_loop(const struct store *store);
 int64_t store_wall_ms(const struct store *store);  /* loop_wall_ms of its loop, for records */
