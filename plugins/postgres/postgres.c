@@ -223,8 +223,7 @@ static tn_value maintain_expired(tn_store *store, const char *table, int64_t *re
         struct tn_arena arena = TN_ARENA;
         struct sql sql;
         sql_init(&sql, &arena);
-        sql_add(&sql,
-                "WITH e AS MATERIALIZED (SELECT collection, key FROM %s.%s WHERE expires_at <= ", schema, table);
+        sql_add(&sql, "WITH e AS MATERIALIZED (SELECT collection, key FROM %s.%s WHERE expires_at <= ", schema, table);
         sql_bind_int8(&sql, connection_now(store, tn.core->wall_ms(tn.host)));
         sql_add(&sql,
                 " ORDER BY expires_at LIMIT %d FOR UPDATE SKIP LOCKED), d AS (DELETE FROM %s.%s r USING e WHERE"
