@@ -461,7 +461,8 @@ const struct command_option plugin_check_options[] = {
     {"quiet", .letter = 'q', .help = "show no progress"},
     {"seed", "N", .help = "repeat an earlier check that printed this seed, with the same random choices"},
     {"store", "JSON",
-     .help = "options of the store to check, if it is not in a folder; records of collections that cases use are deleted"},
+     .help =
+         "options of the store to check, if it is not in a folder; records of collections that cases use are deleted"},
     {"timeout", "SECONDS",
      .help = "time limit of the check; half of it is shared by the components (default: " CHECK_SECONDS ")"},
     OPTIONS_END,

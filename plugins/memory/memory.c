@@ -187,8 +187,8 @@ static void memory_deinit(void *self) {
     }
 }
 
-static const tn_store_draft memory_store = {sizeof memory_store, memory_open,  memory_close,
-                                            memory_commit,       memory_query, memory_maintain, .watch = NULL};
+static const tn_store_draft memory_store = {sizeof memory_store, memory_open,     memory_close, memory_commit,
+                                            memory_query,        memory_maintain, .watch = NULL};
 
 TN_PLUGIN("tenon.memory", "0.1.0", "A store in the process's memory, for tests")
 TN_PROVIDES(store, TN_STORE_DRAFT, &memory_store)

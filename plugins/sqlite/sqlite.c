@@ -78,9 +78,9 @@ static tn_value sqlite_format(tn_store *store, int64_t *version, int64_t *before
     return database_read_number(store, "PRAGMA user_version", version);
 }
 
-static const struct tn_store_backend backend = {records_begin, records_commit, records_rollback,     records_find,
-                                                records_write, records_remove, records_remove_range, lists_list,
-                                                lists_count,   lists_search,   lists_collections,    .format = sqlite_format};
+static const struct tn_store_backend backend = {
+    records_begin,        records_commit, records_rollback, records_find, records_write,     records_remove,
+    records_remove_range, lists_list,     lists_count,      lists_search, lists_collections, .format = sqlite_format};
 
 static int32_t sqlite_commit(tn_store *store, tn_value batch, tn_value *result, tn_value *error) {
     return tn_store_backend_commit(&backend, store, batch, result, error);
@@ -109,8 +109,8 @@ static int32_t sqlite_maintain(tn_store *store, tn_value *result, tn_value *erro
     return tn_store_make_maintained(removed, pages * page_size, result);
 }
 
-static const tn_store_draft sqlite_store = {sizeof sqlite_store, sqlite_store_open, sqlite_store_close,
-                                            sqlite_commit,       sqlite_query,      sqlite_maintain, .watch = NULL};
+static const tn_store_draft sqlite_store = {sizeof sqlite_store, sqlite_store_open, sqlite_store_close, sqlite_commit,
+                                            sqlite_query,        sqlite_maintain,   .watch = NULL};
 
 TN_PLUGIN("tenon.sqlite", "0.1.0", "A store in one SQLite file")
 TN_PROVIDES(store, TN_STORE_DRAFT, &sqlite_store)

@@ -261,8 +261,7 @@ static tn_value (*const apply[])(const struct commit *, const struct tn_store_op
 static tn_value commit_apply_all(const struct commit *commit, const struct tn_store_operation *operations,
                                  uint64_t count) {
     tn_value why = NULL;
-    if (commit->backend->prepare != NULL)
-        why = commit->backend->prepare(commit->store, operations, count, commit->now);
+    if (commit->backend->prepare != NULL) why = commit->backend->prepare(commit->store, operations, count, commit->now);
     if (why == NULL) why = commit->backend->begin(commit->store);
     if (why != NULL) return why;
     for (uint64_t i = 0; why == NULL && i < count; i++) {

@@ -147,7 +147,7 @@ def documents(server):
         assert found["user_output"] == "one", found
         refused = [attempt for attempt in found["history"] if (attempt.get("error") or {}).get("code") == "GRAPH_CHANGED"]
         assert refused, found
-        print("documents: the version that had begun the Task has ended it; the other one gave it back %d times" % len(refused))
+        print("documents: the version that had begun the Task has ended it; the other one released it %d times" % len(refused))
     finally:
         place.end()
 

@@ -18,8 +18,8 @@
 #include "host/data/store/store_internal.h"
 #include "host/data/store/store_link.h"
 #include "host/data/store/store_provider.h"
-#include "host/data/store/store_watch.h"
 #include "host/data/store/store_state.h"
+#include "host/data/store/store_watch.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -276,7 +276,8 @@ static int32_t perform_watch(struct session *session, void *user, tn_value *resu
 struct store_watcher *store_watch(struct store *store, void (*changed)(void *user), void *user) {
     bool is_first;
     struct store_watcher *watcher = store_watches_add(&store->watches, store->loop, changed, user, &is_first);
-    if (is_first && !atomic_load(&store->watches.active)) store_perform(store, perform_watch, &store->watches, NULL, NULL);
+    if (is_first && !atomic_load(&store->watches.active))
+        store_perform(store, perform_watch, &store->watches, NULL, NULL);
     return watcher;
 }
 

@@ -81,8 +81,8 @@ int32_t session_each(struct session *session, const char *collection, const char
 
 /*
  * From now on, `changed(user)` is called on the loop soon after any process has changed Tasks, threads or
- * notifications, if the store can report that (store_watches_changes). Calls may be missing: ask from time to time, too.
- * End it with store_unwatch before the store is closed; NULL is allowed there.
+ * notifications, if the store can report that (store_watches_changes). Calls may be missing: ask from time to time,
+ * too. End it with store_unwatch before the store is closed; NULL is allowed there.
  */
 struct store_watcher *store_watch(struct store *store, void (*changed)(void *user), void *user);
 void store_unwatch(struct store *store, struct store_watcher *watcher);

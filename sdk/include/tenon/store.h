@@ -69,19 +69,19 @@ extern "C" {
 #endif
 
 /* Beyond these: LIMIT. In bytes, unless stated otherwise. */
-#define TN_STORE_KEY_MAX         1024     /* of a key, a collection's name, a member path */
-#define TN_STORE_VALUE_MAX       16777216 /* of a value, as JSON or as bytes */
-#define TN_STORE_DEPTH_MAX       200      /* nesting of arrays and objects in a value */
-#define TN_STORE_TEXT_MAX        1048576  /* of a record's `text`, and of a text to search for */
-#define TN_STORE_WORDS_MAX       100      /* words to search for */
-#define TN_STORE_VECTOR_MAX      16384    /* numbers of a vector */
-#define TN_STORE_BATCH_MAX       10000    /* operations of a batch */
-#define TN_STORE_FILTER_MAX      256      /* conditions of a filter; `any` in `any`: 8 deep */
-#define TN_STORE_IN_MAX          1000     /* values of an `in` */
-#define TN_STORE_ORDER_MAX       8        /* members of an `order` */
-#define TN_STORE_LIMIT           100      /* records of a list without `limit` */
-#define TN_STORE_LIMIT_MAX       10000    /* records of a list or search */
-#define TN_STORE_PAGE_MAX        67108864 /* of all values of a list: it ends before, with `more` */
+#define TN_STORE_KEY_MAX    1024     /* of a key, a collection's name, a member path */
+#define TN_STORE_VALUE_MAX  16777216 /* of a value, as JSON or as bytes */
+#define TN_STORE_DEPTH_MAX  200      /* nesting of arrays and objects in a value */
+#define TN_STORE_TEXT_MAX   1048576  /* of a record's `text`, and of a text to search for */
+#define TN_STORE_WORDS_MAX  100      /* words to search for */
+#define TN_STORE_VECTOR_MAX 16384    /* numbers of a vector */
+#define TN_STORE_BATCH_MAX  10000    /* operations of a batch */
+#define TN_STORE_FILTER_MAX 256      /* conditions of a filter; `any` in `any`: 8 deep */
+#define TN_STORE_IN_MAX     1000     /* values of an `in` */
+#define TN_STORE_ORDER_MAX  8        /* members of an `order` */
+#define TN_STORE_LIMIT      100      /* records of a list without `limit` */
+#define TN_STORE_LIMIT_MAX  10000    /* records of a list or search */
+#define TN_STORE_PAGE_MAX   67108864 /* of all values of a list: it ends before, with `more` */
 
 typedef struct tn_store tn_store;
 typedef void TN_ABI tn_watch_fn(void *user);
@@ -113,10 +113,10 @@ typedef struct tn_store_draft {
     /*
      * The functions from here on are optional: NULL, or beyond `size`.
      *
-     * [store] From now on until close, `changed(user)` is called from a thread of the plugin, at most once in 5 ms, after
-     * a commit of any process has changed the collection tasks, threads or notifications. It must return quickly. It may
-     * be called without a change; and a change may be missed, so the host also asks from time to time. TN_UNSUPPORTED if
-     * this location cannot do it.
+     * [store] From now on until close, `changed(user)` is called from a thread of the plugin, at most once in 5 ms,
+     * after a commit of any process has changed the collection tasks, threads or notifications. It must return quickly.
+     * It may be called without a change; and a change may be missed, so the host also asks from time to time.
+     * TN_UNSUPPORTED if this location cannot do it.
      */
     int32_t TN_FN(watch)(tn_store *store, tn_watch_fn *changed, void *user);
     /* [store] The store's time in ms since 1970 UTC: one clock for all hosts that use the location. It decides which

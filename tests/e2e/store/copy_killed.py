@@ -10,7 +10,7 @@ import time
 sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "chaos"))
 from rpc import Host
 
-TENON, RECORDS = os.environ["TENON"], 2000
+TENON, RECORDS = os.environ["TENON"], 1000
 
 
 def tenon(*arguments):
