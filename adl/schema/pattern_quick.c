@@ -194,8 +194,14 @@ struct set {
 struct build {
     const struct program *program;
     struct quick_budget *budget;
+    size_t words;           /* of each set, for this program */
+    struct set significant; /* places that are a byte or an end; others only lead to them */
+    struct set again;       /* the places after which a match may begin behind any byte */
     struct set sets[STATES_MAX];
+    uint64_t hashes[STATES_MAX];
     bool ends[STATES_MAX];
+    uint16_t ranges[PROGRAM_MAX];
+    uint64_t *closures[PROGRAM_MAX]; /* of a place: itself and all that follow it without a byte; NULL if not known */
     uint8_t class_of[256], sample[256];
     size_t states, classes;
     uint16_t *next; /* [state × classes + class] */
@@ -209,14 +215,15 @@ static void budget_use(struct quick_budget *budget, size_t work) {
 
 static bool set_has(const struct set *set, size_t at) { return set->words[at / 64] >> (at % 64) & 1; }
 
-/* Returns the first place from `at` on that is in the set; PROGRAM_MAX if there is none. */
-static size_t set_next(const struct set *set, size_t at) {
-    for (size_t word = at / 64; word < WORDS; word++) {
-        uint64_t bits = set->words[word];
-        if (word == at / 64) bits &= UINT64_MAX << (at % 64);
-        if (bits) return word * 64 + (size_t)__builtin_ctzll(bits);
-    }
-    return PROGRAM_MAX;
+/* Lists the places of a set that have a kind; returns their number. */
+static size_t set_list(const struct build *build, const struct set *set, enum code_kind kind, uint16_t *places) {
+    size_t count = 0;
+    for (size_t word = 0; word < build->words; word++)
+        for (uint64_t bits = set->words[word]; bits; bits &= bits - 1) {
+            size_t at = word * 64 + (size_t)__builtin_ctzll(bits);
+            if (build->program->codes[at].kind == kind) places[count++] = (uint16_t)at;
+        }
+    return count;
 }
 
 /* Adds a place and all that follow it without a byte. */
@@ -245,43 +252,67 @@ static bool set_matches(const struct build *build, const struct set *set) {
     return set_has(set, build->program->count - 1); /* CODE_MATCH is the last one */
 }
 
-/* Returns the number of the state of a set. */
-static uint16_t state_of(struct build *build, const struct set *set) {
+/* Returns the number of the state of a set, and removes what is not significant from it. */
+static uint16_t state_of(struct build *build, struct set *set) {
+    uint64_t hash = 0, any = 0;
+    for (size_t word = 0; word < build->words; word++) {
+        any |= set->words[word] &= build->significant.words[word];
+        hash = (hash ^ set->words[word]) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+    }
+    if (!any) return STATE_FAILED;
     if (set_matches(build, set)) return STATE_MATCHED;
-    budget_use(build->budget, build->states);
     for (size_t i = STATE_FIRST; i < build->states; i++)
-        if (memcmp(&build->sets[i], set, sizeof *set) == 0) return (uint16_t)i;
+        if (build->hashes[i] == hash && memcmp(&build->sets[i], set, build->words * sizeof *set->words) == 0)
+            return (uint16_t)i;
     if (build->states == STATES_MAX) {
         build->failed = true;
         return STATE_FAILED;
     }
     size_t state = build->states++;
     build->sets[state] = *set;
+    build->hashes[state] = hash;
     struct set at_end = *set;
-    for (size_t at = set_next(set, 0); at < PROGRAM_MAX; at = set_next(set, at + 1)) {
-        if (build->program->codes[at].kind != CODE_END) continue;
+    size_t count = set_list(build, set, CODE_END, build->ranges);
+    for (size_t i = 0; i < count; i++) {
+        uint16_t at = build->ranges[i];
         at_end.words[at / 64] &= ~(1ull << (at % 64)); /* so that it is followed */
-        set_add(build, &at_end, (uint16_t)at, false, true);
+        set_add(build, &at_end, at, false, true);
     }
     build->ends[state] = set_matches(build, &at_end);
     return (uint16_t)state;
 }
 
-static uint16_t step_of(struct build *build, const struct set *set, uint8_t byte) {
+/* The words of the set of a place and all that follow it without a byte, behind a byte. */
+static const uint64_t *closure_of(struct build *build, uint16_t place) {
+    uint64_t *words = build->closures[place];
+    if (words) return words;
+    struct set set = {{0}};
+    set_add(build, &set, place, false, false);
+    words = build->closures[place] = mem_array(NULL, build->words, sizeof *words);
+    for (size_t word = 0; word < build->words; word++) words[word] = set.words[word] & build->significant.words[word];
+    return words;
+}
+
+/* Fills the row of a state. */
+static void build_row(struct build *build, size_t state, uint16_t *row) {
     struct set after = {{0}};
-    set_add(build, &after, 0, false, false); /* a match may begin here */
-    for (size_t at = set_next(set, 0); at < PROGRAM_MAX; at = set_next(set, at + 1)) {
-        const struct code *code = &build->program->codes[at];
-        budget_use(build->budget, 1);
-        if (code->kind == CODE_RANGE && byte >= code->low && byte <= code->high)
-            set_add(build, &after, code->next, false, false);
+    uint16_t ranges[PROGRAM_MAX];
+    size_t count = set_list(build, &build->sets[state], CODE_RANGE, ranges);
+    for (size_t class = 0; class < build->classes && !build->failed; class ++) {
+        uint8_t byte = build->sample[class];
+        memcpy(&after, &build->again, build->words * sizeof *after.words);
+        for (size_t i = 0; i < count; i++) {
+            const struct code *code = &build->program->codes[ranges[i]];
+            if (byte < code->low || byte > code->high) continue;
+            const uint64_t *closure = closure_of(build, code->next);
+            for (size_t word = 0; word < build->words; word++) after.words[word] |= closure[word];
+            budget_use(build->budget, build->words);
+        }
+        budget_use(build->budget, count + build->states / 4 + build->words);
+        if (build->budget->work == 0) build->failed = true;
+        row[class] = state_of(build, &after);
     }
-    budget_use(build->budget, 2 * WORDS);
-    for (size_t at = set_next(&after, 0); at < PROGRAM_MAX; at = set_next(&after, at + 1)) {
-        enum code_kind kind = build->program->codes[at].kind;
-        if (kind != CODE_SPLIT && kind != CODE_START) return state_of(build, &after);
-    }
-    return STATE_FAILED;
 }
 
 /* Bytes that are the first of a range, or the first behind one, begin a class. */
@@ -302,12 +333,20 @@ static struct quick *table_of(struct build *build) {
     build->states = STATE_FIRST;
     classify(build);
     build->next = mem_array(NULL, STATES_MAX * build->classes, sizeof *build->next);
+    build->words = (build->program->count + 63) / 64;
+    memset(build->closures, 0, build->program->count * sizeof *build->closures);
+    build->significant = build->again = (struct set){{0}};
+    for (size_t at = 0; at < build->program->count; at++) {
+        enum code_kind kind = build->program->codes[at].kind;
+        bool significant = kind != CODE_SPLIT && kind != CODE_START;
+        build->significant.words[at / 64] |= (uint64_t)significant << (at % 64);
+    }
+    set_add(build, &build->again, 0, false, false);
     struct set first = {{0}};
     set_add(build, &first, 0, true, false);
     uint16_t start = state_of(build, &first);
     for (size_t state = STATE_FIRST; state < build->states && !build->failed; state++)
-        for (size_t class = 0; class < build->classes && !build->failed; class ++)
-            build->next[state * build->classes + class] = step_of(build, &build->sets[state], build->sample[class]);
+        build_row(build, state, build->next + state * build->classes);
     size_t size = sizeof(struct quick) + build->states * build->classes * sizeof(uint16_t);
     if (build->failed || build->states * build->classes > UINT16_MAX || size > build->budget->bytes) return NULL;
     build->budget->bytes -= size;
@@ -344,6 +383,7 @@ struct quick *quick_new(const char *text, size_t length, struct quick_budget *bu
     build->budget = budget;
     quick = table_of(build);
 out:
+    for (size_t i = 0; build->classes > 0 && i < program->count; i++) mem_free(build->closures[i]);
     mem_free(build->next);
     mem_free(build);
     mem_free(program);

@@ -1,6 +1,6 @@
 /*
- * command_run.c - `tenon run`: checks the options and opens the document. The run is in command_run_single.c, a batch in
- * command_run_batch.c, and a run in a host that is running in command_run_sent.c.
+ * command_run.c - `tenon run`: checks the options and opens the document. The run is in command_run_single.c, a batch
+ * in command_run_batch.c, and a run in a host that is running in command_run_sent.c.
  *
  * Standard output receives the result or, with --json, the events and the result, one per line. The live view (live.c),
  * the progress and errors are written to standard error.

@@ -196,8 +196,8 @@ static int batch_open(struct run_batch *batch) {
     char digest[TN_SHA256_TEXT];
     tn_sha256_finish_text(&batch->digest, digest);
     int code = COMMAND_USAGE;
-    batch->ids = batch_keys(batch->request.id, batch->inputs, batch->lines,
-                            strcmp(path, "-") == 0 ? "<stdin>" : path, &error);
+    batch->ids =
+        batch_keys(batch->request.id, batch->inputs, batch->lines, strcmp(path, "-") == 0 ? "<stdin>" : path, &error);
     struct store *store = batch->ids ? engine->store(engine->store_user, &error) : NULL;
     if (batch->ids) code = COMMAND_RUN_FAILED;
     static const enum thread_batch_mode modes[] = {[THREAD_INPUT] = THREAD_BATCH_START,

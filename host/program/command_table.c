@@ -535,6 +535,10 @@ const struct environment_variable environment_variables[] = {
     {"TENON_PROGRAM", "The program that runs isolated plugins (default: this one)."},
     {"TENON_DUMPABLE",
      "If `1`: a debugger can attach to the process, and it can leave a core file, although it holds secrets."},
+    {"TENON_MANIFEST_CACHE", "If `off`: the manifest of each plugin is read at each start, and not saved."},
+    {"XDG_CACHE_HOME",
+     "The folder that contains `tenon/manifests`: what the manifests of plugin files said when they were read last "
+     "(default: `~/.cache`)."},
     {"XDG_CONFIG_HOME",
      "The folder that contains `tenon/tenon.yaml`, the user's configuration (default: `~/.config`)."},
     {"XDG_DATA_HOME",

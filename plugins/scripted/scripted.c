@@ -3,8 +3,8 @@
  *
  * A call emits the deltas of its reply. It pauses while the host accepts no more deltas, and for `delay_ms` before each
  * delta. Then it completes, or fails if the reply has an error. answers.c finds an open call by its task, script.c
- * chooses the reply, placeholders.c replaces its placeholders, deltas.c splits it into deltas, count.c counts tokens and
- * computes embeddings.
+ * chooses the reply, placeholders.c replaces its placeholders, deltas.c splits it into deltas, count.c counts tokens
+ * and computes embeddings.
  */
 #include "answers.h"
 #include "count.h"

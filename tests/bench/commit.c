@@ -5,7 +5,8 @@
  *     tenon-commit 1 --steps=2000             one run at a time
  *     tenon-commit 1000 --sync=normal --folder=/dev/shm
  *
- * Options: --steps=S (super-steps of a run, an even number), --sync=full|normal|off (default: full, so each commit waits for the disk),
+ * Options: --steps=S (super-steps of a run, an even number), --sync=full|normal|off (default: full, so each commit
+ * waits for the disk),
  * --folder=F (where the store's file is; default: the working folder), --payload=B (bytes that each step writes),
  * --store=sqlite|memory, --path=FILE (keep the file).
  *
@@ -86,15 +87,15 @@ static struct written written_so_far(void) {
 
 /* Super-steps of one node, in turn: one counts, and one appends a text. */
 static struct graph *counting_graph(void) {
-    tn_value text = value_format(
-        "version: '1.0'\nagent: {name: commit, recursion_limit: %" PRId64 "}\n"
-        "channels: [{name: counter, type: last_value, default: 0}, {name: notes, type: append}]\n"
-        "nodes: [{id: add, type: bench.add, config: {input_key: counter, output_key: counter}},"
-        " {id: note, type: bench.append, config: {output_key: notes, value: '%0*d'}}]\n"
-        "edges:\n  - {from: START, to: add}\n  - {from: add, to: note}\n"
-        "  - {from: note, type: conditional, conditions: [{expression: state.counter < %" PRId64
-        ", to: add}, {expression: default, to: END}]}\n",
-        steps + 10, atoi(option("payload", "100")), 0, steps / 2);
+    tn_value text =
+        value_format("version: '1.0'\nagent: {name: commit, recursion_limit: %" PRId64 "}\n"
+                     "channels: [{name: counter, type: last_value, default: 0}, {name: notes, type: append}]\n"
+                     "nodes: [{id: add, type: bench.add, config: {input_key: counter, output_key: counter}},"
+                     " {id: note, type: bench.append, config: {output_key: notes, value: '%0*d'}}]\n"
+                     "edges:\n  - {from: START, to: add}\n  - {from: add, to: note}\n"
+                     "  - {from: note, type: conditional, conditions: [{expression: state.counter < %" PRId64
+                     ", to: add}, {expression: default, to: END}]}\n",
+                     steps + 10, atoi(option("payload", "100")), 0, steps / 2);
     struct graph *graph = build(value_chars(text, NULL));
     value_unref(text);
     return graph;

@@ -1,10 +1,10 @@
 /*
- * steady.c - what makes counts of instructions repeatable; preloaded (LD_PRELOAD) by the check of the budgets, and never
- * used otherwise.
+ * steady.c - what makes counts of instructions repeatable; preloaded (LD_PRELOAD) by the check of the budgets, and
+ * never used otherwise.
  *
- * An allocator: what malloc of glibc does depends on the whole history of the heap, and the same run needs up to 3 % more
- * instructions after an unrelated change elsewhere. Here a block is taken from and returned to a list of its size class,
- * always in the same number of instructions. Memory is not given back to the kernel, and nothing is checked.
+ * An allocator: what malloc of glibc does depends on the whole history of the heap, and the same run needs up to 3 %
+ * more instructions after an unrelated change elsewhere. Here a block is taken from and returned to a list of its size
+ * class, always in the same number of instructions. Memory is not given back to the kernel, and nothing is checked.
  *
  * Random numbers that are always the same: they seed hash tables.
  *
@@ -52,9 +52,7 @@ static size_t class_of(size_t size) {
     return SMALL + (size_t)(64 - __builtin_clzll(size - 1)) - 11;
 }
 
-static size_t class_size(size_t class) {
-    return class < SMALL ? (class + 1) * UNIT : (size_t)2048 << (class - SMALL);
-}
+static size_t class_size(size_t class) { return class < SMALL ? (class + 1) * UNIT : (size_t)2048 << (class - SMALL); }
 
 static void *map(size_t size) {
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -33,7 +33,7 @@ static uint32_t below(uint32_t limit) {
 
 static bool one_in(uint32_t count) { return below(count) == 0; }
 
-#define ONE_OF(list) list[below(sizeof list / sizeof *list)]
+#define ONE_OF(list) (list)[below(sizeof(list) / sizeof *(list))]
 
 static const char *const characters[] = {"a",
                                          "b",

@@ -63,7 +63,8 @@ static void packs_and_unpacks(void **state) {
     (void)state;
     struct shared_memory *memory = shared_new(), *other = shared_adopt_take(dup(shared_descriptor(memory)));
     assert_non_null(other);
-    tn_value text = text_of('x', SHARED_VALUE_MIN), bytes = value_bytes(value_chars(text, NULL), SHARED_VALUE_MIN + 7);
+    tn_value text = text_of('x', SHARED_VALUE_MIN), longer = text_of('y', SHARED_VALUE_MIN + 7);
+    tn_value bytes = value_bytes(value_chars(longer, NULL), SHARED_VALUE_MIN + 7);
     for (int round = 0; round < 10000; round++) { /* several times around the memory */
         tn_value whole = message_of(text, bytes);
         struct shared_mark mark;
@@ -84,6 +85,7 @@ static void packs_and_unpacks(void **state) {
         value_unref(whole);
     }
     value_unref(text);
+    value_unref(longer);
     value_unref(bytes);
     shared_free(memory);
     shared_free(other);
@@ -231,15 +233,16 @@ static void refuses_lies(void **state) {
     static const char utf8[] = "\xff\xfe";
     assert_int_equal(pwrite(shared_descriptor(memory), utf8, 2, 100), 2);
 #define LIE(members, entry)                                                                                            \
-    is_refused(memory, "{\"params\":{\"a\":null,\"b\":[null,null],\"c\":\"text\"},\"shared\":{" members "\"values\":[" entry \
-                       "]}}")
+    is_refused(memory, "{\"params\":{\"a\":null,\"b\":[null,null],\"c\":\"text\"},\"shared\":{" members                \
+                       "\"values\":[" entry "]}}")
 #define ENTRY(at, rest) "{\"at\":" at "," rest "}"
     /* What is allowed, so that the rest fails because of its mistake only. */
     assert_false(LIE("\"position\":4,", ENTRY("[0,0]", "\"from\":0,\"length\":4")));
     assert_false(LIE("\"position\":4,", ENTRY("[0,0]", "\"from\":100,\"length\":2,\"bytes\":true")));
     assert_false(LIE("\"position\":4,", ENTRY("[0,0]", "\"from\":67108864,\"length\":0")));
-    assert_false(LIE("\"position\":4,", ENTRY("[0,0]", "\"from\":0,\"length\":4") "," ENTRY("[0,1,0]", "\"from\":0,\"length\":4") ","
-                     ENTRY("[0,1,1]", "\"from\":0,\"length\":4")));
+    assert_false(LIE("\"position\":4,",
+                     ENTRY("[0,0]", "\"from\":0,\"length\":4") "," ENTRY(
+                         "[0,1,0]", "\"from\":0,\"length\":4") "," ENTRY("[0,1,1]", "\"from\":0,\"length\":4")));
     assert_true(LIE("", ENTRY("[0,0]", "\"from\":0,\"length\":4")));
     assert_true(LIE("\"position\":-1,", ENTRY("[0,0]", "\"from\":0,\"length\":4")));
     assert_true(LIE("\"position\":1e300,", ENTRY("[0,0]", "\"from\":0,\"length\":4")));
@@ -260,13 +263,14 @@ static void refuses_lies(void **state) {
         "\"from\":100,\"length\":2", /* not UTF-8 */
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        tn_value text = value_format("{\"a\":null,\"shared\":{\"position\":4,\"values\":[{\"at\":[0],%s}]}}", numbers[i]);
+        tn_value text =
+            value_format("{\"a\":null,\"shared\":{\"position\":4,\"values\":[{\"at\":[0],%s}]}}", numbers[i]);
         if (!is_refused(memory, value_chars(text, NULL))) fail_msg("%s", numbers[i]);
         value_unref(text);
     }
     static const char *const ways[] = {
-        "[]", "[0]", "[9]", "[-1]", "[0,3]", "[0,2]", "[0,0,0]", "[0,1]", "[0,1,2]", "[0,1,0,0]", "[1,0]", "{}",
-        "[\"params\"]", "null", "[0.0,0]", "[9223372036854775807]",
+        "[]",      "[0]",       "[9]",   "[-1]", "[0,3]",        "[0,2]", "[0,0,0]", "[0,1]",
+        "[0,1,2]", "[0,1,0,0]", "[1,0]", "{}",   "[\"params\"]", "null",  "[0.0,0]", "[9223372036854775807]",
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         tn_value text = value_format("{\"params\":{\"a\":null,\"b\":[null,null],\"c\":\"text\"},\"shared\":{"
@@ -276,15 +280,19 @@ static void refuses_lies(void **state) {
         value_unref(text);
     }
     /* The order, twice the same, and one within another. */
-    assert_true(LIE("\"position\":4,", ENTRY("[0,1,1]", "\"from\":0,\"length\":4") "," ENTRY("[0,1,0]", "\"from\":0,\"length\":4")));
-    assert_true(LIE("\"position\":4,", ENTRY("[0,0]", "\"from\":0,\"length\":4") "," ENTRY("[0,0]", "\"from\":0,\"length\":4")));
-    assert_true(LIE("\"position\":4,", ENTRY("[0,0]", "\"from\":0,\"length\":4") "," ENTRY("[0,0,1]", "\"from\":0,\"length\":4")));
+    assert_true(LIE("\"position\":4,",
+                    ENTRY("[0,1,1]", "\"from\":0,\"length\":4") "," ENTRY("[0,1,0]", "\"from\":0,\"length\":4")));
+    assert_true(LIE("\"position\":4,",
+                    ENTRY("[0,0]", "\"from\":0,\"length\":4") "," ENTRY("[0,0]", "\"from\":0,\"length\":4")));
+    assert_true(LIE("\"position\":4,",
+                    ENTRY("[0,0]", "\"from\":0,\"length\":4") "," ENTRY("[0,0,1]", "\"from\":0,\"length\":4")));
     /* Together more than a message may have. */
-    assert_true(LIE("\"position\":4,", ENTRY("[0,0]", "\"from\":0,\"length\":67108864,\"bytes\":true") ","
-                    ENTRY("[0,1,0]", "\"from\":0,\"length\":1")));
+    assert_true(LIE("\"position\":4,", ENTRY("[0,0]", "\"from\":0,\"length\":67108864,\"bytes\":true") "," ENTRY(
+                                           "[0,1,0]", "\"from\":0,\"length\":1")));
     assert_true(is_refused(memory, "{\"a\":null,\"shared\":7}"));
     assert_true(is_refused(memory, "{\"a\":null,\"shared\":{}}"));
-    assert_true(is_refused(NULL, "{\"a\":null,\"shared\":{\"position\":4,\"values\":[{\"at\":[0],\"from\":0,\"length\":1}]}}"));
+    assert_true(
+        is_refused(NULL, "{\"a\":null,\"shared\":{\"position\":4,\"values\":[{\"at\":[0],\"from\":0,\"length\":1}]}}"));
     shared_free(memory);
 }
 
@@ -329,7 +337,8 @@ static const char python[] =
     "def memory():\n"
     "    send({'method': 'shared_memory', 'params': {}})\n"
     "    answer = receive()\n"
-    "    assert answer['method'] == 'shared_memory' and answer['params'] == {'writer': 'plugin', 'size': 1 << 26}, answer\n"
+    "    assert answer['method'] == 'shared_memory' and answer['params'] == {'writer': 'plugin', 'size': 1 << 26}, "
+    "answer\n"
     "    return fds.pop()\n"
     "def share(position, values):\n"
     "    send({'method': 'note', 'params': {'a': None}, 'shared': {'position': position, 'values': values}})\n";
@@ -416,7 +425,8 @@ static void child_writes(void **state) {
     loop_run(child.loop, child_is_done, &child);
     assert_false(child.ended);
     assert_int_equal(child.messages, 2); /* `note` and `done` */
-    tn_value expected = json("{\"text\":{\"jsonrpc\":\"2.0\",\"method\":\"shared_taken\",\"params\":{\"position\":16}}}");
+    tn_value expected =
+        json("{\"text\":{\"jsonrpc\":\"2.0\",\"method\":\"shared_taken\",\"params\":{\"position\":16}}}");
     assert_true(value_equal(value_get(child.last, "params"), expected));
     value_unref(expected);
     child_finish(&child);
@@ -472,8 +482,7 @@ static void names_mean_nothing_unless_allowed(void **state) {
     assert_int_equal(child.messages, 4);
     value_unref(child.last);
     child.last = NULL;
-    process_notify_take(child.process, "note",
-                        value_set_take(value_object(), "a", text_of('x', SHARED_VALUE_MIN)));
+    process_notify_take(child.process, "note", value_set_take(value_object(), "a", text_of('x', SHARED_VALUE_MIN)));
     loop_run(child.loop, child_is_done, &child);
     assert_true(value_get(value_get(child.last, "params"), "good") == value_bool(true));
     child_finish(&child);
@@ -508,7 +517,8 @@ static void descriptors_are_bounded(void **state) {
     size_t before = open_descriptors(), during;
     struct child child;
     child_start(&child,
-                "for i in range(1000): socket.send_fds(s, [b'Content-Length: 19\\r\\n\\r\\n{\"method\": \"again\"}'], [0, 1, 2])\n"
+                "for i in range(1000): socket.send_fds(s, [b'Content-Length: 19\\r\\n\\r\\n{\"method\": \"again\"}'], "
+                "[0, 1, 2])\n"
                 "fd = memory()\n"
                 "for i in range(1000): send({'method': 'shared_memory', 'params': {}})\n"
                 "send({'method': 'done'})\n"
@@ -535,8 +545,7 @@ static void child_that_ends(void **state) {
                 "os.kill(os.getpid(), 9)\n",
                 true);
     for (int i = 0; i < 100; i++)
-        process_notify_take(child.process, "note",
-                            value_set_take(value_object(), "a", text_of('x', SHARED_VALUE_MIN)));
+        process_notify_take(child.process, "note", value_set_take(value_object(), "a", text_of('x', SHARED_VALUE_MIN)));
     loop_run(child.loop, child_is_done, &child);
     assert_true(child.ended);
     assert_int_equal(child.messages, 1);

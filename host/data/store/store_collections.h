@@ -22,7 +22,7 @@
     COLLECTION(NESTED, "nested", "")           /* THREAD/SCOPE/SEQ: checkpoints of nested runs that have not ended */  \
     COLLECTION(JOURNAL, "journal", "")         /* THREAD/SEQ/…: results of calls to the outside world */             \
     COLLECTION(THREAD_ARTIFACTS, "thread_artifacts",                                                                   \
-               "") /* THREAD/ARTIFACT: which Artifacts the runs of a thread used */                                    \
+               "")                     /* THREAD/ARTIFACT: which Artifacts the runs of a thread used */                \
     COLLECTION(BATCHES, "batches", "") /* NAME: batches whose lines are saved in threads */                            \
     COLLECTION(TASKS, "tasks", "claimable_ms task_type,claimable_ms state")                                            \
     COLLECTION(ARTIFACTS, "artifacts", "")                                                                             \

@@ -65,8 +65,8 @@ static tn_value defer_parts(const char *key, tn_value parts, size_t count, int64
 /* ---- Reading a snapshot ---- */
 
 /*
- * The parts up to the last chunk are deferred if they are worth it; what follows is in the node, and is read. Returns
- * NULL if nothing of the array is deferred.
+ * The parts up to the last one with chunks are deferred if they are worth it; what follows is in the node, and is read.
+ * *out is NULL if nothing of the array is deferred.
  */
 static int32_t defer_array(struct session *session, const char *key, tn_value parts, int64_t chunk,
                            struct store_link *link, tn_value *out, struct error *error) {
@@ -74,11 +74,9 @@ static int32_t defer_array(struct session *session, const char *key, tn_value pa
     int64_t weight = 0;
     for (size_t i = 0; value_is(parts, TN_ARRAY) && i < value_count(parts); i++) {
         tn_value part = value_at(parts, i);
-        bool is_chunk = value_get(part, "c") != NULL;
-        total += is_chunk               ? (size_t)thread_record_int(part, "n", 0)
-                 : value_get(part, "v") ? value_count(value_get(part, "v"))
-                                        : 1;
-        if (!is_chunk) continue;
+        bool is_chunk = value_get(part, "c") != NULL, is_read = value_get(part, "v") != NULL;
+        total += is_chunk ? (size_t)thread_record_int(part, "n", 0) : is_read ? value_count(value_get(part, "v")) : 1;
+        if (is_read) continue;
         end = i + 1;
         count = total;
         weight += chunk;

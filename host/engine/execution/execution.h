@@ -67,17 +67,17 @@ int32_t run_request_read(struct run_options *options, struct thread_request *req
  * result is what the thread saved. Others are continued, or run if they have not begun.
  */
 struct batch_threads {
-    const char *batch;           /* the id of the batch (thread_batch.h) */
-    bool replaces;               /* THREAD_RESUME: inputs that have not begun replace what their threads were doing */
-    tn_value ids;                /* [the id of the thread of each input]; all differ */
+    const char *batch; /* the id of the batch (thread_batch.h) */
+    bool replaces;     /* THREAD_RESUME: inputs that have not begun replace what their threads were doing */
+    tn_value ids;      /* [the id of the thread of each input]; all differ */
     const struct thread_request *request; /* of each run; its `id` and `batch` are not used */
     /* Called before each turn of the loop. True: start nothing more, and stop each run after its super-step. */
     bool (*drains)(void *user); /* may be NULL */
 };
 
 struct batch_options {
-    uint32_t concurrency;       /* 0 means BATCH_CONCURRENCY */
-    struct run_options options; /* options of each execution; `event` is not used */
+    uint32_t concurrency;                /* 0 means BATCH_CONCURRENCY */
+    struct run_options options;          /* options of each execution; `event` is not used */
     const struct batch_threads *threads; /* NULL: nothing is saved. Otherwise the callable is a graph */
     /*
      * Called in the order of the inputs: {output}, {output, next} if the strategy has stopped the run, or {error};
@@ -88,8 +88,9 @@ struct batch_options {
     void *user;
 };
 /*
- * Runs the loop until every input has been run, or the batch has been drained. Returns an array of {output} or {error} in order, a new reference; NULL
- * if options->result receives them. *cancel is read between completions; `cancel` may be NULL.
+ * Runs the loop until every input has been run, or the batch has been drained. Returns an array of {output} or {error}
+ * in order, a new reference; NULL if options->result receives them. *cancel is read between completions; `cancel` may
+ * be NULL.
  */
 tn_value batch_run(struct engine *engine, struct callable *callable, tn_value inputs,
                    const struct batch_options *options, const _Atomic bool *cancel);

@@ -86,8 +86,7 @@ static tn_value batch_invocation_result(const struct batch_item *item) {
     struct error error = ERROR_INIT;
     tn_value report, next;
     switch (invocation_status(invocation)) {
-    case RUN_DONE:
-        return value_set_take(value_object_reserve(1), "output", value_ref(invocation_output(invocation)));
+    case RUN_DONE: return value_set_take(value_object_reserve(1), "output", value_ref(invocation_output(invocation)));
     case RUN_INTERRUPTED:
         error_set(&error, TN_FAILED, "INTERRUPTED",
                   "the run waits for answers: give them to its thread `%s`, and resume the batch",
@@ -254,8 +253,7 @@ static tn_value batch_item_start_saved(struct batch_item *item) {
     }
     struct error error = ERROR_INIT;
     const char *id = value_chars(value_at(threads->ids, batch_item_index(item)), NULL);
-    int32_t status =
-        thread_look(batch->engine, graph_of_callable(batch->callable), id, batch_on_looked, item, &error);
+    int32_t status = thread_look(batch->engine, graph_of_callable(batch->callable), id, batch_on_looked, item, &error);
     return status == TN_OK ? NULL : batch_error_result_move(&error);
 }
 

@@ -86,7 +86,7 @@ struct process {
     uint64_t sent_total;    /* bytes that were ever sent */
     struct passed {
         int descriptor;
-        uint64_t at; /* it goes with the byte at which sent_total is this */
+        uint64_t at;      /* it goes with the byte at which sent_total is this */
     } passed[PASSED_MAX]; /* descriptors that were not sent yet, in order */
     size_t passed_count;
     enum sharing sharing;
@@ -389,9 +389,8 @@ static struct shared_memory *process_share(struct process *process, const char *
         log_write(LOG_DEBUG, process->name, "no shared memory for large values: %s", strerror(errno));
         return NULL;
     }
-    process->passed[process->passed_count++] =
-        (struct passed){shared_descriptor(memory),
-                        process->sent_total + (process->outgoing.length - process->outgoing_sent)};
+    process->passed[process->passed_count++] = (struct passed){
+        shared_descriptor(memory), process->sent_total + (process->outgoing.length - process->outgoing_sent)};
     tn_value params = value_set_take(value_object_reserve(2), "writer", value_text(writer));
     process_notify_take(process, "shared_memory", value_set_take(params, "size", value_int(SHARED_SIZE)));
     return memory;
@@ -410,8 +409,8 @@ static bool process_on_taken(struct process *process, tn_value params) {
 }
 
 /*
- * Handles the messages about shared memory, and puts the texts of *message in their places. Returns TN_OK if the message
- * is for others, TN_AGAIN if it was one of these; TN_INVALID if it is invalid.
+ * Handles the messages about shared memory, and puts the texts of *message in their places. Returns TN_OK if the
+ * message is for others, TN_AGAIN if it was one of these; TN_INVALID if it is invalid.
  */
 static int32_t process_read_shared(struct process *process, tn_value *message, struct error *error) {
     tn_value method = value_get(*message, "method"), params = value_get(*message, "params");

@@ -1,8 +1,8 @@
 /*
  * serve_internal.h - shared by the files of the child's side: the process and its messages (serve.c), tasks
  * (serve_task.c), instances and the host's components that they call (serve_instance.c), tool sets (serve_tool.c),
- * shared memory (serve_shared.c), HTTP exchanges (serve_http.c), tenon.host (serve_host.c), operations of the host (serve_operation.c), and stores
- * (serve_store.c).
+ * shared memory (serve_shared.c), HTTP exchanges (serve_http.c), tenon.host (serve_host.c), operations of the host
+ * (serve_operation.c), and stores (serve_store.c).
  *
  * Numbers of instances and tasks are assigned by the host; those of calls, exchanges, requests and subscriptions are
  * assigned here. Thread: the loop of this process.
@@ -94,9 +94,10 @@ struct server {
     bool polling_writes;
     bool exiting; /* the host has sent `exit` */
     struct frame_reader reader;
-    bool shares, shared_asked;                    /* the host offers shared memory; this process has requested it */
-    struct shared_memory *shared_out, *shared_in; /* this process writes in the first, the host in the second; or NULL */
-    int received[2];                              /* descriptors that the host has sent, and that no message has used */
+    bool shares, shared_asked; /* the host offers shared memory; this process has requested it */
+    struct shared_memory *shared_out,
+        *shared_in;  /* this process writes in the first, the host in the second; or NULL */
+    int received[2]; /* descriptors that the host has sent, and that no message has used */
     size_t received_count;
     struct buffer outgoing; /* messages for the host */
     size_t outgoing_sent;   /* bytes at the start of `outgoing` that were sent */

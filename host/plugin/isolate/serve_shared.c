@@ -4,8 +4,8 @@
  * The first large text that this process sends requests memory; it, and what is sent until the memory arrives, stays in
  * the messages. Descriptors arrive with the messages `shared_memory`, in the same order.
  */
-#include "host/plugin/isolate/shared.h"
 #include "host/plugin/isolate/serve_internal.h"
+#include "host/plugin/isolate/shared.h"
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -7,8 +7,8 @@
  *
  *     "shared": {"position": 81920, "values": [{"at": [2, 0, 1], "from": 0, "length": 81920}, …]}
  *
- * `at` is the way from the message to the text: indices of items, and of members in the order of the JSON. The list is in
- * the order of the message, so each array or object on the way is changed once.
+ * `at` is the way from the message to the text: indices of items, and of members in the order of the JSON. The list is
+ * in the order of the message, so each array or object on the way is changed once.
  */
 #include "host/plugin/isolate/shared.h"
 #include "adl/value/memory.h"
@@ -65,7 +65,8 @@ struct shared_memory *shared_new(void) {
 struct shared_memory *shared_adopt_take(int descriptor) {
     struct stat status;
     int seals = fcntl(descriptor, F_GET_SEALS); /* fails for anything but a memfd */
-    if (seals >= 0 && (seals & SEALS) == SEALS && !exceeds_limit() && fstat(descriptor, &status) == 0 && status.st_size == SHARED_SIZE)
+    if (seals >= 0 && (seals & SEALS) == SEALS && !exceeds_limit() && fstat(descriptor, &status) == 0 &&
+        status.st_size == SHARED_SIZE)
         return shared_of(descriptor);
     if (descriptor >= 0) (void)close(descriptor);
     return NULL;
@@ -131,8 +132,8 @@ static bool shared_write(struct shared_memory *memory, uint64_t position, const 
 struct packing {
     struct shared_memory *memory; /* NULL: only search */
     size_t walked, bytes;
-    tn_value values;                 /* of `shared`; NULL before the first */
-    uint32_t path[FRAME_DEPTH_MAX];  /* indices from the message to the value */
+    tn_value values;                /* of `shared`; NULL before the first */
+    uint32_t path[FRAME_DEPTH_MAX]; /* indices from the message to the value */
 };
 
 /* Adds a text to the memory and to `values`. */
@@ -324,7 +325,8 @@ static bool unpacking_walk(const struct unpacking *unpacking, size_t depth, tn_v
 /* Checks the total before anything is copied. */
 static bool shared_is_bounded(tn_value values, size_t *bytes) {
     uint64_t total = 0, length;
-    if (!value_is(values, TN_ARRAY) || value_count(values) == 0 || value_count(values) > SHARED_VALUES_MAX) return false;
+    if (!value_is(values, TN_ARRAY) || value_count(values) == 0 || value_count(values) > SHARED_VALUES_MAX)
+        return false;
     for (size_t i = 0; i < value_count(values); i++) {
         tn_value entry = value_at(values, i);
         if (!value_is(entry, TN_OBJECT) || !read_number(entry, "length", SHARED_SIZE, &length)) return false;

@@ -13,8 +13,8 @@
  *
  * Safety: only the host creates the memory, a memfd of SHARED_SIZE bytes, sealed against any other size: neither side
  * can truncate it, and a plugin cannot make it larger. It is never mapped, so no access can fail with SIGBUS, and a
- * process in the sandbox needs no right to create or map shared memory. The reader copies first and then checks the copy, so the
- * other side gains nothing by changing bytes meanwhile. Each number in `shared` is checked.
+ * process in the sandbox needs no right to create or map shared memory. The reader copies first and then checks the
+ * copy, so the other side gains nothing by changing bytes meanwhile. Each number in `shared` is checked.
  */
 #ifndef TENON_HOST_PLUGIN_ISOLATE_SHARED_H
 #define TENON_HOST_PLUGIN_ISOLATE_SHARED_H

@@ -124,9 +124,9 @@ static int32_t loader_check_object(const struct plugin *plugin, struct error *er
                            plugin->path);
     if (status == TN_OK && plugin->cached && !manifest_cache_matches(plugin->cache, plugin->cached, file)) {
         manifest_cache_discard(plugin->cache);
-        status = error_set(error, TN_INVALID, "PLUGIN_REFUSED",
-                           "%s: the cached manifest is not the plugin's; the cache was removed: start again",
-                           plugin->path);
+        status =
+            error_set(error, TN_INVALID, "PLUGIN_REFUSED",
+                      "%s: the cached manifest is not the plugin's; the cache was removed: start again", plugin->path);
     }
     if (status == TN_OK) status = elf_symbols(file, &symbols, error);
     if (status == TN_OK) {

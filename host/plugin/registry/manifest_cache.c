@@ -1,11 +1,11 @@
 /*
  * manifest_cache.c - reads and writes cache files.
  *
- * A cache file is a header, records, components and strings (the summary), and then the notes of all plugins. The summary is
- * read at once and checked: it has a hash, and each offset is compared with the sizes. Notes are read when they are needed, from
- * the descriptor that stays open; nobody changes a file that has its final name, and pread cannot fail like a mapping can.
- * Numbers have the byte order of the machine. A format that changes gets another number, and the version of the host is
- * part of the summary, so that each version reads only its own files.
+ * A cache file is a header, records, components and strings (the summary), and then the notes of all plugins. The
+ * summary is read at once and checked: it has a hash, and each offset is compared with the sizes. Notes are read when
+ * they are needed, from the descriptor that stays open; nobody changes a file that has its final name, and pread cannot
+ * fail like a mapping can. Numbers have the byte order of the machine. A format that changes gets another number, and
+ * the version of the host is part of the summary, so that each version reads only its own files.
  */
 #include "host/plugin/registry/manifest_cache.h"
 #include "adl/value/buffer.h"
@@ -26,12 +26,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CACHE_FORMAT      1u
-#define CACHE_MAGIC       "tenon-mc"
-#define CACHE_NAME_LENGTH 32 /* digits of the name of a cache file: the hash of its folder */
+#define CACHE_FORMAT         1u
+#define CACHE_MAGIC          "tenon-mc"
+#define CACHE_NAME_LENGTH    32 /* digits of the name of a cache file: the hash of its folder */
 #define CACHE_COMPONENTS_MAX 100000u
-#define CACHE_STRINGS_MAX (16u << 20)
-#define TEMPORARY_AGE_S   3600 /* an unfinished file of a process that was killed is removed after that */
+#define CACHE_STRINGS_MAX    (16u << 20)
+#define TEMPORARY_AGE_S      3600 /* an unfinished file of a process that was killed is removed after that */
 
 struct cache_header {
     char magic[8];
@@ -151,8 +151,8 @@ static bool cache_pread(int descriptor, void *to, size_t length, uint64_t at) {
 }
 
 static size_t summary_size(const struct cache_header *header) {
-    return header->record_count * sizeof(struct cache_record) + header->component_count * sizeof(struct cache_component) +
-           header->strings_size;
+    return header->record_count * sizeof(struct cache_record) +
+           header->component_count * sizeof(struct cache_component) + header->strings_size;
 }
 
 static bool header_is_usable(const struct cache_header *header, uint64_t file_size) {
@@ -314,8 +314,8 @@ const struct cached_manifest *manifest_cache_lookup(struct manifest_cache *cache
 }
 
 /*
- * True if a change of the file right after it was read would change its times: they count in steps, and the step of that
- * moment must have passed.
+ * True if a change of the file right after it was read would change its times: they count in steps, and the step of
+ * that moment must have passed.
  */
 static bool is_settled(const struct stat *status) {
     struct timespec now, last = status->st_ctim;
@@ -556,8 +556,7 @@ static void cache_remove_old(int place) {
             fstatat(place, item->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         bool temporary = length > 4 && strcmp(item->d_name + length - 4, ".tmp") == 0;
-        if (temporary && status.st_mtim.tv_sec + TEMPORARY_AGE_S < time(NULL))
-            (void)unlinkat(place, item->d_name, 0);
+        if (temporary && status.st_mtim.tv_sec + TEMPORARY_AGE_S < time(NULL)) (void)unlinkat(place, item->d_name, 0);
         if (length != CACHE_NAME_LENGTH) continue;
         MEM_GROW(files, count, capacity);
         memcpy(files[count].name, item->d_name, length + 1);
@@ -592,8 +591,8 @@ static void cache_write_items(const struct manifest_cache *cache) {
     header.component_count = (uint32_t)(writer.components.length / sizeof(struct cache_component));
     header.strings_size = (uint32_t)writer.strings.length;
     header.notes_size = writer.notes.length;
-    bool fits = !writer.records.overflow && !writer.components.overflow && !writer.strings.overflow &&
-                !writer.notes.overflow;
+    bool fits =
+        !writer.records.overflow && !writer.components.overflow && !writer.strings.overflow && !writer.notes.overflow;
     buffer_append(&writer.records, buffer_cstr(&writer.components), writer.components.length);
     buffer_append(&writer.records, buffer_cstr(&writer.strings), writer.strings.length);
     header.hash = cache_hash(buffer_cstr(&writer.records), writer.records.length);

@@ -1,10 +1,10 @@
 /*
- * manifest_cache.h - what the manifests of a folder's plugins said when they were read last, so that a start need not open
- * the files.
+ * manifest_cache.h - what the manifests of a folder's plugins said when they were read last, so that a start need not
+ * open the files.
  *
- * There is one cache file for each folder of plugins. It has the identity of each plugin file (inode, size, times of change),
- * the names in its manifest, and the notes themselves. A file is described by the cache only if its identity is equal.
- * The names are enough to start; the whole manifest is read from the cached notes when it is needed.
+ * There is one cache file for each folder of plugins. It has the identity of each plugin file (inode, size, times of
+ * change), the names in its manifest, and the notes themselves. A file is described by the cache only if its identity
+ * is equal. The names are enough to start; the whole manifest is read from the cached notes when it is needed.
  *
  *     struct manifest_cache *cache = manifest_cache_open(place, "plugins", false);
  *     const struct cached_manifest *known = manifest_cache_lookup(cache, "acme.so", &status);  // in order of name
@@ -27,12 +27,12 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#define MANIFEST_CACHE_MAX        (64u << 20) /* bytes of a cache file; with more notes, it is not written */
-#define MANIFEST_CACHE_NOTES_MAX  (1u << 20)  /* bytes of one plugin's notes; with more, it is read at each start */
-#define MANIFEST_CACHE_FOLDERS    256u        /* cache files; when there are more, the oldest are removed */
-#define MANIFEST_CACHE_FRESH_MS   50          /* a file that changed less than this before it was read is not cached, … */
-#define MANIFEST_CACHE_COARSE_MS  2000        /* … or less than this, if its file system counts whole seconds */
-#define MANIFEST_CACHE_VARIABLE   "TENON_MANIFEST_CACHE" /* "off": no cache is used */
+#define MANIFEST_CACHE_MAX       (64u << 20) /* bytes of a cache file; with more notes, it is not written */
+#define MANIFEST_CACHE_NOTES_MAX (1u << 20)  /* bytes of one plugin's notes; with more, it is read at each start */
+#define MANIFEST_CACHE_FOLDERS   256u        /* cache files; when there are more, the oldest are removed */
+#define MANIFEST_CACHE_FRESH_MS  50   /* a file that changed less than this before it was read is not cached, … */
+#define MANIFEST_CACHE_COARSE_MS 2000 /* … or less than this, if its file system counts whole seconds */
+#define MANIFEST_CACHE_VARIABLE  "TENON_MANIFEST_CACHE" /* "off": no cache is used */
 
 struct elf_file;
 struct manifest;
@@ -44,7 +44,7 @@ struct cached_component {
 
 /* One plugin file. Borrowed from the cache. */
 struct cached_manifest {
-    const char *name;                /* of the file, in its folder */
+    const char *name;                 /* of the file, in its folder */
     const char *id, *version, *title; /* of the plugin */
     const struct cached_component *components;
     size_t component_count;
@@ -85,8 +85,8 @@ void manifest_cache_save(struct manifest_cache *cache);
 void manifest_cache_discard(struct manifest_cache *cache);
 
 /*
- * The whole manifest, a new reference. `path` is the plugin's file, for messages. TN_INVALID if the cache is damaged, or if
- * the names do not agree with the notes.
+ * The whole manifest, a new reference. `path` is the plugin's file, for messages. TN_INVALID if the cache is damaged,
+ * or if the names do not agree with the notes.
  */
 int32_t manifest_cache_read(const struct manifest_cache *cache, const struct cached_manifest *known, const char *path,
                             tn_value *out, struct error *error);

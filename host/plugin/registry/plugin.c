@@ -87,8 +87,8 @@ static tn_value manifest_of_names(const struct plugin *plugin) {
 
 static void plugin_decide_isolation(struct plugin *plugin) {
     const struct registry_options *options = &plugin->registry->options;
-    plugin->isolated = plugin->program ||
-                       (options->isolation && !plugin->native && options->isolation->wanted(options->user, plugin));
+    plugin->isolated =
+        plugin->program || (options->isolation && !plugin->native && options->isolation->wanted(options->user, plugin));
 }
 
 /* The plugin is const to its users, for whom nothing changes. */

@@ -43,9 +43,9 @@ struct plugin {
     struct manifest_cache *cache;
     const char *id, *version, *title; /* point into the manifest, or into the cache */
     struct plugin *next_by_id;        /* in the same bucket of the registry's table */
-    struct timespec changed;        /* when the file, or its attributes, changed last */
-    char file_hash[TN_SHA256_TEXT]; /* "" until plugin_file_hash is called */
-    uint64_t device, inode;         /* if it has `entry`: UINT64_MAX and its address */
+    struct timespec changed;          /* when the file, or its attributes, changed last */
+    char file_hash[TN_SHA256_TEXT];   /* "" until plugin_file_hash is called */
+    uint64_t device, inode;           /* if it has `entry`: UINT64_MAX and its address */
     enum search_origin place;
     const struct plugin *shadowed_by; /* NULL unless shadowed */
     uint32_t number;
@@ -72,17 +72,17 @@ struct row {
     struct schema *config, *input, *output;
     bool at_run_time; /* the plugin added it; it is not in the manifest */
     bool compiled;
-    bool named_only;    /* only its kind and id are known, from the cache; see row_realise */
+    bool named_only;          /* only its kind and id are known, from the cache; see row_realise */
     uint32_t component_place; /* in the manifest, if named_only */
-    struct error broken; /* the error of a schema that does not compile */
+    struct error broken;      /* the error of a schema that does not compile */
 };
 
 struct registry {
     struct registry_options options;
     struct plugin **plugins; /* in the order in which they were found */
     size_t plugin_count;
-    struct plugin **id_buckets; /* the same by id; each list is in the order of `plugins` */
-    size_t id_bucket_count;     /* a power of two */
+    struct plugin **id_buckets;     /* the same by id; each list is in the order of `plugins` */
+    size_t id_bucket_count;         /* a power of two */
     struct manifest_cache **caches; /* of the folders that were scanned; plugins point into them */
     size_t cache_count;
     struct row **rows; /* all rows; in order of id and kind if `sorted` */
@@ -165,7 +165,7 @@ struct row *row_search(struct registry *registry, const char *kind, const char *
 struct row *row_find(const struct registry *registry, const char *kind, const char *id, size_t length);
 /* Adds a row for a component. TN_LIMIT after REGISTRY_COMPONENTS_MAX. */
 int32_t row_add(struct plugin *plugin, tn_value component, struct row **out, struct error *error);
-/* The same for the component at this place of a manifest that is not read yet. */
+/* The same for the component at this place of a manifest that is not read yet. Does not count as a change. */
 int32_t row_add_named(struct plugin *plugin, uint32_t place, struct row **out, struct error *error);
 uint64_t row_hash(const char *kind, const char *id, size_t length);
 /* The same as row_find, but only what has a row already. */

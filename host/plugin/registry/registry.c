@@ -265,8 +265,9 @@ static int32_t plugin_add_components(struct plugin *plugin, struct error *error)
             struct row claim = {.component = {.plugin = plugin}};
             status = row_conflict(row, &claim, &why); /* a component in use stays; the new one is not added */
         } else {
-            status = cached ? row_add_named(plugin, (uint32_t)i, &fresh, &why)
-                            : row_add(plugin, component, &fresh, &why);
+            status =
+                cached ? row_add_named(plugin, (uint32_t)i, &fresh, &why) : row_add(plugin, component, &fresh, &why);
+            if (status == TN_OK && cached) registry_note_change(plugin->registry);
             if (status == TN_OK && row) status = row_conflict(row, fresh, &why);
         }
         if (status != TN_OK) {
@@ -366,8 +367,8 @@ static int32_t plugin_check_reserved(const struct plugin *plugin, struct error *
     if (plugin->manifest) return reserved_check(plugin->path, plugin->manifest, error);
     int32_t status = reserved_check_plugin_id(plugin->path, plugin->id, error);
     for (size_t i = 0; status == TN_OK && i < cached->component_count; i++)
-        status = reserved_check_name(plugin->path, plugin->id, cached->components[i].kind, cached->components[i].id,
-                                     error);
+        status =
+            reserved_check_name(plugin->path, plugin->id, cached->components[i].kind, cached->components[i].id, error);
     return status;
 }
 

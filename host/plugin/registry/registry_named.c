@@ -2,8 +2,8 @@
  * registry_named.c - components of which only the cache is known (manifest_cache.h): a table of their names.
  *
  * A host that knows a thousand plugins uses a few. So a component of the cache gets a row when it is searched for the
- * first time, or when all rows are needed. Until then it costs 16 bytes. A kind and id is in this table, or in that of the
- * rows, never in both: a second claim makes the row of the first, and is handled there.
+ * first time, or when all rows are needed. Until then it costs 16 bytes. A kind and id is in this table, or in that of
+ * the rows, never in both: a second claim makes the row of the first, and is handled there.
  */
 #include "adl/value/memory.h"
 #include "host/plugin/registry/plugin_internal.h"

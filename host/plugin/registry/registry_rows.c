@@ -153,7 +153,6 @@ static void rows_enter(struct registry *registry, struct row *row) {
     } else {
         row_insert(registry, row);
     }
-    registry_note_change(registry);
 }
 
 int32_t row_add(struct plugin *plugin, tn_value component, struct row **out, struct error *error) {
@@ -164,6 +163,7 @@ int32_t row_add(struct plugin *plugin, tn_value component, struct row **out, str
         row_describe(row, component);
     }
     rows_enter(plugin->registry, row);
+    registry_note_change(plugin->registry);
     if (out) *out = row;
     return TN_OK;
 }

@@ -24,7 +24,8 @@ int32_t reserved_check_name(const char *file, const char *plugin_id, const char 
 }
 
 int32_t reserved_check_component(const char *file, const char *plugin_id, tn_value component, struct error *error) {
-    return reserved_check_name(file, plugin_id, manifest_text(component, "kind"), manifest_text(component, "id"), error);
+    return reserved_check_name(file, plugin_id, manifest_text(component, "kind"), manifest_text(component, "id"),
+                               error);
 }
 
 int32_t reserved_check_plugin_id(const char *file, const char *id, struct error *error) {
