@@ -131,8 +131,8 @@ static bool check_open(const char *path, const char *isolated, bool allow_drafts
     return opened;
 }
 
-static void check_run(struct host *host, const char *path, const char *id, int64_t seed, int64_t seconds, tn_value store,
-                      struct conformance *check) {
+static void check_run(struct host *host, const char *path, const char *id, int64_t seed, int64_t seconds,
+                      tn_value store, struct conformance *check) {
     struct registry_options options;
     tn_value memory = value_set_take(value_object(), "use", value_text("memory"));
     /* Methods that the plugin calls when it is initialised never reach the user's store. */

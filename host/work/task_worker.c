@@ -213,8 +213,7 @@ static void worker_continue_round(struct task_worker *worker) {
     }
     bool nothing = !worker->found && !worker->active;
     if (nothing && worker->options.mode != TASK_WORKER_FOREVER) worker->ending = true;
-    int64_t delay_ms =
-        store_watches_changes(worker->kernel.store) ? TASK_WORKER_WATCHED_POLL_MS : TASK_WORKER_POLL_MS;
+    int64_t delay_ms = store_watches_changes(worker->kernel.store) ? TASK_WORKER_WATCHED_POLL_MS : TASK_WORKER_POLL_MS;
     if (!worker->ending) worker_poll_after(worker, worker->changed ? 0 : delay_ms);
     worker_end_if_idle(worker);
 }

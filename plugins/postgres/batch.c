@@ -29,8 +29,7 @@ struct entry *batch_entry(tn_store *store, struct collection *collection, struct
     struct entry *entry = tn_arena_alloc(&batch->arena, sizeof *entry);
     char *copy = tn_arena_copy(&batch->arena, key.data, key.length);
     if (entry == NULL || copy == NULL) return NULL;
-    *entry = (struct entry){
-        .next = *at, .collection = collection, .key = {copy, key.length}, .expires_at = INT64_MAX};
+    *entry = (struct entry){.next = *at, .collection = collection, .key = {copy, key.length}, .expires_at = INT64_MAX};
     return *at = entry;
 }
 
@@ -251,9 +250,10 @@ static tn_value prefetch_send(tn_store *store, struct prefetch *prefetch, const 
     sql_bind_array(&sql, &keys);
     sql_add(&sql, ", ");
     sql_bind_array(&sql, &wants);
-    sql_add(&sql,
-            ") WITH ORDINALITY AS k(c, key, want, i) JOIN %s.%s r ON r.collection = k.c AND r.key = k.key FOR UPDATE OF r",
-            store->settings.schema_sql, table);
+    sql_add(
+        &sql,
+        ") WITH ORDINALITY AS k(c, key, want, i) JOIN %s.%s r ON r.collection = k.c AND r.key = k.key FOR UPDATE OF r",
+        store->settings.schema_sql, table);
     return connection_send(store, &sql);
 }
 

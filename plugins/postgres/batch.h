@@ -32,16 +32,16 @@ struct entry {
     bool stored; /* the row exists; it may have expired */
     int stored_found_by;
     /* Now. */
-    int64_t version; /* 0: no record */
+    int64_t version;    /* 0: no record */
     int64_t expires_at; /* INT64_MAX: never */
     int found_by;
     tn_value value; /* owned; NULL: not read yet */
     uint64_t size;
     /* The change. */
     enum entry_state state;
-    bool changed;               /* in the list of changed entries */
-    bool planned, wants_value;  /* round 1 reads it; with its value */
-    struct tn_store_text json;  /* data NULL: the value is bytes */
+    bool changed;              /* in the list of changed entries */
+    bool planned, wants_value; /* round 1 reads it; with its value */
+    struct tn_store_text json; /* data NULL: the value is bytes */
     enum tn_store_action words_action, vector_action;
     struct tn_store_text words;
     const float *vector;
@@ -54,7 +54,7 @@ struct take_group {
     struct sql sql;
     struct collection *collection;
     uint64_t operations, count, limit; /* of operations; of candidates; that were requested */
-    uint64_t slot; /* of its result in round 1 */
+    uint64_t slot;                     /* of its result in round 1 */
     struct entry **candidates;
     bool *taken;
 };
@@ -77,7 +77,7 @@ struct batch {
     struct entry *changed, **last_changed;
     struct take_group *takes;
     struct early_range *ranges;
-    bool wakes; /* a change that other hosts wait for: NOTIFY */
+    bool wakes;   /* a change that other hosts wait for: NOTIFY */
     bool flushed; /* some changes were written before round 2 */
     bool in_transaction;
 };
@@ -96,7 +96,8 @@ tn_value batch_remove_range(tn_store *store, const struct tn_store_selection *se
 /* ---- For take.c and flush.c ---- */
 
 struct entry *batch_entry(tn_store *store, struct collection *collection, struct tn_store_text key);
-/* Fills an entry that is not known from the columns version, expires_at, found_by, json, bytes, starting at `column`. */
+/* Fills an entry that is not known from the columns version, expires_at, found_by, json, bytes, starting at `column`.
+ */
 tn_value entry_read_row(tn_store *store, struct entry *entry, const PGresult *result, int row, int column);
 /* Reads the value if the entry does not have it. */
 tn_value entry_need_value(tn_store *store, struct entry *entry);

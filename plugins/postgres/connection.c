@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define ANSWER_GRACE_MS 10000 /* beyond timeout_ms: then the server or the network is dead */
+#define ANSWER_GRACE_MS  10000 /* beyond timeout_ms: then the server or the network is dead */
 #define STARTING_WAIT_MS 200
 
 /* ---- The clock ---- */
@@ -38,8 +38,9 @@ static bool state_is(const char *state, const char *prefix) { return strncmp(sta
 
 static tn_value failure_busy(tn_store *store, const char *message) {
     return tn_store_failure_retryable_take(
-        tn_store_failure("STORE_BUSY", "%s: %s; nothing was changed: try again (the options busy_ms and timeout_ms set how "
-                                       "long to wait)",
+        tn_store_failure("STORE_BUSY",
+                         "%s: %s; nothing was changed: try again (the options busy_ms and timeout_ms set how "
+                         "long to wait)",
                          store->place, message));
 }
 
@@ -64,7 +65,8 @@ static tn_value failure_for_state(tn_store *store, const char *state, const char
         store->retry = RETRY_LOST;
         return failure_lost(store, message);
     }
-    if (state_is(state, "57P") || state_is(state, "08") || state_is(state, "25P03")) return failure_lost(store, message);
+    if (state_is(state, "57P") || state_is(state, "08") || state_is(state, "25P03"))
+        return failure_lost(store, message);
     if (state_is(state, "53300"))
         return tn_store_failure_retryable_take(tn_store_failure(
             "STORE_BUSY", "%s: %s: raise max_connections of the server, or use a pooler", store->place, message));
@@ -80,15 +82,17 @@ static tn_value failure_for_state(tn_store *store, const char *state, const char
                                 "(target_session_attrs=read-write in the url)",
                                 store->place, message);
     if (state_is(state, "42501"))
-        return tn_store_failure(store->batch != NULL ? "STORE_READ_ONLY" : "STORE_ERROR",
-                                "%s: the user has no right to do this (%s); nothing was changed: grant it all rights on "
-                                "the schema %s and its tables",
-                                store->place, message, store->settings.schema_sql);
+        return tn_store_failure(
+            store->batch != NULL ? "STORE_READ_ONLY" : "STORE_ERROR",
+            "%s: the user has no right to do this (%s); nothing was changed: grant it all rights on "
+            "the schema %s and its tables",
+            store->place, message, store->settings.schema_sql);
     if (state_is(state, "XX001") || state_is(state, "XX002") || state_is(state, "42") || state_is(state, "3F"))
-        return tn_store_failure("STORE_CORRUPT",
-                                "%s: the schema %s is damaged, or was changed (%s); nothing was changed: restore it from a "
-                                "backup, or give the store another schema",
-                                store->place, store->settings.schema_sql, message);
+        return tn_store_failure(
+            "STORE_CORRUPT",
+            "%s: the schema %s is damaged, or was changed (%s); nothing was changed: restore it from a "
+            "backup, or give the store another schema",
+            store->place, store->settings.schema_sql, message);
     if (state_is(state, "54")) return tn_store_failure("LIMIT", "%s: %s", store->place, message);
     return tn_store_failure("STORE_ERROR", "%s: PostgreSQL failed: %s (%s)", store->place, message, state);
 }
@@ -121,7 +125,8 @@ tn_value connection_damaged(const tn_store *store, const char *what) {
 static bool connection_wait(const tn_store *store, bool writes, int64_t deadline_ms) {
     for (;;) {
         int64_t left = deadline_ms - clock_boot_ms();
-        struct pollfd socket = {.fd = PQsocket(store->connection), .events = (short)(writes ? POLLIN | POLLOUT : POLLIN)};
+        struct pollfd socket = {.fd = PQsocket(store->connection),
+                                .events = (short)(writes ? POLLIN | POLLOUT : POLLIN)};
         if (left <= 0 || socket.fd < 0) return false;
         int got = poll(&socket, 1, (int)(left > 60000 ? 60000 : left));
         if (got > 0) return true;
@@ -261,7 +266,8 @@ tn_value connection_run(tn_store *store) {
     bool lost = false;
     if (store->connection != NULL && (store->reply_count == 0 || store->replies[0].result != NULL)) return NULL;
     if (store->connection == NULL || !PQpipelineSync(store->connection)) {
-        why = store->connection != NULL ? failure_for_connection(store) : failure_lost(store, "the connection is closed");
+        why =
+            store->connection != NULL ? failure_for_connection(store) : failure_lost(store, "the connection is closed");
         connection_close(store);
         return why;
     }
@@ -378,7 +384,8 @@ static tn_value connection_inspect(tn_store *store) {
 
 /* True if the server says that it is starting or stopping, or has no room now. */
 static bool connection_may_wait(const PGconn *connection) {
-    static const char *const signs[] = {"starting up", "shutting down", "recovery mode", "too many", "not yet accepting"};
+    static const char *const signs[] = {"starting up", "shutting down", "recovery mode", "too many",
+                                        "not yet accepting"};
     const char *message = PQerrorMessage(connection);
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (strstr(message, signs[i]) != NULL) return true;

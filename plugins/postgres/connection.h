@@ -13,7 +13,7 @@
  * nothing else waits while it waits, and a batch needs the answers of its first round before it can send the second.
  *
  * A failure that may go away if the request is repeated sets `retry`; postgres.c then repeats it. Only one thread may
- * use a store at a time; watch.c has the only other thread, with a connection of its own.
+ * use a store at a time; watch.c has the only other thread, with a separate connection.
  */
 #ifndef TENON_PLUGINS_POSTGRES_CONNECTION_H
 #define TENON_PLUGINS_POSTGRES_CONNECTION_H
@@ -60,7 +60,7 @@ struct tn_store {
     struct tn_arena arena; /* for data that lives as long as the store */
     tn_value options;      /* the settings borrow from it */
     struct settings settings;
-    char place[200]; /* the database, for messages */
+    char place[200];    /* the database, for messages */
     PGconn *connection; /* NULL: closed */
     bool reached;       /* the server has accepted a connection: if it does not now, it is worth waiting */
     bool opened;        /* the tables and indexes are ready */
@@ -75,7 +75,7 @@ struct tn_store {
     struct prepared prepared[CONNECTION_STATEMENTS];
     /* The schema. */
     int64_t version, version_before, incarnation, epoch; /* version_before: found by the first connection */
-    bool stale; /* the collections must be read again */
+    bool stale;                                          /* the collections must be read again */
     struct tn_arena collection_arena;
     struct collection *collections;
     int64_t writer, number; /* identify a commit: schema.c, table `commits` */

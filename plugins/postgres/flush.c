@@ -1,13 +1,13 @@
 /*
  * flush.c - writes the changed entries of a batch.
  *
- * Rows that exist were locked before, so they are updated and deleted by their key. Others are inserted; the primary key
- * finds out whether another transaction was faster. Each kind of change of a table is one statement for all entries, or
- * several if they are large.
+ * Rows that exist were locked before, so they are updated and deleted by their key. Others are inserted; the primary
+ * key finds out whether another transaction was faster. Each kind of change of a table is one statement for all
+ * entries, or several if they are large.
  */
 #include "batch.h"
-#include "terms.h"
 #include "encode.h"
+#include "terms.h"
 #include <endian.h>
 #include <tenon/store/filter.h>
 
@@ -59,10 +59,10 @@ static void rows_add(struct rows *rows, const struct entry *entry, enum change c
     for (uint64_t i = 0; i < CONNECTION_MEMBERS && entry->collection->hot; i++) {
         char encoded[ENCODE_MAX];
         if (i < entry->collection->member_count)
-            array_add_bytes(&rows->members[i],
-                            (struct tn_store_text){
-                                encoded, encode_member(tn_store_path_get(&entry->collection->members[i], entry->value),
-                                                       encoded)});
+            array_add_bytes(
+                &rows->members[i],
+                (struct tn_store_text){
+                    encoded, encode_member(tn_store_path_get(&entry->collection->members[i], entry->value), encoded)});
         else
             array_add_null(&rows->members[i]);
     }
@@ -74,7 +74,8 @@ static void rows_add(struct rows *rows, const struct entry *entry, enum change c
 /* Appends a bracket with the names of the columns, each after `prefix`. */
 static void sql_add_names(struct sql *sql, const struct rows *rows, const char *prefix) {
     static const char *const names[] = {"collection", "key", "version", "expires_at", "found_by", "json", "bytes"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) sql_add(sql, "%s%s%s", i > 0 ? ", " : "", prefix, names[i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        sql_add(sql, "%s%s%s", i > 0 ? ", " : "", prefix, names[i]);
     for (uint64_t i = 0; i < rows->member_count; i++) sql_add(sql, ", %sm%llu", prefix, (unsigned long long)i + 1);
 }
 
@@ -113,10 +114,11 @@ static tn_value rows_send(tn_store *store, struct rows *rows, const char *table,
         sql_add_unnest(&sql, rows, false);
         break;
     case CHANGE_UPDATE:
-        sql_add(&sql,
-                "UPDATE %s.%s r SET version = u.version, expires_at = u.expires_at, found_by = u.found_by, json = u.json,"
-                " bytes = u.bytes",
-                schema, table);
+        sql_add(
+            &sql,
+            "UPDATE %s.%s r SET version = u.version, expires_at = u.expires_at, found_by = u.found_by, json = u.json,"
+            " bytes = u.bytes",
+            schema, table);
         for (uint64_t i = 0; i < rows->member_count; i++)
             sql_add(&sql, ", m%llu = u.m%llu", (unsigned long long)i + 1, (unsigned long long)i + 1);
         sql_add(&sql, " FROM ");
@@ -169,11 +171,12 @@ static tn_value words_send(tn_store *store, const struct entry *entry) {
     tn_value why = terms_count(&store->batch->arena, entry->words, &terms, &counts, &total);
     if (why != NULL) return why;
     sql_init(&sql, &store->batch->arena);
-    sql_add(&sql, "INSERT INTO %s.texts (collection, key, words, total, terms, counts) VALUES (%d, ", store->settings.schema_sql,
-            entry->collection->id);
+    sql_add(&sql, "INSERT INTO %s.texts (collection, key, words, total, terms, counts) VALUES (%d, ",
+            store->settings.schema_sql, entry->collection->id);
     sql_bind_bytes(&sql, entry->key);
     sql_add(&sql, ", ");
-    sql_bind_bytes(&sql, (struct tn_store_text){entry->words.data != NULL ? entry->words.data : "", entry->words.length});
+    sql_bind_bytes(&sql,
+                   (struct tn_store_text){entry->words.data != NULL ? entry->words.data : "", entry->words.length});
     sql_add(&sql, ", ");
     sql_bind_int8(&sql, total);
     sql_add(&sql, ", ");

@@ -43,8 +43,7 @@ static void narrow_in(struct sql *sql, uint64_t column, tn_value list) {
     for (uint64_t i = 0; i < tn.value->count(list); i++) {
         char encoded[ENCODE_MAX];
         if (!narrow_is_plain(tn.value->at(list, i))) return;
-        array_add_bytes(&values,
-                        (struct tn_store_text){encoded, encode_member(tn.value->at(list, i), encoded)});
+        array_add_bytes(&values, (struct tn_store_text){encoded, encode_member(tn.value->at(list, i), encoded)});
     }
     sql_add(sql, " AND r.m%llu = ANY (", (unsigned long long)column);
     sql_bind_array(sql, &values);
@@ -95,7 +94,8 @@ void narrow_from(struct sql *sql, const tn_store *store, const struct collection
     const struct tn_store_range *range = &selection->range;
     sql_add(sql, " FROM %s.%s r", store->settings.schema_sql, collection->hot ? "hot" : "records");
     if (joined != NULL)
-        sql_add(sql, " JOIN %s.%s t ON t.collection = r.collection AND t.key = r.key", store->settings.schema_sql, joined);
+        sql_add(sql, " JOIN %s.%s t ON t.collection = r.collection AND t.key = r.key", store->settings.schema_sql,
+                joined);
     if (selection->attributes)
         sql_add(sql,
                 " LEFT JOIN %s.texts w ON r.found_by & 1 <> 0 AND w.collection = r.collection AND w.key = r.key"

@@ -223,8 +223,7 @@ static tn_value maintain_expired(tn_store *store, const char *table, int64_t *re
         struct tn_arena arena = TN_ARENA;
         struct sql sql;
         sql_init(&sql, &arena);
-        sql_add(&sql,
-                "WITH e AS MATERIALIZED (SELECT collection, key FROM %s.%s WHERE expires_at <= ", schema, table);
+        sql_add(&sql, "WITH e AS MATERIALIZED (SELECT collection, key FROM %s.%s WHERE expires_at <= ", schema, table);
         sql_bind_int8(&sql, connection_now(store, tn.core->wall_ms(tn.host)));
         sql_add(&sql,
                 " ORDER BY expires_at LIMIT %d FOR UPDATE SKIP LOCKED), d AS (DELETE FROM %s.%s r USING e WHERE"
@@ -291,9 +290,9 @@ static int64_t postgres_wall_ms(tn_store *store) {
     return connection_now(store, tn.core->wall_ms(tn.host));
 }
 
-static const tn_store_draft postgres_store = {
-    sizeof postgres_store, postgres_open,     postgres_close, postgres_commit,
-    postgres_query,        postgres_maintain, postgres_watch, postgres_wall_ms};
+static const tn_store_draft postgres_store = {sizeof postgres_store, postgres_open,   postgres_close,
+                                              postgres_commit,       postgres_query,  postgres_maintain,
+                                              postgres_watch,        postgres_wall_ms};
 
 TN_PLUGIN("tenon.postgres", "0.1.0", "A store in a PostgreSQL database, for many hosts")
 TN_PROVIDES(store, TN_STORE_DRAFT, &postgres_store)

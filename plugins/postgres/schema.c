@@ -13,8 +13,8 @@
  *                was applied
  *   readable     a view for people
  *
- * To change the schema, add a step; never edit a released one. A step must be such that a host of an older release fails
- * with STORE_VERSION, not with wrong data: each transaction compares the version (batch.c).
+ * To change the schema, add a step; never edit a released one. A step must be such that a host of an older release
+ * fails with STORE_VERSION, not with wrong data: each transaction compares the version (batch.c).
  */
 #include "schema.h"
 #include "encode.h"
@@ -49,7 +49,8 @@ static const char *const step_1[] = {
     " PRIMARY KEY (writer, number))",
     "CREATE VIEW @.readable AS SELECT convert_from(c.name, 'UTF8') AS collection,"
     " replace(encode(r.key, 'escape'), E'\\\\000', '?') AS key, r.version, to_timestamp(r.expires_at / 1000.0) AS"
-    " expires_at, encode(r.json, 'escape') AS json, r.bytes FROM (SELECT collection, key, version, expires_at, json, bytes"
+    " expires_at, encode(r.json, 'escape') AS json, r.bytes FROM (SELECT collection, key, version, expires_at, json, "
+    "bytes"
     " FROM @.records UNION ALL SELECT collection, key, version, expires_at, json, bytes FROM @.hot) r"
     " JOIN @.collections c ON c.id = r.collection",
     NULL};
@@ -112,7 +113,8 @@ static tn_value schema_identify(tn_store *store, struct identity *out) {
     if (why == NULL && out->metas > 0) {
         why = schema_execute(store, SELECT_META);
         const PGresult *result = why == NULL ? connection_result(store, 0) : NULL;
-        if (why == NULL && PQntuples(result) != 1) why = connection_damaged(store, "its table `meta` must have one row");
+        if (why == NULL && PQntuples(result) != 1)
+            why = connection_damaged(store, "its table `meta` must have one row");
         if (why == NULL) {
             out->ours = result_int(result, 0, 0) != 0;
             out->version = result_int(result, 0, 1);
@@ -130,7 +132,8 @@ static tn_value schema_check(tn_store *store, const struct identity *found) {
     bool writes = !settings->read_only && !store->standby;
     if (found->tables == 0) {
         if (writes) return NULL;
-        return tn_store_failure("STORE_READ_ONLY", "%s: the schema %s is empty and %s", store->place, settings->schema_sql,
+        return tn_store_failure("STORE_READ_ONLY", "%s: the schema %s is empty and %s", store->place,
+                                settings->schema_sql,
                                 store->standby ? "the server is a standby" : "the store was opened with read_only");
     }
     if (!found->ours)
@@ -140,22 +143,25 @@ static tn_value schema_check(tn_store *store, const struct identity *found) {
                                 store->place, settings->schema_sql);
     if (found->version < 1) return connection_damaged(store, "its version is not positive");
     if (found->version > NEWEST)
-        return tn_store_failure("STORE_VERSION",
-                                "%s: the schema %s was written by a newer release (it has version %lld, this release "
-                                "supports %lld); nothing was changed: use that release, or give the store another schema",
-                                store->place, settings->schema_sql, (long long)found->version, (long long)NEWEST);
+        return tn_store_failure(
+            "STORE_VERSION",
+            "%s: the schema %s was written by a newer release (it has version %lld, this release "
+            "supports %lld); nothing was changed: use that release, or give the store another schema",
+            store->place, settings->schema_sql, (long long)found->version, (long long)NEWEST);
     if (found->version < NEWEST && !writes)
-        return tn_store_failure("STORE_READ_ONLY",
-                                "%s: the schema %s was written by an older release (it has version %lld, this release needs "
-                                "%lld): open it once for writing",
-                                store->place, settings->schema_sql, (long long)found->version, (long long)NEWEST);
+        return tn_store_failure(
+            "STORE_READ_ONLY",
+            "%s: the schema %s was written by an older release (it has version %lld, this release needs "
+            "%lld): open it once for writing",
+            store->place, settings->schema_sql, (long long)found->version, (long long)NEWEST);
     return NULL;
 }
 
 static tn_value schema_apply_steps(tn_store *store, const struct identity *found) {
     tn_value why = found->schema ? NULL : schema_execute(store, "CREATE SCHEMA @");
     for (int64_t i = found->version; why == NULL && i < NEWEST; i++)
-        for (const char *const *text = steps[i]; why == NULL && *text != NULL; text++) why = schema_execute(store, *text);
+        for (const char *const *text = steps[i]; why == NULL && *text != NULL; text++)
+            why = schema_execute(store, *text);
     char update[64];
     (void)snprintf(update, sizeof update, "UPDATE @.meta SET version = %lld", (long long)NEWEST);
     return why != NULL ? why : schema_execute(store, update);
@@ -330,10 +336,16 @@ static uint64_t collection_member(const struct collection *collection, struct tn
     return i;
 }
 
+/* The last key of a page. */
+struct last_key {
+    uint64_t length;
+    char bytes[TN_STORE_KEY_MAX];
+};
+
 /* Computes a member of `count` rows (key, json) and stores it in column `m`. */
 static tn_value backfill_rows(tn_store *store, const struct collection *collection, uint64_t m,
                               const struct tn_store_path *path, struct tn_arena *arena, int *count,
-                              struct tn_store_text *last) {
+                              struct last_key *last) {
     const PGresult *rows = connection_result(store, 0);
     struct array keys, members;
     struct sql sql;
@@ -351,12 +363,13 @@ static tn_value backfill_rows(tn_store *store, const struct collection *collecti
         tn_release(value);
         array_add_bytes(&keys, key);
         array_add_bytes(&members, (struct tn_store_text){encoded, length});
-        if (row + 1 < *count) continue;
-        *last = (struct tn_store_text){tn_arena_copy(arena, key.data, key.length), key.length};
-        if (last->data == NULL) return tn_store_failure_memory();
+        if (key.data == NULL || key.length > sizeof last->bytes) return connection_damaged(store, "a key is too long");
+        memcpy(last->bytes, key.data, key.length);
+        last->length = key.length;
     }
     sql_init(&sql, arena);
-    sql_add(&sql, "UPDATE %s.hot h SET m%llu = u.m FROM unnest(", store->settings.schema_sql, (unsigned long long)m + 1);
+    sql_add(&sql, "UPDATE %s.hot h SET m%llu = u.m FROM unnest(", store->settings.schema_sql,
+            (unsigned long long)m + 1);
     sql_bind_array(&sql, &keys);
     sql_add(&sql, ", ");
     sql_bind_array(&sql, &members);
@@ -367,8 +380,7 @@ static tn_value backfill_rows(tn_store *store, const struct collection *collecti
 /* Fills the new column of all records. The table is locked, so that no other host writes records without it. */
 static tn_value backfill(tn_store *store, const struct collection *collection, uint64_t m,
                          const struct tn_store_path *path) {
-    struct tn_arena keys = TN_ARENA;
-    struct tn_store_text last = {"", 0};
+    struct last_key last = {.length = 0};
     tn_value why = NULL;
     int count = BACKFILL_ROWS;
     while (why == NULL && count == BACKFILL_ROWS) {
@@ -377,22 +389,16 @@ static tn_value backfill(tn_store *store, const struct collection *collection, u
         sql_init(&sql, &arena);
         sql_add(&sql, "SELECT key, json FROM %s.hot WHERE collection = %d AND key %s ", store->settings.schema_sql,
                 collection->id, last.length == 0 ? ">=" : ">");
-        sql_bind_bytes(&sql, last);
+        sql_bind_bytes(&sql, (struct tn_store_text){last.bytes, last.length});
         sql_add(&sql, " ORDER BY key LIMIT %d", BACKFILL_ROWS);
         why = connection_query(store, &sql);
         if (why == NULL) why = backfill_rows(store, collection, m, path, &arena, &count, &last);
-        if (why == NULL && count > 0) {
-            char *copy = tn_arena_copy(&keys, last.data, last.length);
-            if (copy == NULL) why = tn_store_failure_memory();
-            last.data = copy;
-        }
         tn_arena_free(&arena);
     }
-    tn_arena_free(&keys);
     return why;
 }
 
-/* Gives the collection a column for the member, in one transaction. It becomes hot. */
+/* Adds to the collection a column for the member, in one transaction. It becomes hot. */
 static tn_value collection_add_member(tn_store *store, struct tn_store_text name, struct tn_store_text path_text) {
     struct tn_arena arena = TN_ARENA;
     struct collection *collection = NULL;
@@ -408,11 +414,12 @@ static tn_value collection_add_member(tn_store *store, struct tn_store_text name
     if (missing) why = path_read(store, path_text, &path);
     if (missing && why == NULL && !collection->hot) {
         sql_init(&sql, &arena);
-        sql_add(&sql,
-                "WITH moved AS (DELETE FROM %s.records WHERE collection = %d RETURNING *) INSERT INTO %s.hot (collection,"
-                " key, version, expires_at, found_by, json, bytes) SELECT collection, key, version, expires_at, found_by,"
-                " json, bytes FROM moved",
-                schema, collection->id, schema);
+        sql_add(
+            &sql,
+            "WITH moved AS (DELETE FROM %s.records WHERE collection = %d RETURNING *) INSERT INTO %s.hot (collection,"
+            " key, version, expires_at, found_by, json, bytes) SELECT collection, key, version, expires_at, found_by,"
+            " json, bytes FROM moved",
+            schema, collection->id, schema);
         why = connection_query(store, &sql);
     }
     if (missing && why == NULL) why = backfill(store, collection, m, &path);
@@ -492,8 +499,7 @@ static tn_value index_create(tn_store *store, const struct names *existing, cons
     return why;
 }
 
-static tn_value index_ensure(tn_store *store, const struct names *existing, struct tn_store_text name,
-                             tn_value paths) {
+static tn_value index_ensure(tn_store *store, const struct names *existing, struct tn_store_text name, tn_value paths) {
     uint64_t count = tn.value->count(paths), columns[TN_STORE_ORDER_MAX];
     if (count == 0 || count > TN_STORE_ORDER_MAX)
         return tn_store_failure("INVALID", "`indexes`: an index must be an array of 1 to %d member paths",
@@ -511,7 +517,8 @@ static tn_value index_ensure(tn_store *store, const struct names *existing, stru
         if (why != NULL) return why;
         collection = schema_collection(store, name);
         columns[i] = collection != NULL ? collection_member(collection, path) : 0;
-        if (collection == NULL || columns[i] == collection->member_count) return NULL; /* queries work without an index */
+        if (collection == NULL || columns[i] == collection->member_count)
+            return NULL; /* queries work without an index */
     }
     if (store->settings.read_only || store->standby) return NULL;
     return index_create(store, existing, schema_collection(store, name), columns, count);

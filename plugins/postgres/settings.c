@@ -14,7 +14,7 @@
 #define SETTINGS_MS_MAX  86400000
 #define SETTINGS_URL_MAX 4096
 
-static const char *const own_options[] = {"url",     "service",    "password",     "schema",    "sync",   "busy_ms",
+static const char *const own_options[] = {"url",        "service",      "password",  "schema", "sync",  "busy_ms",
                                           "timeout_ms", "reconnect_ms", "read_only", "pooler", "clock", NULL};
 
 /* Stores the option's text in *out, borrowed; NULL if it is absent. */
@@ -24,9 +24,9 @@ static tn_value settings_read_text(tn_value options, const char *name, uint64_t 
     *out = NULL;
     if (tn.value->kind(found) <= TN_NULL) return NULL;
     if (text.data == NULL || text.length == 0 || text.length > max || memchr(text.data, '\0', text.length) != NULL)
-        return tn_store_failure("INVALID",
-                                "the option `%s` of the store `postgres` must be a string of 1 to %llu bytes; found %s",
-                                name, (unsigned long long)max, text.data != NULL ? "another string" : tn_kind_name(found));
+        return tn_store_failure(
+            "INVALID", "the option `%s` of the store `postgres` must be a string of 1 to %llu bytes; found %s", name,
+            (unsigned long long)max, text.data != NULL ? "another string" : tn_kind_name(found));
     *out = text.data;
     return NULL;
 }
@@ -59,21 +59,21 @@ static tn_value settings_read_schema(tn_value options, struct tn_arena *arena, s
     return out->schema_sql == NULL || out->schema_text == NULL ? tn_store_failure_memory() : NULL;
 }
 
-/* The parser of libpq repeats parts of a bad url in its message, which may be a password. So the message is not used. */
+/* The parser of libpq repeats parts of a bad url in its message, which may be a password. So the message is not used.
+ */
 static tn_value settings_check_url(const char *url, struct tn_arena *arena, struct settings *out) {
     char *message = NULL;
     PQconninfoOption *options = PQconninfoParse(url, &message);
     bool copied = true;
     if (message != NULL) PQfreemem(message);
     if (options == NULL)
-        return tn_store_failure("INVALID",
-                                "the option `url` of the store `postgres` is not a connection string of libpq; expected "
-                                "postgresql://USER@HOST:PORT/DATABASE?NAME=VALUE or `host=… dbname=…`");
+        return tn_store_failure(
+            "INVALID", "the option `url` of the store `postgres` is not a connection string of libpq; expected "
+                       "postgresql://USER@HOST:PORT/DATABASE?NAME=VALUE or `host=… dbname=…`");
     for (PQconninfoOption *option = options; option->keyword != NULL; option++) {
         if (strcmp(option->keyword, "password") != 0 || option->val == NULL || *option->val == '\0') continue;
-        char *copy = tn_arena_alloc(arena, strlen(option->val) + 1);
-        copied = copy != NULL;
-        if (copied) out->password = strcpy(copy, option->val);
+        out->password = tn_arena_copy(arena, option->val, strlen(option->val));
+        copied = out->password != NULL;
     }
     PQconninfoFree(options);
     return copied ? NULL : tn_store_failure_memory();
@@ -121,7 +121,8 @@ tn_value settings_read(tn_value options, struct tn_arena *arena, struct settings
     if (why == NULL) why = tn_store_read_choice(options, "postgres", "pooler", poolers, &pooler);
     if (why == NULL) why = tn_store_read_choice(options, "postgres", "clock", clocks, &clock);
     if (why == NULL) why = tn_store_read_number(options, "postgres", "busy_ms", 1, SETTINGS_MS_MAX, &out->busy_ms);
-    if (why == NULL) why = tn_store_read_number(options, "postgres", "timeout_ms", 1, SETTINGS_MS_MAX, &out->timeout_ms);
+    if (why == NULL)
+        why = tn_store_read_number(options, "postgres", "timeout_ms", 1, SETTINGS_MS_MAX, &out->timeout_ms);
     if (why == NULL)
         why = tn_store_read_number(options, "postgres", "reconnect_ms", 0, SETTINGS_MS_MAX, &out->reconnect_ms);
     if (why == NULL) why = tn_store_read_bool(options, "postgres", "read_only", &out->read_only);

@@ -17,10 +17,10 @@ enum settings_pooler { POOLER_AUTO, POOLER_NONE, POOLER_SESSION };
 
 struct settings {
     const char *keywords[SETTINGS_PARAMETERS], *values[SETTINGS_PARAMETERS]; /* for PQconnectStartParams */
-    const char *password;     /* the option, or that of the url; or NULL */
-    const char *schema;       /* as in the options */
-    const char *schema_sql;   /* quoted: "tenon" */
-    const char *schema_text;  /* as an SQL string: 'tenon' */
+    const char *password;    /* the option, or that of the url; or NULL */
+    const char *schema;      /* as in the options */
+    const char *schema_sql;  /* quoted: "tenon" */
+    const char *schema_text; /* as an SQL string: 'tenon' */
     const char *sync;
     int64_t busy_ms, timeout_ms, reconnect_ms;
     bool read_only, host_clock;

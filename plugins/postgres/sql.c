@@ -55,9 +55,7 @@ static void sql_bind(struct sql *sql, Oid type, const char *data, uint64_t lengt
     sql_add(sql, "$%d", sql->count);
 }
 
-void sql_bind_bytes(struct sql *sql, struct tn_store_text bytes) {
-    sql_bind(sql, SQL_BYTEA, bytes.data, bytes.length);
-}
+void sql_bind_bytes(struct sql *sql, struct tn_store_text bytes) { sql_bind(sql, SQL_BYTEA, bytes.data, bytes.length); }
 
 static void sql_bind_bits(struct sql *sql, Oid type, uint64_t bits) {
     bits = htobe64(bits);
@@ -132,7 +130,9 @@ void array_add_int(struct array *array, int64_t number) {
 void sql_bind_array(struct sql *sql, struct array *array) {
     static const struct {
         Oid element, array;
-    } types[] = {{SQL_BYTEA, SQL_BYTEA_ARRAY}, {SQL_INT4, SQL_INT4_ARRAY}, {SQL_INT8, SQL_INT8_ARRAY},
+    } types[] = {{SQL_BYTEA, SQL_BYTEA_ARRAY},
+                 {SQL_INT4, SQL_INT4_ARRAY},
+                 {SQL_INT8, SQL_INT8_ARRAY},
                  {SQL_INT2, SQL_INT2_ARRAY}};
     Oid type = SQL_BYTEA_ARRAY;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)

@@ -19,16 +19,16 @@
 #define SQL_PARAMETERS 128
 
 /* Types of PostgreSQL (pg_type.oid). */
-#define SQL_BYTEA        17
-#define SQL_INT8         20
-#define SQL_INT4         23
-#define SQL_TEXT         25
-#define SQL_FLOAT8       701
-#define SQL_BYTEA_ARRAY  1001
-#define SQL_INT4_ARRAY   1007
-#define SQL_INT8_ARRAY   1016
-#define SQL_INT2_ARRAY   1005
-#define SQL_INT2         21
+#define SQL_BYTEA       17
+#define SQL_INT8        20
+#define SQL_INT4        23
+#define SQL_TEXT        25
+#define SQL_FLOAT8      701
+#define SQL_BYTEA_ARRAY 1001
+#define SQL_INT4_ARRAY  1007
+#define SQL_INT8_ARRAY  1016
+#define SQL_INT2_ARRAY  1005
+#define SQL_INT2        21
 
 struct sql {
     struct tn_arena *arena;
@@ -62,7 +62,7 @@ struct array {
 
 void array_init(struct array *array, struct tn_arena *arena, Oid element);
 void array_add_bytes(struct array *array, struct tn_store_text bytes); /* data NULL: null */
-void array_add_int(struct array *array, int64_t number);                /* of the element's size */
+void array_add_int(struct array *array, int64_t number);               /* of the element's size */
 void array_add_null(struct array *array);
 void sql_bind_array(struct sql *sql, struct array *array);
 

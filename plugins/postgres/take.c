@@ -90,12 +90,14 @@ static tn_value take_read_rows(tn_store *store, struct collection *collection, c
                                struct entry ***out, uint64_t *count) {
     uint64_t rows = (uint64_t)PQntuples(result);
     struct entry **entries = tn_arena_alloc(&store->batch->arena, (rows + 1) * sizeof *entries);
-    tn_value why = entries == NULL ? tn_store_failure_memory() : NULL;
+    tn_value why = NULL;
+    *out = entries;
+    *count = 0;
+    if (entries == NULL) return tn_store_failure_memory();
     for (uint64_t i = 0; why == NULL && i < rows; i++) {
         entries[i] = batch_entry(store, collection, result_bytes(result, (int)i, 0));
         why = entries[i] == NULL ? tn_store_failure_memory() : entry_read_row(store, entries[i], result, (int)i, 1);
     }
-    *out = entries;
     *count = rows;
     return why;
 }
@@ -115,8 +117,10 @@ tn_value take_read(tn_store *store) {
         const PGresult *result = connection_result(store, group->slot);
         why = take_read_rows(store, group->collection, result, &group->candidates, &group->count);
         group->taken = tn_arena_alloc(&batch->arena, group->count + 1);
-        if (why == NULL && group->taken == NULL) why = tn_store_failure_memory();
-        if (why == NULL) memset(group->taken, 0, group->count + 1);
+        if (group->taken != NULL)
+            memset(group->taken, 0, group->count + 1);
+        else if (why == NULL)
+            why = tn_store_failure_memory();
         /* Members begin at column 6. */
         for (int row = 0; row < PQntuples(result); row++)
             for (int column = 6; column < PQnfields(result); column++)
@@ -185,9 +189,10 @@ static tn_value take_search(tn_store *store, struct collection *collection, cons
         why = take_read_rows(store, collection, result, &entries, &count);
         for (uint64_t i = 0; why == NULL && count > 0 && i < selection->order_count; i++) {
             struct tn_store_text member = result_bytes(result, (int)count - 1, 6 + (int)i);
-            cursor.members[i] = (struct tn_store_text){
-                tn_arena_copy(&store->batch->arena, member.data, member.length), member.length};
-            if (cursor.members[i].data == NULL) why = tn_store_failure_memory();
+            const char *bytes = member.data != NULL ? member.data : "";
+            char *copy = tn_arena_copy(&store->batch->arena, bytes, member.length);
+            if (copy == NULL) why = tn_store_failure_memory();
+            cursor.members[i] = (struct tn_store_text){copy, member.length};
         }
         if (why == NULL && count > 0) cursor.key = entries[count - 1]->key;
         for (uint64_t i = 0; why == NULL && i < count; i++) {
@@ -202,7 +207,8 @@ static tn_value take_search(tn_store *store, struct collection *collection, cons
 }
 
 /* Locks the record, unless another transaction has locked it. */
-static tn_value take_lock(tn_store *store, struct collection *collection, struct tn_store_text key, struct entry **out) {
+static tn_value take_lock(tn_store *store, struct collection *collection, struct tn_store_text key,
+                          struct entry **out) {
     struct sql sql;
     sql_init(&sql, &store->batch->arena);
     sql_add(&sql, "SELECT r.key, ");

@@ -21,8 +21,8 @@ struct watch {
     const struct settings *settings;
     char channel[32];
     pthread_t thread;
-    bool runs;   /* the thread; only the store's thread uses this */
-    int wake;    /* eventfd */
+    bool runs; /* the thread; only the store's thread uses this */
+    int wake;  /* eventfd */
     atomic_bool stops, pending;
     atomic_llong sent_ms; /* the last notification */
     pthread_mutex_t lock; /* guards the next two */
@@ -38,7 +38,8 @@ static struct watch *watch_new(tn_store *store) {
     uint64_t hash = 1469598103934665603u;
     struct watch *watch = tn_store_alloc(sizeof *watch);
     if (watch == NULL) return NULL;
-    for (const char *at = store->settings.schema; *at != '\0'; at++) hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+    for (const char *at = store->settings.schema; *at != '\0'; at++)
+        hash = (hash ^ (unsigned char)*at) * 1099511628211u;
     (void)snprintf(watch->channel, sizeof watch->channel, "tenon_%016llx", (unsigned long long)hash);
     watch->settings = &store->settings;
     watch->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -128,8 +129,7 @@ static void watch_call(struct watch *watch) {
 /* Reads notifications, also those of this store: another part of this process may wait for them. */
 static bool watch_read(struct watch *watch) {
     if (!PQconsumeInput(watch->connection)) return false;
-    for (PGnotify *notify; (notify = PQnotifies(watch->connection)) != NULL; PQfreemem(notify))
-        watch->news = true;
+    for (PGnotify *notify; (notify = PQnotifies(watch->connection)) != NULL; PQfreemem(notify)) watch->news = true;
     return true;
 }
 

@@ -1,11 +1,11 @@
 /*
- * watch.h - tells other hosts about changes that they wait for, and is told by them: NOTIFY and LISTEN.
+ * watch.h - notifies other hosts of changes that they wait for, and receives their notifications: NOTIFY and LISTEN.
  *
- * Polling stays the truth: a notification may be late or missing. It is a transaction of its own after COMMIT, because
+ * Polling stays the truth: a notification may be late or missing. It is a separate transaction after COMMIT, because
  * NOTIFY holds a lock of the whole database until its transaction has ended. At most one is sent in WATCH_MS; those in
  * between become one, which a thread sends later.
  *
- * The thread has a connection of its own. It never opens a transaction there, because one that listens and stays open
+ * The thread has a separate connection. It never opens a transaction there, because one that listens and stays open
  * lets the server's queue of notifications grow.
  */
 #ifndef TENON_PLUGINS_POSTGRES_WATCH_H

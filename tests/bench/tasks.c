@@ -6,7 +6,8 @@
  *     tenon-tasks create 2000                creates N Tasks
  *
  * The store is SQLite (--store=memory: that in memory), in a new file in the working folder, and each commit is on disk
- * when it returns. --store=postgres --url=URL uses a database, which should be empty. Every result is checked inside the timed section.
+ * when it returns. --store=postgres --url=URL uses a database, which should be empty. Every result is checked inside
+ * the timed section.
  */
 #include "host/assembly/host.h"
 #include "host/base/loop.h"
@@ -118,7 +119,9 @@ int main(int argc, char **argv) {
     char folder[] = "tenon-tasks-XXXXXX";
     struct error error = ERROR_INIT;
     if ((strcmp(name, "claim") != 0 && strcmp(name, "complete") != 0 && strcmp(name, "create") != 0) || n <= 0) {
-        fputs("usage: tenon-tasks claim|complete|create [N] [--batch=1..100] [--store=sqlite|memory|postgres [--url=URL]]\n", stderr);
+        fputs("usage: tenon-tasks claim|complete|create [N] [--batch=1..100] [--store=sqlite|memory|postgres "
+              "[--url=URL]]\n",
+              stderr);
         return 2;
     }
     harness_options(argc, argv, 3);

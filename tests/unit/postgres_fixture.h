@@ -2,8 +2,8 @@
  * postgres_fixture.h - a PostgreSQL server for tests, and stores in it.
  *
  * tests/postgres/server starts the server, on a socket in a folder. CTest does this once for all tests, and names the
- * folder in TENON_TEST_POSTGRES; otherwise, each program starts its own. Without PostgreSQL, all tests are skipped. Each
- * test uses a schema of its own.
+ * folder in TENON_TEST_POSTGRES; otherwise, each program starts its own. Without PostgreSQL, all tests are skipped.
+ * Each test uses a separate schema.
  *
  *     cmocka_run_group_tests(tests, postgres_start, postgres_stop);
  *
@@ -24,7 +24,7 @@
 static char postgres_folder[128];
 static bool postgres_runs, postgres_is_own;
 static unsigned postgres_schemas;
-static char postgres_url[256]; /* another way to the server, through a pooler; or empty */
+static char postgres_url[256];      /* another way to the server, through a pooler; or empty */
 static PGconn *postgres_connection; /* for postgres_sql */
 
 /* Runs tests/postgres/server; returns its exit code. */
@@ -74,7 +74,8 @@ FIXTURE_UNUSED static bool postgres_pool(const char *action, const char *mode) {
     if (status != 0) fail_msg("pgbouncer: %s %s: %d", action, mode, status);
     postgres_url[0] = 0;
     if (strcmp(action, "start") == 0)
-        snprintf(postgres_url, sizeof postgres_url, "host=%s/%s port=6432 dbname=tenon user=tenon", postgres_folder, mode);
+        snprintf(postgres_url, sizeof postgres_url, "host=%s/%s port=6432 dbname=tenon user=tenon", postgres_folder,
+                 mode);
     return true;
 }
 

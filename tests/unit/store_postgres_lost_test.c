@@ -121,13 +121,14 @@ static void run_batches(const char *more, int round) {
     struct opened store = open_through_proxy(more);
     for (int i = 0; i < BATCHES; i++) {
         char batch[1024];
-        snprintf(batch, sizeof batch,
-                 "[{\"op\": \"put\", \"collection\": \"tasks\", \"key\": \"k%d\", \"value\": {\"n\": %d}, \"if\": "
-                 "{\"version\": %d}}, {\"op\": \"merge\", \"collection\": \"c\", \"key\": \"m%d\", \"patch\": {\"a%d\": "
-                 "1}, \"if\": {\"version\": %d}}, {\"op\": \"put\", \"collection\": \"free\", \"key\": \"f%d-%d\", "
-                 "\"value\": {\"of\": %d}, \"text\": \"word\"}, {\"op\": \"take\", \"collection\": \"free\", \"where\": "
-                 "{\"of\": %d}, \"patch\": {\"of\": null}}]",
-                 round, i, i, round, i, i, round, i, round, round);
+        snprintf(
+            batch, sizeof batch,
+            "[{\"op\": \"put\", \"collection\": \"tasks\", \"key\": \"k%d\", \"value\": {\"n\": %d}, \"if\": "
+            "{\"version\": %d}}, {\"op\": \"merge\", \"collection\": \"c\", \"key\": \"m%d\", \"patch\": {\"a%d\": "
+            "1}, \"if\": {\"version\": %d}}, {\"op\": \"put\", \"collection\": \"free\", \"key\": \"f%d-%d\", "
+            "\"value\": {\"of\": %d}, \"text\": \"word\"}, {\"op\": \"take\", \"collection\": \"free\", \"where\": "
+            "{\"of\": %d}, \"patch\": {\"of\": null}}]",
+            round, i, i, round, i, i, round, i, round, round);
         tn_value result = fixture_commit(&store, batch);
         if (!result) fail_msg("message %d, batch %d: %s", atomic_load(&proxy.cut_at), i, fixture_message());
         assert_int_equal(value_to_int(value_get(value_at(result, 0), "version")), i + 1);
@@ -185,8 +186,9 @@ static void an_ended_session_is_replaced(void **state) {
     struct opened store = fixture_open("postgres", options);
     fixture_do(&store, "[{\"op\": \"put\", \"collection\": \"c\", \"key\": \"a\", \"value\": 1}]");
     for (int i = 0; i < 2; i++) {
-        assert_true(postgres_sql("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = "
-                                 "'@'") > 0);
+        assert_true(
+            postgres_sql("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = "
+                         "'@'") > 0);
         if (i == 0)
             assert_int_equal(fixture_number(&store, "{\"count\": {\"collection\": \"c\"}}"), 1);
         else
@@ -196,7 +198,7 @@ static void an_ended_session_is_replaced(void **state) {
     fixture_end();
 }
 
-/* Nobody answers: the request fails after reconnect_ms, and a later one succeeds. */
+/* No server answers: the request fails after reconnect_ms, and a later one succeeds. */
 static void a_server_that_is_gone_is_reported(void **state) {
     (void)state;
     postgres_begin();

@@ -1,9 +1,9 @@
 /*
  * store_postgres_model_test.c - random batches and queries in PostgreSQL and in memory have the same results.
  *
- * A store in PostgreSQL reads what a batch needs in one round, foresees the effects of its operations, and orders records
- * by encoded members. The store in memory does none of this. POSTGRES_MODEL_SEED and POSTGRES_MODEL_ROUNDS repeat a
- * failure and run longer.
+ * A store in PostgreSQL reads what a batch needs in one round, foresees the effects of its operations, and orders
+ * records by encoded members. The store in memory does none of this. POSTGRES_MODEL_SEED and POSTGRES_MODEL_ROUNDS
+ * repeat a failure and run longer.
  */
 #include "tests/unit/postgres_fixture.h"
 
@@ -59,7 +59,8 @@ static tn_value random_filter(unsigned depth) {
         bool ordered = test[0] == 'l' || test[0] == 'g';
         if (ordered) value_unref(operand), operand = random_below(2) ? value_int(random_below(4)) : text_of(keys, KEYS);
         if (strcmp(test, "exists") == 0) value_unref(operand), operand = value_bool(random_below(2) != 0);
-        if (strcmp(test, "in") == 0) operand = value_push_take(value_push_take(value_array(), operand), random_scalar());
+        if (strcmp(test, "in") == 0)
+            operand = value_push_take(value_push_take(value_array(), operand), random_scalar());
         tn_value condition = value_set_take(value_object(), test, operand);
         filter = value_set_take(filter, names[random_below(4)], condition);
     }
@@ -80,7 +81,8 @@ static tn_value random_attributes_take(tn_value operation, bool merge) {
     if (random_below(4) == 0) operation = value_set_take(operation, "text", text_of(words, 5));
     if (random_below(6) == 0) operation = value_set_take(operation, "vector", fixture_json("[1, 2, 3]"));
     if (random_below(6) == 0) operation = value_set_take(operation, "vector", fixture_json("[3.5, -2, 1]"));
-    if (random_below(10) == 0) operation = value_set_take(operation, "expires_at", value_int(random_below(2) ? 1 : 4000000000000));
+    if (random_below(10) == 0)
+        operation = value_set_take(operation, "expires_at", value_int(random_below(2) ? 1 : 4000000000000));
     if (merge && random_below(10) == 0) operation = value_set_take(operation, "text", value_null());
     return operation;
 }
@@ -91,8 +93,8 @@ static tn_value random_range_take(tn_value operation) {
 }
 
 static tn_value random_operation(void) {
-    static const char *const names[] = {"put", "put", "put", "merge", "merge", "delete", "delete_range", "expect", "take",
-                                        "take", "take"};
+    static const char *const names[] = {"put",          "put",    "put",  "merge", "merge", "delete",
+                                        "delete_range", "expect", "take", "take",  "take"};
     const char *name = names[random_below(11)];
     tn_value operation = value_set_take(value_object(), "op", value_text(name));
     operation = value_set_take(operation, "collection", text_of(collections, 4));
@@ -100,7 +102,8 @@ static tn_value random_operation(void) {
     if (strcmp(name, "take") == 0) {
         if (random_below(3)) operation = value_set_take(operation, "where", random_filter(1));
         if (random_below(2)) operation = value_set_take(operation, "order", random_order());
-        return value_set_take(operation, "patch", random_below(2) ? fixture_json("{\"n\": 7, \"s\": null}") : fixture_json("{\"t\": 1}"));
+        return value_set_take(operation, "patch",
+                              random_below(2) ? fixture_json("{\"n\": 7, \"s\": null}") : fixture_json("{\"t\": 1}"));
     }
     operation = value_set_take(operation, "key", text_of(keys, KEYS));
     bool put = strcmp(name, "put") == 0, merge = strcmp(name, "merge") == 0;
@@ -109,8 +112,10 @@ static tn_value random_operation(void) {
     if (put || merge) operation = random_attributes_take(operation, merge);
     if (strcmp(name, "expect") == 0 || random_below(8) == 0) {
         tn_value condition = value_object();
-        if (random_below(2)) condition = value_set_take(condition, "version", value_int(random_below(3)));
-        else condition = value_set_take(condition, "where", random_filter(1));
+        if (random_below(2))
+            condition = value_set_take(condition, "version", value_int(random_below(3)));
+        else
+            condition = value_set_take(condition, "where", random_filter(1));
         operation = value_set_take(operation, "if", condition);
     }
     return operation;
@@ -137,7 +142,8 @@ static tn_value random_query(void) {
         return value_set_take(value_object(), "search",
                               value_set_take(body, "text", value_text(random_below(2) ? "two" : "one two")));
     if (random_below(2)) body = value_set_take(body, "where", random_filter(1));
-    if (kind == 1) return value_set_take(value_object(), "search", value_set_take(body, "vector", fixture_json("[1, 1, 0]")));
+    if (kind == 1)
+        return value_set_take(value_object(), "search", value_set_take(body, "vector", fixture_json("[1, 1, 0]")));
     body = random_range_take(body);
     if (kind == 2) return value_set_take(value_object(), "count", body);
     if (random_below(2)) body = value_set_take(body, "order", random_order());
@@ -175,7 +181,8 @@ static void run(const char *more, uint64_t seed, unsigned rounds) {
     for (unsigned i = 0; i < rounds; i++) {
         tn_value request = random_below(3) ? random_batch() : random_query();
         bool batch = value_is(request, TN_ARRAY);
-        tn_value expected = outcome_take(batch ? fixture_commit_value(&memory, request) : fixture_query_value(&memory, request));
+        tn_value expected =
+            outcome_take(batch ? fixture_commit_value(&memory, request) : fixture_query_value(&memory, request));
         tn_value found =
             outcome_take(batch ? fixture_commit_value(&database, request) : fixture_query_value(&database, request));
         compare_take(request, expected, found, seed);

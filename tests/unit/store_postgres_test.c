@@ -119,9 +119,8 @@ static void a_strange_schema_name_works(void **state) {
     (void)state;
     char options[512];
     postgres_begin();
-    snprintf(options, sizeof options,
-             "{\"url\": \"host=%s dbname=tenon user=tenon\", \"schema\": \"Q'uo\\\"te %s\"}", postgres_folder,
-             postgres_schema());
+    snprintf(options, sizeof options, "{\"url\": \"host=%s dbname=tenon user=tenon\", \"schema\": \"Q'uo\\\"te %s\"}",
+             postgres_folder, postgres_schema());
     for (int i = 0; i < 2; i++) {
         struct opened store = fixture_open("postgres", options);
         fixture_do(&store, "[{\"op\": \"put\", \"collection\": \"c\", \"key\": \"a\", \"value\": 1}]");
@@ -173,8 +172,8 @@ static void a_replaced_schema_is_noticed(void **state) {
     assert_int_equal(fixture_number(&other, "{\"count\": {\"collection\": \"first\"}}"), 1);
     assert_int_equal(fixture_number(&store, "{\"count\": {\"collection\": \"second\"}}"), 1);
     postgres_sql("DROP TABLE @.texts");
-    fixture_is_error(
-        fixture_query(&store, "{\"list\": {\"collection\": \"first\", \"attributes\": true}}"), "STORE_CORRUPT", NULL);
+    fixture_is_error(fixture_query(&store, "{\"list\": {\"collection\": \"first\", \"attributes\": true}}"),
+                     "STORE_CORRUPT", NULL);
     fixture_close(&store);
     fixture_close(&other);
     fixture_end();
@@ -215,8 +214,8 @@ static void a_user_without_rights_is_reported(void **state) {
     fixture_do(&store, "[{\"op\": \"put\", \"collection\": \"c\", \"key\": \"a\", \"value\": 1}]");
     fixture_close(&store);
     postgres_sql("CREATE ROLE @ LOGIN");
-    snprintf(options, sizeof options, "{\"url\": \"host=%s dbname=tenon user=%s\", \"schema\": \"%s\"}", postgres_folder,
-             postgres_schema(), postgres_schema());
+    snprintf(options, sizeof options, "{\"url\": \"host=%s dbname=tenon user=%s\", \"schema\": \"%s\"}",
+             postgres_folder, postgres_schema(), postgres_schema());
     cannot_open(options, "STORE_ERROR", "permission denied");
     postgres_sql("GRANT USAGE ON SCHEMA @ TO @");
     postgres_sql("GRANT SELECT ON ALL TABLES IN SCHEMA @ TO @");
@@ -298,11 +297,11 @@ static bool writer_increment(const tn_store_draft *vtable, tn_store *store, int 
         value_unref(read[i]);
     }
     int first = order & 1, second = 1 - first;
-    tn_value batch =
-        json_of("[{\"op\": \"put\", \"collection\": \"c\", \"key\": \"%c\", \"value\": %lld, \"if\": {\"version\": %lld}},"
-                " {\"op\": \"put\", \"collection\": \"c\", \"key\": \"%c\", \"value\": %lld, \"if\": {\"version\": %lld}}]",
-                'a' + first, (long long)n[first] + 1, (long long)version[first], 'a' + second, (long long)n[second] + 1,
-                (long long)version[second]);
+    tn_value batch = json_of(
+        "[{\"op\": \"put\", \"collection\": \"c\", \"key\": \"%c\", \"value\": %lld, \"if\": {\"version\": %lld}},"
+        " {\"op\": \"put\", \"collection\": \"c\", \"key\": \"%c\", \"value\": %lld, \"if\": {\"version\": %lld}}]",
+        'a' + first, (long long)n[first] + 1, (long long)version[first], 'a' + second, (long long)n[second] + 1,
+        (long long)version[second]);
     int32_t status = vtable->commit(store, batch, &result, &error);
     if (status != TN_OK && !value_text_is(value_get(error, "code"), "CONFLICT")) atomic_fetch_add(&writer_failures, 1);
     value_unref(batch);
@@ -315,7 +314,8 @@ static void *writer_run(void *user) {
     const tn_store_draft *vtable = plugin_interface(writer_plugin, TN_STORE_DRAFT);
     tn_value options = value_set_take(json_of("%s", writer_options), "path", value_text("/x")), error = NULL;
     tn_store *store = NULL;
-    if (vtable->open(plugin_self(writer_plugin), options, &store, &error) != TN_OK) atomic_fetch_add(&writer_failures, 1);
+    if (vtable->open(plugin_self(writer_plugin), options, &store, &error) != TN_OK)
+        atomic_fetch_add(&writer_failures, 1);
     for (int done = 0; store && done < INCREMENTS;) done += writer_increment(vtable, store, (int)(intptr_t)user);
     if (store) vtable->close(store);
     value_unref(options);
@@ -360,13 +360,15 @@ static void order_is(const struct opened *store, const char *query, const char *
 /* A host that requests an index moves the records; another one, which was open before, then writes them there. */
 static void an_index_is_created_for_existing_records(void **state) {
     (void)state;
-    static const char list[] = "{\"list\": {\"collection\": \"c\", \"order\": [\"n\"], \"where\": {\"n\": {\"gt\": 0}}}}";
+    static const char list[] =
+        "{\"list\": {\"collection\": \"c\", \"order\": [\"n\"], \"where\": {\"n\": {\"gt\": 0}}}}";
     postgres_begin();
     struct opened old = postgres_open("");
     for (int i = 0; i < 3; i++) {
         char batch[200];
-        snprintf(batch, sizeof batch, "[{\"op\": \"put\", \"collection\": \"c\", \"key\": \"%c\", \"value\": {\"n\": %d}}]",
-                 'a' + i, 10 - i);
+        snprintf(batch, sizeof batch,
+                 "[{\"op\": \"put\", \"collection\": \"c\", \"key\": \"%c\", \"value\": {\"n\": %d}}]", 'a' + i,
+                 10 - i);
         fixture_do(&old, batch);
     }
     order_is(&old, list, "cba");
@@ -380,7 +382,8 @@ static void an_index_is_created_for_existing_records(void **state) {
     order_is(&old, list, "acdb");
     fixture_close(&new);
     /* As many indexes as columns, and more. */
-    new = postgres_open("\"indexes\": {\"c\": [[\"n\"], [\"a\"], [\"b\"], [\"d\"], [\"e\"], [\"f\"], [\"g\"], [\"h\"]]}");
+    new =
+        postgres_open("\"indexes\": {\"c\": [[\"n\"], [\"a\"], [\"b\"], [\"d\"], [\"e\"], [\"f\"], [\"g\"], [\"h\"]]}");
     order_is(&new, "{\"list\": {\"collection\": \"c\", \"order\": [\"h\", \"n\"]}}", "acdb");
     fixture_close(&new);
     fixture_close(&old);
@@ -428,8 +431,8 @@ static void large_values_and_batches_fit(void **state) {
     text[size] = 0;
     tn_value batch = value_array();
     for (int i = 0; i < 3; i++) {
-        tn_value put = value_set_take(fixture_json("{\"op\": \"put\", \"collection\": \"c\"}"), "key",
-                                      value_format("k%d", i));
+        tn_value put =
+            value_set_take(fixture_json("{\"op\": \"put\", \"collection\": \"c\"}"), "key", value_format("k%d", i));
         batch = value_push_take(batch, value_set_take(put, "value", value_string(text, size)));
     }
     tn_value result = fixture_commit_value(&store, batch);

@@ -1,7 +1,7 @@
 /*
  * store_watch.h - who is called when a process has changed the store. For store.c; store_watch is in store.h.
  *
- * The provider calls from a thread of its own (`watch` of tenon/store.h). Each watcher is called on its own loop, once for
+ * The provider calls from another thread (`watch` of tenon/store.h). Each watcher is called on its own loop, once for
  * all changes until then. A watcher that is removed while its call is posted is freed when that has run.
  */
 #ifndef TENON_HOST_DATA_STORE_STORE_WATCH_H

@@ -65,8 +65,7 @@ static int32_t try_answer(struct session *session, const struct thread_answers_g
     (void)session_wall_ms(session, &now_ms);
     int32_t status = thread_records_require(session, given->id, &found, error);
     if (status == TN_OK) status = thread_check_expiry(given->engine, value_get(found, "value"), error);
-    if (status == TN_OK)
-        status = task_wake_operation(session, given->id, now_ms, &wake, error);
+    if (status == TN_OK) status = task_wake_operation(session, given->id, now_ms, &wake, error);
     if (status == TN_OK) status = thread_interrupts_answer_take(session, given->id, found, given->answers, wake, error);
     value_unref(found);
     return status;

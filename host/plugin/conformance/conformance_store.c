@@ -10,9 +10,9 @@
  *   count   increments one record, in two processes at the same time
  *   total   finds that no increment was lost
  *
- * A store that keeps nothing at its location, such as one in memory, gets a note instead of the errors of these jobs. One
- * that is elsewhere, such as in a database, is found by options (exercise_options.store). All jobs use it, the first one
- * removes what an earlier check has left, and it is not isolated, because no folder is its sandbox.
+ * A store that keeps nothing at its location, such as one in memory, gets a note instead of the errors of these jobs.
+ * One that is elsewhere, such as in a database, is found by options (exercise_options.store). All jobs use it, the
+ * first one removes what an earlier check has left, and it is not isolated, because no folder is its sandbox.
  */
 #include "host/plugin/conformance/conformance_store.h"
 #include "adl/value/buffer.h"
@@ -112,7 +112,8 @@ static bool job_open_store(struct store_job *job) {
     tn_value path = value_format("%s/" LOCATION, job->check->folder), error = NULL;
     tn_value options = value_set_take(value_object(), "path", path), further = job->check->options->store;
     for (size_t i = 0; i < value_count(further); i++)
-        options = value_set_take(options, value_chars(value_key_at(further, i), NULL), value_ref(value_value_at(further, i)));
+        options =
+            value_set_take(options, value_chars(value_key_at(further, i), NULL), value_ref(value_value_at(further, i)));
     bool good = job->vtable->open(job->self, options, &job->store, &error) == TN_OK;
     if (!good) job_report_error(job, "opening the store again", error);
     value_unref(options);
@@ -444,7 +445,8 @@ static void check_processes(const struct store_check *check, bool program) {
     }
     bool good = conformance_worst(check->conformance) != CONFORMANCE_ERROR &&
                 run_job(check, job_total, commits, "read what other processes wrote");
-    if (good && !program && !check->options->store) run_job(check, job_suite_isolated, 0, "run the cases of the suite isolated");
+    if (good && !program && !check->options->store)
+        run_job(check, job_suite_isolated, 0, "run the cases of the suite isolated");
 }
 
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {

@@ -267,9 +267,9 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *entry) {
                                    http->pause ? guarded_http_pause : NULL, http->resume ? guarded_http_resume : NULL,
                                    http->cancel ? guarded_http_cancel : NULL};
     if (stores)
-        guarded->stores = (tn_store_draft){sizeof(tn_store_draft), guarded_store_open,  guarded_store_close,
-                                           guarded_store_commit,   guarded_store_query, guarded_store_maintain,
-                                           .watch = NULL};
+        guarded->stores =
+            (tn_store_draft){sizeof(tn_store_draft), guarded_store_open,     guarded_store_close, guarded_store_commit,
+                             guarded_store_query,    guarded_store_maintain, .watch = NULL};
     guarded->components =
         (tn_component_1){sizeof(tn_component_1),   guarded_component_create, guarded_component_start,
                          guarded_component_cancel, guarded_component_ready,  guarded_component_destroy};
