@@ -92,7 +92,7 @@ static tn_value key_input(void *self, uint32_t variable) {
     return self;
 }
 
-/* Appends a value of an expression. A number with a fraction is no key, because it can be written in several ways. */
+/* Appends a value of an expression. A number with a fraction is refused, because it can be written in several ways. */
 static int32_t key_add_value(struct buffer *out, tn_value value, struct error *error) {
     size_t length;
     int64_t number;

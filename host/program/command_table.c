@@ -29,7 +29,16 @@ const struct command commands[] = {
      "With --connect, the running host gets the text of FILE and runs it; there is no live view, and no batch.\n"
      "\n"
      "A batch prints {\"output\": …} or {\"error\": …} for each line. After a run that `stop_at_nonlinear` stopped,\n"
-     "`next` beside the output lists the nodes that are due. The command fails if a line failed.",
+     "`next` beside the output lists the nodes that are due. The command fails if a line failed.\n"
+     "\n"
+     "With --thread, a batch can be continued after it was stopped or killed. Line 3 of `--thread orders` has the "
+     "thread\n"
+     "orders/3; `--thread 'order-${{ input.number }}'` names the threads by an expression over the input of each "
+     "line.\n"
+     "--resume prints what the lines that are done have saved, and continues or starts the others: failed lines are\n"
+     "tried again. The file must be the same; --accept-changes allows changes in lines that have not begun. An "
+     "--answer\n"
+     "is for every line that waits for it; `tenon thread answer` answers a single one.",
      "$ tenon run samples/hello/hello.yaml --set name=Ada\n{\"name\":\"Ada\",\"greeting\":\"Hello, Ada!\"}\n",
      .options = run_options, .operands_min = 1, .operands_max = 1, .run = command_run},
     {"chat", "FILE", "chat with a document",

@@ -28,7 +28,7 @@ struct answers {
     uint64_t bucket_count, count;
 };
 
-/* TN_NO_MEMORY: it was not added. The place stays where it is until it is removed. */
+/* TN_NO_MEMORY: it was not added. The address of the place must not change until it is removed. */
 int32_t answers_add(struct answers *answers, struct answer_place *place);
 struct answer_place *answers_lookup(const struct answers *answers, tn_task task);
 void answers_remove(struct answers *answers, struct answer_place *place); /* it must have been added */

@@ -1,14 +1,19 @@
 /*
  * saved.c - what a saved thread costs when it is long, or when a step changes a small part of a large value.
  *
- *   turn      the next turn of a conversation that has --turns=T turns: user, tool request, tool result, answer. The
- *             thread is filled by one invocation that leaves the same messages (4 T, in 4 T - 1 super-steps). The
- * result of a turn does not contain the conversation. With --fresh=yes each turn is a process that opens the store and
- * appends; it measures from there to the end of the run, and `process_us` is its whole life. summary   a conversation
- * whose first message is a summary that each of N steps replaces; each appends a message edit      N steps, each of
- * which replaces one of --items=1000 messages merge     N steps, each of which changes one of 1,000 members of an
- * object of 1 MB: by the reducer `merge`, or with
- *             --channel=last_value by writing the whole object
+ * turn: the next turn of a conversation that has --turns=T turns: user, tool request, tool result, answer. The thread
+ * is filled by one invocation that leaves the same messages (4 T, in 4 T - 1 super-steps), or with --fill=input by one
+ * turn whose input has all messages before it. The result of a turn does not contain the conversation. With --fresh=yes
+ * each turn is a process that opens the store and appends; it measures from there to the end of the run, and
+ * `process_us` is its whole life. With --reads=no --channel=array the document only appends, and no node reads the
+ * conversation.
+ *
+ * summary: a conversation whose first message is a summary that each of N steps replaces; each appends a message.
+ *
+ * edit: N steps, each of which replaces one of --items=1000 messages.
+ *
+ * merge: N steps, each of which changes one of 1,000 members of an object of 1 MB: by the reducer `merge`, or with
+ * --channel=last_value by writing the whole object.
  *
  * All in a store (--saver=sqlite|memory|none). Every step writes 200 bytes of new text for each message or member.
  */
@@ -30,6 +35,7 @@
 #define THREAD "bench"
 
 static bool kept;
+static char text_of_200[201];
 
 /* ---- Runs ---- */
 
@@ -55,6 +61,28 @@ static void end_saved(struct run *run, struct run_options *options) {
 
 #define NO_OUTPUT "output: {type: object, properties: {}}\n"
 
+/* A document that only extends the conversation: three nodes append the messages of a turn, and nothing reads them. */
+static struct graph *appending_graph(void) {
+    struct buffer out;
+    buffer_init(&out, SIZE_MAX);
+    buffer_text(&out, "version: '1.0'\n" NO_OUTPUT "agent: {name: growth}\nchannels: [{name: messages, type: append}]\n"
+                      "nodes:\n");
+    for (int i = 0; i < 3; i++)
+        buffer_format(&out,
+                      "  - {id: n%d, type: bench.append, config: {output_key: messages, value: {role: assistant, "
+                      "content: %s}}}\n",
+                      i, text_of_200);
+    buffer_text(&out, "edges: [{from: START, to: n0}, {from: n0, to: n1}, {from: n1, to: n2}]\n");
+    struct graph *graph = build(buffer_cstr(&out));
+    buffer_finish(&out);
+    return graph;
+}
+
+static struct graph *turn_graph(void) {
+    memset(text_of_200, 'x', sizeof text_of_200 - 1);
+    return strcmp(option("reads", "yes"), "no") == 0 ? appending_graph() : growth_graph(1, NO_OUTPUT);
+}
+
 /* One turn. If `count` is not 0, the thread must have so many messages afterwards. */
 static void turn_once(struct graph *graph, int64_t number, int64_t count) {
     struct run_options options;
@@ -73,8 +101,6 @@ static void turn_once(struct graph *graph, int64_t number, int64_t count) {
     end_saved(run, &options);
     value_unref(input);
 }
-
-static char text_of_200[201];
 
 static tn_value message(const char *prefix, int64_t number) {
     tn_value made = value_set_take(value_object_reserve(3), "id", value_format("%s%" PRId64, prefix, number));
@@ -104,7 +130,7 @@ static void fill_by_run(int64_t turns) {
 
 /* The child's part: turn number --number. Prints what it took from opening the store to the end of the run. */
 void turn_child(void) {
-    struct graph *graph = growth_graph(1, NO_OUTPUT);
+    struct graph *graph = turn_graph();
     struct measure measure;
     measure_begin(&measure);
     kept = saver_open(host, option("saver", "sqlite"));
@@ -119,20 +145,21 @@ void turn_child(void) {
 
 /* Adds what the child measured. */
 static void turn_in_child(const char *program, int64_t number, struct measured *sum) {
-    char at[32], place[1100], channel[64], sync[32], line[128] = "";
+    char at[32], place[1100], channel[64], sync[32], reads[32], line[128] = "";
     int ends[2], status = 0;
     struct measured took;
     snprintf(at, sizeof at, "--number=%" PRId64, number);
     snprintf(place, sizeof place, "--folder=%s", saver_folder());
     snprintf(channel, sizeof channel, "--channel=%s", option("channel", "messages"));
     snprintf(sync, sizeof sync, "--sync=%s", option("sync", "normal"));
+    snprintf(reads, sizeof reads, "--reads=%s", option("reads", "yes"));
     if (pipe(ends) != 0) die("no pipe", "");
     pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
         close(ends[1]);
-        execl(program, program, "turn-child", at, place, channel, sync, (char *)NULL);
+        execl(program, program, "turn-child", at, place, channel, sync, reads, (char *)NULL);
         _exit(127);
     }
     close(ends[1]);
@@ -152,12 +179,13 @@ static void turn_in_child(const char *program, int64_t number, struct measured *
 void turn(int64_t n) {
     bool fresh = strcmp(option("fresh", "no"), "yes") == 0;
     int64_t turns = strtoll(option("turns", "10"), NULL, 10), warm = 3;
-    struct graph *graph = growth_graph(1, NO_OUTPUT);
+    struct graph *graph = turn_graph();
     struct measure measure;
     char program[4096], notes[160];
     struct measured inside = {0};
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    memset(text_of_200, 'x', sizeof text_of_200 - 1);
+    if (strcmp(option("reads", "yes"), "no") == 0 && strcmp(option("channel", ""), "array") != 0)
+        die("--reads=no needs --channel=array", "");
     if (turns < 1 || turns > 1000000) die("--turns must be 1 to 1000000", "");
     if (length < 0) die("/proc is not mounted", "");
     program[length] = 0;

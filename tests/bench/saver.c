@@ -27,24 +27,39 @@ static void check_saver(bool ok, const struct error *error) {
     if (!ok) die("the store failed", error->message ? error->message : "");
 }
 
+/* Also at exit, if the benchmark fails. */
+static void delete_folder(void) {
+    static const char *const files[] = {"bench.db", "bench.db-wal", "bench.db-shm", "bench.db-owners"};
+    char path[sizeof folder + 32];
+    if (!folder_is_ours) return;
+    folder_is_ours = false;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        unlink(path);
+    }
+    if (rmdir(folder) != 0) fprintf(stderr, "tenon-bench: %s was not deleted\n", folder);
+}
+
 bool saver_open(struct host *of, const char *kind) {
     struct error error = ERROR_INIT;
     const char *given = option("folder", ""), *below = getenv("TMPDIR");
+    if (!below || !*below) below = "/tmp";
     if (strcmp(kind, "none") == 0) return false;
     saver_host = of;
     folder_is_ours = !*given;
-    snprintf(folder, sizeof folder, "%s%s",
-             *given            ? given
-             : below && *below ? below
-                               : "/tmp",
-             *given ? "" : "/tenon-bench-XXXXXX");
-    if (folder_is_ours && !mkdtemp(folder)) die("no temporary folder", folder);
+    snprintf(folder, sizeof folder, "%s%s", *given ? given : below, *given ? "" : "/tenon-bench-XXXXXX");
+    if (folder_is_ours && !mkdtemp(folder)) {
+        folder_is_ours = false;
+        die("cannot create a folder like", folder);
+    }
+    if (folder_is_ours && atexit(delete_folder) != 0) die("no memory", "");
     tn_value options = value_set_take(value_object(), "use", value_text(kind));
     options = value_set_take(options, "path", value_format("%s/bench.db", folder));
     if (*option("sync", "")) options = value_set_take(options, "sync", value_text(option("sync", "")));
     struct store_from from = {host_loop(of), host_registry(of), host_config(of)};
-    host_set_store_take(of, store_open(&from, options, &error));
-    check_saver(host_store(of, NULL) != NULL, &error);
+    struct store *store = store_open(&from, options, &error);
+    check_saver(store != NULL, &error);
+    host_set_store_take(of, store);
     value_unref(options);
     return true;
 }
@@ -88,16 +103,6 @@ static double read_newest_ms(void) {
     return took;
 }
 
-static void delete_folder(void) {
-    static const char *const files[] = {"bench.db", "bench.db-wal", "bench.db-shm", "bench.db-owners"};
-    char path[sizeof folder + 32];
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
-        unlink(path);
-    }
-    if (rmdir(folder) != 0) fprintf(stderr, "tenon-bench: %s was not deleted\n", folder);
-}
-
 /* Returns the size of the file. */
 static int64_t close_store(void) {
     char path[sizeof folder + 32];
@@ -107,7 +112,7 @@ static int64_t close_store(void) {
     saver_host = NULL;
     snprintf(path, sizeof path, "%s/bench.db", folder);
     int64_t bytes = stat(path, &file) == 0 ? (int64_t)file.st_size : 0; /* the store `memory` has no file */
-    if (folder_is_ours) delete_folder();
+    delete_folder();
     return bytes;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A batch of paid calls whose process is killed at random until every line is done.
 
-    batch.py --lines 60 --kills 8    a small size, for every change
+    batch.py --lines 50 --kills 6    a small size, for every change
     batch.py                         the full size: 10,000 lines, 20,000 calls, 40 kills (a minute or two)
     batch.py --seed 7                the random choices of an earlier run; a failure prints its seed
     batch.py --durability exit       only the ends of runs are saved
@@ -61,8 +61,9 @@ class Batch:
                 file.write('{"order": "%d"}\n' % i)
 
     def start(self, *options, pause_ms=0):
-        command = [os.environ["TENON"], "run", "paid.yaml", "--batch", "orders.jsonl", "--thread", self.thread,
-                   "--concurrency", str(CONCURRENCY), "--plugins", os.environ["CHAOS_NODES"], "--allow-drafts", "--quiet", "--durability", arguments.durability]
+        command = [os.path.abspath(os.environ["TENON"]), "run", "paid.yaml", "--batch", "orders.jsonl", "--quiet",
+                   "--thread", self.thread, "--durability", arguments.durability, "--concurrency", str(CONCURRENCY),
+                   "--plugins", os.path.abspath(os.environ["CHAOS_NODES"]), "--allow-drafts"]
         environment = dict(os.environ, CHAOS_LINES=self.paid, CHAOS_PAUSE_MS=str(pause_ms))
         with open(os.path.join(self.folder, "out"), "wb") as out, open(os.path.join(self.folder, "err"), "wb") as err:
             return subprocess.Popen(command + list(options), cwd=self.folder, env=environment, stdout=out, stderr=err)
@@ -70,6 +71,9 @@ class Batch:
     def read(self, name):
         with open(os.path.join(self.folder, name), "rb") as file:
             return file.read()
+
+    def call_count(self):
+        return self.read("paid").count(b"\n") if os.path.exists(self.paid) else 0
 
     def calls(self):
         """[(thread, step, key)] in the order in which they were made."""
@@ -86,7 +90,13 @@ def fail(why, batch=None):
     sys.exit(1)
 
 
-def until_done(batch, kills, seconds, chance):
+def wait_for_calls(batch, process, calls):
+    """Waits until so many calls were made, or the process has ended."""
+    while process.poll() is None and batch.call_count() < calls:
+        time.sleep(0.001)
+
+
+def until_done(batch, lines, kills, chance):
     """Starts and resumes the batch until it ends by itself. Returns (kills, stops): what the signals have ended."""
     killed = stopped = 0
     options = []
@@ -94,11 +104,13 @@ def until_done(batch, kills, seconds, chance):
         process = batch.start(*options, pause_ms=2)
         disturbed = killed + stopped < kills
         if disturbed:
-            try:
-                process.wait(timeout=chance.uniform(0, seconds))
-            except subprocess.TimeoutExpired:
-                number = signal.SIGTERM if chance.random() < 0.2 else signal.SIGKILL
-                process.send_signal(number)
+            # Mostly in the middle of calls, sometimes before the first one. On average the last kill leaves a quarter.
+            if chance.random() < 0.9:
+                wait_for_calls(batch, process, batch.call_count() + chance.randint(1, 1 + 3 * lines // kills))
+            else:
+                time.sleep(chance.uniform(0, 0.05))
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM if chance.random() < 0.2 else signal.SIGKILL)
         code = process.wait()
         if code == -signal.SIGKILL:
             killed += 1
@@ -141,16 +153,13 @@ def main():
     chance = random.Random(arguments.seed)
     with tempfile.TemporaryDirectory(prefix="tenon-batch-") as folder:
         calm = Batch(os.path.join(folder, "calm"), arguments.lines, "q")
-        began = time.monotonic()
         code = calm.start(pause_ms=2).wait()
-        seconds = time.monotonic() - began
         if code != 0:
             fail("exit code %d of the undisturbed batch" % code, calm)
         if check_paid(calm, arguments.lines) != 0:
             fail("the undisturbed batch made a call twice")
         batch = Batch(os.path.join(folder, "killed"), arguments.lines, "q")
-        # So that the batch is about half done when the last kill comes.
-        killed, stopped = until_done(batch, arguments.kills, max(0.05, seconds / max(1, arguments.kills)), chance)
+        killed, stopped = until_done(batch, arguments.lines, arguments.kills, chance)
         again = check_paid(batch, arguments.lines)
         if again > CONCURRENCY * killed * (2 if arguments.durability == "exit" else 1):
             fail("%d calls were made again after %d kills of at most %d running lines" % (again, killed, CONCURRENCY))

@@ -20,6 +20,7 @@
 #include "host/data/store/store_provider.h"
 #include "host/data/store/store_state.h"
 #include "host/data/store/store_watch.h"
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,7 @@ enum store_request_kind { STORE_REQUEST_COMMIT, STORE_REQUEST_QUERY, STORE_REQUE
 
 struct store_request {
     struct store_request *next;
+    struct store *from; /* reports it on its loop */
     enum store_request_kind kind;
     tn_value argument;
     store_perform_fn *perform;
@@ -73,6 +75,11 @@ struct store {
     struct loop_work work;
     struct store_watches watches;
     atomic_llong clock_ahead_ms; /* the store's clock minus the loop's */
+    /* A port (store_open_port): `main` is the store whose thread runs its requests; else `main` is the store itself. */
+    struct store *main;      /* its lock guards the fields of its ports, too */
+    pthread_cond_t returned; /* of a port: a request was run */
+    uint32_t running;        /* under the lock, of a port: requests that were submitted and have not been run */
+    uint32_t ports;          /* under the lock: open ports of this store */
     /* Only the store's thread uses these: */
     tn_store *open;
     bool tried;
@@ -275,17 +282,17 @@ static int32_t perform_watch(struct session *session, void *user, tn_value *resu
 
 struct store_watcher *store_watch(struct store *store, void (*changed)(void *user), void *user) {
     bool is_first;
-    struct store_watcher *watcher = store_watches_add(&store->watches, store->loop, changed, user, &is_first);
-    if (is_first && !atomic_load(&store->watches.active))
-        store_perform(store, perform_watch, &store->watches, NULL, NULL);
+    struct store_watcher *watcher = store_watches_add(&store->main->watches, store->loop, changed, user, &is_first);
+    if (is_first && !atomic_load(&store->main->watches.active))
+        store_perform(store, perform_watch, &store->main->watches, NULL, NULL);
     return watcher;
 }
 
 void store_unwatch(struct store *store, struct store_watcher *watcher) {
-    if (watcher) store_watches_remove(&store->watches, watcher);
+    if (watcher) store_watches_remove(&store->main->watches, watcher);
 }
 
-bool store_watches_changes(const struct store *store) { return atomic_load(&store->watches.active); }
+bool store_watches_changes(const struct store *store) { return atomic_load(&store->main->watches.active); }
 
 /* Under the lock: waits for a request, or until the presence is due. */
 static void store_wait_for_requests(struct store *store) {
@@ -300,6 +307,16 @@ static void store_wait_for_requests(struct store *store) {
     until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
     if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
     pthread_cond_timedwait(&store->submitted, &store->lock, &until);
+}
+
+/* Under the lock: the request was run, and will be reported on the loop that it came from. */
+static void store_return(struct store_request *request) {
+    struct store *from = request->from;
+    store_queue_push(&from->ended, request);
+    if (from->main != from && --from->running == 0) pthread_cond_signal(&from->returned);
+    if (from->work_posted || from->closing) return;
+    from->work_posted = true;
+    loop_post(from->loop, &from->work);
 }
 
 static void *store_thread_main(void *user) {
@@ -328,12 +345,9 @@ static void *store_thread_main(void *user) {
                 request->waits->is_over = true;
                 pthread_cond_signal(&request->waits->ended);
             } else {
-                store_queue_push(&store->ended, request);
+                store_return(request);
             }
         }
-        if (store->work_posted || store->closing || !store->ended.first) continue;
-        store->work_posted = true;
-        loop_post(store->loop, &store->work);
     }
     pthread_mutex_unlock(&store->lock);
     if (store->open) {
@@ -360,13 +374,13 @@ static void store_report(struct store *store, struct store_request *request) {
 }
 
 static void store_report_all(struct loop_work *work) {
-    struct store *store = CONTAINER_OF(work, struct store, work);
-    pthread_mutex_lock(&store->lock);
+    struct store *store = CONTAINER_OF(work, struct store, work), *main = store->main;
+    pthread_mutex_lock(&main->lock);
     store->work_posted = false;
     struct store_request *request = store->ended.first;
     store->ended.first = NULL;
     store->ended.last = &store->ended.first;
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&main->lock);
     while (request) {
         struct store_request *next = request->next;
         store_report(store, request);
@@ -385,15 +399,18 @@ static struct store_request *store_request_new(enum store_request_kind kind, tn_
 }
 
 static void store_submit(struct store *store, struct store_request *request) {
+    struct store *main = store->main;
     loop_hold(store->loop);
-    pthread_mutex_lock(&store->lock);
-    store_queue_push(&store->pending, request);
-    pthread_cond_signal(&store->submitted);
-    pthread_mutex_unlock(&store->lock);
+    request->from = store;
+    pthread_mutex_lock(&main->lock);
+    store->running += main != store;
+    store_queue_push(&main->pending, request);
+    pthread_cond_signal(&main->submitted);
+    pthread_mutex_unlock(&main->lock);
 }
 
 void store_commit_take(struct store *store, tn_value batch, store_done *done, void *user) {
-    if (store_link_is_used(store->link)) value_read_all(batch);
+    if (store_link_is_used(store_link(store))) value_read_all(batch);
     store_submit(store, store_request_new(STORE_REQUEST_COMMIT, batch, done, user));
 }
 
@@ -421,7 +438,7 @@ void store_perform(struct store *store, store_perform_fn *perform, void *perform
 /* ---- From any thread ---- */
 
 struct store_link *store_link(const struct store *store) {
-    return store->link;
+    return store->main->link;
 }
 
 int32_t store_perform_now(struct store *store, store_perform_fn *perform, void *user, tn_value *out,
@@ -451,6 +468,12 @@ int32_t store_perform_now(struct store *store, store_perform_fn *perform, void *
     return request.status;
 }
 
+static void store_init_reports(struct store *store, struct store *main) {
+    store->main = main;
+    store->ended.last = &store->ended.first;
+    store->work.run = store_report_all;
+}
+
 static struct store *store_open_as(const struct store_from *from, tn_value options, bool maintains,
                                    struct error *error) {
     struct store_provider provider;
@@ -461,9 +484,8 @@ static struct store *store_open_as(const struct store_from *from, tn_value optio
     store->presence.off = maintains;
     store->options = store_provider_options(from->config, options, &store->path);
     store->pending.last = &store->pending.first;
-    store->ended.last = &store->ended.first;
-    store->work.run = store_report_all;
     store_watches_init(&store->watches);
+    store_init_reports(store, store);
     store->link = store_link_new(store);
     pthread_mutex_init(&store->lock, NULL);
     pthread_cond_init(&store->submitted, NULL);
@@ -488,9 +510,42 @@ struct store *store_open_to_maintain(const struct store_from *from, tn_value opt
     return store_open_as(from, options, true, error);
 }
 
+struct store *store_open_port(struct store *main, struct loop *loop) {
+    struct store *port = mem_zalloc(sizeof *port);
+    port->loop = loop;
+    port->path = main->path ? mem_text(main->path) : NULL;
+    store_init_reports(port, main->main);
+    pthread_cond_init(&port->returned, NULL);
+    pthread_mutex_lock(&port->main->lock);
+    port->main->ports++;
+    pthread_mutex_unlock(&port->main->lock);
+    return port;
+}
+
+static void store_close_port(struct store *port) {
+    struct store *main = port->main;
+    pthread_mutex_lock(&main->lock);
+    port->closing = true;
+    while (port->running) pthread_cond_wait(&port->returned, &main->lock);
+    pthread_mutex_unlock(&main->lock);
+    loop_run_posted(port->loop);
+    store_report_all(&port->work);
+    pthread_mutex_lock(&main->lock);
+    main->ports--;
+    pthread_mutex_unlock(&main->lock);
+    pthread_cond_destroy(&port->returned);
+    mem_free(port->path);
+    mem_free(port);
+}
+
 void store_close(struct store *store) {
     if (!store) return;
+    if (store->main != store) {
+        store_close_port(store);
+        return;
+    }
     pthread_mutex_lock(&store->lock);
+    assert(!store->ports);
     store->closing = true;
     pthread_cond_signal(&store->submitted);
     pthread_mutex_unlock(&store->lock);
@@ -513,7 +568,7 @@ struct loop *store_loop(const struct store *store) {
 }
 
 int64_t store_wall_ms(const struct store *store) {
-    return loop_wall_ms(store->loop) + atomic_load(&store->clock_ahead_ms);
+    return loop_wall_ms(store->loop) + atomic_load(&store->main->clock_ahead_ms);
 }
 
 const char *store_path(const struct store *store) { return store->path; }

@@ -41,7 +41,13 @@ struct store *store_open(const struct store_from *from, tn_value options, struct
 /* The same for `tenon store`: opens the target of an unfinished copy, too, and does not count as a host that uses it.
  */
 struct store *store_open_to_maintain(const struct store_from *from, tn_value options, struct error *error);
-/* Runs and reports all pending requests first; blocks until then. NULL is allowed. */
+/*
+ * The same store for another loop of the process: requests are run by the thread of `main`, together with those of its
+ * other loops, and reported on `loop`. So commits of all loops are grouped, and every loop sees what another one has
+ * committed. `main` must stay open until the port is closed. Thread: that of `loop`.
+ */
+struct store *store_open_port(struct store *main, struct loop *loop);
+/* Runs and reports all pending requests first; blocks until then. NULL is allowed. A port closes only itself. */
 void store_close(struct store *store);
 struct loop *store_loop(const struct store *store);
 int64_t store_wall_ms(const struct store *store);  /* the time for records: the store's, or that of its loop */

@@ -21,7 +21,7 @@ struct thread_batch {
     struct store *store;
     char key[THREAD_KEY_MAX];
     char id[THREAD_INCARNATION_TEXT];
-    bool replaces;
+    bool replaces, was_done;
     int64_t fence;
     int lock; /* as thread_owner_lock returns it */
 };
@@ -162,6 +162,8 @@ static int32_t batch_open_found(struct thread_batch *batch, const struct thread_
     tn_value replaced = value_get(record, "replace");
     batch->replaces = resumes ? replaced && value_is(replaced, TN_BOOL) && value_to_bool(replaced)
                               : request->mode == THREAD_BATCH_REPLACE;
+    batch->was_done = resumes && value_text_is(value_get(record, "status"), "done") &&
+                      value_text_is(value_get(record, "digest"), request->digest);
     batch->fence = thread_record_int(record, "fence", record ? 0 : thread_first_fence()) + 1;
     status = batch_lock(batch, request, error);
     if (status != TN_OK) return status;
@@ -195,12 +197,14 @@ int32_t thread_batch_open_wait(struct store *store, const struct thread_batch_re
 
 const char *thread_batch_id(const struct thread_batch *batch) { return batch->id; }
 bool thread_batch_replaces(const struct thread_batch *batch) { return batch->replaces; }
+bool thread_batch_was_done(const struct thread_batch *batch) { return batch->was_done; }
 
 /* ---- Closing ---- */
 
 int32_t thread_batch_close_wait(struct thread_batch *batch, bool done, struct error *error) {
     if (!batch) return TN_OK;
-    tn_value patch = value_set_take(value_object_reserve(3), "status", value_text(done ? "done" : "running"));
+    tn_value patch =
+        value_set_take(value_object_reserve(3), "status", value_text(done || batch->was_done ? "done" : "running"));
     patch = value_set_take(patch, "updated_at", time_value(store_wall_ms(batch->store)));
     patch = value_set_take(patch, "owner", value_null());
     tn_value merge =

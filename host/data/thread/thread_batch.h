@@ -58,9 +58,11 @@ int32_t thread_batch_open_wait(struct store *store, const struct thread_batch_re
 const char *thread_batch_id(const struct thread_batch *batch); /* another one for each start */
 /* True if the batch was started with THREAD_BATCH_REPLACE: its lines discard what their threads were doing. */
 bool thread_batch_replaces(const struct thread_batch *batch);
+/* True if a batch was resumed that was done, with the same lines: nothing is left to run. */
+bool thread_batch_was_done(const struct thread_batch *batch);
 /*
- * Saves whether every line is done, and frees the batch, also on failure: FENCED if another process has taken it over,
- * or an error of the store. Runs the loop. NULL is allowed.
+ * Saves whether every line is done (a batch that was done stays so), and frees the batch, also on failure: FENCED if
+ * another process has taken it over, or an error of the store. Runs the loop. NULL is allowed.
  */
 int32_t thread_batch_close_wait(struct thread_batch *batch, bool done, struct error *error);
 

@@ -98,8 +98,7 @@ static tn_value numbered(const char *prefix, int64_t number) {
     size_t length = strlen(prefix);
     do *--start = (char)('0' + number % 10);
     while ((number /= 10) > 0);
-    start -= length;
-    memcpy(start, prefix, length);
+    while (length > 0) *--start = prefix[--length];
     return text_n(start, (uint64_t)(end - start));
 }
 

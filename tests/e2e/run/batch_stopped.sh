@@ -29,6 +29,29 @@ batch asks.yaml --batch numbers.jsonl --thread asks --resume --answer "$id=two"
 expect_code 0 && sed -n 2p "$work/out" | grep -qF '"answer":"two"' && sed -n 3p "$work/out" | grep -qF '"answer":"three"' ||
     fails "the answers were not used for their lines"
 
+# A join of which one source has run when the process ends is completed by the next process.
+cat >join.yaml <<'YAML'
+version: "1.0"
+channels: [{name: seen, type: append}]
+nodes:
+  - {id: a, type: set, config: {values: {seen: '"a"'}}}
+  - {id: b, type: set, interrupt: before, config: {values: {seen: '"b"'}}}
+  - {id: before, type: passthrough}
+  - {id: both, type: set, config: {values: {seen: '"both"'}}}
+  - {id: again, type: set, config: {values: {seen: '"again"'}}}
+edges:
+  - {from: START, to: [a, before]}
+  - {from: before, to: b}
+  - {from: [a, b], to: both}
+  - {from: [before, both], to: again}
+  - {from: again, to: END}
+YAML
+printf '{}\n' >empty.jsonl
+batch join.yaml --batch empty.jsonl --thread join
+expect_code 5 && expect_in err '1 of 1 run waits for answers'
+batch join.yaml --batch empty.jsonl --thread join --resume
+expect_code 0 && expect_out '{"output":{"seen":["a","b","both","again"]}}'
+
 # One process runs a batch. SIGTERM stops it, and it continues later.
 cat >slowly.yaml <<'YAML'
 version: "1.0"
