@@ -74,11 +74,15 @@ static int32_t location_read_options(struct store_location *out, const char *tex
     if (!value_is(out->options, TN_OBJECT) || !value_is(use, TN_STRING))
         return error_set(error, TN_INVALID, "INVALID", "the options of a store must be an object with `use`");
     struct buffer name;
-    char *place = value_is(path, TN_STRING) ? absolute_path(value_chars(path, NULL))
-                  : value_is(url, TN_STRING) && strstr(value_chars(url, NULL), "://") ? url_name(value_chars(url, NULL))
-                                                                                      : mem_text("");
+    char *place = NULL;
+    tn_value schema = value_get(out->options, "schema");
+    if (value_is(path, TN_STRING))
+        place = absolute_path(value_chars(path, NULL));
+    else if (value_is(url, TN_STRING) && strstr(value_chars(url, NULL), "://"))
+        place = url_name(value_chars(url, NULL));
     buffer_init(&name, SIZE_MAX);
-    buffer_format(&name, "%s%s%s", value_chars(use, NULL), *place ? ":" : "", place);
+    buffer_format(&name, "%s%s%s", value_chars(use, NULL), place ? ":" : "", place ? place : "");
+    if (value_is(schema, TN_STRING)) buffer_format(&name, " (schema %s)", value_chars(schema, NULL));
     out->name = buffer_detach(&name, NULL);
     mem_free(place);
     return TN_OK;

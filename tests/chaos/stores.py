@@ -48,7 +48,7 @@ class Sqlite:
 
 
 class Postgres:
-    """A server of its own, which is restarted at random times without an orderly end: each connection breaks, and the server
+    """A separate server, which is restarted at random times without an orderly end: each connection breaks, and the server
     recovers from its log. `interval` is the mean number of seconds between two restarts; 0: it is not restarted."""
     name = "postgres"
 
@@ -65,7 +65,7 @@ class Postgres:
 
     @classmethod
     def running(cls, connection):
-        """A server that somebody else has started: only for queries."""
+        """A server that was started by its caller: only for queries."""
         self = cls.__new__(cls)
         self.folder, self.connection, self.psql, self.restart, self.restarts, self.interval = None, connection, None, None, 0, 0
         return self

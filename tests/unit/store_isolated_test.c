@@ -180,11 +180,14 @@ static void lies_about_a_copy_are_found(void **state) {
         {"{\"format\": {}}", "{\"version\": 0, \"before\": 0}", "`version` of it must be an integer of at least 1"},
         {"{\"format\": {}}", "{\"version\": 1}", "`before` of it must be an integer of at least 0"},
         {"{\"list\": {\"attributes\": true}}",
-         "{\"records\": [{\"key\": \"a\", \"version\": 1, \"value\": 1, \"text\": \"w\", \"vector\": [1], \"expires_at\": 5}], \"more\": false}",
+         "{\"records\": [{\"key\": \"a\", \"version\": 1, \"value\": 1, \"text\": \"w\", \"vector\": [1], "
+         "\"expires_at\": 5}], \"more\": false}",
          NULL},
-        {"{\"list\": {}}", "{\"records\": [{\"key\": \"a\", \"version\": 1, \"value\": 1, \"text\": 5}], \"more\": false}",
+        {"{\"list\": {}}",
+         "{\"records\": [{\"key\": \"a\", \"version\": 1, \"value\": 1, \"text\": 5}], \"more\": false}",
          "`text` of record 0"},
-        {"{\"list\": {}}", "{\"records\": [{\"key\": \"a\", \"version\": 1, \"value\": 1, \"vector\": 5}], \"more\": false}",
+        {"{\"list\": {}}",
+         "{\"records\": [{\"key\": \"a\", \"version\": 1, \"value\": 1, \"vector\": 5}], \"more\": false}",
          "`vector` of record 0"},
         {"{\"list\": {}}",
          "{\"records\": [{\"key\": \"a\", \"version\": 1, \"value\": 1, \"expires_at\": \"x\"}], \"more\": false}",
@@ -196,7 +199,8 @@ static void lies_about_a_copy_are_found(void **state) {
         if (!answers[i].part)
             assert_null(why);
         else if (!why || !strstr(value_chars(why, NULL), answers[i].part))
-            fail_msg("%s: expected `%s`; found %s", answers[i].result, answers[i].part, why ? value_chars(why, NULL) : "nothing");
+            fail_msg("%s: expected `%s`; found %s", answers[i].result, answers[i].part,
+                     why ? value_chars(why, NULL) : "nothing");
         value_unref(query);
         value_unref(result);
         value_unref(why);

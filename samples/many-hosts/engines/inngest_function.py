@@ -1,4 +1,4 @@
-"""Inngest (PyPI inngest): a Task of Tenon as a step of a function. Each look at the Task is a step of its own, and the function
+"""Inngest (PyPI inngest): a Task of Tenon as a step of a function. Each look at the Task is a separate step, and the function
 sleeps between them, so it is not limited by the time of a request."""
 import datetime
 
