@@ -162,8 +162,13 @@ static bool isolation_requires_filter(void *user, const struct plugin *plugin) {
            packs_untrusted(host->config, plugin_path(plugin));
 }
 
+/* Each loop has processes of its own; together they have as many as one loop would have, but at least one each. */
 static uint32_t isolation_processes(void *user, const struct plugin *plugin) {
-    return config_plugin_processes(((const struct host *)user)->config, plugin_id(plugin));
+    const struct host *host = user;
+    uint32_t count = config_plugin_processes(host->config, plugin_id(plugin));
+    if (host->loops == 1) return count;
+    if (!count) count = remote_processes_default();
+    return count > host->loops ? count / host->loops : 1;
 }
 
 /* Also clears what other hosts have recorded, which resets the plugin there. */
@@ -387,11 +392,28 @@ void host_set_methods(struct host *host, const struct method_source *methods) {
 }
 const struct method_source *host_method_source(const struct host *host) { return atomic_load(&host->methods); }
 tn_value host_unbound_roles(const struct host *host) { return host->unbound_roles; }
+void host_set_loops(struct host *host, uint32_t count) { host->loops = count; }
+uint32_t host_loops(const struct host *host) { return host->loops; }
+bool host_records(const struct host *host) { return host->recorder || host->replayer; }
 
 /* ---- Creating and freeing ---- */
 
+/* What the other host has read, and what was changed since: it can differ from the file that is there now. */
+static void host_copy_config(struct host *host, const struct host *beside) {
+    host->config = config_copy(beside->config);
+    value_unref(host->unbound_roles);
+    host->unbound_roles = value_ref(beside->unbound_roles);
+    if (beside->store_options) host->store_options = value_ref(beside->store_options);
+    host->loops = beside->loops;
+    log_set_level(host->log, log_level(beside->log));
+}
+
 static int32_t host_read_config(struct host *host, const struct host_options *options, struct error *error) {
     int32_t status = TN_OK;
+    if (options->beside) {
+        host_copy_config(host, options->beside);
+        return TN_OK;
+    }
     if (options->no_config)
         host->config = config_empty();
     else
@@ -470,8 +492,15 @@ static void host_connect_engine(struct host *host) {
     engine->catalog.role_self = host;
 }
 
+/* If the other host could not open its store, this one tries, and reports the same error, when it is used. */
+static void host_join(struct host *host, struct host *beside) {
+    if (beside->store) host->store = store_open_port(beside->store, host->loop);
+    tools_share_gates(host->engine->tools, beside->engine->tools);
+}
+
 struct host *host_new(const struct host_options *options, struct error *error) {
     struct host *host = mem_zalloc(sizeof *host);
+    host->loops = 1;
     host->engine = mem_zalloc(sizeof *host->engine);
     host->log = log_new();
     host->allow_drafts = options->allow_drafts;
@@ -499,6 +528,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
     host->files = host_files_new(host, options->file_roots);
     host_connect_services(host);
     host_connect_engine(host);
+    if (options->beside) host_join(host, options->beside);
     return host;
 
 failed:

@@ -83,6 +83,10 @@ static bool check_run_options(const struct arguments *arguments) {
                      "--run-config '{\"concurrency\": N}'");
         return false;
     }
+    if (!batch && argument_given(arguments, "loops")) {
+        command_warn("--loops needs --batch: one run is always in one loop");
+        return false;
+    }
     static const char *const readers[] = {"input", "batch", "run-config"};
     const char *first = strcmp(operand_at(arguments, 0), "-") == 0 ? "the document" : NULL;
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
@@ -109,6 +113,9 @@ int command_run(const struct arguments *arguments) {
     tn_value given = config ? command_json(arguments, config, "--run-config", &error) : value_object();
     if (!given || run_options_read(&options, given, &error) != TN_OK)
         code = command_report_error(COMMAND_USAGE, &error);
+    uint32_t loops;
+    if (!code && argument_given(arguments, "batch") && !command_loops_count(arguments, host, &loops))
+        code = COMMAND_USAGE;
     struct graph *graph = code ? NULL : command_open_graph(arguments, host, &code);
     if (graph) {
         code = argument_given(arguments, "batch") ? run_batch(arguments, host, graph, &options)

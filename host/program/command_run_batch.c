@@ -21,6 +21,7 @@
 #include "host/engine/engine.h"
 #include "host/engine/execution/execution.h"
 #include "host/engine/graph/graph.h"
+#include "host/loops/loops_batch.h"
 #include "host/program/batch_keys.h"
 #include "host/program/command_run.h"
 #include "host/program/paste.h"
@@ -222,9 +223,9 @@ static int batch_open(struct run_batch *batch) {
 static size_t batch_total(const struct run_batch *batch) { return value_count(batch->inputs) + batch->bad_count; }
 
 /* Returns COMMAND_OK; otherwise prints an error, and returns the exit code. */
-static int batch_close(struct run_batch *batch) {
+static int batch_close(struct run_batch *batch, bool ran) {
     struct error error = ERROR_INIT;
-    bool done = batch->failed + batch->waiting + batch->paused == 0;
+    bool done = ran && batch->failed + batch->waiting + batch->paused == 0;
     int32_t status = thread_batch_close_wait(batch->saved, done, &error);
     batch->saved = NULL;
     int code = status == TN_OK ? COMMAND_OK : command_report_error(COMMAND_RUN_FAILED, &error);
@@ -251,8 +252,25 @@ static bool batch_drains(void *user) {
     return batch->draining;
 }
 
-static void batch_execute(struct run_batch *batch, struct graph *graph, const struct run_options *options,
-                          uint32_t concurrency) {
+/* Fails if the other loops cannot be opened, or cannot run the document: nothing has run then. Returns an exit code. */
+static int batch_run_in_loops(const struct run_batch *batch, struct graph *graph, const struct batch_options *options) {
+    if (host_loops(batch->host) == 1) {
+        batch_run(host_engine(batch->host), &graph->callable, batch->inputs, options, &batch_cancel);
+        return COMMAND_OK;
+    }
+    struct error error = ERROR_INIT;
+    tn_value all = NULL;
+    struct loops *loops = command_loops(batch->arguments, batch->host, host_loops(batch->host), &error);
+    bool ran = loops && loops_batch_run(loops, graph, batch->inputs, options, &batch_cancel, &all, &error) == TN_OK;
+    int code = ran ? COMMAND_OK : command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
+    loops_free(loops);
+    error_finish(&error);
+    return code;
+}
+
+/* Returns an exit code: not 0 if nothing has run. */
+static int batch_execute(struct run_batch *batch, struct graph *graph, const struct run_options *options,
+                         uint32_t concurrency) {
     struct batch_threads threads = {.ids = batch->ids, .request = &batch->request, .drains = batch_drains};
     struct batch_options inner = {.concurrency = concurrency,
                                   .options = *options,
@@ -268,13 +286,14 @@ static void batch_execute(struct run_batch *batch, struct graph *graph, const st
     } else {
         command_watch_signals_flag(batch->host, &batch_cancel);
     }
-    batch_run(host_engine(batch->host), &graph->callable, batch->inputs, &inner, &batch_cancel);
+    int code = batch_run_in_loops(batch, graph, &inner);
     loop_timer_stop(host_loop(batch->host), &batch->deadline);
     batch_clear_progress(batch);
-    batch_print_bad_lines(batch, SIZE_MAX);
+    if (!code) batch_print_bad_lines(batch, SIZE_MAX);
     (void)command_flush();
     batch_draw_progress(batch);
     if (batch->progress && batch->total) fputc('\n', stderr);
+    return code;
 }
 
 /* ---- The outcome ---- */
@@ -337,9 +356,12 @@ int run_batch(const struct arguments *arguments, struct host *host, struct graph
         code = command_report_error(COMMAND_USAGE, &error);
     if (code == COMMAND_OK && batch.request.id) code = batch_open(&batch);
     if (code == COMMAND_OK) {
-        batch_execute(&batch, graph, options, (uint32_t)concurrency);
-        int closed = batch_close(&batch);
-        code = command_flush() ? batch_report(&batch) : COMMAND_RUN_FAILED;
+        int executed = batch_execute(&batch, graph, options, (uint32_t)concurrency);
+        int closed = batch_close(&batch, executed == COMMAND_OK);
+        if (executed == COMMAND_OK)
+            code = command_flush() ? batch_report(&batch) : COMMAND_RUN_FAILED;
+        else
+            code = executed;
         if (code == COMMAND_OK) code = closed;
     }
     batch_finish(&batch);

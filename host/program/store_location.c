@@ -10,6 +10,7 @@
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
 #include "host/base/config/config.h"
+#include "host/base/secrets/secrets.h"
 #include "host/data/store/store.h"
 #include <errno.h>
 #include <limits.h>
@@ -73,11 +74,15 @@ static int32_t location_read_options(struct store_location *out, const char *tex
     if (!value_is(out->options, TN_OBJECT) || !value_is(use, TN_STRING))
         return error_set(error, TN_INVALID, "INVALID", "the options of a store must be an object with `use`");
     struct buffer name;
-    char *place = value_is(path, TN_STRING) ? absolute_path(value_chars(path, NULL))
-                  : value_is(url, TN_STRING) && strstr(value_chars(url, NULL), "://") ? url_name(value_chars(url, NULL))
-                                                                                      : mem_text("");
+    char *place = NULL;
+    tn_value schema = value_get(out->options, "schema");
+    if (value_is(path, TN_STRING))
+        place = absolute_path(value_chars(path, NULL));
+    else if (value_is(url, TN_STRING) && strstr(value_chars(url, NULL), "://"))
+        place = url_name(value_chars(url, NULL));
     buffer_init(&name, SIZE_MAX);
-    buffer_format(&name, "%s%s%s", value_chars(use, NULL), *place ? ":" : "", place);
+    buffer_format(&name, "%s%s%s", value_chars(use, NULL), place ? ":" : "", place ? place : "");
+    if (value_is(schema, TN_STRING)) buffer_format(&name, " (schema %s)", value_chars(schema, NULL));
     out->name = buffer_detach(&name, NULL);
     mem_free(place);
     return TN_OK;
@@ -127,7 +132,13 @@ int32_t store_location_read(struct store_location *out, const char *text, bool m
 struct store *store_location_open(const struct store_location *location, struct host *host, struct error *error) {
     const struct config *config = location->config ? location->config : host_config(host);
     const struct store_from from = {host_loop(host), host_registry(host), config};
-    return store_open_to_maintain(&from, location->options, error);
+    tn_value revealed = NULL;
+    struct store *store = NULL;
+    int32_t status = location->options ? config_reveal(config, location->options, &revealed, error) : TN_OK;
+    if (revealed) secrets_learn(host_secrets(host), location->options, revealed);
+    if (status == TN_OK) store = store_open_to_maintain(&from, revealed, error);
+    value_unref(revealed);
+    return store;
 }
 
 void store_location_finish(struct store_location *location) {

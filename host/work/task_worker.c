@@ -160,6 +160,7 @@ static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 /* The number of Tasks of this type that the worker can start now. */
 static uint32_t worker_room(const struct task_worker *worker, size_t type) {
     uint32_t own = work_types_at(worker->options.types, type)->concurrency, running = worker->counts[type].running;
+    if (own != UINT32_MAX) own = task_worker_part_of(own, worker->options.part, worker->options.parts);
     uint32_t room = worker->options.concurrency - worker->active;
     if (worker->options.mode == TASK_WORKER_ONCE) room = worker->active || worker->found ? 0 : 1;
     return smaller(smaller(room, own > running ? own - running : 0), CLAIM_LIMIT_MAX);

@@ -182,11 +182,14 @@ static void item_release(struct work_item *item) {
 
 /* ---- Failures ---- */
 
-/* The next attempt would fail in the same way, or ask a person again who has refused. */
+/*
+ * The next attempt would fail in the same way, or ask a person again who has refused. GRAPH_CHANGED is not in the list:
+ * while hosts are upgraded one by one, another one may still have the version of the document that began the Task.
+ */
 static bool failure_is_permanent(const struct error *error) {
-    static const char *const codes[] = {"AUTH",           "BUDGET_EXCEEDED",   "EXPIRED",        "GRAPH_CHANGED",
-                                        "INVALID_GRAPH",  "INVALID_INPUT",     "INVALID_OUTPUT", "INVALID_RESULT",
-                                        "INVALID_CONFIG", "PERMISSION_DENIED", "TOOL_DENIED",    "SECRET_NOT_FOUND"};
+    static const char *const codes[] = {
+        "AUTH",           "BUDGET_EXCEEDED", "EXPIRED",           "INVALID_GRAPH", "INVALID_INPUT",   "INVALID_OUTPUT",
+        "INVALID_RESULT", "INVALID_CONFIG",  "PERMISSION_DENIED", "TOOL_DENIED",   "SECRET_NOT_FOUND"};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (error_is(error, codes[i])) return true;
     return false;

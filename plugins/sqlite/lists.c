@@ -12,8 +12,8 @@
 
 /* The columns of row_read_attributes. */
 #define ATTRIBUTES                                                                                                     \
-    ", expires_at, CASE WHEN found_by & 1 THEN (SELECT words FROM texts WHERE texts.rowid = records.id) END,"          \
-    " CASE WHEN found_by & 2 THEN (SELECT vector FROM vectors WHERE vectors.id = records.id) END"
+    ", expires_at, CASE WHEN found_by & 1 THEN (SELECT words FROM texts WHERE texts.rowid = entries.id) END,"          \
+    " CASE WHEN found_by & 2 THEN (SELECT vector FROM vectors WHERE vectors.id = entries.id) END"
 
 /* Reads the columns of ATTRIBUTES, from `at` on. The words and the vector are valid until the next step. */
 static tn_value row_read_attributes(tn_store *store, sqlite3_stmt *statement, int at, struct tn_arena *arena,
@@ -69,17 +69,17 @@ static tn_value page_add_rows(tn_store *store, sqlite3_stmt *statement, bool key
 /* ---- Lists ---- */
 
 /* Reads the record `after`. The columns of the current row of *out are the order's members; the caller resets *out. */
-static tn_value lists_find_after(tn_store *store, struct tn_arena *arena, const struct tn_store_selection *selection,
-                                 int64_t now, sqlite3_stmt **out) {
+static tn_value lists_find_after(tn_store *store, struct tn_arena *arena, const struct collection *collection,
+                                 const struct tn_store_selection *selection, int64_t now, sqlite3_stmt **out) {
     struct tn_store_selection collection_only = {.collection = selection->collection};
     struct tn_store_excerpt excerpt;
     struct sql sql;
     tn_value why = NULL;
-    sql_init(&sql, arena);
+    sql_init(&sql, arena, collection);
     sql_add(&sql, "SELECT ");
-    sql_add_members(&sql, store, selection);
-    sql_add(&sql, " FROM records");
-    sql_add_where(&sql, store, &collection_only, now);
+    sql_add_members(&sql, selection);
+    sql_add(&sql, " FROM entries");
+    sql_add_where(&sql, &collection_only, now);
     sql_add(&sql, " AND key = ");
     sql_bind_text(&sql, selection->after);
     why = sql_prepare(&sql, store, out);
@@ -94,23 +94,25 @@ static tn_value lists_find_after(tn_store *store, struct tn_arena *arena, const 
 static tn_value lists_read(tn_store *store, struct tn_arena *arena, const struct tn_store_selection *selection,
                            int64_t now, struct tn_store_page *page) {
     sqlite3_stmt *after = NULL, *statement = NULL;
+    const struct collection *collection = NULL;
     struct sql sql;
-    tn_value why = NULL;
+    tn_value why = catalog_find(store, selection->collection, &collection);
     bool has_after = selection->after.data != NULL;
-    if (has_after && selection->order_count > 0) why = lists_find_after(store, arena, selection, now, &after);
+    if (why == NULL && has_after && selection->order_count > 0)
+        why = lists_find_after(store, arena, collection, selection, now, &after);
     if (why != NULL) return why;
-    sql_init(&sql, arena);
+    sql_init(&sql, arena, collection);
     sql_add(&sql, selection->keys_only ? "SELECT key, version" : "SELECT key, version, json, bytes");
-    sql_add(&sql, selection->attributes ? ATTRIBUTES " FROM records" : " FROM records");
-    sql_add_where(&sql, store, selection, now);
+    sql_add(&sql, selection->attributes ? ATTRIBUTES " FROM entries" : " FROM entries");
+    sql_add_where(&sql, selection, now);
     if (after != NULL) {
-        sql_add_after(&sql, store, selection, after);
+        sql_add_after(&sql, selection, after);
         (void)sqlite3_reset(after);
     } else if (has_after) {
         sql_add(&sql, selection->reverse ? " AND key < " : " AND key > ");
         sql_bind_text(&sql, selection->after);
     }
-    sql_add_order(&sql, store, selection);
+    sql_add_order(&sql, selection);
     sql_add(&sql, " LIMIT ");
     sql_bind_int(&sql, selection->limit + 1); /* one more, to know whether there are more */
     why = sql_prepare(&sql, store, &statement);
@@ -134,12 +136,15 @@ tn_value lists_list(tn_store *store, const struct tn_store_selection *selection,
 
 tn_value lists_count(tn_store *store, const struct tn_store_selection *selection, int64_t now, int64_t *count) {
     struct tn_arena arena = TN_ARENA;
+    const struct collection *collection = NULL;
     sqlite3_stmt *statement = NULL;
     struct sql sql;
-    sql_init(&sql, &arena);
-    sql_add(&sql, "SELECT count(*) FROM records");
-    sql_add_where(&sql, store, selection, now);
-    tn_value why = sql_prepare(&sql, store, &statement);
+    tn_value why = catalog_find(store, selection->collection, &collection);
+    if (why != NULL) return why;
+    sql_init(&sql, &arena, collection);
+    sql_add(&sql, "SELECT count(*) FROM entries");
+    sql_add_where(&sql, selection, now);
+    why = sql_prepare(&sql, store, &statement);
     if (why == NULL && database_step(store, statement, &why)) *count = sqlite3_column_int64(statement, 0);
     (void)sqlite3_reset(statement);
     tn_arena_free(&arena);
@@ -147,10 +152,8 @@ tn_value lists_count(tn_store *store, const struct tn_store_selection *selection
 }
 
 tn_value lists_collections(tn_store *store, int64_t now, struct tn_store_page *page) {
-    static const char sql[] = /* looks up each name in the index, and does not scan the records */
-        "WITH RECURSIVE names (name) AS (SELECT min(collection) FROM records UNION ALL"
-        " SELECT (SELECT min(collection) FROM records WHERE collection > name) FROM names WHERE name IS NOT NULL)"
-        " SELECT name FROM names WHERE name IS NOT NULL";
+    static const char sql[] = "SELECT name FROM collections WHERE EXISTS"
+                              " (SELECT 1 FROM entries WHERE collection = collections.id) ORDER BY name";
     sqlite3_stmt *statement = NULL;
     tn_value why = database_prepare(store, sql, &statement);
     (void)now;
@@ -166,7 +169,7 @@ tn_value lists_collections(tn_store *store, int64_t now, struct tn_store_page *p
 /* Returns the FTS5 query: "one" AND "two". Words never contain quotes. data is NULL if allocation fails. */
 static struct tn_store_text words_to_fts_query(struct tn_arena *arena, struct tn_store_text words) {
     struct sql match;
-    sql_init(&match, arena);
+    sql_init(&match, arena, NULL);
     for (struct tn_store_text word; tn_store_words_next(&words, &word);) {
         char *copy = tn_arena_alloc(arena, word.length + 1);
         if (copy == NULL) return (struct tn_store_text){NULL, 0};
@@ -179,25 +182,23 @@ static struct tn_store_text words_to_fts_query(struct tn_arena *arena, struct tn
 }
 
 /* bm25 is smaller for a better match. CROSS JOIN makes SQLite run the text search before it reads records. */
-static tn_value search_by_words(struct sql *sql, tn_store *store, const struct tn_store_selection *selection,
-                                int64_t now) {
+static tn_value search_by_words(struct sql *sql, const struct tn_store_selection *selection, int64_t now) {
     struct tn_store_text match = words_to_fts_query(sql->arena, selection->words);
     if (match.data == NULL) return tn_store_failure_memory();
     sql_add(sql, "SELECT key, version, json, bytes, -bm25(texts) AS score"
-                 " FROM texts CROSS JOIN records ON records.id = texts.rowid");
-    sql_add_where(sql, store, selection, now);
+                 " FROM texts CROSS JOIN entries ON entries.id = texts.rowid");
+    sql_add_where(sql, selection, now);
     sql_add(sql, " AND texts MATCH ");
     sql_bind_text(sql, match);
     return NULL;
 }
 
-static tn_value search_by_vector(struct sql *sql, tn_store *store, const struct tn_store_selection *selection,
-                                 int64_t now) {
+static tn_value search_by_vector(struct sql *sql, const struct tn_store_selection *selection, int64_t now) {
     uint64_t size = selection->vector_count * sizeof(float);
     sql_add(sql, "SELECT key, version, json, bytes, tn_similarity(vector, ");
     sql_bind_blob(sql, selection->vector, size);
-    sql_add(sql, ") AS score FROM records CROSS JOIN vectors ON vectors.id = records.id");
-    sql_add_where(sql, store, selection, now);
+    sql_add(sql, ") AS score FROM entries CROSS JOIN vectors ON vectors.id = entries.id");
+    sql_add_where(sql, selection, now);
     sql_add(sql, " AND found_by & 2 AND length(vector) = ");
     sql_bind_int(sql, (int64_t)size);
     return NULL;
@@ -206,13 +207,15 @@ static tn_value search_by_vector(struct sql *sql, tn_store *store, const struct 
 tn_value lists_search(tn_store *store, const struct tn_store_selection *selection, int64_t now,
                       struct tn_store_page *page) {
     struct tn_arena arena = TN_ARENA;
+    const struct collection *collection = NULL;
     sqlite3_stmt *statement = NULL;
     struct sql sql;
     store->row.known = false;
     if (selection->vector == NULL && selection->words.length == 0) return NULL; /* without words, no record matches */
-    sql_init(&sql, &arena);
-    tn_value why = selection->vector != NULL ? search_by_vector(&sql, store, selection, now)
-                                             : search_by_words(&sql, store, selection, now);
+    tn_value why = catalog_find(store, selection->collection, &collection);
+    if (why != NULL) return why;
+    sql_init(&sql, &arena, collection);
+    why = selection->vector != NULL ? search_by_vector(&sql, selection, now) : search_by_words(&sql, selection, now);
     sql_add(&sql, " ORDER BY score DESC, key LIMIT ");
     sql_bind_int(&sql, selection->limit);
     if (why == NULL) why = sql_prepare(&sql, store, &statement);

@@ -148,15 +148,26 @@ static tn_value commit_find(const struct commit *commit, const struct tn_store_o
     return why != NULL ? why : commit_check_condition(operation, out);
 }
 
+/* `value` is operation->value or made of it; only then the operation's JSON is not its JSON. */
+static tn_value commit_make_change(const struct tn_store_operation *operation, const struct tn_store_record *found,
+                                   struct tn_store_text key, tn_value value, tn_value *json,
+                                   struct tn_store_change *out) {
+    *out = (struct tn_store_change){.collection = operation->collection,
+                                    .key = key,
+                                    .version = operation->version > 0 ? operation->version : found->version + 1,
+                                    .value = value,
+                                    .size = operation->size,
+                                    .attributes = &operation->attributes};
+    *json = value == operation->value ? tn_retain(operation->json) : NULL;
+    tn_value why = *json == NULL ? tn_store_check_value(value, json, &out->size) : NULL;
+    out->json = tn_store_text_of(*json);
+    return why;
+}
+
 static tn_value commit_write(const struct commit *commit, const struct tn_store_operation *operation,
                              const struct tn_store_record *found, struct tn_store_text key, tn_value value) {
-    struct tn_store_change change = {.collection = operation->collection,
-                                     .key = key,
-                                     .version = operation->version > 0 ? operation->version : found->version + 1,
-                                     .value = value,
-                                     .attributes = &operation->attributes};
-    tn_value json = NULL, why = tn_store_check_value(value, &json, &change.size);
-    change.json = tn_store_text_of(json);
+    struct tn_store_change change;
+    tn_value json = NULL, why = commit_make_change(operation, found, key, value, &json, &change);
     if (why == NULL) why = commit->backend->write(commit->store, &change, commit->now);
     tn_release(json);
     return why;
@@ -169,9 +180,26 @@ static void commit_put_version(const struct commit *commit, int64_t version) {
     tn.value->end(results);
 }
 
+/* Most records are new, and need not be looked up. */
+static tn_value commit_add(const struct commit *commit, const struct tn_store_operation *operation, bool *added) {
+    struct tn_store_record none = {.version = 0};
+    struct tn_store_change change;
+    tn_value json = NULL;
+    if (commit->backend->add == NULL || operation->condition.has_version || operation->condition.where != NULL)
+        return NULL;
+    tn_value why = commit_make_change(operation, &none, operation->key, operation->value, &json, &change);
+    if (why == NULL) why = commit->backend->add(commit->store, &change, commit->now, added);
+    if (why == NULL && *added) commit_put_version(commit, change.version);
+    tn_release(json);
+    return why;
+}
+
 static tn_value apply_put(const struct commit *commit, const struct tn_store_operation *operation,
                           struct tn_store_record *found) {
-    tn_value why = commit_find(commit, operation, false, found);
+    bool added = false;
+    tn_value why = commit_add(commit, operation, &added);
+    if (why != NULL || added) return why;
+    why = commit_find(commit, operation, false, found);
     if (why == NULL && operation->version > 0 && operation->version <= found->version) {
         char expected[64];
         (void)snprintf(expected, sizeof expected, "one before version %lld", (long long)operation->version);
@@ -286,6 +314,7 @@ int32_t tn_store_backend_commit(const struct tn_store_backend *backend, tn_store
     if (why == NULL && count > 0) why = commit_apply_all(&commit, operations, count);
     tn.value->end(commit.results);
     tn_value results = tn_finish(commit.results);
+    tn_store_release_batch(operations, count);
     tn_arena_free(&arena);
     if (why == NULL && results == NULL) why = tn_store_failure_memory();
     if (why == NULL)

@@ -7,6 +7,8 @@
 #include <tenon/store/request.h>
 #include <tenon/store/words.h>
 
+#define JSON_KEPT_MAX 65536 /* bytes of the JSON of a put that is kept until it is written */
+
 /* ---- Members ---- */
 
 /* X(constant, name): the members of all operations, queries and conditions. */
@@ -42,11 +44,14 @@ enum {
     MEMBERS(X)
 #undef X
 };
-static const char *const member_names[] = {
-#define X(name, text) text,
+static const struct {
+    const char *text;
+    uint64_t length;
+} member_names[] = {
+#define X(name, text) {(text), sizeof(text) - 1},
     MEMBERS(X)
 #undef X
-        NULL};
+};
 
 struct members {
     tn_value at[AT_COUNT]; /* NULL if absent */
@@ -90,7 +95,7 @@ static tn_value request_unknown_member(const struct shape *shape, struct tn_stor
     unsigned count = 0;
     struct tn_store_excerpt excerpt;
     for (unsigned i = 0; i < AT_COUNT; i++)
-        if ((shape->required | shape->allowed) >> i & 1) allowed[count++] = member_names[i];
+        if ((shape->required | shape->allowed) >> i & 1) allowed[count++] = member_names[i].text;
     allowed[count] = NULL;
     const char *near = tn_store_nearest_word(name, allowed);
     if (near != NULL)
@@ -107,6 +112,14 @@ static tn_value request_unknown_member(const struct shape *shape, struct tn_stor
                             tn_store_text_excerpt(name, &excerpt), list);
 }
 
+static unsigned member_lookup(struct tn_store_text name) {
+    unsigned at = 0;
+    while (at < AT_COUNT &&
+           (member_names[at].length != name.length || memcmp(member_names[at].text, name.data, name.length) != 0))
+        at++;
+    return at;
+}
+
 static tn_value request_read_members(tn_value object, const struct shape *shape, struct members *out) {
     memset(out, 0, sizeof *out);
     if (tn.value->kind(object) != TN_OBJECT)
@@ -114,15 +127,14 @@ static tn_value request_read_members(tn_value object, const struct shape *shape,
     for (uint64_t i = 0; i < tn.value->count(object); i++) {
         tn_value key = NULL, value = NULL;
         (void)tn.value->entry(object, i, &key, &value);
-        unsigned at = 0;
-        while (at < AT_COUNT && !tn_store_text_is(tn_store_text_of(key), member_names[at])) at++;
+        unsigned at = member_lookup(tn_store_text_of(key));
         if (at == AT_COUNT || !((shape->required | shape->allowed) >> at & 1))
             return request_unknown_member(shape, tn_store_text_of(key));
         out->at[at] = value;
     }
     for (unsigned at = 0; at < AT_COUNT; at++)
         if (shape->required >> at & 1 && out->at[at] == NULL)
-            return tn_store_failure("INVALID", "`%s` needs the member `%s`", shape->name, member_names[at]);
+            return tn_store_failure("INVALID", "`%s` needs the member `%s`", shape->name, member_names[at].text);
     return NULL;
 }
 
@@ -352,15 +364,19 @@ static tn_value request_read_operation(struct tn_arena *arena, tn_value source, 
         why = request_read_attributes(arena, shape, &members, kind == TN_STORE_OP_MERGE || kind == TN_STORE_OP_TAKE,
                                       &out->attributes);
     if (why == NULL) why = request_read_version(shape, members.at[AT_VERSION], &out->version);
-    if (why == NULL) why = request_read_selection(arena, shape, &members, &out->selection);
-    if (why == NULL && out->value != NULL) {
-        tn_value json = NULL;
-        uint64_t size = 0;
-        why = tn_store_check_value(out->value, &json,
-                                   &size); /* a merge result is at most as deep as the deeper of the two */
-        tn_release(json);
+    if (why == NULL && (kind == TN_STORE_OP_DELETE_RANGE || kind == TN_STORE_OP_TAKE))
+        why = request_read_selection(arena, shape, &members, &out->selection);
+    /* What a merge makes is checked when it is known. */
+    if (why == NULL && kind == TN_STORE_OP_PUT) why = tn_store_check_value(out->value, &out->json, &out->size);
+    if (out->size > JSON_KEPT_MAX) {
+        tn_release(out->json);
+        out->json = NULL;
     }
     return why;
+}
+
+void tn_store_release_batch(struct tn_store_operation *batch, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++) tn_release(batch[i].json);
 }
 
 tn_value tn_store_read_batch(struct tn_arena *arena, tn_value batch, struct tn_store_operation **out, uint64_t *count) {
@@ -376,8 +392,9 @@ tn_value tn_store_read_batch(struct tn_arena *arena, tn_value batch, struct tn_s
         why = request_read_operation(arena, tn.value->at(batch, i), &list[i]);
         if (why != NULL) why = tn_store_failure_detail_take(why, "index", tn_int((int64_t)i));
     }
+    if (why != NULL && list != NULL) tn_store_release_batch(list, items);
     *out = list;
-    *count = items;
+    *count = why == NULL ? items : 0;
     return why;
 }
 
@@ -439,6 +456,23 @@ static uint64_t json_depth(struct tn_store_text json) {
     return most;
 }
 
+/* True if arrays and objects are nested more than `most` deep. */
+static bool value_is_deeper(tn_value value, uint64_t most) {
+    int32_t kind = tn.value->kind(value);
+    uint64_t count = kind == TN_ARRAY || kind == TN_OBJECT ? tn.value->count(value) : 0;
+    if (kind != TN_ARRAY && kind != TN_OBJECT) return false;
+    if (most == 0) return true;
+    for (uint64_t i = 0; i < count; i++) {
+        tn_value key = NULL, item = NULL;
+        if (kind == TN_ARRAY)
+            item = tn.value->at(value, i);
+        else
+            (void)tn.value->entry(value, i, &key, &item);
+        if (value_is_deeper(item, most - 1)) return true;
+    }
+    return false;
+}
+
 tn_value tn_store_check_value(tn_value value, tn_value *json, uint64_t *size) {
     *json = NULL;
     if (tn.value->kind(value) == TN_BYTES) {
@@ -446,9 +480,9 @@ tn_value tn_store_check_value(tn_value value, tn_value *json, uint64_t *size) {
     } else {
         tn_value written = tn_to_json(value);
         struct tn_store_text text = tn_store_text_of(written);
-        uint64_t depth = json_depth(text);
         if (written == NULL) return tn_store_failure_memory();
-        if (depth > TN_STORE_DEPTH_MAX) {
+        if (value_is_deeper(value, TN_STORE_DEPTH_MAX)) {
+            uint64_t depth = json_depth(text);
             tn_release(written);
             return tn_store_failure("LIMIT", "the value nests arrays or objects %llu deep; at most %d are allowed",
                                     (unsigned long long)depth, TN_STORE_DEPTH_MAX);

@@ -97,6 +97,17 @@ limited() ( # limited KIBIBYTES ARGUMENT…
     ulimit -f "$1"
     exec "$TENON" "${@:2}"
 )
+run tenon thread list
+mkfifo hold # a reader keeps the log from being restarted, so that nothing fits into it
+python3 -c '
+import sqlite3
+database = sqlite3.connect("disk.db", isolation_level=None)
+database.execute("BEGIN")
+database.execute("SELECT count(*) FROM records").fetchone()
+open("reading", "w").close()
+open("hold").read()' &
+exec 9<>hold
+until [ -e reading ]; do kill -0 $! || fails "the reader has ended"; sleep 0.01; done
 run limited 250 run full.yaml --thread disk $options
 expect_failed disk STORE_FULL
 sort -u lines >before
@@ -105,6 +116,9 @@ for again in 1 2; do
     expect_code 1 && expect_in err "[STORE_FULL]"
 done
 sort lines | cmp -s - before || fails "a run that could not take the thread over has done something"
+kill $!
+wait $! || true
+exec 9>&-
 run tenon run full.yaml --thread disk $options --resume
 expect_code 0
 run tenon replay disk --document full.yaml --plugins "$CRASH_NODES"

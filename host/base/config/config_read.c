@@ -677,7 +677,7 @@ static void config_read_tool_audit_required(struct config_reader *reader, const 
     config_set_tool_flag(reader, node, "audit_required", "tools.audit_required");
 }
 
-/* ---- limits and log ---- */
+/* ---- limits, loops and log ---- */
 
 static const char *const config_limit_names[] = {
 #define CONFIG_LIMIT(name, minimum, maximum, documentation) #name,
@@ -717,6 +717,16 @@ static void config_read_one_limit(struct config_reader *reader, const struct tre
 static void config_read_limits(struct config_reader *reader, const struct tree_node *node) {
     if (!config_expect_mapping(reader, node, "limits", "a mapping of limits to numbers")) return;
     for (uint32_t i = 0; i < node->count; i++) config_read_one_limit(reader, &node->items[i]);
+}
+
+static void config_read_loops(struct config_reader *reader, const struct tree_node *node) {
+    int64_t number = node->kind == TN_INT ? value_to_int(node->value) : 0;
+    if (number >= 1 && number <= CONFIG_LOOPS_MAX)
+        reader->config->loops = (int32_t)number;
+    else if (node->kind == TN_STRING && value_text_is(node->value, "auto"))
+        reader->config->loops = CONFIG_LOOPS_AUTO;
+    else
+        config_report_value(reader, node, "loops", "a whole number from 1 to 64, or `auto`");
 }
 
 static void config_read_work(struct config_reader *reader, const struct tree_node *node) {

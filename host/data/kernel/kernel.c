@@ -120,7 +120,10 @@ void kernel_call_for_thread(const struct kernel *kernel, const struct kernel_ope
                                .thread_id = thread_id ? mem_text(thread_id) : NULL,
                                .done = done,
                                .user = user};
-    store_perform(kernel->store, kernel_run_job, job, on_kernel_job_done, job);
+    if (operation == &maintain_operation)
+        store_perform(kernel->store, kernel_run_job, job, on_kernel_job_done, job);
+    else
+        store_perform_grouped(kernel->store, kernel_run_job, job, on_kernel_job_done, job);
 }
 
 void kernel_call(const struct kernel *kernel, const struct kernel_operation *operation, tn_value arguments,

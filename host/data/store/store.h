@@ -41,7 +41,13 @@ struct store *store_open(const struct store_from *from, tn_value options, struct
 /* The same for `tenon store`: opens the target of an unfinished copy, too, and does not count as a host that uses it.
  */
 struct store *store_open_to_maintain(const struct store_from *from, tn_value options, struct error *error);
-/* Runs and reports all pending requests first; blocks until then. NULL is allowed. */
+/*
+ * The same store for another loop of the process: requests are run by the thread of `main`, together with those of its
+ * other loops, and reported on `loop`. So commits of all loops are grouped, and every loop sees what another one has
+ * committed. `main` must stay open until the port is closed. Thread: that of `loop`.
+ */
+struct store *store_open_port(struct store *main, struct loop *loop);
+/* Runs and reports all pending requests first; blocks until then. NULL is allowed. A port closes only itself. */
 void store_close(struct store *store);
 struct loop *store_loop(const struct store *store);
 int64_t store_wall_ms(const struct store *store);  /* the time for records: the store's, or that of its loop */
@@ -66,6 +72,13 @@ void store_perform(struct store *store, store_perform_fn *perform, void *perform
  */
 void store_perform_take(struct store *store, store_perform_fn *perform, void *arguments, void (*release)(void *),
                         store_done *done, void *user);
+/*
+ * The same for a short `perform` of which there may be many at the same time, such as the claim of a Task: it can share
+ * the wait for the disk with other requests. It may be called again, if nothing of the first call was written. So it
+ * must have no effects but those of its session and its result.
+ */
+void store_perform_grouped(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done,
+                           void *user);
 /* Stores the time of the store's clock; false, and *out stays, if it uses the host's. */
 bool session_wall_ms(struct session *session, int64_t *out);
 int32_t session_query_take(struct session *session, tn_value query, tn_value *result, struct error *error);

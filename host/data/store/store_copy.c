@@ -139,20 +139,23 @@ static int32_t copy_list_collections(struct store *store, const char *what, tn_v
     return status;
 }
 
+static int32_t copy_set_used(const char *what, tn_value host, const char *remedy, struct error *error) {
+    tn_value name = value_get(host, "host"), pid = value_get(host, "pid"), seen_at = value_get(host, "seen_at");
+    return error_set(
+        error, TN_FAILED, "CONFLICT",
+        "a host uses %s: process %" PRId64 " on `%.100s`, seen at %.40s; %s (the entry of a host that was killed "
+        "expires after %d seconds)",
+        what, value_is(pid, TN_INT) ? value_to_int(pid) : 0, value_is(name, TN_STRING) ? value_chars(name, NULL) : "?",
+        value_is(seen_at, TN_STRING) ? value_chars(seen_at, NULL) : "?", remedy, STORE_PRESENCE_EXPIRE_MS / 1000);
+}
+
 /* Fails if a host uses the store. */
 static int32_t copy_check_hosts(struct store *store, const char *what, const char *remedy, struct error *error) {
     tn_value page = NULL;
     int32_t status = store_query_wait(store, store_list(STORE_HOSTS, NULL, NULL, 1), &page, error);
-    tn_value host = value_get(value_at(value_get(page, "records"), 0), "value"), name = value_get(host, "host"),
-             pid = value_get(host, "pid"), seen_at = value_get(host, "seen_at");
-    if (status == TN_OK && value_count(value_get(page, "records")))
-        status = error_set(error, TN_FAILED, "CONFLICT",
-                           "a host uses %s: process %" PRId64 " on `%s`, seen at %s; %s (the entry of a host that was "
-                           "killed expires after %d seconds)",
-                           what, value_is(pid, TN_INT) ? value_to_int(pid) : 0,
-                           value_is(name, TN_STRING) ? value_chars(name, NULL) : "?",
-                           value_is(seen_at, TN_STRING) ? value_chars(seen_at, NULL) : "?", remedy,
-                           STORE_PRESENCE_EXPIRE_MS / 1000);
+    tn_value records = value_get(page, "records");
+    if (status == TN_OK && value_count(records))
+        status = copy_set_used(what, value_get(value_at(records, 0), "value"), remedy, error);
     value_unref(page);
     return status;
 }
@@ -186,7 +189,7 @@ static int32_t copying_commit_take(struct copying *copying, tn_value batch, stru
     batch = value_push_take(batch, store_if_version(note, copying->note_version));
     store_commit_take(to, batch, store_wait_done, &wait);
     int32_t status = store_wait_end(&wait, store_loop(to), &results, error);
-    tn_value version = value_get(value_at(results, count), "version");
+    tn_value version = status == TN_OK ? value_get(value_at(results, count), "version") : NULL;
     if (value_is(version, TN_INT)) copying->note_version = value_to_int(version);
     value_unref(results);
     if (status != TN_OK && strcmp(error->code, "CONFLICT") == 0)

@@ -1,10 +1,10 @@
 /*
  * store_copy.h - copies every record of one store into another one, of any plugins.
  *
- * The records are copied as they are, with their versions, search data and times of expiry, and are not understood. A
- * note in the target says that it is incomplete until the end, and until where it is complete: no host uses it before
- * (store_state.h), and the same copy, started again, continues there. At the end both stores are read and compared,
- * record by record, so a source that changed meanwhile is an error. Memory is bounded by a page of records.
+ * The records are copied as they are, with their versions, search data and times of expiry, and are not understood.
+ * Until the end, a note in the target contains the last copied key. No host uses a store with this note
+ * (store_state.h), and the same copy, started again, continues after that key. At the end both stores are read and
+ * compared, record by record, so a source that changed meanwhile is an error. Memory is bounded by a page of records.
  *
  *     struct store_copy copy = {.from = from, .to = to, .from_name = "s.db", .progress = on_progress};
  *     int32_t status = store_copy_run(&copy, &error);          // runs the loop of both stores

@@ -40,7 +40,8 @@ int32_t store_provider_find(struct registry *registry, tn_value options, struct 
                          "plugin for this version",
                          plugin_path(plugin), plugin_id(plugin));
     plugin_ref(plugin);
-    *out = (struct store_provider){plugin, vtable, plugin_self(plugin)};
+    bool has_groups = vtable->size > offsetof(tn_store_draft, group) && vtable->group;
+    *out = (struct store_provider){plugin, vtable, plugin_self(plugin), has_groups};
     return TN_OK;
 }
 

@@ -62,6 +62,25 @@ int32_t run_request_read(struct run_options *options, struct thread_request *req
 
 /* ---- Batches ---- */
 
+struct batch;
+/*
+ * How one loop takes part in a batch that several loops share (host/loops/loops_batch.h): it does not run all inputs,
+ * but those that `take` names. All functions are called on this loop.
+ */
+struct batch_share {
+    void *user;
+    void (*begun)(void *user, struct batch *batch); /* batch_wake and batch_move may be called from now on */
+    /*
+     * Names the next input of this loop, or a run that was moved here: `*moved` is then what run_carry returned, and
+     * owned by the batch. False if there is none now; batch_wake asks again.
+     */
+    bool (*take)(void *user, size_t *index, tn_value *moved);
+    bool (*is_over)(void *user); /* every input of the batch has ended, or will not be run; read before each turn */
+    void (*ended)(void *user, size_t index, tn_value result);  /* borrowed; in the order of the ends */
+    void (*moved)(void *user, size_t index, tn_value carried); /* a run has left this loop; borrowed */
+    void (*stops)(void *user); /* `cancel` was read as true, or `drains` has returned true; once for each */
+};
+
 /*
  * The threads in which the runs of a batch are saved. With THREAD_RESUME, inputs that are done do not run again: their
  * result is what the thread saved. Others are continued, or run if they have not begun.
@@ -77,8 +96,9 @@ struct batch_threads {
 };
 
 struct batch_options {
-    uint32_t concurrency;                /* 0 means BATCH_CONCURRENCY */
-    struct run_options options;          /* options of each execution; `event` is not used */
+    uint32_t concurrency;            /* 0 means BATCH_CONCURRENCY */
+    struct run_options options;      /* options of each execution; `event` is not used */
+    const struct batch_share *share; /* NULL: this loop runs all inputs. Otherwise `result`, `progress` are not used */
     const struct batch_threads *threads; /* NULL: nothing is saved. Otherwise the callable is a graph */
     /*
      * Called in the order of the inputs: {output}, {output, next} if the strategy has stopped the run, or {error};
@@ -90,10 +110,20 @@ struct batch_options {
 };
 /*
  * Runs the loop until every input has been run, or the batch has been drained. Returns an array of {output} or {error}
- * in order, a new reference; NULL if options->result receives them. *cancel is read between completions; `cancel` may
- * be NULL.
+ * in order, a new reference; NULL if options->result receives them, or with `share`. *cancel is read between
+ * completions; `cancel` may be NULL.
  */
 tn_value batch_run(struct engine *engine, struct callable *callable, tn_value inputs,
                    const struct batch_options *options, const _Atomic bool *cancel);
+/* There may be more inputs, or the batch is over. */
+void batch_wake(struct batch *batch);
+/*
+ * Asks a run to leave this loop between two super-steps; share->moved receives it, unless it ends before: then
+ * share->ended does. *index is that of its input. Returns false if no run can move.
+ */
+bool batch_move(struct batch *batch, size_t *index);
+uint32_t batch_open_count(const struct batch *batch); /* the runs that have not ended */
+/* The result of an input that a batch has not run, because it was cancelled, or drained: {error}; a new reference. */
+tn_value batch_unrun_result(bool drained);
 
 #endif

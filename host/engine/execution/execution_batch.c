@@ -8,11 +8,15 @@
  *                   +--> it has begun in this batch -----> invocation_resume --+
  *                   +--> otherwise ----------------------> invocation_start ---+--> ended --> the result
  *
+ * A loop that shares the inputs with others (batch_share) takes them one by one. A run can leave it, and be continued
+ * by another loop.
+ *
  * A request to cancel or to drain the batch is noted, and passed to each invocation. An input that is being looked at
  * ends when that has ended.
  */
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "host/base/log.h"
 #include "host/base/loop.h"
 #include "host/data/thread/thread_batch.h"
 #include "host/engine/engine.h"
@@ -54,14 +58,16 @@ static tn_value batch_error_result_move(struct error *error) {
     return result;
 }
 
-/* Of an input that has not ended, because the batch was cancelled or drained. */
-static tn_value batch_unfinished_result(const struct batch *batch) {
+tn_value batch_unrun_result(bool drained) {
     struct error error = ERROR_INIT;
     error_set(&error, TN_CANCELLED, "CANCELLED",
-              batch->draining ? "the batch was stopped before this input was done; a resumed batch continues it"
-                              : "the batch was cancelled before this input");
+              drained ? "the batch was stopped before this input was done; a resumed batch continues it"
+                      : "the batch was cancelled before this input");
     return batch_error_result_move(&error);
 }
+
+/* Of an input that has not ended, because the batch was cancelled or drained. */
+static tn_value batch_unfinished_result(const struct batch *batch) { return batch_unrun_result(batch->draining); }
 
 /* By its strategy, which is not a failure. Takes the arguments. */
 static tn_value batch_stopped_result_take(tn_value state, tn_value next) {
@@ -104,15 +110,25 @@ static tn_value batch_invocation_result(const struct batch_item *item) {
     }
 }
 
-/* Takes the result. */
-static void batch_item_finish_take(struct batch_item *item, tn_value result) {
-    struct batch *batch = item->batch;
-    batch->results[batch_item_index(item)] = result;
+static void batch_item_close(struct batch_item *item) {
     execution_free(item->execution);
     invocation_free(item->invocation);
     item->execution = NULL;
     item->invocation = NULL;
-    batch->open--;
+    item->batch->open--;
+}
+
+/* Takes the result. */
+static void batch_item_finish_take(struct batch_item *item, tn_value result) {
+    struct batch *batch = item->batch;
+    const struct batch_share *share = batch->options->share;
+    batch_item_close(item);
+    if (share) {
+        share->ended(share->user, batch_item_index(item), result);
+        value_unref(result);
+        return;
+    }
+    batch->results[batch_item_index(item)] = result;
     batch->ended++;
     if (batch->options->progress) batch->options->progress(batch->options->user, batch->ended, batch->count);
     while (batch->options->result && batch->delivered < batch->count && batch->results[batch->delivered]) {
@@ -268,34 +284,96 @@ static tn_value batch_item_start_saved(struct batch_item *item) {
     return status == TN_OK ? NULL : batch_error_result_move(&error);
 }
 
+/* ---- Sharing the inputs with other loops ---- */
+
+static void batch_item_leave(struct batch_item *item) {
+    const struct batch_share *share = item->batch->options->share;
+    tn_value carried = run_carry(execution_run(item->execution));
+    batch_item_close(item);
+    share->moved(share->user, batch_item_index(item), carried);
+    value_unref(carried);
+}
+
+/* Continues a run that was moved here. Takes `carried`. Returns true if it has ended. */
+static bool batch_item_carry_on_take(struct batch_item *item, tn_value carried) {
+    struct error error = ERROR_INIT;
+    bool ended = true;
+    /* The documents of the loops are equal, so a run fits on each of them. */
+    if (run_carry_on(execution_run(item->execution), carried, &ended, &error) != TN_OK)
+        log_write(LOG_ERROR, NULL, "a run cannot continue on another loop: %s", error.message);
+    error_finish(&error);
+    value_unref(carried);
+    return ended;
+}
+
+static bool batch_take(struct batch *batch, size_t *index, tn_value *moved) {
+    const struct batch_share *share = batch->options->share;
+    if (!share && batch->next == batch->count) return false;
+    if (!share)
+        *index = batch->next;
+    else if (!share->take(share->user, index, moved))
+        return false;
+    if (*index >= batch->next) batch->next = *index + 1;
+    return true;
+}
+
+void batch_wake(struct batch *batch) { batch_start_more(batch); }
+uint32_t batch_open_count(const struct batch *batch) { return batch->open; }
+
+bool batch_move(struct batch *batch, size_t *index) {
+    for (size_t i = batch->next; i-- > 0;) {
+        struct run *run = batch->items[i].execution ? execution_run(batch->items[i].execution) : NULL;
+        if (!run || !run_may_move(run)) continue;
+        run_request_move(run);
+        *index = i;
+        return true;
+    }
+    return false;
+}
+
 /* ---- The batch ---- */
+
+/* Returns true if the run continues on another loop instead. */
+static bool batch_item_left(struct batch_item *item) {
+    struct run *run = item->batch->options->share ? execution_run(item->execution) : NULL;
+    if (!run || !run_has_moved(run)) return false;
+    batch_item_leave(item);
+    return true;
+}
 
 static void batch_on_execution_ended(struct execution *execution, void *user) {
     struct batch_item *item = user;
     struct batch *batch = item->batch;
-    batch_item_finish_take(item, batch_execution_result(execution));
+    if (!batch_item_left(item)) batch_item_finish_take(item, batch_execution_result(execution));
     batch_start_more(batch);
 }
 
-static tn_value batch_item_start(struct batch_item *item) {
+static void batch_item_start(struct batch_item *item, tn_value moved) {
     struct batch *batch = item->batch;
-    if (batch->options->threads) return batch_item_start_saved(item);
-    item->execution =
-        execution_new(batch->engine, batch->callable, &batch->options->options, batch_on_execution_ended, item);
-    bool ended = execution_start(item->execution, value_at(batch->inputs, batch_item_index(item)));
-    return ended ? batch_execution_result(item->execution) : NULL;
+    tn_value result = NULL;
+    if (batch->options->threads) {
+        result = batch_item_start_saved(item);
+    } else {
+        tn_value input = value_at(batch->inputs, batch_item_index(item));
+        item->execution =
+            execution_new(batch->engine, batch->callable, &batch->options->options, batch_on_execution_ended, item);
+        bool ended = moved ? batch_item_carry_on_take(item, moved) : execution_start(item->execution, input);
+        if (ended) result = batch_execution_result(item->execution);
+    }
+    if (result) batch_item_finish_take(item, result);
 }
 
 static void batch_start_more(struct batch *batch) {
     if (batch->starting) return;
     batch->starting = true;
     uint32_t limit = batch->options->concurrency ? batch->options->concurrency : BATCH_CONCURRENCY;
-    while (batch->next < batch->count && batch->open < limit && !batch_stops(batch)) {
-        struct batch_item *item = &batch->items[batch->next++];
-        item->batch = batch;
+    size_t index;
+    tn_value moved = NULL;
+    while (batch->open < limit && !batch_stops(batch) && batch_take(batch, &index, &moved)) {
+        batch->items[index].batch = batch;
         batch->open++;
-        tn_value result = batch_item_start(item);
-        if (result) batch_item_finish_take(item, result);
+        batch_item_start(&batch->items[index], moved);
+        moved = NULL;
     }
     batch->starting = false;
 }
@@ -317,9 +395,14 @@ static void batch_drain_all(struct batch *batch) {
 static bool batch_has_ended(void *user) {
     struct batch *batch = user;
     const struct batch_threads *threads = batch->options->threads;
-    if (threads && threads->drains && threads->drains(batch->options->user) && !batch->draining) batch_drain_all(batch);
-    if (batch->cancel && *batch->cancel && !batch->cancelling) batch_cancel_all(batch);
-    return batch->open == 0 && (batch->next == batch->count || batch_stops(batch));
+    const struct batch_share *share = batch->options->share;
+    bool drains = threads && threads->drains && threads->drains(batch->options->user) && !batch->draining;
+    bool cancels = batch->cancel && *batch->cancel && !batch->cancelling;
+    if (drains) batch_drain_all(batch);
+    if (cancels) batch_cancel_all(batch);
+    if (share && (drains || cancels)) share->stops(share->user);
+    if (batch->open) return false;
+    return batch_stops(batch) || (share ? share->is_over(share->user) : batch->next == batch->count);
 }
 
 tn_value batch_run(struct engine *engine, struct callable *callable, tn_value inputs,
@@ -329,8 +412,18 @@ tn_value batch_run(struct engine *engine, struct callable *callable, tn_value in
     batch.count = value_count(inputs);
     batch.results = mem_zalloc((batch.count + 1) * sizeof *batch.results);
     batch.items = mem_zalloc((batch.count + 1) * sizeof *batch.items);
+    if (options->share) {
+        options->share->begun(options->share->user, &batch);
+        loop_hold(engine->loop); /* another loop can give it more */
+    }
     batch_start_more(&batch);
     loop_run(engine->loop, batch_has_ended, &batch);
+    if (options->share) {
+        loop_release(engine->loop);
+        mem_free(batch.results);
+        mem_free(batch.items);
+        return NULL;
+    }
     tn_value all = options->result ? NULL : value_array_reserve(batch.count);
     for (size_t i = 0; i < batch.count; i++) {
         tn_value result = batch.results[i] ? batch.results[i] : batch_unfinished_result(&batch);

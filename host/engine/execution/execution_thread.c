@@ -122,7 +122,7 @@ struct thread_opening {
     struct engine *engine;
     struct graph *graph;
     const struct thread_request *request;
-    struct run_options *options;
+    struct run_options *options;   /* NULL: no run follows */
     char identity[TN_SHA256_TEXT]; /* of the graph */
     struct store *store;
     struct thread_cached cached; /* of an earlier run in this process; the store's thread only reads it */
@@ -244,8 +244,9 @@ static int32_t thread_admit_take(struct thread_opening *opening, tn_value loaded
     return TN_OK;
 }
 
-/* Nothing is deferred for a run whose events show the state, or that is changed from outside. */
+/* Nothing is deferred without a run, or for a run whose events show the state, or that is changed from outside. */
 static tn_value unread_channels(const struct thread_opening *opening) {
+    if (!opening->options) return value_object();
     bool shown = opening->options->modes & (RUN_MODE_VALUES | RUN_MODE_CHECKPOINTS);
     return shown || opening->request->mode == THREAD_UPDATE ? value_object() : graph_unread_channels(opening->graph);
 }
@@ -266,7 +267,7 @@ static int32_t thread_open(struct thread_opening *opening, struct error *error) 
     if (status != TN_OK) return status;
     opening->defer.link = store_link(opening->store);
     opening->defer.channels = value_ref(unread_channels(opening));
-    if (opening->engine->threads)
+    if (opening->engine->threads && opening->options) /* a run follows, and puts it back */
         (void)thread_cache_take(opening->engine->threads, opening->request->id, &opening->cached);
     return TN_OK;
 }
@@ -328,6 +329,7 @@ struct thread_looking {
 static void thread_on_looked(void *user, int32_t status, tn_value loaded, const struct error *error) {
     struct thread_looking *looking = user;
     looking->done(looking->user, status, loaded, error);
+    thread_opening_finish(&looking->opening);
     mem_free(looking);
 }
 

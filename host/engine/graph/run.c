@@ -135,9 +135,17 @@ void run_start_step_limit(struct run *run, uint32_t counted) {
     run->limit_step = limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX;
 }
 
+int64_t run_timeout_ms(const struct run *run) {
+    return run->options.timeout_ms ? run->options.timeout_ms : run->graph->document->timeout_ms;
+}
+
+void run_start_timeout_after(struct run *run, int64_t ms) {
+    loop_timer_start(run->loop, &run->timeout, ms, run_on_timeout);
+}
+
 void run_start_timeout(struct run *run) {
-    int64_t timeout = run->options.timeout_ms ? run->options.timeout_ms : run->graph->document->timeout_ms;
-    if (timeout) loop_timer_start(run->loop, &run->timeout, timeout, run_on_timeout);
+    int64_t timeout = run_timeout_ms(run);
+    if (timeout) run_start_timeout_after(run, timeout);
 }
 
 /* The input has been applied. Returns true if the run has ended. */

@@ -106,8 +106,7 @@ static void run_terminate_cancelled(struct run *run) {
     const char *kept = run->durable ? "; what was committed is kept" : "";
     struct error error = ERROR_INIT;
     if (run->stop == RUN_STOP_TIMEOUT) {
-        const struct document *document = run->graph->document;
-        int64_t limit = run->options.timeout_ms ? run->options.timeout_ms : document->timeout_ms;
+        int64_t limit = run_timeout_ms(run);
         error_set(&error, TN_FAILED, "TIMEOUT", "the run took longer than its %lld ms%s", (long long)limit, kept);
         run_fail(run, &error);
         return;
@@ -242,7 +241,7 @@ static bool step_begin(struct run *run) {
         run_terminate_done(run);
         return false;
     }
-    if (run->stop == RUN_STOP_DRAIN) {
+    if (run->stop == RUN_STOP_DRAIN || (run->stop == RUN_STOP_MOVE && !run->carried)) {
         run_terminate(run, RUN_STOPPED, "end");
         return false;
     }
@@ -255,6 +254,7 @@ static bool step_begin(struct run *run) {
         return false;
     }
     run->step++;
+    run->carried = false;
     run_create_activations(run);
     if (must_interrupt_before(run)) {
         run_terminate(run, RUN_INTERRUPTED, "end");

@@ -98,7 +98,8 @@ typedef struct tn_store_draft {
      * [store] Opens the location that `options` names, and creates it if it does not exist. The options are {path} (an
      * absolute file or folder that the host chose), the members of the operator's `store:` section, including `use`,
      * which names the plugin (INVALID for an unknown member), and `indexes`: {collection: [[path, …], …]}, the members
-     * that filters and orders use most. TN_OK and *store, or TN_FAILED and *error.
+     * that filters and orders use most. "updated_at:13" is the first 13 bytes of the member `updated_at`: an index over
+     * it is written less often. TN_OK and *store, or TN_FAILED and *error.
      */
     int32_t TN_FN(open)(void *self, tn_value options, tn_store **store, tn_value *error);
     /* [store] Closes the store. NULL does nothing. */
@@ -122,6 +123,14 @@ typedef struct tn_store_draft {
     /* [store] The store's time in ms since 1970 UTC: one clock for all hosts that use the location. It decides which
      * records have expired, and the host's claims use it. Without this function, the host's clock is used. */
     int64_t TN_FN(wall_ms)(tn_store *store);
+    /*
+     * [store] group(1) opens a group, and group(0) ends it. Each batch of a group is still applied completely or not at
+     * all, and commit and query see those before it; but they become durable together, when group(0) returns TN_OK. If
+     * it returns TN_FAILED, nothing of the group was applied, although its commits returned TN_OK; so the host reports
+     * no result before. In a group, the host calls only commit, query, wall_ms and group(0). Without this function, the
+     * host merges commits that wait into one batch.
+     */
+    int32_t TN_FN(group)(tn_store *store, int32_t open, tn_value *error);
 } tn_store_draft;
 /* The size of the struct without the optional functions. */
 #define TN_STORE_DRAFT_SIZE offsetof(tn_store_draft, watch)

@@ -88,6 +88,9 @@ struct tn_store_backend {
      * store that is far away can then read what they need in one request. If it fails, nothing follows.
      */
     tn_value (*prepare)(tn_store *store, const struct tn_store_operation *operations, uint64_t count, int64_t now);
+    /* Like `write`, without `find` before: adds the record, unless there is one with its key, expired or not. NULL:
+     * `find` and `write` are called instead. */
+    tn_value (*add)(tn_store *store, const struct tn_store_change *change, int64_t now, bool *added);
 };
 
 /* Adds a copy of the record. False if the page is full: stop. */
