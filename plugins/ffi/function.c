@@ -216,7 +216,9 @@ static bool read_result(struct reader *reader, const struct node *node, struct p
 
 /* ---- Lengths ---- */
 
+/* NULL if there is no parameter with this name, also if `name` is NULL. */
 static struct parameter *function_lookup_parameter(struct function *function, const char *name, int32_t *index) {
+    if (name == NULL) return NULL;
     for (uint32_t i = 0; i < function->count; i++) {
         if (function->parameters[i].name == NULL || strcmp(function->parameters[i].name, name) != 0) continue;
         *index = (int32_t)i;
@@ -233,7 +235,7 @@ static bool link_length(struct reader *reader, struct function *function, const 
     const char *name = node_string(of);
     int32_t target;
     if (of == NULL) return true;
-    struct parameter *buffer = name != NULL ? function_lookup_parameter(function, name, &target) : NULL;
+    struct parameter *buffer = function_lookup_parameter(function, name, &target);
     if (buffer == NULL)
         return reader_fault(reader, of, "`length_of`: unknown parameter `%.60s`", name != NULL ? name : "");
     if (buffer == length || buffer->type == NULL || !(is_in_buffer(buffer) || buffer == &function->result))
