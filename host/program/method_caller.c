@@ -17,10 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An event that was received in the same turn as the answer that comes before it. */
-struct caller_event {
-    struct caller_event *next;
-    tn_value name, params;
+/* An event or an answer of the connection, which is handled in its turn: one turn of the loop may receive several. */
+struct received {
+    struct received *next;
+    struct called *called; /* of an answer; otherwise NULL */
+    tn_value name, params; /* of an event */
 };
 
 struct method_caller {
@@ -32,7 +33,7 @@ struct method_caller {
     bool lost; /* the connection has ended */
     method_event_fn *event;
     void *user;
-    struct caller_event *first, **last; /* events that method_caller_wait has not delivered yet */
+    struct received *first, **last; /* what method_caller_wait has not handled yet */
 };
 
 /* One call: in process it has `call`, over a connection `number`. */
@@ -52,23 +53,37 @@ static void caller_on_request(void *user, struct peer_request *request) {
     peer_refuse(request, RPC_METHOD_NOT_FOUND, "this client has no methods");
 }
 
+static struct received *caller_receive(struct method_caller *caller) {
+    struct received *received = mem_zalloc(sizeof *received);
+    *caller->last = received;
+    caller->last = &received->next;
+    return received;
+}
+
 static void caller_on_notification(void *user, const char *method, tn_value params) {
     struct method_caller *caller = user;
     if (!caller->event || !value_get(params, "subscription")) return;
-    struct caller_event *event = mem_zalloc(sizeof *event);
+    struct received *event = caller_receive(caller);
     event->name = value_text(method);
     event->params = value_ref(params);
-    *caller->last = event;
-    caller->last = &event->next;
 }
 
-static void event_free_first(struct method_caller *caller) {
-    struct caller_event *event = caller->first;
-    caller->first = event->next;
+static void received_free_first(struct method_caller *caller) {
+    struct received *received = caller->first;
+    caller->first = received->next;
     if (!caller->first) caller->last = &caller->first;
-    value_unref(event->name);
-    value_unref(event->params);
-    mem_free(event);
+    value_unref(received->name);
+    value_unref(received->params);
+    mem_free(received);
+}
+
+static void handle_first(struct method_caller *caller) {
+    struct received *received = caller->first;
+    if (received->called)
+        received->called->ended = true;
+    else
+        caller->event(caller->user, value_chars(received->name, NULL), received->params);
+    received_free_first(caller);
 }
 
 static void caller_on_ended(void *user, const struct error *why) {
@@ -89,7 +104,7 @@ static bool caller_is_closed(void *user) { return !((struct method_caller *)user
 
 static void called_on_answer(void *user, tn_value result, const struct error *error) {
     struct called *called = user;
-    called->ended = true;
+    caller_receive(called->caller)->called = called;
     if (result)
         called->result = value_ref(result);
     else if (called->caller->lost)
@@ -172,7 +187,7 @@ void method_caller_free(struct method_caller *caller) {
         peer_close(caller->peer);
         (void)loop_run(caller->loop, caller_is_closed, caller);
     }
-    while (caller->first) event_free_first(caller);
+    while (caller->first) received_free_first(caller);
     if (caller->host)
         host_free(caller->host);
     else
@@ -245,14 +260,11 @@ struct caller_wait {
     bool signals; /* end it */
 };
 
-/* An event that follows an answer is delivered when the answer was read: in the next wait. */
+/* What follows the answer that ends this wait is handled in the next one. */
 static bool caller_wait_is_over(void *user) {
     const struct caller_wait *wait = user;
     struct method_caller *caller = wait->caller;
-    while (caller->first && !wait->done(wait->user)) {
-        caller->event(caller->user, value_chars(caller->first->name, NULL), caller->first->params);
-        event_free_first(caller);
-    }
+    while (caller->first && !wait->done(wait->user)) handle_first(caller);
     return wait->done(wait->user) || caller->lost || (wait->signals && command_got_signal());
 }
 

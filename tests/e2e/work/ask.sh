@@ -4,6 +4,7 @@ strategy asks 'type: test.ask, config: {out: user_output}'
 strategy refuses 'type: set, config: {values: {task_state: "\"failed\"", error: "{\"code\": \"SOLD_OUT\", \"message\": \"nothing left\"}"}}'
 strategy flaky 'type: set, config: {values: {user_output: "run.metadata.attempt > 1 ? \"again\" : string(1 / 0)"}}'
 strategy slow 'type: test.await_file, config: {file: ./go}' 'type: set, config: {values: {user_output: "\"end\""}}'
+strategy late 'type: test.await_file, config: {file: ./go}' 'type: test.tokens' 'type: set, config: {values: {user_output: "\"end\""}}'
 strategy talks 'type: test.tokens' 'type: set, config: {values: {user_output: "\"end\""}}'
 cat >tenon.yaml <<'YAML'
 work:
@@ -12,6 +13,7 @@ work:
   refuses: {strategy: ./refuses.yaml}
   flaky: {strategy: ./flaky.yaml, retries: {initial: 1ms}}
   slow: {strategy: ./slow.yaml}
+  late: {strategy: ./late.yaml}
   talks: {strategy: ./talks.yaml}
 YAML
 last_id() { tenon task list --json --reverse --limit 1 | sed 's/.*"task_id":"\([^"]*\)".*/\1/'; }
@@ -81,6 +83,21 @@ run tenon ask Hello --connect ./host.sock
 expect_code 0 && expect_out "You said: Hello"
 run tenon ask Hello --type talks --stream --connect ./host.sock
 expect_code 0 && expect_out end && expect_in err "Hello"
+
+# ---- Events that arrive in one piece with the answer to work/wait: they are printed all the same ----
+rm -f go
+"$TENON" ask Hello --type late --stream --connect ./host.sock >ask.out 2>ask.err &
+asked=$!
+servers+=("$asked")
+task_is() { tenon task list --type late --state "$1" --json | grep -q task_id; }
+wait_until task_is running
+kill -STOP "$asked"
+: >go
+wait_until task_is done
+kill -CONT "$asked"
+code=0
+wait "$asked" || code=$?
+expect_code 0 && grep -q Hello ask.err || fails "expected the tokens: $(cat ask.err)"
 
 # ---- A signal between the call and its result: the Task exists, so its id is reported ----
 rm -f go
