@@ -141,6 +141,7 @@ static void read_agent(struct reader *reader, const struct tree_item *item) {
         if (name) read_name(reader, "`name`", name->node, &document->name);
         if (text) document->description = read_text(reader, text->node);
         if (limit) document->recursion_limit = (uint32_t)value_to_int(limit->node->value);
+        if (limit) reader->limit_span = limit->node->span;
         if (timeout) document->timeout_ms = read_duration(reader, timeout->node);
         if (concurrency) document->concurrency = (uint32_t)value_to_int(concurrency->node->value);
         if (strategy) document->strategy = (enum run_strategy)read_word(reader, KEY_AGENT_STRATEGY, strategy->node);
@@ -341,6 +342,7 @@ static void document_read_sections(struct reader *reader, const struct tree_node
     }
     check_writes(reader);
     check_effects(reader);
+    if (slots.items[KEY_EDGES]) check_limit(reader, slots.items[KEY_EDGES]);
 }
 
 static void reader_finish(struct reader *reader) {

@@ -12,6 +12,7 @@
  *                     (check_annotated.c, check_name.c);
  *                     values that a channel or a tool refuses in every run (check_literal.c)
  *     check_graph.c   the whole graph
+ *     check_limit.c   the least number of super-steps
  *
  * Errors that only follow from another error are not reported. If a section could not be read completely, its names are
  * incomplete, and an unknown name is reported only if it is near a known one. The `…_whole` flags record this.
@@ -108,10 +109,11 @@ struct reader {
     uint64_t *reaches; /* set of pairs: which node receives which local */
     uint64_t reach_count;
     bool channels_whole, nodes_whole, edges_whole, models_whole, tools_whole;
-    bool plugin_missing; /* a required plugin is missing: its components are not reported as unknown */
-    bool start_meant;    /* a mistyped name probably means START */
-    bool items_known;    /* only map edges start tasks with an item, and all of them are known */
-    bool edge_unknown;   /* an end of an edge is unknown, without a near name */
+    struct span limit_span; /* of the value of agent.recursion_limit; empty without one */
+    bool plugin_missing;    /* a required plugin is missing: its components are not reported as unknown */
+    bool start_meant;       /* a mistyped name probably means START */
+    bool items_known;       /* only map edges start tasks with an item, and all of them are known */
+    bool edge_unknown;      /* an end of an edge is unknown, without a near name */
 };
 
 /* Ends a message about a missing component: names files that are not used and may contain it, or is "". */
@@ -306,6 +308,8 @@ struct document *subgraph_open(struct reader *reader, uint32_t node, const char 
 /* Checks the graph; and several writes to one channel in one step (check_writes.c). */
 void check_graph(struct reader *reader, const struct tree_item *edges);
 void check_edges(struct reader *reader, const struct tree_item *edges); /* check_edge.c */
+/* Called last of these: a graph whose every run exceeds its recursion limit. */
+void check_limit(struct reader *reader, const struct tree_item *edges);
 void check_writes(struct reader *reader);
 void check_effects(struct reader *reader); /* check_effects.c: retry and cache that effects do not allow */
 

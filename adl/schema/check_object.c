@@ -7,8 +7,7 @@
 #include "adl/schema/internal.h"
 #include "adl/value/memory.h"
 
-/* Returns 1 or 0, or -1 after ending the run. */
-static int matches(struct run *run, const struct pattern *pattern, tn_value text, const struct place *place) {
+int run_match(struct run *run, const struct pattern *pattern, tn_value text, const struct place *place) {
     if (!run->scratch) run->scratch = atomic_exchange(&run->schema->spare->scratch, NULL);
     size_t length;
     const char *chars = value_chars(text, &length);
@@ -27,7 +26,7 @@ static bool check_member(struct run *run, const struct members *members, tn_valu
     if (position) good = descend(run, members->named.at[value_to_int(position)], value, place);
     for (size_t i = 0; i < members->patterned.count; i++) {
         if (!good && !run_thorough(run)) return false;
-        int found = matches(run, members->patterns[i], key, place);
+        int found = run_match(run, members->patterns[i], key, place);
         if (found < 0) return false;
         if (!found) continue;
         *known = true;
@@ -157,7 +156,7 @@ CHECK_FUNCTION(check_max_properties) {
 
 CHECK_FUNCTION(check_pattern) {
     (void)marks;
-    int found = matches(run, check->as.pattern, instance, place);
+    int found = run_match(run, check->as.pattern, instance, place);
     if (found != 0) return found > 0;
     if (!run->errors) return false;
     struct buffer text;

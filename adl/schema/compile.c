@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "adl/schema/internal.h"
+#include "adl/schema/plan.h"
 #include "adl/schema/uri.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
@@ -90,6 +90,13 @@ bool compile_fail(struct compiler *compiler, const struct node *node, const char
     va_end(args);
     buffer_finish(&pointer);
     return false;
+}
+
+bool compile_count_entries(struct compiler *compiler, const struct node *node, size_t count) {
+    compiler->entries += count;
+    return compiler->entries <= SCHEMA_ENTRIES_MAX ||
+           fail_at(compiler, TN_LIMIT, node->resource->document, "",
+                   "more than %u values of `enum` and names of `required` in all; make it smaller", SCHEMA_ENTRIES_MAX);
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------------------------- */
@@ -493,7 +500,7 @@ int32_t schema_compile(tn_value document, const struct schema_options *options, 
     schema->work = options && options->work ? options->work : SCHEMA_WORK_MAX;
     schema->assert_format = options && options->assert_format;
     schema->spare = mem_zalloc(sizeof *schema->spare);
-    struct compiler compiler = {.schema = schema, .options = options, .error = error};
+    struct compiler compiler = {.schema = schema, .options = options, .error = error, .quick = QUICK_BUDGET_INIT};
     compiler.locations = compiler.anchors = compiler.by_uri = value_object();
     const char *uri = options && options->uri ? options->uri : "";
     struct resource *main_resource = document_add(&compiler, uri, value_ref(document));
@@ -508,6 +515,7 @@ int32_t schema_compile(tn_value document, const struct schema_options *options, 
         schema_unref(schema);
         return compiler.status;
     }
+    schema_plan(schema);
     *out = schema;
     return TN_OK;
 }

@@ -2,7 +2,8 @@
  * internal.h - the compiled form of a schema and the state of a validation; private to adl/schema.
  *
  * A schema consists of nodes, one for each subschema of each document. A node is a mask of allowed kinds and a list of
- * checks, grouped by the kind of instance they apply to; validation tests the mask and runs two short lists. A check is
+ * checks, grouped by the kind of instance they apply to. Checks report errors and visit places; a validation that needs
+ * only the verdict runs the steps of plan.h, which are made of them. A check is
  * a keyword (or a family of keywords that depend on each other, such as properties and additionalProperties) with its
  * function and precomputed operands. Nodes refer to each other by pointer; the schema owns all of them, and nothing
  * changes after schema_compile.
@@ -13,6 +14,7 @@
 #include "adl/schema/decimal.h"
 #include "adl/schema/format.h"
 #include "adl/schema/pattern.h"
+#include "adl/schema/pattern_quick.h"
 #include "adl/schema/schema.h"
 #include "adl/value/buffer.h"
 #include "adl/value/nearest.h"
@@ -29,6 +31,10 @@
 #define DIALECT_LEGACY      32u /* draft 2019-09 and older: items may be a list, no prefixItems */
 #define DIALECT_STANDARD    (DIALECT_CORE | DIALECT_APPLICATOR | DIALECT_UNEVALUATED | DIALECT_VALIDATION)
 
+#define KINDS_ALL                                                                                                      \
+    (1u << TN_NULL | 1u << TN_BOOL | 1u << TN_INT | 1u << TN_DOUBLE | 1u << TN_STRING | 1u << TN_BYTES |               \
+     1u << TN_ARRAY | 1u << TN_OBJECT)
+
 /* The kind of instance that a check applies to. LAST contains the checks that depend on what the others evaluated. */
 enum group { GROUP_NUMBER, GROUP_STRING, GROUP_ARRAY, GROUP_OBJECT, GROUP_ANY, GROUP_LAST, GROUP_COUNT };
 
@@ -37,6 +43,8 @@ struct node;
 struct check;
 struct place;
 struct marks;
+struct step;
+struct plan_part;
 
 /*
  * Returns true if the instance passes. Returns false only after fail() or exhausted(). If `marks` is not NULL, the
@@ -44,6 +52,9 @@ struct marks;
  */
 typedef bool (*check_fn)(struct run *run, const struct node *node, const struct check *check, tn_value instance,
                          const struct place *place, struct marks *marks);
+
+/* Returns true if the instance passes; reports nothing (plan.h). */
+typedef bool (*step_fn)(struct run *run, const struct node *node, const struct step *step, tn_value value);
 
 struct nodes {
     struct node **at;
@@ -128,6 +139,11 @@ struct node {
     bool integral;    /* a double must have no fraction */
     bool unevaluated; /* has a check in GROUP_LAST */
     uint8_t check_count;
+    uint32_t accepts; /* mask of the kinds that can be valid: `kinds`, fractions of `integral`, const and enum */
+    struct {
+        step_fn run;
+        const struct step *step;
+    } by_kind[TN_OBJECT + 1];       /* see plan.h */
     uint8_t start[GROUP_COUNT + 1]; /* checks[start[g]] … checks[start[g + 1] - 1] are those of group g */
     struct check *checks;
     struct resource *resource;
@@ -147,8 +163,10 @@ struct schema {
     struct document *documents; /* [0] is the main document */
     size_t node_count, node_room, resource_count, document_count;
     struct spare *spare;
+    struct plan_part *parts; /* the memory of all steps */
     uint32_t work;
     bool assert_format;
+    bool dynamic; /* has references that depend on the dynamic scope */
 };
 
 /* ---- Compiling ------------------------------------------------------------------------------------------------ */
@@ -162,6 +180,8 @@ struct compiler {
     tn_value anchors;     /* "uri#name" → index in schema.nodes */
     tn_value by_uri;      /* uri → index in schema.resources */
     size_t pointer_bytes; /* bytes of the pointers of all nodes */
+    size_t entries;       /* values of enum and names of required, of all nodes */
+    struct quick_budget quick;
 };
 
 /* How a keyword holds subschemas. */
@@ -180,6 +200,8 @@ const struct keyword *keyword_find(tn_value name, uint32_t dialect); /* NULL if 
 /* Creates the checks of a node. */
 bool keywords_compile(struct compiler *compiler, struct node *node);
 
+/* Counts entries of tables; returns false, with the error set, if the schema has too many of them. */
+bool compile_count_entries(struct compiler *compiler, const struct node *node, size_t count);
 /* Sets the error; `keyword` and `key` may be NULL and extend the node's pointer. Returns false. */
 bool compile_fail(struct compiler *compiler, const struct node *node, const char *keyword, tn_value key,
                   const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -243,6 +265,8 @@ struct run {
     void *scratch;
 };
 
+/* True if nothing but the verdict is needed: then plan.h applies. */
+static inline bool run_is_plain(const struct run *run) { return !run->errors && !run->report && !run->visitor; }
 /* True if validation continues after a failure. */
 static inline bool run_thorough(const struct run *run) { return run->errors || run->visitor; }
 
@@ -252,12 +276,19 @@ void run_finish(struct run *run);
 /* Returns true if `instance` passes `node`. */
 bool evaluate(struct run *run, const struct node *node, tn_value instance, const struct place *place,
               struct marks *marks);
+/* Ends the run because the schema applies too many subschemas within each other. Returns false. */
+bool endless(struct run *run, const struct place *place);
+/* Returns 1 if the pattern matches the text, 0 if not, or -1 after ending the run. */
+int run_match(struct run *run, const struct pattern *pattern, tn_value text, const struct place *place);
 /* Like evaluate, for another part of the instance; a visitor may skip it. */
 bool descend(struct run *run, const struct node *node, tn_value instance, const struct place *place);
 /* Like evaluate, but reports and visits nothing. */
 bool holds(struct run *run, const struct node *node, tn_value instance, const struct place *place, struct marks *marks);
 /* Uses work units; returns false and ends the run if none are left. */
 bool spend(struct run *run, const struct place *place, uint64_t amount);
+/* Runs the checks of a node that is `unevaluated` over an array or object that it allows. */
+bool run_tracked(struct run *run, const struct node *node, tn_value instance);
+size_t count_code_points(const char *text, size_t length);
 bool exhausted(struct run *run, const struct place *place, const char *what);
 
 static inline void marks_set(struct marks *marks, size_t index) { marks->bits[index / 64] |= 1ull << (index % 64); }

@@ -11,13 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adl/schema/internal.h"
+#include "adl/schema/plan.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 
-#define ALL_KINDS                                                                                                      \
-    (1u << TN_NULL | 1u << TN_BOOL | 1u << TN_INT | 1u << TN_DOUBLE | 1u << TN_STRING | 1u << TN_BYTES |               \
-     1u << TN_ARRAY | 1u << TN_OBJECT)
 #define REASON_SIZE 256
 
 #define COMPILE_FUNCTION(name)                                                                                         \
@@ -131,6 +128,7 @@ COMPILE_FUNCTION(compile_type) {
 
 COMPILE_FUNCTION(compile_enum) {
     if (!value_is(value, TN_ARRAY)) return keyword_expected(compiler, node, keyword->name, value, "an array of values");
+    if (!compile_count_entries(compiler, node, value_count(value))) return false;
     struct check *check = keyword_add_check(node, keyword, value, check_enum);
     check->as.values.strings = value_object();
     check->as.values.others = value_array();
@@ -232,7 +230,10 @@ static bool compile_regex(struct compiler *compiler, const struct node *node, co
     char reason[REASON_SIZE];
     size_t length;
     const char *chars = value_chars(text, &length);
-    if (pattern_new(chars, length, out, reason, sizeof reason)) return true;
+    if (pattern_new(chars, length, out, reason, sizeof reason)) {
+        pattern_quicken(*out, chars, length, &compiler->quick);
+        return true;
+    }
     return compile_fail(compiler, node, keyword, key, "found \"%.100s\", expected a regular expression of ECMA-262: %s",
                         chars, reason);
 }
@@ -348,6 +349,7 @@ static bool keyword_is_names(tn_value value) {
 COMPILE_FUNCTION(compile_required) {
     if (!keyword_is_names(value))
         return keyword_expected(compiler, node, keyword->name, value, "an array of property names");
+    if (!compile_count_entries(compiler, node, value_count(value))) return false;
     keyword_add_check(node, keyword, value, check_required);
     return true;
 }
@@ -363,6 +365,7 @@ COMPILE_FUNCTION(compile_dependents) {
         at[i] = (struct dependent){name, NULL, NULL};
         if (keyword_is_names(what) && keyword->shape != SHAPE_MAP) {
             at[i].required = what;
+            if (!compile_count_entries(compiler, node, value_count(what))) return false;
         } else if (keyword->shape == SHAPE_NONE) {
             return compile_fail(compiler, node, keyword->name, name, "expected an array of property names");
         } else if (!keyword_child(compiler, node, keyword->name, name, &at[i].node)) {
@@ -454,7 +457,7 @@ static int compare_checks(const void *a, const void *b) {
 }
 
 bool keywords_compile(struct compiler *compiler, struct node *node) {
-    node->kinds = ALL_KINDS;
+    node->kinds = KINDS_ALL;
     if (value_is(node->value, TN_BOOL)) {
         if (!value_to_bool(node->value)) node->kinds = 0;
         return true;
@@ -524,6 +527,7 @@ void schema_unref(struct schema *schema) {
         mem_free(schema->documents[i].uri);
         value_unref(schema->documents[i].root);
     }
+    schema_plan_free(schema);
     pattern_scratch_free(atomic_load(&schema->spare->scratch));
     mem_free(schema->spare);
     mem_free(schema->nodes);

@@ -3,7 +3,7 @@
  *
  * The rewriter is one pass with three states: outside a class, inside a class, and after a quantifier. It does not
  * parse, because PCRE2 checks balance, ranges and group numbers. `^` followed by plain characters, the most frequent
- * pattern of property names, is compared directly.
+ * pattern of property names, is compared directly; most others become tables (pattern_quick.h).
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "adl/schema/pattern.h"
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "adl/schema/pattern_quick.h"
 #include "adl/schema/schema.h"
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"
@@ -31,8 +32,9 @@
     "\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}"
 
 struct pattern {
-    pcre2_code *code; /* NULL if the pattern is only a prefix */
+    pcre2_code *code; /* NULL if the pattern is only a prefix, or a table */
     pcre2_match_context *limits;
+    struct quick *quick; /* NULL if PCRE2 matches */
     char *prefix;
     size_t prefix_length;
 };
@@ -396,8 +398,18 @@ bool pattern_new(const char *text, size_t length, struct pattern **out, char *me
     return good;
 }
 
+void pattern_quicken(struct pattern *pattern, const char *text, size_t length, struct quick_budget *budget) {
+    if (!pattern->prefix) pattern->quick = quick_new(text, length, budget);
+    if (!pattern->quick) return;
+    pcre2_code_free(pattern->code);
+    pcre2_match_context_free(pattern->limits);
+    pattern->code = NULL;
+    pattern->limits = NULL;
+}
+
 void pattern_free(struct pattern *pattern) {
     if (!pattern) return;
+    quick_free(pattern->quick);
     pcre2_code_free(pattern->code);
     pcre2_match_context_free(pattern->limits);
     mem_free(pattern->prefix);
@@ -408,6 +420,7 @@ int pattern_match(const struct pattern *pattern, const char *text, size_t length
     if (pattern->prefix)
         return length >= pattern->prefix_length && memcmp(text, pattern->prefix, pattern->prefix_length) == 0;
     if (length > SCHEMA_SUBJECT_MAX) return TN_LIMIT;
+    if (pattern->quick) return quick_matches(pattern->quick, text, length);
     if (!*scratch) *scratch = pcre2_match_data_create(1, NULL);
     if (!*scratch) return TN_LIMIT;
     int found = pcre2_match(pattern->code, (PCRE2_SPTR)text, length, 0, PCRE2_NO_UTF_CHECK, *scratch, pattern->limits);

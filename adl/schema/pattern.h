@@ -19,12 +19,15 @@
 #include <stddef.h>
 
 struct pattern;
+struct quick_budget;
 
 /*
  * Returns false, with a sentence in `message`, if the text is not an ECMA-262 expression, is too long, or is not
  * supported by PCRE2.
  */
 bool pattern_new(const char *text, size_t length, struct pattern **out, char *message, size_t message_size);
+/* Makes matching faster if the pattern, whose text is given again, and the budget allow it. */
+void pattern_quicken(struct pattern *pattern, const char *text, size_t length, struct quick_budget *budget);
 void pattern_free(struct pattern *pattern); /* NULL is allowed */
 /* Returns 1 if the pattern matches anywhere, 0 if not, TN_LIMIT beyond a limit of schema.h. `text` must be UTF-8. */
 int pattern_match(const struct pattern *pattern, const char *text, size_t length, void **scratch);

@@ -13,8 +13,9 @@
  *
  * Dialect: 2020-12 with all its vocabularies; `format` is an annotation by default. Documents that declare draft
  * 2019-09 or older are read with `items` as a list and `additionalItems`. Addition: the type name "bytes" for values of
- * that kind. Patterns are ECMA-262 in Unicode mode, run by PCRE2. An integer is a number without a fraction, so 1.0 is
- * an integer. The 2020-12 metaschemas are built in; other documents come from `resolve`: this module does no I/O.
+ * that kind. Patterns are ECMA-262 in Unicode mode, run as tables or by PCRE2. An integer is a number without a
+ * fraction, so 1.0 is an integer. The 2020-12 metaschemas are built in; other documents come from `resolve`: this
+ * module does no I/O.
  */
 #ifndef TENON_ADL_SCHEMA_H
 #define TENON_ADL_SCHEMA_H
@@ -31,11 +32,12 @@
 #define SCHEMA_DOCUMENTS_MAX 64u         /* documents reached by reference */
 #define SCHEMA_POINTERS_MAX  (16u << 20) /* bytes of all subschemas' JSON Pointers together */
 #define SCHEMA_PATTERN_MAX   4096u       /* bytes of one regular expression */
+#define SCHEMA_ENTRIES_MAX   4000000u    /* values of enum and names of required, over all subschemas */
 /* Limits of a validation: */
 #define SCHEMA_WORK_MAX           20000000u  /* subschema applications and comparisons of one call, by default */
 #define SCHEMA_NESTING_MAX        1024u      /* nested subschemas in progress: at most 512 KiB of stack */
 #define SCHEMA_SUBJECT_MAX        (1u << 20) /* bytes of a string matched against a pattern */
-#define SCHEMA_MATCH_MAX          200000u    /* backtracking steps of a pattern at one position */
+#define SCHEMA_MATCH_MAX          200000u    /* backtracking steps of a pattern at one position, see pattern_quick.h */
 #define SCHEMA_DEFAULTS_MAX       10000u     /* defaults filled in by one call; further ones stay absent */
 #define SCHEMA_DEFAULTS_DEPTH_MAX 128u       /* levels, including references, that are filled */
 /* Limits of the report: */
@@ -96,8 +98,9 @@ void schema_errors_finish(struct schema_errors *errors); /* empties the list; it
 /*
  * Returns TN_OK, TN_INVALID, or TN_LIMIT if a limit was reached (the last error names it). If `errors` is NULL,
  * validation stops at the first failure and does not allocate, except for `pattern` (once per schema), `uniqueItems`
- * over more than 16 items and `unevaluated…` over more than 256 members or items. Otherwise all errors are appended;
- * for anyOf and oneOf those of the closest branch. Any thread.
+ * over more than 256 items and `unevaluated…` over more than 256 members or items. Otherwise all errors are appended;
+ * for anyOf and oneOf those of the closest branch. A valid instance costs the same with errors as without; an invalid
+ * one is validated once more, to find them, with the same limit of work for the second time. Any thread.
  */
 int32_t schema_validate(const struct schema *schema, tn_value instance, struct schema_errors *errors);
 

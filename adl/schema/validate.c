@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "adl/schema/internal.h"
+#include "adl/schema/plan.h"
 #include "adl/value/memory.h"
 
 /* ---- Runs ------------------------------------------------------------------------------------------------------ */
@@ -109,7 +109,16 @@ static bool run_tracking(struct run *run, const struct node *node, tn_value inst
     return good;
 }
 
-static bool endless(struct run *run, const struct place *place) {
+bool run_tracked(struct run *run, const struct node *node, tn_value instance) {
+    struct scope scope = {run->scope, node->resource};
+    const struct scope *outer = run->scope;
+    run->scope = &scope;
+    bool good = run_tracking(run, node, instance, value_kind(instance), NULL, NULL);
+    run->scope = outer;
+    return good;
+}
+
+bool endless(struct run *run, const struct place *place) {
     char text[200];
     snprintf(text, sizeof text,
              "the schema applies more than %u subschemas within each other here: it refers to itself without end, "
@@ -120,6 +129,7 @@ static bool endless(struct run *run, const struct place *place) {
 
 bool evaluate(struct run *run, const struct node *node, tn_value instance, const struct place *place,
               struct marks *marks) {
+    if (!marks && run_is_plain(run)) return plan_holds(run, node, instance);
     if (run->nesting == 0) return endless(run, place);
     if (!spend(run, place, 1)) return false;
     if (run->visitor) run->visitor->visit(run->visitor, node, instance, place);
@@ -287,8 +297,13 @@ CHECK_FUNCTION(check_if) {
 int32_t schema_validate(const struct schema *schema, tn_value instance, struct schema_errors *errors) {
     struct run run;
     run_init(&run, schema);
-    run.errors = run.report = errors;
-    bool good = evaluate(&run, schema->root, instance, NULL, NULL);
+    bool good = plan_holds(&run, schema->root, instance);
+    if (!good && errors) { /* run the checks, which say what is wrong; a limit is reached again */
+        run_finish(&run);
+        run_init(&run, schema);
+        run.errors = run.report = errors;
+        good = evaluate(&run, schema->root, instance, NULL, NULL);
+    }
     run_finish(&run);
     if (run.status != TN_OK) return run.status;
     return good ? TN_OK : TN_INVALID;

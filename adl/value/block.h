@@ -94,6 +94,20 @@ static inline bool list_owns_slots(const struct list *list) {
     return list_is_unique(list) && atomic_load_explicit(&list->slots->references, memory_order_acquire) == 1;
 }
 
+/*
+ * Slots with this capacity belong to a deferred array (deferred.c) and have no items. Only these functions may look at
+ * such an array; the others use the complete items, which deferred_items returns, borrowed.
+ */
+#define LIST_DEFERRED 0
+static inline bool list_is_deferred(const struct list *list) { return list->slots->capacity == LIST_DEFERRED; }
+void deferred_free(struct slots *slots);
+tn_value deferred_items(tn_value array);
+tn_value deferred_at(tn_value array, size_t index);
+tn_value deferred_concat_take(tn_value array, tn_value more);
+size_t deferred_common_prefix(tn_value array, tn_value other);
+tn_value deferred_slice(tn_value array, size_t from, size_t to);
+int64_t deferred_weight(tn_value array);
+
 /* Returns an empty handle with new slots. */
 struct list *list_new(int kind, size_t capacity);
 /* Returns a list with `count` entries of `items`, and takes their references; the empty immediate if count is 0. */

@@ -250,6 +250,9 @@
          "Another process changed the record, or holds the thread, at the same time.") \
     CODE(GRAPH_CHANGED, false, "Graph::InvalidGraph", \
          "The thread was started with another version of the document. The message lists the differences.") \
+    CODE(BATCH_CHANGED, false, "Other", \
+         "A batch with threads is resumed with other lines than it began with. Use the same file; `accept_changes` (on " \
+         "the command line --accept-changes) allows other lines in the place of those that have not begun.") \
     CODE(FENCED, false, "Other", \
          "Another process took over or removed the thread. This run writes nothing more; its committed steps " \
          "are kept, and the other process continues from there.") \
@@ -290,6 +293,8 @@
          "The file of the store is damaged, or is not a store. Restore it from a backup.") \
     CODE(STORE_VERSION, false, "Other", \
          "A newer version of Tenon wrote the store. Use that version.") \
+    CODE(STORE_INCOMPLETE, false, "Other", \
+         "The store is the target of a copy that has not ended. Run the same `tenon store copy` again.") \
     CODE(STORE_ERROR, false, "Other", \
          "The store failed: its file cannot be opened, read or written. The message contains the reason.") \
     CODE(INVALID_STATE, false, "Serialization", \

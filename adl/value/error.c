@@ -78,7 +78,7 @@ void error_copy(struct error *error, const struct error *from) {
 }
 
 void error_finish(struct error *error) {
-    if (error == NULL) return;
+    if (error == NULL || (error->code == NULL && error->message == NULL && error->more == NULL)) return;
     mem_free(error->code);
     mem_free(error->message);
     value_unref(error->more);

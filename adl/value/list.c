@@ -14,6 +14,8 @@
 /* The number of entries that list_extend searches; if there are more, a shared list is copied. */
 #define LOOK_ENTRIES_MAX 1000
 #define LOOK_DEPTH_MAX   64
+/* Up to this size a copy is cheaper than realloc(), which does not use the thread's cache of free blocks (glibc). */
+#define COPY_MAX 1024
 
 static size_t block_size(int kind, uint32_t capacity, uint32_t *index_mask) {
     size_t size = sizeof(struct list) + sizeof(struct slots) + (size_t)capacity * list_width(kind) * sizeof(tn_value);
@@ -117,7 +119,15 @@ static struct list *list_resize(struct list *list, uint32_t capacity) {
         return fresh;
     }
     uint32_t index_mask;
-    list = mem_resize(list, block_size(kind, capacity, &index_mask));
+    size_t size = block_size(kind, capacity, &index_mask);
+    if (size <= COPY_MAX) {
+        struct list *copy = block_alloc(size);
+        memcpy(copy, list, sizeof *list + sizeof *slots + (size_t)list->length * list_width(kind) * sizeof(tn_value));
+        block_free(list);
+        list = copy;
+    } else {
+        list = mem_resize(list, size);
+    }
     list->slots = (struct slots *)(void *)(list + 1);
     list->slots->capacity = capacity;
     list->slots->index_mask = index_mask;
@@ -222,7 +232,10 @@ void list_free(struct list *list) {
         struct slots *slots = list->slots;
         int kind = list->header.kind;
         if (!is_home(list)) block_free(list);
-        if (release_slots(slots)) {
+        bool last = release_slots(slots);
+        if (last && slots->capacity == LIST_DEFERRED) {
+            deferred_free(slots);
+        } else if (last) {
             size_t count = (size_t)atomic_load_explicit(&slots->used, memory_order_relaxed) * list_width(kind);
             for (size_t i = 0; i < count; i++) {
                 if (!value_is_block(slots->items[i])) continue;

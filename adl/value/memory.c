@@ -81,7 +81,9 @@ char *mem_text_n(const char *text, size_t length) {
     return copy;
 }
 
-void mem_free(void *memory) { free(memory); }
+void mem_free(void *memory) {
+    if (memory) free(memory); /* most pointers that a run frees are NULL, and free() is in another library */
+}
 
 void mem_trim(void) {
 #ifdef __GLIBC__

@@ -154,6 +154,15 @@ tn_value value_format(const char *format, ...) {
 
 tn_value value_bytes(const void *bytes, size_t length) { return string_copy(TN_BYTES, bytes, length); }
 
+tn_value value_filled(int kind, size_t length, bool (*fill)(void *user, void *to, size_t length), void *user) {
+    assert(kind == TN_STRING || kind == TN_BYTES);
+    struct string *string = string_new(kind, length);
+    if (fill(user, string->chars, length) && (kind == TN_BYTES || utf8_valid(string->chars, length)))
+        return &string->header;
+    value_unref(&string->header);
+    return NULL;
+}
+
 const char *value_chars(tn_value value, size_t *length) {
     assert(value_is(value, TN_STRING));
     const struct string *string = string_of(value);

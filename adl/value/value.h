@@ -101,6 +101,11 @@ tn_value value_text_n(const char *utf8, size_t length); /* must be UTF-8 */
 tn_value value_string_lossy(const char *text, size_t length);
 tn_value value_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* malformed UTF-8 is replaced */
 tn_value value_bytes(const void *bytes, size_t length);
+/*
+ * A TN_STRING or TN_BYTES whose `length` bytes fill() writes. NULL if fill() returns false, or if a string is not
+ * UTF-8, which is checked after fill() has returned.
+ */
+tn_value value_filled(int kind, size_t length, bool (*fill)(void *user, void *to, size_t length), void *user);
 /* The empty array and object are immediates: value_unref is allowed but not required. */
 static inline tn_value value_array(void) { return VALUE_IMMEDIATE_ARRAY; }
 static inline tn_value value_object(void) { return VALUE_IMMEDIATE_OBJECT; }

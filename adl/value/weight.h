@@ -7,9 +7,12 @@
 #define TENON_ADL_VALUE_WEIGHT_H
 
 #include "adl/value/value.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The approximate number of bytes of the value as JSON. Any thread. */
 int64_t value_weight(tn_value value);
+/* True if arrays and objects are nested deeper than `depth` (a number has 0, [1] has 1). Any thread. */
+bool value_is_deeper(tn_value value, uint32_t depth);
 
 #endif

@@ -19,6 +19,7 @@
 #include "host/base/secrets/secrets.h"
 #include "host/data/kernel/kernel_abi.h"
 #include "host/data/store/store.h"
+#include "host/data/thread/thread_cache.h"
 #include "host/engine/graph/binding.h"
 #include "host/engine/graph/graph.h"
 #include "host/engine/graph/graph_abi.h"
@@ -100,6 +101,11 @@ static const char *host_plugin_folder(void *user, const char *plugin_id) {
     return config_plugin_folder(host->config, plugin_id);
 }
 
+static tn_value host_plugin_section(void *user, const char *plugin_id) {
+    const struct host *host = user;
+    return config_plugin_section(host->config, plugin_id);
+}
+
 static int32_t host_scan_plugins(struct host *host, const struct host_options *options, struct error *error) {
     struct search *search = &host->search;
     for (const char *const *path = options->plugin_paths; path && *path; path++)
@@ -156,8 +162,13 @@ static bool isolation_requires_filter(void *user, const struct plugin *plugin) {
            packs_untrusted(host->config, plugin_path(plugin));
 }
 
+/* Each loop has processes of its own; together they have as many as one loop would have, but at least one each. */
 static uint32_t isolation_processes(void *user, const struct plugin *plugin) {
-    return config_plugin_processes(((const struct host *)user)->config, plugin_id(plugin));
+    const struct host *host = user;
+    uint32_t count = config_plugin_processes(host->config, plugin_id(plugin));
+    if (host->loops == 1) return count;
+    if (!count) count = remote_processes_default();
+    return count > host->loops ? count / host->loops : 1;
 }
 
 /* Also clears what other hosts have recorded, which resets the plugin there. */
@@ -193,6 +204,7 @@ void host_registry_options(struct host *host, struct registry_options *out) {
                                      .allow_drafts = host->allow_drafts,
                                      .drafts = host_plugin_drafts,
                                      .config = host_plugin_config,
+                                     .section = host_plugin_section,
                                      .folder = host_plugin_folder,
                                      .locate = host_locate_file,
                                      .isolation = &isolation,
@@ -301,6 +313,7 @@ static void host_take_effects(const struct config *config, tn_value effects) {
 }
 
 static void host_take_plugin_secrets(void *user, struct plugin *plugin) {
+    if (!plugin_has_secrets(plugin)) return;
     tn_value manifest = plugin_manifest(plugin), components = manifest_components(manifest);
     host_take_effects(user, value_get(manifest_plugin(manifest), "effects"));
     for (size_t i = 0; i < value_count(components); i++)
@@ -324,8 +337,13 @@ static struct store *host_store_of_user(void *user, struct error *error) { retur
 
 struct store *host_store(struct host *host, struct error *error) {
     const struct store_from from = {host->loop, host->registry, host->config};
-    tn_value options = host->store_options ? host->store_options : config_store(host->config);
-    if (!host->store) host->store = store_open(&from, options, error);
+    tn_value options = host->store_options ? host->store_options : config_store(host->config), revealed = NULL;
+    if (host->store) return host->store;
+    /* Secrets, such as the password of a database. */
+    int32_t status = options ? config_reveal(host->config, options, &revealed, error) : TN_OK;
+    if (revealed) secrets_learn(host->secrets, options, revealed);
+    if (status == TN_OK) host->store = store_open(&from, revealed, error);
+    value_unref(revealed);
     return host->store;
 }
 
@@ -374,11 +392,28 @@ void host_set_methods(struct host *host, const struct method_source *methods) {
 }
 const struct method_source *host_method_source(const struct host *host) { return atomic_load(&host->methods); }
 tn_value host_unbound_roles(const struct host *host) { return host->unbound_roles; }
+void host_set_loops(struct host *host, uint32_t count) { host->loops = count; }
+uint32_t host_loops(const struct host *host) { return host->loops; }
+bool host_records(const struct host *host) { return host->recorder || host->replayer; }
 
 /* ---- Creating and freeing ---- */
 
+/* What the other host has read, and what was changed since: it can differ from the file that is there now. */
+static void host_copy_config(struct host *host, const struct host *beside) {
+    host->config = config_copy(beside->config);
+    value_unref(host->unbound_roles);
+    host->unbound_roles = value_ref(beside->unbound_roles);
+    if (beside->store_options) host->store_options = value_ref(beside->store_options);
+    host->loops = beside->loops;
+    log_set_level(host->log, log_level(beside->log));
+}
+
 static int32_t host_read_config(struct host *host, const struct host_options *options, struct error *error) {
     int32_t status = TN_OK;
+    if (options->beside) {
+        host_copy_config(host, options->beside);
+        return TN_OK;
+    }
     if (options->no_config)
         host->config = config_empty();
     else
@@ -395,6 +430,9 @@ static int32_t host_read_config(struct host *host, const struct host_options *op
 static int32_t host_open_plugins(struct host *host, const struct host_options *options, struct error *error) {
     struct registry_options registry_options;
     host_registry_options(host, &registry_options);
+    host->manifest_cache = options->manifest_cache ? mem_text(options->manifest_cache) : NULL;
+    registry_options.cache_place = host->manifest_cache;
+    registry_options.cache_refresh = options->refresh_manifests;
     host->registry = registry_new(&registry_options);
     int32_t status = host_scan_plugins(host, options, error);
     if (status == TN_OK) status = host_check_isolate(host, options->loads_later, error);
@@ -445,6 +483,7 @@ static void host_connect_engine(struct host *host) {
     engine->models = models_new();
     engine->tools = tools_new(engine);
     engine->graphs = graphs_new();
+    engine->threads = thread_cache_new();
     registry_catalog(host->registry, &engine->catalog);
     engine->catalog.find = registry_find;
     engine->catalog.read = files_read;
@@ -453,8 +492,15 @@ static void host_connect_engine(struct host *host) {
     engine->catalog.role_self = host;
 }
 
+/* If the other host could not open its store, this one tries, and reports the same error, when it is used. */
+static void host_join(struct host *host, struct host *beside) {
+    if (beside->store) host->store = store_open_port(beside->store, host->loop);
+    tools_share_gates(host->engine->tools, beside->engine->tools);
+}
+
 struct host *host_new(const struct host_options *options, struct error *error) {
     struct host *host = mem_zalloc(sizeof *host);
+    host->loops = 1;
     host->engine = mem_zalloc(sizeof *host->engine);
     host->log = log_new();
     host->allow_drafts = options->allow_drafts;
@@ -482,6 +528,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
     host->files = host_files_new(host, options->file_roots);
     host_connect_services(host);
     host_connect_engine(host);
+    if (options->beside) host_join(host, options->beside);
     return host;
 
 failed:
@@ -515,6 +562,8 @@ void host_free(struct host *host) {
     value_unref(host->isolate);
     value_unref(host->drafts);
     mem_free(host->state_folder);
+    thread_cache_free(engine->threads);
+    mem_free(host->manifest_cache);
     graphs_free(engine->graphs);
     models_free(engine->models);
     value_unref(host->unbound_roles);

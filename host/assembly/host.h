@@ -2,9 +2,9 @@
  * host.h - one instance of Tenon: configuration, log, loop, registry of plugins, HTTP, store and engine.
  *
  * A process can have several hosts; they are independent, also in different threads. They share only the worker
- * threads: the host that was opened last with `limits.workers` sets their number. The library's handle (tenon/embed.h)
- * and each command own one host. Thread: all functions belong to the thread of the host's loop, which is the one of
- * host_new.
+ * threads: the host that was opened last with `limits.workers` sets their number. Hosts that are opened `beside`
+ * another one share its store and its limits, too. The library's handle (tenon/embed.h) and each command own one host.
+ * Thread: all functions belong to the thread of the host's loop, which is the one of host_new.
  *
  *     struct host *host = host_new(&(struct host_options){.plugin_paths = paths}, &error);
  *     graph_open(host_engine(host), NULL, "triage.yaml", 0, NULL, &graph, &error);
@@ -50,6 +50,19 @@ struct host_options {
      * net/http_recording.h. At most one of them. If both are NULL, TENON_HTTP_RECORD and TENON_HTTP_REPLAY apply.
      */
     const char *record_dir, *replay_dir;
+    /*
+     * The folder in which what plugins' manifests say is cached (plugin/registry/manifest_cache.h); NULL: the files are
+     * read. `refresh_manifests`: they are read, and the cache is written.
+     */
+    const char *manifest_cache;
+    bool refresh_manifests;
+    /*
+     * Another host of this process, for whose runs the new one is a second loop (host/loops): its configuration and its
+     * store are used instead of reading and opening them again, and limits apply to both together. The members above
+     * that change the configuration are ignored. Its store must be open (host_store) to be shared. It must not be used
+     * during host_new, and must be freed later. May be NULL.
+     */
+    struct host *beside;
 };
 
 /*
@@ -105,6 +118,14 @@ bool host_allows_drafts(const struct host *host, const char *plugin_id);
 bool host_allows_admin(const struct host *host, const char *plugin_id);
 /* {role: binding}: the bindings of --model that no document has used yet. */
 tn_value host_unbound_roles(const struct host *host);
+
+/*
+ * The number of loops, that is of hosts, that share the runs of this process: this one and those that are beside it. It
+ * divides what plugins.processes allows. 1 at first; set it before a plugin is loaded.
+ */
+void host_set_loops(struct host *host, uint32_t count);
+uint32_t host_loops(const struct host *host);
+bool host_records(const struct host *host); /* it records exchanges of HTTP, or replays them */
 
 /* Why a plugin runs in a separate process: a static text for people. NULL if it does not. */
 const char *host_isolation_reason(const struct host *host, const struct plugin *plugin);

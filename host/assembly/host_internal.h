@@ -34,8 +34,10 @@ struct host {
     struct method_source method_source;      /* of its server; kept after its end, because workers may be using it */
     _Atomic(struct method_source *) methods; /* `method_source` while the server exists; else NULL */
     bool allow_drafts, check_plugins;
+    uint32_t loops; /* host_set_loops */
     void (*requested)(const struct plugin *plugin, const char *interface_id, bool offered);
     char *state_folder;     /* of the records of deaths; NULL if there are none */
+    char *manifest_cache;   /* host_options.manifest_cache */
     tn_value isolate;       /* ids, copied from the options */
     tn_value drafts;        /* {id: true}, copied from the options */
     tn_value unbound_roles; /* see host_unbound_roles */

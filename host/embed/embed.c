@@ -11,6 +11,7 @@
 #include "host/embed/embed_internal.h"
 #include "host/embed/embed_options.h"
 #include "host/embed/embed_program.h"
+#include "host/loops/loops.h"
 #include "host/plugin/call/worker.h"
 #include "host/plugin/registry/registry.h"
 #include "host/server/server.h"
@@ -25,16 +26,34 @@ void tenon_set_memory_handler(tenon_memory_handler handler, void *user) { mem_se
 
 /* ---- The host ---- */
 
+static void embed_on_member(void *user, struct host *host) {
+    (void)user;
+    server_new(host);
+}
+
+/* NULL without an error if the options ask for one loop. */
+static struct loops *embed_open_loops(struct host *host, const struct embed_options *read, struct error *error) {
+    if (read->loops == 1) return NULL;
+    const struct loops_options options = {.count = read->loops, .host = read->host, .opened = embed_on_member};
+    return loops_new(host, &options, error);
+}
+
 tenon *tenon_open(tn_value options, char **why) {
     struct embed_options read;
     struct error error = ERROR_INIT;
     struct host *host = NULL;
+    struct loops *loops = NULL;
     if (embed_options_read(options, &read, &error) == TN_OK) {
         if (read.protect_secrets) environment_protect();
         host = host_new(&read.host, &error);
         if (host) server_new(host);
     }
     if (host && read.store) host_set_store_options_take(host, value_ref(read.store));
+    if (host) loops = embed_open_loops(host, &read, &error);
+    if (error.code) {
+        host_free(host);
+        host = NULL;
+    }
     embed_options_finish(&read);
     if (!host) {
         if (why) *why = mem_text(error.message ? error.message : "cannot open the host");
@@ -45,6 +64,7 @@ tenon *tenon_open(tn_value options, char **why) {
     handle->host = host;
     handle->loop = host_loop(host);
     handle->engine = host_engine(host);
+    handle->loops = loops;
     handle->thread = loop_this_thread();
     loop_enter(host_loop(host));
     return handle;
@@ -72,6 +92,8 @@ int32_t tenon_close(tenon *handle) {
     embed_runnables_close(handle);
     embed_program_release(handle);
     workers_settle(handle->loop);
+    loops_free(handle->loops);
+    handle->loops = NULL;
     handle->host = NULL; /* from here on, calls of plugins that end and of `destroy` functions fail with CLOSED */
     host_free(host);
     embed_program_free(handle);

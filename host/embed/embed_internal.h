@@ -15,6 +15,7 @@ struct diagnostics;
 struct engine;
 struct graph_origin;
 struct host;
+struct loops;
 
 /*
  * A host. It is freed by tenon_close or, if objects of it are left then, by the release of the last one: until that
@@ -25,6 +26,7 @@ struct tenon {
     struct host *host;               /* NULL after tenon_close */
     struct loop *loop;               /* of the host */
     struct engine *engine;           /* of the host */
+    struct loops *loops;             /* for batches; NULL: only that of the host */
     struct diagnostics *diagnostics; /* diagnostics of the last document; may be NULL */
     struct error error;              /* error of the last call that failed */
     tn_value error_value;            /* the same as a value; created by tenon_error_value */

@@ -5,15 +5,21 @@
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
+#include "host/base/config/config.h"
+#include "host/loops/loops.h"
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
-enum option_kind { OPTION_TEXT, OPTION_TEXTS, OPTION_BOOL, OPTION_OBJECT, OPTION_STORE };
+enum option_kind { OPTION_TEXT, OPTION_TEXTS, OPTION_BOOL, OPTION_OBJECT, OPTION_STORE, OPTION_LOOPS };
 
-static const char *const kind_names[] = {"a string", "an array of strings", "a bool", "an object",
-                                         "a path, or an object with `use` or `path`"};
+static const char *const kind_names[] = {"a string",
+                                         "an array of strings",
+                                         "a bool",
+                                         "an object",
+                                         "a path, or an object with `use` or `path`",
+                                         "a whole number from 1 to 64, or `auto`"};
 
 /* Each option is a member of struct embed_options. */
 struct option_row {
@@ -23,14 +29,21 @@ struct option_row {
 };
 #define OPTION(name, kind, member)                                                                                     \
     { name, kind, offsetof(struct embed_options, member) }
-static const struct option_row rows[] = {
-    OPTION("plugin_paths", OPTION_TEXTS, host.plugin_paths), OPTION("config", OPTION_TEXT, host.config_file),
-    OPTION("no_config", OPTION_BOOL, host.no_config),        OPTION("isolate", OPTION_TEXTS, host.isolate),
-    OPTION("models", OPTION_OBJECT, host.bindings),          OPTION("store", OPTION_STORE, store),
-    OPTION("allow_drafts", OPTION_BOOL, host.allow_drafts),  OPTION("drafts", OPTION_TEXTS, host.drafts),
-    OPTION("file_roots", OPTION_TEXTS, host.file_roots),     OPTION("check_plugins", OPTION_BOOL, host.check_plugins),
-    OPTION("protect_secrets", OPTION_BOOL, protect_secrets), OPTION("quiet", OPTION_BOOL, host.quiet),
-    OPTION("record_dir", OPTION_TEXT, host.record_dir),      OPTION("replay_dir", OPTION_TEXT, host.replay_dir)};
+static const struct option_row rows[] = {OPTION("plugin_paths", OPTION_TEXTS, host.plugin_paths),
+                                         OPTION("config", OPTION_TEXT, host.config_file),
+                                         OPTION("no_config", OPTION_BOOL, host.no_config),
+                                         OPTION("isolate", OPTION_TEXTS, host.isolate),
+                                         OPTION("models", OPTION_OBJECT, host.bindings),
+                                         OPTION("store", OPTION_STORE, store),
+                                         OPTION("allow_drafts", OPTION_BOOL, host.allow_drafts),
+                                         OPTION("drafts", OPTION_TEXTS, host.drafts),
+                                         OPTION("file_roots", OPTION_TEXTS, host.file_roots),
+                                         OPTION("check_plugins", OPTION_BOOL, host.check_plugins),
+                                         OPTION("protect_secrets", OPTION_BOOL, protect_secrets),
+                                         OPTION("quiet", OPTION_BOOL, host.quiet),
+                                         OPTION("record_dir", OPTION_TEXT, host.record_dir),
+                                         OPTION("replay_dir", OPTION_TEXT, host.replay_dir),
+                                         OPTION("loops", OPTION_LOOPS, loops)};
 #define ROWS (sizeof rows / sizeof *rows)
 
 /* A text with a NUL cannot be a name or a path. */
@@ -46,8 +59,14 @@ static bool is_text_list(tn_value value) {
     return true;
 }
 
+static bool is_loops(tn_value value) {
+    if (!value_is(value, TN_INT)) return value_text_is(value, "auto");
+    return value_to_int(value) >= 1 && value_to_int(value) <= CONFIG_LOOPS_MAX;
+}
+
 static bool option_fits(enum option_kind kind, tn_value value) {
     switch (kind) {
+    case OPTION_LOOPS: return is_loops(value);
     case OPTION_TEXT: return is_text(value);
     case OPTION_TEXTS: return is_text_list(value);
     case OPTION_BOOL: return value_is(value, TN_BOOL);
@@ -93,6 +112,9 @@ static void option_store(const struct option_row *row, tn_value value, struct em
     case OPTION_BOOL: *(bool *)member = value_to_bool(value); break;
     case OPTION_OBJECT: *(tn_value *)member = value; break;
     case OPTION_STORE: *(tn_value *)member = store_options(value); break;
+    case OPTION_LOOPS:
+        *(uint32_t *)member = loops_resolve(value_is(value, TN_INT) ? (int32_t)value_to_int(value) : CONFIG_LOOPS_AUTO);
+        break;
     }
 }
 
@@ -103,6 +125,9 @@ static int32_t option_refuse(const char *key, enum option_kind kind, tn_value va
         return error_set(error, TN_TYPE, "INVALID_INPUT", "item %zu of the host's option `%s` is %s, expected a string",
                          i, key, value_is(item, TN_STRING) ? "a string with a NUL" : value_kind_name(value_kind(item)));
     }
+    if (kind == OPTION_LOOPS && value_is(value, TN_INT))
+        return error_set(error, TN_TYPE, "INVALID_INPUT", "the host's option `%s` is %lld, expected %s", key,
+                         (long long)value_to_int(value), kind_names[kind]);
     bool nul = value_is(value, TN_STRING) && (kind == OPTION_TEXT || kind == OPTION_STORE);
     return error_set(error, TN_TYPE, "INVALID_INPUT", "the host's option `%s` is %s, expected %s", key,
                      nul ? "a string with a NUL" : value_kind_name(value_kind(value)), kind_names[kind]);
@@ -127,7 +152,7 @@ static int32_t option_read(tn_value name, tn_value value, struct embed_options *
 }
 
 int32_t embed_options_read(tn_value options, struct embed_options *out, struct error *error) {
-    *out = (struct embed_options){0};
+    *out = (struct embed_options){.loops = 1};
     if (!options || value_is(options, TN_NULL)) return TN_OK;
     if (!value_is(options, TN_OBJECT))
         return error_set(error, TN_TYPE, "INVALID_INPUT", "the options of a host are %s, expected an object",

@@ -15,6 +15,7 @@
 struct embed_options {
     struct host_options host; /* borrows the texts of the object */
     tn_value store;           /* owned; {use, path, …}, or NULL for the configured store */
+    uint32_t loops;           /* resolved; 1 without the option */
     bool protect_secrets;
 };
 

@@ -3,8 +3,11 @@
  */
 #include "adl/value/json.h"
 #include "host/base/container_of.h"
+#include "host/base/log.h"
 #include "host/embed/embed_run.h"
 #include "host/engine/execution/execution.h"
+#include "host/engine/graph/graph.h"
+#include "host/loops/loops_batch.h"
 #include <string.h>
 
 /* The library runs the loop only if it does not run already: a nested loop would call callbacks inside callbacks. */
@@ -144,6 +147,22 @@ static void embed_on_progress(void *user, size_t done, size_t total) {
     loop_enter(progress->handle->loop); /* the callback may have used another host */
 }
 
+/*
+ * Another loop builds the graph again. It cannot if the graph contains what only this host has, such as components of
+ * the program; and it cannot run other runnables, because they may call functions of the program.
+ */
+static tn_value embed_batch(const tenon_runnable *runnable, tn_value inputs, const struct batch_options *options) {
+    tenon *handle = runnable->host;
+    struct graph *graph = handle->loops ? graph_of_callable(runnable->callable) : NULL;
+    struct error error = ERROR_INIT;
+    tn_value results = NULL;
+    bool ran = graph && loops_batch_run(handle->loops, graph_current(graph), inputs, options, &handle->cancel, &results,
+                                        &error) == TN_OK;
+    if (graph && !ran) log_write(LOG_INFO, NULL, "the batch runs on one loop: %s", error.message);
+    error_finish(&error);
+    return ran ? results : batch_run(handle->engine, runnable->callable, inputs, options, &handle->cancel);
+}
+
 tn_value tenon_batch(tenon_runnable *runnable, tn_value inputs, tn_value config, uint32_t concurrency,
                      tenon_progress progress, void *user) {
     if (!embed_enter_of(runnable) || !embed_may_wait(runnable->host)) return NULL;
@@ -163,7 +182,7 @@ tn_value tenon_batch(tenon_runnable *runnable, tn_value inputs, tn_value config,
     if (progress) options.progress = embed_on_progress;
     handle->cancel = false;
     handle->batching = true; /* the first runs start before the loop runs */
-    tn_value results = batch_run(handle->engine, runnable->callable, inputs, &options, &handle->cancel);
+    tn_value results = embed_batch(runnable, inputs, &options);
     handle->batching = false;
     return results;
 }

@@ -17,6 +17,7 @@ struct loop;
 struct models;
 struct registry;
 struct store;
+struct thread_cache;
 struct tools;
 
 struct engine {
@@ -35,6 +36,7 @@ struct engine {
     struct models *models;
     struct tools *tools;
     struct graphs *graphs;
+    struct thread_cache *threads; /* data/thread */
 };
 
 #endif

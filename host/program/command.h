@@ -46,6 +46,7 @@
 
 struct diagnostics;
 struct host;
+struct loops;
 struct source;
 
 struct command_option {
@@ -171,6 +172,8 @@ int command_call(const struct arguments *arguments);
 int command_serve(const struct arguments *arguments);
 int command_lsp(const struct arguments *arguments);
 int command_acp(const struct arguments *arguments);
+int command_store_copy(const struct arguments *arguments);
+int command_store_migrate(const struct arguments *arguments);
 int command_doctor(const struct arguments *arguments);
 int command_reference(const struct arguments *arguments);
 
@@ -224,6 +227,13 @@ struct host *command_open_quiet(const struct arguments *arguments, struct error 
 struct host *command_host(const struct arguments *arguments);
 /* The same, for a command about a plugin that need not be in the search path: tenon.yaml may have a section for it. */
 struct host *command_host_for_plugin(const struct arguments *arguments, const char *id);
+/*
+ * The number of loops that --loops or tenon.yaml ask for, which the host is prepared for (host_set_loops): call it
+ * before documents are opened. False after a message.
+ */
+bool command_loops_count(const struct arguments *arguments, struct host *host, uint32_t *count);
+/* Opens the other loops of a host that command_host has opened; to be freed with loops_free before the host. */
+struct loops *command_loops(const struct arguments *arguments, struct host *host, uint32_t count, struct error *error);
 /* Reads JSON, "@file" or "-". Returns NULL and sets `error` on failure. `what` names the option in messages. */
 tn_value command_json(const struct arguments *arguments, const char *text, const char *what, struct error *error);
 /*

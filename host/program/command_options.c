@@ -107,8 +107,9 @@ const struct command_option run_options[] = {
      .help = "run each non-blank line of FILE as a JSON input; print the results in the same order"},
     {"concurrency", "N", .letter = 'j',
      .help = "number of runs of a batch at the same time, not of activations (default: " BATCH_RUNS ")"},
+    {"loops", "N", .help = "threads that run a batch: 1 to 64, or auto (default: `loops` in tenon.yaml, or 1)"},
     {"thread", "ID", .letter = 't', .help = "save the run in this thread; continue from its state if it exists"},
-    {"resume", .letter = 'r', .help = "resume the thread where it stopped"},
+    {"resume", .letter = 'r', .help = "resume the thread where it stopped; with --batch: run what is not done"},
     {"answer", "ID=VALUE", .help = "with --resume: answer an interrupt of the thread; may be repeated"},
     {"replace", .help = "discard the thread's unfinished run, and start a new run with the thread's state"},
     {"force", .help = "with --resume or --replace: take the thread over from a process that runs it"},
@@ -205,6 +206,15 @@ const struct command_option thread_gc_options[] = {
     {"status", "STATUS", .help = "only threads with this status (default: done)", .choices = THREAD_STATUSES},
     {"dry-run", .help = "report how many would be removed, and remove nothing"},
     CONNECT_OPTION,
+    OPTIONS_END,
+};
+
+/* ---- Options: Stores ---- */
+
+const struct command_option store_copy_options[] = {
+    {"replace", .help = "delete what the target has; restarts a copy that was interrupted"},
+    {"while-used", .help = "copy although a host uses the source; fails at the end if the source has changed"},
+    {"quiet", .letter = 'q', .help = "show no progress and no warnings"},
     OPTIONS_END,
 };
 
@@ -352,6 +362,7 @@ const struct command_option work_options[] = {
     {"types", "TYPES",
      .help = "the Task types to claim, separated by commas (default: those in tenon.yaml, user_request, work)"},
     {"concurrency", "N", .letter = 'j', .help = "the most Tasks at the same time (default: " WORK_TASKS ")"},
+    {"loops", "N", .help = "threads that handle Tasks: 1 to 64, or auto (default: `loops` in tenon.yaml, or 1)"},
     {"name", "WORKER", .help = "the name of the worker (default: the name of the machine and the process id)"},
     {"once", .help = "end after the first Task, or at once if there is none"},
     {"drain", .help = "end when no Task can be claimed any more"},
@@ -451,6 +462,9 @@ const struct command_option plugin_check_options[] = {
     JSON_OPTION,
     {"quiet", .letter = 'q', .help = "show no progress"},
     {"seed", "N", .help = "repeat an earlier check that printed this seed, with the same random choices"},
+    {"store", "JSON",
+     .help =
+         "options of the store to check, if it is not in a folder; records of collections that cases use are deleted"},
     {"timeout", "SECONDS",
      .help = "time limit of the check; half of it is shared by the components (default: " CHECK_SECONDS ")"},
     OPTIONS_END,

@@ -64,5 +64,6 @@ extern const struct command_option pack_pull_options[];
 extern const struct command_option pack_verify_options[];
 extern const struct command_option pack_install_options[];
 extern const struct command_option reference_options[];
+extern const struct command_option store_copy_options[];
 
 #endif

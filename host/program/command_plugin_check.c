@@ -4,6 +4,7 @@
  * While they run, standard error shows the current step: on a terminal as one line that changes, otherwise as a plain
  * line now and then, so that a check that takes long does not look dead.
  */
+#include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/assembly/exercise_host.h"
 #include "host/assembly/host.h"
@@ -131,7 +132,7 @@ static bool check_open(const char *path, const char *isolated, bool allow_drafts
 }
 
 static void check_run(struct host *host, const char *path, const char *id, int64_t seed, int64_t seconds,
-                      struct conformance *check) {
+                      tn_value store, struct conformance *check) {
     struct registry_options options;
     tn_value memory = value_set_take(value_object(), "use", value_text("memory"));
     /* Methods that the plugin calls when it is initialised never reach the user's store. */
@@ -147,7 +148,8 @@ static void check_run(struct host *host, const char *path, const char *id, int64
                                          .registry = &options,
                                          .seed = (uint64_t)seed,
                                          .allow_drafts = drafts,
-                                         .timeout_ms = (int)seconds * 1000};
+                                         .timeout_ms = (int)seconds * 1000,
+                                         .store = store};
     exercise(path, &exercised, check);
     conformance_store(path, &exercised, check);
 }
@@ -160,9 +162,16 @@ int command_plugin_check(const struct arguments *arguments) {
     if (!argument_number(arguments, "seed", 0, INT64_MAX, (int64_t)time(NULL), &seed) ||
         !argument_number(arguments, "timeout", 2, 3600, EXERCISE_TIMEOUT_MS / 1000, &seconds))
         return COMMAND_USAGE;
+    tn_value store = NULL;
+    const char *text = argument_text(arguments, "store");
+    if (text && (json_read(text, strlen(text), NULL, &store, NULL) != TN_OK || !value_is(store, TN_OBJECT))) {
+        value_unref(store);
+        return command_report(COMMAND_USAGE, "--store: expected a JSON object with the options of the store");
+    }
     char *id = check_plugin_id(path);
     struct host *host = command_host_for_plugin(arguments, id);
     if (!host) {
+        value_unref(store);
         mem_free(id);
         return COMMAND_PLUGIN_PROBLEM;
     }
@@ -175,7 +184,7 @@ int command_plugin_check(const struct arguments *arguments) {
         check.progress = on_progress;
         check.user = &progress;
     }
-    check_run(host, path, id, seed, seconds, &check);
+    check_run(host, path, id, seed, seconds, store, &check);
     progress_clear(&progress);
     if (argument_given(arguments, "json")) {
         tn_value all = value_set_take(value_object_reserve(3), "file", value_text(path));
@@ -189,6 +198,7 @@ int command_plugin_check(const struct arguments *arguments) {
     int code = conformance_worst(&check) == CONFORMANCE_ERROR ? COMMAND_PLUGIN_PROBLEM : COMMAND_OK;
     conformance_finish(&check);
     host_free(host);
+    value_unref(store);
     mem_free(id);
     return code;
 }

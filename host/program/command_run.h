@@ -1,6 +1,6 @@
 /*
- * command_run.h - what `tenon run` shares between command_run.c (the document, batches), command_run_single.c (one
- * run), command_run_sent.c (--connect) and other commands that open documents or print events.
+ * command_run.h - what `tenon run` shares between command_run.c (the document), command_run_single.c (one run),
+ * command_run_batch.c (batches), command_run_sent.c (--connect) and other commands that open documents or print events.
  */
 #ifndef TENON_HOST_PROGRAM_COMMAND_RUN_H
 #define TENON_HOST_PROGRAM_COMMAND_RUN_H
@@ -16,6 +16,9 @@ struct host;
 /* Runs the graph once, with the options of the command line added to `options`. Returns the exit code. */
 int run_single(const struct arguments *arguments, struct host *host, struct graph *graph,
                const struct run_options *options);
+/* The same for each line of the file that --batch names. */
+int run_batch(const struct arguments *arguments, struct host *host, struct graph *graph,
+              const struct run_options *options);
 /* The same for one run in the host that --connect names. */
 int command_run_sent(const struct arguments *arguments);
 /*

@@ -9,10 +9,13 @@
 #include "adl/value/memory.h"
 #include "adl/value/terminal.h"
 #include "host/assembly/host.h"
+#include "host/base/config/config.h"
 #include "host/base/files.h"
 #include "host/base/loop.h"
+#include "host/loops/loops.h"
 #include "host/plugin/pack/pack_installed.h"
 #include "host/plugin/pack/pack_sign.h"
+#include "host/plugin/registry/manifest_cache.h"
 #include "host/program/command.h"
 #include "host/program/line_wait.h"
 #include "host/server/server.h"
@@ -116,7 +119,7 @@ int command_refuse_terminal(const char *protocol) {
 
 /* A store that is damaged, too new or not installed is a problem of the configuration, not of what was asked of it. */
 static bool is_unusable_store(const struct error *error) {
-    static const char *const codes[] = {"STORE_CORRUPT", "STORE_VERSION", "STORE_NOT_FOUND"};
+    static const char *const codes[] = {"STORE_CORRUPT", "STORE_VERSION", "STORE_NOT_FOUND", "STORE_INCOMPLETE"};
     for (size_t i = 0; error->code && i < sizeof codes / sizeof *codes; i++)
         if (strcmp(error->code, codes[i]) == 0) return true;
     return false;
@@ -135,28 +138,90 @@ static const char **option_values(const struct arguments *arguments, const char 
     return all;
 }
 
+/* The options of a host, from the command line. */
+struct command_host_options {
+    const char **paths, **isolate, **models; /* owned */
+    char *manifest_cache;                    /* owned */
+    struct host_options options;
+};
+
+static void host_options_init(struct command_host_options *read, const struct arguments *arguments) {
+    read->paths = option_values(arguments, "plugins");
+    read->isolate = option_values(arguments, "isolate");
+    read->models = option_values(arguments, "model");
+    read->manifest_cache = manifest_cache_place();
+    read->options = (struct host_options){.plugin_paths = read->paths,
+                                          .manifest_cache = read->manifest_cache,
+                                          .isolate = read->isolate,
+                                          .models = read->models,
+                                          .config_file = argument_text(arguments, "config"),
+                                          .no_config = argument_given(arguments, "no-config"),
+                                          .check_plugins = argument_given(arguments, "check-plugins"),
+                                          .allow_drafts = argument_given(arguments, "allow-drafts"),
+                                          .quiet = argument_given(arguments, "quiet"),
+                                          .record_dir = argument_text(arguments, "record"),
+                                          .replay_dir = argument_text(arguments, "replay")};
+}
+
+static void host_options_finish(struct command_host_options *read) {
+    mem_free((void *)read->paths);
+    mem_free((void *)read->isolate);
+    mem_free((void *)read->models);
+    mem_free(read->manifest_cache);
+}
+
+/* Commands about plugins show what is in the files, whatever a cache says. */
+static bool refreshes_manifests(const struct arguments *arguments) {
+    return strncmp(argument_command_name(arguments), "plugin", strlen("plugin")) == 0;
+}
+
 static struct host *open_host(const struct arguments *arguments, bool quiet, const char *known_plugin,
                               const char *config, bool loads_later, struct error *error) {
-    const char **paths = option_values(arguments, "plugins"), **isolate = option_values(arguments, "isolate");
-    const char **models = option_values(arguments, "model");
-    struct host_options options = {.plugin_paths = paths,
-                                   .isolate = isolate,
-                                   .loads_later = loads_later,
-                                   .models = models,
-                                   .config_file = config ? config : argument_text(arguments, "config"),
-                                   .no_config = argument_given(arguments, "no-config"),
-                                   .check_plugins = argument_given(arguments, "check-plugins"),
-                                   .allow_drafts = argument_given(arguments, "allow-drafts"),
-                                   .known_plugin = known_plugin,
-                                   .quiet = quiet,
-                                   .record_dir = argument_text(arguments, "record"),
-                                   .replay_dir = argument_text(arguments, "replay")};
-    struct host *host = host_new(&options, error);
+    struct command_host_options read;
+    host_options_init(&read, arguments);
+    read.options.quiet = quiet;
+    read.options.known_plugin = known_plugin;
+    read.options.refresh_manifests = refreshes_manifests(arguments);
+    read.options.loads_later = loads_later;
+    if (config) read.options.config_file = config;
+    struct host *host = host_new(&read.options, error);
     if (host) server_set_sign_check(server_new(host), sign_check);
-    mem_free((void *)paths);
-    mem_free((void *)isolate);
-    mem_free((void *)models);
+    host_options_finish(&read);
     return host;
+}
+
+/* ---- Loops ---- */
+
+bool command_loops_count(const struct arguments *arguments, struct host *host, uint32_t *count) {
+    const char *text = argument_text(arguments, "loops");
+    int64_t number = CONFIG_LOOPS_AUTO;
+    struct error error = ERROR_INIT;
+    if (!text)
+        number = config_loops(host_config(host));
+    else if (strcmp(text, "auto") != 0 && !argument_number(arguments, "loops", 1, CONFIG_LOOPS_MAX, 1, &number))
+        return false;
+    *count = loops_resolve((int32_t)number);
+    bool fits = loops_check(host, *count, &error) == TN_OK;
+    if (fits)
+        host_set_loops(host, *count);
+    else
+        command_warn_error(&error);
+    error_finish(&error);
+    return fits;
+}
+
+static void on_member_opened(void *user, struct host *host) {
+    (void)user;
+    server_set_sign_check(server_new(host), sign_check);
+}
+
+struct loops *command_loops(const struct arguments *arguments, struct host *host, uint32_t count, struct error *error) {
+    struct command_host_options read;
+    host_options_init(&read, arguments);
+    struct loops *loops = loops_new(
+        host, &(struct loops_options){.count = count, .host = read.options, .opened = on_member_opened}, error);
+    host_options_finish(&read);
+    return loops;
 }
 
 struct host *command_open(const struct arguments *arguments, struct error *error) {

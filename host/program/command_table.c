@@ -29,7 +29,16 @@ const struct command commands[] = {
      "With --connect, the running host gets the text of FILE and runs it; there is no live view, and no batch.\n"
      "\n"
      "A batch prints {\"output\": …} or {\"error\": …} for each line. After a run that `stop_at_nonlinear` stopped,\n"
-     "`next` beside the output lists the nodes that are due. The command fails if a line failed.",
+     "`next` beside the output lists the nodes that are due. The command fails if a line failed.\n"
+     "\n"
+     "With --thread, a batch can be continued after it was stopped or killed. Line 3 of `--thread orders` has the "
+     "thread\n"
+     "orders/3; `--thread 'order-${{ input.number }}'` names the threads by an expression over the input of each "
+     "line.\n"
+     "--resume prints what the lines that are done have saved, and continues or starts the others: failed lines are\n"
+     "tried again. The file must be the same; --accept-changes allows changes in lines that have not begun. An "
+     "--answer\n"
+     "is for every line that waits for it; `tenon thread answer` answers a single one.",
      "$ tenon run samples/hello/hello.yaml --set name=Ada\n{\"name\":\"Ada\",\"greeting\":\"Hello, Ada!\"}\n",
      .options = run_options, .operands_min = 1, .operands_max = 1, .run = command_run},
     {"chat", "FILE", "chat with a document",
@@ -103,6 +112,23 @@ const struct command commands[] = {
      "that\n"
      "a process runs is kept.",
      "$ tenon thread gc --older-than 30\n", .options = thread_gc_options, .run = command_thread_gc},
+
+    /* ---- Stores ---- */
+    {"store copy", "FROM TO", "copy a store into another one, also of another kind",
+     "FROM and TO are each the path of a SQLite file, the URL of a PostgreSQL database (postgresql://…), a tenon.yaml, "
+     "a\n"
+     "folder, which stands for the store of hosts in it, or options as JSON ({\"use\": …}). A password belongs into a\n"
+     "tenon.yaml as a secret, not into the command. Copies all records with their versions, then reads both stores "
+     "and\n"
+     "compares them. TO must be empty. No host may use FROM or TO. Until the end no host uses TO; if the copy is\n"
+     "interrupted, the same command continues it.",
+     "$ tenon store copy .tenon/tenon.db postgresql:///agents\n"
+     "copied 48211 records of 9 collections to postgresql:///agents; both have the SHA-256 5c0f…\n",
+     .options = store_copy_options, .operands_min = 2, .operands_max = 2, .run = command_store_copy},
+    {"store migrate", "[STORE]", "move a store to the format of this release",
+     "STORE is as for `tenon store copy`; without it, the store of tenon.yaml. Every host does this when it opens a\n"
+     "store; older releases refuse the store afterwards. Reports the format.",
+     "$ tenon store migrate\ncurrent: the format is 1\n", .operands_max = 1, .run = command_store_migrate},
 
     /* ---- Documents ---- */
     {"check", "FILE…", "find mistakes in documents without running them",
@@ -336,7 +362,8 @@ const struct command commands[] = {
      "that provides a store also runs the conformance suite of share/tenon/store/conformance, is killed while it\n"
      "writes, and is used by two processes at once. `tenon reference findings` explains what is found. The exit\n"
      "code is 0 if there are no errors, 4 if there are, and 2 if FILE cannot be opened. tenon.yaml and\n"
-     "--allow-drafts decide whether the plugin may use draft interfaces.",
+     "--allow-drafts decide whether the plugin may use draft interfaces. A store that is not in a folder needs\n"
+     "--store: for PostgreSQL {\"url\": …, \"schema\": \"check\", \"clock\": \"host\"}, with a schema for the check.",
      "$ tenon plugin check ./acme.so\n", .options = plugin_check_options, .operands_min = 1, .operands_max = 1,
      .run = command_plugin_check},
     {"plugin install", "FILE|FOLDER", "install a plugin in your folder for plugins",
@@ -517,6 +544,10 @@ const struct environment_variable environment_variables[] = {
     {"TENON_PROGRAM", "The program that runs isolated plugins (default: this one)."},
     {"TENON_DUMPABLE",
      "If `1`: a debugger can attach to the process, and it can leave a core file, although it holds secrets."},
+    {"TENON_MANIFEST_CACHE", "If `off`: the manifest of each plugin is read at each start, and not saved."},
+    {"XDG_CACHE_HOME",
+     "The folder that contains `tenon/manifests`: what the manifests of plugin files said when they were read last "
+     "(default: `~/.cache`)."},
     {"XDG_CONFIG_HOME",
      "The folder that contains `tenon/tenon.yaml`, the user's configuration (default: `~/.config`)."},
     {"XDG_DATA_HOME",

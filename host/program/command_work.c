@@ -14,6 +14,7 @@
 #include "host/program/command.h"
 #include "host/program/method_caller.h"
 #include "host/program/work_view.h"
+#include "host/server/server.h"
 #include <limits.h>
 #include <string.h>
 
@@ -62,6 +63,10 @@ static tn_value work_read_options(const struct arguments *arguments) {
     if (once && drain) {
         command_warn("--once and --drain cannot be used together: --once ends after one Task, --drain when there is "
                      "none left");
+        return NULL;
+    }
+    if (argument_given(arguments, "loops") && argument_given(arguments, "connect")) {
+        command_warn("--loops cannot be used with --connect: the host that runs has its own loops");
         return NULL;
     }
     if (!argument_number(arguments, "concurrency", 1, WORK_CONCURRENCY_MAX, 0, &concurrency)) return NULL;
@@ -199,17 +204,32 @@ static int work_run(struct work_command *command) {
     return code;
 }
 
+/* Opens the other loops of the command's host. Returns an exit code. */
+static int work_open_loops(const struct arguments *arguments, struct host *host) {
+    uint32_t count;
+    struct error error = ERROR_INIT;
+    if (!host) return COMMAND_OK; /* of a host that runs: it has its own loops */
+    if (!command_loops_count(arguments, host, &count)) return COMMAND_USAGE;
+    struct loops *loops = count > 1 ? command_loops(arguments, host, count, &error) : NULL;
+    int code = count == 1 || loops ? COMMAND_OK : command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
+    server_set_loops_take(server_of(host), loops);
+    error_finish(&error);
+    return code;
+}
+
 int command_work(const struct arguments *arguments) {
     tn_value params = work_read_options(arguments);
     if (!params) return COMMAND_USAGE;
     struct work_command command = {.arguments = arguments, .view = work_view_new(arguments)};
     int code = method_caller_open(&command.caller, arguments, work_on_event, &command);
-    if (code) {
-        value_unref(params);
-    } else {
+    if (!code) {
         method_caller_watch_signals(command.caller);
-        code = work_begin_take(&command, params);
+        code = work_open_loops(arguments, method_caller_host(command.caller));
     }
+    if (!code)
+        code = work_begin_take(&command, params);
+    else
+        value_unref(params);
     if (code)
         work_view_end(command.view, NULL);
     else

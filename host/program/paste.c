@@ -50,6 +50,8 @@ void paste_run(struct buffer *out, const struct arguments *arguments, const char
     paste_option(out, arguments, "connect", false);
     paste_option(out, arguments, "run-config", false);
     paste_option(out, arguments, "durability", false);
+    paste_option(out, arguments, "batch", false);
+    paste_option(out, arguments, "concurrency", false);
     if (input) paste_option(out, arguments, "input", false);
     if (input) paste_option(out, arguments, "set", false);
     buffer_text(out, " --thread ");

@@ -19,8 +19,8 @@ struct buffer;
 void paste_word(struct buffer *out, const char *word);
 /*
  * Appends `tenon run FILE --thread THREAD` with the options that `arguments` has and that another command needs to run
- * the same document: those of every command (--plugins, --config, --model, …), --connect, --run-config and
- * --durability; with `input` also --input and --set.
+ * the same document: those of every command (--plugins, --config, --model, …), --connect, --run-config,
+ * --durability, --batch and --concurrency; with `input` also --input and --set.
  */
 void paste_run(struct buffer *out, const struct arguments *arguments, const char *thread, bool input);
 /* Appends ` --resume`, and ` --answer ID=VALUE` for each interrupt that asks for an answer. Returns their number. */

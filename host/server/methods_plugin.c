@@ -8,6 +8,7 @@
 #include "host/engine/engine.h"
 #include "host/engine/execution/invocation.h"
 #include "host/engine/tool/tool.h"
+#include "host/loops/loops.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/registry.h"
@@ -58,10 +59,22 @@ static struct plugin *plugin_of_file(struct registry *registry, const char *path
     return plugin;
 }
 
+/* Each loop loads the plugins that it finds when it starts; a change of one registry would not reach the others. */
+static int32_t refuse_with_loops(const struct method_call *call, struct error *error) {
+    const struct loops *loops = server_loops(call->server);
+    if (!loops || loops_count(loops) == 1) return TN_OK;
+    return error_set(
+        error, TN_UNSUPPORTED, "UNSUPPORTED",
+        "this host has %u loops, which load their plugins when they start: restart it to use other plugins, "
+        "or start it with --loops 1",
+        loops_count(loops));
+}
+
 static int32_t plugin_load_file(const struct method_call *call, struct error *error) {
     const char *file = method_text(call, "file");
     char *path = NULL;
-    int32_t status = method_locate(call, "file", file, &path, error);
+    int32_t status = refuse_with_loops(call, error);
+    if (status == TN_OK) status = method_locate(call, "file", file, &path, error);
     if (status == TN_OK) status = registry_add_file(registry_of(call), path, SOURCE_LOAD, error);
     struct plugin *plugin = status == TN_OK ? plugin_of_file(registry_of(call), path, error) : NULL;
     mem_free(path);
@@ -76,7 +89,8 @@ static int32_t plugin_load_file(const struct method_call *call, struct error *er
 static int32_t plugin_upgrade(const struct method_call *call, struct error *error) {
     char *path = NULL;
     tn_value was = NULL;
-    int32_t status = method_locate(call, "file", method_text(call, "file"), &path, error);
+    int32_t status = refuse_with_loops(call, error);
+    if (status == TN_OK) status = method_locate(call, "file", method_text(call, "file"), &path, error);
     const struct plugin *old = status == TN_OK ? plugin_of_file(registry_of(call), path, NULL) : NULL;
     if (old) was = value_text(plugin_version(old));
     if (status == TN_OK) status = registry_upgrade(registry_of(call), path, "plugin/upgrade", error);
@@ -119,6 +133,7 @@ static void release_tools(const struct method_call *call, const char *id, bool a
 static int32_t plugin_unload(const struct method_call *call, struct error *error) {
     const char *id = method_text(call, "plugin");
     struct registry *registry = registry_of(call);
+    if (refuse_with_loops(call, error) != TN_OK) return TN_UNSUPPORTED;
     release_tools(call, id, method_flag(call, "quiesce"));
     int32_t status = method_flag(call, "quiesce") ? registry_quiesce(registry, id, error)
                                                   : registry_unload(registry, id, describe_live, call->server, error);

@@ -7,6 +7,7 @@
 #include "host/base/container_of.h"
 #include "host/base/loop.h"
 #include "host/engine/engine.h"
+#include "host/loops/loops.h"
 #include "host/plugin/abi/abi_host.h"
 #include "host/plugin/registry/registry.h"
 #include "host/server/method_job.h"
@@ -19,6 +20,7 @@
 
 struct server {
     struct host *host;
+    struct loops *loops; /* NULL: only that of the host */
     struct client *clients;
     struct server_runs *runs;
     struct server_workers *workers;
@@ -67,6 +69,10 @@ struct plugin_clients *server_plugin_clients(const struct server *server) {
 }
 struct method_jobs *server_jobs(const struct server *server) {
     return server->jobs;
+}
+void server_set_loops_take(struct server *server, struct loops *loops) { server->loops = loops; }
+struct loops *server_loops(const struct server *server) {
+    return server->loops;
 }
 void server_validate_results(struct server *server, bool on) { server->validates = on; }
 void server_set_sign_check(struct server *server, sign_check_fn *check) { server->sign_check = check; }
@@ -194,6 +200,7 @@ void server_free(struct server *server) {
     if (!server) return;
     server_schedule_end(server->schedule);
     server_workers_end(server->workers);
+    loops_free(server->loops);
     server_runs_end(server->runs);
     registry_on_change(host_registry(server->host), NULL, NULL);
     host_set_methods(server->host, NULL);

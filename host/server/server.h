@@ -21,6 +21,7 @@
 struct engine;
 struct host;
 struct loop;
+struct loops;
 struct rpc_budget;
 struct server;
 
@@ -34,6 +35,13 @@ struct host *server_host(const struct server *server);
 struct loop *server_loop(const struct server *server);
 struct engine *server_engine(const struct server *server);
 struct rpc_budget *server_budget(struct server *server); /* of its connections (rpc/rpc_budget.h) */
+/*
+ * Workers that are started from now on use all loops of the group, whose first one is that of the server. server_free
+ * frees it. Plugins are loaded by each loop when it starts, so plugin/load, plugin/unload and plugin/upgrade fail with
+ * UNSUPPORTED. NULL, as at first: one loop.
+ */
+void server_set_loops_take(struct server *server, struct loops *loops);
+struct loops *server_loops(const struct server *server);
 /*
  * What checks the signatures of packs: sign_check (plugin/pack/pack_sign.h), which is only in the program. NULL, as at
  * first: pack/install fails with UNSUPPORTED.

@@ -12,10 +12,12 @@
 #include "host/base/loop.h"
 #include "host/base/time_text.h"
 #include "host/data/kernel/kernel_request.h"
+#include "host/loops/loops.h"
 #include "host/plugin/call/call.h"
 #include "host/server/client.h"
 #include "host/server/server.h"
 #include "host/server/server_internal.h"
+#include "host/server/server_work_part.h"
 #include "host/work/work_type.h"
 #include <limits.h>
 #include <stdio.h>
@@ -32,7 +34,10 @@ struct server_worker {
     enum task_worker_mode mode;
     uint32_t concurrency;
     struct work_types *types;   /* NULL when it has ended */
-    struct task_worker *worker; /* NULL when it has ended */
+    struct task_worker *worker; /* on the server's loop; NULL when all have ended */
+    bool own_ended;             /* `worker` has ended; a part may not have */
+    struct work_part **parts;   /* on other loops */
+    uint32_t part_count;
     bool draining;
     tn_value counts;   /* when it has ended: [{task_type, claimed, …}] */
     char *fault;       /* of the last claim, when it has ended; NULL if that did not fail */
@@ -81,6 +86,8 @@ void server_workers_forget_client(struct server_workers *workers, const struct c
 }
 
 static void worker_free(struct server_worker *worker) {
+    for (uint32_t i = 0; i < worker->part_count; i++) work_part_free(worker->parts[i]);
+    mem_free(worker->parts);
     task_worker_free(worker->worker);
     work_types_free(worker->types);
     value_unref(worker->counts);
@@ -112,6 +119,24 @@ static void forget_first_ended(struct server_workers *workers) {
 
 /* ---- Describing ---- */
 
+/* On all loops. */
+static struct task_worker_counts count_type(const struct server_worker *worker, size_t type) {
+    struct task_worker_counts sum = *task_worker_counts_at(worker->worker, type);
+    for (uint32_t i = 0; i < worker->part_count; i++) {
+        struct task_worker_counts part = work_part_counts(worker->parts[i], work_types_at(worker->types, type)->name);
+        sum.claimed += part.claimed;
+        sum.running += part.running;
+        for (int outcome = WORK_DONE; outcome <= WORK_LOST; outcome++) sum.outcomes[outcome] += part.outcomes[outcome];
+    }
+    return sum;
+}
+
+static const char *find_fault(const struct server_worker *worker) {
+    const char *fault = task_worker_fault(worker->worker);
+    for (uint32_t i = 0; !fault && i < worker->part_count; i++) fault = work_part_fault(worker->parts[i]);
+    return fault;
+}
+
 static tn_value describe_type(const struct work_type *type, const struct task_worker_counts *counts) {
     tn_value shown = value_set_take(value_object_reserve(9), "task_type", value_text(type->name));
     shown = value_set_take(shown, "claimed", value_int((int64_t)counts->claimed));
@@ -124,9 +149,10 @@ static tn_value describe_type(const struct work_type *type, const struct task_wo
 
 static tn_value describe_types(const struct server_worker *worker) {
     tn_value types = value_array();
-    for (size_t i = 0; i < work_types_count(worker->types); i++)
-        types = value_push_take(
-            types, describe_type(work_types_at(worker->types, i), task_worker_counts_at(worker->worker, i)));
+    for (size_t i = 0; i < work_types_count(worker->types); i++) {
+        struct task_worker_counts counts = count_type(worker, i);
+        types = value_push_take(types, describe_type(work_types_at(worker->types, i), &counts));
+    }
     return types;
 }
 
@@ -138,7 +164,7 @@ static const char *mode_name(enum task_worker_mode mode) {
 tn_value server_worker_describe(const struct server_worker *worker) {
     char time[TIME_TEXT];
     const char *status = !worker->worker ? "ended" : worker->draining ? "draining" : "running";
-    const char *fault = worker->worker ? task_worker_fault(worker->worker) : worker->fault;
+    const char *fault = worker->worker ? find_fault(worker) : worker->fault;
     tn_value shown = value_set_take(value_object_reserve(10), "worker_id", value_text(worker->id));
     shown = value_set_take(shown, "name", value_string_lossy(worker->name, strlen(worker->name)));
     shown = value_set_take(shown, "status", value_text(status));
@@ -174,30 +200,22 @@ void server_worker_await(struct server_worker *worker, uint64_t token) {
 
 /* ---- Events ---- */
 
-static tn_value event_params(const struct server_worker *worker, const struct work_item *item) {
-    tn_value params = value_set_take(value_object_reserve(9), "worker_id", value_text(worker->id));
-    params = value_set_take(params, "task_id", value_text(work_item_id(item)));
-    return value_set_take(params, "task_type", value_text(work_item_type(item)->name));
-}
-
 static void worker_on_task_claimed(void *user, struct work_item *item) {
     const struct server_worker *worker = user;
-    tn_value attempts = value_get(work_item_task(item), "attempts");
-    if (!server_listens(worker->workers->server, "task/claimed")) return;
-    tn_value params = value_set_take(event_params(worker, item), "attempt", value_ref(attempts));
-    server_publish_take(worker->workers->server, "task/claimed", params);
+    if (server_listens(worker->workers->server, "task/claimed"))
+        server_publish_take(worker->workers->server, "task/claimed", work_claimed_params(worker->id, item));
 }
 
 static void worker_on_task_ended(void *user, struct work_item *item) {
     const struct server_worker *worker = user;
-    if (!server_listens(worker->workers->server, "task/ended")) return;
-    tn_value params = event_params(worker, item);
-    params = value_set_take(params, "outcome", value_text(work_outcome_name(work_item_outcome(item))));
-    if (work_item_error(item)->code) params = value_set_take(params, "error", error_to_value(work_item_error(item)));
-    if (work_item_output(item)) params = value_set_take(params, "user_output", value_ref(work_item_output(item)));
-    if (work_item_interrupts(item))
-        params = value_set_take(params, "interrupts", value_ref(work_item_interrupts(item)));
-    server_publish_take(worker->workers->server, "task/ended", params);
+    if (server_listens(worker->workers->server, "task/ended"))
+        server_publish_take(worker->workers->server, "task/ended", work_ended_params(worker->id, item));
+}
+
+static void worker_on_part_event(void *user, const char *event, tn_value params) {
+    const struct server_worker *worker = user;
+    if (server_listens(worker->workers->server, event))
+        server_publish_take(worker->workers->server, event, value_ref(params));
 }
 
 /* The run does not wait for those who watch it. */
@@ -227,10 +245,9 @@ static void worker_on_settled(struct loop_work *work) {
 }
 
 /* The strategies are closed now, so that plugins can be unloaded. */
-static void worker_on_ended(void *user) {
-    struct server_worker *worker = user;
+static void worker_end(struct server_worker *worker) {
     struct server_workers *workers = worker->workers;
-    const char *fault = task_worker_fault(worker->worker);
+    const char *fault = find_fault(worker);
     worker->counts = describe_types(worker);
     worker->fault = fault ? mem_text(fault) : NULL;
     worker->ended_ms = loop_wall_ms(server_loop(workers->server));
@@ -246,6 +263,44 @@ static void worker_on_ended(void *user) {
     worker->settle_turns = SETTLE_TURNS;
     loop_defer(server_loop(workers->server), &worker->settle);
     if (workers->ended > SERVER_WORKERS_KEPT) forget_first_ended(workers);
+}
+
+static void worker_end_if_all_ended(struct server_worker *worker) {
+    bool all = worker->own_ended;
+    for (uint32_t i = 0; i < worker->part_count; i++) all = all && work_part_has_ended(worker->parts[i]);
+    if (all) worker_end(worker);
+}
+
+static void worker_on_ended(void *user) {
+    struct server_worker *worker = user;
+    worker->own_ended = true;
+    worker_end_if_all_ended(worker);
+}
+
+static void worker_on_part_ended(void *user) { worker_end_if_all_ended(user); }
+
+/* Each loop of the server handles a part of the Tasks, unless there is only one. */
+static void start_parts(struct server_worker *worker, tn_value names, uint32_t parts) {
+    static const struct work_part_ops ops = {worker_on_part_event, worker_on_part_ended};
+    if (parts < 2) return;
+    worker->parts = mem_array(NULL, parts - 1, sizeof *worker->parts);
+    for (uint32_t i = 1; i < parts; i++)
+        worker->parts[worker->part_count++] = work_part_start(
+            server_loops(worker->workers->server),
+            &(struct work_part_options){.worker_id = worker->id,
+                                        .name = worker->name,
+                                        .names = names,
+                                        .concurrency = task_worker_part_of(worker->concurrency, i, parts),
+                                        .part = i,
+                                        .parts = parts,
+                                        .mode = worker->mode},
+            &ops, worker);
+}
+
+static uint32_t count_parts(const struct server_worker *worker) {
+    const struct loops *loops = server_loops(worker->workers->server);
+    if (!loops || worker->task_id || worker->mode == TASK_WORKER_ONCE) return 1;
+    return loops_count(loops) < worker->concurrency ? loops_count(loops) : worker->concurrency;
 }
 
 static int32_t check_active(const struct server_workers *workers, struct error *error) {
@@ -279,21 +334,23 @@ static int32_t create_task_worker(struct server_worker *worker, const struct ser
     const struct server *server = worker->workers->server;
     int32_t status = worker->types ? TN_OK : server_work_open_types(server, options->types, &worker->types, error);
     if (status != TN_OK) return status;
-    worker->worker = task_worker_new(&(struct task_worker_options){.engine = server_engine(server),
-                                                                   .kernel = host_state(server_host(server)),
-                                                                   .types = worker->types,
-                                                                   .name = worker->name,
-                                                                   .concurrency = worker->concurrency,
-                                                                   .mode = worker->mode,
-                                                                   .task_id = options->task_id,
-                                                                   .no_notification = options->task_id != NULL,
-                                                                   .modes = options->modes,
-                                                                   .event = worker_on_event,
-                                                                   .claimed = worker_on_task_claimed,
-                                                                   .finished = worker_on_task_ended,
-                                                                   .ended = worker_on_ended,
-                                                                   .user = worker},
-                                     error);
+    worker->worker = task_worker_new(
+        &(struct task_worker_options){.engine = server_engine(server),
+                                      .kernel = host_state(server_host(server)),
+                                      .types = worker->types,
+                                      .name = worker->name,
+                                      .concurrency = task_worker_part_of(worker->concurrency, 0, count_parts(worker)),
+                                      .parts = count_parts(worker),
+                                      .mode = worker->mode,
+                                      .task_id = options->task_id,
+                                      .no_notification = options->task_id != NULL,
+                                      .modes = options->modes,
+                                      .event = worker_on_event,
+                                      .claimed = worker_on_task_claimed,
+                                      .finished = worker_on_task_ended,
+                                      .ended = worker_on_ended,
+                                      .user = worker},
+        error);
     return worker->worker ? TN_OK : TN_FAILED;
 }
 
@@ -326,6 +383,7 @@ struct server_worker *server_worker_start(struct server_workers *workers, const 
     workers->newest = worker;
     workers->active++;
     task_worker_start(worker->worker);
+    start_parts(worker, options->types, count_parts(worker));
     return worker;
 }
 
@@ -336,6 +394,7 @@ void server_worker_stop(struct server_worker *worker, bool cancel) {
         task_worker_cancel(worker->worker);
     else
         task_worker_drain(worker->worker);
+    for (uint32_t i = 0; i < worker->part_count; i++) work_part_stop(worker->parts[i], cancel);
 }
 
 /* ---- The end of the server ---- */

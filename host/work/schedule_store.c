@@ -144,6 +144,7 @@ static int32_t perform_due(struct session *session, void *user, tn_value *result
         struct schedule_record record = {NULL, 0};
         error_finish(error);
         request.now_ms = store_wall_ms(job->store);
+        (void)session_wall_ms(session, &request.now_ms);
         status = record_load(&request, job->schedule, &record, error);
         if (status != TN_OK) break;
         int64_t last = record_last(&record, job->schedule, job->base_ms, request.now_ms);
@@ -258,6 +259,7 @@ static int32_t perform_run(struct session *session, void *user, tn_value *result
                               .session = session,
                               .arguments = job->arguments,
                               .now_ms = store_wall_ms(job->store)};
+    (void)session_wall_ms(session, &request.now_ms);
     return task_create(&request, result, error);
 }
 

@@ -154,7 +154,7 @@ static void scheduler_work(struct scheduler *scheduler) {
         loop_defer(scheduler->loop, &scheduler->end);
         return;
     }
-    int64_t now = loop_wall_ms(scheduler->loop);
+    int64_t now = store_wall_ms(scheduler->store);
     /* The clock was set back: the records may be too far ahead. */
     bool back = now + SCHEDULE_AHEAD_MAX_MS < scheduler->seen_ms;
     if (back || now > scheduler->seen_ms) scheduler->seen_ms = now;
@@ -172,7 +172,7 @@ static void scheduler_work(struct scheduler *scheduler) {
 }
 
 void scheduler_start(struct scheduler *scheduler) {
-    scheduler->seen_ms = loop_wall_ms(scheduler->loop);
+    scheduler->seen_ms = store_wall_ms(scheduler->store);
     for (size_t i = 0; i < scheduler->entry_count; i++) scheduler->entries[i].base_ms = scheduler->seen_ms;
     for (size_t i = 0; i < scheduler->disabled_count; i++) schedule_forget(scheduler->store, scheduler->disabled[i]);
     if (scheduler->entry_count) scheduler_work(scheduler);

@@ -37,11 +37,13 @@ struct task_worker {
     struct task_worker_slot *slots;
     uint32_t active;
     struct loop_timer poll;
+    struct store_watcher *watcher; /* NULL: not started */
     struct loop_work report;
     size_t place, place_count; /* in the round, of the claim: the first type, and how many */
     size_t turn;               /* counts the rounds */
     uint32_t asked;            /* Tasks, by the claim that is under way */
     bool claiming;             /* a claim is under way */
+    bool changed;              /* the store has changed since the round began */
     bool more;                 /* the round has left claimable Tasks, as far as is known */
     bool found;                /* the round has claimed something */
     bool ending, cancelled, ended;
@@ -158,6 +160,7 @@ static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 /* The number of Tasks of this type that the worker can start now. */
 static uint32_t worker_room(const struct task_worker *worker, size_t type) {
     uint32_t own = work_types_at(worker->options.types, type)->concurrency, running = worker->counts[type].running;
+    if (own != UINT32_MAX) own = task_worker_part_of(own, worker->options.part, worker->options.parts);
     uint32_t room = worker->options.concurrency - worker->active;
     if (worker->options.mode == TASK_WORKER_ONCE) room = worker->active || worker->found ? 0 : 1;
     return smaller(smaller(room, own > running ? own - running : 0), CLAIM_LIMIT_MAX);
@@ -211,7 +214,8 @@ static void worker_continue_round(struct task_worker *worker) {
     }
     bool nothing = !worker->found && !worker->active;
     if (nothing && worker->options.mode != TASK_WORKER_FOREVER) worker->ending = true;
-    if (!worker->ending) worker_poll_after(worker, TASK_WORKER_POLL_MS);
+    int64_t delay_ms = store_watches_changes(worker->kernel.store) ? TASK_WORKER_WATCHED_POLL_MS : TASK_WORKER_POLL_MS;
+    if (!worker->ending) worker_poll_after(worker, worker->changed ? 0 : delay_ms);
     worker_end_if_idle(worker);
 }
 
@@ -247,7 +251,7 @@ static void worker_on_poll(struct loop_timer *timer) {
     if (worker->claiming || worker->ending || worker->active >= worker->options.concurrency) return;
     worker->place = 0;
     worker->turn++;
-    worker->more = worker->found = false;
+    worker->more = worker->found = worker->changed = false;
     worker_continue_round(worker);
 }
 
@@ -276,7 +280,18 @@ struct task_worker *task_worker_new(const struct task_worker_options *options, s
     return worker;
 }
 
-void task_worker_start(struct task_worker *worker) { worker_poll_after(worker, 0); }
+/* A Task may have been created or released. A claim that is under way may have missed it. */
+static void worker_on_changed(void *user) {
+    struct task_worker *worker = user;
+    worker->changed = true;
+    worker_poll_after(worker, 0);
+}
+
+void task_worker_start(struct task_worker *worker) {
+    if (worker->options.mode == TASK_WORKER_FOREVER)
+        worker->watcher = store_watch(worker->kernel.store, worker_on_changed, worker);
+    worker_poll_after(worker, 0);
+}
 
 void task_worker_drain(struct task_worker *worker) {
     worker->ending = true;
@@ -297,6 +312,7 @@ void task_worker_continue(struct task_worker *worker) {
 void task_worker_free(struct task_worker *worker) {
     if (!worker) return;
     assert(!worker->active && !worker->claiming);
+    store_unwatch(worker->kernel.store, worker->watcher);
     error_finish(&worker->fault);
     mem_free(worker->counts);
     mem_free(worker->task_id);

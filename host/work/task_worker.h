@@ -16,8 +16,9 @@
  *
  * Any number of workers, in any number of processes, can use one store: the claim decides who handles a Task. Types
  * with a higher priority are claimed first; types of the same priority take turns. An idle worker asks the store every
- * TASK_WORKER_POLL_MS to 2 * TASK_WORKER_POLL_MS milliseconds. Polling is what makes the start of a Task certain, and
- * it costs one indexed read, so that there is no other way to wake a worker.
+ * TASK_WORKER_POLL_MS to 2 * TASK_WORKER_POLL_MS milliseconds, which costs one indexed read. If the store reports
+ * changes (store_watch), it asks at once after one, and otherwise every TASK_WORKER_WATCHED_POLL_MS to twice that:
+ * polling is what makes the start of a Task certain.
  *
  * All functions are [loop].
  */
@@ -36,6 +37,7 @@ struct work_types;
 struct task_worker;
 
 #define TASK_WORKER_POLL_MS         15
+#define TASK_WORKER_WATCHED_POLL_MS 200 /* of a store that reports changes: for what it has missed, and for times */
 #define TASK_WORKER_CONCURRENCY     16u /* default of `concurrency` */
 #define TASK_WORKER_CONCURRENCY_MAX 10000u
 
@@ -51,6 +53,11 @@ struct task_worker_options {
     const struct work_types *types;     /* borrowed; not empty */
     const char *name;                   /* the claimer; copied */
     uint32_t concurrency;               /* Tasks at the same time; 0 means TASK_WORKER_CONCURRENCY */
+    /*
+     * It is number `part` (from 0) of `parts` workers of one process that share the concurrency of each type: it
+     * handles its part of them, which is 0 if there are fewer Tasks than parts. `parts` 0 means 1.
+     */
+    uint32_t part, parts;
     enum task_worker_mode mode;
     const char *task_id;                                  /* claims only this Task; copied; NULL: any of the types */
     bool no_notification;                                 /* of a question that a Task asks: the caller asks a person */
@@ -77,6 +84,11 @@ void task_worker_free(struct task_worker *worker); /* before task_worker_start o
 uint32_t task_worker_active(const struct task_worker *worker); /* Tasks that are being handled */
 /* Why the last claim failed, borrowed; NULL if it did not. A worker that is TASK_WORKER_FOREVER tries again. */
 const char *task_worker_fault(const struct task_worker *worker);
+
+/* The part of a number that is shared by `parts`: 7 shared by 3 is 3, 2, 2. */
+static inline uint32_t task_worker_part_of(uint32_t number, uint32_t part, uint32_t parts) {
+    return parts > 1 ? number / parts + (part < number % parts) : number;
+}
 
 /* What has happened to the Tasks of one type since the start. */
 struct task_worker_counts {

@@ -182,11 +182,14 @@ static void item_release(struct work_item *item) {
 
 /* ---- Failures ---- */
 
-/* The next attempt would fail in the same way, or ask a person again who has refused. */
+/*
+ * The next attempt would fail in the same way, or ask a person again who has refused. GRAPH_CHANGED is not in the list:
+ * while hosts are upgraded one by one, another one may still have the version of the document that began the Task.
+ */
 static bool failure_is_permanent(const struct error *error) {
-    static const char *const codes[] = {"AUTH",           "BUDGET_EXCEEDED",   "EXPIRED",        "GRAPH_CHANGED",
-                                        "INVALID_GRAPH",  "INVALID_INPUT",     "INVALID_OUTPUT", "INVALID_RESULT",
-                                        "INVALID_CONFIG", "PERMISSION_DENIED", "TOOL_DENIED",    "SECRET_NOT_FOUND"};
+    static const char *const codes[] = {
+        "AUTH",           "BUDGET_EXCEEDED", "EXPIRED",           "INVALID_GRAPH", "INVALID_INPUT",   "INVALID_OUTPUT",
+        "INVALID_RESULT", "INVALID_CONFIG",  "PERMISSION_DENIED", "TOOL_DENIED",   "SECRET_NOT_FOUND"};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (error_is(error, codes[i])) return true;
     return false;
@@ -194,7 +197,7 @@ static bool failure_is_permanent(const struct error *error) {
 
 /* When the next attempt may begin, in wall clock time. */
 static int64_t item_retry_at_ms(const struct work_item *item) {
-    return loop_wall_ms(item_loop(item)) + work_type_retry_delay_ms(item->options.type, item->attempts);
+    return store_wall_ms(item->options.kernel->store) + work_type_retry_delay_ms(item->options.type, item->attempts);
 }
 
 /* Releases the Task for another attempt, with the error of this one if it has one. */
@@ -311,7 +314,7 @@ static void item_end_with_output(struct work_item *item, tn_value output) {
 static void item_wait(struct work_item *item) {
     int64_t hours = config_limit(item->options.engine->config, "interrupt_hours", 0);
     /* Whether an answer is too late is decided in whole seconds. */
-    int64_t at = hours ? loop_wall_ms(item_loop(item)) + hours * HOUR_MS + SECOND_MS : 0;
+    int64_t at = hours ? store_wall_ms(item->options.kernel->store) + hours * HOUR_MS + SECOND_MS : 0;
     item_end_take(item, WORK_WAITING, "task.release", item_release_arguments(item, "wait", at));
 }
 

@@ -138,6 +138,12 @@ static tn_value memory_search(tn_store *store, const struct tn_store_selection *
     return why;
 }
 
+static tn_value memory_collections(tn_store *store, int64_t now, struct tn_store_page *page) {
+    tn_value why = tn_store_map_collections(memory_lock(store), now, page);
+    memory_unlock(store);
+    return why;
+}
+
 /* ---- The interface ---- */
 
 static const struct tn_store_backend backend = {memory_transaction_begin,
@@ -149,7 +155,9 @@ static const struct tn_store_backend backend = {memory_transaction_begin,
                                                 memory_delete_range,
                                                 memory_list,
                                                 memory_count,
-                                                memory_search};
+                                                memory_search,
+                                                memory_collections,
+                                                .format = NULL};
 
 static int32_t memory_commit(tn_store *store, tn_value batch, tn_value *result, tn_value *error) {
     return tn_store_backend_commit(&backend, store, batch, result, error);
@@ -179,8 +187,8 @@ static void memory_deinit(void *self) {
     }
 }
 
-static const tn_store_draft memory_store = {sizeof memory_store, memory_open,  memory_close,
-                                            memory_commit,       memory_query, memory_maintain};
+static const tn_store_draft memory_store = {sizeof memory_store, memory_open,     memory_close, memory_commit,
+                                            memory_query,        memory_maintain, .watch = NULL};
 
 TN_PLUGIN("tenon.memory", "0.1.0", "A store in the process's memory, for tests")
 TN_PROVIDES(store, TN_STORE_DRAFT, &memory_store)

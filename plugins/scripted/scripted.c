@@ -2,10 +2,11 @@
  * scripted.c - the plugin `tenon.scripted`: a model with preset answers, without a network.
  *
  * A call emits the deltas of its reply. It pauses while the host accepts no more deltas, and for `delay_ms` before each
- * delta. Then it completes, or fails if the reply has an error. Open calls are in a list that only the loop's thread
- * uses. script.c chooses the reply, placeholders.c replaces its placeholders, deltas.c splits it into deltas, count.c
- * counts tokens and computes embeddings.
+ * delta. Then it completes, or fails if the reply has an error. answers.c finds an open call by its task, script.c
+ * chooses the reply, placeholders.c replaces its placeholders, deltas.c splits it into deltas, count.c counts tokens
+ * and computes embeddings.
  */
+#include "answers.h"
 #include "count.h"
 #include "deltas.h"
 #include "script.h"
@@ -18,14 +19,13 @@ struct scripted {
     int64_t calls;  /* of this instance, in this process */
     uint64_t chunk, delay_ms, dimensions;
     bool templates;
-    struct answer *open;
+    struct answers open;
 };
 
 /* A call in progress. */
 struct answer {
-    struct answer *next;
+    struct answer_place place; /* first, so that it is the address of the answer; has the task */
     struct scripted *owner;
-    tn_task task;
     struct deltas deltas;
     tn_value delta;         /* a delta that the host did not accept yet */
     tn_value result, error; /* how the task ends: one of them is set */
@@ -43,11 +43,7 @@ static void answer_free(struct answer *answer) {
     tn.core->release(tn.host, answer);
 }
 
-static void answer_unlink(struct answer *answer) {
-    struct answer **link = &answer->owner->open;
-    while (*link != answer) link = &(*link)->next;
-    *link = answer->next;
-}
+static void answer_unlink(struct answer *answer) { answers_remove(&answer->owner->open, &answer->place); }
 
 static bool error_code_is_retryable(const char *code) {
     static const char *const retryable[] = {"RATE_LIMITED", "OVERLOADED", "INVALID_RESPONSE", "TIMEOUT", "CONNECT"};
@@ -68,7 +64,7 @@ static int32_t answer_fail(tn_task task, tn_value error) {
 
 /* Ends the task. The answer is freed first, because the host may then destroy its owner. */
 static void answer_end(struct answer *answer, int32_t status) {
-    tn_task task = answer->task;
+    tn_task task = answer->place.task;
     tn_value result = tn_retain(answer->result), error = tn_retain(answer->error);
     answer_unlink(answer);
     answer_free(answer);
@@ -103,7 +99,7 @@ static void answer_emit(struct answer *answer) {
     for (;;) {
         if (answer->delta == NULL) answer->delta = deltas_next(&answer->deltas);
         if (answer->delta == NULL) break;
-        status = tn.task->emit(answer->task, answer->delta);
+        status = tn.task->emit(answer->place.task, answer->delta);
         if (status == TN_AGAIN) return;
         if (status != TN_OK) break;
         tn_release(answer->delta);
@@ -120,10 +116,8 @@ static void answer_resume(void *argument) {
     answer_emit(answer);
 }
 
-static struct answer *answer_lookup_by_task(struct scripted *scripted, tn_task task) {
-    struct answer *answer = scripted->open;
-    while (answer != NULL && answer->task != task) answer = answer->next;
-    return answer;
+static struct answer *answer_lookup_by_task(const struct scripted *scripted, tn_task task) {
+    return (struct answer *)answers_lookup(&scripted->open, task);
 }
 
 /* ---- Replies ---- */
@@ -287,13 +281,10 @@ static int32_t scripted_chat(struct scripted *scripted, tn_task task, tn_value i
     int32_t status = reply == NULL ? fail_replies_used_up(task, scripted) : answer == NULL ? TN_NO_MEMORY : TN_OK;
     scripted->calls++;
     if (answer != NULL) {
-        *answer = (struct answer){.next = scripted->open, .owner = scripted, .task = task};
-        scripted->open = answer;
+        *answer = (struct answer){.place = {.task = task}, .owner = scripted};
         status = answer_prepare(answer, &turn, reply, tn_get(input, "tools"));
-        if (status != TN_OK) {
-            answer_unlink(answer);
-            answer_free(answer);
-        }
+        if (status == TN_OK) status = answers_add(&scripted->open, &answer->place);
+        if (status != TN_OK) answer_free(answer);
     }
     if (status == TN_LIMIT)
         status =
@@ -391,6 +382,7 @@ static void scripted_ready(void *self, tn_task task) {
 static void scripted_destroy(void *self) {
     struct scripted *scripted = self;
     script_finish(&scripted->script);
+    answers_finish(&scripted->open);
     tn_release(scripted->model);
     tn.core->release(tn.host, scripted);
 }

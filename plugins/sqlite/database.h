@@ -13,28 +13,15 @@
 #ifndef TENON_PLUGINS_SQLITE_DATABASE_H
 #define TENON_PLUGINS_SQLITE_DATABASE_H
 
+#include "cache.h"
 #include <sqlite3.h>
 #include <tenon/store/base.h>
 #include <tenon/store/filter.h>
 
 #define DATABASE_STATEMENTS 64 /* size of the cache of prepared statements */
 
-/* An index of a collection over one or more members. */
-struct index {
-    const struct index *next;
-    struct tn_store_text collection;
-    uint64_t count;
-    const struct tn_store_path *paths;
-};
-
-/* The record that was found last. The next write uses it, so that it needs no second lookup. */
-struct row {
-    bool known; /* false: the other members are not valid */
-    int64_t id; /* 0: no record */
-    int64_t version, expires_at;
-    bool expires, expired;
-    int found_by; /* FOUND_BY_… */
-};
+struct checkpointer;
+struct collection;
 
 /* Which search data a record has. These numbers are stored in files: never change them. */
 #define FOUND_BY_WORDS  1
@@ -54,9 +41,18 @@ struct tn_store {
     int64_t busy_ms, max_bytes;
     const char *sync;
     bool read_only;
-    const struct index *indexes;
-    struct row row;
-    uint64_t clock; /* counts uses, for prepared.used */
+    int64_t format_before; /* the version of the schema before this store was opened; 0: the file was created */
+    struct row row;        /* the record that was found last: the next write uses it, and needs no second lookup */
+    struct cache cache;
+    struct collection *known[128];     /* catalog.h: those that were looked up; the first NULL ends the list */
+    int64_t schema_version;            /* SQLite's, when `known` was empty; -1 at first */
+    bool added_collection;             /* by the transaction that is open */
+    bool wrote;                        /* the present batch has written something */
+    bool in_group;                     /* records.c */
+    unsigned careful;                  /* so many groups have savepoints, the present one included */
+    tn_value group_failure;            /* why nothing of the group can be written any more; NULL: it can */
+    struct checkpointer *checkpointer; /* NULL: SQLite writes the log into the file when it commits */
+    uint64_t clock;                    /* counts uses, for prepared.used */
     struct prepared prepared[DATABASE_STATEMENTS];
 };
 

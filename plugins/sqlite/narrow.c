@@ -11,79 +11,61 @@
 
 #define EXACT 9007199254740992.0 /* 2^53: every integer up to this is exact as a double */
 
-struct narrowing {
-    struct sql *sql;
-    const tn_store *store;
-    struct tn_store_text collection;
-};
-
 /* ---- Names ---- */
 
-static bool narrow_has_indexes(const tn_store *store, struct tn_store_text collection) {
-    for (const struct index *index = store->indexes; index != NULL; index = index->next)
-        if (tn_store_text_compare(index->collection, collection) == 0) return true;
-    return false;
-}
-
-static bool narrow_is_indexed(const tn_store *store, struct tn_store_text collection,
-                              const struct tn_store_path *path) {
-    for (const struct index *index = store->indexes; index != NULL; index = index->next) {
-        if (tn_store_text_compare(index->collection, collection) != 0) continue;
-        for (uint64_t i = 0; i < index->count; i++)
-            if (tn_store_text_compare(index->paths[i].text, path->text) == 0) return true;
-    }
-    return false;
+static bool narrow_order_has_index(const struct collection *collection, const struct tn_store_selection *selection) {
+    const struct member *first = selection->order_count > 0 ? catalog_member(collection, &selection->order[0]) : NULL;
+    return first != NULL && first->leads;
 }
 
 /* True if the first member of an index is in a condition of the filter that can use the index. */
-static bool narrow_filter_has_index(const tn_store *store, struct tn_store_text collection,
-                                    const struct tn_store_filter *filter) {
-    for (const struct index *index = store->indexes; index != NULL; index = index->next) {
-        if (tn_store_text_compare(index->collection, collection) != 0) continue;
-        for (uint64_t i = 0; filter != NULL && i < filter->count; i++) {
-            enum tn_store_test test = filter->conditions[i].test;
-            bool ranged = test != TN_STORE_TEST_ANY && test != TN_STORE_TEST_NE && test != TN_STORE_TEST_EXISTS &&
-                          test != TN_STORE_TEST_CONTAINS;
-            if (ranged && tn_store_text_compare(index->paths[0].text, filter->conditions[i].path.text) == 0)
-                return true;
-        }
+static bool narrow_filter_has_index(const struct collection *collection, const struct tn_store_filter *filter) {
+    for (uint64_t i = 0; filter != NULL && i < filter->count; i++) {
+        enum tn_store_test test = filter->conditions[i].test;
+        bool ranged = test != TN_STORE_TEST_ANY && test != TN_STORE_TEST_NE && test != TN_STORE_TEST_EXISTS &&
+                      test != TN_STORE_TEST_CONTAINS;
+        const struct member *member = ranged ? catalog_member(collection, &filter->conditions[i].path) : NULL;
+        if (member != NULL && member->leads) return true;
     }
     return false;
 }
 
 /* Without statistics, SQLite's planner may choose the index on (collection, key); `likelihood` prevents that. */
-void narrow_collection(struct sql *sql, const tn_store *store, struct tn_store_text collection,
-                       const struct tn_store_filter *filter) {
-    char *quoted = narrow_has_indexes(store, collection) ? schema_quote(sql->arena, collection, '\'') : NULL;
-    bool finds = quoted != NULL && narrow_filter_has_index(store, collection, filter);
+void narrow_collection(struct sql *sql, const struct tn_store_selection *selection) {
+    const struct collection *collection = sql->collection;
+    bool finds = narrow_filter_has_index(collection, selection->where) || narrow_order_has_index(collection, selection);
+    char number[24];
     sql_add(sql, finds ? "likelihood(collection = " : "collection = ");
-    if (quoted != NULL)
-        sql_add(sql, quoted);
+    (void)snprintf(number, sizeof number, "%lld", (long long)collection->id);
+    if (collection->count > 0)
+        sql_add(sql, number);
     else
-        sql_bind_text(sql, collection);
+        sql_bind_int(sql, collection->id);
     if (finds) sql_add(sql, ", 0.999)");
 }
 
+static void narrow_add_column(struct sql *sql, const struct member *member) {
+    char name[16];
+    (void)snprintf(name, sizeof name, "m%d", member->place);
+    sql_add(sql, name);
+}
+
 /* Appends a call of `function` (json_extract or json_type) with the member's path. */
-static bool narrow_add_json_call(struct sql *sql, const tn_store *store, struct tn_store_text collection,
-                                 const struct tn_store_path *path, const char *function) {
+static bool narrow_add_json_call(struct sql *sql, const struct tn_store_path *path, const char *function) {
     char *path_sql = NULL;
     if (!schema_json_path(sql->arena, path, &path_sql)) return false;
-    struct tn_store_text text = {path_sql, strlen(path_sql)};
-    char *quoted = narrow_is_indexed(store, collection, path) ? schema_quote(sql->arena, text, '\'') : NULL;
     sql_add(sql, function);
     sql_add(sql, "(json, ");
-    if (quoted != NULL)
-        sql_add(sql, quoted);
-    else
-        sql_bind_text(sql, text);
+    sql_bind_text(sql, (struct tn_store_text){path_sql, strlen(path_sql)});
     sql_add(sql, ")");
     return true;
 }
 
-bool narrow_member(struct sql *sql, const tn_store *store, struct tn_store_text collection,
-                   const struct tn_store_path *path) {
-    return narrow_add_json_call(sql, store, collection, path, "json_extract");
+bool narrow_member(struct sql *sql, const struct tn_store_path *path) {
+    const struct member *member = catalog_member(sql->collection, path);
+    if (member == NULL || member->prefix > 0) return narrow_add_json_call(sql, path, "json_extract");
+    narrow_add_column(sql, member);
+    return true;
 }
 
 /* ---- Values ---- */
@@ -124,18 +106,17 @@ static void narrow_add_number(struct sql *sql, tn_value number, double direction
 
 /* ---- Tests: return false if they append nothing ---- */
 
-typedef bool narrow_test(const struct narrowing *narrowing, const struct tn_store_condition *condition);
+typedef bool narrow_test(struct sql *sql, const struct tn_store_condition *condition);
 
-static bool narrow_add_member(const struct narrowing *narrowing, const struct tn_store_condition *condition) {
-    return narrow_member(narrowing->sql, narrowing->store, narrowing->collection, &condition->path);
+static bool narrow_add_member(struct sql *sql, const struct tn_store_condition *condition) {
+    return narrow_member(sql, &condition->path);
 }
 
-static bool narrow_eq(const struct narrowing *narrowing, const struct tn_store_condition *condition) {
-    struct sql *sql = narrowing->sql;
+static bool narrow_eq(struct sql *sql, const struct tn_store_condition *condition) {
     int32_t kind = tn.value->kind(condition->operand), truth = 0;
     bool number = kind == TN_INT || kind == TN_DOUBLE;
     if (kind != TN_NULL && !number && !narrow_is_plain(condition->operand)) return false;
-    if (!narrow_add_member(narrowing, condition)) return false;
+    if (!narrow_add_member(sql, condition)) return false;
     if (kind == TN_NULL) {
         sql_add(sql, " IS NULL");
     } else if (kind == TN_STRING) {
@@ -156,43 +137,42 @@ static bool narrow_eq(const struct narrowing *narrowing, const struct tn_store_c
     return true;
 }
 
-static bool narrow_ne(const struct narrowing *narrowing, const struct tn_store_condition *condition) {
-    if (tn.value->kind(condition->operand) != TN_NULL || !narrow_add_member(narrowing, condition)) return false;
-    sql_add(narrowing->sql, " IS NOT NULL");
+static bool narrow_ne(struct sql *sql, const struct tn_store_condition *condition) {
+    if (tn.value->kind(condition->operand) != TN_NULL || !narrow_add_member(sql, condition)) return false;
+    sql_add(sql, " IS NOT NULL");
     return true;
 }
 
 /* SQLite orders numbers before all strings, so a comparison needs a second bound to exclude the other kind. */
-static bool narrow_less(const struct narrowing *narrowing, const struct tn_store_condition *condition) {
+static bool narrow_less(struct sql *sql, const struct tn_store_condition *condition) {
     struct tn_store_text text = tn_store_text_of(condition->operand);
-    if ((text.data != NULL && narrow_has_nul(text)) || !narrow_add_member(narrowing, condition)) return false;
+    if ((text.data != NULL && narrow_has_nul(text)) || !narrow_add_member(sql, condition)) return false;
     if (text.data == NULL) {
-        sql_add(narrowing->sql, " <= ");
-        narrow_add_number(narrowing->sql, condition->operand, INFINITY);
+        sql_add(sql, " <= ");
+        narrow_add_number(sql, condition->operand, INFINITY);
     } else {
-        sql_add(narrowing->sql, " BETWEEN '' AND ");
-        sql_bind_text(narrowing->sql, text);
+        sql_add(sql, " BETWEEN '' AND ");
+        sql_bind_text(sql, text);
     }
     return true;
 }
 
-static bool narrow_greater(const struct narrowing *narrowing, const struct tn_store_condition *condition) {
+static bool narrow_greater(struct sql *sql, const struct tn_store_condition *condition) {
     struct tn_store_text text = tn_store_text_of(condition->operand);
-    if ((text.data != NULL && narrow_has_nul(text)) || !narrow_add_member(narrowing, condition)) return false;
-    sql_add(narrowing->sql, " >= ");
+    if ((text.data != NULL && narrow_has_nul(text)) || !narrow_add_member(sql, condition)) return false;
+    sql_add(sql, " >= ");
     if (text.data != NULL) {
-        sql_bind_text(narrowing->sql, text);
+        sql_bind_text(sql, text);
         return true;
     }
-    narrow_add_number(narrowing->sql, condition->operand, -INFINITY);
-    sql_add(narrowing->sql, " AND ");
-    (void)narrow_add_member(narrowing, condition);
-    sql_add(narrowing->sql, " < ''");
+    narrow_add_number(sql, condition->operand, -INFINITY);
+    sql_add(sql, " AND ");
+    (void)narrow_add_member(sql, condition);
+    sql_add(sql, " < ''");
     return true;
 }
 
-static bool narrow_in(const struct narrowing *narrowing, const struct tn_store_condition *condition) {
-    struct sql *sql = narrowing->sql;
+static bool narrow_in(struct sql *sql, const struct tn_store_condition *condition) {
     tn_value list = condition->operand;
     bool has_null = false;
     for (uint64_t i = 0; i < tn.value->count(list); i++) {
@@ -201,7 +181,7 @@ static bool narrow_in(const struct narrowing *narrowing, const struct tn_store_c
         else if (!narrow_is_plain(tn.value->at(list, i)))
             return false;
     }
-    if (!narrow_add_member(narrowing, condition)) return false;
+    if (!narrow_add_member(sql, condition)) return false;
     /* One parameter for any number of values, so that the statement can be cached. */
     tn_value json = tn_to_json(list);
     struct tn_store_text text = tn_store_text_of(json);
@@ -214,28 +194,26 @@ static bool narrow_in(const struct narrowing *narrowing, const struct tn_store_c
     sql_add(sql, "))");
     if (!has_null) return true;
     sql_add(sql, " OR ");
-    (void)narrow_add_member(narrowing, condition);
+    (void)narrow_add_member(sql, condition);
     sql_add(sql, " IS NULL");
     return true;
 }
 
-static bool narrow_exists(const struct narrowing *narrowing, const struct tn_store_condition *condition) {
+static bool narrow_exists(struct sql *sql, const struct tn_store_condition *condition) {
     int32_t truth = 0;
     (void)tn.value->as_bool(condition->operand, &truth);
-    if (!narrow_add_json_call(narrowing->sql, narrowing->store, narrowing->collection, &condition->path, "json_type"))
-        return false;
-    sql_add(narrowing->sql, truth ? " IS NOT NULL" : " IS NULL");
+    if (!narrow_add_json_call(sql, &condition->path, "json_type")) return false;
+    sql_add(sql, truth ? " IS NOT NULL" : " IS NULL");
     return true;
 }
 
-static void narrow_conditions(const struct narrowing *narrowing, const struct tn_store_filter *filter);
+static void narrow_conditions(struct sql *sql, const struct tn_store_filter *filter);
 
-static bool narrow_any(const struct narrowing *narrowing, const struct tn_store_condition *condition) {
-    struct sql *sql = narrowing->sql;
+static bool narrow_any(struct sql *sql, const struct tn_store_condition *condition) {
     sql_add(sql, "0");
     for (uint64_t i = 0; i < condition->count; i++) {
         sql_add(sql, " OR ");
-        narrow_conditions(narrowing, condition->filters[i]);
+        narrow_conditions(sql, condition->filters[i]);
     }
     return true;
 }
@@ -248,12 +226,10 @@ static narrow_test *const tests[] = {
 };
 
 /* Appends `before` (which opens a bracket), the test and ")". Appends nothing if SQL cannot express the test. */
-static bool narrow_condition(const struct narrowing *narrowing, const struct tn_store_condition *condition,
-                             const char *before) {
-    struct sql *sql = narrowing->sql;
+static bool narrow_condition(struct sql *sql, const struct tn_store_condition *condition, const char *before) {
     uint64_t length = sql->length;
     sql_add(sql, before);
-    if (tests[condition->test] != NULL && tests[condition->test](narrowing, condition)) {
+    if (tests[condition->test] != NULL && tests[condition->test](sql, condition)) {
         sql_add(sql, ")");
         return true;
     }
@@ -262,17 +238,39 @@ static bool narrow_condition(const struct narrowing *narrowing, const struct tn_
     return false;
 }
 
-static void narrow_conditions(const struct narrowing *narrowing, const struct tn_store_filter *filter) {
+static void narrow_conditions(struct sql *sql, const struct tn_store_filter *filter) {
     bool added = false;
-    sql_add(narrowing->sql, "(");
+    sql_add(sql, "(");
     for (uint64_t i = 0; i < filter->count; i++)
-        added |= narrow_condition(narrowing, &filter->conditions[i], added ? " AND (" : "(");
-    if (!added) sql_add(narrowing->sql, "1");
-    sql_add(narrowing->sql, ")");
+        added |= narrow_condition(sql, &filter->conditions[i], added ? " AND (" : "(");
+    if (!added) sql_add(sql, "1");
+    sql_add(sql, ")");
 }
 
-void narrow_filter(struct sql *sql, const tn_store *store, struct tn_store_text collection,
-                   const struct tn_store_filter *filter) {
-    struct narrowing narrowing = {sql, store, collection};
-    for (uint64_t i = 0; i < filter->count; i++) (void)narrow_condition(&narrowing, &filter->conditions[i], " AND (");
+/*
+ * A column with the start of texts: conditions on the start, so that SQLite can use the index. The whole member is in
+ * another condition.
+ */
+static void narrow_start(struct sql *sql, const struct tn_store_condition *condition) {
+    static const char *const operators[] = {
+        [TN_STORE_TEST_EQ] = " = ",  [TN_STORE_TEST_LT] = " <= ", [TN_STORE_TEST_LE] = " <= ",
+        [TN_STORE_TEST_GT] = " >= ", [TN_STORE_TEST_GE] = " >= ",
+    };
+    const struct member *member = catalog_member(sql->collection, &condition->path);
+    struct tn_store_text text = tn_store_text_of(condition->operand);
+    if (member == NULL || member->prefix == 0 || text.data == NULL || condition->test > TN_STORE_TEST_GE ||
+        operators[condition->test] == NULL)
+        return;
+    if (text.length > member->prefix) text.length = member->prefix;
+    sql_add(sql, " AND ");
+    narrow_add_column(sql, member);
+    sql_add(sql, operators[condition->test]);
+    sql_bind_text(sql, text);
+}
+
+void narrow_filter(struct sql *sql, const struct tn_store_filter *filter) {
+    for (uint64_t i = 0; i < filter->count; i++) {
+        (void)narrow_condition(sql, &filter->conditions[i], " AND (");
+        if (filter->conditions[i].test != TN_STORE_TEST_ANY) narrow_start(sql, &filter->conditions[i]);
+    }
 }

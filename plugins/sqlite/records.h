@@ -10,9 +10,13 @@
 tn_value records_begin(tn_store *store);
 tn_value records_commit(tn_store *store);
 void records_rollback(tn_store *store);
+/* Batches until records_group_end become durable together. It fails if none of them did. */
+tn_value records_group_begin(tn_store *store);
+tn_value records_group_end(tn_store *store);
 tn_value records_find(tn_store *store, struct tn_store_text collection, struct tn_store_text key, int64_t now,
                       bool want_value, struct tn_store_record *out);
 tn_value records_write(tn_store *store, const struct tn_store_change *change, int64_t now);
+tn_value records_add(tn_store *store, const struct tn_store_change *change, int64_t now, bool *added);
 tn_value records_remove(tn_store *store, struct tn_store_text collection, struct tn_store_text key);
 tn_value records_remove_range(tn_store *store, const struct tn_store_selection *selection, int64_t now, int64_t *count);
 /* Removes a part of the expired records, in one transaction. *count is their number: 0 when all are removed. */
@@ -23,5 +27,6 @@ tn_value lists_list(tn_store *store, const struct tn_store_selection *selection,
 tn_value lists_count(tn_store *store, const struct tn_store_selection *selection, int64_t now, int64_t *count);
 tn_value lists_search(tn_store *store, const struct tn_store_selection *selection, int64_t now,
                       struct tn_store_page *page);
+tn_value lists_collections(tn_store *store, int64_t now, struct tn_store_page *page);
 
 #endif

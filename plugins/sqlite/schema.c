@@ -1,33 +1,62 @@
 /*
- * schema.c - the tables, their versions, and the indexes that the host requests.
+ * schema.c - the tables and their versions.
  *
- * The table `records` contains all records, each with a numeric id. JSON and bytes have separate columns, so that
- * SQLite's JSON functions only see JSON. Words and vectors are in separate tables, which refer to the id, because few
- * records have them.
+ * The table `entries` contains all records, each with a numeric id. That is measured to be better than a table ordered
+ * by (collection, key), because most records are written once, in the order of time: a commit of many runs then fills
+ * few pages of `entries`, and writes only the small rows of the index on (collection, key) in many places. README.md
+ * has the figures.
  *
- * To change the schema, add a step. Never edit a step that was released, because existing files have already applied
- * it.
+ * JSON and bytes have separate columns, so that SQLite's JSON functions only see JSON. Small columns are first, because
+ * a large value is spread over a chain of pages. Words and vectors are in separate tables, which refer to the id,
+ * because few records have them. The view `records` is for people: `sqlite3 FILE "SELECT key, json FROM records WHERE
+ * …"`.
+ *
+ * A new file gets the tables of the newest version at once. To change the schema, change `newest` and add an upgrade
+ * that makes the same of the version before. Never edit an upgrade that was released.
  */
 #include "schema.h"
 #include <time.h>
 
-static const char *const steps[] = {
-    "CREATE TABLE records ("
-    " id INTEGER PRIMARY KEY,"
-    " collection TEXT NOT NULL,"
-    " key TEXT NOT NULL,"
-    " version INTEGER NOT NULL,"
-    " json TEXT,"                 /* the value; NULL if it is bytes */
-    " bytes BLOB,"                /* the value if it is bytes */
-    " expires_at INTEGER,"        /* ms since 1970 UTC; NULL: never */
-    " found_by INTEGER NOT NULL," /* 1: has a row in texts; 2: has a row in vectors */
-    " UNIQUE (collection, key));"
-    "CREATE INDEX records_expire ON records (expires_at) WHERE expires_at IS NOT NULL;"
-    /* Words in the form of words.h: lower case, separated by one space. */
-    "CREATE VIRTUAL TABLE texts USING fts5 (words, tokenize = ascii, detail = none);"
-    "CREATE TABLE vectors (id INTEGER PRIMARY KEY, vector BLOB NOT NULL);", /* 32-bit floats, little-endian */
+#define TABLES                                                                                                         \
+    "CREATE TABLE collections (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);" /* See catalog.h. `leads`: 1 if an \
+                                                                                       index begins with the member.   \
+                                                                                     */                                \
+    "CREATE TABLE members ("                                                                                           \
+    " collection INTEGER NOT NULL, path TEXT NOT NULL, prefix INTEGER NOT NULL, place INTEGER NOT NULL,"               \
+    " leads INTEGER NOT NULL, PRIMARY KEY (collection, path), UNIQUE (collection, place)) WITHOUT ROWID;"              \
+    "CREATE TABLE entries ("                                                                                           \
+    " id INTEGER PRIMARY KEY,"                                                                                         \
+    " collection INTEGER NOT NULL,"                                                                                    \
+    " key TEXT NOT NULL,"                                                                                              \
+    " version INTEGER NOT NULL,"                                                                                       \
+    " expires_at INTEGER,"        /* ms since 1970 UTC; NULL: never */                                                 \
+    " found_by INTEGER NOT NULL," /* 1: has a row in texts; 2: has a row in vectors */                                 \
+    " m1, m2, m3, m4,"            /* the indexed members of the value */                                               \
+    " json TEXT,"                 /* the value; NULL if it is bytes */                                                 \
+    " bytes BLOB,"                /* the value if it is bytes */                                                       \
+    " UNIQUE (collection, key));"                                                                                      \
+    "CREATE INDEX entries_expire ON entries (expires_at) WHERE expires_at IS NOT NULL;"
+#define VIEW                                                                                                           \
+    "CREATE VIEW records (id, collection, key, version, json, bytes, expires_at, found_by) AS"                         \
+    " SELECT entries.id, name, key, version, json, bytes, expires_at, found_by"                                        \
+    " FROM entries JOIN collections ON collections.id = entries.collection;"
+#define SEARCHES                                                                                                       \
+    /* Words in the form of words.h: lower case, separated by one space. */                                            \
+    "CREATE VIRTUAL TABLE texts USING fts5 (words, tokenize = ascii, detail = none);"                                  \
+    "CREATE TABLE vectors (id INTEGER PRIMARY KEY, vector BLOB NOT NULL);" /* 32-bit floats, little-endian */
+
+static const char newest[] = TABLES VIEW SEARCHES;
+
+/* upgrades[i] changes version i + 1 to version i + 2. */
+static const char *const upgrades[] = {
+    /* Version 1 had one table `records`, with the names of collections, and indexes over json_extract. */
+    TABLES "INSERT INTO collections (name) SELECT DISTINCT collection FROM records ORDER BY collection;"
+           "INSERT INTO entries (id, collection, key, version, expires_at, found_by, json, bytes)"
+           " SELECT records.id, collections.id, key, version, expires_at, found_by, json, bytes"
+           " FROM records JOIN collections ON name = collection ORDER BY records.id;"
+           "DROP TABLE records;" VIEW,
 };
-#define NEWEST ((int64_t)(sizeof steps / sizeof *steps))
+#define NEWEST ((int64_t)(sizeof upgrades / sizeof *upgrades) + 1)
 
 /* ---- Versions ---- */
 
@@ -78,10 +107,12 @@ static tn_value schema_check(tn_store *store, const struct identity *found) {
     return NULL;
 }
 
-static tn_value schema_apply_steps(tn_store *store, int64_t version) {
+static tn_value schema_bring_up_to_date(tn_store *store, int64_t version) {
     tn_value why = NULL;
     char pragmas[96];
-    for (; why == NULL && version < NEWEST; version++) why = database_execute(store, steps[version]);
+    if (version == 0) why = database_execute(store, newest);
+    for (; why == NULL && version > 0 && version < NEWEST; version++)
+        why = database_execute(store, upgrades[version - 1]);
     (void)snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %lld",
                    SCHEMA_APPLICATION, (long long)NEWEST);
     return why != NULL ? why : database_execute(store, pragmas);
@@ -93,7 +124,7 @@ static tn_value schema_upgrade(tn_store *store) {
     tn_value why = database_execute(store, "BEGIN IMMEDIATE");
     if (why == NULL) why = schema_identify(store, &found);
     if (why == NULL) why = schema_check(store, &found);
-    if (why == NULL && found.version < NEWEST) why = schema_apply_steps(store, found.version);
+    if (why == NULL && found.version < NEWEST) why = schema_bring_up_to_date(store, found.version);
     if (why == NULL) why = database_execute(store, "COMMIT");
     if (why != NULL && !sqlite3_get_autocommit(store->database))
         (void)sqlite3_exec(store->database, "ROLLBACK", 0, 0, 0);
@@ -115,10 +146,11 @@ static tn_value connection_enable_wal(tn_store *store) {
 
 static tn_value connection_configure(tn_store *store) {
     int64_t page_size = 4096;
-    char pragmas[160];
+    char pragmas[192];
     tn_value why = store->read_only ? NULL : connection_enable_wal(store);
     (void)snprintf(pragmas, sizeof pragmas,
-                   "PRAGMA synchronous = %s; PRAGMA journal_size_limit = 16777216; PRAGMA temp_store = memory",
+                   "PRAGMA synchronous = %s; PRAGMA journal_size_limit = 16777216; PRAGMA temp_store = memory;"
+                   " PRAGMA cache_size = -16384",
                    store->sync);
     if (why == NULL) why = database_execute(store, pragmas);
     if (why == NULL && store->max_bytes > 0) {
@@ -133,6 +165,7 @@ static tn_value connection_configure(tn_store *store) {
 tn_value schema_open(tn_store *store) {
     struct identity found = {0};
     tn_value why = schema_identify_in_transaction(store, &found);
+    store->format_before = found.version;
     if (why == NULL) why = schema_check(store, &found);
     /* Must be set before the first table, so that deleted pages can be returned to the disk. */
     if (why == NULL && found.tables == 0) why = database_execute(store, "PRAGMA auto_vacuum = incremental");
@@ -140,20 +173,7 @@ tn_value schema_open(tn_store *store) {
     return why != NULL ? why : connection_configure(store);
 }
 
-/* ---- Indexes ---- */
-
-char *schema_quote(struct tn_arena *arena, struct tn_store_text text, char quote) {
-    char *out = memchr(text.data, '\0', text.length) == NULL ? tn_arena_alloc(arena, text.length * 2 + 3) : NULL;
-    uint64_t used = 0;
-    if (out == NULL) return NULL;
-    out[used++] = quote;
-    for (uint64_t i = 0; i < text.length; i++) {
-        if (text.data[i] == quote) out[used++] = quote;
-        out[used++] = text.data[i];
-    }
-    out[used++] = quote;
-    return out;
-}
+/* ---- Names ---- */
 
 /* Releases of SQLite differ in how they treat names that JSON escapes. For such names, tn_member is called instead. */
 bool schema_json_path(struct tn_arena *arena, const struct tn_store_path *path, char **out) {
@@ -173,62 +193,4 @@ bool schema_json_path(struct tn_arena *arena, const struct tn_store_path *path, 
     }
     *out = text;
     return true;
-}
-
-static tn_value index_create(tn_store *store, const struct index *index) {
-    char *collection = schema_quote(&store->arena, index->collection, '\''), *path = NULL;
-    uint64_t capacity = 256 + (collection != NULL ? strlen(collection) : 0), used = 0, hash = 1469598103934665603u;
-    for (uint64_t i = 0; i < index->count; i++)
-        capacity += 2 * index->paths[i].text.length + 8 * index->paths[i].count + 64;
-    char *columns = tn_arena_alloc(&store->arena, capacity), *sql = tn_arena_alloc(&store->arena, capacity);
-    if (collection == NULL || columns == NULL || sql == NULL) return tn_store_failure_memory();
-    for (uint64_t i = 0; i < index->count; i++) {
-        if (!schema_json_path(&store->arena, &index->paths[i], &path))
-            return NULL; /* queries for this member work without an index */
-        char *quoted = schema_quote(&store->arena, (struct tn_store_text){path, strlen(path)}, '\'');
-        if (quoted == NULL) return tn_store_failure_memory();
-        used += (uint64_t)snprintf(columns + used, capacity - used, "json_extract(json, %s), ", quoted);
-    }
-    for (const char *at = collection; *at != '\0'; at++) hash = (hash ^ (unsigned char)*at) * 1099511628211u;
-    for (const char *at = columns; *at != '\0'; at++) hash = (hash ^ (unsigned char)*at) * 1099511628211u;
-    int64_t existing = 0;
-    (void)snprintf(sql, capacity, "SELECT count(*) FROM sqlite_schema WHERE name = 'records_%016llx'",
-                   (unsigned long long)hash);
-    tn_value why = database_read_number(store, sql, &existing);
-    if (why != NULL || existing > 0 || store->read_only) return why;
-    (void)snprintf(sql, capacity, "CREATE INDEX IF NOT EXISTS records_%016llx ON records (%skey) WHERE collection = %s",
-                   (unsigned long long)hash, columns, collection);
-    return database_execute(store, sql);
-}
-
-static tn_value index_read(tn_store *store, struct tn_store_text collection, tn_value paths) {
-    uint64_t count = tn.value->count(paths);
-    struct index *index = tn_arena_alloc(&store->arena, sizeof *index);
-    struct tn_store_path *read = tn_arena_alloc(&store->arena, (count + 1) * sizeof *read);
-    if (index == NULL || read == NULL) return tn_store_failure_memory();
-    if (count == 0 || count > TN_STORE_ORDER_MAX)
-        return tn_store_failure("INVALID", "`indexes`: an index must be an array of 1 to %d member paths",
-                                TN_STORE_ORDER_MAX);
-    tn_value why = NULL;
-    for (uint64_t i = 0; why == NULL && i < count; i++)
-        why = tn_store_path_read(&store->arena, tn.value->at(paths, i), "indexes", &read[i]);
-    if (why != NULL) return why;
-    *index = (struct index){store->indexes, collection, count, read};
-    store->indexes = index;
-    return index_create(store, index);
-}
-
-tn_value schema_create_indexes(tn_store *store, tn_value indexes) {
-    tn_value key = NULL, lists = NULL, why = NULL;
-    int32_t kind = tn.value->kind(indexes);
-    if (kind == TN_NONE || kind == TN_NULL) return NULL;
-    if (kind != TN_OBJECT)
-        return tn_store_failure("INVALID", "`indexes` must be an object; found %s", tn_kind_name(indexes));
-    for (uint64_t i = 0; why == NULL && tn.value->entry(indexes, i, &key, &lists) == TN_OK; i++) {
-        struct tn_store_text name = tn_store_text_of(key);
-        if (memchr(name.data, '\0', name.length) != NULL) continue; /* SQL cannot express it */
-        for (uint64_t j = 0; why == NULL && j < tn.value->count(lists); j++)
-            why = index_read(store, name, tn.value->at(lists, j));
-    }
-    return why;
 }

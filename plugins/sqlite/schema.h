@@ -13,13 +13,9 @@
 
 /* Upgrades the open file (it may be empty) to the newest version. Then sets WAL mode and the connection's options. */
 tn_value schema_open(tn_store *store);
-/* Reads {collection: [[path, …], …]}, and creates the missing indexes. A path is a text like "payload.priority". */
-tn_value schema_create_indexes(tn_store *store, tn_value indexes);
 
 /* Stores the path in the form of SQLite's JSON functions: $."a"."b". False if that form cannot express it, or if
  * allocation fails. */
 bool schema_json_path(struct tn_arena *arena, const struct tn_store_path *path, char **out);
-/* Returns the text in quotes, and doubles `quote` inside it. NULL if allocation fails or the text contains NUL. */
-char *schema_quote(struct tn_arena *arena, struct tn_store_text text, char quote);
 
 #endif

@@ -15,7 +15,9 @@
  *     sql_add_after    AND ((AT > ?) OR (AT = ? AND key > ?))
  *     sql_add_order    ORDER BY AT, key
  *
- * AT is json_extract(json, …) if SQL can express the path (narrow_member), else tn_member(json, ?).
+ * AT is the member's column if it is indexed. Otherwise it is json_extract(json, ?) if SQL can express the path
+ * (narrow_member), else tn_member(json, ?). If the column only has the start of texts, the order is that of the column
+ * first, and then that of the whole member.
  */
 #include "sql.h"
 #include "narrow.h"
@@ -29,8 +31,8 @@
 
 /* ---- Text and parameters ---- */
 
-void sql_init(struct sql *sql, struct tn_arena *arena) {
-    *sql = (struct sql){.arena = arena};
+void sql_init(struct sql *sql, struct tn_arena *arena, const struct collection *collection) {
+    *sql = (struct sql){.arena = arena, .collection = collection};
     sql->last = &sql->first;
 }
 
@@ -105,10 +107,10 @@ tn_value sql_prepare(struct sql *sql, tn_store *store, sqlite3_stmt **out) {
 
 /* ---- Parts ---- */
 
-void sql_add_where(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection, int64_t now) {
+void sql_add_where(struct sql *sql, const struct tn_store_selection *selection, int64_t now) {
     const struct tn_store_range *range = &selection->range;
     sql_add(sql, " WHERE ");
-    narrow_collection(sql, store, selection->collection, selection->where);
+    narrow_collection(sql, selection);
     if (range->from.data != NULL) {
         sql_add(sql, " AND key >= ");
         sql_bind_text(sql, range->from);
@@ -120,34 +122,61 @@ void sql_add_where(struct sql *sql, const tn_store *store, const struct tn_store
     sql_add(sql, " AND ifnull(expires_at, 9223372036854775807) > ");
     sql_bind_int(sql, now);
     if (selection->where == NULL || selection->where->count == 0) return;
-    narrow_filter(sql, store, selection->collection, selection->where);
+    narrow_filter(sql, selection->where);
     sql_add(sql, " AND tn_matches(json, ");
     sql_bind_pointer(sql, selection->where, FILTER_TYPE);
     sql_add(sql, ")");
 }
 
-/* Appends an expression for the member that is at place `i` of the order. */
-static void sql_add_member(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection,
-                           uint64_t i) {
-    if (narrow_member(sql, store, selection->collection, &selection->order[i])) return;
-    sql_add(sql, "tn_member(json, ");
-    sql_bind_pointer(sql, &selection->order[i], PATH_TYPE);
-    sql_add(sql, ")");
+/* ---- Orders ---- */
+
+#define TERMS_MAX (2 * TN_STORE_ORDER_MAX)
+
+/* An expression by which an order sorts. */
+struct term {
+    const struct tn_store_path *path;
+    const struct member *column; /* NULL: the whole member */
+};
+
+static unsigned order_terms(const struct sql *sql, const struct tn_store_selection *selection,
+                            struct term out[TERMS_MAX]) {
+    unsigned count = 0;
+    for (uint64_t i = 0; i < selection->order_count && i < TN_STORE_ORDER_MAX; i++) {
+        const struct member *member = catalog_member(sql->collection, &selection->order[i]);
+        if (member != NULL) out[count++] = (struct term){&selection->order[i], member};
+        if (member == NULL || member->prefix > 0) out[count++] = (struct term){&selection->order[i], NULL};
+    }
+    return count;
 }
 
-void sql_add_members(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection) {
-    for (uint64_t i = 0; i < selection->order_count; i++) {
-        if (i > 0) sql_add(sql, ", ");
-        sql_add_member(sql, store, selection, i);
+static void sql_add_term(struct sql *sql, const struct term *term) {
+    char name[16];
+    if (term->column != NULL) {
+        (void)snprintf(name, sizeof name, "m%d", term->column->place);
+        sql_add(sql, name);
+    } else if (!narrow_member(sql, term->path)) {
+        sql_add(sql, "tn_member(json, ");
+        sql_bind_pointer(sql, term->path, PATH_TYPE);
+        sql_add(sql, ")");
     }
 }
 
-void sql_add_order(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection) {
-    const char *direction = selection->reverse ? " DESC, " : ", ";
+void sql_add_members(struct sql *sql, const struct tn_store_selection *selection) {
+    struct term terms[TERMS_MAX];
+    unsigned count = order_terms(sql, selection, terms);
+    for (unsigned i = 0; i < count; i++) {
+        if (i > 0) sql_add(sql, ", ");
+        sql_add_term(sql, &terms[i]);
+    }
+}
+
+void sql_add_order(struct sql *sql, const struct tn_store_selection *selection) {
+    struct term terms[TERMS_MAX];
+    unsigned count = order_terms(sql, selection, terms);
     sql_add(sql, " ORDER BY ");
-    for (uint64_t i = 0; i < selection->order_count; i++) {
-        sql_add_member(sql, store, selection, i);
-        sql_add(sql, direction);
+    for (unsigned i = 0; i < count; i++) {
+        sql_add_term(sql, &terms[i]);
+        sql_add(sql, selection->reverse ? " DESC, " : ", ");
     }
     sql_add(sql, selection->reverse ? "key DESC" : "key");
 }
@@ -167,13 +196,13 @@ static void sql_bind_column(struct sql *sql, sqlite3_stmt *row, int column) {
 }
 
 /*
- * Appends the condition for records that equal `after` in the first `equal` members, and follow it in the next one (or
- * in the key, if all members are equal). null is ordered first.
+ * Appends the condition for records that equal `after` in the first `equal` terms, and follow it in the next one (or in
+ * the key, if all terms are equal). null is ordered first.
  */
-static void sql_add_after_case(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection,
-                               sqlite3_stmt *after, uint64_t equal) {
-    for (uint64_t i = 0; i < equal; i++) {
-        sql_add_member(sql, store, selection, i);
+static void sql_add_after_case(struct sql *sql, const struct tn_store_selection *selection, const struct term *terms,
+                               unsigned count, sqlite3_stmt *after, unsigned equal) {
+    for (unsigned i = 0; i < equal; i++) {
+        sql_add_term(sql, &terms[i]);
         if (sqlite3_column_type(after, (int)i) == SQLITE_NULL) {
             sql_add(sql, " IS NULL AND ");
             continue;
@@ -182,7 +211,7 @@ static void sql_add_after_case(struct sql *sql, const tn_store *store, const str
         sql_bind_column(sql, after, (int)i);
         sql_add(sql, " AND ");
     }
-    if (equal == selection->order_count) {
+    if (equal == count) {
         sql_add(sql, selection->reverse ? "key < " : "key > ");
         sql_bind_text(sql, selection->after);
         return;
@@ -192,27 +221,39 @@ static void sql_add_after_case(struct sql *sql, const tn_store *store, const str
             sql_add(sql, "0"); /* in reverse, no value follows null */
             return;
         }
-        sql_add_member(sql, store, selection, equal);
+        sql_add_term(sql, &terms[equal]);
         sql_add(sql, " IS NOT NULL");
         return;
     }
     if (selection->reverse) {
         sql_add(sql, "(");
-        sql_add_member(sql, store, selection, equal);
+        sql_add_term(sql, &terms[equal]);
         sql_add(sql, " IS NULL OR ");
     }
-    sql_add_member(sql, store, selection, equal);
+    sql_add_term(sql, &terms[equal]);
     sql_add(sql, selection->reverse ? " < " : " > ");
     sql_bind_column(sql, after, (int)equal);
     if (selection->reverse) sql_add(sql, ")");
 }
 
-void sql_add_after(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection,
-                   sqlite3_stmt *after) {
+/* The first term alone bounds the rows, which the OR of the cases hides from SQLite's planner. */
+static void sql_add_after_bound(struct sql *sql, const struct tn_store_selection *selection, const struct term *term,
+                                sqlite3_stmt *after) {
+    if (term->column == NULL || selection->reverse || sqlite3_column_type(after, 0) == SQLITE_NULL) return;
+    sql_add(sql, " AND ");
+    sql_add_term(sql, term);
+    sql_add(sql, " >= ");
+    sql_bind_column(sql, after, 0);
+}
+
+void sql_add_after(struct sql *sql, const struct tn_store_selection *selection, sqlite3_stmt *after) {
+    struct term terms[TERMS_MAX];
+    unsigned count = order_terms(sql, selection, terms);
+    if (count > 0) sql_add_after_bound(sql, selection, &terms[0], after);
     sql_add(sql, " AND (");
-    for (uint64_t equal = 0; equal <= selection->order_count; equal++) {
+    for (unsigned equal = 0; equal <= count; equal++) {
         sql_add(sql, equal > 0 ? " OR (" : "(");
-        sql_add_after_case(sql, store, selection, after, equal);
+        sql_add_after_case(sql, selection, terms, count, after, equal);
         sql_add(sql, ")");
     }
     sql_add(sql, ")");
@@ -242,18 +283,13 @@ static void sql_tn_matches(sqlite3_context *context, int count, sqlite3_value **
     tn_release(value);
 }
 
-/*
- * tn_member(json, path): the member as an SQL value, as json_extract returns it, but for all names. NULL if it is null
- * or does not exist; true is 1; arrays and objects are JSON text.
- */
-static void sql_tn_member(sqlite3_context *context, int count, sqlite3_value **arguments) {
+void sql_result_member(sqlite3_context *context, sqlite3_value *json, const struct tn_store_path *path,
+                       uint64_t prefix) {
     tn_value value = NULL;
-    const struct tn_store_path *path = sqlite3_value_pointer(arguments[1], PATH_TYPE);
     int32_t truth = 0;
     int64_t integer = 0;
     double real = 0;
-    (void)count;
-    if (path == NULL || !sql_read_json(context, arguments[0], &value)) return;
+    if (!sql_read_json(context, json, &value)) return;
     tn_value found = tn_store_path_get(path, value);
     int32_t kind = tn.value->kind(found);
     if (kind == TN_BOOL && tn.value->as_bool(found, &truth) == TN_OK) {
@@ -265,10 +301,18 @@ static void sql_tn_member(sqlite3_context *context, int count, sqlite3_value **a
     } else if (kind > TN_NULL) {
         tn_value text = kind == TN_STRING ? tn_retain(found) : tn_to_json(found);
         struct tn_store_text chars = tn_store_text_of(text);
-        sqlite3_result_text64(context, chars.data, chars.length, SQLITE_TRANSIENT, SQLITE_UTF8);
+        uint64_t length = prefix > 0 && chars.length > prefix ? prefix : chars.length;
+        sqlite3_result_text64(context, chars.data, length, SQLITE_TRANSIENT, SQLITE_UTF8);
         tn_release(text);
     }
     tn_release(value);
+}
+
+/* tn_member(json, path) */
+static void sql_tn_member(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    const struct tn_store_path *path = sqlite3_value_pointer(arguments[1], PATH_TYPE);
+    (void)count;
+    if (path != NULL) sql_result_member(context, arguments[0], path, 0);
 }
 
 /* tn_similarity(stored, wanted): both vectors have the same length; the stored one is little-endian. */

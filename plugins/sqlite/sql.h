@@ -1,18 +1,19 @@
 /*
  * sql.h - builds a statement from SQL text and bound parameters.
  *
- * A value is always bound, and never part of the text. The name of a collection or member is part of the text if an
- * index needs it there; schema_quote quotes it.
+ * A value is always bound, and never part of the text. The number of a collection is part of the text if the collection
+ * has indexes, because SQLite only then uses them.
  *
  *     struct sql sql;
- *     sql_init(&sql, &arena);
- *     sql_add(&sql, "SELECT key FROM records");
- *     sql_add_where(&sql, store, selection, now);
+ *     sql_init(&sql, &arena, collection);
+ *     sql_add(&sql, "SELECT key FROM entries");
+ *     sql_add_where(&sql, selection, now);
  *     tn_value why = sql_prepare(&sql, store, &statement);
  */
 #ifndef TENON_PLUGINS_SQLITE_SQL_H
 #define TENON_PLUGINS_SQLITE_SQL_H
 
+#include "catalog.h"
 #include "database.h"
 #include <tenon/store/request.h>
 
@@ -30,14 +31,15 @@ struct parameter {
 };
 
 struct sql {
-    struct tn_arena *arena;          /* borrowed; owns the text and the parameters */
-    char *text;                      /* NULL while it is empty */
-    uint64_t length, capacity;       /* in bytes */
-    bool failed;                     /* an allocation failed; sql_prepare reports it */
-    struct parameter *first, **last; /* in the order of the `?` */
+    struct tn_arena *arena;              /* borrowed; owns the text and the parameters */
+    const struct collection *collection; /* borrowed; NULL: the functions that need one are not called */
+    char *text;                          /* NULL while it is empty */
+    uint64_t length, capacity;           /* in bytes */
+    bool failed;                         /* an allocation failed; sql_prepare reports it */
+    struct parameter *first, **last;     /* in the order of the `?` */
 };
 
-void sql_init(struct sql *sql, struct tn_arena *arena);
+void sql_init(struct sql *sql, struct tn_arena *arena, const struct collection *collection);
 void sql_add(struct sql *sql, const char *text);
 /* Each appends `?` and a parameter. Texts and blobs are borrowed until the statement is reset. */
 void sql_bind_text(struct sql *sql, struct tn_store_text text);
@@ -49,14 +51,20 @@ void sql_bind_blob(struct sql *sql, const void *data, uint64_t length);
 tn_value sql_prepare(struct sql *sql, tn_store *store, sqlite3_stmt **out);
 
 /* Appends " WHERE collection = … AND …". Selects by collection, key range, expiry and filter. */
-void sql_add_where(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection, int64_t now);
+void sql_add_where(struct sql *sql, const struct tn_store_selection *selection, int64_t now);
 /* Appends " AND …", which selects the records after `after`: a row with the order's members. Copies its values. */
-void sql_add_after(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection,
-                   sqlite3_stmt *after);
-/* Appends one expression for each member of the order, separated by commas. */
-void sql_add_members(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection);
+void sql_add_after(struct sql *sql, const struct tn_store_selection *selection, sqlite3_stmt *after);
+/* Appends the expressions by which the order sorts, separated by commas: at least one for each member. */
+void sql_add_members(struct sql *sql, const struct tn_store_selection *selection);
 /* Appends " ORDER BY …": the members of the order, then the key. */
-void sql_add_order(struct sql *sql, const tn_store *store, const struct tn_store_selection *selection);
+void sql_add_order(struct sql *sql, const struct tn_store_selection *selection);
+
+/*
+ * The result of an SQL function: the member in a record's JSON, as json_extract returns it, but for all names. NULL if
+ * it is null or does not exist; true is 1; arrays and objects are JSON text. `prefix`: see struct member.
+ */
+void sql_result_member(sqlite3_context *context, sqlite3_value *json, const struct tn_store_path *path,
+                       uint64_t prefix);
 
 /* Registers the SQL functions that statements call: tn_matches, tn_member and tn_similarity. */
 tn_value sql_register_functions(tn_store *store);

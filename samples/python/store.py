@@ -78,21 +78,31 @@ def merge(value, patch):
     return result
 
 
+def attributes_of(record):
+    """What a copy of the store needs beside the value."""
+    found = {"text": " ".join(sorted(words(record.get("text") or ""))) or None,
+             "vector": [float(number) for number in record.get("vector") or ()] or None,
+             "expires_at": record.get("expires_at")}
+    return {name: value for name, value in found.items() if value is not None}
+
+
 # ---- Requests: what is wrong in itself is reported before anything is done ----
 
 REQUESTS = {  # the members of operations and queries; those before | are required
-    "put": "collection key value | if text vector expires_at",
+    "put": "collection key value | if text vector expires_at version",
     "merge": "collection key patch | if text vector expires_at",
     "delete": "collection key | if",
     "delete_range": "collection | from to",
     "expect": "collection key if |",
     "take": "collection patch | where order",
     "get": "collection key |",
-    "list": "collection | from to where order reverse limit after keys_only",
+    "list": "collection | from to where order reverse limit after keys_only attributes",
     "count": "collection | from to where",
     "search": "collection | text vector where from to limit",
+    "collections": "|",
+    "format": "|",
 }
-QUERIES = ("get", "list", "count", "search")
+QUERIES = ("get", "list", "count", "search", "collections", "format")
 
 
 def require(truth, message, code="INVALID"):
@@ -125,7 +135,7 @@ def check_batch(batch):
 def check_query(query):
     require(is_object(query) and len(query) == 1, "a query must be an object with one member")
     [(kind, wanted)] = query.items()
-    require(kind in QUERIES, f"unknown query `{kind}`; expected get, list, count or search")
+    require(kind in QUERIES, f"unknown query `{kind}`; expected {', '.join(QUERIES)}")
     require(is_object(wanted), f"`{kind}` must be an object")
     check_members(kind, wanted)
     both = (wanted.get("text") is None) == (wanted.get("vector") is None)
@@ -154,11 +164,12 @@ def check_member(name, value):
         require(isinstance(value, list) and value, "`vector` must be an array of numbers")
         require(len(value) <= 16_384, "a vector has at most 16,384 numbers", "LIMIT")
         require(all(is_number(item) and abs(item) < 3.5e38 for item in value), "`vector` has an item that is no number")
-    elif name in ("expires_at", "limit"):
+    elif name in ("expires_at", "limit", "version"):
         require(is_integer(value), f"`{name}` must be an integer")
+        require(name != "version" or 1 <= value < 2 ** 63 - 1, "`version` must be at least 1")
         require(name != "limit" or value >= 1, "`limit` must be at least 1")
         require(name != "limit" or value <= 10_000, "the limit is at most 10,000", "LIMIT")
-    elif name in ("reverse", "keys_only"):
+    elif name in ("reverse", "keys_only", "attributes"):
         require(isinstance(value, bool), f"`{name}` must be true or false")
     elif name == "order":
         require(isinstance(value, list), "`order` must be an array of member paths")
@@ -361,8 +372,9 @@ class Store:
         def write(key, value, **found_by):
             found = self.get(collection, key)
             keeps = found if op != "put" and found else {}
+            version = found_by.get("version") or (found["version"] + 1 if found else 1)
             found_by = {name: found_by.get(name, keeps.get(name)) for name in ("text", "vector", "expires_at")}
-            record = {"version": found["version"] + 1 if found else 1, "value": value, **found_by}
+            record = {"version": version, "value": value, **found_by}
             changes.append([collection, key, record])
             self.apply(changes[-1:])
             return {"version": record["version"], **({} if op == "put" else {"value": value})}
@@ -374,7 +386,7 @@ class Store:
 
         key, condition = rest.pop("key", None), rest.pop("if", None)
         if op in ("put", "merge", "delete", "expect"):
-            found = self.check(index, collection, key, condition)
+            found = self.check(index, collection, key, condition, rest.get("version"))
         if op == "put":
             return write(key, **rest)
         if op == "merge":
@@ -395,8 +407,8 @@ class Store:
             return {"key": keys[0], **write(keys[0], merge(self.get(collection, keys[0])["value"], rest["patch"]))}
         raise AssertionError(op)  # check_batch has refused it
 
-    def check(self, index, collection, key, condition):
-        """The record, if the condition of the operation holds."""
+    def check(self, index, collection, key, condition, next_version=None):
+        """The record, if the condition of the operation holds, and a put with a version increases it."""
         found = self.get(collection, key)
         version = found["version"] if found else 0
         expected = None
@@ -404,6 +416,8 @@ class Store:
             expected = "one that matches `if`"
         if condition and "version" in condition and condition["version"] != version:
             expected = f"version {condition['version']}" if condition["version"] else "no record"
+        if next_version is not None and next_version <= version:
+            expected = f"one before version {next_version}"
         if expected:
             state = f"version {version}" if found else "no version"
             raise Failure("CONFLICT", f"`{key}` of `{collection}`: found {state}, expected {expected}",
@@ -421,11 +435,16 @@ class Store:
                 return found and {"version": found["version"], "value": found["value"]}
             if kind == "count":
                 return len(self.select(**wanted))
+            if kind == "collections":
+                return {"collections": sorted(name for name, records in self.collections.items() if records)}
+            if kind == "format":
+                return {"version": 1, "before": 1}
             if kind == "list":
                 return self.list(**wanted)
             return self.search(**wanted)
 
-    def list(self, collection, order=(), reverse=False, limit=100, after=None, keys_only=False, **selection):
+    def list(self, collection, order=(), reverse=False, limit=100, after=None, keys_only=False, attributes=False,
+             **selection):
         keys, page, size = self.select(collection, order=order, **selection), [], 0
         if reverse:
             keys.reverse()
@@ -440,7 +459,8 @@ class Store:
             size += 0 if keys_only else len(json.dumps(record["value"]))
             if page and size > PAGE_BYTES:
                 break
-            page.append({"key": key, "version": record["version"], **({} if keys_only else {"value": record["value"]})})
+            page.append({"key": key, "version": record["version"], **({} if keys_only else {"value": record["value"]}),
+                         **(attributes_of(record) if attributes else {})})
         return {"records": page, "more": len(page) < len(keys)}
 
     def search(self, collection, text=None, vector=None, limit=100, **selection):

@@ -214,9 +214,13 @@ static tn_value folder_search(tn_store *store, const struct tn_store_selection *
     return tn_store_map_search(&store->map, selection, now, page);
 }
 
-static const struct tn_store_backend backend = {folder_begin, folder_commit_changes, folder_rollback,     folder_find,
-                                                folder_write, folder_remove,         folder_remove_range, folder_list,
-                                                folder_count, folder_search};
+static tn_value folder_collections(tn_store *store, int64_t now, struct tn_store_page *page) {
+    return tn_store_map_collections(&store->map, now, page);
+}
+
+static const struct tn_store_backend backend = {
+    folder_begin,        folder_commit_changes, folder_rollback, folder_find,   folder_write,       folder_remove,
+    folder_remove_range, folder_list,           folder_count,    folder_search, folder_collections, .format = NULL};
 
 static int32_t TN_ABI folder_commit(tn_store *store, tn_value batch, tn_value *result, tn_value *error) {
     return tn_store_backend_commit(&backend, store, batch, result, error);
@@ -248,6 +252,6 @@ static int32_t TN_ABI folder_maintain(tn_store *store, tn_value *result, tn_valu
     return why != NULL ? tn_store_fail_take(why, error) : tn_store_make_maintained(removed, bytes, result);
 }
 
-static const tn_store_draft folder_store = {sizeof(folder_store), folder_open,  folder_close,
-                                            folder_commit,        folder_query, folder_maintain};
+static const tn_store_draft folder_store = {sizeof(folder_store), folder_open,     folder_close, folder_commit,
+                                            folder_query,         folder_maintain, .watch = NULL};
 TN_PROVIDES(store, TN_STORE_DRAFT, &folder_store)

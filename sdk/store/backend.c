@@ -6,7 +6,11 @@
  */
 #include "patch.h"
 #include <math.h>
+#include <stdlib.h>
 #include <tenon/store/backend.h>
+#include <tenon/store/words.h>
+
+#define VECTOR_ITEM_SIZE 32 /* bytes that a number of a vector takes as a value */
 
 /* ---- Pages ---- */
 
@@ -14,10 +18,47 @@ struct tn_store_page {
     tn_builder *builder; /* NULL: copy only the first record, to *first */
     struct tn_arena *arena;
     struct tn_store_record *first;
-    bool keys_only, scored, more, failed;
+    bool keys_only, scored, attributes, more, failed;
     int64_t remaining; /* records until the limit */
     uint64_t size;     /* bytes of the values so far */
 };
+
+static int compare_words(const void *a, const void *b) {
+    return tn_store_text_compare(*(const struct tn_store_text *)a, *(const struct tn_store_text *)b);
+}
+
+/* Stores differ in the order in which they keep words. Returns NULL if allocation fails. */
+static tn_value words_in_order(struct tn_store_text words) {
+    struct tn_store_text rest = words, word;
+    uint64_t count = 0, length = 0;
+    while (tn_store_words_next(&rest, &word)) count++;
+    struct tn_store_text *list = tn_store_alloc((count + 1) * sizeof *list);
+    char *text = tn_store_alloc(words.length + count + 1);
+    if (list != NULL && text != NULL) {
+        rest = words;
+        for (uint64_t i = 0; tn_store_words_next(&rest, &word); i++) list[i] = word;
+        qsort(list, count, sizeof *list, compare_words);
+        for (uint64_t i = 0; i < count; i++) {
+            if (i > 0) text[length++] = ' ';
+            memcpy(text + length, list[i].data, list[i].length);
+            length += list[i].length;
+        }
+    }
+    tn_value result = list != NULL && text != NULL ? tn_text_n(text, length) : NULL;
+    tn_store_free(list);
+    tn_store_free(text);
+    return result;
+}
+
+static void page_put_attributes(tn_builder *builder, const struct tn_store_record *record) {
+    if (record->words.data != NULL) tn_put_take(builder, "text", words_in_order(record->words));
+    if (record->vector != NULL) {
+        tn_put_begin(builder, "vector", TN_ARRAY);
+        for (uint64_t i = 0; i < record->vector_count; i++) tn_put_num(builder, NULL, (double)record->vector[i]);
+        tn.value->end(builder);
+    }
+    if (record->expires) tn_put_int(builder, "expires_at", record->expires_at);
+}
 
 static void page_put_record(tn_builder *builder, const struct tn_store_page *page,
                             const struct tn_store_record *record) {
@@ -26,6 +67,7 @@ static void page_put_record(tn_builder *builder, const struct tn_store_page *pag
     tn_put_int(builder, "version", record->version);
     if (!page->keys_only) tn_put(builder, "value", record->value);
     if (page->scored) tn_put_num(builder, "score", record->score);
+    if (page->attributes) page_put_attributes(builder, record);
     tn.value->end(builder);
 }
 
@@ -40,13 +82,25 @@ bool tn_store_page_add(struct tn_store_page *page, const struct tn_store_record 
         tn_retain(record->value);
         return false;
     }
-    if (page->remaining == 0 || (page->size > 0 && page->size + record->size > TN_STORE_PAGE_MAX)) {
+    uint64_t size = page->keys_only ? 0 : record->size;
+    if (page->attributes) size += record->words.length + record->vector_count * VECTOR_ITEM_SIZE;
+    if (page->remaining == 0 || (page->size > 0 && page->size + size > TN_STORE_PAGE_MAX)) {
         page->more = true;
         return false;
     }
     page->remaining--;
-    if (!page->keys_only) page->size += record->size;
+    page->size += size;
     page_put_record(page->builder, page, record);
+    return true;
+}
+
+bool tn_store_page_add_name(struct tn_store_page *page, struct tn_store_text name) {
+    if (page->remaining == 0) {
+        page->more = true;
+        return false;
+    }
+    page->remaining--;
+    tn_put_take(page->builder, NULL, tn_text_n(name.data, name.length));
     return true;
 }
 
@@ -94,15 +148,26 @@ static tn_value commit_find(const struct commit *commit, const struct tn_store_o
     return why != NULL ? why : commit_check_condition(operation, out);
 }
 
+/* `value` is operation->value or made of it; only then the operation's JSON is not its JSON. */
+static tn_value commit_make_change(const struct tn_store_operation *operation, const struct tn_store_record *found,
+                                   struct tn_store_text key, tn_value value, tn_value *json,
+                                   struct tn_store_change *out) {
+    *out = (struct tn_store_change){.collection = operation->collection,
+                                    .key = key,
+                                    .version = operation->version > 0 ? operation->version : found->version + 1,
+                                    .value = value,
+                                    .size = operation->size,
+                                    .attributes = &operation->attributes};
+    *json = value == operation->value ? tn_retain(operation->json) : NULL;
+    tn_value why = *json == NULL ? tn_store_check_value(value, json, &out->size) : NULL;
+    out->json = tn_store_text_of(*json);
+    return why;
+}
+
 static tn_value commit_write(const struct commit *commit, const struct tn_store_operation *operation,
                              const struct tn_store_record *found, struct tn_store_text key, tn_value value) {
-    struct tn_store_change change = {.collection = operation->collection,
-                                     .key = key,
-                                     .version = found->version + 1,
-                                     .value = value,
-                                     .attributes = &operation->attributes};
-    tn_value json = NULL, why = tn_store_check_value(value, &json, &change.size);
-    change.json = tn_store_text_of(json);
+    struct tn_store_change change;
+    tn_value json = NULL, why = commit_make_change(operation, found, key, value, &json, &change);
     if (why == NULL) why = commit->backend->write(commit->store, &change, commit->now);
     tn_release(json);
     return why;
@@ -115,11 +180,33 @@ static void commit_put_version(const struct commit *commit, int64_t version) {
     tn.value->end(results);
 }
 
+/* Most records are new, and need not be looked up. */
+static tn_value commit_add(const struct commit *commit, const struct tn_store_operation *operation, bool *added) {
+    struct tn_store_record none = {.version = 0};
+    struct tn_store_change change;
+    tn_value json = NULL;
+    if (commit->backend->add == NULL || operation->condition.has_version || operation->condition.where != NULL)
+        return NULL;
+    tn_value why = commit_make_change(operation, &none, operation->key, operation->value, &json, &change);
+    if (why == NULL) why = commit->backend->add(commit->store, &change, commit->now, added);
+    if (why == NULL && *added) commit_put_version(commit, change.version);
+    tn_release(json);
+    return why;
+}
+
 static tn_value apply_put(const struct commit *commit, const struct tn_store_operation *operation,
                           struct tn_store_record *found) {
-    tn_value why = commit_find(commit, operation, false, found);
+    bool added = false;
+    tn_value why = commit_add(commit, operation, &added);
+    if (why != NULL || added) return why;
+    why = commit_find(commit, operation, false, found);
+    if (why == NULL && operation->version > 0 && operation->version <= found->version) {
+        char expected[64];
+        (void)snprintf(expected, sizeof expected, "one before version %lld", (long long)operation->version);
+        why = commit_conflict(operation, found->version, expected);
+    }
     if (why == NULL) why = commit_write(commit, operation, found, operation->key, operation->value);
-    if (why == NULL) commit_put_version(commit, found->version + 1);
+    if (why == NULL) commit_put_version(commit, operation->version > 0 ? operation->version : found->version + 1);
     return why;
 }
 
@@ -201,7 +288,9 @@ static tn_value (*const apply[])(const struct commit *, const struct tn_store_op
 
 static tn_value commit_apply_all(const struct commit *commit, const struct tn_store_operation *operations,
                                  uint64_t count) {
-    tn_value why = commit->backend->begin(commit->store);
+    tn_value why = NULL;
+    if (commit->backend->prepare != NULL) why = commit->backend->prepare(commit->store, operations, count, commit->now);
+    if (why == NULL) why = commit->backend->begin(commit->store);
     if (why != NULL) return why;
     for (uint64_t i = 0; why == NULL && i < count; i++) {
         struct tn_store_record found = {.version = 0};
@@ -225,6 +314,7 @@ int32_t tn_store_backend_commit(const struct tn_store_backend *backend, tn_store
     if (why == NULL && count > 0) why = commit_apply_all(&commit, operations, count);
     tn.value->end(commit.results);
     tn_value results = tn_finish(commit.results);
+    tn_store_release_batch(operations, count);
     tn_arena_free(&arena);
     if (why == NULL && results == NULL) why = tn_store_failure_memory();
     if (why == NULL)
@@ -255,8 +345,11 @@ static tn_value query_get(const struct tn_store_backend *backend, tn_store *stor
 static tn_value query_many(const struct tn_store_backend *backend, tn_store *store, const struct tn_store_query *query,
                            int64_t now, tn_builder *out) {
     bool list = query->kind == TN_STORE_QUERY_LIST;
-    struct tn_store_page page = {
-        .builder = out, .keys_only = query->selection.keys_only, .scored = !list, .remaining = query->selection.limit};
+    struct tn_store_page page = {.builder = out,
+                                 .keys_only = query->selection.keys_only,
+                                 .scored = !list,
+                                 .attributes = query->selection.attributes,
+                                 .remaining = query->selection.limit};
     tn.value->begin(out, TN_OBJECT);
     tn_put_begin(out, "records", TN_ARRAY);
     tn_value why = (list ? backend->list : backend->search)(store, &query->selection, now, &page);
@@ -274,13 +367,43 @@ static tn_value query_count(const struct tn_store_backend *backend, tn_store *st
     return why;
 }
 
+static tn_value query_collections(const struct tn_store_backend *backend, tn_store *store,
+                                  const struct tn_store_query *query, int64_t now, tn_builder *out) {
+    struct tn_store_page page = {.builder = out, .remaining = TN_STORE_COLLECTIONS_MAX};
+    (void)query;
+    if (backend->collections == NULL)
+        return tn_store_failure("UNSUPPORTED", "this store does not list its collections");
+    tn.value->begin(out, TN_OBJECT);
+    tn_put_begin(out, "collections", TN_ARRAY);
+    tn_value why = backend->collections(store, now, &page);
+    tn.value->end(out);
+    tn.value->end(out);
+    if (why == NULL && page.more)
+        why = tn_store_failure("LIMIT", "the store has more than %d collections", TN_STORE_COLLECTIONS_MAX);
+    return why;
+}
+
+static tn_value query_format(const struct tn_store_backend *backend, tn_store *store,
+                             const struct tn_store_query *query, int64_t now, tn_builder *out) {
+    int64_t version = 1, before = 1;
+    (void)query, (void)now;
+    tn_value why = backend->format != NULL ? backend->format(store, &version, &before) : NULL;
+    tn.value->begin(out, TN_OBJECT);
+    tn_put_int(out, "version", version);
+    tn_put_int(out, "before", before);
+    tn.value->end(out);
+    return why;
+}
+
 int32_t tn_store_backend_query(const struct tn_store_backend *backend, tn_store *store, tn_value source,
                                tn_value *result, tn_value *error) {
     static tn_value (*const handlers[])(const struct tn_store_backend *, tn_store *, const struct tn_store_query *,
                                         int64_t, tn_builder *) = {[TN_STORE_QUERY_GET] = query_get,
                                                                   [TN_STORE_QUERY_LIST] = query_many,
                                                                   [TN_STORE_QUERY_COUNT] = query_count,
-                                                                  [TN_STORE_QUERY_SEARCH] = query_many};
+                                                                  [TN_STORE_QUERY_SEARCH] = query_many,
+                                                                  [TN_STORE_QUERY_COLLECTIONS] = query_collections,
+                                                                  [TN_STORE_QUERY_FORMAT] = query_format};
     struct tn_arena arena = TN_ARENA;
     struct tn_store_query query;
     tn_builder *builder = tn_builder_new();

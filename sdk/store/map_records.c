@@ -150,7 +150,16 @@ static tn_value selection_collect(const struct tn_store_collection *collection,
 static void page_add_matches(const struct match *list, uint64_t count, struct tn_store_page *page) {
     for (uint64_t i = 0; i < count; i++) {
         const struct tn_store_entry *entry = list[i].entry;
-        struct tn_store_record record = {entry->key, entry->version, entry->value, entry->size, list[i].score};
+        struct tn_store_record record = {.key = entry->key,
+                                         .version = entry->version,
+                                         .value = entry->value,
+                                         .size = entry->size,
+                                         .score = list[i].score,
+                                         .words = entry->words,
+                                         .vector = entry->vector_count > 0 ? entry->vector : NULL,
+                                         .vector_count = entry->vector_count,
+                                         .expires = entry->expires_at != INT64_MAX,
+                                         .expires_at = entry->expires_at};
         if (!tn_store_page_add(page, &record)) break;
     }
 }
@@ -207,6 +216,23 @@ tn_value tn_store_map_search(const struct tn_store_map *map, const struct tn_sto
     page_add_matches(matches, all, page);
     tn_store_free(matches);
     return why;
+}
+
+static const struct tn_store_collection *collection_of_next_name(const struct tn_store_map *map,
+                                                                 const struct tn_store_collection *after) {
+    const struct tn_store_collection *next = NULL;
+    for (const struct tn_store_collection *at = map->collections; at != NULL; at = at->next) {
+        if (at->count == 0 || (after != NULL && tn_store_text_compare(at->name, after->name) <= 0)) continue;
+        if (next == NULL || tn_store_text_compare(at->name, next->name) < 0) next = at;
+    }
+    return next;
+}
+
+tn_value tn_store_map_collections(const struct tn_store_map *map, int64_t now, struct tn_store_page *page) {
+    const struct tn_store_collection *at = NULL;
+    (void)now; /* a collection whose records have all expired may be listed */
+    while ((at = collection_of_next_name(map, at)) != NULL && tn_store_page_add_name(page, at->name)) continue;
+    return NULL;
 }
 
 /* ---- Maintenance ---- */

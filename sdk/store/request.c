@@ -7,6 +7,8 @@
 #include <tenon/store/request.h>
 #include <tenon/store/words.h>
 
+#define JSON_KEPT_MAX 65536 /* bytes of the JSON of a put that is kept until it is written */
+
 /* ---- Members ---- */
 
 /* X(constant, name): the members of all operations, queries and conditions. */
@@ -28,6 +30,7 @@
     X(LIMIT, "limit")                                                                                                  \
     X(AFTER, "after")                                                                                                  \
     X(KEYS_ONLY, "keys_only")                                                                                          \
+    X(ATTRIBUTES, "attributes")                                                                                        \
     X(VERSION, "version")
 
 enum {
@@ -41,11 +44,14 @@ enum {
     MEMBERS(X)
 #undef X
 };
-static const char *const member_names[] = {
-#define X(name, text) text,
+static const struct {
+    const char *text;
+    uint64_t length;
+} member_names[] = {
+#define X(name, text) {(text), sizeof(text) - 1},
     MEMBERS(X)
 #undef X
-        NULL};
+};
 
 struct members {
     tn_value at[AT_COUNT]; /* NULL if absent */
@@ -58,7 +64,7 @@ struct shape {
 
 static const struct shape operations[] = {
     [TN_STORE_OP_PUT] = {"put", HAS_COLLECTION | HAS_KEY | HAS_VALUE,
-                         HAS_OP | HAS_IF | HAS_TEXT | HAS_VECTOR | HAS_EXPIRES_AT},
+                         HAS_OP | HAS_IF | HAS_TEXT | HAS_VECTOR | HAS_EXPIRES_AT | HAS_VERSION},
     [TN_STORE_OP_MERGE] = {"merge", HAS_COLLECTION | HAS_KEY | HAS_PATCH,
                            HAS_OP | HAS_IF | HAS_TEXT | HAS_VECTOR | HAS_EXPIRES_AT},
     [TN_STORE_OP_DELETE] = {"delete", HAS_COLLECTION | HAS_KEY, HAS_OP | HAS_IF},
@@ -72,10 +78,12 @@ static const struct shape queries[] = {
     [TN_STORE_QUERY_GET] = {"get", HAS_COLLECTION | HAS_KEY, 0},
     [TN_STORE_QUERY_LIST] = {"list", HAS_COLLECTION,
                              HAS_FROM | HAS_TO | HAS_WHERE | HAS_ORDER | HAS_REVERSE | HAS_LIMIT | HAS_AFTER |
-                                 HAS_KEYS_ONLY},
+                                 HAS_KEYS_ONLY | HAS_ATTRIBUTES},
     [TN_STORE_QUERY_COUNT] = {"count", HAS_COLLECTION, HAS_FROM | HAS_TO | HAS_WHERE},
     [TN_STORE_QUERY_SEARCH] = {"search", HAS_COLLECTION,
                                HAS_TEXT | HAS_VECTOR | HAS_WHERE | HAS_FROM | HAS_TO | HAS_LIMIT},
+    [TN_STORE_QUERY_COLLECTIONS] = {"collections", 0, 0},
+    [TN_STORE_QUERY_FORMAT] = {"format", 0, 0},
 };
 #define QUERIES (sizeof queries / sizeof *queries)
 
@@ -87,18 +95,29 @@ static tn_value request_unknown_member(const struct shape *shape, struct tn_stor
     unsigned count = 0;
     struct tn_store_excerpt excerpt;
     for (unsigned i = 0; i < AT_COUNT; i++)
-        if ((shape->required | shape->allowed) >> i & 1) allowed[count++] = member_names[i];
+        if ((shape->required | shape->allowed) >> i & 1) allowed[count++] = member_names[i].text;
     allowed[count] = NULL;
     const char *near = tn_store_nearest_word(name, allowed);
     if (near != NULL)
         return tn_store_failure("INVALID", "`%s` has no member `%s`; did you mean `%s`?", shape->name,
                                 tn_store_text_excerpt(name, &excerpt), near);
+    if (count == 0)
+        return tn_store_failure("INVALID", "`%s` has no member `%s`; it must be empty", shape->name,
+                                tn_store_text_excerpt(name, &excerpt));
     char list[256] = "";
     size_t used = 0;
     for (unsigned i = 0; i < count; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", allowed[i]);
     return tn_store_failure("INVALID", "`%s` has no member `%s`; it has %s", shape->name,
                             tn_store_text_excerpt(name, &excerpt), list);
+}
+
+static unsigned member_lookup(struct tn_store_text name) {
+    unsigned at = 0;
+    while (at < AT_COUNT &&
+           (member_names[at].length != name.length || memcmp(member_names[at].text, name.data, name.length) != 0))
+        at++;
+    return at;
 }
 
 static tn_value request_read_members(tn_value object, const struct shape *shape, struct members *out) {
@@ -108,15 +127,14 @@ static tn_value request_read_members(tn_value object, const struct shape *shape,
     for (uint64_t i = 0; i < tn.value->count(object); i++) {
         tn_value key = NULL, value = NULL;
         (void)tn.value->entry(object, i, &key, &value);
-        unsigned at = 0;
-        while (at < AT_COUNT && !tn_store_text_is(tn_store_text_of(key), member_names[at])) at++;
+        unsigned at = member_lookup(tn_store_text_of(key));
         if (at == AT_COUNT || !((shape->required | shape->allowed) >> at & 1))
             return request_unknown_member(shape, tn_store_text_of(key));
         out->at[at] = value;
     }
     for (unsigned at = 0; at < AT_COUNT; at++)
         if (shape->required >> at & 1 && out->at[at] == NULL)
-            return tn_store_failure("INVALID", "`%s` needs the member `%s`", shape->name, member_names[at]);
+            return tn_store_failure("INVALID", "`%s` needs the member `%s`", shape->name, member_names[at].text);
     return NULL;
 }
 
@@ -297,8 +315,18 @@ static tn_value request_read_selection(struct tn_arena *arena, const struct shap
     if (why == NULL) why = request_read_order(arena, shape, members->at[AT_ORDER], out);
     if (why == NULL) why = request_read_bool(shape, "reverse", members->at[AT_REVERSE], &out->reverse);
     if (why == NULL) why = request_read_bool(shape, "keys_only", members->at[AT_KEYS_ONLY], &out->keys_only);
+    if (why == NULL) why = request_read_bool(shape, "attributes", members->at[AT_ATTRIBUTES], &out->attributes);
     if (why == NULL) why = request_read_limit(shape, members->at[AT_LIMIT], &out->limit);
     out->where = where;
+    return why;
+}
+
+/* The `version` of a put. The largest integer is refused, because no version could follow. */
+static tn_value request_read_version(const struct shape *shape, tn_value value, int64_t *out) {
+    if (member_is_absent(value)) return NULL;
+    tn_value why = request_read_int(shape, "version", value, 1, out);
+    if (why == NULL && *out == INT64_MAX)
+        why = tn_store_failure("INVALID", "`%s`: `version` must be less than %lld", shape->name, (long long)INT64_MAX);
     return why;
 }
 
@@ -335,15 +363,20 @@ static tn_value request_read_operation(struct tn_arena *arena, tn_value source, 
     if (why == NULL)
         why = request_read_attributes(arena, shape, &members, kind == TN_STORE_OP_MERGE || kind == TN_STORE_OP_TAKE,
                                       &out->attributes);
-    if (why == NULL) why = request_read_selection(arena, shape, &members, &out->selection);
-    if (why == NULL && out->value != NULL) {
-        tn_value json = NULL;
-        uint64_t size = 0;
-        why = tn_store_check_value(out->value, &json,
-                                   &size); /* a merge result is at most as deep as the deeper of the two */
-        tn_release(json);
+    if (why == NULL) why = request_read_version(shape, members.at[AT_VERSION], &out->version);
+    if (why == NULL && (kind == TN_STORE_OP_DELETE_RANGE || kind == TN_STORE_OP_TAKE))
+        why = request_read_selection(arena, shape, &members, &out->selection);
+    /* What a merge makes is checked when it is known. */
+    if (why == NULL && kind == TN_STORE_OP_PUT) why = tn_store_check_value(out->value, &out->json, &out->size);
+    if (out->size > JSON_KEPT_MAX) {
+        tn_release(out->json);
+        out->json = NULL;
     }
     return why;
+}
+
+void tn_store_release_batch(struct tn_store_operation *batch, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++) tn_release(batch[i].json);
 }
 
 tn_value tn_store_read_batch(struct tn_arena *arena, tn_value batch, struct tn_store_operation **out, uint64_t *count) {
@@ -359,8 +392,9 @@ tn_value tn_store_read_batch(struct tn_arena *arena, tn_value batch, struct tn_s
         why = request_read_operation(arena, tn.value->at(batch, i), &list[i]);
         if (why != NULL) why = tn_store_failure_detail_take(why, "index", tn_int((int64_t)i));
     }
+    if (why != NULL && list != NULL) tn_store_release_batch(list, items);
     *out = list;
-    *count = items;
+    *count = why == NULL ? items : 0;
     return why;
 }
 
@@ -374,24 +408,26 @@ tn_value tn_store_read_query(struct tn_arena *arena, tn_value source, struct tn_
     for (unsigned i = 0; i < QUERIES; i++) names[i] = queries[i].name;
     if (tn.value->kind(source) != TN_OBJECT || tn.value->count(source) != 1)
         return tn_store_failure(
-            "INVALID", "a query must be an object with one member, get, list, count or search; found %s%s",
+            "INVALID",
+            "a query must be an object with one member, get, list, count, search, collections or format; found %s%s",
             tn_kind_name(source), tn.value->kind(source) == TN_OBJECT ? " with another number of members" : "");
     (void)tn.value->entry(source, 0, &key, &body);
     unsigned kind = 0;
     while (kind < QUERIES && !tn_store_text_is(tn_store_text_of(key), names[kind])) kind++;
     if (kind == QUERIES) {
         const char *near = tn_store_nearest_word(tn_store_text_of(key), names);
-        return tn_store_failure("INVALID", "unknown query `%s`; expected get, list, count or search%s%s%s",
-                                tn_store_text_excerpt(tn_store_text_of(key), &excerpt),
-                                near != NULL ? " (did you mean `" : "", near != NULL ? near : "",
-                                near != NULL ? "`?)" : "");
+        return tn_store_failure(
+            "INVALID", "unknown query `%s`; expected get, list, count, search, collections or format%s%s%s",
+            tn_store_text_excerpt(tn_store_text_of(key), &excerpt), near != NULL ? " (did you mean `" : "",
+            near != NULL ? near : "", near != NULL ? "`?)" : "");
     }
     const struct shape *shape = &queries[kind];
     tn_value why = request_read_members(body, shape, &members);
     memset(out, 0, sizeof *out);
     out->kind = (enum tn_store_query_kind)kind;
     if (why == NULL && kind == TN_STORE_QUERY_GET) why = request_read_key(shape, "key", members.at[AT_KEY], &out->key);
-    if (why == NULL) why = request_read_selection(arena, shape, &members, &out->selection);
+    if (why != NULL || kind == TN_STORE_QUERY_COLLECTIONS || kind == TN_STORE_QUERY_FORMAT) return why;
+    why = request_read_selection(arena, shape, &members, &out->selection);
     if (why != NULL || kind != TN_STORE_QUERY_SEARCH) return why;
     if (member_is_absent(members.at[AT_TEXT]) == member_is_absent(members.at[AT_VECTOR]))
         return tn_store_failure("INVALID", "`search` needs either a `text` or a `vector`");
@@ -420,6 +456,23 @@ static uint64_t json_depth(struct tn_store_text json) {
     return most;
 }
 
+/* True if arrays and objects are nested more than `most` deep. */
+static bool value_is_deeper(tn_value value, uint64_t most) {
+    int32_t kind = tn.value->kind(value);
+    uint64_t count = kind == TN_ARRAY || kind == TN_OBJECT ? tn.value->count(value) : 0;
+    if (kind != TN_ARRAY && kind != TN_OBJECT) return false;
+    if (most == 0) return true;
+    for (uint64_t i = 0; i < count; i++) {
+        tn_value key = NULL, item = NULL;
+        if (kind == TN_ARRAY)
+            item = tn.value->at(value, i);
+        else
+            (void)tn.value->entry(value, i, &key, &item);
+        if (value_is_deeper(item, most - 1)) return true;
+    }
+    return false;
+}
+
 tn_value tn_store_check_value(tn_value value, tn_value *json, uint64_t *size) {
     *json = NULL;
     if (tn.value->kind(value) == TN_BYTES) {
@@ -427,9 +480,9 @@ tn_value tn_store_check_value(tn_value value, tn_value *json, uint64_t *size) {
     } else {
         tn_value written = tn_to_json(value);
         struct tn_store_text text = tn_store_text_of(written);
-        uint64_t depth = json_depth(text);
         if (written == NULL) return tn_store_failure_memory();
-        if (depth > TN_STORE_DEPTH_MAX) {
+        if (value_is_deeper(value, TN_STORE_DEPTH_MAX)) {
+            uint64_t depth = json_depth(text);
             tn_release(written);
             return tn_store_failure("LIMIT", "the value nests arrays or objects %llu deep; at most %d are allowed",
                                     (unsigned long long)depth, TN_STORE_DEPTH_MAX);

@@ -131,7 +131,8 @@ static int32_t client_exchange(void *self, uint64_t exchange) {
 /* ---- The entry: as that of TN_PLUGIN, without a note, because the manifest is a file ---- */
 
 static const void *offer(void *self, const char *id) {
-    static const tn_store_draft store = {sizeof store, store_open, store_close, store_fail, store_fail, store_maintain};
+    static const tn_store_draft store = {sizeof store, store_open,     store_close,  store_fail,
+                                         store_fail,   store_maintain, .watch = NULL};
     static const tn_http_client_draft client = {sizeof client, client_send, client_exchange, client_exchange,
                                                 client_exchange};
     if (strcmp(id, TN_HTTP_CLIENT_DRAFT) == 0) return &client;

@@ -3,9 +3,9 @@
  * peers.
  *
  * The workloads are those by which engines for agent graphs are compared: chain, loop, fanout, growth, conversation,
- * concurrent, startup, stream, seq, par, check. Graphs are ADL documents, the nodes come from a plugin
- * (plugin/bench_nodes.c), so users get the same performance. The result of every run is checked inside the timed
- * section.
+ * concurrent, startup, stream, seq, par, check, values; and turn, summary, edit, merge (saved.c). Graphs are ADL
+ * documents, the nodes come from a plugin (plugin/bench_nodes.c), so users get the same performance. The result of
+ * every run is checked inside the timed section.
  */
 #include "adl/diagnostic/diagnostic.h"
 #include "adl/document/document.h"
@@ -18,6 +18,7 @@
 #include "host/engine/graph/graph.h"
 #include "host/engine/graph/run.h"
 #include "tests/bench/harness.h"
+#include "tests/bench/saved.h"
 #include "tests/bench/saver.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,18 +57,6 @@ static struct run *run_once(struct graph *graph, tn_value input, const struct ru
 static void end_run(struct run *run) {
     run_free(run);
     if (kept) saver_release(&last);
-}
-
-/* The notes of a workload whose runs may be saved. */
-static void report_saved(const struct measure *measure, const char *workload, int64_t n, double units) {
-    char notes[160] = "\"saver\":\"none\"";
-    double wall = seconds(&measure->wall, CLOCK_MONOTONIC), cpu = seconds(&measure->cpu, CLOCK_PROCESS_CPUTIME_ID);
-    struct saved saved = {0, 0};
-    if (kept) saved = saver_close();
-    if (kept)
-        snprintf(notes, sizeof notes, "\"saver\":\"%s\",\"db_bytes\":%lld,\"resume_ms\":%.3f",
-                 option("saver", "sqlite"), saved.bytes, saved.resume_ms);
-    report_of(wall, cpu, workload, n, units, notes);
 }
 
 static int64_t result_int(struct run *run, const char *channel) {
@@ -121,7 +110,7 @@ static void chain_of(uint32_t length, int64_t n, const char *name, const char *t
     kept = saver_open(host, option("saver", "none"));
     measure_begin(&measure);
     run_many(graph, input, n, "counter", length);
-    report_saved(&measure, name, n, units);
+    saver_report(&measure, name, n, units, "");
     value_unref(input);
     graph_unref(graph);
     mem_free(text);
@@ -212,12 +201,12 @@ static void par(int64_t n) {
     graph_unref(graph);
 }
 
-static struct graph *growth_graph(int64_t calls) {
+struct graph *growth_graph(int64_t calls, const char *output) {
     struct buffer out;
-    bool typed = strcmp(option("channel", "array"), "messages") == 0;
+    bool typed = strcmp(option("channel", *output ? "messages" : "array"), "messages") == 0;
     buffer_init(&out, SIZE_MAX);
     buffer_format(&out,
-                  "version: '1.0'\nagent: {name: growth, recursion_limit: %" PRId64 "}\n"
+                  "version: '1.0'\n%sagent: {name: growth, recursion_limit: %" PRId64 "}\n"
                   "channels: [{name: messages, type: %s}]\nnodes:\n"
                   "  - {id: agent, type: bench.agent, config: {input_key: messages, output_key: messages, number: "
                   "%" PRId64 "}}\n"
@@ -226,13 +215,13 @@ static struct graph *growth_graph(int64_t calls) {
                   "  - {from: agent, type: conditional, conditions: [{expression: "
                   "'has(state.messages[size(state.messages) - 1].tool_calls)', to: tools}, "
                   "{expression: default, to: END}]}\n",
-                  2 * calls + 10, typed ? "reduce, reducer: messages" : "append", calls);
+                  output, 2 * calls + 10, typed ? "reduce, reducer: messages" : "append", calls);
     struct graph *graph = build(buffer_cstr(&out));
     buffer_finish(&out);
     return graph;
 }
 
-static tn_value user_message(int64_t number) {
+tn_value user_message(int64_t number) {
     char content[201];
     memset(content, 'x', 200);
     content[200] = 0;
@@ -249,7 +238,7 @@ static void expect_messages(struct run *run, int64_t count) {
 }
 
 static void growth_run(int64_t turns) {
-    struct graph *graph = growth_graph(turns);
+    struct graph *graph = growth_graph(turns, "");
     tn_value input = user_message(0);
     struct run *run = run_once(graph, input, NULL);
     expect_messages(run, 2 * turns + 2);
@@ -264,13 +253,13 @@ static void growth(int64_t turns) {
     kept = saver_open(host, option("saver", "none"));
     measure_begin(&measure);
     growth_run(turns);
-    report_saved(&measure, "growth", turns, (double)turns);
+    saver_report(&measure, "growth", turns, (double)turns, "");
 }
 
 /* One thread, run once for each turn: user, tool request, tool result, answer. */
 static void conversation(int64_t turns) {
     struct measure measure;
-    struct graph *graph = growth_graph(1);
+    struct graph *graph = growth_graph(1, "");
     kept = saver_open(host, option("saver", "sqlite"));
     thread = "conversation";
     measure_begin(&measure);
@@ -281,7 +270,7 @@ static void conversation(int64_t turns) {
         end_run(run);
         value_unref(input);
     }
-    report_saved(&measure, "conversation", turns, (double)turns);
+    saver_report(&measure, "conversation", turns, (double)turns, "");
     graph_unref(graph);
 }
 
@@ -375,6 +364,54 @@ static void stream(int64_t n) {
     stream_run(graph, n);
     report(&measure, "stream", n, (double)n, "");
     graph_unref(warm);
+    graph_unref(graph);
+}
+
+/* ---- values: a large value into a node and out of it ---- */
+
+static tn_value large_value(const char *kind, size_t bytes) {
+    char *text = mem_alloc(bytes + 1);
+    tn_value value = value_array();
+    for (size_t i = 0; i < bytes; i++) text[i] = (char)(i % 80 == 79 ? '\n' : 'a' + i % 26);
+    if (strcmp(kind, "numbers") == 0) {
+        for (size_t i = 0; i < bytes / 8; i++) value = value_push_take(value, value_int(1000000 + (int64_t)i));
+    } else if (strcmp(kind, "texts") == 0) { /* as the parts of a retrieval */
+        for (size_t at = 0; at < bytes; at += 65536)
+            value = value_push_take(value, value_text_n(text + at, bytes - at < 65536 ? bytes - at : 65536));
+    } else {
+        value_unref(value);
+        value = strcmp(kind, "bytes") == 0 ? value_bytes(text, bytes) : value_text_n(text, bytes);
+    }
+    mem_free(text);
+    return value;
+}
+
+static void values_run(struct graph *graph, tn_value input) {
+    struct run *run = run_once(graph, input, NULL);
+    tn_value result = run_result(run);
+    if (!value_equal(value_get(result, "copied"), value_get(input, "value"))) die("another value came back", "");
+    value_unref(result);
+    run_free(run);
+}
+
+static void values(int64_t n) {
+    const char *kind = option("kind", "text");
+    size_t bytes = strtoull(option("bytes", "4194304"), NULL, 10);
+    struct graph *graph =
+        build("version: '1.0'\nagent: {name: values}\nchannels: [{name: value, type: last_value}, {name: copied, type: "
+              "last_value}]\nnodes: [{id: copy, type: bench.copy, config: {input_key: value, output_key: copied}}]\n"
+              "edges: [{from: START, to: copy}]\n");
+    tn_value input = object_with("value", large_value(kind, bytes));
+    struct measure measure;
+    for (int i = 0; i < 3; i++) values_run(graph, input);
+    measure_begin(&measure);
+    for (int64_t i = 0; i < n; i++) values_run(graph, input);
+    char notes[128];
+    double wall = seconds(&measure.wall, CLOCK_MONOTONIC);
+    snprintf(notes, sizeof notes, "\"kind\":\"%s\",\"bytes\":%zu,\"mb_per_s\":%.1f", kind, bytes,
+             2.0 * (double)bytes * (double)n / 1e6 / wall);
+    report(&measure, "values", n, (double)n, notes);
+    value_unref(input);
     graph_unref(graph);
 }
 
@@ -503,18 +540,23 @@ static const struct {
                  {"fanout", fanout, 50},
                  {"growth", growth, 200},
                  {"conversation", conversation, 100},
+                 {"turn", turn, 50},
+                 {"summary", summary, 2000},
+                 {"edit", edit, 4000},
+                 {"merge", merge, 500},
                  {"concurrent", concurrent, 1000},
                  {"stream", stream, 10000},
                  {"seq", seq, 20000},
                  {"par", par, 10000},
                  {"check", check, 1000},
+                 {"values", values, 20},
                  {"startup", startup, 20}};
 
 int main(int argc, char **argv) {
     static const char *const paths[] = {TENON_BENCH_NODES, TENON_CORE_PLUGIN, TENON_MEMORY_PLUGIN, TENON_SQLITE_PLUGIN,
                                         NULL};
     const char *name = argc > 1 ? argv[1] : "";
-    bool child = strcmp(name, "startup-child") == 0;
+    bool turn_of_child = strcmp(name, "turn-child") == 0, child = turn_of_child || strcmp(name, "startup-child") == 0;
     size_t row = 0;
     while (row < sizeof workloads / sizeof *workloads && strcmp(workloads[row].name, name) != 0) row++;
     if (row == sizeof workloads / sizeof *workloads && !child) {
@@ -537,7 +579,9 @@ int main(int argc, char **argv) {
     host = host_new(
         &(struct host_options){.plugin_paths = paths, .no_config = true, .isolate = isolate ? isolated : NULL}, &error);
     if (!host) die("cannot start", error.message);
-    if (child)
+    if (turn_of_child)
+        turn_child();
+    else if (child)
         startup_child();
     else
         workloads[row].run(n);

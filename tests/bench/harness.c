@@ -49,22 +49,57 @@ double seconds(const struct timespec *from, clockid_t clock) {
     return (double)(now.tv_sec - from->tv_sec) + (double)(now.tv_nsec - from->tv_nsec) / 1e9;
 }
 
+struct written_bytes written_now(void) {
+    struct written_bytes written = {-1, -1};
+    char line[64];
+    FILE *file = fopen("/proc/self/io", "r");
+    while (file && fgets(line, sizeof line, file)) {
+        (void)sscanf(line, "wchar: %" SCNd64, &written.wchar);
+        (void)sscanf(line, "write_bytes: %" SCNd64, &written.write_bytes);
+    }
+    if (file) fclose(file);
+    return written;
+}
+
+struct written_bytes written_since(const struct written_bytes *before) {
+    struct written_bytes now = written_now();
+    now.wchar = before->wchar < 0 ? -1 : now.wchar - before->wchar;
+    now.write_bytes = before->write_bytes < 0 ? -1 : now.write_bytes - before->write_bytes;
+    return now;
+}
+
 void measure_begin(struct measure *measure) {
+    measure->written = written_now();
     clock_gettime(CLOCK_MONOTONIC, &measure->wall);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &measure->cpu);
 }
 
-void report_of(double wall, double cpu, const char *workload, int64_t n, double units, const char *notes) {
+struct measured measure_end(const struct measure *measure) {
+    double wall = seconds(&measure->wall, CLOCK_MONOTONIC), cpu = seconds(&measure->cpu, CLOCK_PROCESS_CPUTIME_ID);
+    return (struct measured){wall, cpu, written_since(&measure->written)};
+}
+
+void report_measured(const struct measured *measured, const char *workload, int64_t n, double units,
+                     const char *notes) {
     struct rusage usage;
+    char written[96] = "";
     getrusage(RUSAGE_SELF, &usage);
+    if (measured->written.wchar >= 0)
+        snprintf(written, sizeof written, ",\"wchar\":%" PRId64 ",\"write_bytes\":%" PRId64, measured->written.wchar,
+                 measured->written.write_bytes);
     printf("{\"workload\":\"%s\",\"n\":%" PRId64 ",\"wall_s\":%.6f,\"per_unit_us\":%.4f,\"rss_peak_mib\":%.2f,"
-           "\"notes\":{\"cpu_s\":%.6f%s%s}}\n",
-           workload, n, wall, wall * 1e6 / units, (double)usage.ru_maxrss / 1024, cpu, *notes ? "," : "", notes);
+           "\"notes\":{\"cpu_s\":%.6f%s%s%s}}\n",
+           workload, n, measured->wall, measured->wall * 1e6 / units, (double)usage.ru_maxrss / 1024, measured->cpu,
+           written, *notes ? "," : "", notes);
+}
+
+void report_of(double wall, double cpu, const char *workload, int64_t n, double units, const char *notes) {
+    report_measured(&(struct measured){wall, cpu, {-1, -1}}, workload, n, units, notes);
 }
 
 void report(const struct measure *measure, const char *workload, int64_t n, double units, const char *notes) {
-    double wall = seconds(&measure->wall, CLOCK_MONOTONIC), cpu = seconds(&measure->cpu, CLOCK_PROCESS_CPUTIME_ID);
-    report_of(wall, cpu, workload, n, units, notes);
+    struct measured measured = measure_end(measure);
+    report_measured(&measured, workload, n, units, notes);
 }
 
 /* ---- Graphs and runs ---- */

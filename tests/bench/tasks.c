@@ -6,7 +6,8 @@
  *     tenon-tasks create 2000                creates N Tasks
  *
  * The store is SQLite (--store=memory: that in memory), in a new file in the working folder, and each commit is on disk
- * when it returns. Every result is checked inside the timed section.
+ * when it returns. --store=postgres --url=URL uses a database, which should be empty. Every result is checked inside
+ * the timed section.
  */
 #include "host/assembly/host.h"
 #include "host/base/loop.h"
@@ -16,6 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#ifndef TENON_POSTGRES_PLUGIN
+#define TENON_POSTGRES_PLUGIN NULL
+#endif
 
 static struct kernel kernel;
 
@@ -88,6 +93,7 @@ static void open_store(const char *folder) {
     struct error error = ERROR_INIT;
     tn_value options = with_text(value_object(), "use", option("store", "sqlite"));
     options = value_set_take(options, "path", value_format("%s/tasks.db", folder));
+    if (*option("url", "")) options = with_text(options, "url", option("url", ""));
     host_set_store_take(host,
                         store_open(&(const struct store_from){host_loop(host), host_registry(host), host_config(host)},
                                    options, &error));
@@ -107,13 +113,15 @@ static void remove_store(const char *folder) {
 }
 
 int main(int argc, char **argv) {
-    static const char *const paths[] = {TENON_MEMORY_PLUGIN, TENON_SQLITE_PLUGIN, NULL};
+    static const char *const paths[] = {TENON_MEMORY_PLUGIN, TENON_SQLITE_PLUGIN, TENON_POSTGRES_PLUGIN, NULL};
     const char *name = argc > 1 ? argv[1] : "";
     int64_t n = argc > 2 ? strtoll(argv[2], NULL, 10) : 2000;
     char folder[] = "tenon-tasks-XXXXXX";
     struct error error = ERROR_INIT;
     if ((strcmp(name, "claim") != 0 && strcmp(name, "complete") != 0 && strcmp(name, "create") != 0) || n <= 0) {
-        fputs("usage: tenon-tasks claim|complete|create [N] [--batch=1..100] [--store=sqlite|memory]\n", stderr);
+        fputs("usage: tenon-tasks claim|complete|create [N] [--batch=1..100] [--store=sqlite|memory|postgres "
+              "[--url=URL]]\n",
+              stderr);
         return 2;
     }
     harness_options(argc, argv, 3);

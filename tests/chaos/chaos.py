@@ -17,6 +17,11 @@ claims are valid and continued, so that it writes what another worker has alread
     chaos.py --seed 7                         the random choices of an earlier run; prints its seed otherwise
     chaos.py --keep                           keeps the folder, and prints it
 
+With --store postgres, the disturbed run is on a PostgreSQL server, into which `tenon store copy` copies the Tasks, and which is
+restarted at random times (immediate: all connections break, and it recovers from its log).
+
+    chaos.py --store postgres --tasks 1000 --ttl 3 --skew 30   the full size on PostgreSQL
+
 Environment: TENON, CHAOS_NODES and CHAOS_CLOCK are files of the build.
 """
 import argparse
@@ -27,7 +32,6 @@ import random
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -35,6 +39,7 @@ import time
 
 from logs import difference, normalised
 from rpc import Host
+from stores import Postgres, Sqlite
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EFFECTS = ["first", "left", "right", "called", "tool-a", "tool-b", "tool-c",  # of documents/job.yaml
@@ -68,8 +73,8 @@ def environment(folder, clock_ms=0, pause_ms=0):
 class Worker:
     """One process that handles Tasks; it is started again after it was killed."""
 
-    def __init__(self, folder, name, concurrency, pause_ms):
-        self.folder, self.name, self.concurrency, self.pause_ms = folder, name, concurrency, pause_ms
+    def __init__(self, folder, store, name, concurrency, pause_ms):
+        self.folder, self.store, self.name, self.concurrency, self.pause_ms = folder, store, name, concurrency, pause_ms
         self.process, self.stopped = None, False
 
     def log_path(self):
@@ -143,7 +148,7 @@ class Disturber:
             self.choose()
 
     def disturb_first(self):
-        if not has_task(self.worker.folder, self.worker.name):
+        if not self.worker.store.has_task(self.worker.name):
             self.after(0.01, self.disturb_first)
             return
         action, self.first = self.first, None
@@ -174,26 +179,9 @@ class Disturber:
 # ---- The store ----
 
 
-def read_states(folder):
-    """The number of Tasks in each state; read from the file, so that no process of tenon takes part."""
-    database = sqlite3.connect("file:%s?mode=ro" % os.path.join(folder, "s.db"), uri=True, timeout=60)
-    rows = database.execute("SELECT json_extract(json, '$.state'), count(*) FROM records WHERE collection = 'tasks'"
-                            " GROUP BY 1").fetchall()
-    database.close()
-    return dict(rows)
-
-
-def has_task(folder, worker):
-    database = sqlite3.connect("file:%s?mode=ro" % os.path.join(folder, "s.db"), uri=True, timeout=60)
-    found = database.execute("SELECT count(*) FROM records WHERE collection = 'tasks' AND json_extract(json, '$.state') ="
-                             " 'running' AND json_extract(json, '$.claimed_by') = ?", (worker,)).fetchone()[0]
-    database.close()
-    return found > 0
-
-
-def write_configuration(folder, ttl):
+def write_configuration(folder, store, ttl):
     with open(os.path.join(folder, "tenon.yaml"), "w") as file:
-        json.dump({"store": {"use": "sqlite", "path": "./s.db"}, "plugins": {"path": [os.environ["CHAOS_NODES"]]},
+        json.dump({"store": store.section(), "plugins": {"path": [os.environ["CHAOS_NODES"]]},
                    "work": {"job": {"strategy": os.path.join(HERE, "documents", "job.yaml"), "ttl": ttl,
                                     "retries": {"max_attempts": 1000, "initial": "10ms", "max": "100ms"}}}}, file)
 
@@ -234,25 +222,25 @@ class Outcome:
 # ---- The two runs ----
 
 
-def run_undisturbed(folder, count, pause_ms):
-    worker = Worker(folder, "undisturbed", sum(CONCURRENCY), pause_ms)
+def run_undisturbed(folder, store, count, pause_ms):
+    worker = Worker(folder, store, "undisturbed", sum(CONCURRENCY), pause_ms)
     worker.start(0, "--drain")
     done, progress = 0, time.monotonic()
     while worker.process.poll() is None:
         time.sleep(0.05)
-        found = read_states(folder).get("done", 0)
+        found = store.states().get("done", 0)
         if found != done:
             done, progress = found, time.monotonic()
         if time.monotonic() - progress > STALLED_S:
             worker.kill()
-            raise CheckFailed("the undisturbed worker makes no progress: %s" % read_states(folder))
+            raise CheckFailed("the undisturbed worker makes no progress: %s" % store.states())
     expect(worker.process.returncode == 0, "the undisturbed worker failed:\n" + worker.log())
-    states = read_states(folder)
+    states = store.states()
     expect(states == {"done": count}, "the undisturbed worker left %s:\n%s" % (states, worker.log()))
 
 
-def run_disturbed(folder, count, options):
-    workers = [Worker(folder, "worker-%d" % number, concurrency, options.pause)
+def run_disturbed(folder, store, count, options):
+    workers = [Worker(folder, store, "worker-%d" % number, concurrency, options.pause)
                for number, concurrency in enumerate(CONCURRENCY)]
     disturbers = [Disturber(worker, options, first, skew) for worker, first, skew in zip(
         workers, ["kill", "stop", "kill"], [0, options.skew, -options.skew])]
@@ -261,12 +249,15 @@ def run_disturbed(folder, count, options):
         while done < count:
             for disturber in disturbers:
                 disturber.run_if_due()
+            store.disturb()
             time.sleep(0.01)
-            states = read_states(folder)
+            states = store.states()
             expect("failed" not in states, "a Task failed: %s" % states)
             if states.get("done", 0) != done:
                 done, progress = states["done"], time.monotonic()
             expect(time.monotonic() - progress < STALLED_S, "no progress: %s" % states)
+        if store.name == "postgres":
+            store.stop_disturbing()
         for worker in workers:
             if worker.process.poll() is None:
                 worker.end()
@@ -323,6 +314,8 @@ def check_clock(folder):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--store", choices=["sqlite", "postgres"], default="sqlite", help="of the disturbed run")
+    parser.add_argument("--restart", type=float, default=6, help="mean seconds between two restarts of PostgreSQL")
     parser.add_argument("--tasks", type=int, default=60)
     parser.add_argument("--ttl", type=float, default=1, help="seconds of a claim")
     parser.add_argument("--skew", type=float, default=3, help="seconds that a clock is wrong at most")
@@ -335,29 +328,41 @@ def main():
     work = tempfile.mkdtemp(prefix="tenon-chaos-")
     calm, folder = os.path.join(work, "undisturbed"), os.path.join(work, "disturbed")
     os.mkdir(calm)
+    os.mkdir(folder)
+    os.chmod(work, 0o711)  # the server of PostgreSQL can have another user
+    os.chmod(folder, 0o711)
+    store = None
     try:
         check_clock(calm)
-        write_configuration(calm, options.ttl)
+        calm_store = Sqlite(calm)
+        write_configuration(calm, calm_store, options.ttl)
         ids = create_tasks(calm, options.tasks)
-        shutil.copytree(calm, folder, ignore=shutil.ignore_patterns("socket"))
-        run_undisturbed(calm, options.tasks, 0)
+        store = Postgres(folder, options.restart, options.seed) if options.store == "postgres" else Sqlite(folder)
+        store.fill_from(calm)
+        write_configuration(folder, store, options.ttl)
+        run_undisturbed(calm, calm_store, options.tasks, 0)
         undisturbed = Outcome(calm, ids)
         check(undisturbed, undisturbed, ids)
         began = time.monotonic()
-        counts = run_disturbed(folder, options.tasks, options)
+        counts = run_disturbed(folder, store, options.tasks, options)
         seconds = time.monotonic() - began
         outcome = Outcome(folder, ids)
         check(outcome, undisturbed, ids)
         taken_over = sum(len(task["history"]) > 1 for task in outcome.tasks)
         expect(taken_over, "no Task was taken over: %s" % dict(counts))
-        print("chaos: %d Tasks in %.0f s; processes killed %d times, stopped %d times, started %d times with a wrong clock; "
+        counts.update(store.close())
+        expect(store.name == "sqlite" or counts["restarts"], "the server was not restarted")
+        print("chaos: %s: %d Tasks in %.0f s; server restarted %d times, processes killed %d times, stopped %d times, started %d times with a wrong clock; "
               "%d Tasks were claimed more than once; %d requests for %d effects" % (
-                  options.tasks, seconds, counts["killed"], counts["stopped"], counts["skewed"], taken_over,
+                  store.name, options.tasks, seconds, counts["restarts"], counts["killed"], counts["stopped"], counts["skewed"], taken_over,
                   outcome.requests(), len(outcome.keys)))
     except CheckFailed as error:
         print("chaos: failed: %s\nchaos: the folder is kept: %s\nAgain: chaos.py %s --seed %d" % (
             error, work, " ".join(argument for argument in sys.argv[1:]), options.seed))
         sys.exit(1)
+    finally:
+        if store:
+            store.close()
     if options.keep:
         print("kept:", work)
     else:

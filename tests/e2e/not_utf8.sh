@@ -90,11 +90,11 @@ if [ -e "$BINARY/lib/tenon/plugins/sqlite.so" ] && command -v python3 >/dev/null
     run tenon run echo.yaml --thread good
     expect_code 0
     for damage in "key = cast(x'676f6f642fff' as text) WHERE key = 'good/0000000000'" \
-        "json = cast(x'7b2261223a22ff227d' as text) WHERE collection = 'threads'"; do
+        "json = cast(x'7b2261223a22ff227d' as text) WHERE key = 'good'"; do
         cp kept.db saved.db
         python3 -c '
 import sqlite3, sys
-sqlite3.connect("kept.db", isolation_level=None).execute("UPDATE records SET " + sys.argv[1])' "$damage"
+sqlite3.connect("kept.db", isolation_level=None).execute("UPDATE entries SET " + sys.argv[1])' "$damage"
         run tenon thread export good
         expect_code 4 && expect_in err "kept.db: is damaged" && expect_in err "[STORE_CORRUPT]"
         rm -f kept.db-wal kept.db-shm

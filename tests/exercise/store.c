@@ -34,7 +34,7 @@ static int32_t forgets_maintain(tn_store *store, tn_value *result, tn_value *err
     return TN_OK;
 }
 
-static const tn_store_draft forgets = {sizeof(tn_store_draft), forgets_open,  forgets_close,
-                                       forgets_commit,         forgets_query, forgets_maintain};
+static const tn_store_draft forgets = {sizeof(tn_store_draft), forgets_open,     forgets_close, forgets_commit,
+                                       forgets_query,          forgets_maintain, .watch = NULL};
 
 TN_PROVIDES(forgets, TN_STORE_DRAFT, &forgets)

@@ -1,8 +1,8 @@
 /*
  * fuzz_schema.c - a malformed schema and a malformed instance: JSON of the schema, a NUL, JSON of the instance.
  *
- * Every function of the interface is called with a schema that compiles. Both ways to validate must agree, an error
- * must have a message, and nothing may leak.
+ * Every function of the interface is called with a schema that compiles. All ways to validate must agree (with errors,
+ * without, and the checks without the plan), an error must have a message, and nothing may leak.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -11,6 +11,7 @@
 
 #include "adl/schema/schema.h"
 #include "adl/value/json.h"
+#include "tests/unit/schema_checks.h"
 
 #define WORK_MAX  20000
 #define NODES_MAX 2000
@@ -33,6 +34,8 @@ static void use(const struct schema *schema, tn_value instance) {
     /* Finding all errors takes more work than finding one, so one of the two may exceed the limit. */
     if (verdict != status && verdict != TN_LIMIT && status != TN_LIMIT) abort();
     if ((status != TN_OK) != (errors.count > 0)) abort();
+    int32_t checked = validate_by_checks(schema, instance);
+    if (verdict != checked && verdict != TN_LIMIT && checked != TN_LIMIT) abort();
     size_t sum = 0;
     for (size_t i = 0; i < errors.count; i++) {
         if (!errors.items[i].message[0]) abort();

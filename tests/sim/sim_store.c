@@ -7,6 +7,8 @@
 #include "adl/value/memory.h"
 #include "host/base/random.h"
 #include "host/data/store/store_collections.h"
+#include "host/data/store/store_internal.h"
+#include "host/data/store/store_link.h"
 #include "tests/sim/sim_world.h"
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +101,9 @@ static const struct tn_store_backend backend = {sim_transaction_begin,
                                                 sim_remove_range,
                                                 sim_list,
                                                 sim_count,
-                                                sim_search};
+                                                sim_search,
+                                                NULL,
+                                                .format = NULL};
 
 void sim_store_begin(struct sim *sim) {
     tn.value = &interface_value;
@@ -301,6 +305,12 @@ void store_perform_take(struct store *store, store_perform_fn *perform, void *ar
     error_finish(&error);
 }
 
+/* The simulated store has no clock: the actor's counts. */
+bool session_wall_ms(struct session *session, int64_t *out) {
+    (void)session, (void)out;
+    return false;
+}
+
 int64_t store_wall_ms(const struct store *store) { return store->sim->actor.now_ms; }
 
 /* Only for functions that the simulation does not call: a failed log is abandoned, and no writer is asked for. */
@@ -309,4 +319,23 @@ void store_perform(struct store *store, store_perform_fn *perform, void *perform
     abort();
 }
 
+void store_perform_grouped(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done,
+                           void *user) {
+    store_perform(store, perform, perform_user, done, user);
+}
+
 const char *store_path(const struct store *store) { return (void)store, ""; }
+
+/* Threads of the simulation have no deferred values. */
+struct store_link *store_link(const struct store *store) {
+    static struct store_link *none;
+    (void)store;
+    if (!none) none = store_link_new(NULL);
+    return none;
+}
+
+int32_t store_perform_now(struct store *store, store_perform_fn *perform, void *user, tn_value *out,
+                          struct error *error) {
+    (void)store, (void)perform, (void)user, (void)out, (void)error;
+    abort();
+}

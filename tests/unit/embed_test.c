@@ -358,6 +358,62 @@ static void batch_runs_and_cancels(void **state) {
     tenon_close(host);
 }
 
+static void note_each(void *user, uint64_t ended, uint64_t total) {
+    uint64_t *last = user;
+    assert_int_equal(ended, *last + 1);
+    assert_int_equal(total, 40);
+    *last = ended;
+}
+
+/* A graph runs on all loops; a function of the program on its own thread; the results are those of one loop. */
+static void batch_uses_loops(void **state) {
+    (void)state;
+    static const char text[] = "version: '1.0'\nagent: {recursion_limit: 100}\n"
+                               "channels: [{name: n, type: last_value, default: 0}]\n"
+                               "nodes: [{id: add, type: set, config: {values: {n: state.n + 1}}}]\n"
+                               "edges:\n  - {from: START, to: add}\n  - {from: add, type: conditional, conditions:"
+                               " [{expression: state.n < 50, to: add}, {expression: default, to: END}]}\n";
+    tn_value inputs = value_array(), expected = NULL;
+    for (int i = 0; i < 40; i++) inputs = value_push_take(inputs, value_set_take(value_object(), "n", value_int(i)));
+    for (int loops = 1; loops <= 3; loops++) {
+        tenon *host = open_host_with(value_set_take(open_options(), "loops", value_int(loops)));
+        tenon_runnable *graph = tenon_graph_text(host, "count.yaml", text, strlen(text));
+        uint64_t last = 0;
+        tn_value results = tenon_batch(graph, inputs, NULL, 0, note_each, &last);
+        assert_int_equal(last, 40);
+        if (expected)
+            assert_true(value_identical(results, expected));
+        else
+            expected = value_ref(results);
+        value_unref(results);
+        tenon_runnable *one = tenon_lambda(host, add_one, NULL); /* asserts its thread */
+        tn_value numbers = json("[1, 2, 3]");
+        results = tenon_batch(one, numbers, NULL, 0, NULL, NULL);
+        expect(value_ref(value_get(value_at(results, 2), "output")), "4");
+        value_unref(results);
+        value_unref(numbers);
+        tenon_release(one);
+        tenon_release(graph);
+        tenon_close(host);
+    }
+    value_unref(expected);
+    value_unref(inputs);
+    static const char *const wrong[][2] = {{"0", "is 0, expected a whole number from 1 to 64"},
+                                           {"65", "is 65, expected"},
+                                           {"\"many\"", "is string, expected a whole number from 1 to 64, or `auto`"},
+                                           {"2.5", "is double, expected"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        tn_value options = value_set_take(open_options(), "loops", json(wrong[i][0]));
+        char *why = NULL;
+        assert_null(tenon_open(options, &why));
+        if (!strstr(why, wrong[i][1])) fail_msg("expected `%s` in: %s", wrong[i][1], why);
+        tenon_free(why);
+        value_unref(options);
+    }
+    tenon *host = open_host_with(value_set_take(open_options(), "loops", value_text("auto")));
+    assert_int_equal(tenon_close(host), 0);
+}
+
 static void configurations_are_checked(void **state) {
     (void)state;
     tenon *host = open_host();
@@ -643,6 +699,7 @@ int main(void) {
                                        TEST(documents_are_checked),
                                        TEST(texts_read_only_below_roots),
                                        TEST(batch_runs_and_cancels),
+                                       TEST(batch_uses_loops),
                                        TEST(configurations_are_checked),
                                        TEST(resets_plugins),
                                        TEST(cancels_from_another_thread),

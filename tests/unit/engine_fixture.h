@@ -82,7 +82,9 @@ struct watched {
     int64_t until_ms;      /* the fake clock advances up to here, even while a worker thread is busy */
     int64_t tick_ms;       /* the fake clock advances by this with every event, in take_time */
     struct loop *loop;     /* of the host */
-    bool elsewhere;        /* saves the run before it is resumed, and restores another one from that */
+    bool moves;            /* the run moves after each super-step, as to another loop; it has no modes then */
+    uint32_t move_count;
+    bool elsewhere; /* saves the run before it is resumed, and restores another one from that */
     /* Results. */
     struct run *run;
     struct run_options options; /* of run_new */
@@ -166,6 +168,25 @@ FIXTURE_UNUSED static void watched_wait(struct host *host, struct watched *watch
         fail_msg("%s: the run does not end, and the loop has nothing left to do", watched->name ? watched->name : "?");
 }
 
+/* Carries the run on in another one, as another loop would, until it ends without moving. */
+FIXTURE_UNUSED static void watched_move(struct host *host, struct watched *watched) {
+    while (run_has_moved(watched->run)) {
+        tn_value carried = run_carry(watched->run);
+        struct graph *graph = graph_ref(run_graph(watched->run));
+        struct error error = ERROR_INIT;
+        bool ended = false;
+        run_free(watched->run);
+        watched->run = run_new(graph, &watched->options);
+        run_request_move(watched->run);
+        if (run_carry_on(watched->run, carried, &ended, &error) != TN_OK)
+            fail_msg("%s: %s", watched->name ? watched->name : "?", error.message);
+        watched->move_count++;
+        value_unref(carried);
+        graph_unref(graph);
+        watched_wait(host, watched, ended);
+    }
+}
+
 FIXTURE_UNUSED static void watched_run(struct host *host, struct watched *watched, struct graph *graph,
                                        struct run_options options, tn_value input) {
     options.event = options.modes ? note_event : NULL;
@@ -174,7 +195,9 @@ FIXTURE_UNUSED static void watched_run(struct host *host, struct watched *watche
     watched->loop = host_loop(host);
     watched->options = options;
     watched->run = run_new(graph, &options);
+    if (watched->moves) run_request_move(watched->run);
     watched_wait(host, watched, run_start(watched->run, input));
+    watched_move(host, watched);
 }
 
 FIXTURE_UNUSED static tn_value parse_json(const char *text) {

@@ -10,8 +10,9 @@
  *
  * Every case is repeated: with all events, which must have the shape of event.schema.json; with a reader that refuses
  * every event, which must change nothing; cancelled in its first event, its second, and so on, and in every turn of the
- * loop, after which it must end and leave nothing behind; and, if it is resumed, through bytes from which another run
- * is restored. The section `once` marks cases that cannot be repeated.
+ * loop, after which it must end and leave nothing behind; moving to another run after each super-step, which must
+ * change nothing; and, if it is resumed, through bytes from which another run is restored. The section `once` marks
+ * cases that cannot be repeated.
  *
  * Environment: ENGINE_TEST_CANCEL_EVERY=N cancels in every Nth event and turn only, for valgrind and the thread
  * sanitizer, under which all of them take minutes. The first one differs from case to case.
@@ -267,6 +268,13 @@ static void check_slow_reader(const struct corpus_case *test, struct outcome *ou
                  buffer_cstr(&outcome->watched.events), first_events);
 }
 
+static uint32_t moves; /* of the runs of all cases */
+
+static void check_moved(const struct corpus_case *test, struct outcome *outcome) {
+    check_outcome(test, outcome);
+    moves += outcome->watched.move_count;
+}
+
 static void expect_none_left(const struct corpus_case *test, int64_t left) {
     if (left) fail_msg("%s: it leaves %lld values", test->name, (long long)left);
 }
@@ -295,6 +303,9 @@ static void check_case(const struct corpus_case *test, void *user) {
             outcome.watched.shown = modes;
             expect_none_left(test, with_host(test, RUN_MODE_ALL, &outcome, check_slow_reader));
         }
+        outcome = outcome_init();
+        outcome.watched.moves = true;
+        expect_none_left(test, with_host(test, 0, &outcome, check_moved));
         cancel_at_points(test, true);
         cancel_at_points(test, false);
     }
@@ -310,6 +321,7 @@ static void test_corpus(void **state) {
         snprintf(path, sizeof path, "tests/corpus/engine/%s.txt", files[i]);
         corpus_each(path, check_case, NULL);
     }
+    assert_true(moves > 100);
 }
 
 static void test_agents(void **state) {

@@ -744,6 +744,63 @@ static void registers_components_of_the_process(void **state) {
     registry_free(registry);
 }
 
+static tn_value section_of_app; /* the section of the native plugin below; may be NULL */
+
+static tn_value section_of(void *user, const char *plugin_id) {
+    assert_ptr_equal(user, &config_of_good);
+    assert_string_equal(plugin_id, "test.app");
+    return section_of_app;
+}
+
+/* Looks up a tool that no manifest has. Returns true if the plugin of `test.app` was loaded for it. */
+static bool loads_for_a_lookup(const char *members, const char *section) {
+    static int self;
+    const tn_plugin native = {sizeof(tn_plugin), &self, native_offer};
+    struct registry *registry = registry_new(&(struct registry_options){
+        .interfaces = interfaces, .config = config, .section = section_of, .user = &config_of_good});
+    char text[512];
+    struct component *component = NULL;
+    snprintf(text, sizeof text,
+             "{\"plugin\":{\"id\":\"test.app\",\"version\":\"1.0.0\",\"title\":\"P\",\"dynamic\":[\"tool\"],%s"
+             "\"config\":{\"type\":\"object\"}}}",
+             members);
+    tn_value manifest = json(text);
+    section_of_app = section ? json(section) : NULL;
+    assert_int_equal(registry_add_native(registry, manifest, &native, "the program", NULL), TN_OK);
+    struct plugin *plugin = registry_plugin(registry, "test.app");
+    bool unloaded = registry_has_unloaded(registry, "tool");
+    assert_int_equal(registry_knows_all(registry, "tool"), !unloaded);
+    assert_int_equal(registry_resolve(registry, "tool", "test.none", &component, NULL), TN_NOT_FOUND);
+    bool loaded = plugin_state(plugin) == PLUGIN_LOADED;
+    assert_int_equal(loaded, unloaded);
+    assert_true(registry_knows_all(registry, "tool"));
+    registry_free(registry);
+    value_unref(section_of_app);
+    section_of_app = NULL;
+    value_unref(manifest);
+    return loaded;
+}
+
+static void does_not_load_what_adds_nothing(void **state) {
+    (void)state;
+    static const char one[] = "\"dynamic_from\":[\"libraries\"],", two[] = "\"dynamic_from\":[\"a\",\"b\"],";
+    assert_false(loads_for_a_lookup(one, NULL));
+    assert_false(loads_for_a_lookup(one, "{}"));
+    assert_false(loads_for_a_lookup(one, "{\"libraries\":[]}"));
+    assert_false(loads_for_a_lookup(one, "{\"libraries\":{}}"));
+    assert_true(loads_for_a_lookup(one, "{\"libraries\":[1]}"));
+    assert_true(loads_for_a_lookup(one, "{\"libraries\":{\"a\":1}}"));
+    /* Mistakes that the plugin's schema reports. */
+    assert_true(loads_for_a_lookup(one, "{\"libraries\":\"a\"}"));
+    assert_true(loads_for_a_lookup(one, "{\"libraries\":null}"));
+    assert_true(loads_for_a_lookup(one, "{\"librarys\":[]}"));
+    assert_true(loads_for_a_lookup(one, "[]"));
+    assert_false(loads_for_a_lookup(two, "{\"a\":[],\"b\":[]}"));
+    assert_false(loads_for_a_lookup(two, "{\"b\":[]}"));
+    assert_true(loads_for_a_lookup(two, "{\"a\":[],\"b\":[1]}"));
+    assert_true(loads_for_a_lookup("", NULL)); /* the plugin does not say from what it makes its components */
+}
+
 static void bounds_plugins_and_components(void **state) {
     (void)state;
     static int self;
@@ -872,6 +929,7 @@ int main(void) {
         cmocka_unit_test(adds_components_at_run_time),
         cmocka_unit_test(finds_among_many),
         cmocka_unit_test(registers_components_of_the_process),
+        cmocka_unit_test(does_not_load_what_adds_nothing),
         cmocka_unit_test(bounds_scanning),
         cmocka_unit_test(bounds_plugins_and_components),
         cmocka_unit_test(unloads),

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "tests/unit/schema_checks.h" /* before cmocka.h, which defines a macro `fail` */
+
 #include "adl/schema/schema.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
@@ -59,6 +61,7 @@ static bool agrees(const struct schema *schema, tn_value data, bool valid) {
     struct schema_errors errors = SCHEMA_ERRORS_INIT;
     int32_t verdict = schema_validate(schema, data, NULL), status = schema_validate(schema, data, &errors);
     assert_int_equal(verdict, status);
+    assert_int_equal(verdict, validate_by_checks(schema, data));
     assert_int_equal(errors.count > 0, status != TN_OK);
     for (size_t i = 0; i < errors.count; i++) {
         assert_non_null(errors.items[i].pointer);

@@ -218,6 +218,22 @@ static void long_keys_are_bounded(void **state) {
                      TN_LIMIT);
 }
 
+/* Subschemas that share one large value: a document that is small in memory, and large tables. */
+static void tables_are_bounded(void **state) {
+    (void)state;
+    static const char *const keywords[] = {"enum", "required"};
+    for (size_t k = 0; k < sizeof keywords / sizeof *keywords; k++) {
+        const size_t count = 2000;
+        tn_value names = value_array(), list = value_array();
+        for (size_t i = 0; i < count; i++) names = value_push_take(names, value_format("name %zu", i));
+        tn_value one = value_set_take(value_object(), keywords[k], names);
+        for (size_t i = 0; i <= SCHEMA_ENTRIES_MAX / count; i++) list = value_push_take(list, value_ref(one));
+        value_unref(one);
+        assert_int_equal(try_compile(value_set_take(value_object(), "anyOf", list), NULL, "values of `enum`"),
+                         TN_LIMIT);
+    }
+}
+
 static void patterns_are_bounded(void **state) {
     (void)state;
     tn_value pattern = long_text(SCHEMA_PATTERN_MAX);
@@ -437,6 +453,7 @@ int main(void) {
         cmocka_unit_test(corpus_holds),
         cmocka_unit_test(schemas_are_bounded),
         cmocka_unit_test(long_keys_are_bounded),
+        cmocka_unit_test(tables_are_bounded),
         cmocka_unit_test(patterns_are_bounded),
         cmocka_unit_test(work_is_bounded),
         cmocka_unit_test(errors_are_bounded),

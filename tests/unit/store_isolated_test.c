@@ -164,6 +164,49 @@ static void lies_are_errors_and_cost_nothing(void **state) {
     assert_int_equal(pid(), before);
 }
 
+/* What `tenon store copy` relies on: without it, a copy could miss records, or never end. */
+static void lies_about_a_copy_are_found(void **state) {
+    (void)state;
+    static const struct {
+        const char *query, *result, *part; /* NULL: it is as promised */
+    } answers[] = {
+        {"{\"collections\": {}}", "{\"collections\": [\"a\", \"b\"]}", NULL},
+        {"{\"collections\": {}}", "{\"collections\": [\"b\", \"a\"]}", "collection 1 does not follow"},
+        {"{\"collections\": {}}", "{\"collections\": [\"a\", \"a\"]}", "collection 1 does not follow"},
+        {"{\"collections\": {}}", "{\"collections\": [1]}", "the name of collection 0 must be a string"},
+        {"{\"collections\": {}}", "{\"collections\": {}}", "`collections` of it must be an array"},
+        {"{\"collections\": {}}", "7", "it must be an object"},
+        {"{\"format\": {}}", "{\"version\": 2, \"before\": 0}", NULL},
+        {"{\"format\": {}}", "{\"version\": 0, \"before\": 0}", "`version` of it must be an integer of at least 1"},
+        {"{\"format\": {}}", "{\"version\": 1}", "`before` of it must be an integer of at least 0"},
+        {"{\"list\": {\"attributes\": true}}",
+         "{\"records\": [{\"key\": \"a\", \"version\": 1, \"value\": 1, \"text\": \"w\", \"vector\": [1], "
+         "\"expires_at\": 5}], \"more\": false}",
+         NULL},
+        {"{\"list\": {}}",
+         "{\"records\": [{\"key\": \"a\", \"version\": 1, \"value\": 1, \"text\": 5}], \"more\": false}",
+         "`text` of record 0"},
+        {"{\"list\": {}}",
+         "{\"records\": [{\"key\": \"a\", \"version\": 1, \"value\": 1, \"vector\": 5}], \"more\": false}",
+         "`vector` of record 0"},
+        {"{\"list\": {}}",
+         "{\"records\": [{\"key\": \"a\", \"version\": 1, \"value\": 1, \"expires_at\": \"x\"}], \"more\": false}",
+         "`expires_at` of record 0"},
+    };
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        tn_value query = fixture_json(answers[i].query), result = fixture_json(answers[i].result),
+                 why = remote_store_check_query(query, result);
+        if (!answers[i].part)
+            assert_null(why);
+        else if (!why || !strstr(value_chars(why, NULL), answers[i].part))
+            fail_msg("%s: expected `%s`; found %s", answers[i].result, answers[i].part,
+                     why ? value_chars(why, NULL) : "nothing");
+        value_unref(query);
+        value_unref(result);
+        value_unref(why);
+    }
+}
+
 static void errors_have_a_form(void **state) {
     (void)state;
     static const struct {
@@ -404,6 +447,7 @@ int main(void) {
         HOSTILE_TEST(the_thread_of_a_store_waits),
         HOSTILE_TEST(a_batch_has_a_limit),
         cmocka_unit_test(a_page_ends_before_the_limit),
+        cmocka_unit_test(lies_about_a_copy_are_found),
         HOSTILE_TEST(only_the_location_is_granted),
         HOSTILE_TEST(a_link_is_not_followed),
     };

@@ -1,7 +1,10 @@
 /*
- * store_merge_test.c - commits that are pending at the same time: one batch of the provider, or one after the other.
+ * store_merge_test.c - commits that are pending at the same time: a group of the provider, one batch, or one after the
+ * other.
  *
  * The store is the one in memory, and its commits are counted. A request before them ends when all have been submitted.
+ * Its groups are made up: while one will fail, commits only pretend to be written. store_group_test.c has those of
+ * SQLite.
  */
 #include "host/base/loop.h"
 #include "host/data/store/store.h"
@@ -19,16 +22,35 @@ static const tn_plugin *real;
 static const tn_store_draft *inner;
 static tn_store_draft outer;
 static pthread_mutex_t submitting = PTHREAD_MUTEX_INITIALIZER;
-static int calls;          /* of the provider's commit; read when no request is pending */
-static const char *broken; /* the code with which each commit fails */
+static int calls;                /* of the provider's commit; read when no request is pending */
+static const char *broken;       /* the code with which each commit fails */
+static bool groups;              /* the store has groups */
+static int opened, ended;        /* groups */
+static const char *group_broken; /* the code with which a group fails at its end */
+
+static int32_t fail_with(const char *code, tn_value *error) {
+    *error = value_set_take(value_object(), "code", value_text(code));
+    *error = value_set_take(*error, "message", value_text("as the test wants"));
+    return TN_FAILED;
+}
+
+static int32_t group(tn_store *store, int32_t open, tn_value *error) {
+    (void)store;
+    assert_int_equal(opened - ended, !open);
+    *(open ? &opened : &ended) += 1;
+    return !open && group_broken ? fail_with(group_broken, error) : TN_OK;
+}
 
 /* On the store's thread. */
 static int32_t commit_counted(tn_store *store, tn_value batch, tn_value *result, tn_value *error) {
     calls++;
-    if (broken) {
-        *error = value_set_take(value_object(), "code", value_text(broken));
-        *error = value_set_take(*error, "message", value_text("as the test wants"));
-        return TN_FAILED;
+    if (broken) return fail_with(broken, error);
+    if (group_broken && opened > ended) {
+        tn_value pretended = value_set_take(value_object(), "version", value_int(99));
+        *result = value_array();
+        for (size_t i = 0; i < value_count(batch); i++) *result = value_push_take(*result, value_ref(pretended));
+        value_unref(pretended);
+        return TN_OK;
     }
     return inner->commit(store, batch, result, error);
 }
@@ -39,6 +61,7 @@ static const void *offer(void *self, const char *interface_id) {
     inner = found;
     outer = *inner;
     outer.commit = commit_counted;
+    outer.group = groups ? group : NULL;
     return &outer;
 }
 
@@ -124,14 +147,19 @@ static void expect_report(size_t index, const char *code, size_t count, int64_t 
     if (count) assert_int_equal(reports[index].versions[0], first_version);
 }
 
-static struct host *host_with_counted_commits(void) {
+static struct host *host_with(bool with_groups) {
     struct host *host = host_for_tests();
-    broken = NULL;
+    broken = group_broken = NULL;
+    groups = with_groups;
     open_store(host);
+    (void)exists(host, ""); /* opens the store, which may commit something */
+    opened = ended = 0;
     return host;
 }
 
-/* ---- The tests ---- */
+static struct host *host_with_counted_commits(void) { return host_with(false); }
+
+/* ---- The tests: without groups ---- */
 
 static void one_batch_and_each_its_results(void **state) {
     struct host *host = host_with_counted_commits();
@@ -168,9 +196,91 @@ static void a_failure_of_the_store_is_reported_to_all(void **state) {
     host_free(host);
 }
 
+/* ---- With groups ---- */
+
+static void one_group_and_each_its_result(void **state) {
+    struct host *host = host_with(true);
+    (void)state;
+    commit_all(host, 7);
+    assert_int_equal(calls, COMMITS);
+    assert_int_equal(ended, 1);
+    expect_report(0, "", 1, 1);
+    expect_report(1, "CONFLICT", 0, 0);
+    expect_report(2, "", 1, 2);
+    assert_true(exists(host, "a") && !exists(host, "b") && !exists(host, "c"));
+    host_free(host);
+}
+
+/* What the requests of a failed group returned is not reported. */
+static void a_failed_group_is_repeated_one_by_one(void **state) {
+    struct host *host = host_with(true);
+    (void)state;
+    group_broken = "STORE_FULL";
+    commit_all(host, 0);
+    assert_int_equal(calls, 2 * COMMITS);
+    assert_int_equal(ended, 1);
+    expect_report(0, "", 1, 1);
+    expect_report(1, "", 2, 1);
+    expect_report(2, "", 1, 2);
+    host_free(host);
+}
+
+static void a_failed_group_is_reported_to_all(void **state) {
+    struct host *host = host_with(true);
+    (void)state;
+    group_broken = "STORE_ERROR";
+    commit_all(host, 0);
+    assert_int_equal(calls, COMMITS);
+    for (size_t i = 0; i < COMMITS; i++) expect_report(i, "STORE_ERROR", 0, 0);
+    assert_false(exists(host, "a") || exists(host, "b"));
+    host_free(host);
+}
+
+static int performed;
+
+/* On the store's thread. */
+static int32_t perform_commit(struct session *session, void *user, tn_value *result, struct error *error) {
+    performed++;
+    return session_commit_take(session, value_push_take(value_array(), put(user, 0)), result, error);
+}
+
+static void on_performed(void *user, int32_t status, tn_value result, const struct error *error) {
+    (void)user, (void)error;
+    assert_int_equal(status, TN_OK);
+    assert_int_equal(value_to_int(value_get(value_at(result, 0), "version")), 1);
+    reported++;
+}
+
+/* Short operations are part of the group, and run again with it; others are not. */
+static void performs_are_grouped_if_they_may(void **state) {
+    static char keys[COMMITS][2] = {"d", "e", "f"};
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        struct host *host = host_with(true);
+        struct store *store = host_store(host, NULL);
+        performed = 0;
+        reported = 0;
+        if (round == 1) group_broken = "CONFLICT";
+        pthread_mutex_lock(&submitting);
+        store_perform(store, wait_for_all, NULL, NULL, NULL);
+        store_perform_grouped(store, perform_commit, keys[0], on_performed, NULL);
+        store_perform_grouped(store, perform_commit, keys[1], on_performed, NULL);
+        store_perform(store, perform_commit, keys[2], on_performed, NULL);
+        pthread_mutex_unlock(&submitting);
+        (void)loop_run(store_loop(store), all_reported, NULL);
+        assert_int_equal(performed, round == 1 ? 5 : 3);
+        assert_int_equal(ended, 1);
+        host_free(host);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_batch_and_each_its_results),
                                        cmocka_unit_test(a_refused_commit_does_not_affect_the_others),
-                                       cmocka_unit_test(a_failure_of_the_store_is_reported_to_all)};
+                                       cmocka_unit_test(a_failure_of_the_store_is_reported_to_all),
+                                       cmocka_unit_test(one_group_and_each_its_result),
+                                       cmocka_unit_test(a_failed_group_is_repeated_one_by_one),
+                                       cmocka_unit_test(a_failed_group_is_reported_to_all),
+                                       cmocka_unit_test(performs_are_grouped_if_they_may)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,10 @@ static void changed_threads_stay(void **state) {
     (void)state;
     struct store *store = open_store(host);
     store_commit_take(store, record_batch("done"), ignore, NULL);
+    /* Opening the store queries, too. */
+    assert_int_equal(thread_show_wait(store, "t", &record, &error), TN_OK);
+    value_unref(record);
+    record = NULL;
     changes = true;
     assert_int_not_equal(thread_delete_wait(store, "t", false, &error), TN_OK);
     assert_string_equal(error.code, "CONFLICT");

@@ -10,6 +10,7 @@
 #include "host/engine/engine.h"
 #include "host/engine/tool/tool.h"
 #include "host/engine/tool/tool_audit.h"
+#include "host/engine/tool/tool_gate.h"
 #include "host/engine/tool/tool_policy.h"
 #include "host/engine/tool/tool_set.h"
 #include "host/engine/tool/tool_validate.h"

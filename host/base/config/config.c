@@ -6,6 +6,15 @@
 
 /* ---- Memory ---- */
 
+/* The places of all values that a configuration owns. */
+#define CONFIG_VALUES(config)                                                                                          \
+    {                                                                                                                  \
+        &(config)->plugins, &(config)->folders, &(config)->isolation, &(config)->processes, &(config)->drafts,         \
+            &(config)->admins, &(config)->models, &(config)->prices, &(config)->secrets, &(config)->limits,            \
+            &(config)->work, &(config)->tools, &(config)->trust, &(config)->registries, &(config)->installs,           \
+            &(config)->roots, &(config)->schedules, &(config)->store, &(config)->http                                  \
+    }
+
 struct config *config_empty(void) {
     struct config *config = mem_zalloc(sizeof *config);
     /* One value for all, without value_ref: the empty object is an immediate value, which has no reference count. */
@@ -16,7 +25,21 @@ struct config *config_empty(void) {
     config->roots = value_array();
     config->installs = value_array();
     config->log = CONFIG_LOG_UNSET;
+    config->history = CONFIG_HISTORY_UNSET;
+    config->loops = CONFIG_LOOPS_UNSET;
     return config;
+}
+
+struct config *config_copy(const struct config *config) {
+    struct config *copy = mem_alloc(sizeof *copy);
+    *copy = *config;
+    copy->file = config->file ? mem_text(config->file) : NULL;
+    copy->paths = NULL;
+    copy->path_count = 0;
+    for (size_t i = 0; i < config->path_count; i++) config_add_path(copy, config->paths[i]);
+    tn_value *values[] = CONFIG_VALUES(copy);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) (void)value_ref(*values[i]);
+    return copy;
 }
 
 void config_free(struct config *config) {
@@ -24,25 +47,8 @@ void config_free(struct config *config) {
     for (size_t i = 0; i < config->path_count; i++) mem_free(config->paths[i]);
     mem_free((void *)config->paths);
     mem_free(config->file);
-    value_unref(config->plugins);
-    value_unref(config->folders);
-    value_unref(config->isolation);
-    value_unref(config->processes);
-    value_unref(config->drafts);
-    value_unref(config->admins);
-    value_unref(config->models);
-    value_unref(config->prices);
-    value_unref(config->secrets);
-    value_unref(config->limits);
-    value_unref(config->work);
-    value_unref(config->tools);
-    value_unref(config->trust);
-    value_unref(config->registries);
-    value_unref(config->installs);
-    value_unref(config->roots);
-    value_unref(config->schedules);
-    value_unref(config->store);
-    value_unref(config->http);
+    tn_value *values[] = CONFIG_VALUES(config);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) value_unref(*values[i]);
     mem_free(config);
 }
 
@@ -101,6 +107,9 @@ bool config_allows_in_process(const struct config *config, const char *plugin_id
 }
 
 tn_value config_store(const struct config *config) { return config ? config->store : NULL; }
+int64_t config_history(const struct config *config) {
+    return config && config->history != CONFIG_HISTORY_UNSET ? config->history : CONFIG_HISTORY_ALL;
+}
 tn_value config_http(const struct config *config) { return config ? config->http : NULL; }
 
 tn_value config_model(const struct config *config, const char *role) {
@@ -136,6 +145,10 @@ bool config_tool_flag(const struct config *config, const char *key) {
 int64_t config_limit(const struct config *config, const char *name, int64_t default_value) {
     tn_value limit = config ? value_get(config->limits, name) : NULL;
     return limit ? value_to_int(limit) : default_value;
+}
+
+int32_t config_loops(const struct config *config) {
+    return config && config->loops != CONFIG_LOOPS_UNSET ? config->loops : 1;
 }
 
 int32_t config_log_level(const struct config *config) {

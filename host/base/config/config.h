@@ -69,6 +69,8 @@ tn_value config_schema(void);
 #define CONFIG_PATHS_MAX         100u        /* entries of plugins.path, plugins.drafts and plugins.admin */
 #define CONFIG_ROOTS_MAX         100u        /* entries of files.roots */
 #define CONFIG_PROCESSES_MAX     256         /* the largest number in plugins.processes */
+#define CONFIG_LOOPS_MAX         64          /* the largest number in loops */
+#define CONFIG_LOOPS_AUTO        0           /* as many loops as processors */
 #define CONFIG_PARENTS_MAX       64u         /* folders searched upwards */
 #define CONFIG_TRUST_MAX         1000u       /* entries of packs.trust */
 #define CONFIG_HOSTS_MAX         100u        /* entries of `hosts` of one secret, and of packs.registries */
@@ -103,6 +105,8 @@ char *config_packs_folder(void);
  * diagnostic for each wrong key, and keeps all others. Thread: any.
  */
 struct config *config_read(const char *name, const char *text, size_t length, struct diagnostics *diagnostics);
+/* A copy that another thread can own: its values are shared. Not NULL. */
+struct config *config_copy(const struct config *config);
 void config_free(struct config *config); /* NULL is allowed */
 
 /*
@@ -139,6 +143,13 @@ tn_value config_admins(const struct config *config); /* {id: true}; may be NULL 
 bool config_allows_admin(const struct config *config, const char *plugin_id);
 /* {use, path, …}, the path relative only if the name of the tenon.yaml was; or NULL. */
 tn_value config_store(const struct config *config);
+/*
+ * How many checkpoints of a thread are kept at least (store.history), or one of these. 0 keeps those from the newest
+ * snapshot on.
+ */
+#define CONFIG_HISTORY_ALL       (-1)
+#define CONFIG_HISTORY_SNAPSHOTS 0
+int64_t config_history(const struct config *config);
 tn_value config_http(const struct config *config);                    /* {use}; or NULL */
 tn_value config_model(const struct config *config, const char *role); /* a role's binding, or NULL */
 tn_value config_models(const struct config *config);                  /* {role: binding}; may be NULL */
@@ -160,6 +171,8 @@ bool config_tool_flag(const struct config *config, const char *key); /* "audit_a
  */
 tn_value config_work(const struct config *config);
 int64_t config_limit(const struct config *config, const char *name, int64_t default_value);
+/* `loops`: 1 to CONFIG_LOOPS_MAX, or CONFIG_LOOPS_AUTO; 1 if not configured. */
+int32_t config_loops(const struct config *config);
 int32_t config_log_level(const struct config *config); /* TN_LOG_…; TN_LOG_WARN if not configured */
 
 /* True if `text` is a public key: 32 bytes in base64. */

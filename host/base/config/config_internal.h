@@ -7,7 +7,9 @@
 
 #include "host/base/config/config.h"
 
-#define CONFIG_LOG_UNSET (-1)
+#define CONFIG_LOG_UNSET     (-1)
+#define CONFIG_HISTORY_UNSET (-2)
+#define CONFIG_LOOPS_UNSET   (-1)
 
 /*
  * A resolved path starts at the folder of its tenon.yaml, at the home folder (`~/`) or at `/`. It is relative only if
@@ -36,7 +38,9 @@ struct config {
     tn_value registries; /* packs.registries: host -> {user?, password?, plain_http?} */
     tn_value roots;      /* files.roots: resolved paths */
     tn_value schedules;  /* name -> {cron | every | at, task, …}, as in the file */
+    int64_t history;     /* as config_history, or CONFIG_HISTORY_UNSET */
     int32_t log;         /* TN_LOG_…, or CONFIG_LOG_UNSET */
+    int32_t loops;       /* as config_loops, or CONFIG_LOOPS_UNSET */
     int64_t secret_ms;   /* for tests: replaces CONFIG_SECRET_MS, unless it is 0 */
 };
 

@@ -120,6 +120,8 @@ static void config_overlay(struct config *under, const struct config *over) {
         under->http = value_ref(over->http);
     }
     if (over->log != CONFIG_LOG_UNSET) under->log = over->log;
+    if (over->history != CONFIG_HISTORY_UNSET) under->history = over->history;
+    if (over->loops != CONFIG_LOOPS_UNSET) under->loops = over->loops;
 }
 
 static int32_t config_load_file(struct config *config, const char *path, bool needed, struct error *error) {

@@ -501,6 +501,20 @@ static void config_read_prices(struct config_reader *reader, const struct tree_n
 
 /* ---- store ---- */
 
+/* all | snapshots | {last: N} */
+static void config_read_history(struct config_reader *reader, const struct tree_node *node) {
+    static const char expected[] = "all, snapshots or {last: N}: the checkpoints of a thread that are kept";
+    const struct tree_node *last = node->kind == TN_OBJECT && node->count == 1 ? tree_get(node, "last") : NULL;
+    if (last && last->kind == TN_INT && value_to_int(last->value) >= 1 && value_to_int(last->value) <= UINT32_MAX)
+        reader->config->history = value_to_int(last->value);
+    else if (node->kind == TN_STRING && value_text_is(node->value, "all"))
+        reader->config->history = CONFIG_HISTORY_ALL;
+    else if (node->kind == TN_STRING && value_text_is(node->value, "snapshots"))
+        reader->config->history = CONFIG_HISTORY_SNAPSHOTS;
+    else
+        config_report_value(reader, node, "store.history", expected);
+}
+
 static void config_read_store(struct config_reader *reader, const struct tree_node *node) {
     if (node->kind == TN_STRING) {
         value_unref(reader->config->store);
@@ -515,6 +529,8 @@ static void config_read_store(struct config_reader *reader, const struct tree_no
     if (!good_use || !good_path) return;
     tn_value store = tree_to_value(node); /* the store checks its other options */
     if (path) store = value_set_take(store, "path", config_resolve_node(reader, path));
+    if (tree_get(node, "history")) config_read_history(reader, tree_get(node, "history"));
+    store = value_remove_take(store, value_text("history")); /* the host's, not the plugin's */
     value_unref(reader->config->store);
     reader->config->store = store;
 }
@@ -661,7 +677,7 @@ static void config_read_tool_audit_required(struct config_reader *reader, const 
     config_set_tool_flag(reader, node, "audit_required", "tools.audit_required");
 }
 
-/* ---- limits and log ---- */
+/* ---- limits, loops and log ---- */
 
 static const char *const config_limit_names[] = {
 #define CONFIG_LIMIT(name, minimum, maximum, documentation) #name,
@@ -701,6 +717,16 @@ static void config_read_one_limit(struct config_reader *reader, const struct tre
 static void config_read_limits(struct config_reader *reader, const struct tree_node *node) {
     if (!config_expect_mapping(reader, node, "limits", "a mapping of limits to numbers")) return;
     for (uint32_t i = 0; i < node->count; i++) config_read_one_limit(reader, &node->items[i]);
+}
+
+static void config_read_loops(struct config_reader *reader, const struct tree_node *node) {
+    int64_t number = node->kind == TN_INT ? value_to_int(node->value) : 0;
+    if (number >= 1 && number <= CONFIG_LOOPS_MAX)
+        reader->config->loops = (int32_t)number;
+    else if (node->kind == TN_STRING && value_text_is(node->value, "auto"))
+        reader->config->loops = CONFIG_LOOPS_AUTO;
+    else
+        config_report_value(reader, node, "loops", "a whole number from 1 to 64, or `auto`");
 }
 
 static void config_read_work(struct config_reader *reader, const struct tree_node *node) {

@@ -99,6 +99,7 @@ static int32_t kernel_run_job(struct session *session, void *user, tn_value *res
     if (!value_is(job->arguments, TN_OBJECT))
         return error_set(error, TN_INVALID, "INVALID_INPUT", "%s: found %s, expected an object with the arguments",
                          job->operation->name, value_kind_name(value_kind(job->arguments)));
+    (void)session_wall_ms(session, &request.now_ms); /* claims of all hosts use the same clock */
     return job->operation->run(&request, result, error);
 }
 
@@ -119,7 +120,10 @@ void kernel_call_for_thread(const struct kernel *kernel, const struct kernel_ope
                                .thread_id = thread_id ? mem_text(thread_id) : NULL,
                                .done = done,
                                .user = user};
-    store_perform(kernel->store, kernel_run_job, job, on_kernel_job_done, job);
+    if (operation == &maintain_operation)
+        store_perform(kernel->store, kernel_run_job, job, on_kernel_job_done, job);
+    else
+        store_perform_grouped(kernel->store, kernel_run_job, job, on_kernel_job_done, job);
 }
 
 void kernel_call(const struct kernel *kernel, const struct kernel_operation *operation, tn_value arguments,

@@ -1,45 +1,32 @@
 /*
  * store.c - the thread of one store, and its two queues: requests that are pending, and requests that have ended.
  *
- * Commits that are pending one behind the other become one batch of the provider, in the same order. Each commit waits
- * for the disk once, so runs that commit at the same time share that wait.
+ * Requests that are pending one behind the other run together if they may (store_request.h), so runs that commit at the
+ * same time share one wait for the disk.
  *
  * The lock guards both queues, `closing` and `work_posted`. Each request holds the loop until its callback has run.
  * Otherwise the loop could report a run that waits for a commit as stuck.
  */
 #include "host/data/store/store.h"
 #include "adl/value/buffer.h"
+#include "adl/value/deferred.h"
 #include "adl/value/memory.h"
 #include "host/base/config/config.h"
 #include "host/base/container_of.h"
 #include "host/base/log.h"
 #include "host/base/loop.h"
+#include "host/data/store/store_internal.h"
+#include "host/data/store/store_link.h"
 #include "host/data/store/store_provider.h"
+#include "host/data/store/store_request.h"
+#include "host/data/store/store_state.h"
+#include "host/data/store/store_watch.h"
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <tenon/store.h>
-
-#define STORE_MERGE_MAX 256 /* operations of merged commits: other processes wait for the transaction */
-
-enum store_request_kind { STORE_REQUEST_COMMIT, STORE_REQUEST_QUERY, STORE_REQUEST_MAINTAIN, STORE_REQUEST_PERFORM };
-
-struct store_request {
-    struct store_request *next;
-    enum store_request_kind kind;
-    tn_value argument;
-    store_perform_fn *perform;
-    void *perform_user;
-    void (*release)(void *); /* frees perform_user; or NULL */
-    store_done *done;
-    void *user;
-    int32_t status;
-    tn_value result, error; /* error: an object, as the provider returned it */
-};
-
-struct session {
-    struct store *store;
-};
+#include <time.h>
 
 struct store_queue {
     struct store_request *first, **last;
@@ -56,12 +43,22 @@ struct store {
     struct store_queue pending, ended; /* under the lock */
     bool closing;                      /* under the lock */
     bool work_posted;                  /* under the lock: `work` is posted and has not run */
+    bool over;                         /* under the lock: the thread takes no more requests */
+    struct store_link *link;
     struct loop_work work;
+    /* A port (store_open_port): `main` is the store whose thread runs its requests; else `main` is the store itself. */
+    struct store *main;      /* its lock guards the fields of its ports, too */
+    pthread_cond_t returned; /* of a port: a request was run */
+    uint32_t running;        /* under the lock, of a port: requests that were submitted and have not been run */
+    uint32_t ports;          /* under the lock: open ports of this store */
+    struct store_watches watches;
+    atomic_llong clock_ahead_ms; /* the store's clock minus the loop's */
     /* Only the store's thread uses these: */
     tn_store *open;
     bool tried;
     int32_t status; /* result of opening the provider; `error` has the reason */
     tn_value error;
+    struct store_presence presence;
 };
 
 static void store_queue_push(struct store_queue *queue, struct store_request *request) {
@@ -92,6 +89,14 @@ static void store_open_provider(struct store *store) {
     store->status = store_provider_folder(store->path, &store->error);
     if (store->status == TN_OK)
         store->status = store->provider.vtable->open(store->provider.self, store->options, &store->open, &store->error);
+    if (store->status == TN_OK && !store->presence.off)
+        store->status = store_state_check(&store->provider, store->open, &store->error);
+    if (store->status == TN_OK) {
+        store_presence_begin(&store->presence);
+    } else if (store->open) {
+        store->provider.vtable->close(store->open);
+        store->open = NULL;
+    }
 }
 
 static bool store_is_open(struct store *store) {
@@ -99,125 +104,99 @@ static bool store_is_open(struct store *store) {
     return store->status == TN_OK;
 }
 
-static void store_run_request(struct store *store, struct store_request *request) {
-    const tn_store_draft *vtable = store->provider.vtable;
-    if (!store_is_open(store)) {
-        request->status = store->status;
-        request->error = value_ref(store->error);
+static struct session store_session(const struct store *store) {
+    return (struct session){store->provider.vtable, store->open, store->link};
+}
+
+static void store_run_requests(struct store *store, struct store_request *first) {
+    if (store_is_open(store)) {
+        struct session session = store_session(store);
+        store_requests_run(&store->provider, &session, first);
         return;
     }
-    switch (request->kind) {
-    case STORE_REQUEST_COMMIT:
-        request->status = vtable->commit(store->open, request->argument, &request->result, &request->error);
-        break;
-    case STORE_REQUEST_QUERY:
-        request->status = vtable->query(store->open, request->argument, &request->result, &request->error);
-        break;
-    case STORE_REQUEST_PERFORM:;
-        struct session session = {store};
-        struct error error = ERROR_INIT;
-        request->status = request->perform(&session, request->perform_user, &request->result, &error);
-        if (request->status != TN_OK) request->error = error_to_value(&error);
-        error_finish(&error);
-        break;
-    default: request->status = vtable->maintain(store->open, &request->result, &request->error); break;
+    for (; first; first = first->next) {
+        first->status = store->status;
+        first->error = value_ref(store->error);
     }
 }
 
-/* ---- Merged commits ---- */
-
-/*
- * Under the lock: removes the first pending request and, if it is a commit, the commits right behind it that fit into
- * one batch. Each commit waits for the disk once, so runs that commit at the same time share that wait.
- */
+/* Under the lock: removes the first pending request, and those right behind it that may run together with it. */
 static struct store_request *store_take_pending(struct store *store) {
     struct store_request *first = store_queue_pop(&store->pending), *last = first;
     if (!first) return NULL;
-    size_t operations = value_count(first->argument);
-    while (first->kind == STORE_REQUEST_COMMIT && store->pending.first &&
-           store->pending.first->kind == STORE_REQUEST_COMMIT) {
-        operations += value_count(store->pending.first->argument);
-        if (operations > STORE_MERGE_MAX) break;
-        last = last->next = store_queue_pop(&store->pending);
+    size_t operations = store_request_operations(first);
+    while (store->pending.first && store_request_joins(&store->provider, first, store->pending.first, &operations)) {
+        last = store->pending.first; /* linked behind the one before already */
+        (void)store_queue_pop(&store->pending);
     }
     last->next = NULL;
     return first;
 }
 
-/* Nothing of the batch was applied, because of one of its operations: the others may succeed without it. */
-static bool merge_was_refused(tn_value error) {
-    static const char *const codes[] = {"CONFLICT",      "INVALID",    "LIMIT",      "NOT_FOUND",
-                                        "STORE_CORRUPT", "STORE_FULL", "UNSUPPORTED"};
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (value_text_is(value_get(error, "code"), codes[i])) return true;
-    return false;
+/* ---- The optional functions of a provider ---- */
+
+bool session_wall_ms(struct session *session, int64_t *out) {
+    const tn_store_draft *vtable = session->vtable;
+    if (vtable->size <= offsetof(tn_store_draft, wall_ms) || !vtable->wall_ms) return false;
+    *out = vtable->wall_ms(session->open);
+    return true;
 }
 
-/* Each request receives the results of the operations that it submitted. */
-static void merge_split(struct store_request *first, tn_value results) {
-    size_t at = 0;
-    for (struct store_request *request = first; request; request = request->next) {
-        size_t count = value_count(request->argument);
-        request->status = TN_OK;
-        request->result = value_slice(results, at, at + count);
-        at += count;
+/* After requests, because the store may have found out how far its clock is from this host's. */
+static void store_read_clock(struct store *store) {
+    struct session session = store_session(store);
+    int64_t now_ms;
+    if (store->open && session_wall_ms(&session, &now_ms))
+        atomic_store(&store->clock_ahead_ms, now_ms - loop_wall_ms(store->loop));
+}
+
+static int32_t perform_watch(struct session *session, void *user, tn_value *result, struct error *error) {
+    struct store_watches *watches = user;
+    const tn_store_draft *vtable = session->vtable;
+    (void)result, (void)error;
+    if (vtable->size > offsetof(tn_store_draft, watch) && vtable->watch &&
+        vtable->watch(session->open, store_watches_notify, watches) == TN_OK)
+        atomic_store(&watches->active, true);
+    return TN_OK;
+}
+
+struct store_watcher *store_watch(struct store *store, void (*changed)(void *user), void *user) {
+    bool is_first;
+    struct store_watches *watches = &store->main->watches;
+    struct store_watcher *watcher = store_watches_add(watches, store->loop, changed, user, &is_first);
+    if (is_first && !atomic_load(&watches->active)) store_perform(store, perform_watch, watches, NULL, NULL);
+    return watcher;
+}
+
+void store_unwatch(struct store *store, struct store_watcher *watcher) {
+    if (watcher) store_watches_remove(&store->main->watches, watcher);
+}
+
+bool store_watches_changes(const struct store *store) { return atomic_load(&store->main->watches.active); }
+
+/* Under the lock: waits for a request, or until the presence is due. */
+static void store_wait_for_requests(struct store *store) {
+    int64_t wait_ms = store_presence_wait_ms(&store->presence);
+    struct timespec until;
+    if (wait_ms < 0) {
+        pthread_cond_wait(&store->submitted, &store->lock);
+        return;
     }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)(wait_ms / 1000);
+    until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
+    if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+    pthread_cond_timedwait(&store->submitted, &store->lock, &until);
 }
 
-/* Runs the commits as one batch; one by one if a condition of one of them does not hold. */
-static void store_run_merged(struct store *store, struct store_request *first) {
-    tn_value batch = value_array_reserve(STORE_MERGE_MAX), results = NULL, error = NULL;
-    for (struct store_request *request = first; request; request = request->next)
-        batch = value_concat_take(batch, value_ref(request->argument));
-    int32_t status = store->provider.vtable->commit(store->open, batch, &results, &error);
-    bool refused = status != TN_OK && merge_was_refused(error);
-    if (status == TN_OK) merge_split(first, results);
-    for (struct store_request *request = first; request && status != TN_OK; request = request->next) {
-        if (refused) {
-            store_run_request(store, request);
-        } else {
-            request->status = status;
-            request->error = value_ref(error);
-        }
-    }
-    value_unref(batch);
-    value_unref(results);
-    value_unref(error);
-}
-
-static void store_run_requests(struct store *store, struct store_request *first) {
-    if (first->next && store_is_open(store))
-        store_run_merged(store, first);
-    else
-        for (; first; first = first->next) store_run_request(store, first);
-}
-
-/* ---- A session: the store as `perform` sees it ---- */
-
-static int32_t store_fail_take(int32_t status, tn_value object, struct error *error) {
-    if (status != TN_OK) store_provider_error(error, status, object);
-    value_unref(object);
-    return status;
-}
-
-int32_t session_query_take(struct session *session, tn_value query, tn_value *result, struct error *error) {
-    tn_value why = NULL;
-    struct store *store = session->store;
-    int32_t status = store->provider.vtable->query(store->open, query, result, &why);
-    value_unref(query);
-    return store_fail_take(status, why, error);
-}
-
-int32_t session_commit_take(struct session *session, tn_value batch, tn_value *result, struct error *error) {
-    tn_value why = NULL, written = NULL;
-    struct store *store = session->store;
-    int32_t status = store->provider.vtable->commit(store->open, batch, &written, &why);
-    value_unref(batch);
-    if (status == TN_OK && result)
-        *result = written;
-    else
-        value_unref(written);
-    return store_fail_take(status, why, error);
+/* Under the lock: the request was run, and will be reported on the loop that it came from. */
+static void store_return(struct store_request *request) {
+    struct store *from = request->from;
+    store_queue_push(&from->ended, request);
+    if (from->main != from && --from->running == 0) pthread_cond_signal(&from->returned);
+    if (from->work_posted || from->closing) return;
+    from->work_posted = true;
+    loop_post(from->loop, &from->work);
 }
 
 static void *store_thread_main(void *user) {
@@ -226,24 +205,35 @@ static void *store_thread_main(void *user) {
     pthread_mutex_lock(&store->lock);
     for (;;) {
         struct store_request *request = store_take_pending(store);
-        if (!request && store->closing) break;
-        if (!request) {
-            pthread_cond_wait(&store->submitted, &store->lock);
+        if (!request && store->closing) {
+            store->over = true;
+            break;
+        }
+        bool due = store_presence_wait_ms(&store->presence) == 0;
+        if (!request && !due) {
+            store_wait_for_requests(store);
             continue;
         }
         pthread_mutex_unlock(&store->lock);
-        store_run_requests(store, request);
+        if (due) store_presence_write(&store->presence, &store->provider, store->open, store_wall_ms(store));
+        if (request) store_run_requests(store, request);
+        store_read_clock(store);
         pthread_mutex_lock(&store->lock);
         for (struct store_request *next; request; request = next) {
             next = request->next;
-            store_queue_push(&store->ended, request);
+            if (request->waits) {
+                request->waits->is_over = true;
+                pthread_cond_signal(&request->waits->ended);
+            } else {
+                store_return(request);
+            }
         }
-        if (store->work_posted || store->closing) continue;
-        store->work_posted = true;
-        loop_post(store->loop, &store->work);
     }
     pthread_mutex_unlock(&store->lock);
-    if (store->open) store->provider.vtable->close(store->open);
+    if (store->open) {
+        store_presence_end(&store->presence, &store->provider, store->open);
+        store->provider.vtable->close(store->open);
+    }
     value_unref(store->error);
     return NULL;
 }
@@ -264,13 +254,13 @@ static void store_report(struct store *store, struct store_request *request) {
 }
 
 static void store_report_all(struct loop_work *work) {
-    struct store *store = CONTAINER_OF(work, struct store, work);
-    pthread_mutex_lock(&store->lock);
+    struct store *store = CONTAINER_OF(work, struct store, work), *main = store->main;
+    pthread_mutex_lock(&main->lock);
     store->work_posted = false;
     struct store_request *request = store->ended.first;
     store->ended.first = NULL;
     store->ended.last = &store->ended.first;
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&main->lock);
     while (request) {
         struct store_request *next = request->next;
         store_report(store, request);
@@ -289,14 +279,18 @@ static struct store_request *store_request_new(enum store_request_kind kind, tn_
 }
 
 static void store_submit(struct store *store, struct store_request *request) {
+    struct store *main = store->main;
     loop_hold(store->loop);
-    pthread_mutex_lock(&store->lock);
-    store_queue_push(&store->pending, request);
-    pthread_cond_signal(&store->submitted);
-    pthread_mutex_unlock(&store->lock);
+    request->from = store;
+    pthread_mutex_lock(&main->lock);
+    store->running += main != store;
+    store_queue_push(&main->pending, request);
+    pthread_cond_signal(&main->submitted);
+    pthread_mutex_unlock(&main->lock);
 }
 
 void store_commit_take(struct store *store, tn_value batch, store_done *done, void *user) {
+    if (store_link_is_used(store_link(store))) value_read_all(batch);
     store_submit(store, store_request_new(STORE_REQUEST_COMMIT, batch, done, user));
 }
 
@@ -321,22 +315,75 @@ void store_perform(struct store *store, store_perform_fn *perform, void *perform
     store_perform_take(store, perform, perform_user, NULL, done, user);
 }
 
-struct store *store_open(const struct store_from *from, tn_value options, struct error *error) {
+void store_perform_grouped(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done,
+                           void *user) {
+    struct store_request *request = store_request_new(STORE_REQUEST_PERFORM, NULL, done, user);
+    request->perform = perform;
+    request->perform_user = perform_user;
+    request->grouped = true;
+    store_submit(store, request);
+}
+
+/* ---- From any thread ---- */
+
+struct store_link *store_link(const struct store *store) {
+    return store->main->link;
+}
+
+int32_t store_perform_now(struct store *store, store_perform_fn *perform, void *user, tn_value *out,
+                          struct error *error) {
+    if (pthread_equal(pthread_self(), store->thread)) {
+        struct session session = store_session(store);
+        return perform(&session, user, out, error);
+    }
+    struct store_waiting waits = {PTHREAD_COND_INITIALIZER, false};
+    struct store_request request = {
+        .kind = STORE_REQUEST_PERFORM, .perform = perform, .perform_user = user, .waits = &waits};
+    pthread_mutex_lock(&store->lock);
+    bool over = store->over;
+    if (!over) {
+        store_queue_push(&store->pending, &request);
+        pthread_cond_signal(&store->submitted);
+    }
+    while (!over && !waits.is_over) pthread_cond_wait(&waits.ended, &store->lock);
+    pthread_mutex_unlock(&store->lock);
+    pthread_cond_destroy(&waits.ended);
+    if (over) return error_set(error, TN_ERROR, "STORE_ERROR", "the store is closed");
+    if (request.status == TN_OK)
+        *out = request.result;
+    else
+        store_provider_error(error, request.status, request.error);
+    value_unref(request.error);
+    return request.status;
+}
+
+static void store_init_reports(struct store *store, struct store *main) {
+    store->main = main;
+    store->ended.last = &store->ended.first;
+    store->work.run = store_report_all;
+}
+
+static struct store *store_open_as(const struct store_from *from, tn_value options, bool maintains,
+                                   struct error *error) {
     struct store_provider provider;
     if (store_provider_find(from->registry, options, &provider, error) != TN_OK) return NULL;
     struct store *store = mem_zalloc(sizeof *store);
     store->loop = from->loop;
     store->provider = provider;
+    store->presence.off = maintains;
     store->options = store_provider_options(from->config, options, &store->path);
     store->pending.last = &store->pending.first;
-    store->ended.last = &store->ended.first;
-    store->work.run = store_report_all;
+    store_init_reports(store, store);
+    store_watches_init(&store->watches);
+    store->link = store_link_new(store);
     pthread_mutex_init(&store->lock, NULL);
     pthread_cond_init(&store->submitted, NULL);
     int failed = pthread_create(&store->thread, NULL, store_thread_main, store);
     if (!failed) return store;
     error_set(error, TN_LIMIT, "LIMIT", "cannot start the thread of the store: %s", strerror(failed));
+    store_watches_finish(&store->watches);
     store->closing = true;
+    store_link_close(store->link);
     store_provider_release(&store->provider);
     value_unref(store->options);
     mem_free(store->path);
@@ -344,17 +391,60 @@ struct store *store_open(const struct store_from *from, tn_value options, struct
     return NULL;
 }
 
+struct store *store_open_port(struct store *main, struct loop *loop) {
+    struct store *port = mem_zalloc(sizeof *port);
+    port->loop = loop;
+    port->path = main->path ? mem_text(main->path) : NULL;
+    store_init_reports(port, main->main);
+    pthread_cond_init(&port->returned, NULL);
+    pthread_mutex_lock(&port->main->lock);
+    port->main->ports++;
+    pthread_mutex_unlock(&port->main->lock);
+    return port;
+}
+
+static void store_close_port(struct store *port) {
+    struct store *main = port->main;
+    pthread_mutex_lock(&main->lock);
+    port->closing = true;
+    while (port->running) pthread_cond_wait(&port->returned, &main->lock);
+    pthread_mutex_unlock(&main->lock);
+    loop_run_posted(port->loop);
+    store_report_all(&port->work);
+    pthread_mutex_lock(&main->lock);
+    main->ports--;
+    pthread_mutex_unlock(&main->lock);
+    pthread_cond_destroy(&port->returned);
+    mem_free(port->path);
+    mem_free(port);
+}
+
+struct store *store_open(const struct store_from *from, tn_value options, struct error *error) {
+    return store_open_as(from, options, false, error);
+}
+
+struct store *store_open_to_maintain(const struct store_from *from, tn_value options, struct error *error) {
+    return store_open_as(from, options, true, error);
+}
+
 void store_close(struct store *store) {
     if (!store) return;
+    if (store->main != store) {
+        store_close_port(store);
+        return;
+    }
     pthread_mutex_lock(&store->lock);
+    assert(!store->ports);
     store->closing = true;
     pthread_cond_signal(&store->submitted);
     pthread_mutex_unlock(&store->lock);
     pthread_join(store->thread, NULL);
+    store_link_close(store->link);
     /* `work` may still be posted. It must run before the store is freed. */
     loop_run_posted(store->loop);
     store_report_all(&store->work);
     store_provider_release(&store->provider);
+    store_watches_finish(&store->watches);
     pthread_mutex_destroy(&store->lock);
     pthread_cond_destroy(&store->submitted);
     value_unref(store->options);
@@ -366,6 +456,8 @@ struct loop *store_loop(const struct store *store) {
     return store->loop;
 }
 
-int64_t store_wall_ms(const struct store *store) { return loop_wall_ms(store->loop); }
+int64_t store_wall_ms(const struct store *store) {
+    return loop_wall_ms(store->loop) + atomic_load(&store->main->clock_ahead_ms);
+}
 
 const char *store_path(const struct store *store) { return store->path; }

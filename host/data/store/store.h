@@ -24,6 +24,7 @@ struct config;
 struct loop;
 struct registry;
 struct store;
+struct store_watcher;
 
 /* The services that a store uses; borrowed while it is open. */
 struct store_from {
@@ -37,10 +38,19 @@ typedef void store_done(void *user, int32_t status, tn_value result, const struc
 
 /* Opens a store that the caller owns. `options` is {use, path, …}; `use` names the provider's plugin. */
 struct store *store_open(const struct store_from *from, tn_value options, struct error *error);
-/* Runs and reports all pending requests first; blocks until then. NULL is allowed. */
+/* The same for `tenon store`: opens the target of an unfinished copy, too, and does not count as a host that uses it.
+ */
+struct store *store_open_to_maintain(const struct store_from *from, tn_value options, struct error *error);
+/*
+ * The same store for another loop of the process: requests are run by the thread of `main`, together with those of its
+ * other loops, and reported on `loop`. So commits of all loops are grouped, and every loop sees what another one has
+ * committed. `main` must stay open until the port is closed. Thread: that of `loop`.
+ */
+struct store *store_open_port(struct store *main, struct loop *loop);
+/* Runs and reports all pending requests first; blocks until then. NULL is allowed. A port closes only itself. */
 void store_close(struct store *store);
 struct loop *store_loop(const struct store *store);
-int64_t store_wall_ms(const struct store *store);  /* loop_wall_ms of its loop, for records */
+int64_t store_wall_ms(const struct store *store);  /* the time for records: the store's, or that of its loop */
 const char *store_path(const struct store *store); /* path of the store's file; borrowed */
 
 /* `done` may be NULL. It is called later, never from inside these functions. */
@@ -62,6 +72,15 @@ void store_perform(struct store *store, store_perform_fn *perform, void *perform
  */
 void store_perform_take(struct store *store, store_perform_fn *perform, void *arguments, void (*release)(void *),
                         store_done *done, void *user);
+/*
+ * The same for a short `perform` of which there may be many at the same time, such as the claim of a Task: it can share
+ * the wait for the disk with other requests. It may be called again, if nothing of the first call was written. So it
+ * must have no effects but those of its session and its result.
+ */
+void store_perform_grouped(struct store *store, store_perform_fn *perform, void *perform_user, store_done *done,
+                           void *user);
+/* Stores the time of the store's clock; false, and *out stays, if it uses the host's. */
+bool session_wall_ms(struct session *session, int64_t *out);
 int32_t session_query_take(struct session *session, tn_value query, tn_value *result, struct error *error);
 int32_t session_commit_take(struct session *session, tn_value batch, tn_value *result, struct error *error);
 
@@ -72,6 +91,15 @@ int32_t session_commit_take(struct session *session, tn_value batch, tn_value *r
 typedef int32_t session_visit_fn(void *user, const char *key, tn_value value, struct error *error);
 int32_t session_each(struct session *session, const char *collection, const char *from, const char *to,
                      session_visit_fn *visit, void *user, struct error *error);
+
+/*
+ * From now on, `changed(user)` is called on the loop soon after any process has changed Tasks, threads or
+ * notifications, if the store can report that (store_watches_changes). Calls may be missing: ask from time to time,
+ * too. End it with store_unwatch before the store is closed; NULL is allowed there.
+ */
+struct store_watcher *store_watch(struct store *store, void (*changed)(void *user), void *user);
+void store_unwatch(struct store *store, struct store_watcher *watcher);
+bool store_watches_changes(const struct store *store);
 
 /* As above, but these run the loop until the request has ended. *out is a new reference. */
 int32_t store_query_wait(struct store *store, tn_value query, tn_value *out, struct error *error);

@@ -10,18 +10,22 @@
 
 /*
  * Name in C, name in the store, indexes. An index is a list of member paths, separated by commas, that a filter or an
- * order uses; indexes are separated by spaces; "" means no index. The comment shows the form of the keys.
+ * order uses; indexes are separated by spaces; "" means no index. "updated_at:13" is the start of the member, which has
+ * the hour: each super-step changes the time, and would otherwise write an index. The comment shows the form of the
+ * keys.
  */
 #define STORE_COLLECTIONS(COLLECTION)                                                                                  \
-    COLLECTION(THREADS, "threads", "updated_at status")                                                                \
+    COLLECTION(THREADS, "threads", "updated_at:13 status,updated_at:13")                                               \
     COLLECTION(GRAPHS, "graphs", "")           /* HASH: the documents that threads are pinned to */                    \
     COLLECTION(CHECKPOINTS, "checkpoints", "") /* THREAD/SEQ: the changes of a super-step, and the next activations */ \
     COLLECTION(SNAPSHOTS, "snapshots", "")     /* THREAD/SEQ: the whole state, after every few checkpoints */          \
+    COLLECTION(CHUNKS, "chunks", "")           /* THREAD/HASH: pieces of large values */                               \
     COLLECTION(PENDING, "pending", "")         /* THREAD/…: results of activations of the unfinished super-step */   \
     COLLECTION(NESTED, "nested", "")           /* THREAD/SCOPE/SEQ: checkpoints of nested runs that have not ended */  \
     COLLECTION(JOURNAL, "journal", "")         /* THREAD/SEQ/…: results of calls to the outside world */             \
     COLLECTION(THREAD_ARTIFACTS, "thread_artifacts",                                                                   \
-               "") /* THREAD/ARTIFACT: which Artifacts the runs of a thread used */                                    \
+               "")                     /* THREAD/ARTIFACT: which Artifacts the runs of a thread used */                \
+    COLLECTION(BATCHES, "batches", "") /* NAME: batches whose lines are saved in threads */                            \
     COLLECTION(TASKS, "tasks", "claimable_ms task_type,claimable_ms state")                                            \
     COLLECTION(ARTIFACTS, "artifacts", "")                                                                             \
     COLLECTION(BODIES, "bodies", "")       /* ARTIFACT/OFFSET: parts of bodies that do not fit into the record */      \
@@ -29,7 +33,9 @@
     COLLECTION(REQUESTS, "requests", "")   /* OPERATION/KEY: the record that an idempotency key created */             \
     COLLECTION(SCHEDULES, "schedules", "") /* NAME: until when the due times of a schedule are handled */              \
     COLLECTION(MEMORIES, "memories", "")   /* NAMESPACE/…/KEY */                                                     \
-    COLLECTION(CACHE, "cache", "")         /* NODE/SLOT: results of nodes with `cache: {store: true}` */
+    COLLECTION(CACHE, "cache", "")         /* NODE/SLOT: results of nodes with `cache: {store: true}` */               \
+    COLLECTION(HOSTS, "hosts", "")         /* ID: a host that uses the store now (store_state.h); never copied */      \
+    COLLECTION(STATE, "store", "")         /* `copy`: the store is the target of an unfinished copy; never copied */
 
 #define STORE_NAME(name, text, indexes) static const char STORE_##name[] __attribute__((unused)) = text;
 STORE_COLLECTIONS(STORE_NAME)

@@ -34,13 +34,14 @@ int32_t store_provider_find(struct registry *registry, tn_value options, struct 
     if (status == TN_OK) status = plugin_load(plugin, error);
     if (status != TN_OK) return status;
     const tn_store_draft *vtable = plugin_interface(plugin, TN_STORE_DRAFT);
-    if (!vtable || vtable->size != sizeof *vtable)
+    if (!vtable || vtable->size < TN_STORE_DRAFT_SIZE || vtable->size > sizeof *vtable)
         return error_set(error, TN_UNSUPPORTED, "PLUGIN_INVALID",
-                         "%s: plugin `%s`: the size of its tn_store_draft is not the size in this host; rebuild the "
+                         "%s: plugin `%s`: the size of its tn_store_draft is not one that this host knows; rebuild the "
                          "plugin for this version",
                          plugin_path(plugin), plugin_id(plugin));
     plugin_ref(plugin);
-    *out = (struct store_provider){plugin, vtable, plugin_self(plugin)};
+    bool has_groups = vtable->size > offsetof(tn_store_draft, group) && vtable->group;
+    *out = (struct store_provider){plugin, vtable, plugin_self(plugin), has_groups};
     return TN_OK;
 }
 

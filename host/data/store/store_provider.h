@@ -15,7 +15,8 @@ struct registry;
 struct store_provider {
     struct plugin *plugin; /* referenced */
     const tn_store_draft *vtable;
-    void *self; /* the first argument of vtable->open */
+    void *self;      /* the first argument of vtable->open */
+    bool has_groups; /* vtable->group can be called */
 };
 
 /*

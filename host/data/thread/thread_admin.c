@@ -8,6 +8,7 @@
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_log.h"
 #include "host/data/thread/thread_owner.h"
+#include "host/data/thread/thread_pack.h"
 #include "host/data/thread/thread_records.h"
 #include <stdlib.h>
 #include <string.h>
@@ -83,10 +84,10 @@ static tn_value checkpoint_summary(const char *key, tn_value checkpoint) {
     const char *seq = strrchr(key, '/');
     tn_value line = value_set_take(value_object_reserve(7), "seq", value_int(seq ? strtoll(seq + 1, NULL, 10) : 0));
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        tn_value member = value_get(checkpoint, members[i]);
+        tn_value member = thread_packed_member(checkpoint, members[i]);
         if (member) line = value_set_take(line, members[i], value_ref(member));
     }
-    return value_set_take(line, "next", plan_nodes(value_get(checkpoint, "plan")));
+    return value_set_take(line, "next", plan_nodes(thread_packed_member(checkpoint, "plan")));
 }
 
 static int32_t thread_run_history(struct session *session, void *user, tn_value *result, struct error *error) {

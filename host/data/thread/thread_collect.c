@@ -1,5 +1,6 @@
 /*
- * thread_collect.c - removes old threads by a policy, and graphs that no thread is pinned to.
+ * thread_collect.c - removes old threads by a policy, graphs that no thread is pinned to, and batches that are done and
+ * have no thread.
  *
  * First it reads the records of all threads. Then it removes each thread in a separate batch, on condition that its
  * record has not changed since.
@@ -8,6 +9,7 @@
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
 #include "host/data/thread/thread_admin.h"
+#include "host/data/thread/thread_batch.h"
 #include "host/data/thread/thread_owner.h"
 #include "host/data/thread/thread_records.h"
 #include <stdlib.h>
@@ -28,6 +30,8 @@ struct collecting {
     tn_value removed; /* {thread id: null} of removed threads */
     tn_value pinned;  /* {graph hash: null} of kept threads */
     tn_value graphs;  /* [hash] of all graphs */
+    tn_value batches; /* {key: id} of the batches that are done */
+    tn_value batched; /* {id of a batch: null} of kept threads */
 };
 
 static bool is_expired(tn_value record, const char *expired_before) {
@@ -111,7 +115,39 @@ static int32_t add_pinned(void *user, const char *key, tn_value record, struct e
     (void)key, (void)error;
     if (*graph && !value_get(it->removed, thread_record_text(record, "thread_id")))
         it->pinned = value_set_take(it->pinned, graph, value_null());
+    tn_value batch = value_get(value_get(record, THREAD_BATCH), "id");
+    if (batch && value_is(batch, TN_STRING) && !value_get(it->removed, thread_record_text(record, "thread_id")))
+        it->batched = value_set_key_take(it->batched, value_ref(batch), value_null());
     return TN_OK;
+}
+
+static int32_t add_batch(void *user, const char *key, tn_value record, struct error *error) {
+    struct collecting *it = user;
+    tn_value id = value_get(record, "id");
+    (void)error;
+    if (value_text_is(value_get(record, "status"), "done") && id && value_is(id, TN_STRING))
+        it->batches = value_set_take(it->batches, key, value_ref(id));
+    return TN_OK;
+}
+
+/* On condition that the batch was not started again. A batch that is not done is kept: it may have no thread yet. */
+static int32_t remove_batches(struct collecting *it, struct error *error) {
+    int32_t status = TN_OK;
+    for (size_t i = 0; status == TN_OK && !it->policy->dry_run && i < value_count(it->batches); i++) {
+        tn_value id = value_value_at(it->batches, i), done = NULL;
+        struct error why = ERROR_INIT;
+        if (value_get_key(it->batched, id)) continue;
+        tn_value same = value_set_take(value_object_reserve(2), "id", value_ref(id));
+        same = value_set_take(same, "status", value_text("done"));
+        tn_value remove = store_delete(STORE_BATCHES, value_chars(value_key_at(it->batches, i), NULL));
+        status =
+            session_commit_take(it->session, value_push_take(value_array(), store_if_where(remove, same)), &done, &why);
+        value_unref(done);
+        if (status != TN_OK && why.code && strcmp(why.code, "CONFLICT") == 0) status = TN_OK;
+        if (status != TN_OK) error_move(error, &why);
+        error_finish(&why);
+    }
+    return status;
 }
 
 static int32_t add_graph_hash(void *user, const char *key, tn_value value, struct error *error) {
@@ -167,6 +203,8 @@ static void collecting_finish(struct collecting *it) {
     value_unref(it->removed);
     value_unref(it->pinned);
     value_unref(it->graphs);
+    value_unref(it->batches);
+    value_unref(it->batched);
 }
 
 static int32_t thread_run_collect(struct session *session, void *user, tn_value *result, struct error *error) {
@@ -176,13 +214,17 @@ static int32_t thread_run_collect(struct session *session, void *user, tn_value 
                             .policy = &args->policy,
                             .removed = value_object(),
                             .pinned = value_object(),
-                            .graphs = value_array()};
+                            .graphs = value_array(),
+                            .batches = value_object(),
+                            .batched = value_object()};
     int64_t graphs = 0;
     int32_t status = session_each(session, STORE_THREADS, NULL, NULL, collect_candidate, &it, error);
     if (status == TN_OK) status = session_each(session, STORE_GRAPHS, NULL, NULL, add_graph_hash, &it, error);
+    if (status == TN_OK) status = session_each(session, STORE_BATCHES, NULL, NULL, add_batch, &it, error);
     if (status == TN_OK && it.count) qsort(it.items, it.count, sizeof *it.items, compare_candidates);
     if (status == TN_OK) status = remove_threads(&it, error);
     if (status == TN_OK) status = remove_graphs(&it, &graphs, error);
+    if (status == TN_OK) status = remove_batches(&it, error);
     if (status == TN_OK) {
         *result = value_set_take(value_object_reserve(2), "threads", value_int((int64_t)value_count(it.removed)));
         *result = value_set_take(*result, "graphs", value_int(graphs));

@@ -13,7 +13,9 @@
 #include "host/data/thread/thread_delta.h"
 #include "host/data/thread/thread_job.h"
 #include "host/data/thread/thread_log.h"
+#include "host/data/thread/thread_pack.h"
 #include "host/data/thread/thread_records.h"
+#include "host/data/thread/thread_snapshot.h"
 #include <stdio.h>
 #include <string.h>
 #include <tenon/util/sha256.h>
@@ -43,10 +45,11 @@ static int32_t collect_record(void *user, const char *key, tn_value value, struc
 
 static int32_t collect_records(struct session *session, const char *id, const char *collection, tn_value empty,
                                tn_value *out, struct error *error) {
-    char from[THREAD_KEY_MAX], to[THREAD_KEY_MAX];
+    char key[THREAD_KEY_MAX], from[THREAD_KEY_MAX], to[THREAD_KEY_MAX];
     thread_records_range(id, from, to);
+    thread_key(key, id);
     struct collected collected = {strlen(from), empty};
-    int32_t status = session_each(session, collection, from, to, collect_record, &collected, error);
+    int32_t status = thread_each_record(session, key, collection, from, to, collect_record, &collected, error);
     if (status == TN_OK)
         *out = collected.all;
     else
@@ -64,6 +67,27 @@ static int32_t export_graph(struct session *session, tn_value record, tn_value *
     return status;
 }
 
+/*
+ * If old checkpoints were removed, the oldest that is left becomes the first one, with the complete state as its
+ * change, as in a fork.
+ */
+static int32_t export_from_oldest(struct session *session, const char *id, tn_value *file, struct error *error) {
+    tn_value record = value_get(*file, "record"), checkpoints = value_get(*file, "checkpoints"), loaded = NULL;
+    int64_t oldest = thread_record_int(record, "oldest", 0);
+    if (oldest == 0 || !value_count(checkpoints)) return TN_OK;
+    int32_t status = thread_read(session, id, oldest, &loaded, error);
+    if (status != TN_OK) return status;
+    tn_value first = value_ref(value_at(checkpoints, 0)), state = value_get(value_get(loaded, "saved"), "state");
+    first = value_set_take(first, "delta", delta_of_state(state, value_get(first, "delta")));
+    first = value_set_take(first, "source", value_text("fork"));
+    *file = value_set_take(*file, "checkpoints", value_replace_take(value_ref(checkpoints), 0, first));
+    record = value_remove_take(value_ref(record), value_text("oldest"));
+    record = value_set_take(record, "head", value_int(thread_record_int(record, "head", 0) - oldest));
+    *file = value_set_take(*file, "record", record);
+    value_unref(loaded);
+    return TN_OK;
+}
+
 static int32_t read_file(struct session *session, tn_value found, const void *user, tn_value *out,
                          struct error *error) {
     const char *id = user;
@@ -79,7 +103,7 @@ static int32_t read_file(struct session *session, tn_value found, const void *us
         status = collect_records(session, id, parts[i].collection, value_object(), &collected, error);
         if (status == TN_OK) *out = value_set_take(*out, parts[i].member, collected);
     }
-    return status;
+    return status == TN_OK ? export_from_oldest(session, id, out, error) : status;
 }
 
 static int32_t thread_run_export(struct session *session, void *user, tn_value *result, struct error *error) {
@@ -210,11 +234,12 @@ static int32_t check_keys(tn_value records, const char *member, struct error *er
 
 static tn_value import_operations(tn_value file, const char *id, tn_value state, int64_t weight, tn_value *record) {
     char key[THREAD_KEY_MAX], thread[THREAD_KEY_MAX], digits[12];
-    tn_value operations = value_array(), graph = value_get(file, "graph"), checkpoints = value_get(file, "checkpoints");
+    tn_value graph = value_get(file, "graph"), checkpoints = value_get(file, "checkpoints");
+    struct thread_packer packer = {.key = thread, .chunk = SNAPSHOT_CHUNK_MIN, .puts = value_array()};
     thread_key(thread, id);
     if (graph)
-        operations = value_push_take(operations,
-                                     store_put(STORE_GRAPHS, thread_record_text(*record, "graph"), value_ref(graph)));
+        packer.puts = value_push_take(packer.puts,
+                                      store_put(STORE_GRAPHS, thread_record_text(*record, "graph"), value_ref(graph)));
     for (size_t i = 0; i < value_count(checkpoints); i++) {
         tn_value checkpoint = value_ref(value_at(checkpoints, i));
         /* What follows the last checkpoint belongs to the new thread. */
@@ -222,25 +247,27 @@ static tn_value import_operations(tn_value file, const char *id, tn_value state,
             checkpoint = value_set_take(checkpoint, "incarnation", value_ref(value_get(*record, "incarnation")));
         thread_number(digits, (uint32_t)i);
         thread_key_of(key, thread, (const char *const[]){digits, NULL});
-        operations = value_push_take(operations, store_put(STORE_CHECKPOINTS, key, checkpoint));
+        thread_pack_record_take(&packer, STORE_CHECKPOINTS, key, checkpoint, value_weight(checkpoint));
     }
     for (size_t part = 0; part < PART_COUNT; part++) {
         tn_value records = value_get(file, parts[part].member);
         for (size_t i = 0; i < value_count(records); i++) {
+            tn_value value = value_value_at(records, i);
             thread_key_of(key, thread, (const char *const[]){value_chars(value_key_at(records, i), NULL), NULL});
-            operations = value_push_take(operations,
-                                         store_put(parts[part].collection, key, value_ref(value_value_at(records, i))));
+            thread_pack_record_take(&packer, parts[part].collection, key, value_ref(value), value_weight(value));
         }
     }
-    int64_t held = value_weight(state);
-    bool snapshot = weight >= THREAD_SNAPSHOT_MIN && held <= THREAD_SNAPSHOT_MAX;
+    bool snapshot = weight >= SNAPSHOT_CHANGED_MIN;
     *record = value_set_take(*record, "changed", value_int(snapshot ? 0 : weight));
-    *record = value_set_take(*record, "snapshot", value_int(snapshot ? held : 0));
-    if (!snapshot) return operations;
-    thread_number(digits, (uint32_t)value_count(checkpoints) - 1);
-    thread_key_of(key, thread, (const char *const[]){digits, NULL});
-    tn_value whole = value_set_take(value_object(), "state", value_ref(state));
-    return value_push_take(operations, store_put(STORE_SNAPSHOTS, key, whole));
+    *record = value_set_take(*record, "snapshot", value_int(0));
+    if (snapshot) {
+        tn_value made = snapshot_record(&packer, state);
+        thread_number(digits, (uint32_t)value_count(checkpoints) - 1);
+        thread_key_of(key, thread, (const char *const[]){digits, NULL});
+        packer.puts = value_push_take(packer.puts, store_put(STORE_SNAPSHOTS, key, made));
+    }
+    value_unref(packer.known);
+    return packer.puts;
 }
 
 static int32_t write_import(struct session *session, const struct thread_job *job, tn_value state, int64_t weight,
@@ -257,6 +284,7 @@ static int32_t write_import(struct session *session, const struct thread_job *jo
         char incarnation[THREAD_INCARNATION_TEXT];
         thread_incarnation_make(incarnation);
         record = value_set_take(record, "incarnation", value_text(incarnation));
+        record = value_remove_take(record, value_text("oldest"));
         tn_value operations = import_operations(job->value, job->id, state, weight, &record);
         struct thread_put put = {.id = job->id,
                                  .record = record,

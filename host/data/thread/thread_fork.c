@@ -13,7 +13,9 @@
 #include "host/data/thread/thread_delta.h"
 #include "host/data/thread/thread_job.h"
 #include "host/data/thread/thread_log.h"
+#include "host/data/thread/thread_pack.h"
 #include "host/data/thread/thread_records.h"
+#include "host/data/thread/thread_snapshot.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +28,9 @@ struct thread_fork {
     int64_t seq;                        /* the source checkpoint; THREAD_HEAD until it is known */
     tn_value found, loaded, checkpoint; /* owned */
     bool at_head;
-    tn_value operations; /* owned */
+    char key[THREAD_KEY_MAX]; /* of the fork */
+    struct thread_packer packer;
+    bool snapshot; /* the fork has one */
     /* While records are copied: */
     const char *collection;
     size_t prefix;   /* bytes of keys that are the id of the source thread */
@@ -54,9 +58,9 @@ static int32_t read_source(struct thread_fork *it, struct error *error) {
     status = session_query_take(it->session, store_get(STORE_CHECKPOINTS, key), &found, error);
     if (status != TN_OK) return status;
     tn_value checkpoint = value_get(found, "value");
-    if (checkpoint) it->checkpoint = value_ref(checkpoint);
+    if (checkpoint) status = thread_unpack_record_take(it->session, old, value_ref(checkpoint), &it->checkpoint, error);
     value_unref(found);
-    if (checkpoint) return TN_OK;
+    if (checkpoint) return status;
     return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
                      "the thread `%s` has no checkpoint %lld; `tenon thread history` lists its checkpoints", it->id,
                      (long long)it->seq);
@@ -65,21 +69,18 @@ static int32_t read_source(struct thread_fork *it, struct error *error) {
 /* ---- The fork ---- */
 
 static void fork_put(struct thread_fork *it, const char *collection, const char *rest, tn_value value) {
-    char key[THREAD_KEY_MAX], fork[THREAD_KEY_MAX];
-    thread_key(fork, it->fork);
-    thread_key_of(key, fork, (const char *const[]){rest, NULL});
-    it->operations = value_push_take(it->operations, store_put(collection, key, value_ref(value)));
+    char key[THREAD_KEY_MAX];
+    thread_key_of(key, it->key, (const char *const[]){rest, NULL});
+    thread_pack_record_take(&it->packer, collection, key, value_ref(value), value_weight(value));
 }
 
-/* The complete state as one change. A channel is ephemeral if the checkpoint itself has written it so. */
-static tn_value complete_delta(tn_value state, tn_value checkpoint) {
-    tn_value delta = value_object(), last = value_get(checkpoint, "delta");
-    for (size_t i = 0; value_is(state, TN_OBJECT) && i < value_count(state); i++) {
-        tn_value name = value_key_at(state, i);
-        bool once = value_get(value_get_key(last, name), "once") != NULL;
-        delta = delta_channel_take(delta, name, NULL, value_value_at(state, i), once);
-    }
-    return delta;
+static void put_snapshot(struct thread_fork *it, tn_value state) {
+    char key[THREAD_KEY_MAX];
+    tn_value record = snapshot_record(&it->packer, state), chunk = value_get(record, "chunk");
+    it->packer.chunk = (size_t)value_to_int(chunk);
+    it->snapshot = true;
+    thread_key_of(key, it->key, (const char *const[]){"0000000000", NULL});
+    it->packer.puts = value_push_take(it->packer.puts, store_put(STORE_SNAPSHOTS, key, record));
 }
 
 static tn_value put_checkpoint(struct thread_fork *it) {
@@ -95,7 +96,10 @@ static tn_value put_checkpoint(struct thread_fork *it) {
     char incarnation[THREAD_INCARNATION_TEXT];
     thread_incarnation_make(incarnation);
     made = value_set_take(made, "incarnation", value_text(incarnation));
-    made = value_set_take(made, "delta", complete_delta(state, it->checkpoint));
+    made = value_set_take(made, "delta", delta_of_state(state, value_get(it->checkpoint, "delta")));
+    int64_t weight = value_weight(made);
+    /* A large state is read from a snapshot, which shares the chunks of the checkpoint. */
+    if (weight > PACK_WHOLE_MAX) put_snapshot(it, state);
     fork_put(it, STORE_CHECKPOINTS, "0000000000", made);
     return made;
 }
@@ -117,7 +121,7 @@ static int32_t copy_records(struct thread_fork *it, const char *collection, cons
     thread_key_range(from, to, key, parts);
     it->prefix = strlen(key) + 1;
     it->collection = collection;
-    return session_each(it->session, collection, from, to, copy_record, it, error);
+    return thread_each_record(it->session, key, collection, from, to, copy_record, it, error);
 }
 
 /* Copies the results of the unfinished super-step, and the checkpoints of its nested runs. */
@@ -169,7 +173,7 @@ static tn_value fork_record(const struct thread_fork *it, tn_value checkpoint) {
         if (member) record = value_set_take(record, kept_at_head[i], value_ref(member));
     }
     if (it->at_head && running) record = value_set_take(record, "status", value_text("stopped"));
-    record = value_set_take(record, "changed", value_int(value_weight(value_get(checkpoint, "delta"))));
+    record = value_set_take(record, "changed", value_int(it->snapshot ? 0 : value_weight(checkpoint)));
     record = value_set_take(record, "snapshot", value_int(0));
     tn_value parent = value_set_take(value_object(), "thread_id", value_text(it->id));
     return value_set_take(record, "parent", value_set_take(parent, "seq", value_int(it->seq)));
@@ -194,7 +198,8 @@ static int32_t check_fork_is_new(const struct thread_fork *it, struct error *err
 }
 
 static int32_t try_fork(struct thread_fork *it, struct error *error) {
-    it->operations = value_array();
+    thread_key(it->key, it->fork);
+    it->packer = (struct thread_packer){.key = it->key, .chunk = SNAPSHOT_CHUNK_MIN, .puts = value_array()};
     int32_t status = read_source(it, error);
     if (status == TN_OK) status = check_fork_is_new(it, error);
     if (status != TN_OK) return status;
@@ -203,7 +208,7 @@ static int32_t try_fork(struct thread_fork *it, struct error *error) {
     tn_value record = fork_record(it, checkpoint);
     value_unref(checkpoint);
     if (status == TN_OK) {
-        struct thread_put whole = {.id = it->fork, .record = record, .operations = it->operations};
+        struct thread_put whole = {.id = it->fork, .record = record, .operations = it->packer.puts};
         if (it->at_head) whole.expect = expect_version(it);
         status = thread_put(it->session, &whole, error);
         value_unref(whole.expect);
@@ -226,7 +231,7 @@ static int32_t thread_run_fork(struct session *session, void *user, tn_value *re
         value_unref(it.found);
         value_unref(it.loaded);
         value_unref(it.checkpoint);
-        value_unref(it.operations);
+        thread_packer_finish(&it.packer);
         if (status == TN_OK || !why.code || strcmp(why.code, "CONFLICT") != 0) break;
     }
     error_move(error, &why);

@@ -13,28 +13,41 @@
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
 #include "host/data/store/store_collections.h"
-#include "host/data/thread/thread_delta.h"
+#include "host/data/store/store_link.h"
+#include "host/data/thread/thread_cache.h"
 #include "host/data/thread/thread_failure.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_owner.h"
+#include "host/data/thread/thread_pack.h"
+#include "host/data/thread/thread_prune.h"
 #include "host/data/thread/thread_records.h"
+#include "host/data/thread/thread_snapshot.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <tenon/store.h>
 #include <time.h>
 
-#define FORCE_TRIES 100 /* writers that prepare their first commit at the same time */
+#define CHUNKS_KNOWN_MAX 10000 /* chunks that are not written again; more are forgotten, and may be written again */
+#define FORCE_TRIES      100   /* writers that prepare their first commit at the same time */
+#define OPERATIONS_MAX   (TN_STORE_BATCH_MAX - 100) /* notes and chunks of a batch; the rest is for the commit */
 
 struct thread_log {
     struct store *store;
     char *id;
     char key[THREAD_KEY_MAX];
-    int64_t version;                /* version of the record before the first commit; then -1 */
-    int64_t fence, fence_before;    /* of this writer; of the record that was read, or -1 if it has none */
-    uint32_t batches;               /* see thread_count_batch */
-    int64_t changed, snapshot;      /* approximate bytes: of changes since the snapshot, and of the snapshot */
+    int64_t version;             /* version of the record before the first commit; then -1 */
+    int64_t fence, fence_before; /* of this writer; of the record that was read, or -1 if it has none */
+    uint32_t batches;            /* see thread_count_batch */
+    struct snapshots snapshots;
+    tn_value chunks;                /* {hash: true}: chunks that this log has written, and that are not removed */
+    int64_t weight;                 /* of all checkpoints that this log has written */
+    int64_t keep;                   /* checkpoints that are kept (thread_prune), or -1 for all */
     tn_value tasks, calls;          /* notes that are not yet written: operations */
     tn_value writing[2];            /* tasks and calls of the batch that is being written, or NULL */
+    struct thread_cache *cache;     /* or NULL */
+    struct thread_cached cached;    /* weight and extra of the entry that the run was loaded from; weight -1: unknown */
+    tn_value last;                  /* {version, value} of the record after the newest commit, or NULL */
     bool notes_held;                /* do not write notes before the next commit */
     bool pending_left, nested_left; /* the store may have records of the current super-step */
     bool closed;
@@ -48,8 +61,11 @@ struct thread_log {
 struct pending_commit {
     struct thread_log *log;
     struct pending_commit *next;
+    tn_value early;  /* operations that are written before, in batches of their own, or NULL (commit_take_early) */
+    size_t early_at; /* the first of them that is not written */
     tn_value batch;  /* the commit's operations; NULL after they were submitted */
     tn_value notes;  /* those of them that are notes: thread_log_fail_take writes them if the commit fails */
+    bool snapshot;   /* it has a snapshot */
     bool step_ended; /* a step of the outermost run ended: its notes about activations are obsolete */
     bool dropped;    /* nothing of it was written, because an earlier commit has failed */
     store_done *done;
@@ -85,12 +101,15 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
     log->fence_before = thread_record_int(record, "fence", -1);
     log->fence = thread_record_int(record, "fence", log->version ? 0 : thread_first_fence()) + 1;
     log->batches = (uint32_t)thread_record_int(record, "batches", 0);
-    log->changed = thread_record_int(record, "changed", 0);
-    log->snapshot = thread_record_int(record, "snapshot", 0);
+    snapshots_init(&log->snapshots, record, value_get(loaded, "image"));
+    log->chunks = value_object();
     log->tasks = value_array();
     tn_value stale = value_get(loaded, "stale");
     log->calls = stale ? value_ref(stale) : value_array();
+    store_link_forget(store_link(store), log->key);
     log->owner = -1;
+    log->keep = -1;
+    log->cached.weight = -1;
     log->notes_held = true; /* released when the first commit has taken over the thread */
     /* A previous writer may have left records, unless the thread is done. */
     log->pending_left = log->nested_left =
@@ -107,11 +126,46 @@ bool thread_log_own(struct thread_log *log, bool force) {
     return !taken;
 }
 
+void thread_log_keep(struct thread_log *log, int64_t keep) { log->keep = keep; }
+
+/* ---- The cache ---- */
+
+void thread_log_cache(struct thread_log *log, struct thread_cache *cache, struct thread_cached *known) {
+    log->cache = cache;
+    if (!known->loaded) return;
+    log->cached = (struct thread_cached){NULL, known->weight, known->extra, known->free_extra};
+    known->extra = NULL;
+}
+
+void *thread_log_take_extra(struct thread_log *log) {
+    void *extra = log->cached.extra;
+    log->cached.extra = NULL;
+    return extra;
+}
+
+bool thread_log_may_remember(const struct thread_log *log) { return log->cache && log->last && !log->failed; }
+
+void thread_log_remember(struct thread_log *log, tn_value saved, void *extra, void (*free_extra)(void *)) {
+    tn_value loaded = value_set_take(value_object_reserve(6), "record", value_ref(value_get(log->last, "value")));
+    int64_t weight = log->cached.weight + log->weight;
+    if (log->cached.weight < 0) weight = value_weight(value_get(saved, "state"));
+    loaded = value_set_take(loaded, "version", value_ref(value_get(log->last, "version")));
+    loaded = value_set_take(loaded, "saved", saved);
+    loaded = value_set_take(loaded, "nested", value_object());
+    loaded = value_set_take(loaded, "stale", value_array());
+    if (log->snapshots.image) loaded = value_set_take(loaded, "image", value_ref(log->snapshots.image));
+    thread_cache_put_take(log->cache, log->id, &(const struct thread_cached){loaded, weight, extra, free_extra});
+}
+
 static void thread_log_release(struct thread_log *log) {
     if (!log->closed || log->writing[0] || log->committing) return;
     thread_owner_unlock(log->owner);
     value_unref(log->tasks);
     value_unref(log->calls);
+    value_unref(log->chunks);
+    value_unref(log->last);
+    thread_cached_finish(&log->cached);
+    snapshots_finish(&log->snapshots);
     error_finish(&log->error);
     mem_free(log->id);
     mem_free(log);
@@ -121,6 +175,32 @@ void thread_log_free(struct thread_log *log) {
     if (!log) return;
     log->closed = true;
     thread_log_release(log);
+}
+
+/* ---- Records ---- */
+
+/* Adds the operation that puts a record, and before it those that put its chunks. Takes `operations` and `value`. */
+static tn_value put_record_take(struct thread_log *log, tn_value operations, const char *collection, const char *key,
+                                tn_value value, int64_t weight) {
+    /* The chunks of a snapshot, so that both have the same if a large value is new. */
+    struct thread_packer packer = {
+        .key = log->key, .chunk = log->snapshots.chunk, .puts = operations, .known = value_ref(log->chunks)};
+    thread_pack_record_take(&packer, collection, key, value, weight);
+    value_unref(log->chunks);
+    log->chunks = value_count(packer.known) > CHUNKS_KNOWN_MAX ? value_object() : value_ref(packer.known);
+    value_unref(packer.known);
+    return packer.puts;
+}
+
+/* The chunks of notes that are dropped: other records may refer to them, too. A new reference. */
+static tn_value chunks_of(tn_value operations) {
+    tn_value chunks = value_array();
+    for (size_t i = 0; i < value_count(operations); i++) {
+        tn_value operation = value_at(operations, i);
+        if (value_text_is(value_get(operation, "collection"), STORE_CHUNKS))
+            chunks = value_push_take(chunks, value_ref(operation));
+    }
+    return chunks;
 }
 
 /* ---- Notes ---- */
@@ -157,7 +237,8 @@ static void keep_failed_notes(struct thread_log *log) {
     if (next) {
         next->notes = value_concat_take(next->notes, value_ref(log->writing[0]));
         next->notes = value_concat_take(next->notes, value_ref(log->writing[1]));
-        next->batch = value_concat_take(next->batch, next->step_ended ? value_array() : value_ref(log->writing[0]));
+        tn_value tasks = log->writing[0];
+        next->batch = value_concat_take(next->batch, next->step_ended ? chunks_of(tasks) : value_ref(tasks));
         next->batch = value_concat_take(next->batch, value_ref(log->writing[1]));
         return;
     }
@@ -182,18 +263,25 @@ static void on_notes_written(void *user, int32_t status, tn_value result, const 
     thread_log_release(log);
 }
 
+/* Removes at most `most` operations from the start of a list of notes. */
+static tn_value take_notes(tn_value *notes, size_t most) {
+    size_t count = value_count(*notes), taken = count < most ? count : most;
+    tn_value all = *notes, some = value_slice(all, 0, taken);
+    *notes = value_slice(all, taken, count);
+    value_unref(all);
+    return some;
+}
+
 static void write_notes(struct thread_log *log) {
     if (log->writing[0] || log->committing || log->notes_held || log->failed ||
         (!value_count(log->tasks) && !value_count(log->calls)))
         return;
     tn_value batch = value_push_take(value_array(), count_batch(log));
     log->pending_left |= value_count(log->tasks) > 0;
-    batch = value_concat_take(batch, value_ref(log->tasks));
-    batch = value_concat_take(batch, value_ref(log->calls));
-    log->writing[0] = log->tasks;
-    log->writing[1] = log->calls;
-    log->tasks = value_array();
-    log->calls = value_array();
+    log->writing[0] = take_notes(&log->tasks, OPERATIONS_MAX);
+    log->writing[1] = take_notes(&log->calls, OPERATIONS_MAX - value_count(log->writing[0]));
+    batch = value_concat_take(batch, value_ref(log->writing[0]));
+    batch = value_concat_take(batch, value_ref(log->writing[1]));
     store_commit_take(log->store, batch, on_notes_written, log);
 }
 
@@ -215,7 +303,7 @@ void thread_log_activation_take(struct thread_log *log, const char *scope, uint3
     thread_number(at, step);
     snprintf(digits, sizeof digits, "%u", index);
     thread_key_of(key, log->key, (const char *const[]){scope, at, digits, NULL});
-    log->tasks = value_push_take(log->tasks, store_put(STORE_PENDING, key, entry));
+    log->tasks = put_record_take(log, log->tasks, STORE_PENDING, key, entry, value_weight(entry));
     write_notes(log);
 }
 
@@ -230,7 +318,7 @@ void thread_log_call_take(struct thread_log *log, const char *scope, uint32_t st
     snprintf(digits, sizeof digits, "%u", index);
     snprintf(rounds, sizeof rounds, "%u", round);
     thread_key_of(key, log->key, (const char *const[]){scope, at, digits, rounds, path, NULL});
-    log->calls = value_push_take(log->calls, store_put(STORE_JOURNAL, key, entry));
+    log->calls = put_record_take(log, log->calls, STORE_JOURNAL, key, entry, value_weight(entry));
     write_notes(log);
 }
 
@@ -243,13 +331,13 @@ void thread_log_outcome_take(struct thread_log *log, const char *scope, uint32_t
     thread_number(at, step);
     snprintf(digits, sizeof digits, "%u", index);
     thread_key_of(key, log->key, (const char *const[]){scope, at, digits, THREAD_OUTCOME, NULL});
-    log->calls = value_push_take(log->calls, store_put(STORE_JOURNAL, key, entry));
+    log->calls = put_record_take(log, log->calls, STORE_JOURNAL, key, entry, value_weight(entry));
 }
 
 void thread_log_answer(struct thread_log *log, const char *interrupt_id, tn_value answer) {
     char key[THREAD_KEY_MAX];
     thread_key_of(key, log->key, (const char *const[]){THREAD_ANSWERS, interrupt_id, NULL});
-    log->calls = value_push_take(log->calls, store_put(STORE_JOURNAL, key, value_ref(answer)));
+    log->calls = put_record_take(log, log->calls, STORE_JOURNAL, key, value_ref(answer), value_weight(answer));
 }
 
 /* ---- Commits ---- */
@@ -260,16 +348,26 @@ static void on_committed(void *user, int32_t status, tn_value result, const stru
     struct error why = ERROR_INIT;
     bool written = status == TN_OK && !commit->dropped;
     status = translate_error(log, status, error, &why);
-    if (status == TN_OK && log->failed) {
+    if (log->failed) {
         status = log->failed;
+        error_finish(&why);
         error_copy(&why, &log->error);
-    } else if (status != TN_OK && !log->failed) {
+    } else if (status != TN_OK) {
         log->failed = status;
         error_copy(&log->error, &why);
     }
     if (status == TN_OK) {
         log->version = -1;
         log->notes_held = false;
+        tn_value first = log->cache && value_count(result) ? value_at(result, 0) : NULL;
+        value_unref(log->last);
+        log->last = value_get(first, "value") ? value_ref(first) : NULL;
+    }
+    if (written && commit->snapshot && log->keep >= 0) {
+        /* Chunks may be removed to which nothing refers; what refers to them from now on writes them again. */
+        value_unref(log->chunks);
+        log->chunks = value_object();
+        thread_prune(log->store, log->key, log->fence, log->keep);
     }
     if (written)
         value_unref(commit->notes);
@@ -277,6 +375,7 @@ static void on_committed(void *user, int32_t status, tn_value result, const stru
         log->calls = value_concat_take(commit->notes, log->calls);
     commit->done(commit->user, status, written ? result : NULL, &why);
     error_finish(&why);
+    value_unref(commit->early);
     mem_free(commit);
     log->committing--;
     write_notes(log);
@@ -296,54 +395,42 @@ static tn_value take_over_record(const struct thread_log *log, tn_value patch) {
     return store_if_version(store_put(STORE_THREADS, log->key, patch), 0);
 }
 
-/* Adds a snapshot if the changes since the last one are as large as it. Each byte is then written at most twice. */
-static tn_value add_snapshot_take(struct thread_log *log, tn_value batch, const struct thread_commit *commit,
-                                  const char *seq) {
-    if (log->changed < THREAD_SNAPSHOT_MIN || log->changed < log->snapshot || !commit->state) return batch;
-    tn_value state = commit->state(commit->user);
-    int64_t weight = value_weight(state);
-    log->changed = 0;
-    log->snapshot = weight;
-    if (weight > THREAD_SNAPSHOT_MAX) {
-        value_unref(state);
-        return batch;
-    }
-    char key[THREAD_KEY_MAX];
-    thread_key_of(key, log->key, (const char *const[]){seq, NULL});
-    tn_value snapshot = value_set_take(value_object_reserve(1), "state", state);
-    return value_push_take(batch, store_put(STORE_SNAPSHOTS, key, snapshot));
-}
-
-static tn_value add_tasks_take(const struct thread_log *log, tn_value batch, const struct thread_commit *commit) {
+static tn_value add_tasks_take(struct thread_log *log, tn_value batch, const struct thread_commit *commit) {
     for (size_t i = 0; i < value_count(commit->tasks); i++) {
         char key[THREAD_KEY_MAX];
         const char *name = value_chars(value_key_at(commit->tasks, i), NULL);
         thread_key_of(key, log->key, (const char *const[]){commit->scope, name, NULL});
-        batch = value_push_take(batch, store_put(STORE_PENDING, key, value_ref(value_value_at(commit->tasks, i))));
+        tn_value entry = value_value_at(commit->tasks, i);
+        batch = put_record_take(log, batch, STORE_PENDING, key, value_ref(entry), value_weight(entry));
     }
     return batch;
 }
 
-static tn_value commit_batch(struct thread_log *log, const struct thread_commit *commit, tn_value *notes) {
+static tn_value commit_batch(struct thread_log *log, const struct thread_commit *commit, tn_value *notes,
+                             bool *snapshot) {
     bool root = strcmp(commit->scope, THREAD_ROOT) == 0;
     char key[THREAD_KEY_MAX], end[THREAD_KEY_MAX], seq[12];
     tn_value batch = value_array_reserve(6), rest = value_array();
     *notes = value_concat_take(value_ref(log->tasks), value_ref(log->calls));
     thread_number(seq, commit->seq);
     if (commit->checkpoint) {
-        log->changed += value_weight(value_get(commit->checkpoint, "delta"));
+        int64_t weight = value_weight(commit->checkpoint);
+        if (root) snapshots_changed(&log->snapshots, weight);
+        log->weight += weight;
         if (root)
             thread_key_of(key, log->key, (const char *const[]){seq, NULL});
         else
             thread_key_of(key, log->key, (const char *const[]){commit->scope, seq, NULL});
-        rest = value_push_take(rest,
-                               store_put(root ? STORE_CHECKPOINTS : STORE_NESTED, key, value_ref(commit->checkpoint)));
-        if (root) rest = add_snapshot_take(log, rest, commit, seq);
+        rest = put_record_take(log, rest, root ? STORE_CHECKPOINTS : STORE_NESTED, key, value_ref(commit->checkpoint),
+                               weight);
+        if (root && commit->state && snapshots_are_due(&log->snapshots))
+            rest = snapshots_add_take(&log->snapshots, rest, log->key, seq, commit->state(commit->user), &log->chunks);
+        *snapshot = root && log->snapshots.changed == 0;
     }
     if (root) {
         tn_value patch = value_set_take(commit->record ? value_ref(commit->record) : value_object(), "changed",
-                                        value_int(log->changed));
-        patch = value_set_take(patch, "snapshot", value_int(log->snapshot));
+                                        value_int(log->snapshots.changed));
+        patch = value_set_take(patch, "snapshot", value_int(log->snapshots.due));
         batch = value_push_take(batch, log->version < 0 ? store_if_where(store_merge(STORE_THREADS, log->key, patch),
                                                                          thread_fence_condition(log->fence))
                                                         : take_over_record(log, patch));
@@ -364,6 +451,7 @@ static tn_value commit_batch(struct thread_log *log, const struct thread_commit 
         if (log->pending_left) batch = value_push_take(batch, store_delete_range(STORE_PENDING, key, end));
         if (log->nested_left) batch = value_push_take(batch, store_delete_range(STORE_NESTED, key, end));
         log->pending_left = log->nested_left = false;
+        batch = value_concat_take(batch, chunks_of(log->tasks));
         value_unref(log->tasks);
     } else {
         log->pending_left |= value_count(log->tasks) > 0;
@@ -380,30 +468,71 @@ static tn_value commit_batch(struct thread_log *log, const struct thread_commit 
     return add_tasks_take(log, batch, commit);
 }
 
+/*
+ * A batch has a limit. Of a larger commit, what means nothing by itself is written before: chunks, to which no record
+ * refers yet, and calls, which a note could have written as well.
+ */
+static void commit_take_early(struct pending_commit *commit) {
+    if (value_count(commit->batch) <= OPERATIONS_MAX) return;
+    tn_value early = value_array(), rest = value_array();
+    for (size_t i = 0; i < value_count(commit->batch); i++) {
+        tn_value operation = value_at(commit->batch, i), collection = value_get(operation, "collection");
+        bool puts = value_text_is(value_get(operation, "op"), "put");
+        bool alone = puts && (value_text_is(collection, STORE_CHUNKS) || value_text_is(collection, STORE_JOURNAL));
+        *(alone ? &early : &rest) = value_push_take(alone ? early : rest, value_ref(operation));
+    }
+    value_unref(commit->batch);
+    commit->batch = rest;
+    commit->early = early;
+}
+
+static void on_early_written(void *user, int32_t status, tn_value result, const struct error *error) {
+    struct pending_commit *commit = user;
+    if (status == TN_OK) {
+        submit_commit(commit);
+        return;
+    }
+    value_unref(commit->batch);
+    commit->dropped = true;
+    on_committed(commit, status, result, error);
+}
+
 static void submit_commit(struct pending_commit *commit) {
+    struct thread_log *log = commit->log;
+    size_t early = value_count(commit->early), from = commit->early_at;
+    if (from < early && !log->failed && log->version < 0) {
+        commit->early_at = early - from > OPERATIONS_MAX ? from + OPERATIONS_MAX : early;
+        tn_value part = value_push_take(value_array(), count_batch(log));
+        part = value_concat_take(part, value_slice(commit->early, from, commit->early_at));
+        store_commit_take(log->store, part, on_early_written, commit);
+        return;
+    }
     tn_value batch = commit->batch;
     commit->batch = NULL;
     /*
      * If the log has failed, write nothing: the activation of a nested run would report the failed commit as its own
      * failure, and that must not be saved.
      */
-    if (commit->log->failed) {
+    if (log->failed) {
         commit->dropped = true;
         value_unref(batch);
-        batch = value_push_take(value_array(), count_batch(commit->log));
+        batch = value_push_take(value_array(), count_batch(log));
     }
-    store_commit_take(commit->log->store, batch, on_committed, commit);
+    store_commit_take(log->store, batch, on_committed, commit);
 }
 
 void thread_log_commit(struct thread_log *log, struct thread_commit request, store_done *done, void *user) {
     struct pending_commit *commit = mem_alloc(sizeof *commit);
     bool step_ended = request.step_ended && strcmp(request.scope, THREAD_ROOT) == 0;
     *commit = (struct pending_commit){.log = log, .step_ended = step_ended, .done = done, .user = user};
-    commit->batch = commit_batch(log, &request, &commit->notes);
+    commit->batch = commit_batch(log, &request, &commit->notes, &commit->snapshot);
+    if (log->version < 0) commit_take_early(commit);
     value_unref(request.checkpoint);
     value_unref(request.record);
     value_unref(request.tasks);
     log->committing++;
+    /* Something that the run has used could not be read. */
+    if (!log->failed) log->failed = store_link_failure(store_link(log->store), log->key, &log->error);
     if (!log->writing[0]) {
         submit_commit(commit);
         return;

@@ -25,27 +25,34 @@
 struct session;
 struct thread_log;
 
-#define THREAD_ID_MAX       200u  /* bytes */
-#define THREAD_HEAD         (-1)  /* the newest checkpoint */
-#define THREAD_SNAPSHOT_MIN 65536 /* bytes of changes before a snapshot is written */
-#define THREAD_SNAPSHOT_MAX                                                                                            \
-    (12 * 1024 * 1024) /* bytes; a larger state has no snapshot and is read from its changes                           \
-                        */
+#define THREAD_ID_MAX 200u /* bytes */
+#define THREAD_HEAD   (-1) /* the newest checkpoint */
+
+struct thread_cache;
+struct thread_cached;
 
 /* INVALID_INPUT if `id` is not a valid thread id. */
 int32_t thread_check_id(const char *id, struct error *error);
 
 /*
- * Reads a thread at checkpoint `seq`, or THREAD_HEAD: {record, version, saved, nested, stale}; a new reference. If the
- * thread does not exist, `record` is null. Thread: the store's.
+ * Reads a thread at checkpoint `seq`, or THREAD_HEAD: {record, version, saved, nested, stale, image}; a new reference.
+ * If the thread does not exist, `record` is null. Thread: the store's.
  */
 int32_t thread_read(struct session *session, const char *thread_id, int64_t seq, tn_value *out, struct error *error);
+
+/* The same at the newest checkpoint, with deferred arrays (thread_deferred.h); `defer` may be NULL. */
+struct thread_defer;
+int32_t thread_read_head(struct session *session, const char *thread_id, const struct thread_defer *defer,
+                         tn_value *out, struct error *error);
 
 /*
  * Reads the complete history: {record, checkpoints: [the first one first], journal: {key without the thread: entry}}; a
  * new reference. NOT_FOUND. Thread: the store's.
  */
 int32_t thread_read_history(struct session *session, const char *thread_id, tn_value *out, struct error *error);
+/* {version, step, state, plan, …}, the form that run_restore accepts, from the state after the checkpoint `last`; a new
+ * reference. */
+tn_value thread_saved_after(tn_value state, tn_value last);
 /* The state after checkpoints [0, count), in the form that run_restore accepts; a new reference. */
 int32_t thread_fold(tn_value checkpoints, size_t count, tn_value *out, struct error *error);
 
@@ -59,6 +66,22 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
  * the same fence, because it prepares its first commit at the same time; with `force`, another fence is used then.
  */
 bool thread_log_own(struct thread_log *log, bool force);
+/*
+ * The run's last state goes into this cache (thread_log_remember). `known` is the entry from which the run was loaded;
+ * its weight and `extra` are moved out of it.
+ */
+void thread_log_cache(struct thread_log *log, struct thread_cache *cache, struct thread_cached *known);
+/* What the engine kept with the entry, moved out; NULL if there is none. */
+void *thread_log_take_extra(struct thread_log *log);
+/* True if thread_log_remember would keep something: the newest commit has returned the record. */
+bool thread_log_may_remember(const struct thread_log *log);
+/*
+ * After the commit that ends the run: keeps its position and state for the next run of the thread in this process.
+ * Takes `saved`, in the form of thread_saved_after, and `extra`.
+ */
+void thread_log_remember(struct thread_log *log, tn_value saved, void *extra, void (*free_extra)(void *));
+/* Removes old checkpoints when there is a newer snapshot: `keep` as thread_prune; -1, the default, keeps all. */
+void thread_log_keep(struct thread_log *log, int64_t keep);
 void thread_log_free(struct thread_log *log); /* submitted commits still complete; NULL is allowed */
 
 /* The scope of the outermost run. Other scopes are nested runs. */

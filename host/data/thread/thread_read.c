@@ -6,9 +6,12 @@
 #include "adl/value/memory.h"
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
+#include "host/data/thread/thread_deferred.h"
 #include "host/data/thread/thread_delta.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_log.h"
+#include "host/data/thread/thread_pack.h"
+#include "host/data/thread/thread_prune.h"
 #include "host/data/thread/thread_records.h"
 #include <limits.h>
 #include <stdio.h>
@@ -19,16 +22,28 @@ struct thread_reader {
     struct session *session;
     const char *id;
     char key[THREAD_KEY_MAX];
-    bool failed;    /* the thread's run failed: failed calls are repeated */
-    tn_value stale; /* [operation]: delete the results of repeated calls; part of the first commit */
+    bool failed;                      /* the thread's run failed: failed calls are repeated */
+    tn_value stale;                   /* [operation]: delete the results of repeated calls; part of the first commit */
+    const struct thread_defer *defer; /* or NULL */
     struct error *error;
 };
+
+static int32_t read_notes(struct thread_reader *reader, const char *collection, const char *from, const char *to,
+                          session_visit_fn *visit, void *user) {
+    return thread_each_note(reader->session, reader->key, collection, from, to, visit, user, reader->error);
+}
+
+static int32_t read_each(struct thread_reader *reader, const char *collection, const char *from, const char *to,
+                         session_visit_fn *visit, void *user) {
+    return thread_each_record(reader->session, reader->key, collection, from, to, visit, user, reader->error);
+}
 
 /* ---- From checkpoints to the state of a run ---- */
 
 struct folded_state {
     tn_value state; /* an object */
     tn_value last;  /* the last checkpoint, or NULL */
+    tn_value image; /* the snapshot with which it began: {state, node, chunk}, or NULL */
     uint32_t count;
 };
 
@@ -54,21 +69,25 @@ static int32_t fold_record(void *user, const char *key, tn_value value, struct e
 static void folded_finish(struct folded_state *folded) {
     value_unref(folded->state);
     value_unref(folded->last);
+    value_unref(folded->image);
 }
 
-/* The value for run_restore, without the unfinished super-step. */
-static tn_value folded_to_saved(struct folded_state *folded) {
+tn_value thread_saved_after(tn_value state, tn_value last) {
     static const char *const members[] = {"plan", "joins",        "deferred", "used", "before",
                                           "uses", "unrepeatable", "after",    "now"};
-    tn_value key = value_text(""), state = value_remove_take(value_ref(folded->state), key);
     tn_value saved = value_set_take(value_object_reserve(8), "version", value_int(1));
-    saved = value_set_take(saved, "step", value_int(thread_record_int(folded->last, "step", 0)));
-    saved = value_set_take(saved, "state", state);
+    saved = value_set_take(saved, "step", value_int(thread_record_int(last, "step", 0)));
+    saved = value_set_take(saved, "state", value_remove_take(value_ref(state), value_text("")));
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        tn_value member = value_get(folded->last, members[i]);
+        tn_value member = value_get(last, members[i]);
         if (member) saved = value_set_take(saved, members[i], value_ref(member));
     }
     return saved;
+}
+
+/* The value for run_restore, without the unfinished super-step. */
+static tn_value folded_to_saved(const struct folded_state *folded) {
+    return thread_saved_after(folded->state, folded->last);
 }
 
 /* ---- Activations of the unfinished super-step ---- */
@@ -174,10 +193,8 @@ static int32_t read_activations(struct thread_reader *reader, const char *scope,
     thread_number(number_text, step);
     thread_key_range(from, to, reader->key, (const char *const[]){scope, number_text, NULL});
     struct activations activations = {from, value_object()};
-    int32_t status =
-        session_each(reader->session, STORE_PENDING, from, to, add_activation, &activations, reader->error);
-    if (status == TN_OK)
-        status = session_each(reader->session, STORE_JOURNAL, from, to, add_call, &activations, reader->error);
+    int32_t status = read_notes(reader, STORE_PENDING, from, to, add_activation, &activations);
+    if (status == TN_OK) status = read_notes(reader, STORE_JOURNAL, from, to, add_call, &activations);
     if (status == TN_OK && value_count(activations.entries)) {
         /* The entry "~" only marks that the super-step has started. */
         tn_value started = value_text("~");
@@ -208,7 +225,7 @@ static int32_t finish_scope(struct nested_reader *nested) {
     int32_t status = read_activations(nested->reader, nested->scope, step, &saved);
     nested->all = value_set_take(nested->all, nested->scope, saved);
     folded_finish(&nested->folded);
-    nested->folded = (struct folded_state){value_object(), NULL, 0};
+    nested->folded = (struct folded_state){value_object(), NULL, NULL, 0};
     nested->scope[0] = 0;
     return status;
 }
@@ -230,8 +247,8 @@ static int32_t read_nested(struct thread_reader *reader, tn_value *out) {
     char from[THREAD_KEY_MAX], to[THREAD_KEY_MAX];
     thread_key_of(from, reader->key, (const char *const[]){"", NULL});
     thread_key_end(to, reader->key);
-    struct nested_reader nested = {reader, value_object(), {value_object(), NULL, 0}, ""};
-    int32_t status = session_each(reader->session, STORE_NESTED, from, to, add_nested, &nested, reader->error);
+    struct nested_reader nested = {reader, value_object(), {value_object(), NULL, NULL, 0}, ""};
+    int32_t status = read_each(reader, STORE_NESTED, from, to, add_nested, &nested);
     if (status == TN_OK) status = finish_scope(&nested);
     folded_finish(&nested.folded);
     if (status == TN_OK)
@@ -256,14 +273,19 @@ static int32_t read_snapshot(struct thread_reader *reader, uint32_t seq, struct 
     if (status != TN_OK) return status;
     tn_value records = value_get(page, "records");
     if (value_count(records)) {
-        tn_value record = value_at(records, 0), state = value_get(value_get(record, "value"), "state");
+        tn_value record = value_at(records, 0), value = value_get(record, "value"), state = NULL;
         const char *key = value_chars(value_get(record, "key"), NULL);
         *first = (uint32_t)strtoul(key + strlen(reader->key) + 1, NULL, 10) + 1;
-        value_unref(folded->state);
-        folded->state = value_ref(value_is(state, TN_OBJECT) ? state : value_object());
+        status = thread_unpack_state(reader->session, reader->key, value_get(value, "node"),
+                                     thread_record_int(value, "chunk", 0), reader->defer, &state, reader->error);
+        if (status == TN_OK) {
+            value_unref(folded->state);
+            folded->state = state;
+            folded->image = value_set_take(value_ref(value), "state", value_ref(state));
+        }
     }
     value_unref(page);
-    return TN_OK;
+    return status;
 }
 
 static int32_t read_checkpoints(struct thread_reader *reader, uint32_t seq, struct folded_state *folded) {
@@ -275,19 +297,21 @@ static int32_t read_checkpoints(struct thread_reader *reader, uint32_t seq, stru
     thread_key_of(from, reader->key, (const char *const[]){digits, NULL});
     thread_number(digits, seq + 1);
     thread_key_of(to, reader->key, (const char *const[]){digits, NULL});
-    status = session_each(reader->session, STORE_CHECKPOINTS, from, to, fold_record, folded, reader->error);
+    status = read_each(reader, STORE_CHECKPOINTS, from, to, fold_record, folded);
     if (status != TN_OK || folded->last) return status;
     /* The snapshot is of this checkpoint. Only the next activations are missing. */
     thread_number(digits, seq);
     thread_key_of(from, reader->key, (const char *const[]){digits, NULL});
     tn_value found = NULL;
     status = session_query_take(reader->session, store_get(STORE_CHECKPOINTS, from), &found, reader->error);
-    tn_value checkpoint = value_get(found, "value");
-    if (status == TN_OK && !checkpoint)
+    tn_value stored = value_get(found, "value"), checkpoint = NULL;
+    if (status == TN_OK && !stored)
         status = error_set(reader->error, TN_NOT_FOUND, "NOT_FOUND",
                            "the thread `%s` has no checkpoint %u; `tenon thread history` lists its checkpoints",
                            reader->id, seq);
-    if (status == TN_OK) folded->last = value_ref(checkpoint);
+    if (status == TN_OK)
+        status = thread_unpack_record_take(reader->session, reader->key, value_ref(stored), &checkpoint, reader->error);
+    folded->last = checkpoint;
     value_unref(found);
     return status;
 }
@@ -299,9 +323,11 @@ static int32_t read_checkpoint(struct thread_reader *reader, tn_value record, in
                          "the thread `%s` has no checkpoint %lld: its newest is %lld", reader->id, (long long)seq,
                          (long long)head);
     bool newest = seq == THREAD_HEAD || seq == head;
-    struct folded_state folded = {value_object(), NULL, 0};
+    if (!newest && thread_check_kept(reader->id, record, seq, reader->error) != TN_OK) return TN_NOT_FOUND;
+    struct folded_state folded = {value_object(), NULL, NULL, 0};
     int32_t status = head < 0 ? TN_OK : read_checkpoints(reader, (uint32_t)(newest ? head : seq), &folded);
     tn_value saved = status == TN_OK && folded.last ? folded_to_saved(&folded) : NULL;
+    if (saved && newest && folded.image) *loaded = value_set_take(*loaded, "image", value_ref(folded.image));
     folded_finish(&folded);
     if (status != TN_OK || !saved) return status;
     tn_value nested = value_object();
@@ -317,12 +343,14 @@ static int32_t read_checkpoint(struct thread_reader *reader, tn_value record, in
 struct read_options {
     const char *id;
     int64_t seq;
+    const struct thread_defer *defer;
 };
 
 static int32_t read_thread(struct session *session, tn_value found, const void *user, tn_value *out,
                            struct error *error) {
     const struct read_options *options = user;
-    struct thread_reader reader = {.session = session, .id = options->id, .error = error, .stale = value_array()};
+    struct thread_reader reader = {
+        .session = session, .id = options->id, .defer = options->defer, .error = error, .stale = value_array()};
     tn_value loaded = value_object_reserve(5), record = value_get(found, "value"),
              version = value_get(found, "version");
     thread_key(reader.key, options->id);
@@ -337,12 +365,18 @@ static int32_t read_thread(struct session *session, tn_value found, const void *
 }
 
 int32_t thread_read(struct session *session, const char *thread_id, int64_t seq, tn_value *out, struct error *error) {
-    struct read_options options = {thread_id, seq};
+    struct read_options options = {thread_id, seq, NULL};
+    return thread_records_read_one_state(session, thread_id, read_thread, &options, out, error);
+}
+
+int32_t thread_read_head(struct session *session, const char *thread_id, const struct thread_defer *defer,
+                         tn_value *out, struct error *error) {
+    struct read_options options = {thread_id, THREAD_HEAD, defer};
     return thread_records_read_one_state(session, thread_id, read_thread, &options, out, error);
 }
 
 int32_t thread_fold(tn_value checkpoints, size_t count, tn_value *out, struct error *error) {
-    struct folded_state folded = {value_object(), NULL, 0};
+    struct folded_state folded = {value_object(), NULL, NULL, 0};
     int32_t status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < count; i++)
         status = fold_checkpoint(&folded, value_at(checkpoints, i), error);

@@ -97,7 +97,7 @@ void thread_incarnation_make(char out[THREAD_INCARNATION_TEXT]) {
 /* ---- Complete threads ---- */
 
 tn_value thread_delete_rest(const char *id) {
-    static const char *const collections[] = {STORE_CHECKPOINTS, STORE_SNAPSHOTS, STORE_PENDING,
+    static const char *const collections[] = {STORE_CHECKPOINTS, STORE_SNAPSHOTS, STORE_CHUNKS,          STORE_PENDING,
                                               STORE_NESTED,      STORE_JOURNAL,   STORE_THREAD_ARTIFACTS};
     char from[THREAD_KEY_MAX], to[THREAD_KEY_MAX];
     tn_value operations = value_array();

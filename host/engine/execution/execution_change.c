@@ -61,10 +61,11 @@ static void thread_answers_given_free(void *user) {
 
 static int32_t try_answer(struct session *session, const struct thread_answers_given *given, struct error *error) {
     tn_value found = NULL, wake = NULL;
+    int64_t now_ms = loop_wall_ms(given->engine->loop);
+    (void)session_wall_ms(session, &now_ms);
     int32_t status = thread_records_require(session, given->id, &found, error);
     if (status == TN_OK) status = thread_check_expiry(given->engine, value_get(found, "value"), error);
-    if (status == TN_OK)
-        status = task_wake_operation(session, given->id, loop_wall_ms(given->engine->loop), &wake, error);
+    if (status == TN_OK) status = task_wake_operation(session, given->id, now_ms, &wake, error);
     if (status == TN_OK) status = thread_interrupts_answer_take(session, given->id, found, given->answers, wake, error);
     value_unref(found);
     return status;

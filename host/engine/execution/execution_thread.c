@@ -9,6 +9,10 @@
 #include "host/base/loop.h"
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
+#include "host/data/store/store_link.h"
+#include "host/data/thread/thread_batch.h"
+#include "host/data/thread/thread_cache.h"
+#include "host/data/thread/thread_deferred.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_log.h"
 #include "host/data/thread/thread_owner.h"
@@ -17,6 +21,7 @@
 #include "host/engine/graph/answer_rights.h"
 #include "host/engine/graph/graph.h"
 #include "host/engine/graph/graph_identity.h"
+#include "host/engine/graph/graph_reads.h"
 #include <string.h>
 
 #define DIFFERENCES_MAX 10u /* maximum number of differences in a message */
@@ -117,22 +122,41 @@ struct thread_opening {
     struct engine *engine;
     struct graph *graph;
     const struct thread_request *request;
-    struct run_options *options;
+    struct run_options *options;   /* NULL: no run follows */
     char identity[TN_SHA256_TEXT]; /* of the graph */
     struct store *store;
+    struct thread_cached cached; /* of an earlier run in this process; the store's thread only reads it */
+    bool cache_hit;
+    struct thread_defer defer;
     /* Of thread_prepare: */
     thread_prepared_fn *done;
     void *user;
 };
+
+/* What the cache has, if it still is what the store has: then only the record is read. */
+static int32_t thread_load_cached(struct session *session, struct thread_opening *opening, tn_value *loaded,
+                                  struct error *error) {
+    tn_value known = opening->cached.loaded, found = NULL;
+    if (!known) return TN_OK;
+    int32_t status = thread_records_find(session, opening->request->id, &found, error);
+    bool same = found && thread_record_int(found, "version", -1) == thread_record_int(known, "version", 0) &&
+                thread_record_int(value_get(found, "value"), "fence", -1) ==
+                    thread_record_int(value_get(known, "record"), "fence", 0);
+    opening->cache_hit = status == TN_OK && same;
+    if (opening->cache_hit) *loaded = value_ref(known);
+    value_unref(found);
+    return status;
+}
 
 /*
  * Reads the newest state of the thread, as thread_read. If it belongs to another graph, `graph` is the description of
  * that one, or null. On the store's thread.
  */
 static int32_t thread_load(struct session *session, void *user, tn_value *result, struct error *error) {
-    const struct thread_opening *opening = user;
+    struct thread_opening *opening = user;
     tn_value loaded = NULL, found = NULL;
-    int32_t status = thread_read(session, opening->request->id, THREAD_HEAD, &loaded, error);
+    int32_t status = thread_load_cached(session, opening, &loaded, error);
+    if (status == TN_OK && !loaded) status = thread_read(session, opening->request->id, THREAD_HEAD, &loaded, error);
     if (status != TN_OK) return status;
     const char *pinned = record_text(value_get(loaded, "record"), "graph");
     if (*pinned && strcmp(pinned, opening->identity) != 0) {
@@ -179,7 +203,7 @@ static void thread_take_options(struct run_options *options, tn_value record) {
 }
 
 /* Checks the request against the thread that was loaded, and sets the options. Takes `loaded`. */
-static int32_t thread_admit_take(const struct thread_opening *opening, tn_value loaded, struct error *error) {
+static int32_t thread_admit_take(struct thread_opening *opening, tn_value loaded, struct error *error) {
     const struct thread_request *request = opening->request;
     struct run_options *options = opening->options;
     struct store *store = opening->store;
@@ -192,8 +216,12 @@ static int32_t thread_admit_take(const struct thread_opening *opening, tn_value 
     if (status == TN_OK) {
         tn_value incarnation = choose_incarnation(record, request->mode);
         if (incarnation) loaded = value_set_take(loaded, "incarnation", incarnation);
+        if (request->batch) loaded = value_set_take(loaded, THREAD_BATCH, value_ref(request->batch));
         record = value_get(loaded, "record");
         log = thread_log_new(store, request->id, loaded);
+        thread_log_keep(log, config_history(opening->engine->config));
+        if (!opening->cache_hit) thread_cached_finish(&opening->cached);
+        thread_log_cache(log, opening->engine->threads, &opening->cached);
         bool force = request->force || request->mode == THREAD_UPDATE;
         if (!thread_log_own(log, force)) status = thread_owner_error(request->id, NULL, error);
     }
@@ -216,8 +244,15 @@ static int32_t thread_admit_take(const struct thread_opening *opening, tn_value 
     return TN_OK;
 }
 
+/* Nothing is deferred without a run, or for a run whose events show the state, or that is changed from outside. */
+static tn_value unread_channels(const struct thread_opening *opening) {
+    if (!opening->options) return value_object();
+    bool shown = opening->options->modes & (RUN_MODE_VALUES | RUN_MODE_CHECKPOINTS);
+    return shown || opening->request->mode == THREAD_UPDATE ? value_object() : graph_unread_channels(opening->graph);
+}
+
 /* Checks the id and opens the store. */
-static int32_t thread_open(struct thread_opening *opening, struct error *error) {
+static int32_t thread_open_store(struct thread_opening *opening, struct error *error) {
     int32_t status = thread_check_id(opening->request->id, error);
     if (status != TN_OK) return status;
     opening->store = opening->engine->store(opening->engine->store_user, error);
@@ -226,13 +261,31 @@ static int32_t thread_open(struct thread_opening *opening, struct error *error) 
     return TN_OK;
 }
 
+/* The same, for a run: with what the cache has, and what need not be read. */
+static int32_t thread_open(struct thread_opening *opening, struct error *error) {
+    int32_t status = thread_open_store(opening, error);
+    if (status != TN_OK) return status;
+    opening->defer.link = store_link(opening->store);
+    opening->defer.channels = value_ref(unread_channels(opening));
+    if (opening->engine->threads && opening->options) /* a run follows, and puts it back */
+        (void)thread_cache_take(opening->engine->threads, opening->request->id, &opening->cached);
+    return TN_OK;
+}
+
+static void thread_opening_finish(struct thread_opening *opening) {
+    thread_cached_finish(&opening->cached);
+    value_unref(opening->defer.channels);
+}
+
 int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const struct thread_request *request,
                             struct run_options *options, struct error *error) {
     struct thread_opening opening = {.engine = engine, .graph = graph, .request = request, .options = options};
     tn_value loaded = NULL;
     int32_t status = thread_open(&opening, error);
     if (status == TN_OK) status = store_perform_wait(opening.store, thread_load, &opening, &loaded, error);
-    return status == TN_OK ? thread_admit_take(&opening, loaded, error) : status;
+    if (status == TN_OK) status = thread_admit_take(&opening, loaded, error);
+    thread_opening_finish(&opening);
+    return status;
 }
 
 static void thread_on_loaded(void *user, int32_t status, tn_value loaded, const struct error *failure) {
@@ -242,6 +295,7 @@ static void thread_on_loaded(void *user, int32_t status, tn_value loaded, const 
         status = thread_admit_take(opening, value_ref(loaded), &error);
     else
         error_copy(&error, failure);
+    thread_opening_finish(opening);
     opening->done(opening->user, status, &error);
     error_finish(&error);
     mem_free(opening);
@@ -262,6 +316,50 @@ void thread_prepare(struct engine *engine, struct graph *graph, const struct thr
     error_finish(&error);
     mem_free(opening);
 }
+
+/* ---- Without a run ---- */
+
+struct thread_looking {
+    struct thread_opening opening;
+    struct thread_request request; /* only its id */
+    store_done *done;
+    void *user;
+};
+
+static void thread_on_looked(void *user, int32_t status, tn_value loaded, const struct error *error) {
+    struct thread_looking *looking = user;
+    looking->done(looking->user, status, loaded, error);
+    thread_opening_finish(&looking->opening);
+    mem_free(looking);
+}
+
+int32_t thread_look(struct engine *engine, struct graph *graph, const char *id, store_done *done, void *user,
+                    struct error *error) {
+    struct thread_looking *looking = mem_zalloc(sizeof *looking);
+    *looking = (struct thread_looking){.request = {.id = id}, .done = done, .user = user};
+    looking->opening = (struct thread_opening){.engine = engine, .graph = graph, .request = &looking->request};
+    int32_t status = thread_open_store(&looking->opening, error);
+    if (status == TN_OK)
+        store_perform(looking->opening.store, thread_load, &looking->opening, thread_on_looked, looking);
+    else
+        mem_free(looking);
+    return status;
+}
+
+int32_t thread_saved_output(struct graph *graph, const struct thread_request *request, tn_value looked,
+                            tn_value *output, struct error *error) {
+    int32_t status = thread_check_graph(graph, request, looked, error);
+    if (status != TN_OK) return status;
+    struct run_options options = RUN_OPTIONS_INIT;
+    struct run *run = run_new(graph, &options);
+    tn_value saved = value_get(looked, "saved");
+    if (value_is(saved, TN_OBJECT)) status = run_restore(run, saved, error);
+    if (status == TN_OK) *output = run_result(run);
+    run_free(run);
+    return status;
+}
+
+/* ---- The start ---- */
 
 /* The answers stored in the thread and those of the request, which take precedence. */
 static tn_value thread_answers(tn_value record, tn_value answers) {

@@ -41,6 +41,7 @@ struct thread_request {
     const char *as;      /* THREAD_UPDATE: continue after this node; NULL leaves the plan unchanged */
     const char *document;
     enum run_durability durability;
+    tn_value batch; /* THREAD_BATCH of the record, if the run is a line of a batch; otherwise NULL */
 };
 
 /*
@@ -58,6 +59,20 @@ int32_t thread_prepare_wait(struct engine *engine, struct graph *graph, const st
 typedef void thread_prepared_fn(void *user, int32_t status, struct error *error);
 void thread_prepare(struct engine *engine, struct graph *graph, const struct thread_request *request,
                     struct run_options *options, thread_prepared_fn *done, void *user);
+/*
+ * Reads a thread without taking it over or checking it, to decide what to do with it. The result that `done` receives
+ * is for thread_saved_output; its member `record` is the record of the thread, or null if the thread does not exist.
+ * Fails at once, and does not call `done`, if the id is invalid or the store cannot be opened. The id is borrowed until
+ * `done` is called.
+ */
+int32_t thread_look(struct engine *engine, struct graph *graph, const char *id, store_done *done, void *user,
+                    struct error *error);
+/*
+ * What the last run of a thread that is done has returned, from the result of thread_look: *output is what run_result
+ * returned then, a new reference. GRAPH_CHANGED, unless the request accepts changes; INVALID_STATE.
+ */
+int32_t thread_saved_output(struct graph *graph, const struct thread_request *request, tn_value looked,
+                            tn_value *output, struct error *error);
 /* [any] Returns EXPIRED if the thread has waited for an answer longer than limits.interrupt_hours allows. */
 int32_t thread_check_expiry(const struct engine *engine, tn_value record, struct error *error);
 /* [any] Returns `out` with the time since when a thread may wait; longer waits are expired. NULL if there is no limit.

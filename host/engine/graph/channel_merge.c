@@ -3,6 +3,7 @@
  */
 #include "host/engine/graph/channel_merge.h"
 #include "adl/document/document.h"
+#include "adl/value/deferred.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/channel_members.h"
 #include "host/engine/graph/graph.h"
@@ -146,11 +147,22 @@ static int32_t add_to_union_take(const struct merge_context *context, tn_value c
     return TN_OK;
 }
 
+/*
+ * True if a message has an id that was made in this step. Only a message of this step can: `origin` differs in every
+ * other one. So old messages that are still unread (adl/value/deferred.h) stay so.
+ */
+static bool has_made_id(const struct merge_context *context, tn_value array, tn_value id) {
+    if (!value_is_deferred(array)) return find_member(context, array, id) >= 0;
+    for (size_t i = value_known_from(array); i < value_count(array); i++)
+        if (has_member_at(context, array, i, id)) return true;
+    return false;
+}
+
 /* Derived from the position; if a removed message had that id, from the next free position. */
 static tn_value message_make_id(const struct merge_context *context, tn_value array) {
     for (size_t ordinal = value_count(array);; ordinal++) {
         tn_value id = value_format("m-%016" PRIx64 "-%zu", context->origin, ordinal);
-        if (find_member(context, array, id) < 0) return id;
+        if (!has_made_id(context, array, id)) return id;
         value_unref(id);
     }
 }

@@ -193,3 +193,57 @@ tn_value channels_object(const struct channels *channels, bool with_ephemeral) {
     }
     return object;
 }
+
+/* ---- Indexes that survive a run ---- */
+
+struct kept_index {
+    tn_value array;
+    struct member_index *index;
+    enum channel_reducer reducer; /* what identifies a member */
+};
+
+struct channel_indexes {
+    size_t count;
+    struct kept_index kept[];
+};
+
+void *channels_take_indexes(struct channels *channels) {
+    size_t count = 0;
+    for (uint32_t i = 0; i < channels->count; i++) count += channels->indexes[i] != NULL;
+    if (!count) return NULL;
+    struct channel_indexes *indexes = mem_alloc(sizeof *indexes + count * sizeof *indexes->kept);
+    indexes->count = 0;
+    for (uint32_t i = 0; i < channels->count; i++) {
+        if (!channels->indexes[i]) continue;
+        enum channel_reducer reducer = channels->graph->document->channels[i].reducer;
+        indexes->kept[indexes->count++] =
+            (struct kept_index){value_ref(channels->values[i]), channels->indexes[i], reducer};
+        channels->indexes[i] = NULL;
+    }
+    return indexes;
+}
+
+void channels_give_indexes(struct channels *channels, void *given) {
+    struct channel_indexes *indexes = given;
+    for (size_t k = 0; indexes && k < indexes->count; k++)
+        for (uint32_t i = 0; i < channels->count; i++) {
+            struct kept_index *kept = &indexes->kept[k];
+            const struct document_channel *def = &channels->graph->document->channels[i];
+            bool same =
+                channels->values[i] == kept->array && def->type == CHANNEL_REDUCE && def->reducer == kept->reducer;
+            if (!same || channels->indexes[i]) continue;
+            channels->indexes[i] = kept->index;
+            kept->index = NULL;
+            break;
+        }
+    channel_indexes_free(indexes);
+}
+
+void channel_indexes_free(void *given) {
+    struct channel_indexes *indexes = given;
+    for (size_t i = 0; indexes && i < indexes->count; i++) {
+        value_unref(indexes->kept[i].array);
+        member_index_free(indexes->kept[i].index);
+    }
+    mem_free(indexes);
+}

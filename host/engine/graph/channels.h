@@ -53,6 +53,16 @@ int32_t channels_write(struct channels *channels, uint32_t channel, tn_value val
 int32_t channels_commit(struct channels *channels, struct error *error);
 void channels_rollback(struct channels *channels);
 
+/*
+ * The member indexes of the committed values, with the values that they describe: they survive the run and serve
+ * another one with the same values, whatever its graph is. channels_take_indexes returns NULL if there are none.
+ * channels_give_indexes takes `indexes`, a struct channel_indexes; NULL is allowed.
+ */
+struct channel_indexes;
+void *channels_take_indexes(struct channels *channels);
+void channels_give_indexes(struct channels *channels, void *indexes);
+void channel_indexes_free(void *indexes);
+
 /* The state as one object; a new reference. `with_ephemeral` adds ephemeral channels that have a value. */
 tn_value channels_object(const struct channels *channels, bool with_ephemeral);
 

@@ -7,7 +7,9 @@
  */
 #include "host/engine/graph/durable.h"
 #include "adl/value/memory.h"
+#include "adl/value/weight.h"
 #include "host/base/time_text.h"
+#include "host/data/thread/thread_batch.h"
 #include "host/data/thread/thread_delta.h"
 #include "host/data/thread/thread_log.h"
 #include "host/engine/graph/graph_identity.h"
@@ -31,6 +33,7 @@ struct durable {
     bool committed;         /* a commit has succeeded */
     struct error error;     /* of the log, while the failure of the run is written */
     const char *written;    /* the status of the last record, static; NULL before the first commit */
+    tn_value last;          /* the newest checkpoint, or NULL */
     tn_value *base;         /* [channel]: value at the last commit; NULL before the first */
 };
 
@@ -164,6 +167,8 @@ static tn_value durable_record(const struct durable *durable, const char *status
         if (durable->is_new) record = value_set_take(record, "created_at", time_value(now_ms));
         tn_value incarnation = run_loaded_incarnation(run);
         if (incarnation) record = value_set_take(record, "incarnation", value_ref(incarnation));
+        tn_value batch = value_get(run->options.loaded, THREAD_BATCH);
+        if (batch) record = value_set_take(record, THREAD_BATCH, value_ref(batch));
         record = value_set_take(record, "config", run_config(run));
         record = value_set_take(record, "agent", value_ref(document->name));
         record = value_set_take(record, "graph", value_text(graph_identity(run->graph)));
@@ -231,10 +236,21 @@ static void durable_on_failure_written(void *user, int32_t status, tn_value resu
     error_finish(&why);
 }
 
+/* The run is done: its next invocation in this process need not read the thread. */
+static void durable_remember(struct durable *durable) {
+    struct run *run = durable->run;
+    if (!durable->root || strcmp(durable->written, "done") != 0 || !durable->last) return;
+    if (!thread_log_may_remember(durable->log)) return;
+    tn_value state = durable_whole_state(durable), saved = thread_saved_after(state, durable->last);
+    value_unref(state);
+    thread_log_remember(durable->log, saved, channels_take_indexes(&run->channels), channel_indexes_free);
+}
+
 static void durable_on_written(void *user, int32_t status, tn_value result, const struct error *error) {
     struct durable *durable = user;
     if (status == TN_OK) {
         durable->committed = true;
+        durable_remember(durable);
         run_on_written(durable->run, NULL);
         return;
     }
@@ -260,6 +276,10 @@ static void durable_write(struct durable *durable, const char *source, const cha
     durable_log_outcomes(durable);
     if (checkpoint) {
         commit.checkpoint = durable_checkpoint(durable, source, now_ms);
+        if (durable->root) {
+            value_unref(durable->last);
+            durable->last = value_ref(commit.checkpoint);
+        }
         commit.seq = durable->seq++;
         commit.step_ended = !commit.tasks;
         plan = value_get(commit.checkpoint, "plan");
@@ -306,6 +326,7 @@ void durable_start(struct run *run) {
     durable->base = mem_array(NULL, run->channels.count, sizeof *durable->base);
     for (uint32_t i = 0; i < run->channels.count; i++)
         durable->base[i] = durable->is_new ? NULL : value_ref(run->channels.values[i]);
+    if (durable->root && durable->log) channels_give_indexes(&run->channels, thread_log_take_extra(durable->log));
     if (durable->root)
         snprintf(durable->scope, sizeof durable->scope, THREAD_ROOT);
     else
@@ -317,9 +338,18 @@ void durable_free(struct run *run) {
     if (!durable) return;
     for (uint32_t i = 0; i < run->channels.count; i++) value_unref(durable->base[i]);
     mem_free((void *)durable->base);
+    value_unref(durable->last);
     error_finish(&durable->error);
     mem_free(durable);
     run->durable = NULL;
+}
+
+int32_t durable_check_write(const struct run *run, uint32_t channel, tn_value value, struct error *error) {
+    if (!run->durable || !value_is_deeper(value, DURABLE_DEPTH_MAX)) return TN_OK;
+    return error_set(error, TN_LIMIT, "LIMIT",
+                     "channel `%s`: the value has more than %d arrays and objects in each other, which a saved thread "
+                     "cannot contain; nest it less, or run it without a thread",
+                     value_chars(run->graph->document->channels[channel].name, NULL), DURABLE_DEPTH_MAX);
 }
 
 uint32_t durable_seq(const struct run *run) { return run->durable->seq; }

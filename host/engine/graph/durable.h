@@ -31,6 +31,10 @@ struct activation;
 void durable_start(struct run *run);
 void durable_free(struct run *run);          /* part of run_free */
 uint32_t durable_seq(const struct run *run); /* the number of its next checkpoint; requires run->durable */
+/* Arrays and objects in each other, in a value that is written to a channel of a saved thread. */
+#define DURABLE_DEPTH_MAX 100
+/* Returns LIMIT if the value cannot be saved. Called when it is written, while the step can be repeated. */
+int32_t durable_check_write(const struct run *run, uint32_t channel, tn_value value, struct error *error);
 /*
  * Writes what changed and what comes next. `source` is NULL if the run was resumed where it stood, and only takes over
  * the thread. Returns true if run_on_written will be called; false if there is nothing to wait for.

@@ -41,22 +41,23 @@ static struct graph_source *graph_source_of(struct graph *graph, int32_t from) {
 static void graph_each_route(struct graph *graph, const bool *has_conditional,
                              void (*place)(struct graph *, int32_t from, struct graph_route route)) {
     const struct document *document = graph->document;
-    uint32_t member = 0;
+    uint32_t member = 0, join = 0;
     for (uint32_t i = 0; i < document->edge_count; i++) {
         const struct document_edge *edge = &document->edges[i];
         bool joins = edge->kind == EDGE_STATIC && edge->from_count > 1;
         for (uint32_t f = 0; f < edge->from_count; f++) {
             int32_t from = edge->from[f];
             if (joins) {
-                place(graph, from, (struct graph_route){ROUTE_JOIN, i, DOCUMENT_NOWHERE, member++});
+                place(graph, from, (struct graph_route){ROUTE_JOIN, i, DOCUMENT_NOWHERE, join, member++});
             } else if (edge->kind == EDGE_CONDITIONAL || edge->kind == EDGE_MAP) {
                 uint32_t kind = edge->kind == EDGE_MAP ? ROUTE_MAP : ROUTE_CONDITIONAL;
-                place(graph, from, (struct graph_route){kind, i, DOCUMENT_NOWHERE, 0});
+                place(graph, from, (struct graph_route){kind, i, DOCUMENT_NOWHERE, 0, 0});
             } else if (!has_conditional[from + 1]) {
                 for (uint32_t t = 0; t < edge->to_count; t++)
-                    place(graph, from, (struct graph_route){ROUTE_STATIC, i, edge->to[t], 0});
+                    place(graph, from, (struct graph_route){ROUTE_STATIC, i, edge->to[t], 0, 0});
             }
         }
+        join += joins;
     }
 }
 
@@ -329,6 +330,7 @@ static void graph_free(struct callable *callable) {
     document_unref(graph->document);
     authority_unref(graph->authority);
     value_unref(graph->value);
+    value_unref(graph->unread);
     tools_sweep(graph->engine->tools, NULL, NULL);
     if (graph->engine->registry) registry_sweep(graph->engine->registry);
     mem_free(graph);

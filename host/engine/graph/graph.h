@@ -33,6 +33,7 @@ struct graph_route {
     uint32_t kind;   /* enum route_kind */
     uint32_t edge;   /* the document's edge */
     int32_t target;  /* static: the node, or DOCUMENT_END */
+    uint32_t join;   /* join: its index in graph.joins */
     uint32_t member; /* join: which of its sources this is, counted over all joins */
 };
 
@@ -79,6 +80,7 @@ struct graph {
     struct graph *newer;             /* owned; the same document, built after plugins were upgraded; or NULL */
     char identity[TN_SHA256_TEXT];   /* "" until graph_identity is called */
     char code[TN_SHA256_TEXT];       /* hash of its description; "" until cache_identity.c needs it */
+    tn_value unread;                 /* graph_unread_channels; NULL until then */
     bool cache_failed;               /* a failure of the cache in the store was logged */
     uint64_t upgrades;               /* registry_upgrades when it was built */
     struct graph_node *nodes;

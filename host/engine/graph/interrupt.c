@@ -279,7 +279,7 @@ int32_t run_resume(struct run *run, tn_value answers, bool *ended, struct error 
     /* Only passing an `interrupt: after` is a step of the thread's history: a replay has no other resume. */
     const char *source = run->interrupt_after ? "resume" : NULL;
     run_set_interrupt_after_take(run, NULL);
-    if (run->stop == RUN_STOP_DRAIN) run->stop = RUN_STOP_NONE;
+    if (run->stop <= RUN_STOP_DRAIN) run->stop = RUN_STOP_NONE;
     error_finish(&run->error);
     bool in_step = run_in_step(run);
     run_start_step_limit(run, in_step); /* an interrupted step has been counted, and is the first of this invocation */

@@ -131,14 +131,14 @@ static int32_t add_map_successor(struct run *run, uint32_t index, int32_t from, 
 /* A source of a join has run. The join fires when all of its sources have run since it last fired. */
 static void add_join_successors(struct run *run, const struct graph_route *route, struct successors *list) {
     const struct graph *graph = run->graph;
-    const struct graph_join *join = graph->joins;
-    while (route->member >= join->first + join->count) join++;
-    uint32_t *fired_in = &run->join_fired_in[join - graph->joins];
-    if (*fired_in == run->step + 1) return; /* another activation of the same source has arrived */
+    const struct graph_join *join = &graph->joins[route->join];
+    uint32_t *fired_in = &run->join_fired_in[route->join], *count = &run->join_count[route->join];
+    if (*fired_in == run->step + 1) return;       /* another activation of the same source has arrived */
+    if (run->join_arrived[route->member]) return; /* the source has run before, and others have not */
     run->join_arrived[route->member] = 1;
-    for (uint32_t i = 0; i < join->count; i++)
-        if (!run->join_arrived[join->first + i]) return;
+    if (++*count < join->count) return;
     *fired_in = run->step + 1;
+    *count = 0;
     memset(run->join_arrived + join->first, 0, join->count);
     const struct document_edge *edge = &graph->document->edges[join->edge];
     for (uint32_t i = 0; i < edge->to_count; i++) successors_add(list, (struct successor){edge->to[i], NO_INDEX, NULL});

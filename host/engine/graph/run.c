@@ -57,7 +57,7 @@ static void run_on_turn(struct loop_work *work) { run_advance(CONTAINER_OF(work,
 struct run *run_new(struct graph *graph, const struct run_options *options) {
     const struct document *document = graph->document;
     size_t head = align8(sizeof(struct run)), state = align8(channels_size(document->channel_count));
-    size_t marks = align8((document->node_count + graph->join_count) * sizeof(uint32_t));
+    size_t marks = align8((document->node_count + 2 * graph->join_count) * sizeof(uint32_t));
     struct run *run = mem_zalloc(head + state + marks + graph->member_count + document->node_count);
     char *memory = (char *)run + head;
     run->graph = graph_ref(graph);
@@ -88,6 +88,7 @@ struct run *run_new(struct graph *graph, const struct run_options *options) {
     channels_init(&run->channels, graph, memory);
     run->triggered_in = (uint32_t *)(void *)(memory + state);
     run->join_fired_in = run->triggered_in + document->node_count;
+    run->join_count = run->join_fired_in + graph->join_count;
     run->join_arrived = (uint8_t *)memory + state + marks;
     run->deferred = (bool *)(run->join_arrived + graph->member_count);
     return run;
@@ -134,9 +135,17 @@ void run_start_step_limit(struct run *run, uint32_t counted) {
     run->limit_step = limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX;
 }
 
+int64_t run_timeout_ms(const struct run *run) {
+    return run->options.timeout_ms ? run->options.timeout_ms : run->graph->document->timeout_ms;
+}
+
+void run_start_timeout_after(struct run *run, int64_t ms) {
+    loop_timer_start(run->loop, &run->timeout, ms, run_on_timeout);
+}
+
 void run_start_timeout(struct run *run) {
-    int64_t timeout = run->options.timeout_ms ? run->options.timeout_ms : run->graph->document->timeout_ms;
-    if (timeout) loop_timer_start(run->loop, &run->timeout, timeout, run_on_timeout);
+    int64_t timeout = run_timeout_ms(run);
+    if (timeout) run_start_timeout_after(run, timeout);
 }
 
 /* The input has been applied. Returns true if the run has ended. */
@@ -176,6 +185,7 @@ void run_discard_plan(struct run *run) {
     run_clear_activations(run);
     plan_clear(run);
     memset(run->join_arrived, 0, run->graph->member_count);
+    memset(run->join_count, 0, run->graph->join_count * sizeof *run->join_count);
     memset(run->deferred, 0, document->node_count * sizeof *run->deferred);
     run->deferred_count = 0;
     run_set_interrupt_after_take(run, NULL);

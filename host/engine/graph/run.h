@@ -124,6 +124,23 @@ void run_cancel(struct run *run);
  * nothing if the run is not running. options.ended must not free the run.
  */
 void run_cancel_wait(struct run *run);
+/*
+ * Moving a run to another loop of the process (run_move.c): after run_request_move the run ends before its next
+ * super-step as RUN_STOPPED, and run_has_moved returns true; unless it ends otherwise before. run_may_move returns
+ * false for a run that cannot move: it has subscribers, a log or a replay, is nested, has ended, or was asked to stop.
+ * The log of a thread would have one invocation more.
+ */
+bool run_may_move(const struct run *run);
+void run_request_move(struct run *run);
+bool run_has_moved(const struct run *run);
+/* The run that has moved, as a value; a new reference. */
+tn_value run_carry(struct run *run);
+/*
+ * Instead of run_start: continues, in the same invocation, what run_carry returned on another loop. `run` is new, with
+ * the same options and a graph of the same document. *ended receives what run_start would return. INVALID_STATE if it
+ * does not fit the graph.
+ */
+int32_t run_carry_on(struct run *run, tn_value carried, bool *ended, struct error *error);
 void run_drain(struct run *run);    /* ends the run after the present step, as RUN_STOPPED */
 void run_continue(struct run *run); /* the subscriber has room again, after event() returned false */
 void run_free(struct run *run);     /* not while running; NULL is allowed */

@@ -29,8 +29,11 @@ static int32_t write_channels(struct run *run, tn_value input, struct error *err
         /* Each invocation must make different message ids, even if the thread has not taken a step since the last. */
         uint32_t invocation = run->durable ? durable_seq(run) : run->step;
         if (invocation) origin = run_mix(origin, invocation);
-        int32_t status = channels_write(&run->channels, (uint32_t)channel, value_value_at(input, i),
-                                        CHANNELS_WRITER_INPUT, origin, NULL, error);
+        tn_value value = value_value_at(input, i);
+        int32_t status = run->durable ? durable_check_write(run, (uint32_t)channel, value, error) : TN_OK;
+        if (status == TN_OK)
+            status =
+                channels_write(&run->channels, (uint32_t)channel, value, CHANNELS_WRITER_INPUT, origin, NULL, error);
         if (status != TN_OK) return status;
     }
     return channels_commit(&run->channels, error);

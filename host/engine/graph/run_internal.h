@@ -7,6 +7,7 @@
  *     interrupt.c      what an interrupted run waits for; run_resume
  *     activation.c     calls nodes               route.c     plans the next step
  *     event.c          reports to subscribers    durable.c   writes checkpoints
+ *     run_move.c       continues on another loop
  *     run_saved.c      saves and restores        run_usage.c, run_tool_uses.c   count what the run used
  *
  * README.md of this folder draws the states. All functions are [loop].
@@ -43,6 +44,7 @@ enum run_state {
 /* A request to stop, by increasing urgency. From RUN_STOP_CANCEL on the run starts no activation. */
 enum run_stop {
     RUN_STOP_NONE,
+    RUN_STOP_MOVE,   /* at the end of the step: RUN_STOPPED, to continue on another loop */
     RUN_STOP_DRAIN,  /* at the end of the step: RUN_STOPPED */
     RUN_STOP_CANCEL, /* as soon as no activation is open: RUN_CANCELLED */
     RUN_STOP_TIMEOUT /* the same, but RUN_FAILED with TIMEOUT */
@@ -91,11 +93,13 @@ struct run {
     struct plan mapped;      /* items of map edges, and sends; ordered by source and item */
     uint32_t *triggered_in;  /* [node]: the step that the node was triggered for last */
     uint32_t *join_fired_in; /* [join]: the step after which it fired last; activations of one source count once */
+    uint32_t *join_count;    /* [join]: how many of its members have arrived */
     uint8_t *join_arrived;   /* [join member] */
     bool *deferred;          /* [node]: triggered, and waits until nothing else is planned */
     uint32_t deferred_count;
     bool subscriber_full;    /* outermost run: event() returned false; the run waits for run_continue */
     bool triggered_unsorted; /* `triggered` is not in document order */
+    bool carried;            /* it has moved to this loop, and has not taken a step here: it does not move again */
     bool unrepeatable;       /* it has used a tool whose effects must not be repeated by a retry */
     /* The ids of the nodes of the last step with `interrupt: after`: the run is interrupted before this plan. Or NULL.
      */
@@ -146,8 +150,10 @@ static inline bool run_may_report(const struct run *run) { return run->options.m
 void run_request_stop(struct run *run, enum run_stop stop);
 /* A new invocation may take recursion_limit steps; `counted` of them have been taken. */
 void run_start_step_limit(struct run *run, uint32_t counted);
+int64_t run_timeout_ms(const struct run *run); /* the time limit of the run; 0: none */
 void run_start_timeout(struct run *run);
-tn_value run_context(struct run *run); /* the run's part of activation_context; a new reference */
+void run_start_timeout_after(struct run *run, int64_t ms); /* the time that is left of it */
+tn_value run_context(struct run *run);                     /* the run's part of activation_context; a new reference */
 uint64_t run_mix(uint64_t hash, uint64_t more);
 
 /* ---- run_incarnation.c ---- */

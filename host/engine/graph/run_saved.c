@@ -331,6 +331,11 @@ static void restore_marks(struct run *run, tn_value joins) {
         if (value_as_int(value_at(joins, i), &member) && member >= 0 && member < run->graph->member_count)
             run->join_arrived[member] = 1;
     }
+    for (uint32_t i = 0; i < run->graph->join_count; i++) {
+        const struct graph_join *join = &run->graph->joins[i];
+        run->join_count[i] = 0;
+        for (uint32_t m = 0; m < join->count; m++) run->join_count[i] += run->join_arrived[join->first + m];
+    }
 }
 
 static int32_t restore_deferred(struct run *run, tn_value deferred, struct error *error) {

@@ -106,8 +106,7 @@ static void run_terminate_cancelled(struct run *run) {
     const char *kept = run->durable ? "; what was committed is kept" : "";
     struct error error = ERROR_INIT;
     if (run->stop == RUN_STOP_TIMEOUT) {
-        const struct document *document = run->graph->document;
-        int64_t limit = run->options.timeout_ms ? run->options.timeout_ms : document->timeout_ms;
+        int64_t limit = run_timeout_ms(run);
         error_set(&error, TN_FAILED, "TIMEOUT", "the run took longer than its %lld ms%s", (long long)limit, kept);
         run_fail(run, &error);
         return;
@@ -242,7 +241,7 @@ static bool step_begin(struct run *run) {
         run_terminate_done(run);
         return false;
     }
-    if (run->stop == RUN_STOP_DRAIN) {
+    if (run->stop == RUN_STOP_DRAIN || (run->stop == RUN_STOP_MOVE && !run->carried)) {
         run_terminate(run, RUN_STOPPED, "end");
         return false;
     }
@@ -255,6 +254,7 @@ static bool step_begin(struct run *run) {
         return false;
     }
     run->step++;
+    run->carried = false;
     run_create_activations(run);
     if (must_interrupt_before(run)) {
         run_terminate(run, RUN_INTERRUPTED, "end");
@@ -316,7 +316,9 @@ static int32_t apply_write(void *user, struct activation *activation, uint32_t c
     uint32_t other = NO_INDEX;
     /* Only messages get ids, and hashing costs time. */
     uint64_t origin = def->reducer == REDUCER_MESSAGES ? activation_hash(activation) : 0;
-    int32_t status = channels_write(&run->channels, channel, value, activation->index, origin, &other, error);
+    int32_t status = run->durable ? durable_check_write(run, channel, value, error) : TN_OK;
+    if (status != TN_OK) return status;
+    status = channels_write(&run->channels, channel, value, activation->index, origin, &other, error);
     if (status != TN_OK && other != NO_INDEX) {
         const struct graph *graph = run->graph;
         const char *first = graph_node_name(graph, (int32_t)run->activations[other].plan.node);

@@ -1,7 +1,5 @@
 /*
- * tool.c - the tool kernel: definitions, cached instances, and limits of concurrent use.
- *
- * A gate limits the concurrent uses of one tool. It exists while a use is inside it or waits for it. tool_search.c
+ * tool.c - the tool kernel: definitions, and cached instances. tool_gate.c limits concurrent uses, tool_search.c
  * searches tools.
  */
 #include "host/engine/tool/tool.h"
@@ -10,6 +8,7 @@
 #include "host/base/config/config.h"
 #include "host/engine/engine.h"
 #include "host/engine/tool/tool_audit.h"
+#include "host/engine/tool/tool_gate.h"
 #include "host/engine/tool/tool_policy.h"
 #include "host/plugin/call/authority.h"
 #include "host/plugin/call/call.h"
@@ -23,20 +22,12 @@ struct tool_instance {
     struct callable *instance;
 };
 
-struct tool_gate {
-    struct tool_gate *next;
-    char *name;
-    uint32_t inside;
-    bool admitting;
-    struct tool_ticket *first, **last;
-};
-
 struct tools {
     struct engine *engine;
     struct tool_instance *instances;
     size_t instance_count;
     uint64_t generation; /* generation of the registry when `instances` was last swept */
-    struct tool_gate *gates;
+    struct tool_gate_side side;
     struct audit audit;
 };
 
@@ -44,6 +35,7 @@ struct tools *tools_new(struct engine *engine) {
     struct tools *tools = mem_zalloc(sizeof *tools);
     tools->engine = engine;
     tools->audit = (struct audit)AUDIT_INIT;
+    tool_gate_side_init_take(&tools->side, tool_gates_new(), engine->loop);
     return tools;
 }
 
@@ -54,6 +46,7 @@ void tools_free(struct tools *tools) {
         authority_unref(tools->instances[i].caller);
     }
     mem_free(tools->instances);
+    tool_gate_side_finish(&tools->side);
     audit_finish(&tools->audit);
     mem_free(tools);
 }
@@ -153,68 +146,14 @@ tn_value tool_describe(const struct engine *engine, const struct authority *call
 
 /* ---- Limit of concurrent uses ---- */
 
-static struct tool_gate *gate_find_or_add(struct tools *tools, const char *name) {
-    struct tool_gate *gate = tools->gates;
-    while (gate && strcmp(gate->name, name) != 0) gate = gate->next;
-    if (gate) return gate;
-    gate = mem_zalloc(sizeof *gate);
-    gate->name = mem_text(name);
-    gate->last = &gate->first;
-    gate->next = tools->gates;
-    tools->gates = gate;
-    return gate;
-}
-
-/*
- * Admits waiting uses in order of arrival, even if a later one has a higher limit. `enter` may leave at once and call
- * this function again; `admitting` stops the recursion. Frees the gate if it is empty.
- */
-static void gate_admit(struct tools *tools, struct tool_gate *gate) {
-    struct tool_ticket *ticket;
-    if (gate->admitting) return;
-    gate->admitting = true;
-    while ((ticket = gate->first) != NULL && gate->inside < ticket->limit) {
-        gate->first = ticket->next;
-        if (!gate->first) gate->last = &gate->first;
-        gate->inside++;
-        ticket->inside = true;
-        ticket->enter(ticket);
-    }
-    gate->admitting = false;
-    if (gate->inside || gate->first) return;
-    struct tool_gate **at = &tools->gates;
-    while (*at != gate) at = &(*at)->next;
-    *at = gate->next;
-    mem_free(gate->name);
-    mem_free(gate);
+void tools_share_gates(struct tools *tools, struct tools *with) {
+    struct tool_gates *gates = tool_gates_ref(with->side.gates);
+    tool_gate_side_finish(&tools->side);
+    tool_gate_side_init_take(&tools->side, gates, tools->engine->loop);
 }
 
 void tools_enter(struct tools *tools, const char *name, struct tool_ticket *ticket) {
-    struct tool_gate *gate = ticket->gate = gate_find_or_add(tools, name);
-    ticket->next = NULL;
-    ticket->inside = false;
-    *gate->last = ticket;
-    gate->last = &ticket->next;
-    gate_admit(tools, gate);
+    tool_gate_enter(&tools->side, name, ticket);
 }
 
-static void gate_remove_waiting(struct tool_gate *gate, struct tool_ticket *ticket) {
-    for (struct tool_ticket **at = &gate->first; *at; at = &(*at)->next) {
-        if (*at != ticket) continue;
-        *at = ticket->next;
-        if (gate->last == &ticket->next) gate->last = at;
-        return;
-    }
-}
-
-void tools_leave(struct tools *tools, struct tool_ticket *ticket) {
-    struct tool_gate *gate = ticket->gate;
-    if (!gate) return;
-    ticket->gate = NULL;
-    if (ticket->inside)
-        gate->inside--;
-    else
-        gate_remove_waiting(gate, ticket);
-    ticket->inside = false;
-    gate_admit(tools, gate);
-}
+void tools_leave(struct tools *tools, struct tool_ticket *ticket) { tool_gate_leave(&tools->side, ticket); }

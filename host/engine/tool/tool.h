@@ -3,7 +3,7 @@
  *
  * Tools are the registry's components of kind "tool"; the kernel has no separate list. An instance is created when a
  * tool is first used by name, and cached while the component exists. A limit of concurrent uses applies to all
- * documents of the host.
+ * documents of the host, and to all loops of the process that share its gates (tool_gate.h).
  *
  *     tool_search(engine, "read file", 10, show, out);              // the best match first
  *     if (tools_instance(engine->tools, component, caller, &instance, &error) != TN_OK) ...
@@ -30,7 +30,7 @@ struct tools;
 
 #define TOOL_QUERY_MAX 1000u /* bytes; the rest of a query is ignored */
 
-/* The host creates one for its engine, and frees it before its registry. NULL is allowed. */
+/* The host creates one for its engine, which has its loop, and frees it before its registry. NULL is allowed. */
 struct tools *tools_new(struct engine *engine);
 void tools_free(struct tools *tools);
 /*
@@ -72,17 +72,15 @@ struct audit *tools_audit(struct tools *tools);
 
 /* ---- Limit of concurrent uses ---- */
 
-struct tool_ticket {
-    struct tool_ticket *next;
-    struct tool_gate *gate;
-    uint32_t limit;
-    bool inside;
-    void (*enter)(struct tool_ticket *ticket); /* called once, inside tools_enter or later; never after tools_leave */
-};
-
+struct tool_ticket; /* tool_gate.h */
 /* Requests one of `limit` concurrent uses of the tool `name`. `enter` is called now, or when another use has left. */
 void tools_enter(struct tools *tools, const char *name, struct tool_ticket *ticket);
 /* Ends the use, or stops waiting. Does nothing if tools_enter was not called. */
 void tools_leave(struct tools *tools, struct tool_ticket *ticket);
+/*
+ * The limits apply to both together from now on: for the hosts of one process that run one set of runs. Call it before
+ * a tool of `tools` is used. Thread: that of the loop of `tools`.
+ */
+void tools_share_gates(struct tools *tools, struct tools *with);
 
 #endif

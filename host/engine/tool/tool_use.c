@@ -17,6 +17,7 @@
 #include "host/engine/tool/approval.h"
 #include "host/engine/tool/tool.h"
 #include "host/engine/tool/tool_audit.h"
+#include "host/engine/tool/tool_gate.h"
 #include "host/engine/tool/tool_validate.h"
 #include "host/plugin/call/authority.h"
 #include "host/plugin/call/call.h"
@@ -36,6 +37,7 @@ struct tool_use {
     tn_value arguments;
     struct tool_policy policy;
     int64_t started_ms, called_ms; /* start of the use, and of the tool's call */
+    bool entered;                  /* it has passed the gate; false if the tool has none */
     bool waits;                    /* the tool has interrupted: the use ends and will start again */
     const char *approved_by;       /* static: "answer" or "grant"; NULL if no approval was needed */
 };
@@ -185,7 +187,11 @@ static void tool_use_call(struct tool_use *use) {
     tool_use_fail_take(use, &error);
 }
 
-static void on_gate_entered(struct tool_ticket *ticket) { tool_use_call((struct tool_use *)(void *)ticket); }
+static void on_gate_entered(struct tool_ticket *ticket) {
+    struct tool_use *use = (struct tool_use *)(void *)ticket;
+    use->entered = true;
+    tool_use_call(use);
+}
 
 static void tool_use_enter_gate(struct tool_use *use) {
     if (!use->policy.concurrency) {
@@ -200,7 +206,9 @@ static void tool_use_enter_gate(struct tool_use *use) {
 void tool_use_cancel(struct callable *callable, struct call *call) {
     (void)callable;
     struct tool_use *use = call_data(call);
-    if (!use || use->ticket.inside || !use->ticket.gate) return; /* the tool's call is cancelled with this call */
+    /* Otherwise the tool's call is cancelled with this call. `inside` of a ticket that waits is written by other loops.
+     */
+    if (!use || use->entered || !use->ticket.gate) return;
     struct error error = ERROR_INIT;
     error_set(&error, TN_CANCELLED, "CANCELLED", "the call of the tool was cancelled");
     tool_use_fail_take(use, &error);

@@ -11,6 +11,8 @@
  *   total   finds that no increment was lost
  *
  * A store that keeps nothing at its location, such as one in memory, gets a note instead of the errors of these jobs.
+ * One that is elsewhere, such as in a database, is found by options (exercise_options.store). All jobs use it, the
+ * first one removes what an earlier check has left, and it is not isolated, because no folder is its sandbox.
  */
 #include "host/plugin/conformance/conformance_store.h"
 #include "adl/value/buffer.h"
@@ -108,7 +110,10 @@ static tn_value job_json(const char *format, ...) {
 /* Opens a location in a folder of its own, as a store that runs in a separate process needs it. */
 static bool job_open_store(struct store_job *job) {
     tn_value path = value_format("%s/" LOCATION, job->check->folder), error = NULL;
-    tn_value options = value_set_take(value_object(), "path", path);
+    tn_value options = value_set_take(value_object(), "path", path), further = job->check->options->store;
+    for (size_t i = 0; i < value_count(further); i++)
+        options =
+            value_set_take(options, value_chars(value_key_at(further, i), NULL), value_ref(value_value_at(further, i)));
     bool good = job->vtable->open(job->self, options, &job->store, &error) == TN_OK;
     if (!good) job_report_error(job, "opening the store again", error);
     value_unref(options);
@@ -153,8 +158,21 @@ static void job_suite(struct store_job *job) {
                                 .folder = job->check->folder,
                                 .set_elapsed = job->isolated ? NULL : job_set_elapsed,
                                 .failed = job_case_failed,
-                                .user = job};
+                                .user = job,
+                                .options = job->check->options->store,
+                                .shares_store = job->check->options->store != NULL};
     for (size_t i = 0; i < store_cases_file_count; i++) store_cases_run(&cases, &store_cases_files[i]);
+    store_cases_finish(&cases);
+}
+
+/* Removes what an earlier check has left. */
+static void job_clear(struct store_job *job) {
+    tn_value error = NULL;
+    if (!job_open_store(job)) return;
+    tn_value batch = job_json("[{\"op\": \"delete_range\", \"collection\": \"" COLLECTION
+                              "\"}, {\"op\": \"delete_range\", \"collection\": \"count\"}]");
+    if (job_commit_take(job, batch, &error) != TN_OK) job_report_error(job, "a commit", error);
+    value_unref(error);
 }
 
 static void job_write(struct store_job *job) {
@@ -292,7 +310,7 @@ static _Noreturn void job_run(const struct store_check *check, void (*perform)(s
     job.isolated = plugin_isolated(plugin);
     job.vtable = plugin_interface(plugin, TN_STORE_DRAFT);
     job.self = plugin_self(plugin);
-    if (!job.vtable || job.vtable->size != sizeof *job.vtable)
+    if (!job.vtable || job.vtable->size < TN_STORE_DRAFT_SIZE)
         job_report(&job, "the manifest provides " TN_STORE_DRAFT ", and `get` returns %s",
                    job.vtable ? "a struct of another size" : "NULL for it");
     else
@@ -398,7 +416,7 @@ static bool run_job(const struct store_check *check, void (*perform)(struct stor
 static bool has_location(const struct store_check *check) {
     char location[sizeof check->folder + 16];
     snprintf(location, sizeof location, "%s/" LOCATION, check->folder);
-    if (access(location, F_OK) == 0) return true;
+    if (check->options->store || access(location, F_OK) == 0) return true;
     conformance_add(check->conformance, FINDING_STORE_WITHOUT_FILES,
                     "%s: the store keeps nothing at its path; what happens if its process is killed, or if several "
                     "processes use it, was not tried",
@@ -410,6 +428,7 @@ static bool has_location(const struct store_check *check) {
 static void check_processes(const struct store_check *check, bool program) {
     struct store_child writer, counters[2];
     int64_t end_ms = clock_now_ms() + check->options->timeout_ms, commits = 0;
+    if (check->options->store && !run_job(check, job_clear, 0, "remove records")) return;
     if (!child_start(check, job_write, 0, "commit until it is killed", &writer)) return;
     child_read(check, &writer, KILL_AFTER, end_ms);
     child_finish(check, &writer, NULL);
@@ -426,7 +445,8 @@ static void check_processes(const struct store_check *check, bool program) {
     }
     bool good = conformance_worst(check->conformance) != CONFORMANCE_ERROR &&
                 run_job(check, job_total, commits, "read what other processes wrote");
-    if (good && !program) run_job(check, job_suite_isolated, 0, "run the cases of the suite isolated");
+    if (good && !program && !check->options->store)
+        run_job(check, job_suite_isolated, 0, "run the cases of the suite isolated");
 }
 
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {

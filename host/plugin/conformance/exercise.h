@@ -40,6 +40,7 @@ struct exercise_options {
     uint64_t seed;
     bool allow_drafts;
     int timeout_ms; /* 0 means EXERCISE_TIMEOUT_MS */
+    tn_value store; /* options of a store that is not in a folder; NULL: none. Borrowed */
 };
 
 /* registry_options.requested of the hosts that `open` opens. Thread: any. */

@@ -247,7 +247,7 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *entry) {
     const tn_lifecycle_1 *lifecycle = entry->get(entry->self, TN_LIFECYCLE_1);
     const tn_store_draft *stores = entry->get(entry->self, TN_STORE_DRAFT);
     const tn_http_client_draft *http = entry->get(entry->self, TN_HTTP_CLIENT_DRAFT);
-    if ((stores && stores->size != sizeof *stores) || (http && http->size != sizeof *http)) return entry;
+    if ((stores && stores->size < TN_STORE_DRAFT_SIZE) || (http && http->size != sizeof *http)) return entry;
     if ((components && (components->size != sizeof *components || !components->create || !components->start ||
                         !components->destroy)) ||
         (lifecycle && lifecycle->size != sizeof *lifecycle))
@@ -267,8 +267,9 @@ const tn_plugin *guard_wrap(struct plugin *plugin, const tn_plugin *entry) {
                                    http->pause ? guarded_http_pause : NULL, http->resume ? guarded_http_resume : NULL,
                                    http->cancel ? guarded_http_cancel : NULL};
     if (stores)
-        guarded->stores = (tn_store_draft){sizeof(tn_store_draft), guarded_store_open,  guarded_store_close,
-                                           guarded_store_commit,   guarded_store_query, guarded_store_maintain};
+        guarded->stores =
+            (tn_store_draft){sizeof(tn_store_draft), guarded_store_open,     guarded_store_close, guarded_store_commit,
+                             guarded_store_query,    guarded_store_maintain, .watch = NULL};
     guarded->components =
         (tn_component_1){sizeof(tn_component_1),   guarded_component_create, guarded_component_start,
                          guarded_component_cancel, guarded_component_ready,  guarded_component_destroy};

@@ -240,6 +240,10 @@ static void case_run(struct store_cases *cases, const struct store_cases_file *f
     cases->count++;
     it.options = options ? case_json(&it, options) : value_object();
     it.options = value_set_take(it.options ? it.options : value_object(), "path", path);
+    for (size_t i = 0; i < value_count(cases->options); i++) {
+        const char *name = value_chars(value_key_at(cases->options, i), NULL);
+        it.options = value_set_take(it.options, name, value_ref(value_get(cases->options, name)));
+    }
     if (cases->set_elapsed) cases->set_elapsed(cases->user, 0);
     if (!it.failed) case_open(&it);
     for (char *at = lines; *at && !it.failed;) {

@@ -20,6 +20,7 @@ struct store_cases {
     const tn_store_draft *vtable;
     void *self; /* the plugin's, for vtable->open */
     const char *folder;
+    tn_value options; /* an object: further options for every case; NULL: none. Borrowed. */
     /* Sets the time that the store reads to 2026-01-01T00:00:00Z plus this. NULL: cases that advance it are left out.
      */
     void (*set_elapsed)(void *user, int64_t ms);

@@ -22,9 +22,8 @@ tn_value protocol_grown(tn_value before, tn_value now) {
     if (!value_is(before, TN_ARRAY) || !value_is(now, TN_ARRAY)) return NULL;
     size_t old_count = value_count(before), count = value_count(now);
     if (!old_count || count < old_count) return NULL;
-    /* Compare identity, not equality: a deep comparison would cost more than it saves. */
-    for (size_t i = 0; i < old_count; i++)
-        if (value_at(before, i) != value_at(now, i)) return NULL;
+    /* This compares identity, not equality: a deep comparison would cost more than it saves. */
+    if (value_common_prefix(before, now) < old_count) return NULL;
     tn_value items = value_array();
     for (size_t i = old_count; i < count; i++) items = value_push_take(items, value_ref(value_at(now, i)));
     tn_value grown = value_set_take(value_object_reserve(2), "from", value_int((int64_t)old_count));

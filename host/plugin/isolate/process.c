@@ -22,6 +22,7 @@
 #include "host/base/loop.h"
 #include "host/plugin/isolate/frame.h"
 #include "host/plugin/isolate/isolate_protocol.h"
+#include "host/plugin/isolate/shared.h"
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,6 +42,16 @@
 #define OUTPUT_MAX        (64u << 10)  /* bytes of output read in one turn */
 #define EXIT_WAIT_MS      3000         /* time that a child has to exit after it has closed its socket */
 #define POLL_MAX_MS       250          /* a longer wait is made in parts, and a part counts as at most that */
+
+/* Memory in which the host writes large texts for the child. */
+enum sharing {
+    SHARING_UNKNOWN, /* the child has not said that it can use it */
+    SHARING_ALLOWED, /* there is none yet */
+    SHARING_OFFERED, /* the descriptor was queued; the child has not answered */
+    SHARING_USED
+};
+
+#define PASSED_MAX 2 /* descriptors that a child gets: of the memory in which the host writes, and of the other one */
 
 /* A request of process_request_take without a response. */
 struct process_request {
@@ -72,6 +83,15 @@ struct process {
     struct frame_reader reader;
     struct buffer outgoing; /* messages for the child */
     size_t outgoing_sent;   /* bytes at the start of `outgoing` that were sent */
+    uint64_t sent_total;    /* bytes that were ever sent */
+    struct passed {
+        int descriptor;
+        uint64_t at;      /* it goes with the byte at which sent_total is this */
+    } passed[PASSED_MAX]; /* descriptors that were not sent yet, in order */
+    size_t passed_count;
+    enum sharing sharing;
+    struct shared_memory *shared_out, *shared_in; /* the host writes in the first, the child in the second; or NULL */
+    size_t shared_bytes;                          /* of the message that was read last */
     struct loop_work flush, deliver;
     tn_value *postponed; /* messages that arrived while process_call_take waited for its response */
     size_t postponed_count, postponed_capacity;
@@ -206,6 +226,8 @@ static void process_report_or_free(struct process *process) {
     mem_free(process->requests);
     for (size_t i = 0; i < PROCESS_LINES; i++) mem_free(process->lines[i]);
     frame_reader_finish(&process->reader);
+    shared_free(process->shared_out);
+    shared_free(process->shared_in);
     buffer_finish(&process->outgoing);
     buffer_finish(&process->line);
     error_finish(&process->end_error);
@@ -291,15 +313,40 @@ static void process_update_poll(struct process *process) {
     uv_poll_start(&process->socket_poll, UV_READABLE | (writes ? UV_WRITABLE : 0), process_on_socket);
 }
 
+/* Sends the next bytes, up to the next descriptor, or with it. Returns what sendmsg returns. */
+static ssize_t process_send_some(struct process *process) {
+    union {
+        struct cmsghdr header; /* for its alignment */
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {.bytes = {0}};
+    size_t left = process->outgoing.length - process->outgoing_sent;
+    struct iovec bytes = {process->outgoing.data + process->outgoing_sent, left};
+    struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
+    struct passed *passed = process->passed;
+    bool passes = process->passed_count > 0 && passed->at == process->sent_total;
+    if (passes) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof control.bytes;
+        control.header = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+        memcpy(CMSG_DATA(&control.header), &passed->descriptor, sizeof(int));
+    }
+    const struct passed *next = process->passed_count > passes ? passed + passes : NULL;
+    if (next && next->at - process->sent_total < left) bytes.iov_len = (size_t)(next->at - process->sent_total);
+    ssize_t wrote = sendmsg(process->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (wrote <= 0) return wrote;
+    process->sent_total += (uint64_t)wrote;
+    process->outgoing_sent += (size_t)wrote;
+    if (passes) memmove(passed, passed + 1, --process->passed_count * sizeof *passed);
+    return wrote;
+}
+
 /* Writes as much as the socket accepts. Returns false if the child has closed it. */
 static bool process_write(struct process *process) {
     while (!process->dead && process->outgoing_sent < process->outgoing.length) {
-        ssize_t wrote = send(process->socket, process->outgoing.data + process->outgoing_sent,
-                             process->outgoing.length - process->outgoing_sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t wrote = process_send_some(process);
         if (wrote < 0 && errno == EINTR) continue;
         if (wrote < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
         if (wrote < 0) return false;
-        process->outgoing_sent += (size_t)wrote;
     }
     frame_discard_sent(&process->outgoing, &process->outgoing_sent);
     return true;
@@ -328,16 +375,84 @@ static bool process_read(struct process *process) {
     return true;
 }
 
+/* ---- Shared memory ---- */
+
+static void process_notify_position(struct process *process, uint64_t position) {
+    process_notify_take(process, "shared_taken",
+                        value_set_take(value_object_reserve(1), "position", value_int((int64_t)position)));
+}
+
+/* Creates memory and queues its descriptor. NULL if the system refuses: then large texts stay in the messages. */
+static struct shared_memory *process_share(struct process *process, const char *writer) {
+    struct shared_memory *memory = process->passed_count < PASSED_MAX ? shared_new() : NULL;
+    if (!memory) {
+        log_write(LOG_DEBUG, process->name, "no shared memory for large values: %s", strerror(errno));
+        return NULL;
+    }
+    process->passed[process->passed_count++] = (struct passed){
+        shared_descriptor(memory), process->sent_total + (process->outgoing.length - process->outgoing_sent)};
+    tn_value params = value_set_take(value_object_reserve(2), "writer", value_text(writer));
+    process_notify_take(process, "shared_memory", value_set_take(params, "size", value_int(SHARED_SIZE)));
+    return memory;
+}
+
+void process_allow_shared(struct process *process) {
+    if (process->sharing == SHARING_UNKNOWN) process->sharing = SHARING_ALLOWED;
+}
+
+/* The child has read what the host wrote before the position. Returns false if it lies. */
+static bool process_on_taken(struct process *process, tn_value params) {
+    tn_value position = value_get(params, "position");
+    if (!value_is(position, TN_INT) || value_to_int(position) < 0 || !process->shared_out) return false;
+    process->sharing = SHARING_USED;
+    return shared_release(process->shared_out, (uint64_t)value_to_int(position));
+}
+
+/*
+ * Handles the messages about shared memory, and puts the texts of *message in their places. Returns TN_OK if the
+ * message is for others, TN_AGAIN if it was one of these; TN_INVALID if it is invalid.
+ */
+static int32_t process_read_shared(struct process *process, tn_value *message, struct error *error) {
+    tn_value method = value_get(*message, "method"), params = value_get(*message, "params");
+    uint64_t position;
+    process->shared_bytes = 0;
+    if (process->sharing == SHARING_UNKNOWN) return TN_OK; /* a program may have such members and methods of its own */
+    if (process->shared_in && value_get(*message, "shared")) {
+        int32_t status = shared_unpack(process->shared_in, message, &position, &process->shared_bytes, error);
+        if (status == TN_OK) process_notify_position(process, position);
+        return status;
+    }
+    if (value_text_is(method, "shared_memory")) {
+        if (!process->shared_in) process->shared_in = process_share(process, "plugin");
+        return TN_AGAIN;
+    }
+    if (!value_text_is(method, "shared_taken")) return TN_OK;
+    if (process_on_taken(process, value_is(params, TN_OBJECT) ? params : NULL)) return TN_AGAIN;
+    return error_set(error, TN_INVALID, "PROTOCOL", "the position in `shared_taken` is impossible");
+}
+
+/* ---- Reading messages ---- */
+
 /*
  * Sets *message to the next message that was read, a new reference. Returns false if there is none. An invalid one is
  * logged and kills the child; nothing after it can be read.
  */
 static bool process_next_message(struct process *process, tn_value *message) {
     struct error error = ERROR_INIT;
-    if (process->reader.broken) return false;
-    if (frame_next(&process->reader, message, &error) == TN_OK) return *message != NULL;
+    int32_t status = TN_AGAIN;
+    while (status == TN_AGAIN) {
+        if (process->reader.broken) return false;
+        status = frame_next(&process->reader, message, &error);
+        if (status == TN_OK && !*message) return false;
+        if (status == TN_OK) {
+            status = process_read_shared(process, message, &error);
+            if (status == TN_OK) return true;
+            value_unref(*message);
+        }
+    }
     log_write(LOG_ERROR, process->name, "it sent an invalid message: %s", error.message);
     error_finish(&error);
+    process->reader.broken = true;
     process_kill(process, "it sent an invalid message");
     return false;
 }
@@ -468,7 +583,12 @@ static void process_on_deliver(struct loop_work *work) {
 static enum frame_fit process_send_take(struct process *process, tn_value message) {
     enum frame_fit fits = FRAME_FITS;
     if (!process->dead) {
-        fits = frame_write(&process->outgoing, message);
+        if (process->sharing == SHARING_ALLOWED && shared_is_worthwhile(message)) {
+            process->sharing = SHARING_OFFERED; /* this message is still sent as it is */
+            process->shared_out = process_share(process, "host");
+        }
+        fits = shared_frame_write_take(process->sharing == SHARING_USED ? process->shared_out : NULL,
+                                       &process->outgoing, &message);
         if (process->outgoing.overflow)
             process_kill(process, "it did not read the messages that the host sent");
         else
@@ -514,7 +634,7 @@ static bool process_take_response(struct process *process, int64_t id, tn_value 
     tn_value message;
     size_t unread_before = frame_unread(&process->reader);
     while (!process->dead && process_next_message(process, &message)) {
-        size_t unread = frame_unread(&process->reader), size = unread_before - unread;
+        size_t unread = frame_unread(&process->reader), size = unread_before - unread + process->shared_bytes;
         unread_before = unread;
         if (is_response_to(message, id)) {
             *response = message;

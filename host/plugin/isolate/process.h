@@ -73,6 +73,9 @@ void process_free(struct process *process);
 /* Kills the child. ended() is called later; its error message contains `why`. */
 void process_kill(struct process *process, const char *why);
 
+/* The child can read and write shared memory (shared.h): it has said so in its answer to `initialize`. */
+void process_allow_shared(struct process *process);
+
 pid_t process_id(const struct process *process);
 /* True if the child has ended or closed its socket, even if ended() was not called yet. */
 bool process_has_ended(const struct process *process);

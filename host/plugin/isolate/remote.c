@@ -291,9 +291,14 @@ static bool is_only_store(const struct remote *remote) {
     return !remote->shares && value_count(manifest_components(plugin_manifest(remote->plugin))) == 0;
 }
 
+uint32_t remote_processes_default(void) {
+    uint32_t workers = workers_count();
+    return workers < REMOTE_POOL_DEFAULT_MAX ? workers : REMOTE_POOL_DEFAULT_MAX;
+}
+
 static uint32_t remote_pool_limit(const struct remote_services *services, const struct plugin *plugin) {
     uint32_t count = services->processes ? services->processes(services->processes_user, plugin) : 0;
-    if (!count) count = workers_count() < REMOTE_POOL_DEFAULT_MAX ? workers_count() : REMOTE_POOL_DEFAULT_MAX;
+    if (!count) count = remote_processes_default();
     return count < REMOTE_PROCESSES_MAX ? count : REMOTE_PROCESSES_MAX;
 }
 

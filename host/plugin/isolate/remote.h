@@ -67,6 +67,8 @@ struct remote_services {
 /* Processes of one pool, including those whose tasks wait for calls that they made, which no other limit counts. */
 #define REMOTE_PROCESSES_MAX 256u
 
+/* [any] The default limit now: REMOTE_POOL_DEFAULT_MAX, or fewer workers. */
+uint32_t remote_processes_default(void);
 /* Creates a remote without starting its process. `plugin` is borrowed until remote_close. */
 const tn_plugin *remote_open(const struct remote_services *services, struct plugin *plugin);
 /* Starts the process, and initialises the plugin with its section of tenon.yaml. */

@@ -176,7 +176,8 @@ struct remote_copy *child_create_wait(struct remote_child *child, struct remote_
 
 /* ---- Starting ---- */
 
-int32_t remote_check_initialized(const struct remote *remote, tn_value result, struct error *error) {
+int32_t remote_check_initialized(const struct remote *remote, struct process *process, tn_value result,
+                                 struct error *error) {
     const struct plugin *plugin = remote->plugin;
     tn_value version = value_get(result, "version");
     if (!value_text_is(value_get(result, "protocol"), PROTOCOL_VERSION))
@@ -186,14 +187,16 @@ int32_t remote_check_initialized(const struct remote *remote, tn_value result, s
         return error_set(error, TN_INVALID, "PLUGIN_REFUSED",
                          "plugin `%s` has changed since its manifest was read; the manifest had version %s: %s",
                          plugin_id(plugin), plugin_version(plugin), plugin_path(plugin));
+    if (value_get(result, "shared") == value_bool(true)) process_allow_shared(process);
     return TN_OK;
 }
 
 tn_value remote_initialize_params(const struct remote *remote) {
-    tn_value params = value_set_take(value_object_reserve(5), "protocol", value_text(PROTOCOL_VERSION));
+    tn_value params = value_set_take(value_object_reserve(6), "protocol", value_text(PROTOCOL_VERSION));
     params = value_set_take(params, "plugin", value_text(plugin_id(remote->plugin)));
     params = value_set_take(params, "config", value_ref(remote->config));
     params = value_set_take(params, "log", value_int(log_level(log_current())));
+    params = value_set_take(params, "shared", value_bool(true));
     return value_set_take(params, "drafts", value_bool(plugin_may_use_drafts(remote->plugin)));
 }
 
@@ -250,7 +253,7 @@ static void child_on_initialized(void *user, int64_t tag, int32_t status, tn_val
     loop_timer_stop(child->remote->host->loop, &child->start_timer);
     process_unhold(child->process);
     if (status == TN_OK)
-        status = remote_check_initialized(child->remote, result, &child->start_error);
+        status = remote_check_initialized(child->remote, child->process, result, &child->start_error);
     else
         error_copy(&child->start_error, error);
     if (status != TN_OK) {
@@ -288,7 +291,7 @@ struct remote_child *child_start_wait(struct remote *remote, bool shared, struct
     if (!child) return NULL;
     int32_t status = process_call_take(child->process, "initialize", remote_initialize_params(remote), REMOTE_START_MS,
                                        &result, error);
-    if (status == TN_OK) status = remote_check_initialized(child->remote, result, error);
+    if (status == TN_OK) status = remote_check_initialized(child->remote, child->process, result, error);
     value_unref(result);
     if (status == TN_OK) {
         child_set_running(child);

@@ -223,7 +223,8 @@ void remote_host_end_all(struct remote_child *child);
 
 /* For remote_store.c too; any thread. The params of `initialize`, and what its result and the plugin's file must be. */
 tn_value remote_initialize_params(const struct remote *remote);
-int32_t remote_check_initialized(const struct remote *remote, tn_value result, struct error *error);
+int32_t remote_check_initialized(const struct remote *remote, struct process *process, tn_value result,
+                                 struct error *error);
 int32_t remote_check_file(const struct remote *remote, struct error *error);
 /* Starts a process without waiting. NULL with the error if it cannot be started. */
 struct remote_child *child_launch(struct remote *remote, bool shared, struct error *error);

@@ -244,7 +244,7 @@ static int32_t store_start(tn_store *store, struct error *error) {
     if (status != TN_OK) return status;
     status = store_call_take(store, "initialize", remote_initialize_params(remote), REMOTE_START_MS, lost, true,
                              &result, error);
-    if (status == TN_OK) status = remote_check_initialized(remote, result, error);
+    if (status == TN_OK) status = remote_check_initialized(remote, store->process, result, error);
     value_unref(result);
     if (status == TN_OK) {
         tn_value params = value_set_take(store_params(1), "options", value_ref(store->options));
@@ -367,4 +367,5 @@ static int32_t TN_ABI remote_store_maintain(tn_store *store, tn_value *result, t
 }
 
 const tn_store_draft remote_store = {sizeof(tn_store_draft), remote_store_open,  remote_store_close,
-                                     remote_store_commit,    remote_store_query, remote_store_maintain};
+                                     remote_store_commit,    remote_store_query, remote_store_maintain,
+                                     .watch = NULL};

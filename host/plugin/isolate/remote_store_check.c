@@ -15,7 +15,8 @@ struct member {
     enum member_kind kind;
 };
 
-#define MEMBERS_MAX 4u
+#define MEMBERS_MAX     4u
+#define COLLECTIONS_MAX 10000u /* TN_STORE_COLLECTIONS_MAX of tenon/store/backend.h */
 
 /* A row of tables of members, which end with a NULL. */
 struct shape {
@@ -39,6 +40,8 @@ static const struct shape listed = {"", {{"key", MEMBER_KEY}, {"version", MEMBER
 static const struct shape listed_key = {"", {{"key", MEMBER_KEY}, {"version", MEMBER_VERSION}}};
 static const struct shape searched = {
     "", {{"key", MEMBER_KEY}, {"version", MEMBER_VERSION}, {"value", MEMBER_ANY}, {"score", MEMBER_NUMBER}}};
+static const struct shape collections = {"collections", {{"collections", MEMBER_ARRAY}}};
+static const struct shape format = {"format", {{"version", MEMBER_VERSION}, {"before", MEMBER_COUNT}}};
 static const struct shape maintained = {"", {{"removed", MEMBER_COUNT}, {"bytes", MEMBER_COUNT}}};
 
 static const char *const kind_texts[] = {[MEMBER_COUNT] = "an integer of at least 0",
@@ -137,13 +140,44 @@ static tn_value check_records(tn_value query, tn_value records, const struct sha
     return NULL;
 }
 
+/* The attributes are optional. */
+static tn_value check_attributes(tn_value records) {
+    for (size_t i = 0; i < value_count(records); i++) {
+        tn_value record = value_at(records, i), text = value_get(record, "text"), vector = value_get(record, "vector"),
+                 expires_at = value_get(record, "expires_at");
+        if (text && !value_is(text, TN_STRING)) return value_format("`text` of record %zu must be a string", i);
+        if (vector && !value_is(vector, TN_ARRAY)) return value_format("`vector` of record %zu must be an array", i);
+        if (expires_at && !value_is(expires_at, TN_INT))
+            return value_format("`expires_at` of record %zu must be an integer", i);
+    }
+    return NULL;
+}
+
 static tn_value check_list(tn_value list, tn_value result) {
     tn_value keys_only = value_get(list, "keys_only"), why = shape_check(&page, result, "it");
     if (why) return why;
     tn_value records = value_get(result, "records");
     bool no_values = value_is(keys_only, TN_BOOL) && value_to_bool(keys_only);
     why = check_records(list, records, no_values ? &listed_key : &listed);
+    if (!why) why = check_attributes(records);
     return why ? why : check_pages(list, records, value_to_bool(value_get(result, "more")));
+}
+
+/* `tenon store copy` relies on each name, and on their order. */
+static tn_value check_collections(tn_value result) {
+    tn_value why = shape_check(&collections, result, "it"), names = value_get(result, "collections");
+    if (why) return why;
+    if (value_count(names) > COLLECTIONS_MAX)
+        return value_format("it has %zu collections; the limit is %u", value_count(names), COLLECTIONS_MAX);
+    for (size_t i = 0; i < value_count(names); i++) {
+        tn_value name = value_at(names, i);
+        if (!is_of_kind(name, MEMBER_KEY))
+            return value_format("the name of collection %zu must be %s; found %s", i, kind_texts[MEMBER_KEY],
+                                kind_of(name));
+        if (i > 0 && !key_precedes(value_at(names, i - 1), name, false))
+            return value_format("the name of collection %zu does not follow the one before it", i);
+    }
+    return NULL;
 }
 
 tn_value remote_store_check_query(tn_value query, tn_value result) {
@@ -153,6 +187,8 @@ tn_value remote_store_check_query(tn_value query, tn_value result) {
         tn_value why = shape_check(&found, result, "it");
         return why ? why : check_records(search, value_get(result, "records"), &searched);
     }
+    if (value_get(query, "collections")) return check_collections(result);
+    if (value_get(query, "format")) return shape_check(&format, result, "it");
     if (value_get(query, "get")) return value_is(result, TN_NULL) ? NULL : shape_check(&got, result, "it");
     if (is_of_kind(result, MEMBER_COUNT)) return NULL;
     return value_format("it must be %s; found %s", kind_texts[MEMBER_COUNT], kind_of(result));

@@ -67,8 +67,7 @@ static void serve_flush_work(struct loop_work *work) {
 
 /* Returns why the message was not sent, or FRAME_FITS. */
 static enum frame_fit serve_send_take(tn_value message) {
-    enum frame_fit fit = frame_write(&server.outgoing, message);
-    value_unref(message);
+    enum frame_fit fit = serve_write_message_take(message);
     loop_defer(server.loop, &server.flush);
     return fit;
 }
@@ -185,6 +184,7 @@ static void serve_initialize(tn_value id, tn_value params) {
     tn_value level = value_get(params, "log");
     if (level) log_set_level(NULL, (int32_t)value_to_int(level));
     server.config = value_ref(value_get(params, "config"));
+    server.shares = value_get(params, "shared") == value_bool(true);
     server.registry =
         registry_new(&(struct registry_options){.interfaces = serve_interfaces(),
                                                 .allow_drafts = value_to_bool(value_get(params, "drafts")),
@@ -200,6 +200,7 @@ static void serve_initialize(tn_value id, tn_value params) {
     if (status == TN_OK) {
         tn_value result = value_set_take(value_object_reserve(3), "protocol", value_text(PROTOCOL_VERSION));
         result = value_set_take(result, "plugin", value_text(plugin_id(server.plugin)));
+        if (server.shares) result = value_set_take(result, "shared", value_bool(true));
         serve_respond_take(id, value_set_take(result, "version", value_text(plugin_version(server.plugin))));
     } else {
         serve_respond_error(id, &error);
@@ -273,12 +274,14 @@ static void serve_on_socket(uv_poll_t *poll, int status, int events) {
     tn_value message;
     struct error error = ERROR_INIT;
     (void)poll, (void)events;
-    ssize_t got = status < 0 ? 0 : recv(server.socket, chunk, sizeof chunk, MSG_DONTWAIT);
+    ssize_t got = status < 0 ? 0 : serve_receive(chunk, sizeof chunk);
     if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)) _exit(0);
     if (got > 0) frame_feed(&server.reader, chunk, (size_t)got);
     while (!server.exiting && frame_next(&server.reader, &message, &error) == TN_OK && message) {
-        serve_handle_message(message);
+        int32_t shared = serve_read_shared(&message, &error);
+        if (shared == TN_OK) serve_handle_message(message);
         value_unref(message);
+        if (shared == TN_INVALID) break;
     }
     if (error.code) {
         fprintf(stderr, "%s\n", error.message);

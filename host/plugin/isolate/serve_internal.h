@@ -1,8 +1,8 @@
 /*
  * serve_internal.h - shared by the files of the child's side: the process and its messages (serve.c), tasks
  * (serve_task.c), instances and the host's components that they call (serve_instance.c), tool sets (serve_tool.c),
- * HTTP exchanges (serve_http.c), tenon.host (serve_host.c), operations of the host (serve_operation.c), and stores
- * (serve_store.c).
+ * shared memory (serve_shared.c), HTTP exchanges (serve_http.c), tenon.host (serve_host.c), operations of the host
+ * (serve_operation.c), and stores (serve_store.c).
  *
  * Numbers of instances and tasks are assigned by the host; those of calls, exchanges, requests and subscriptions are
  * assigned here. Thread: the loop of this process.
@@ -94,6 +94,11 @@ struct server {
     bool polling_writes;
     bool exiting; /* the host has sent `exit` */
     struct frame_reader reader;
+    bool shares, shared_asked; /* the host offers shared memory; this process has requested it */
+    struct shared_memory *shared_out,
+        *shared_in;  /* this process writes in the first, the host in the second; or NULL */
+    int received[2]; /* descriptors that the host has sent, and that no message has used */
+    size_t received_count;
     struct buffer outgoing; /* messages for the host */
     size_t outgoing_sent;   /* bytes at the start of `outgoing` that were sent */
     struct loop_work flush;
@@ -123,6 +128,18 @@ void serve_respond_take(tn_value id, tn_value result);
 void serve_respond_error(tn_value id, const struct error *why);
 /* Sets the error for `what`, a message that the protocol does not allow. */
 void serve_set_unsendable(struct error *error, const char *what, enum frame_fit fit);
+
+/* ---- serve_shared.c: memory for large texts (shared.h) ---- */
+
+/* recv() on the host's socket that also takes descriptors. */
+ssize_t serve_receive(void *bytes, size_t size);
+/* frame_write that moves large texts into the shared memory. Takes the message. */
+enum frame_fit serve_write_message_take(tn_value message);
+/*
+ * Puts the texts of the message in their places, and handles messages about the memory. TN_AGAIN: it was one of these.
+ * TN_INVALID: the host has sent something impossible.
+ */
+int32_t serve_read_shared(tn_value *message, struct error *error);
 
 /* ---- serve_task.c: messages about tasks ---- */
 

@@ -204,7 +204,7 @@ static struct served_store *served_store_lookup(int64_t number) {
 
 static struct served_store *served_store_new(int64_t number, struct error *error) {
     const tn_store_draft *vtable = server.plugin ? plugin_interface(server.plugin, TN_STORE_DRAFT) : NULL;
-    if (!vtable || vtable->size != sizeof *vtable) {
+    if (!vtable || vtable->size < TN_STORE_DRAFT_SIZE) {
         error_set(error, TN_UNSUPPORTED, "PLUGIN_INVALID",
                   "%s does not provide " TN_STORE_DRAFT ", or was built for another version of it", server.path);
         return NULL;

@@ -271,3 +271,6 @@ const char *elf_note_at(const struct elf_file *file, size_t index, size_t *lengt
 
 uint64_t elf_device(const struct elf_file *file) { return file->device; }
 uint64_t elf_inode(const struct elf_file *file) { return file->inode; }
+bool elf_status(const struct elf_file *file, struct stat *out) {
+    return file->descriptor >= 0 && fstat(file->descriptor, out) == 0;
+}

@@ -43,6 +43,9 @@ size_t elf_note_count(const struct elf_file *file);
 const char *elf_note_at(const struct elf_file *file, size_t index, size_t *length); /* borrowed; not NUL-terminated */
 uint64_t elf_device(const struct elf_file *file); /* device and inode identify the file; 0 for memory */
 uint64_t elf_inode(const struct elf_file *file);
+struct stat;
+/* The status of the file now. False if it is in memory, or unknown. */
+bool elf_status(const struct elf_file *file, struct stat *out);
 
 /* What the dynamic linker sees. Names are borrowed from the struct. */
 struct elf_symbols {

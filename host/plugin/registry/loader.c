@@ -65,7 +65,7 @@ static void describe_missing_interface(struct buffer *out, const struct plugin *
 }
 
 static int32_t loader_check_interfaces(const struct plugin *plugin, struct error *error) {
-    tn_value required = value_get(manifest_plugin(plugin->manifest), "requires");
+    tn_value required = value_get(manifest_plugin(plugin_manifest(plugin)), "requires");
     struct buffer missing;
     size_t count = 0;
     int32_t status = TN_OK;
@@ -87,7 +87,7 @@ static int32_t loader_check_interfaces(const struct plugin *plugin, struct error
 
 /* A draft that a plugin provides to the host needs the same permission as one that it uses. */
 static int32_t loader_check_drafts(const struct plugin *plugin, struct error *error) {
-    tn_value provides = value_get(manifest_plugin(plugin->manifest), "provides");
+    tn_value provides = value_get(manifest_plugin(plugin_manifest(plugin)), "provides");
     for (size_t i = 0; i < value_count(provides); i++) {
         const char *id = value_chars(value_at(provides, i), NULL);
         if (plugin->drafts || !strstr(id, "-draft.")) continue;
@@ -100,7 +100,7 @@ static int32_t loader_check_drafts(const struct plugin *plugin, struct error *er
 }
 
 int32_t loader_preflight(const struct plugin *plugin, struct error *error) {
-    const char *constraint = manifest_text(manifest_plugin(plugin->manifest), "tenon");
+    const char *constraint = manifest_text(manifest_plugin(plugin_manifest(plugin)), "tenon");
     struct version here;
     size_t at;
     if (*constraint && version_parse(TENON_VERSION, strlen(TENON_VERSION), &here) &&
@@ -122,6 +122,12 @@ static int32_t loader_check_object(const struct plugin *plugin, struct error *er
         status = error_set(error, TN_INVALID, "PLUGIN_REFUSED",
                            "%s: the file was replaced after its manifest was read; restart to use the new one",
                            plugin->path);
+    if (status == TN_OK && plugin->cached && !manifest_cache_matches(plugin->cache, plugin->cached, file)) {
+        manifest_cache_discard(plugin->cache);
+        status =
+            error_set(error, TN_INVALID, "PLUGIN_REFUSED",
+                      "%s: the cached manifest is not the plugin's; the cache was removed: start again", plugin->path);
+    }
     if (status == TN_OK) status = elf_symbols(file, &symbols, error);
     if (status == TN_OK) {
         bool entry = false;
@@ -366,7 +372,7 @@ static int32_t loader_open_remote(struct plugin *plugin, struct error *error) {
                          "%s: plugin `%s` must run in a separate process, but this host cannot isolate plugins",
                          plugin_place(plugin), plugin->id);
     plugin->plugin = options->isolation->open(options->user, plugin);
-    tn_value provides = value_get(manifest_plugin(plugin->manifest), "provides");
+    tn_value provides = value_get(manifest_plugin(plugin_manifest(plugin)), "provides");
     for (size_t i = 0; i < value_count(provides); i++) {
         const char *id = value_chars(value_at(provides, i), NULL);
         if (plugin->plugin->get(plugin->plugin->self, id)) continue;
@@ -399,9 +405,9 @@ static int32_t loader_check_vtables(struct plugin *plugin, struct error *error) 
     void *self = plugin->plugin->self;
     const tn_component_1 *components = plugin->plugin->get(self, TN_COMPONENT_1);
     const tn_lifecycle_1 *lifecycle = plugin->plugin->get(self, TN_LIFECYCLE_1);
-    tn_value provides = value_get(manifest_plugin(plugin->manifest), "provides");
-    bool promised = value_count(manifest_components(plugin->manifest)) > 0 ||
-                    value_count(value_get(manifest_plugin(plugin->manifest), "dynamic")) > 0;
+    tn_value provides = value_get(manifest_plugin(plugin_manifest(plugin)), "provides");
+    bool promised = value_count(manifest_components(plugin_manifest(plugin))) > 0 ||
+                    value_count(value_get(manifest_plugin(plugin_manifest(plugin)), "dynamic")) > 0;
     if (promised && !components)
         return error_set(error, TN_INVALID, "PLUGIN_INVALID",
                          "%s: plugin `%s`: its manifest has components, but its code does not offer " TN_COMPONENT_1,
@@ -495,6 +501,7 @@ static int32_t loader_refuse_loading(struct plugin *plugin, struct error *error)
 
 int32_t plugin_load(struct plugin *plugin, struct error *error) {
     if (plugin->state == PLUGIN_LOADED) return TN_OK;
+    plugin_realise(plugin); /* other threads use the manifest of a loaded plugin; this may refuse it */
     if (plugin->state == PLUGIN_REFUSED) {
         error_copy(error, &plugin->refusal);
         return TN_UNSUPPORTED;

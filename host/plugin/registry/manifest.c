@@ -55,6 +55,7 @@ static const struct manifest_member plugin_members[] = {
     {"optional", MEMBER_TEXTS, false},
     {"provides", MEMBER_TEXTS, false},
     {"dynamic", MEMBER_TEXTS, false},
+    {"dynamic_from", MEMBER_TEXTS, false},
     {"effects", MEMBER_TEXTS, false},
     {"isolation", MEMBER_ISOLATION, false},
     {"one_process", MEMBER_BOOL, false},
@@ -256,28 +257,60 @@ bool manifest_is_program(const char *path) {
     return exists;
 }
 
+/* ---- Notes: each is packed as its length, a uint32_t, and its text ---- */
+
+void manifest_pack_notes(struct buffer *out, const struct elf_file *file) {
+    for (size_t i = 0; i < elf_note_count(file); i++) {
+        size_t length;
+        const char *note = elf_note_at(file, i, &length);
+        uint32_t size = (uint32_t)length; /* at most ELF_NOTES_SIZE_MAX */
+        buffer_append(out, (const char *)&size, sizeof size);
+        buffer_append(out, note, length);
+    }
+}
+
+int32_t manifest_of_notes(const char *path, const char *packed, size_t size, tn_value *out, struct error *error) {
+    struct manifest_note *notes = NULL;
+    struct buffer *texts = NULL;
+    size_t count = 0, capacity = 0;
+    uint32_t length = 0;
+    int32_t status = TN_OK;
+    for (size_t at = 0; status == TN_OK && at < size; at += length) {
+        bool whole = size - at >= sizeof length;
+        if (whole) memcpy(&length, packed + at, sizeof length);
+        at += sizeof length;
+        if (!whole || length > size - at) {
+            status = error_set(error, TN_INVALID, "MANIFEST_INVALID", "%s: the packed notes are damaged", path);
+            break;
+        }
+        MEM_GROW(texts, count, capacity);
+        buffer_init(&texts[count], SIZE_MAX);
+        note_write_json(&texts[count++], packed + at, length);
+    }
+    notes = mem_array(NULL, count + 1, sizeof *notes);
+    for (size_t i = 0; i < count; i++) notes[i] = (struct manifest_note){buffer_cstr(&texts[i]), texts[i].length};
+    if (status == TN_OK) status = manifest_merge(path, notes, count, out, error);
+    for (size_t i = 0; i < count; i++) buffer_finish(&texts[i]);
+    mem_free(texts);
+    mem_free(notes);
+    return status;
+}
+
 int32_t manifest_read(const char *path, struct manifest *out, struct error *error) {
     struct elf_file *file;
     if (manifest_is_program(path)) return manifest_read_program(path, out, error);
     int32_t status = elf_open(path, &file, error);
     if (status != TN_OK) return status;
     struct manifest manifest = {.device = elf_device(file), .inode = elf_inode(file)};
-    size_t count = elf_note_count(file);
-    if (count > 0) {
-        struct manifest_note *notes = mem_array(NULL, count, sizeof *notes);
-        struct buffer *texts = mem_array(NULL, count, sizeof *texts);
-        for (size_t i = 0; i < count; i++) {
-            size_t length;
-            const char *note = elf_note_at(file, i, &length);
-            buffer_init(&texts[i], SIZE_MAX);
-            note_write_json(&texts[i], note, length);
-            notes[i].text = buffer_cstr(&texts[i]);
-            notes[i].length = texts[i].length;
-        }
-        status = manifest_merge(path, notes, count, &manifest.value, error);
-        for (size_t i = 0; i < count; i++) buffer_finish(&texts[i]);
-        mem_free(texts);
-        mem_free(notes);
+    if (elf_note_count(file) > 0) {
+        struct buffer notes;
+        buffer_init(&notes, SIZE_MAX);
+        manifest_pack_notes(&notes, file);
+        status = manifest_of_notes(path, buffer_cstr(&notes), notes.length, &manifest.value, error);
+        if (status == TN_OK && elf_status(file, &manifest.status))
+            manifest.notes = buffer_detach(&notes, &manifest.notes_size);
+        else
+            buffer_finish(&notes);
     } else {
         manifest.sidecar = true;
         status = manifest_read_sidecar(path, &manifest.value, error);
@@ -289,5 +322,7 @@ int32_t manifest_read(const char *path, struct manifest *out, struct error *erro
 
 void manifest_finish(struct manifest *manifest) {
     value_unref(manifest->value);
+    mem_free(manifest->notes);
     manifest->value = NULL;
+    manifest->notes = NULL;
 }

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #define MANIFEST_NOTE_MAX       (1u << 20) /* bytes of one note */
 #define MANIFEST_SIDECAR_MAX    (8u << 20) /* bytes of a <name>.tenon.json */
@@ -36,6 +37,10 @@ struct manifest {
     bool sidecar;           /* read from <name>.tenon.json */
     bool program;           /* a program that speaks the component protocol, instead of a shared object */
     uint64_t device, inode; /* identity of the shared object */
+    /* Its notes, as manifest_pack_notes writes them, and its status after they were read. NULL if it has none. */
+    char *notes;
+    size_t notes_size;
+    struct stat status;
 };
 
 /*
@@ -50,6 +55,13 @@ void manifest_finish(struct manifest *manifest);
 char *manifest_sidecar(const char *path);
 /* [any] True if manifest_read takes the file for a program: its name does not end in .so, and it has a sidecar. */
 bool manifest_is_program(const char *path);
+
+struct buffer;
+struct elf_file;
+/* [any] Appends the notes of a file in a form that manifest_of_notes reads. */
+void manifest_pack_notes(struct buffer *out, const struct elf_file *file);
+/* [any] The manifest of packed notes, as manifest_read returns it for the file `path`; *out is a new reference. */
+int32_t manifest_of_notes(const char *path, const char *packed, size_t size, tn_value *out, struct error *error);
 
 struct manifest_note {
     const char *text;

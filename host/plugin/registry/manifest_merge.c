@@ -76,7 +76,7 @@ static tn_value merge_values(struct manifest_merging *merge, const char *where, 
         }
         return all;
     }
-    static const char *const set_members[] = {"requires", "optional", "provides", "dynamic", "effects"};
+    static const char *const set_members[] = {"requires", "optional", "provides", "dynamic", "dynamic_from", "effects"};
     for (size_t i = 0; sets && i < sizeof set_members / sizeof *set_members; i++)
         if (strcmp(member, set_members[i]) == 0 && value_is(a, TN_ARRAY) && value_is(b, TN_ARRAY))
             return merge_sets(merge, member, a, b);

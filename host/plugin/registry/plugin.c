@@ -47,19 +47,86 @@ struct plugin *plugin_new_take(struct registry *registry, tn_value manifest, con
     return plugin;
 }
 
+struct plugin *plugin_new_cached(struct registry *registry, struct manifest_cache *cache,
+                                 const struct cached_manifest *cached, const char *path, const char *source) {
+    struct plugin *plugin = plugin_new_take(registry, NULL, path, source);
+    plugin->cached = cached;
+    plugin->cache = cache;
+    plugin->id = cached->id;
+    plugin->version = cached->version;
+    plugin->title = cached->title;
+    plugin->device = cached->device;
+    plugin->inode = cached->inode;
+    plugin->changed = cached->changed;
+    return plugin;
+}
+
+/* The cached manifest is damaged, or does not have the names that the cache has: reads the file, as without a cache. */
+static tn_value plugin_reread(struct plugin *plugin, struct error *error) {
+    struct manifest manifest = {.value = NULL};
+    manifest_cache_discard(plugin->cache);
+    if (manifest_read(plugin->path, &manifest, error) != TN_OK) return NULL;
+    tn_value whole = value_ref(manifest.value);
+    bool same = manifest.device == plugin->device && manifest.inode == plugin->inode &&
+                manifest_cache_agrees(plugin->cached, whole);
+    manifest_finish(&manifest);
+    if (same) return whole;
+    value_unref(whole);
+    error_set(error, TN_INVALID, "PLUGIN_REFUSED",
+              "%s: the cached manifest is not the plugin's; the cache was removed: start again", plugin->path);
+    return NULL;
+}
+
+static tn_value manifest_of_names(const struct plugin *plugin) {
+    tn_value names = value_set_take(value_object_reserve(3), "id", value_text(plugin->id));
+    names = value_set_take(names, "version", value_text(plugin->version));
+    names = value_set_take(names, "title", value_text(plugin->title));
+    tn_value manifest = value_set_take(value_object_reserve(2), "plugin", names);
+    return value_set_take(manifest, "components", value_array());
+}
+
+static void plugin_decide_isolation(struct plugin *plugin) {
+    const struct registry_options *options = &plugin->registry->options;
+    plugin->isolated =
+        plugin->program || (options->isolation && !plugin->native && options->isolation->wanted(options->user, plugin));
+}
+
+/* The plugin is const to its users, for whom nothing changes. */
+void plugin_realise(const struct plugin *user_plugin) {
+    struct plugin *plugin = (struct plugin *)(uintptr_t)user_plugin;
+    struct error error = ERROR_INIT;
+    if (plugin->manifest) return;
+    if (manifest_cache_read(plugin->cache, plugin->cached, plugin->path, &plugin->manifest, NULL) != TN_OK) {
+        plugin->manifest = plugin_reread(plugin, &error);
+        if (plugin->manifest) plugin->cached = NULL; /* it was read from the file */
+    }
+    bool good = plugin->manifest != NULL;
+    if (!good) plugin->manifest = manifest_of_names(plugin);
+    plugin_decide_isolation(plugin);
+    if (!good && plugin->state == PLUGIN_KNOWN) (void)plugin_refuse(plugin, TN_INVALID, &error);
+    error_finish(&error);
+}
+
 int32_t plugin_read(struct registry *registry, const char *path, const char *source, struct plugin **out,
                     struct error *error) {
     struct manifest manifest;
     int32_t status = manifest_read(path, &manifest, error);
     if (status != TN_OK) return status;
+    *out = plugin_of_manifest_take(registry, &manifest, path, source);
+    return TN_OK;
+}
+
+struct plugin *plugin_of_manifest_take(struct registry *registry, struct manifest *read, const char *path,
+                                       const char *source) {
+    struct manifest manifest = *read;
+    mem_free(manifest.notes);
     struct plugin *plugin = plugin_new_take(registry, manifest.value, path, source);
     plugin->device = manifest.device;
     plugin->inode = manifest.inode;
     plugin->program = manifest.program;
     struct stat found;
     if (stat(path, &found) == 0) plugin->changed = found.st_ctim;
-    *out = plugin;
-    return TN_OK;
+    return plugin;
 }
 
 void plugin_free(struct plugin *plugin) {
@@ -137,8 +204,32 @@ const char *plugin_file_hash(struct plugin *plugin) {
 const char *plugin_source(const struct plugin *plugin) { return plugin->source; }
 bool plugin_bundled(const struct plugin *plugin) { return plugin->bundled; }
 bool plugin_may_use_drafts(const struct plugin *plugin) { return plugin->drafts; }
-bool plugin_isolated(const struct plugin *plugin) { return plugin->isolated; }
-tn_value plugin_manifest(const struct plugin *plugin) { return plugin->manifest; }
+bool plugin_isolated(const struct plugin *plugin) {
+    plugin_realise(plugin);
+    return plugin->isolated;
+}
+tn_value plugin_manifest(const struct plugin *plugin) {
+    plugin_realise(plugin);
+    return plugin->manifest;
+}
+
+static bool manifest_has(const struct plugin *plugin, const char *member) {
+    return value_count(value_get(manifest_plugin(plugin->manifest), member)) > 0;
+}
+
+bool plugin_has_dynamic(const struct plugin *plugin) {
+    return plugin->manifest ? manifest_has(plugin, "dynamic") : plugin->cached->dynamic;
+}
+
+bool plugin_has_provides(const struct plugin *plugin) {
+    return plugin->manifest ? manifest_has(plugin, "provides") : plugin->cached->provides;
+}
+
+bool plugin_has_secrets(const struct plugin *plugin) { return plugin->manifest || plugin->cached->secrets; }
+
+void plugin_settle_isolation(struct plugin *plugin) {
+    if (plugin->manifest) plugin_decide_isolation(plugin);
+}
 enum plugin_state plugin_state(const struct plugin *plugin) { return plugin->state; }
 struct registry *plugin_registry(const struct plugin *plugin) {
     return plugin->registry;

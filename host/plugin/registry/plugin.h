@@ -49,11 +49,14 @@ bool plugin_file_replaced(const struct plugin *plugin);
  * read, or if the file was changed or replaced since the plugin was found.
  */
 const char *plugin_file_hash(struct plugin *plugin);
-const char *plugin_source(const struct plugin *plugin);          /* its origin: "--plugins", "TENON_PLUGIN_PATH", … */
-bool plugin_bundled(const struct plugin *plugin);                /* came with the host */
-bool plugin_may_use_drafts(const struct plugin *plugin);         /* draft interfaces */
-bool plugin_isolated(const struct plugin *plugin);               /* runs in a separate process */
-tn_value plugin_manifest(const struct plugin *plugin);           /* {"plugin": {…}, "components": […]} */
+const char *plugin_source(const struct plugin *plugin);  /* its origin: "--plugins", "TENON_PLUGIN_PATH", … */
+bool plugin_bundled(const struct plugin *plugin);        /* came with the host */
+bool plugin_may_use_drafts(const struct plugin *plugin); /* draft interfaces */
+bool plugin_isolated(const struct plugin *plugin);       /* runs in a separate process */
+/* {"plugin": {…}, "components": […]}. [loop] until the plugin is loaded: it may be read from the cache now. */
+tn_value plugin_manifest(const struct plugin *plugin);
+bool plugin_has_provides(const struct plugin *plugin);           /* it provides interfaces to the host */
+bool plugin_has_secrets(const struct plugin *plugin);            /* an effect of it may be `secret:NAME` */
 enum plugin_state plugin_state(const struct plugin *plugin);     /* [loop] */
 const char *plugin_state_name(enum plugin_state state);          /* "known", "loaded", … */
 const struct error *plugin_refusal(const struct plugin *plugin); /* [loop] NULL unless refused */

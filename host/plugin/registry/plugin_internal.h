@@ -10,6 +10,7 @@
 #define TENON_HOST_PLUGIN_REGISTRY_PLUGIN_INTERNAL_H
 
 #include "host/base/loop.h"
+#include "host/plugin/registry/manifest_cache.h"
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/plugin_search.h"
 #include "host/plugin/registry/registry.h"
@@ -36,11 +37,15 @@ struct plugin {
     bool start_failed;    /* refused because its first process did not start */
     bool expecting;       /* it has announced components (registry_1.expect), or needs time before it ends */
     bool expects;         /* it has ever done so */
-    tn_value manifest;    /* one reference; id, version and title point into it */
-    const char *id, *version, *title;
-    struct timespec changed;        /* when the file, or its attributes, changed last */
-    char file_hash[TN_SHA256_TEXT]; /* "" until plugin_file_hash is called */
-    uint64_t device, inode;         /* if it has `entry`: UINT64_MAX and its address */
+    tn_value manifest;    /* one reference; NULL until plugin_realise. Use plugin_manifest. */
+    /* What the cache knows of its file, until the manifest was read or compared; else NULL. */
+    const struct cached_manifest *cached;
+    struct manifest_cache *cache;
+    const char *id, *version, *title; /* point into the manifest, or into the cache */
+    struct plugin *next_by_id;        /* in the same bucket of the registry's table */
+    struct timespec changed;          /* when the file, or its attributes, changed last */
+    char file_hash[TN_SHA256_TEXT];   /* "" until plugin_file_hash is called */
+    uint64_t device, inode;           /* if it has `entry`: UINT64_MAX and its address */
     enum search_origin place;
     const struct plugin *shadowed_by; /* NULL unless shadowed */
     uint32_t number;
@@ -67,19 +72,28 @@ struct row {
     struct schema *config, *input, *output;
     bool at_run_time; /* the plugin added it; it is not in the manifest */
     bool compiled;
-    struct error broken; /* the error of a schema that does not compile */
+    bool named_only;          /* only its kind and id are known, from the cache; see row_realise */
+    uint32_t component_place; /* in the manifest, if named_only */
+    struct error broken;      /* the error of a schema that does not compile */
 };
 
 struct registry {
     struct registry_options options;
     struct plugin **plugins; /* in the order in which they were found */
     size_t plugin_count;
+    struct plugin **id_buckets;     /* the same by id; each list is in the order of `plugins` */
+    size_t id_bucket_count;         /* a power of two */
+    struct manifest_cache **caches; /* of the folders that were scanned; plugins point into them */
+    size_t cache_count;
     struct row **rows; /* all rows; in order of id and kind if `sorted` */
     size_t row_count;
     size_t removed; /* rows that are removed */
     bool sorted;
     struct row **buckets;
     size_t bucket_count; /* a power of two */
+    /* Components of the cache that have no row yet (registry_named.c): a hash table with open addressing. */
+    struct named_component *named;
+    size_t named_capacity, named_used, named_count; /* used: also those that got a row */
     struct problem *problems;
     size_t problem_count, problems_dropped;
     char *altered;                     /* what registry_altered returned, or NULL */
@@ -100,6 +114,19 @@ struct plugin *plugin_new_take(struct registry *registry, tn_value manifest, con
 /* The same for the file at `path`: reads its manifest. *out is set if the result is TN_OK. */
 int32_t plugin_read(struct registry *registry, const char *path, const char *source, struct plugin **out,
                     struct error *error);
+/* A plugin of a file whose manifest is in the cache; it is not read yet. */
+struct plugin *plugin_new_cached(struct registry *registry, struct manifest_cache *cache,
+                                 const struct cached_manifest *cached, const char *path, const char *source);
+/* [loop] Reads the manifest, if only the cache was read. If the cache is wrong, the plugin is refused. */
+void plugin_realise(const struct plugin *plugin);
+/* True if the manifest has something under `dynamic`, or `provides`; does not read it. */
+bool plugin_has_dynamic(const struct plugin *plugin);
+/* Takes what the manifest has. */
+struct manifest;
+struct plugin *plugin_of_manifest_take(struct registry *registry, struct manifest *manifest, const char *path,
+                                       const char *source);
+/* Decides whether the plugin is isolated; for one of the cache, plugin_realise does that. */
+void plugin_settle_isolation(struct plugin *plugin);
 void plugin_free(struct plugin *plugin);
 /* Sets the state and keeps a copy of the error. Returns status. */
 int32_t plugin_refuse(struct plugin *plugin, int32_t status, struct error *error);
@@ -138,6 +165,23 @@ struct row *row_search(struct registry *registry, const char *kind, const char *
 struct row *row_find(const struct registry *registry, const char *kind, const char *id, size_t length);
 /* Adds a row for a component. TN_LIMIT after REGISTRY_COMPONENTS_MAX. */
 int32_t row_add(struct plugin *plugin, tn_value component, struct row **out, struct error *error);
+/* The same for the component at this place of a manifest that is not read yet. Does not count as a change. */
+int32_t row_add_named(struct plugin *plugin, uint32_t place, struct row **out, struct error *error);
+uint64_t row_hash(const char *kind, const char *id, size_t length);
+/* The same as row_find, but only what has a row already. */
+struct row *row_lookup(const struct registry *registry, const char *kind, const char *id, size_t length);
+
+/* registry_named.c: components that only the cache knows; a row is made for one when it is searched. */
+
+/*
+ * Adds the component at this place of a manifest that is not read yet. False if its kind and id are known already, or
+ * there are too many: then nothing has changed.
+ */
+bool named_add(struct plugin *plugin, uint32_t place);
+/* Makes the row of a component. NULL if the table does not have it. */
+struct row *named_take(struct registry *registry, const char *kind, const char *id, size_t length);
+/* Makes all rows: call it before going through `rows`. */
+void named_take_all(struct registry *registry);
 /* Compiles its schemas, once. TN_INVALID if one does not compile: the component cannot be used. */
 int32_t row_check(struct row *row, struct error *error);
 void row_remove(struct registry *registry, struct row *row);

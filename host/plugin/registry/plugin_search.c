@@ -192,7 +192,14 @@ bool search_is_copy_of_installed(const char *path) {
 
 /* ---- Files ---- */
 
-static int compare_file_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+struct found_name {
+    char *name;
+    bool direct;
+};
+
+static int compare_file_names(const void *a, const void *b) {
+    return strcmp(((const struct found_name *)a)->name, ((const struct found_name *)b)->name);
+}
 
 static bool ends_in(const char *name, const char *end) {
     size_t length = strlen(name), tail = strlen(end);
@@ -212,8 +219,8 @@ static char *search_plugin_name(int folder, const char *name) {
     return NULL;
 }
 
-int32_t search_files(const struct search_entry *entry, void (*visit)(void *user, const char *path, bool named),
-                     void *user, struct error *error) {
+int32_t search_each_file(const struct search_entry *entry, void (*visit)(void *user, const struct search_file *file),
+                         void *user, struct error *error) {
     struct stat status;
     if (entry->fault.code) {
         error_copy(error, &entry->fault);
@@ -223,14 +230,14 @@ int32_t search_files(const struct search_entry *entry, void (*visit)(void *user,
         return error_set(error, TN_NOT_FOUND, "NOT_FOUND", "%s (from %s): %s", entry->path, entry->source,
                          strerror(errno));
     if (!S_ISDIR(status.st_mode)) {
-        visit(user, entry->path, true);
+        visit(user, &(struct search_file){.path = entry->path, .folder = -1});
         return TN_OK;
     }
     DIR *directory = opendir(entry->path);
     if (!directory)
         return error_set(error, TN_ERROR, "IO", "%s (from %s): cannot read the folder: %s", entry->path, entry->source,
                          strerror(errno));
-    char **names = mem_array(NULL, SEARCH_FILES_MAX, sizeof *names);
+    struct found_name *names = mem_array(NULL, SEARCH_FILES_MAX, sizeof *names);
     size_t count = 0;
     int32_t result = TN_OK;
     for (struct dirent *item; (item = readdir(directory)) != NULL;) {
@@ -243,18 +250,36 @@ int32_t search_files(const struct search_entry *entry, void (*visit)(void *user,
             mem_free(name);
             break;
         }
-        names[count++] = name;
+        names[count++] = (struct found_name){name, item->d_type == DT_REG};
     }
-    closedir(directory);
-    qsort((void *)names, count, sizeof *names, compare_file_names);
+    qsort(names, count, sizeof *names, compare_file_names);
+    struct buffer path;
+    buffer_init(&path, SIZE_MAX);
+    buffer_format(&path, "%s/", entry->path);
+    size_t length = path.length;
     for (size_t i = 0; i < count; i++) {
-        struct buffer path;
-        buffer_init(&path, SIZE_MAX);
-        buffer_format(&path, "%s/%s", entry->path, names[i]);
-        visit(user, buffer_cstr(&path), false);
-        buffer_finish(&path);
-        mem_free(names[i]);
+        path.length = length;
+        buffer_text(&path, names[i].name);
+        visit(user, &(struct search_file){buffer_cstr(&path), names[i].name, dirfd(directory), names[i].direct});
+        mem_free(names[i].name);
     }
-    mem_free((void *)names);
+    buffer_finish(&path);
+    closedir(directory);
+    mem_free(names);
     return result;
+}
+
+struct plain_visit {
+    void (*visit)(void *user, const char *path, bool named);
+    void *user;
+};
+
+static void search_visit_plain(void *user, const struct search_file *file) {
+    const struct plain_visit *plain = user;
+    plain->visit(plain->user, file->path, file->name == NULL);
+}
+
+int32_t search_files(const struct search_entry *entry, void (*visit)(void *user, const char *path, bool named),
+                     void *user, struct error *error) {
+    return search_each_file(entry, search_visit_plain, &(struct plain_visit){visit, user}, error);
 }

@@ -82,4 +82,14 @@ bool search_files_equal(const char *a, const char *b);
 int32_t search_files(const struct search_entry *entry, void (*visit)(void *user, const char *path, bool named),
                      void *user, struct error *error);
 
+struct search_file {
+    const char *path;
+    const char *name; /* in the folder: the last part of the path; NULL if the entry is this file */
+    int folder;       /* an open descriptor; -1 if the entry is this file */
+    bool direct;      /* certainly not a symbolic link: it is in the folder */
+};
+/* The same, with more about each file. Everything is borrowed during the call. */
+int32_t search_each_file(const struct search_entry *entry, void (*visit)(void *user, const struct search_file *file),
+                         void *user, struct error *error);
+
 #endif

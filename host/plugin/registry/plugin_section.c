@@ -235,7 +235,7 @@ static int32_t section_check(struct section_omission *omission, const struct sch
 
 int32_t plugin_section(struct plugin *plugin, tn_value *out, struct error *error) {
     const struct registry_options *options = &plugin->registry->options;
-    tn_value document = value_get(manifest_plugin(plugin->manifest), "config"), section = NULL;
+    tn_value document = value_get(manifest_plugin(plugin_manifest(plugin)), "config"), section = NULL;
     struct schema *schema = NULL;
     int32_t status = options->config ? options->config(options->user, plugin->id, &section, error) : TN_OK;
     bool complete = status == TN_OK;

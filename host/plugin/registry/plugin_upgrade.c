@@ -14,6 +14,7 @@
 
 static void upgrade_remove_rows(struct registry *registry, const struct plugin *plugin, struct row **rows,
                                 size_t *count) {
+    named_take_all(registry);
     for (size_t i = 0; i < registry->row_count; i++) {
         struct row *row = registry->rows[i];
         if (row->component.plugin != plugin || row->component.removed) continue;
@@ -24,7 +25,7 @@ static void upgrade_remove_rows(struct registry *registry, const struct plugin *
 
 /* Adds the new build's rows. Its init adds its dynamic components. */
 static int32_t upgrade_add_rows(struct registry *registry, struct plugin *plugin, struct error *error) {
-    tn_value components = manifest_components(plugin->manifest);
+    tn_value components = manifest_components(plugin_manifest(plugin));
     int32_t status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < value_count(components); i++) {
         tn_value component = value_at(components, i);
@@ -75,6 +76,7 @@ int32_t registry_upgrade(struct registry *registry, const char *path, const char
     }
     assert(old);
     bool loaded = old->state == PLUGIN_LOADED || old->state == PLUGIN_QUIESCED;
+    named_take_all(registry);
     struct row **rows = mem_array(NULL, registry->row_count + 1, sizeof(struct row *));
     upgrade_remove_rows(registry, old, rows, &count);
     registry_add_plugin(registry, fresh);

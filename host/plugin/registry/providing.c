@@ -9,6 +9,7 @@
 #define NAMES_MAX 4096 /* bytes */
 
 static bool plugin_provides(const struct plugin *plugin, const char *interface_id) {
+    if (!plugin_has_provides(plugin)) return false;
     tn_value ids = value_get(manifest_plugin(plugin_manifest(plugin)), "provides");
     for (size_t i = 0; i < value_count(ids); i++)
         if (value_text_is(value_at(ids, i), interface_id)) return true;

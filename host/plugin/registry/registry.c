@@ -12,8 +12,11 @@
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_internal.h"
 #include "host/plugin/registry/reserved.h"
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct registry *registry_new(const struct registry_options *options) {
@@ -31,9 +34,15 @@ void registry_free(struct registry *registry) {
     if (!registry) return;
     if (registry->options.loop) loop_timer_stop(registry->options.loop, &registry->idle_timer);
     registry_abort_loads(registry);
-    /* Plugins end in reverse order of loading. */
-    if (registry->plugin_count > 0)
-        qsort((void *)registry->plugins, registry->plugin_count, sizeof *registry->plugins, compare_load_order);
+    /* Plugins end in reverse order of loading. Most were never loaded: they come last, in any order. */
+    size_t loaded = 0;
+    for (size_t i = 0; i < registry->plugin_count; i++) {
+        struct plugin *plugin = registry->plugins[i];
+        if (plugin->loaded_as == 0) continue;
+        registry->plugins[i] = registry->plugins[loaded];
+        registry->plugins[loaded++] = plugin;
+    }
+    if (loaded > 0) qsort((void *)registry->plugins, loaded, sizeof *registry->plugins, compare_load_order);
     for (size_t i = 0; i < registry->plugin_count; i++) plugin_quiesce(registry->plugins[i]);
     for (size_t i = 0; i < registry->plugin_count; i++) plugin_end(registry->plugins[i]);
     rows_free(registry);
@@ -47,6 +56,9 @@ void registry_free(struct registry *registry) {
     mem_free(registry->problems);
     mem_free(registry->altered);
     mem_free((void *)registry->plugins);
+    mem_free((void *)registry->id_buckets);
+    for (size_t i = 0; i < registry->cache_count; i++) manifest_cache_free(registry->caches[i]);
+    mem_free((void *)registry->caches);
     mem_free(registry);
 }
 
@@ -117,10 +129,37 @@ const char *registry_altered(struct registry *registry) {
 
 /* ---- Plugins ---- */
 
+static size_t id_bucket(const struct registry *registry, const char *id) {
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (; *id; id++) hash = (hash ^ (unsigned char)*id) * 1099511628211u;
+    return (size_t)(hash ^ hash >> 32) & (registry->id_bucket_count - 1);
+}
+
+/* Appends the plugin to the list of its id. */
+static void registry_index_plugin(struct registry *registry, struct plugin *plugin) {
+    struct plugin **at = &registry->id_buckets[id_bucket(registry, plugin->id)];
+    while (*at) at = &(*at)->next_by_id;
+    plugin->next_by_id = NULL;
+    *at = plugin;
+}
+
+/* Call it after the last of `plugins` was added. */
+static void registry_index_last(struct registry *registry) {
+    if (registry->plugin_count <= registry->id_bucket_count) {
+        registry_index_plugin(registry, registry->plugins[registry->plugin_count - 1]);
+        return;
+    }
+    mem_free((void *)registry->id_buckets);
+    registry->id_bucket_count = registry->id_bucket_count ? registry->id_bucket_count * 4 : 64;
+    registry->id_buckets = mem_zalloc(registry->id_bucket_count * sizeof(struct plugin *));
+    for (size_t i = 0; i < registry->plugin_count; i++) registry_index_plugin(registry, registry->plugins[i]);
+}
+
 struct plugin *registry_plugin(struct registry *registry, const char *plugin_id) {
     struct plugin *found = NULL; /* one that is unloaded or only listed is the second choice */
-    for (size_t i = 0; i < registry->plugin_count; i++) {
-        struct plugin *plugin = registry->plugins[i];
+    if (registry->id_bucket_count == 0) return NULL;
+    for (struct plugin *plugin = registry->id_buckets[id_bucket(registry, plugin_id)]; plugin;
+         plugin = plugin->next_by_id) {
         if (plugin->replaced || strcmp(plugin->id, plugin_id) != 0) continue;
         if (plugin->state != PLUGIN_UNLOADED && !plugin->aside) return plugin;
         if (!found || found->aside) found = plugin;
@@ -155,13 +194,12 @@ void registry_each_found_plugin(struct registry *registry, void (*visit)(void *u
 
 void registry_add_plugin(struct registry *registry, struct plugin *plugin) {
     const struct registry_options *options = &registry->options;
-    const struct isolation *isolation = options->isolation;
     plugin->drafts =
         plugin->bundled || options->allow_drafts || (options->drafts && options->drafts(options->user, plugin->id));
-    plugin->isolated =
-        plugin->program || (isolation && !plugin->native && isolation->wanted(registry->options.user, plugin));
+    plugin_settle_isolation(plugin);
     MEM_EXTEND(registry->plugins, registry->plugin_count);
     registry->plugins[registry->plugin_count++] = plugin;
+    registry_index_last(registry);
     registry_note_change(registry);
 }
 
@@ -208,12 +246,16 @@ static void plugin_merge_copy_take(struct plugin *there, struct plugin *copy) {
 
 /* Adds the plugin's components. Duplicates become problems; returns the first one. */
 static int32_t plugin_add_components(struct plugin *plugin, struct error *error) {
+    const struct cached_manifest *cached = plugin->manifest ? NULL : plugin->cached;
     tn_value components = manifest_components(plugin->manifest);
+    size_t count = cached ? cached->component_count : value_count(components);
     int32_t result = TN_OK;
-    for (size_t i = 0; i < value_count(components); i++) {
+    for (size_t i = 0; i < count; i++) {
+        if (cached && named_add(plugin, (uint32_t)i)) continue;
         struct error why = ERROR_INIT;
-        tn_value component = value_at(components, i);
-        const char *kind = manifest_text(component, "kind"), *id = manifest_text(component, "id");
+        tn_value component = cached ? NULL : value_at(components, i);
+        const char *kind = cached ? cached->components[i].kind : manifest_text(component, "kind");
+        const char *id = cached ? cached->components[i].id : manifest_text(component, "id");
         struct row *row = row_find(plugin->registry, kind, id, strlen(id)), *fresh;
         int32_t status;
         const struct plugin *owner = row ? row->component.plugin : NULL;
@@ -223,7 +265,9 @@ static int32_t plugin_add_components(struct plugin *plugin, struct error *error)
             struct row claim = {.component = {.plugin = plugin}};
             status = row_conflict(row, &claim, &why); /* a component in use stays; the new one is not added */
         } else {
-            status = row_add(plugin, component, &fresh, &why);
+            status =
+                cached ? row_add_named(plugin, (uint32_t)i, &fresh, &why) : row_add(plugin, component, &fresh, &why);
+            if (status == TN_OK && cached) registry_note_change(plugin->registry);
             if (status == TN_OK && row) status = row_conflict(row, fresh, &why);
         }
         if (status != TN_OK) {
@@ -280,42 +324,89 @@ static void registry_set_aside_take(struct registry *registry, struct plugin *pl
         plugin_free(plugin);
 }
 
+/* A plugin file of the search path. */
+struct found_file {
+    const char *path, *source;
+    enum search_origin place;
+    bool scanned; /* else it is added at run time */
+    bool named;   /* the user has typed its path, instead of that of its folder */
+    /* For a file of a folder: */
+    struct manifest_cache *cache; /* NULL: its manifest is read */
+    const char *name;
+    int folder;
+    bool direct;              /* it is certainly not a symbolic link */
+    bool in_installed_folder; /* the folder is that of the plugins that came with the host */
+};
+
+static bool file_is_installed(const struct found_file *file) {
+    if (file->place == SEARCH_INSTALLED) return true;
+    return file->direct ? file->in_installed_folder : search_is_installed(file->path);
+}
+
+/* Reads a manifest, or takes it from the cache. */
+static int32_t found_file_read(struct registry *registry, const struct found_file *file, struct plugin **out,
+                               struct error *error) {
+    struct manifest manifest;
+    struct stat status;
+    if (!file->cache || fstatat(file->folder, file->name, &status, 0) != 0)
+        return plugin_read(registry, file->path, file->source, out, error);
+    const struct cached_manifest *known = manifest_cache_lookup(file->cache, file->name, &status);
+    if (known) {
+        *out = plugin_new_cached(registry, file->cache, known, file->path, file->source);
+        return TN_OK;
+    }
+    int32_t result = manifest_read(file->path, &manifest, error);
+    if (result != TN_OK) return result;
+    manifest_cache_add(file->cache, file->name, &status, &manifest);
+    *out = plugin_of_manifest_take(registry, &manifest, file->path, file->source);
+    return TN_OK;
+}
+
+static int32_t plugin_check_reserved(const struct plugin *plugin, struct error *error) {
+    const struct cached_manifest *cached = plugin->cached;
+    if (plugin->manifest) return reserved_check(plugin->path, plugin->manifest, error);
+    int32_t status = reserved_check_plugin_id(plugin->path, plugin->id, error);
+    for (size_t i = 0; status == TN_OK && i < cached->component_count; i++)
+        status =
+            reserved_check_name(plugin->path, plugin->id, cached->components[i].kind, cached->components[i].id, error);
+    return status;
+}
+
 /*
  * Reads a manifest. *out is the plugin, even if it is refused because of a reserved name. It is NULL if a scan has
  * found a copy of a bundled plugin, whose own file is used.
  */
-static int32_t registry_read_plugin(struct registry *registry, const char *path, const char *source,
-                                    enum search_origin place, bool scanned, struct plugin **out, struct error *error) {
+static int32_t registry_read_plugin(struct registry *registry, const struct found_file *file, struct plugin **out,
+                                    struct error *error) {
     struct plugin *plugin;
-    int32_t status = plugin_read(registry, path, source, &plugin, error);
+    int32_t status = found_file_read(registry, file, &plugin, error);
     if (status != TN_OK) return status;
-    plugin->place = place;
-    plugin->bundled = place == SEARCH_INSTALLED || search_is_installed(path);
+    plugin->place = file->place;
+    plugin->bundled = file_is_installed(file);
     *out = plugin;
     if (plugin->bundled || registry->options.names_checked) return TN_OK;
-    status = reserved_check(path, plugin->manifest, error);
-    if (status == TN_OK || !scanned || !search_is_copy_of_installed(path)) return status;
+    status = plugin_check_reserved(plugin, error);
+    if (status == TN_OK || !file->scanned || !search_is_copy_of_installed(file->path)) return status;
     error_finish(error);
     plugin_free(plugin);
     *out = NULL;
     return TN_OK;
 }
 
-static int32_t registry_add_path(struct registry *registry, const char *path, const char *source,
-                                 enum search_origin place, bool scanned, bool named, struct error *error) {
+static int32_t registry_add_found(struct registry *registry, const struct found_file *file, struct error *error) {
     struct error why = ERROR_INIT;
     struct plugin *plugin = NULL;
-    int32_t status = registry_read_plugin(registry, path, source, place, scanned, &plugin, &why);
+    int32_t status = registry_read_plugin(registry, file, &plugin, &why);
     if (status == TN_OK && plugin) {
         status = registry_add_plugin_take(registry, plugin, &why);
     } else if (plugin) {
         registry_set_aside_take(registry, plugin, &why);
     } else if (status == TN_OK) {
         /* nothing to add */
-    } else if (!named && strcmp(why.code, "MANIFEST_MISSING") == 0) {
+    } else if (!file->named && strcmp(why.code, "MANIFEST_MISSING") == 0) {
         status = TN_OK; /* a library in the same folder as the plugins */
     } else {
-        registry_add_problem(registry, path, NULL, &why);
+        registry_add_problem(registry, file->path, NULL, &why);
     }
     if (status != TN_OK) error_copy(error, &why);
     error_finish(&why);
@@ -331,7 +422,8 @@ int32_t registry_add_file(struct registry *registry, const char *path, const cha
     if (search.count == 0)
         status = error_set(error, TN_INVALID, "NOT_FOUND", "the path of a plugin is empty");
     else
-        status = registry_add_path(registry, search.entries[0].path, source, SEARCH_FLAG, false, true, error);
+        status = registry_add_found(
+            registry, &(struct found_file){.path = search.entries[0].path, .source = source, .named = true}, error);
     search_finish(&search);
     return status;
 }
@@ -351,15 +443,46 @@ int32_t registry_add_native(struct registry *registry, tn_value manifest, const 
 struct scan {
     struct registry *registry;
     const struct search_entry *entry;
+    struct manifest_cache *cache; /* of the entry, if it is a folder; or NULL */
+    bool opened;                  /* the cache of the entry was opened, or cannot be */
+    bool in_installed_folder;
+    char *installed; /* the folder of the plugins that came with the host; or NULL */
     struct error *error;
     int32_t status; /* the first failure of a path that the user typed */
 };
 
-static void registry_scan_file(void *user, const char *path, bool named) {
+/* Before the first file of a folder. */
+static void scan_open_folder(struct scan *scan) {
+    struct registry *registry = scan->registry;
+    const struct registry_options *options = &registry->options;
+    char resolved[PATH_MAX];
+    scan->opened = true;
+    scan->in_installed_folder =
+        scan->installed && realpath(scan->entry->path, resolved) && strcmp(resolved, scan->installed) == 0;
+    if (!options->cache_place) return;
+    scan->cache = manifest_cache_open(options->cache_place, scan->entry->path, options->cache_refresh);
+    if (!scan->cache) return;
+    MEM_EXTEND(registry->caches, registry->cache_count);
+    registry->caches[registry->cache_count++] = scan->cache;
+}
+
+static void registry_scan_file(void *user, const struct search_file *file) {
     struct scan *scan = user;
     const struct search_entry *entry = scan->entry;
     struct error why = ERROR_INIT;
-    int32_t status = registry_add_path(scan->registry, path, entry->source, entry->origin, true, named, &why);
+    bool named = file->name == NULL;
+    if (!named && !scan->opened) scan_open_folder(scan);
+    const struct found_file found = {.path = file->path,
+                                     .source = entry->source,
+                                     .place = entry->origin,
+                                     .scanned = true,
+                                     .named = named,
+                                     .cache = scan->cache,
+                                     .name = file->name,
+                                     .folder = file->folder,
+                                     .direct = file->direct,
+                                     .in_installed_folder = scan->in_installed_folder};
+    int32_t status = registry_add_found(scan->registry, &found, &why);
     bool typed = status != TN_OK && named && entry->origin == SEARCH_FLAG;
     if (typed && strcmp(why.code, "NAME_RESERVED") == 0) {
         log_write(LOG_WARN, NULL, "%s; the plugin is not used", why.message); /* it stops no document */
@@ -371,11 +494,15 @@ static void registry_scan_file(void *user, const char *path, bool named) {
 }
 
 int32_t registry_scan(struct registry *registry, const struct search *search, struct error *error) {
-    struct scan scan = {.registry = registry, .error = error, .status = TN_OK};
+    struct scan scan = {
+        .registry = registry, .installed = search_installed_directory(), .error = error, .status = TN_OK};
     for (size_t i = 0; i < search->count; i++) {
         struct error why = ERROR_INIT;
         scan.entry = &search->entries[i];
-        int32_t status = search_files(scan.entry, registry_scan_file, &scan, &why);
+        scan.opened = scan.in_installed_folder = false;
+        scan.cache = NULL;
+        int32_t status = search_each_file(scan.entry, registry_scan_file, &scan, &why);
+        if (scan.cache) manifest_cache_save(scan.cache);
         /* The default directories need not exist. */
         bool expected = scan.entry->origin != SEARCH_USER && scan.entry->origin != SEARCH_INSTALLED;
         if (status != TN_OK && (expected || status != TN_NOT_FOUND))
@@ -386,6 +513,7 @@ int32_t registry_scan(struct registry *registry, const struct search *search, st
         }
         error_finish(&why);
     }
+    mem_free(scan.installed);
     return scan.status;
 }
 
@@ -394,7 +522,7 @@ int32_t registry_scan(struct registry *registry, const struct search *search, st
 int32_t registry_reset_plugin(struct registry *registry, const char *plugin_id, int64_t *deaths, struct error *error) {
     const struct isolation *isolation = registry->options.isolation;
     struct plugin *plugin = registry_plugin(registry, plugin_id);
-    bool isolated = plugin && plugin->isolated;
+    bool isolated = plugin && plugin_isolated(plugin);
     bool runs = isolated && (plugin->state == PLUGIN_LOADED || plugin->state == PLUGIN_QUIESCED);
     *deaths = isolation ? isolation->reset(registry->options.user, plugin_id, runs ? plugin->plugin : NULL) : 0;
     if (!plugin && *deaths == 0)
@@ -426,6 +554,7 @@ static int32_t registry_plugin_to_end(struct registry *registry, const char *plu
 }
 
 static void registry_end_plugin(struct registry *registry, struct plugin *plugin) {
+    named_take_all(registry);
     for (size_t i = 0; i < registry->row_count; i++)
         if (registry->rows[i]->component.plugin == plugin) row_remove(registry, registry->rows[i]);
     plugin_end(plugin);

@@ -85,6 +85,11 @@ struct registry_options {
      * (plugin_section.c). May be NULL.
      */
     int32_t (*config)(void *user, const char *plugin_id, tn_value *out, struct error *error);
+    /*
+     * The plugin's section as it is configured, with {secret: NAME}; borrowed, NULL if it has none. Called often: it
+     * must be quick, and must fetch no secret. May be NULL: then every section may have any items.
+     */
+    tn_value (*section)(void *user, const char *plugin_id);
     /* Wraps the vtable of a plugin of this process: check mode (plugin/conformance/guard.h). May be NULL. */
     const tn_plugin *(*wrap)(struct plugin *plugin, const tn_plugin *end);
     const struct registry_watch *watch; /* borrowed for the registry's life; NULL if callbacks are not watched */
@@ -114,6 +119,12 @@ struct registry_options {
     struct secrets *secrets; /* removed from what plugins log and add; may be NULL */
     /* Returns the object that the interface of this id works on (registry_owner). May be NULL. */
     void *(*owner)(void *user, const char *interface_id);
+    /*
+     * The folder with what is known of plugin files (manifest_cache.h), borrowed for the registry's life; NULL: each
+     * scan reads every file. `cache_refresh`: it reads them, and writes the cache.
+     */
+    const char *cache_place;
+    bool cache_refresh;
     void *user; /* the first argument of the callbacks above */
 };
 

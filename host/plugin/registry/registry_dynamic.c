@@ -23,7 +23,8 @@ static const char *plugin_display_name(const struct plugin *plugin) {
 }
 
 bool plugin_is_dynamic(const struct plugin *plugin, const char *kind) {
-    tn_value dynamic = value_get(manifest_plugin(plugin->manifest), "dynamic");
+    if (!plugin_has_dynamic(plugin)) return false;
+    tn_value dynamic = value_get(manifest_plugin(plugin_manifest(plugin)), "dynamic");
     for (size_t i = 0; i < value_count(dynamic); i++)
         if (value_text_is(value_at(dynamic, i), kind)) return true;
     return false;
@@ -42,7 +43,7 @@ static tn_value append_all(tn_value list, tn_value more) {
 static int32_t check_dynamic_rights(const struct plugin *plugin, tn_value component, struct error *error) {
     tn_value effects = value_get(component, "effects"), declared = value_array();
     const char *missing = NULL;
-    declared = append_all(declared, value_get(manifest_plugin(plugin->manifest), "effects"));
+    declared = append_all(declared, value_get(manifest_plugin(plugin_manifest(plugin)), "effects"));
     declared = append_all(declared, plugin->grants);
     bool calls = false;
     for (size_t i = 0; effects && value_is(effects, TN_ARRAY) && !missing && i < value_count(effects); i++) {
@@ -129,16 +130,32 @@ void registry_expect(struct plugin *plugin, bool more) {
 
 /* ---- Loading plugins, and waiting for what they add ---- */
 
-/* True if its manifest declares a kind as dynamic. */
-static bool plugin_adds(const struct plugin *plugin) {
-    return value_count(value_get(manifest_plugin(plugin->manifest), "dynamic")) > 0;
+/*
+ * True if the plugin, once loaded, would add nothing: its manifest says from which members of its section it makes its
+ * components (`dynamic_from`), and the section has no items there. If the section has any other member, the answer is
+ * false, because it may be a misspelt one, which the plugin's schema reports when it is loaded. A plugin that declares
+ * this wrongly hides only its own components.
+ */
+static bool plugin_adds_nothing(const struct plugin *plugin) {
+    const struct registry_options *options = &plugin->registry->options;
+    tn_value members = value_get(manifest_plugin(plugin_manifest(plugin)), "dynamic_from");
+    if (!options->section || value_count(members) == 0) return false;
+    tn_value section = options->section(options->user, plugin->id);
+    size_t empty = 0;
+    if (!section || value_is(section, TN_NULL)) return true;
+    if (!value_is(section, TN_OBJECT)) return false;
+    for (size_t i = 0; i < value_count(members); i++) {
+        tn_value items = value_get_key(section, value_at(members, i));
+        empty += (value_is(items, TN_ARRAY) || value_is(items, TN_OBJECT)) && value_count(items) == 0;
+    }
+    return empty == value_count(section);
 }
 
 /* True if the plugin has announced components that may be of this kind (NULL means any kind), or may when it is loaded.
  */
 static bool plugin_is_expecting(const struct plugin *plugin, const char *kind) {
     bool running = plugin->state == PLUGIN_LOADED || plugin->state == PLUGIN_QUIESCED;
-    if (plugin->loading) return kind ? plugin_is_dynamic(plugin, kind) : plugin_adds(plugin);
+    if (plugin->loading) return kind ? plugin_is_dynamic(plugin, kind) : plugin_has_dynamic(plugin);
     return plugin->expecting && running && !plugin->replaced && (!kind || plugin_is_dynamic(plugin, kind));
 }
 
@@ -191,9 +208,11 @@ static void registry_load_kind(struct registry *registry, const char *kind, cons
                                bool only_safe) {
     for (size_t i = 0; i < registry->plugin_count; i++) {
         struct plugin *plugin = registry->plugins[i];
-        bool safe = !only_safe || plugin->isolated || plugin->bundled;
         struct error error = ERROR_INIT;
-        if (plugin->state != PLUGIN_KNOWN || plugin->replaced || !safe || !plugin_is_dynamic(plugin, kind)) continue;
+        if (plugin->state != PLUGIN_KNOWN || plugin->replaced || !plugin_is_dynamic(plugin, kind) ||
+            plugin_adds_nothing(plugin))
+            continue;
+        if (only_safe && !plugin->bundled && !plugin_isolated(plugin)) continue;
         /* If !only_safe, row_not_found reports the failure. */
         if (plugin_load(plugin, &error) != TN_OK && only_safe && !plugin->loading)
             log_write(LOG_ERROR, NULL, "%s", error.message);
@@ -206,8 +225,9 @@ static void registry_load_kind(struct registry *registry, const char *kind, cons
 bool registry_knows_all(const struct registry *registry, const char *kind) {
     for (size_t i = 0; i < registry->plugin_count; i++) {
         const struct plugin *plugin = registry->plugins[i];
-        if (!plugin->replaced && !plugin->aside && plugin->state != PLUGIN_LOADED && plugin_is_dynamic(plugin, kind))
-            return false;
+        if (plugin->replaced || plugin->aside || plugin->state == PLUGIN_LOADED || !plugin_is_dynamic(plugin, kind))
+            continue;
+        if (plugin->state != PLUGIN_KNOWN || !plugin_adds_nothing(plugin)) return false;
     }
     return !registry_expecting(registry, kind);
 }
@@ -215,7 +235,8 @@ bool registry_knows_all(const struct registry *registry, const char *kind) {
 bool registry_has_unloaded(const struct registry *registry, const char *kind) {
     for (size_t i = 0; i < registry->plugin_count; i++) {
         const struct plugin *plugin = registry->plugins[i];
-        if (plugin->state == PLUGIN_KNOWN && !plugin->replaced && !plugin->aside && plugin_is_dynamic(plugin, kind))
+        if (plugin->state == PLUGIN_KNOWN && !plugin->replaced && !plugin->aside && plugin_is_dynamic(plugin, kind) &&
+            !plugin_adds_nothing(plugin))
             return true;
     }
     return false;
@@ -231,8 +252,8 @@ void registry_load_bundled_dynamic(struct registry *registry, bool (*may)(void *
     for (size_t i = 0; i < registry->plugin_count; i++) {
         struct plugin *plugin = registry->plugins[i];
         struct error error = ERROR_INIT;
-        if (plugin->state != PLUGIN_KNOWN || plugin->replaced || !plugin->bundled || !plugin_adds(plugin) ||
-            !may(user, plugin))
+        if (plugin->state != PLUGIN_KNOWN || plugin->replaced || !plugin->bundled || !plugin_has_dynamic(plugin) ||
+            plugin_adds_nothing(plugin) || !may(user, plugin))
             continue;
         if (plugin_load(plugin, &error) != TN_OK) log_write(LOG_ERROR, NULL, "%s", error.message);
         error_finish(&error);

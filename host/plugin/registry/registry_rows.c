@@ -24,7 +24,7 @@
 
 /* ---- The table ---- */
 
-static uint64_t row_hash(const char *kind, const char *id, size_t length) { /* FNV-1a */
+uint64_t row_hash(const char *kind, const char *id, size_t length) { /* FNV-1a */
     uint64_t hash = 14695981039346656037u;
     for (; *kind; kind++) hash = (hash ^ (unsigned char)*kind) * 1099511628211u;
     for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)id[i]) * 1099511628211u;
@@ -37,13 +37,13 @@ static struct row **row_bucket(const struct registry *registry, const char *kind
 
 /* The table must have no row of this kind and id. */
 static void row_insert(struct registry *registry, struct row *row) {
-    assert(!row->component.removed && !row_find(registry, row->info.kind, row->info.id, strlen(row->info.id)));
+    assert(!row->component.removed && !row_lookup(registry, row->info.kind, row->info.id, strlen(row->info.id)));
     struct row **bucket = row_bucket(registry, row->info.kind, row->info.id, strlen(row->info.id));
     row->next = *bucket;
     *bucket = row;
 }
 
-struct row *row_find(const struct registry *registry, const char *kind, const char *id, size_t length) {
+struct row *row_lookup(const struct registry *registry, const char *kind, const char *id, size_t length) {
     if (registry->bucket_count == 0) return NULL;
     struct row *row = *row_bucket(registry, kind, id, length);
     while (row &&
@@ -52,38 +52,66 @@ struct row *row_find(const struct registry *registry, const char *kind, const ch
     return row;
 }
 
+/* The table is const to the caller, who does not see that the row is new. */
+struct row *row_find(const struct registry *registry, const char *kind, const char *id, size_t length) {
+    struct row *row = row_lookup(registry, kind, id, length);
+    if (row || registry->named_count == 0) return row;
+    return named_take((struct registry *)(uintptr_t)registry, kind, id, length);
+}
+
+static struct row *row_new(struct plugin *plugin, const char *kind, const char *id) {
+    struct row *row = mem_zalloc(sizeof *row);
+    row->info = (struct component_info){.id = id,
+                                        .kind = kind,
+                                        .title = "",
+                                        .documentation = "",
+                                        .plugin_id = plugin->id,
+                                        .plugin_version = plugin->version};
+    row->component = (struct component){.info = &row->info, .plugin = plugin};
+    return row;
+}
+
+/* Sets what is in the component of the manifest. Its kind and id are those of the row. */
+static void row_describe(struct row *row, tn_value component) {
+    tn_value reentrant = value_get(component, "reentrant");
+    row->info.title = manifest_text(component, "title");
+    row->info.documentation = manifest_text(component, "documentation");
+    row->info.manifest = value_ref(component);
+    row->info.effects = value_get(component, "effects");
+    /* An isolated component blocks only its own process. */
+    row->component.blocking =
+        !plugin_isolated(row->component.plugin) && strcmp(manifest_text(component, "style"), "blocking") == 0;
+    row->component.reentrant = value_is(reentrant, TN_BOOL) && value_to_bool(reentrant);
+}
+
+/* Reads the manifest of a row whose kind and id come from the cache. If that fails, its plugin is refused. */
+static void row_realise(struct row *row) {
+    if (!row->named_only) return;
+    row->named_only = false;
+    tn_value components = manifest_components(plugin_manifest(row->component.plugin));
+    if (row->component_place < value_count(components)) {
+        row_describe(row, value_at(components, row->component_place));
+        return;
+    }
+    tn_value names = value_set_take(value_object_reserve(3), "kind", value_text(row->info.kind));
+    names = value_set_take(names, "id", value_text(row->info.id));
+    row_describe(row, names);
+    value_unref(names);
+}
+
 /* Restores the removed row of an equal component, or returns NULL. */
 static struct row *row_reuse(struct plugin *plugin, tn_value component) {
     struct registry *registry = plugin->registry;
     for (size_t i = 0; registry->removed > 0 && i < registry->row_count; i++) {
         struct row *row = registry->rows[i];
         if (!row->component.removed || row->component.plugin != plugin) continue;
+        row_realise(row);
         if (!value_equal(row->info.manifest, component)) continue;
         row->component.removed = false;
         registry->removed--;
         return row;
     }
     return NULL;
-}
-
-static struct row *row_new(struct plugin *plugin, tn_value component) {
-    struct row *row = mem_zalloc(sizeof *row);
-    tn_value reentrant = value_get(component, "reentrant");
-    row->info = (struct component_info){.id = manifest_text(component, "id"),
-                                        .kind = manifest_text(component, "kind"),
-                                        .title = manifest_text(component, "title"),
-                                        .documentation = manifest_text(component, "documentation"),
-                                        .plugin_id = plugin->id,
-                                        .plugin_version = plugin->version,
-                                        .manifest = value_ref(component),
-                                        .effects = value_get(component, "effects")};
-    row->component =
-        (struct component){.info = &row->info,
-                           .plugin = plugin,
-                           /* An isolated component blocks only its own process. */
-                           .blocking = !plugin->isolated && strcmp(manifest_text(component, "style"), "blocking") == 0,
-                           .reentrant = value_is(reentrant, TN_BOOL) && value_to_bool(reentrant)};
-    return row;
 }
 
 /* Allocates a larger table if there are more rows than buckets. `new_row`, if it is in `rows`, is not inserted yet. */
@@ -95,23 +123,28 @@ static void rows_grow_table(struct registry *registry, const struct row *new_row
     for (size_t i = 0; i < registry->row_count; i++) {
         struct row *row = registry->rows[i];
         if (row == new_row || row->component.removed) continue;
-        bool has_rival_in_table = row_find(registry, row->info.kind, row->info.id, strlen(row->info.id)) != NULL;
+        bool has_rival_in_table = row_lookup(registry, row->info.kind, row->info.id, strlen(row->info.id)) != NULL;
         if (!has_rival_in_table) row_insert(registry, row);
     }
 }
 
-int32_t row_add(struct plugin *plugin, tn_value component, struct row **out, struct error *error) {
+/* Appends a new row to the list. NULL after REGISTRY_COMPONENTS_MAX. */
+static struct row *rows_append(struct plugin *plugin, const char *kind, const char *id, struct error *error) {
     struct registry *registry = plugin->registry;
-    struct row *row = row_reuse(plugin, component);
-    if (!row) {
-        if (registry->row_count == REGISTRY_COMPONENTS_MAX)
-            return error_set(error, TN_LIMIT, "LIMIT", "%s: plugin `%s`: a host knows at most %u components",
-                             plugin->path, plugin->id, REGISTRY_COMPONENTS_MAX);
-        row = row_new(plugin, component);
-        MEM_EXTEND(registry->rows, registry->row_count);
-        registry->rows[registry->row_count++] = row;
-        registry->sorted = false;
+    if (registry->row_count + registry->named_count >= REGISTRY_COMPONENTS_MAX) {
+        error_set(error, TN_LIMIT, "LIMIT", "%s: plugin `%s`: a host knows at most %u components", plugin->path,
+                  plugin->id, REGISTRY_COMPONENTS_MAX);
+        return NULL;
     }
+    struct row *row = row_new(plugin, kind, id);
+    MEM_EXTEND(registry->rows, registry->row_count);
+    registry->rows[registry->row_count++] = row;
+    registry->sorted = false;
+    return row;
+}
+
+/* Adds the row to the table, beside a rival if there is one. */
+static void rows_enter(struct registry *registry, struct row *row) {
     rows_grow_table(registry, row);
     struct row *there = row_find(registry, row->info.kind, row->info.id, strlen(row->info.id));
     if (there) { /* the caller decides whether a rival is allowed */
@@ -120,14 +153,35 @@ int32_t row_add(struct plugin *plugin, tn_value component, struct row **out, str
     } else {
         row_insert(registry, row);
     }
-    registry_note_change(registry);
+}
+
+int32_t row_add(struct plugin *plugin, tn_value component, struct row **out, struct error *error) {
+    struct row *row = row_reuse(plugin, component);
+    if (!row) {
+        row = rows_append(plugin, manifest_text(component, "kind"), manifest_text(component, "id"), error);
+        if (!row) return TN_LIMIT;
+        row_describe(row, component);
+    }
+    rows_enter(plugin->registry, row);
+    registry_note_change(plugin->registry);
     if (out) *out = row;
+    return TN_OK;
+}
+
+int32_t row_add_named(struct plugin *plugin, uint32_t place, struct row **out, struct error *error) {
+    const struct cached_component *component = &plugin->cached->components[place];
+    struct row *row = rows_append(plugin, component->kind, component->id, error);
+    if (!row) return TN_LIMIT;
+    row->named_only = true;
+    row->component_place = place;
+    rows_enter(plugin->registry, row);
+    *out = row;
     return TN_OK;
 }
 
 /* After removing a row with rivals: inserts one of the rest, and links it with the others. */
 static void rows_relink_rivals(struct registry *registry, const struct row *removed) {
-    struct row *first = row_find(registry, removed->info.kind, removed->info.id, strlen(removed->info.id));
+    struct row *first = row_lookup(registry, removed->info.kind, removed->info.id, strlen(removed->info.id));
     if (first) first->rival = NULL;
     for (size_t i = 0; i < registry->row_count; i++) {
         struct row *row = registry->rows[i];
@@ -178,6 +232,7 @@ void rows_free(struct registry *registry) {
     }
     mem_free((void *)registry->rows);
     mem_free((void *)registry->buckets);
+    mem_free(registry->named);
     schema_unref(registry->nothing);
     schema_unref(registry->anything);
 }
@@ -223,6 +278,7 @@ static struct schema *row_schema(struct row *row, const char *member) {
 /* A schema that does not compile accepts everything: resolving reports the plugin's mistake. */
 static void row_compile(struct row *row) {
     struct registry *registry = row->component.plugin->registry;
+    row_realise(row);
     if (row->compiled) return;
     row->compiled = true;
     row->config = row_schema(row, "config");
@@ -252,6 +308,7 @@ static int compare_rows(const void *a, const void *b) {
 }
 
 static void rows_sort(struct registry *registry) {
+    named_take_all(registry);
     if (registry->sorted || registry->row_count == 0) return;
     qsort((void *)registry->rows, registry->row_count, sizeof *registry->rows, compare_rows);
     registry->sorted = true;
@@ -260,7 +317,8 @@ static void rows_sort(struct registry *registry) {
 /* ---- Resolving ---- */
 
 const struct component_info *registry_known(const struct registry *registry, const char *kind, const char *id) {
-    const struct row *row = row_find(registry, kind, id, strlen(id));
+    struct row *row = row_find(registry, kind, id, strlen(id));
+    if (row) row_realise(row);
     return row ? &row->info : NULL;
 }
 

@@ -9,8 +9,8 @@
 
 static bool begins_with_tenon(const char *id) { return strncmp(id, RESERVED_PREFIX, strlen(RESERVED_PREFIX)) == 0; }
 
-int32_t reserved_check_component(const char *file, const char *plugin_id, tn_value component, struct error *error) {
-    const char *id = manifest_text(component, "id"), *kind = manifest_text(component, "kind");
+int32_t reserved_check_name(const char *file, const char *plugin_id, const char *kind, const char *id,
+                            struct error *error) {
     bool prefixed = begins_with_tenon(id);
     if (!prefixed && strchr(id, '.')) return TN_OK;
     /* The first part of the plugin's id, unless that is reserved too. */
@@ -23,15 +23,23 @@ int32_t reserved_check_component(const char *file, const char *plugin_id, tn_val
         length ? plugin_id : "acme", prefixed ? id + strlen(RESERVED_PREFIX) : id);
 }
 
+int32_t reserved_check_component(const char *file, const char *plugin_id, tn_value component, struct error *error) {
+    return reserved_check_name(file, plugin_id, manifest_text(component, "kind"), manifest_text(component, "id"),
+                               error);
+}
+
+int32_t reserved_check_plugin_id(const char *file, const char *id, struct error *error) {
+    if (!begins_with_tenon(id)) return TN_OK;
+    return error_set(error, TN_INVALID, "NAME_RESERVED",
+                     "%s: a plugin claims the id `%s`: ids that begin with `tenon.` are reserved for the plugins "
+                     "that are installed with Tenon; rename it, for example to `acme.%s`",
+                     file, id, id + strlen(RESERVED_PREFIX));
+}
+
 int32_t reserved_check(const char *file, tn_value manifest, struct error *error) {
     const char *id = manifest_text(manifest_plugin(manifest), "id");
     tn_value components = manifest_components(manifest);
-    int32_t status = TN_OK;
-    if (begins_with_tenon(id))
-        return error_set(error, TN_INVALID, "NAME_RESERVED",
-                         "%s: a plugin claims the id `%s`: ids that begin with `tenon.` are reserved for the plugins "
-                         "that are installed with Tenon; rename it, for example to `acme.%s`",
-                         file, id, id + strlen(RESERVED_PREFIX));
+    int32_t status = reserved_check_plugin_id(file, id, error);
     for (size_t i = 0; status == TN_OK && i < value_count(components); i++)
         status = reserved_check_component(file, id, value_at(components, i), error);
     return status;

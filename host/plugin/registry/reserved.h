@@ -18,6 +18,10 @@
 /* Fails with NAME_RESERVED if the manifest of a plugin that is not bundled claims a reserved name. `file` is the
  * beginning of the message. The manifest must be valid (manifest_check). */
 int32_t reserved_check(const char *file, tn_value manifest, struct error *error);
+/* The parts of it: for the plugin's id, and for the name of one of its components. */
+int32_t reserved_check_plugin_id(const char *file, const char *id, struct error *error);
+int32_t reserved_check_name(const char *file, const char *plugin_id, const char *kind, const char *id,
+                            struct error *error);
 /* The same for one component of the plugin `plugin_id`. */
 int32_t reserved_check_component(const char *file, const char *plugin_id, tn_value component, struct error *error);
 

@@ -173,7 +173,7 @@ static void section_check_file(struct section_check *check, const struct schema 
 }
 
 int32_t plugin_check_section(struct plugin *plugin, plugin_missing_fn *missing, void *user, struct error *error) {
-    tn_value document = value_get(manifest_plugin(plugin->manifest), "config"), section = NULL;
+    tn_value document = value_get(manifest_plugin(plugin_manifest(plugin)), "config"), section = NULL;
     struct section_check check = {.plugin = plugin, .missing = missing, .user = user, .files = value_object()};
     struct schema *schema = NULL;
     int32_t status = plugin_section(plugin, &section, error);

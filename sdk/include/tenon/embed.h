@@ -53,9 +53,13 @@ typedef struct tenon_builder tenon_builder;
  *     quiet            bool     log errors only
  *     record_dir       string   as --record; without it and replay_dir, the environment variables apply
  *     replay_dir       string   as --replay
+ *     loops            int      threads for tenon_batch, from 1 (the default) to 64; or "auto": one for each processor
  *
  * NULL on failure; `why` may be NULL, otherwise *why becomes a message that the caller frees with tenon_free. The code
  * is in tenon_error_value(NULL).
+ *
+ * Each loop beside that of the host is an OS thread of the library, which loads the plugins again. The program's own OS
+ * thread is the first loop.
  *
  * The library does not change the environment of the process, unless `protect_secrets` is true: then, as in the tenon
  * program, the variables that contain secrets are removed and overwritten, and the process is not dumpable while it
@@ -203,7 +207,8 @@ TN_EXPORT tn_value tenon_stream(tenon_runnable *runnable, tn_value input, tn_val
 /*
  * One run for each input, at most `concurrency` at once (0: 16): an array in the order of inputs, each {output} or
  * {error}. `progress` (may be NULL) is called with the number of runs that have ended. The runs are not saved: a
- * `thread_id` is an error.
+ * `thread_id` is an error. A host with `loops` runs a graph on all of them, unless it contains components of the
+ * program or was made of them; other runnables run on the OS thread of the host. The results do not depend on that.
  */
 typedef void (*tenon_progress)(void *user, uint64_t ended, uint64_t total);
 TN_EXPORT tn_value tenon_batch(tenon_runnable *runnable, tn_value inputs, tn_value config, uint32_t concurrency,

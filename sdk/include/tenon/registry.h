@@ -3,7 +3,9 @@
  *
  * The manifest declares their kinds as `dynamic: ["tool"]`; the plugin can then add and remove components of those
  * kinds at any time. They are created, called and shown like declared ones. If the plugin has to request them first, it
- * announces that with `expect`: a lookup then waits instead of failing.
+ * announces that with `expect`: a lookup then waits instead of failing. If the components are made from members of its
+ * configuration, the manifest should name these: with `dynamic_from: ["servers"]`, the plugin is not loaded to look for
+ * components if no servers are configured.
  */
 #ifndef TENON_REGISTRY_H
 #define TENON_REGISTRY_H

@@ -10,7 +10,7 @@
  * commit: a batch is an array of operations. They are applied in order; each sees the effect of those before it. The
  * result is an array of the same length. If one operation fails, nothing of the batch is applied, and the error's
  * detail has its `index`.
- *   {op: "put", collection, key, value, if?, text?, vector?, expires_at?}   -> {version}
+ *   {op: "put", collection, key, value, if?, text?, vector?, expires_at?, version?} -> {version}
  *   {op: "merge", collection, key, patch, if?, text?, vector?, expires_at?} -> {version, value}: JSON Merge Patch (RFC
  *                                                     7396), of {} if the record does not exist
  *   {op: "delete", collection, key, if?}              -> {}; without `if` the record may be missing
@@ -21,21 +21,29 @@
  * `if` is {version: N} (0: the record does not exist), {where: FILTER} (it exists and matches) or both. Otherwise the
  * error is CONFLICT, whose detail has {index, key, version} as found. Full-text search finds the record by `text`,
  * search by similarity by `vector`, an array of numbers. A put without them removes them; a merge without them keeps
- * them. The same holds for `expires_at`, which null removes. A record does not exist any more from its `expires_at` on
- * (ms since 1970 UTC). `take` returns each record to one caller only, also with concurrent callers, which should not
- * block each other.
+ * them. The same holds for `expires_at`, which null removes. A put with `version` gives the record this version, for a
+ * copy of a store; the error is CONFLICT unless it is greater than the version that the record has. A record does not
+ * exist any more from its `expires_at` on (ms since 1970 UTC). `take` returns each record to one caller only, also
+ * with concurrent callers, which should not block each other.
  *
  * query: {get: {collection, key}}                            -> {version, value}, or null
- *        {list: {collection, from?, to?, where?, order?, reverse?, limit?, after?, keys_only?}}
+ *        {list: {collection, from?, to?, where?, order?, reverse?, limit?, after?, keys_only?, attributes?}}
  *                                                            -> {records: [{key, version, value}], more: bool}
  *        {count: {collection, from?, to?, where?}}           -> an integer
  *        {search: {collection, text | vector, where?, from?, to?, limit?}} -> {records: [{key, version, value, score}]}
+ *        {collections: {}}                                   -> {collections: [name, …]}
+ *        {format: {}}                                        -> {version, before}
  * `list` is ordered by key, or by `order`, an array of member paths, and then by key; `reverse` reverses the whole
  * order; `after` continues after that key (with `order`: after that record; NOT_FOUND if it does not exist). In an
  * `order`, missing and null come first, then numbers with false and true as 0 and 1, then strings by their bytes; any
- * other value is ordered as the string of its JSON. With `keys_only` records have no value. `search` with `text` finds
+ * other value is ordered as the string of its JSON. With `keys_only` records have no value. With `attributes`, a record
+ * that has them also has `text` (its words in lower case, ordered by their bytes, separated by a space), `vector` and
+ * `expires_at`. `search` with `text` finds
  * the records that contain every word of it, ignoring case, best first; with `vector` those with a vector of the same
- * length, by the cosine of the two.
+ * length, by the cosine of the two. `collections` lists those that have records, in the order of their bytes; a
+ * collection whose records have all expired may be in it. `format` is the version of the location's format, from 1 on,
+ * and the one that this open store found: 0 if it created the location. These two and `attributes` are for `tenon
+ * store`.
  *
  * FILTER: an object from member paths ("state", "payload.priority"; dots enter objects) to conditions: a value (equal;
  * null: null or missing), or an object of {eq, ne, lt, le, gt, ge: value, in: [values], exists: bool, contains: value
@@ -53,6 +61,7 @@
 #ifndef TENON_STORE_H
 #define TENON_STORE_H
 
+#include <stddef.h>
 #include <tenon.h>
 
 #ifdef __cplusplus
@@ -75,6 +84,7 @@ extern "C" {
 #define TN_STORE_PAGE_MAX   67108864 /* of all values of a list: it ends before, with `more` */
 
 typedef struct tn_store tn_store;
+typedef void TN_ABI tn_watch_fn(void *user);
 
 #define TN_STORE_DRAFT "tenon.store/1-draft.2"
 /*
@@ -88,7 +98,8 @@ typedef struct tn_store_draft {
      * [store] Opens the location that `options` names, and creates it if it does not exist. The options are {path} (an
      * absolute file or folder that the host chose), the members of the operator's `store:` section, including `use`,
      * which names the plugin (INVALID for an unknown member), and `indexes`: {collection: [[path, …], …]}, the members
-     * that filters and orders use most. TN_OK and *store, or TN_FAILED and *error.
+     * that filters and orders use most. "updated_at:13" is the first 13 bytes of the member `updated_at`: an index over
+     * it is written less often. TN_OK and *store, or TN_FAILED and *error.
      */
     int32_t TN_FN(open)(void *self, tn_value options, tn_store **store, tn_value *error);
     /* [store] Closes the store. NULL does nothing. */
@@ -100,7 +111,29 @@ typedef struct tn_store_draft {
     /* [store] Removes expired records, compacts logs and so on; called periodically. -> {removed, bytes}: the number of
      * removed records, and the size of the location. */
     int32_t TN_FN(maintain)(tn_store *store, tn_value *result, tn_value *error);
+    /*
+     * The functions from here on are optional: NULL, or beyond `size`.
+     *
+     * [store] From now on until close, `changed(user)` is called from a thread of the plugin, at most once in 5 ms,
+     * after a commit of any process has changed the collection tasks, threads or notifications. It must return quickly.
+     * It may be called without a change; and a change may be missed, so the host also asks from time to time.
+     * TN_UNSUPPORTED if this location cannot do it.
+     */
+    int32_t TN_FN(watch)(tn_store *store, tn_watch_fn *changed, void *user);
+    /* [store] The store's time in ms since 1970 UTC: one clock for all hosts that use the location. It decides which
+     * records have expired, and the host's claims use it. Without this function, the host's clock is used. */
+    int64_t TN_FN(wall_ms)(tn_store *store);
+    /*
+     * [store] group(1) opens a group, and group(0) ends it. Each batch of a group is still applied completely or not at
+     * all, and commit and query see those before it; but they become durable together, when group(0) returns TN_OK. If
+     * it returns TN_FAILED, nothing of the group was applied, although its commits returned TN_OK; so the host reports
+     * no result before. In a group, the host calls only commit, query, wall_ms and group(0). Without this function, the
+     * host merges commits that wait into one batch.
+     */
+    int32_t TN_FN(group)(tn_store *store, int32_t open, tn_value *error);
 } tn_store_draft;
+/* The size of the struct without the optional functions. */
+#define TN_STORE_DRAFT_SIZE offsetof(tn_store_draft, watch)
 
 #ifdef __cplusplus
 }

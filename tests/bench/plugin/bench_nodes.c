@@ -17,8 +17,10 @@ static const tn_task_1 *task_api;
 
 struct node {
     int32_t (*start)(struct node *node, tn_task task, tn_value input);
-    uint32_t input, output; /* channels */
-    int64_t number;         /* what append appends, how many events, how many turns */
+    uint32_t input, output;             /* channels */
+    uint32_t count_read, count_written; /* the channel that counts the executions of `changes` */
+    int64_t number;                     /* what append appends, how many events, how many turns */
+    int32_t reads;                      /* there is an input channel */
     int32_t paced;
     tn_value constant; /* append's value; NULL: its input */
     struct emission *open;
@@ -63,6 +65,12 @@ static int32_t length_start(struct node *node, tn_task task, tn_value input) {
     return finish(node, task, value->make_int(host, count));
 }
 
+/* bench.copy: what it reads. */
+static int32_t copy_start(struct node *node, tn_task task, tn_value input) {
+    (void)input;
+    return finish(node, task, read_input(node, task));
+}
+
 static int32_t noop_start(struct node *node, tn_task task, tn_value input) {
     (void)node, (void)input;
     (void)task_api->complete(task, NULL);
@@ -90,8 +98,7 @@ static tn_value numbered(const char *prefix, int64_t number) {
     size_t length = strlen(prefix);
     do *--start = (char)('0' + number % 10);
     while ((number /= 10) > 0);
-    start -= length;
-    memcpy(start, prefix, length);
+    while (length > 0) *--start = prefix[--length];
     return text_n(start, (uint64_t)(end - start));
 }
 
@@ -165,6 +172,92 @@ static int32_t tools_start(struct node *node, tn_task task, tn_value input) {
         status = finish(node, task, message_end(message));
     }
     value->release(messages);
+    return status;
+}
+
+/* ---- changes: small changes of a large value, one for each execution ------------------------------------------------
+ */
+
+/* "17 xxx…": the text of change `number`, as long as that of a message. */
+static tn_value changed_text(int64_t number) {
+    char out[CONTENT_LENGTH];
+    memset(out, 'x', sizeof(out));
+    for (size_t i = 16; i > 0; number /= 10) out[--i] = (char)('0' + number % 10);
+    return text_n(out, sizeof(out));
+}
+
+static tn_value message_of(tn_value id, int64_t number) {
+    tn_builder *builder = value->builder(host);
+    tn_value changed = changed_text(number);
+    value->begin(builder, TN_OBJECT);
+    put_take(builder, "id", id);
+    put(builder, "role", role_assistant);
+    put_take(builder, "content", changed);
+    return message_end(builder);
+}
+
+/* Writes `result`, and how often this node has run. */
+static int32_t finish_change(struct node *node, tn_task task, int64_t count, tn_value result) {
+    tn_value next = value->make_int(host, count + 1);
+    (void)task_api->write(task, node->count_written, next);
+    value->release(next);
+    return finish(node, task, result);
+}
+
+static int64_t executions(const struct node *node, tn_task task) {
+    tn_value read = NULL;
+    int64_t count = 0;
+    (void)task_api->read(task, node->count_read, &read);
+    (void)value->as_int(read, &count);
+    value->release(read);
+    return count;
+}
+
+/* bench.summary: replaces the message `summary`, which is the first, and appends one. */
+static int32_t summary_start(struct node *node, tn_task task, tn_value input) {
+    int64_t count = executions(node, task);
+    tn_builder *both = value->builder(host);
+    tn_value list = NULL, summary = message_of(text("summary"), count);
+    tn_value message = message_of(numbered("m-", count), count);
+    (void)input;
+    value->begin(both, TN_ARRAY);
+    value->add(both, summary);
+    value->add(both, message);
+    value->end(both);
+    (void)value->finish(both, &list, NULL);
+    value->release(summary);
+    value->release(message);
+    return finish_change(node, task, count, list);
+}
+
+/* Changes go to places all over the value: a prime step through `number` of them. */
+static int64_t place(const struct node *node, int64_t count) { return count * 7919 % node->number; }
+
+/* bench.edit: replaces one of `number` messages. */
+static int32_t edit_start(struct node *node, tn_task task, tn_value input) {
+    int64_t count = executions(node, task);
+    (void)input;
+    return finish_change(node, task, count, message_of(numbered("m-", place(node, count)), count));
+}
+
+/* bench.member: writes one of `number` members; with an input channel the whole object, in which it is changed. */
+static int32_t member_start(struct node *node, tn_task task, tn_value input) {
+    int64_t count = executions(node, task);
+    tn_value object = NULL, name = numbered("k-", place(node, count)), item = changed_text(count);
+    (void)input;
+    if (node->reads) {
+        object = read_input(node, task);
+    } else {
+        tn_builder *builder = value->builder(host);
+        value->begin(builder, TN_OBJECT);
+        value->end(builder);
+        (void)value->finish(builder, &object, NULL);
+    }
+    int32_t status = value->set(&object, value->as_text(name, NULL), TN_Z, item);
+    value->release(name);
+    value->release(item);
+    if (status == TN_OK) return finish_change(node, task, count, object);
+    value->release(object);
     return status;
 }
 
@@ -245,9 +338,11 @@ static const struct kind {
     const char *id;
     int32_t (*start)(struct node *node, tn_task task, tn_value input);
 } kinds[] = {
-    {"bench.add", add_start},       {"bench.add_blocking", add_start}, {"bench.append", append_start},
-    {"bench.length", length_start}, {"bench.noop", noop_start},        {"bench.agent", agent_start},
-    {"bench.tools", tools_start},   {"bench.emit", emit_start},        {"bench.lookup", lookup_start},
+    {"bench.add", add_start},         {"bench.add_blocking", add_start}, {"bench.append", append_start},
+    {"bench.length", length_start},   {"bench.noop", noop_start},        {"bench.agent", agent_start},
+    {"bench.tools", tools_start},     {"bench.emit", emit_start},        {"bench.lookup", lookup_start},
+    {"bench.summary", summary_start}, {"bench.edit", edit_start},        {"bench.member", member_start},
+    {"bench.copy", copy_start},
 };
 
 static const char *config_text(tn_value config, const char *key) {
@@ -257,7 +352,7 @@ static const char *config_text(tn_value config, const char *key) {
 static int32_t create(void *self, const char *id, uint64_t length, tn_value config, tn_binder *binder,
                       void **instance) {
     const char *input = config_text(config, "input_key"), *output = config_text(config, "output_key");
-    const char *pace = config_text(config, "pace");
+    const char *pace = config_text(config, "pace"), *count = config_text(config, "count_key");
     int32_t status = TN_OK;
     (void)self;
     size_t i = 0;
@@ -270,6 +365,9 @@ static int32_t create(void *self, const char *id, uint64_t length, tn_value conf
     node->start = kinds[i].start;
     if (input != NULL) status = task_api->bind_read(binder, input, TN_Z, &node->input);
     if (status == TN_OK && output != NULL) status = task_api->bind_write(binder, output, TN_Z, &node->output);
+    if (status == TN_OK && count != NULL) status = task_api->bind_read(binder, count, TN_Z, &node->count_read);
+    if (status == TN_OK && count != NULL) status = task_api->bind_write(binder, count, TN_Z, &node->count_written);
+    node->reads = input != NULL;
     (void)value->as_int(value->get(config, "number", TN_Z), &node->number);
     node->paced = pace != NULL && strcmp(pace, "paced") == 0;
     node->constant = value->retain(value->get(config, "value", TN_Z));
@@ -305,6 +403,7 @@ static void destroy(void *instance) {
 
 #define READ   "\"input_key\": {\"type\": \"string\", \"x-tenon\": \"channel-read\"}"
 #define WRITE  "\"output_key\": {\"type\": \"string\", \"x-tenon\": \"channel-write\"}"
+#define COUNT  "\"count_key\": {\"type\": \"string\", \"x-tenon\": \"channel-write\"}"
 #define NUMBER "\"number\": {\"type\": \"integer\", \"minimum\": 0}"
 
 #define NODE(name, id, title, extra, properties, required)                                                             \
@@ -321,11 +420,19 @@ NODE(append, "bench.append", "Writes its value, or its input", "\"style\": \"asy
      "\"output_key\"")
 NODE(length, "bench.length", "Writes how many items a channel has", "\"style\": \"async\",", READ ", " WRITE,
      "\"input_key\", \"output_key\"")
+NODE(copy, "bench.copy", "Writes what it reads", "\"style\": \"async\",", READ ", " WRITE,
+     "\"input_key\", \"output_key\"")
 NODE(noop, "bench.noop", "Does nothing", "\"style\": \"async\",", "", "")
 NODE(agent, "bench.agent", "Asks for calls of a tool, then answers", "\"style\": \"async\",",
      READ ", " WRITE ", " NUMBER, "\"input_key\", \"output_key\", \"number\"")
 NODE(tools, "bench.tools", "Answers the last message's call", "\"style\": \"async\",", READ ", " WRITE,
      "\"input_key\", \"output_key\"")
+NODE(summary, "bench.summary", "Replaces the first message and appends one", "\"style\": \"async\",", WRITE ", " COUNT,
+     "\"output_key\", \"count_key\"")
+NODE(edit, "bench.edit", "Replaces one of `number` messages", "\"style\": \"async\",", WRITE ", " COUNT ", " NUMBER,
+     "\"output_key\", \"count_key\", \"number\"")
+NODE(member, "bench.member", "Changes one of `number` members of an object", "\"style\": \"async\",",
+     READ ", " WRITE ", " COUNT ", " NUMBER, "\"output_key\", \"count_key\", \"number\"")
 NODE(emit, "bench.emit", "Emits events {i, text}", "\"style\": \"async\",",
      NUMBER ", \"pace\": {\"enum\": [\"burst\", \"paced\"], \"default\": \"burst\"}", "\"number\"")
 

@@ -9,3 +9,7 @@ run python3 "$SOURCE/tests/bench/work/tenon_work.py" waiting waits 10 --warm=10
 expect_code 0 && expect_in out '"per_task_kib": '
 run python3 "$SOURCE/tests/bench/work/dbos_work.py" --help
 expect_code 0
+run python3 "$SOURCE/tests/bench/work/compare_postgres" --help
+expect_code 0
+run python3 "$SOURCE/tests/bench/work/tenon_work.py" steps chain 5
+expect_code 0 && expect_in out '"per_second": '

@@ -13,11 +13,11 @@ import sqlite3
 
 database = sqlite3.connect("kept.db")
 found = 0
-for collection, key, text in database.execute("SELECT collection, key, json FROM records").fetchall():
+for number, collection, text in database.execute("SELECT id, collection, json FROM records").fetchall():
     record = json.loads(text)
     if collection in ("threads", "checkpoints") and record.pop("incarnation", None):
         text = json.dumps(record, separators=(",", ":"), ensure_ascii=False)
-        database.execute("UPDATE records SET json = ? WHERE collection = ? AND key = ?", (text, collection, key))
+        database.execute("UPDATE entries SET json = ? WHERE id = ?", (text, number))
         found += 1
 database.commit()
 assert found == 2, found

@@ -34,9 +34,8 @@ run tenon run "$hello" --batch many.jsonl --set name=x
 expect_code 2 && once "--set cannot be used with --batch"
 run tenon run "$hello" --concurrency 2
 expect_code 2 && once "--concurrency"
-# The runs of a batch are not saved.
-for option in "--thread t" --resume --replace --accept-changes "--answer a=b" "--durability exit"; do
+for option in --resume --replace --accept-changes "--answer a=b" "--durability exit" --force; do
     run tenon run "$hello" --batch many.jsonl $option
-    expect_code 2 && once "${option%% *} cannot be used with --batch: the runs of a batch are not saved"
+    expect_code 2 && once "${option%% *} needs --thread ID"
     expect_out ""
 done

@@ -5,7 +5,7 @@ expect_code 5
 python3 - <<'PYTHON' || fails "cannot change the expiry in the store"
 import sqlite3
 store = sqlite3.connect("kept.db")
-store.execute("UPDATE records SET json = replace(json, '\"updated_at\":\"20', '\"updated_at\":\"19') WHERE key = 'late'")
+store.execute("UPDATE entries SET json = replace(json, '\"updated_at\":\"20', '\"updated_at\":\"19') WHERE key = 'late'")
 store.commit()
 PYTHON
 printf 'store: {use: sqlite, path: ./kept.db}\nlimits: {interrupt_hours: 24}\n' >limited.yaml

@@ -7,7 +7,12 @@ expect_not_in err 'node:prompt' && expect_in err '`node:promt` matches no known 
 expect_in err 'did you mean `memory.*`?' && expect_in err 'did you mean `destructive`?' && expect_in err '`no.such.one` matches no known tool'
 [ "$(grep -c warning "$work/err")" = 5 ] || fails "expected five warnings"
 run tenon doctor
+expect_code 4 && expect_in out 'did you mean `memory.put`?' && expect_in out 'no.such.one' # no plugin would add it
+cp tenon.yaml saved.yaml
+echo 'plugins: {config: {tenon.ffi: {libraries: [no.yaml]}}}' >>tenon.yaml
+run tenon doctor
 expect_code 4 && expect_in out 'did you mean `memory.put`?' && expect_not_in out 'no.such.one' # a plugin that is not loaded may have it
+mv saved.yaml tenon.yaml
 run tenon check "$SOURCE/samples/hello/hello.yaml" --strict
 expect_code 3 && expect_in err 'did you mean `destructive`?'
 echo 'tools: {approval: {"*": deny}, audit: ./denied.jsonl}' >tenon.yaml

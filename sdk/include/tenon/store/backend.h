@@ -34,6 +34,12 @@ struct tn_store_record {
     tn_value value;
     uint64_t size; /* of the value in bytes, for TN_STORE_PAGE_MAX */
     double score;  /* of a search */
+    /* Only if selection->attributes is true: what a write has set, see tn_store_attributes. */
+    struct tn_store_text words; /* in any order; data is NULL if the record has none */
+    const float *vector;        /* NULL if the record has none */
+    uint64_t vector_count;
+    bool expires;
+    int64_t expires_at;
 };
 
 /* The new content of a record. */
@@ -46,8 +52,10 @@ struct tn_store_change {
     const struct tn_store_attributes *attributes;
 };
 
-/* Receives the records of a list or search. */
+/* Receives the records of a list or search, or the names of collections. */
 struct tn_store_page;
+
+#define TN_STORE_COLLECTIONS_MAX 10000 /* names in the result of `collections`; more: LIMIT */
 
 struct tn_store_backend {
     /* If `begin` succeeds, `commit` or `rollback` follows. If `commit` fails, `rollback` follows. */
@@ -69,10 +77,26 @@ struct tn_store_backend {
     /* Like `list`, with the best score first. Sets record->score. */
     tn_value (*search)(tn_store *store, const struct tn_store_selection *selection, int64_t now,
                        struct tn_store_page *page);
+    /* Calls tn_store_page_add_name for each collection that has records, in the order of their bytes, until it returns
+     * false. NULL: the query `collections` fails with UNSUPPORTED. */
+    tn_value (*collections)(tn_store *store, int64_t now, struct tn_store_page *page);
+    /* Stores the version of the location's format, and the one found when it was opened (0: it was created). NULL: both
+     * are 1. */
+    tn_value (*format)(tn_store *store, int64_t *version, int64_t *before);
+    /*
+     * Optional: called before `begin` with all operations of the batch, which are borrowed until commit or rollback. A
+     * store that is far away can then read what they need in one request. If it fails, nothing follows.
+     */
+    tn_value (*prepare)(tn_store *store, const struct tn_store_operation *operations, uint64_t count, int64_t now);
+    /* Like `write`, without `find` before: adds the record, unless there is one with its key, expired or not. NULL:
+     * `find` and `write` are called instead. */
+    tn_value (*add)(tn_store *store, const struct tn_store_change *change, int64_t now, bool *added);
 };
 
 /* Adds a copy of the record. False if the page is full: stop. */
 bool tn_store_page_add(struct tn_store_page *page, const struct tn_store_record *record);
+/* Adds the name of a collection. False if the page is full: stop. */
+bool tn_store_page_add_name(struct tn_store_page *page, struct tn_store_text name);
 
 int32_t tn_store_backend_commit(const struct tn_store_backend *backend, tn_store *store, tn_value batch,
                                 tn_value *result, tn_value *error);

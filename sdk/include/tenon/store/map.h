@@ -67,6 +67,7 @@ tn_value tn_store_map_count(const struct tn_store_map *map, const struct tn_stor
                             int64_t *count);
 tn_value tn_store_map_search(const struct tn_store_map *map, const struct tn_store_selection *selection, int64_t now,
                              struct tn_store_page *page);
+tn_value tn_store_map_collections(const struct tn_store_map *map, int64_t now, struct tn_store_page *page);
 /* For `maintain`. *bytes is the size of the records that remain. */
 tn_value tn_store_map_remove_expired(struct tn_store_map *map, int64_t now, int64_t *removed, int64_t *bytes);
 

@@ -5,6 +5,7 @@
  *     uint64_t count = 0;
  *     tn_value why = tn_store_read_batch(&arena, batch, &operations, &count);   // detail.index: the malformed
  * operation
+ *     tn_store_release_batch(operations, count);
  *
  * The result is in the arena, and borrows from the value it was read from. A member that is null counts as absent.
  * There are two exceptions: a null `value` is a value, and in a merge a null `text`, `vector` or `expires_at` removes
@@ -32,7 +33,7 @@ struct tn_store_selection {
     const struct tn_store_filter *where;
     const struct tn_store_path *order;
     uint64_t order_count;
-    bool reverse, keys_only;
+    bool reverse, keys_only, attributes;
     struct tn_store_text after; /* data is NULL: from the start */
     int64_t limit;
     struct tn_store_text words; /* search by text, see words.h; otherwise data is NULL */
@@ -70,21 +71,33 @@ enum tn_store_operation_kind {
 struct tn_store_operation {
     enum tn_store_operation_kind kind;
     struct tn_store_text collection, key;
-    tn_value value; /* the value of a put, or the patch of a merge or take */
+    tn_value value;  /* the value of a put, or the patch of a merge or take */
+    tn_value json;   /* the JSON of a put, if it is small and not bytes; otherwise NULL; owned */
+    uint64_t size;   /* of the value of a put, in bytes */
+    int64_t version; /* of a put: the version that the record gets; 0: the next one */
     struct tn_store_precondition condition;
     struct tn_store_attributes attributes;
     struct tn_store_selection selection; /* of a delete_range or take */
 };
 
-enum tn_store_query_kind { TN_STORE_QUERY_GET, TN_STORE_QUERY_LIST, TN_STORE_QUERY_COUNT, TN_STORE_QUERY_SEARCH };
+enum tn_store_query_kind {
+    TN_STORE_QUERY_GET,
+    TN_STORE_QUERY_LIST,
+    TN_STORE_QUERY_COUNT,
+    TN_STORE_QUERY_SEARCH,
+    TN_STORE_QUERY_COLLECTIONS,
+    TN_STORE_QUERY_FORMAT
+};
 
 struct tn_store_query {
     enum tn_store_query_kind kind;
     struct tn_store_text key;            /* of a get */
-    struct tn_store_selection selection; /* for a get, only its collection is set */
+    struct tn_store_selection selection; /* for a get, only its collection is set; for the last two, nothing */
 };
 
 tn_value tn_store_read_batch(struct tn_arena *arena, tn_value batch, struct tn_store_operation **out, uint64_t *count);
+/* Releases what the operations own. Call it before the arena is freed. */
+void tn_store_release_batch(struct tn_store_operation *batch, uint64_t count);
 tn_value tn_store_read_query(struct tn_arena *arena, tn_value query, struct tn_store_query *out);
 
 /*

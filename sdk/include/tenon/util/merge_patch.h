@@ -11,6 +11,7 @@
 #define TENON_UTIL_MERGE_PATCH_H
 
 #include <tenon/easy.h>
+#include <tenon/util/build.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,33 +19,36 @@ extern "C" {
 
 #define TN_MERGE_PATCH_DEPTH 200 /* objects in one another, of a patch */
 
-static inline int32_t tn_merge_patch_into(tn_builder *builder, tn_value target, tn_value patch, int32_t depth) {
-    tn_value key = NULL, value = NULL, change;
+static inline int32_t tn_merge_patch_at(tn_value target, tn_value patch, int32_t depth, tn_value *out) {
+    tn_value key = NULL, change = NULL, merged, item;
     const char *name;
     uint64_t length;
-    int32_t status = depth < TN_MERGE_PATCH_DEPTH ? TN_OK : TN_LIMIT;
+    int32_t status = TN_OK;
     if (tn.value->kind(patch) != TN_OBJECT) {
-        tn.value->add(builder, patch);
+        *out = tn.value->retain(patch);
         return TN_OK;
     }
-    tn.value->begin(builder, TN_OBJECT);
-    for (uint64_t i = 0; status == TN_OK && tn.value->entry(target, i, &key, &value) == TN_OK; i++) {
+    if (depth == TN_MERGE_PATCH_DEPTH) return TN_LIMIT;
+    merged = tn.value->kind(target) == TN_OBJECT ? tn.value->retain(target) : tn_build("{}");
+    if (merged == NULL) return TN_NO_MEMORY;
+    for (uint64_t i = 0; status == TN_OK && tn.value->entry(patch, i, &key, &change) == TN_OK; i++) {
         name = tn.value->as_text(key, &length);
-        change = tn.value->get(patch, name, length);
-        if (tn.value->kind(change) == TN_NULL) continue;
-        tn.value->key(builder, name, length);
-        if (change != NULL)
-            status = tn_merge_patch_into(builder, value, change, depth + 1);
-        else
-            tn.value->add(builder, value);
+        if (tn.value->kind(change) == TN_NULL) {
+            status = tn.value->remove(&merged, name, length);
+            if (status == TN_NOT_FOUND) status = TN_OK;
+        } else if (tn.value->kind(change) == TN_OBJECT) {
+            item = NULL;
+            status = tn_merge_patch_at(tn.value->get(merged, name, length), change, depth + 1, &item);
+            if (status == TN_OK) status = tn.value->set(&merged, name, length, item);
+            tn.value->release(item);
+        } else {
+            status = tn.value->set(&merged, name, length, change);
+        }
     }
-    for (uint64_t i = 0; status == TN_OK && tn.value->entry(patch, i, &key, &value) == TN_OK; i++) {
-        name = tn.value->as_text(key, &length);
-        if (tn.value->kind(value) == TN_NULL || tn.value->get(target, name, length) != NULL) continue;
-        tn.value->key(builder, name, length);
-        status = tn_merge_patch_into(builder, NULL, value, depth + 1);
-    }
-    tn.value->end(builder);
+    if (status == TN_OK)
+        *out = merged;
+    else
+        tn.value->release(merged);
     return status;
 }
 
@@ -53,18 +57,7 @@ static inline int32_t tn_merge_patch_into(tn_builder *builder, tn_value target, 
  * untouched: TN_INVALID if `patch` is NULL, TN_LIMIT if the patch is too deep, TN_NO_MEMORY.
  */
 static inline int32_t tn_merge_patch(tn_value target, tn_value patch, tn_value *out) {
-    tn_builder *builder = patch != NULL ? tn_builder_new() : NULL;
-    int32_t status;
-    tn_value merged;
-    if (builder == NULL) return patch == NULL ? TN_INVALID : TN_NO_MEMORY;
-    status = tn_merge_patch_into(builder, target, patch, 0);
-    merged = tn_finish(builder);
-    if (status == TN_OK && merged == NULL) status = TN_NO_MEMORY;
-    if (status == TN_OK)
-        *out = merged;
-    else
-        tn.value->release(merged);
-    return status;
+    return patch != NULL ? tn_merge_patch_at(target, patch, 0, out) : TN_INVALID;
 }
 
 #ifdef __cplusplus

@@ -221,9 +221,13 @@ static tn_value backend_search(tn_store *store, const struct tn_store_selection 
     return tn_store_map_search(&store->map, selection, now, page);
 }
 
+static tn_value backend_collections(tn_store *store, int64_t now, struct tn_store_page *page) {
+    return tn_store_map_collections(&store->map, now, page);
+}
+
 static const struct tn_store_backend backend = {backend_begin, backend_commit, backend_rollback,     backend_find,
                                                 backend_write, backend_remove, backend_remove_range, backend_list,
-                                                backend_count, backend_search};
+                                                backend_count, backend_search, backend_collections,  .format = NULL};
 
 /* ---- The interface ---- */
 
@@ -288,5 +292,5 @@ static int32_t TN_ABI store_maintain(tn_store *store, tn_value *result, tn_value
 }
 
 static const tn_store_draft store_functions = {
-    sizeof(store_functions), store_open, store_close, store_commit, store_query, store_maintain};
+    sizeof(store_functions), store_open, store_close, store_commit, store_query, store_maintain, .watch = NULL};
 TN_PROVIDES(store, TN_STORE_DRAFT, &store_functions)

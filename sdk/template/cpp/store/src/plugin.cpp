@@ -242,9 +242,13 @@ tn_value backend_search(tn_store *store, const struct tn_store_selection *select
     return tn_store_map_search(&store->map, selection, now, page);
 }
 
+tn_value backend_collections(tn_store *store, int64_t now, struct tn_store_page *page) {
+    return tn_store_map_collections(&store->map, now, page);
+}
+
 const struct tn_store_backend backend = {lock_and_load, backend_commit, backend_rollback,     backend_find,
                                          backend_write, backend_remove, backend_remove_range, backend_list,
-                                         backend_count, backend_search};
+                                         backend_count, backend_search, backend_collections, nullptr};
 
 /* ---- The interface ---- */
 

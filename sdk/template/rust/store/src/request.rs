@@ -18,17 +18,19 @@ const ANY_MAX: u32 = 8; // `any` in `any`
 const IN_MAX: u64 = 1_000;
 
 /// The members of each operation and query. Those before `|` must be there.
-const REQUESTS: [(&str, &str); 10] = [
-    ("put", "collection key value | if text vector expires_at"),
+const REQUESTS: [(&str, &str); 12] = [
+    ("put", "collection key value | if text vector expires_at version"),
     ("merge", "collection key patch | if text vector expires_at"),
     ("delete", "collection key | if"),
     ("delete_range", "collection | from to"),
     ("expect", "collection key if |"),
     ("take", "collection patch | where order"),
     ("get", "collection key |"),
-    ("list", "collection | from to where order reverse limit after keys_only"),
+    ("list", "collection | from to where order reverse limit after keys_only attributes"),
     ("count", "collection | from to where"),
     ("search", "collection | text vector where from to limit"),
+    ("collections", "|"),
+    ("format", "|"),
 ];
 
 fn invalid<T>(message: impl Into<String>) -> Result<T> {
@@ -65,7 +67,7 @@ pub fn check_query(query: Borrowed<'_>) -> Result<(&str, Borrowed<'_>)> {
         return invalid("a query must be an object with one member");
     };
     if !REQUESTS[6..].iter().any(|(known, _)| *known == name) {
-        return invalid(format!("unknown query `{name}`; expected get, list, count or search"));
+        return invalid(format!("unknown query `{name}`; expected get, list, count, search, collections or format"));
     }
     if arguments.kind() != tenon::OBJECT {
         return invalid(format!("`{name}` must be an object"));
@@ -129,7 +131,11 @@ fn check_member(name: &str, value: Borrowed) -> Result<()> {
             numbers.then_some(()).map_or_else(|| expected("an array of numbers, not empty"), Ok)
         }
         "expires_at" => value.int().map_or_else(|| expected("an integer"), |_| Ok(())),
-        "reverse" | "keys_only" => value.bool().map_or_else(|| expected("true or false"), |_| Ok(())),
+        "reverse" | "keys_only" | "attributes" => value.bool().map_or_else(|| expected("true or false"), |_| Ok(())),
+        "version" => match value.int() {
+            Some(number) if number >= 1 && number < i64::MAX => Ok(()),
+            _ => expected("an integer from 1 on"),
+        },
         "limit" => match value.int() {
             Some(number) if number > LIMIT_MAX => limit("`limit`", LIMIT_MAX),
             Some(1..) => Ok(()),

@@ -469,7 +469,8 @@ impl Store {
             return Ok(Value::object([("key", Value::text(&key)?), ("version", version), ("value", value)])?);
         }
         let key = required(operation, "key")?;
-        let found = self.check(index, collection, key, operation.member("if"))?;
+        let next = operation.member("version").and_then(|version| version.int());
+        let found = self.check(index, collection, key, operation.member("if"), next)?;
         match op {
             "put" => {
                 let value = operation.member("value").expect("the request has been checked").owned();
@@ -507,7 +508,8 @@ impl Store {
         keeps: bool,
     ) -> Result<Value> {
         let found = self.get(collection, key);
-        let version = found.map_or(0, |record| record.version) + 1;
+        let next = operation.member("version").and_then(|version| version.int());
+        let version = next.unwrap_or(found.map_or(0, |record| record.version) + 1);
         let mut others = found.filter(|_| keeps).map(|record| record.others.clone()).unwrap_or_default();
         for name in OTHERS {
             match operation.member(name) {
@@ -520,8 +522,16 @@ impl Store {
         Ok(Value::int(version)?)
     }
 
-    /// The record, if the condition of the operation holds.
-    fn check(&self, index: i64, collection: &str, key: &str, condition: Option<Borrowed>) -> Result<Option<Record>> {
+    /// The record, if the condition of the operation holds, and if `next` (of a put with a version) is greater than its
+    /// version.
+    fn check(
+        &self,
+        index: i64,
+        collection: &str,
+        key: &str,
+        condition: Option<Borrowed>,
+        next: Option<i64>,
+    ) -> Result<Option<Record>> {
         let found = self.get(collection, key);
         let version = found.map_or(0, |record| record.version);
         let mut expected = None;
@@ -534,6 +544,9 @@ impl Store {
             if wanted != version {
                 expected = Some(if wanted == 0 { "no record".to_owned() } else { format!("version {wanted}") });
             }
+        }
+        if let Some(next) = next.filter(|next| *next <= version) {
+            expected = Some(format!("one before version {next}"));
         }
         let Some(expected) = expected else {
             return Ok(found.cloned());
@@ -561,6 +574,12 @@ impl Store {
             },
             "count" => Ok(Value::int(store.select(wanted)?.len() as i64)?),
             "list" => store.list(wanted),
+            "collections" => {
+                let names = store.collections.iter().filter(|(_, records)| !records.is_empty());
+                let names = names.map(|(name, _)| Ok(Value::text(name)?)).collect::<Result<Vec<_>>>()?;
+                Ok(Value::object([("collections", Value::array(names)?)])?)
+            }
+            "format" => Ok(Value::object([("version", Value::int(1)?), ("before", Value::int(1)?)])?),
             _ => store.search(wanted),
         })
     }
@@ -568,7 +587,7 @@ impl Store {
     fn list(&self, wanted: Borrowed) -> Result<Value> {
         let collection = required(wanted, "collection")?;
         let is = |name| wanted.member(name).and_then(|value| value.bool()).unwrap_or(false);
-        let (reverse, keys_only) = (is("reverse"), is("keys_only"));
+        let (reverse, keys_only, attributes) = (is("reverse"), is("keys_only"), is("attributes"));
         let limit = wanted.member("limit").and_then(|value| value.int()).unwrap_or(LIST_LIMIT) as usize;
         let mut places = self.select(wanted)?;
         if reverse {
@@ -593,6 +612,18 @@ impl Store {
             if !keys_only {
                 size += record.value.borrow().json()?.len();
                 row.set("value", &record.value)?;
+            }
+            if attributes {
+                for (name, value) in OTHERS.iter().filter_map(|name| Some((name, record.others.get(name)?))) {
+                    match value.borrow().text() {
+                        Some(text) => {
+                            let mut words = words(text);
+                            words.sort();
+                            row.set(name, &Value::text(&words.join(" "))?)?;
+                        }
+                        None => row.set(name, value)?,
+                    }
+                }
             }
             if !page.is_empty() && size > PAGE_BYTES {
                 break;
