@@ -41,6 +41,7 @@ static int32_t run_begin(const struct method_call *call, bool resumes, struct er
         server_run_new(server_runs_of(call->server),
                        &(struct server_run_options){.client = call->client,
                                                     .graph = graph,
+                                                    .file = document,
                                                     .document = document ? document : method_text(call, "name"),
                                                     .input = value_get(call->params, "input"),
                                                     .config = value_get(call->params, "config"),

@@ -323,6 +323,7 @@ static int32_t run_open(struct server_run *run, const struct server_run_options 
     if (index)
         run->part = run_part_new(server_loops(runs->server), index,
                                  &(struct run_part_options){.graph = options->graph,
+                                                            .file = options->file,
                                                             .config = inner->config,
                                                             .input = options->input,
                                                             .modes = options->modes,

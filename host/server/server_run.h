@@ -49,6 +49,7 @@ void server_runs_forget_client(struct server_runs *runs, const struct client *cl
 struct server_run_options {
     struct client *client;
     struct graph *graph;  /* the run keeps a reference */
+    const char *file;     /* the name with which the graph was opened; NULL for a text */
     const char *document; /* as the client has named it; NULL for a text without a name */
     tn_value input, config;
     unsigned modes; /* of its events: those that its subscriptions can have */

@@ -38,6 +38,7 @@ struct run_part {
     uint32_t index;
     /* Set before the member knows the part: */
     struct source *source;
+    char *file; /* the name of the document; NULL for a text */
     bool alone, whole;
     char identity[TN_SHA256_TEXT];
     tn_value config, input;
@@ -151,13 +152,30 @@ static void part_fail(struct run_part *part, const struct error *error) {
     part_post_end_take(part, RUN_FAILED, value_set_take(report, "error", error_to_value(error)));
 }
 
+static bool part_is_same(const struct run_part *part, struct graph *graph) {
+    return strcmp(graph_identity(graph), part->identity) == 0;
+}
+
+/* Runs of a file share one graph (graph_open), unless it has changed since the first loop has read it. */
+static struct graph *part_shared_graph(const struct run_part *part, struct host *host,
+                                       const struct graph_origin *origin) {
+    struct graph *graph;
+    struct error error = ERROR_INIT;
+    int32_t status = part->file ? graph_open(host_engine(host), NULL, part->file, origin, &graph, &error) : TN_NOT_FOUND;
+    error_finish(&error);
+    if (status != TN_OK) return NULL;
+    if (part_is_same(part, graph)) return graph;
+    graph_unref(graph);
+    return NULL;
+}
+
 /* The document as the first loop has read it. Files and components that it names are read again. */
-static int32_t part_build(struct run_part *part, struct host *host, struct graph **graph, struct error *error) {
+static int32_t part_build(const struct run_part *part, struct host *host, struct graph **out, struct error *error) {
     const struct graph_origin origin = {.alone = part->alone, .whole = part->whole};
-    int32_t status = graph_open_source(host_engine(host), part->source, &origin, graph, error);
-    if (status != TN_OK) return status;
-    if (strcmp(graph_identity(*graph), part->identity) == 0) return TN_OK;
-    graph_unref(*graph);
+    if ((*out = part_shared_graph(part, host, &origin)) != NULL) return TN_OK;
+    int32_t status = graph_open_source(host_engine(host), part->source, &origin, out, error);
+    if (status != TN_OK || part_is_same(part, *out)) return status;
+    graph_unref(*out);
     return error_set(error, TN_FAILED, "INVALID_GRAPH",
                      "a file that the document `%s` uses has changed since it was checked; start the run again",
                      source_name(part->source));
@@ -251,6 +269,7 @@ static void part_on_release(void *user, struct host *host) {
     (void)host;
     invocation_free(part->invocation);
     source_unref(part->source);
+    mem_free(part->file);
     value_unref(part->config);
     value_unref(part->input);
     loops_post(part->loops, 0, on_released, part);
@@ -265,6 +284,7 @@ struct run_part *run_part_new(struct loops *loops, uint32_t index, const struct 
     part->loops = loops;
     part->index = index;
     part->source = source_ref(graph->document->source);
+    part->file = options->file ? mem_text(options->file) : NULL;
     part->alone = graph->alone;
     part->whole = graph->whole;
     memcpy(part->identity, graph_identity(graph), sizeof part->identity);

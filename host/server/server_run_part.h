@@ -33,6 +33,7 @@ struct run_part_ops {
 
 struct run_part_options {
     struct graph *graph; /* of the first loop; the member builds the same document. Borrowed by run_part_new */
+    const char *file;    /* the name with which it was opened; NULL for a text */
     tn_value config;     /* read with run_request_read */
     tn_value input;      /* may be NULL */
     unsigned modes;      /* of the events */
