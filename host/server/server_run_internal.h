@@ -61,7 +61,7 @@ struct server_runs {
     size_t active;
     uint32_t active_at[CONFIG_LOOPS_MAX]; /* by loop */
     size_t parts;                         /* that exist, with those that their loops still release */
-    int64_t size; /* of what is kept of all runs */
+    int64_t size;                         /* of what is kept of all runs */
     bool ending;
 };
 

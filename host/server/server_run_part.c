@@ -9,8 +9,8 @@
  *     run_part_free ----------------- release -------> frees the invocation and the graph
  *     counts it no more <------------ released -------
  *
- * Each message is a job that is posted to the other loop. Messages of one loop arrive in their order. Each field belongs
- * to one of the loops, or is atomic.
+ * Each message is a job that is posted to the other loop. Messages of one loop arrive in their order. Each field
+ * belongs to one of the loops, or is atomic.
  *
  * Flow control: the member counts the events that are on their way. It reports itself full to its run if there are too
  * many, or if the first loop has said that the subscriber is full. Before it does, it sets `paused`; the first loop
@@ -161,7 +161,8 @@ static struct graph *part_shared_graph(const struct run_part *part, struct host 
                                        const struct graph_origin *origin) {
     struct graph *graph;
     struct error error = ERROR_INIT;
-    int32_t status = part->file ? graph_open(host_engine(host), NULL, part->file, origin, &graph, &error) : TN_NOT_FOUND;
+    int32_t status =
+        part->file ? graph_open(host_engine(host), NULL, part->file, origin, &graph, &error) : TN_NOT_FOUND;
     error_finish(&error);
     if (status != TN_OK) return NULL;
     if (part_is_same(part, graph)) return graph;
@@ -194,8 +195,7 @@ static int32_t part_open(struct run_part *part, struct host *host, bool resumes,
     options.run.event = part_on_event;
     options.run.user = part;
     options.run.shown_steps = &part->steps;
-    if (status == TN_OK)
-        part->invocation = invocation_new(host_engine(host), &graph->callable, &options, error);
+    if (status == TN_OK) part->invocation = invocation_new(host_engine(host), &graph->callable, &options, error);
     graph_unref(graph);
     return part->invocation ? TN_OK : TN_INVALID;
 }

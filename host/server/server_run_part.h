@@ -37,7 +37,7 @@ struct run_part_options {
     tn_value config;     /* read with run_request_read */
     tn_value input;      /* may be NULL */
     unsigned modes;      /* of the events */
-    size_t *count;       /* the number of parts of the owner that exist; one that is freed counts until its member knows */
+    size_t *count; /* the number of parts of the owner that exist; one that is freed counts until its member knows */
 };
 
 /* Loop number `index`, from 1. References to values are kept. */

@@ -30,9 +30,7 @@ FIXTURE_UNUSED static bool fixture_agents;
 FIXTURE_UNUSED static struct host_options host_options_for_tests(void) {
     static const char *paths[6];
     static const char *const roots[] = {".", NULL}; /* for documents that are not files */
-    const char *const plugins[] = {TENON_TEST_NODES,
-                                   TENON_CORE_PLUGIN,
-                                   TENON_STORE_PLUGINS "/memory.so",
+    const char *const plugins[] = {TENON_TEST_NODES, TENON_CORE_PLUGIN, TENON_STORE_PLUGINS "/memory.so",
                                    fixture_agents ? TENON_STORE_PLUGINS "/agents.so" : NULL,
                                    TENON_STORE_PLUGINS "/scripted.so"};
     size_t count = 0;
