@@ -14,7 +14,7 @@
  *
  * Flow control: the member counts the events that are on their way. It reports itself full to its run if there are too
  * many, or if the first loop has said that the subscriber is full. Before it does, it sets `paused`; the first loop
- * sees that with the event that follows, or later, and asks it to go on when there is room.
+ * sees that with the event that follows, or later, and asks it to continue when there is room.
  */
 #include "host/server/server_run_part.h"
 #include "adl/source/source.h"
@@ -31,7 +31,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define EVENTS_LOW (RUN_PART_EVENTS_MAX / 2) /* events on their way with which a paused run goes on */
+#define EVENTS_LOW (RUN_PART_EVENTS_MAX / 2) /* events on their way with which a paused run continues */
 
 struct run_part {
     struct loops *loops;

@@ -186,7 +186,7 @@ FIXTURE_UNUSED static void served_expect_error(struct served *served, const char
     served_expect_error_as(served, served->client, name, params, code, part);
 }
 
-#define SETTLE_ROUNDS 100 /* messages to each other loop and back: more than what a run that can go on needs */
+#define SETTLE_ROUNDS 100 /* messages to each other loop and back: more than a run that can continue needs */
 
 struct settling {
     struct loops *loops;
