@@ -114,9 +114,10 @@ static uint64_t draw_count_arrows(const struct document *document, const struct 
 int32_t draw_check_arrows(const struct document *document, const struct draw_inside *inside, uint32_t most,
                           struct error *error) {
     if (draw_count_arrows(document, inside, most) <= most) return TN_OK;
-    return error_set(error, TN_LIMIT, "LIMIT",
-                     "the drawing of `%s` has more than %u nodes and arrows; divide the document into subgraphs, and draw each",
-                     value_chars(document->name, NULL), most);
+    return error_set(
+        error, TN_LIMIT, "LIMIT",
+        "the drawing of `%s` has more than %u nodes and arrows; divide the document into subgraphs, and draw each",
+        value_chars(document->name, NULL), most);
 }
 
 /* ---- JSON ---- */
