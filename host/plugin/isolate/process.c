@@ -21,7 +21,6 @@
 #include "host/plugin/isolate/isolate_protocol.h"
 #include "host/plugin/isolate/process_internal.h"
 #include "host/plugin/isolate/shared.h"
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -7,7 +7,6 @@
 #include "host/base/clock.h"
 #include "host/base/container_of.h"
 #include "host/base/log.h"
-#include "host/plugin/isolate/isolate_protocol.h"
 #include "host/plugin/isolate/shared.h"
 #include <assert.h>
 #include <errno.h>
