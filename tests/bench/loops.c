@@ -3,7 +3,7 @@
  * same batch on one, in one process and in turn, so that the ratio holds on a busy machine, too.
  *
  *     batch     N runs of `steps` super-steps, as `seq`; reports the speed-up in wall-clock time, and how much more
- *               processor time all loops together need than one: 1.0 is no overhead
+ *               processor time all loops together need than one: 1.0 without any overhead
  *     waiting   N runs that all wait at the same time; reports the memory of one of them
  *
  * `speed_up_ideal` is the speed-up that N idle processors would have: loops ÷ overhead.
