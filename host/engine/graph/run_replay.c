@@ -112,7 +112,8 @@ static bool replay_fold(struct replay *replay, uint32_t seq) {
     return true;
 }
 
-/* True if both changes lead to the same state. The same step may be recorded in other words, such as by an older host. */
+/* True if both changes lead to the same state. The same step may be recorded in other words, such as by an older host.
+ */
 static bool replay_same_effect(struct replay *replay, uint32_t seq, tn_value before, tn_value now) {
     struct error error = ERROR_INIT;
     tn_value one = NULL, other = NULL;

@@ -14,7 +14,8 @@ static bool same_interface(const char *id, const char *other) {
     return strncmp(id, other, length) == 0 && other[length] == '/';
 }
 
-/* The id under which the plugin provides the interface: this one if it does, otherwise that of another version, or NULL.
+/* The id under which the plugin provides the interface: this one if it does, otherwise that of another version, or
+ * NULL.
  */
 static const char *plugin_provided_id(const struct plugin *plugin, const char *interface_id) {
     if (!plugin_has_provides(plugin)) return NULL;

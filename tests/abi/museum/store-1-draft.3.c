@@ -94,8 +94,8 @@ static int32_t TN_ABI group(tn_store *store, int32_t open, tn_value *error) {
     return TN_OK;
 }
 
-static const tn_store_draft draft = {sizeof(tn_store_draft), open_it, close_it, commit, query,
-                                     maintain,               watch,   wall_ms,  group};
+static const tn_store_draft draft = {
+    sizeof(tn_store_draft), open_it, close_it, commit, query, maintain, watch, wall_ms, group};
 
 static const void *TN_ABI offer(void *self, const char *id) {
     (void)self;
