@@ -3,7 +3,7 @@
  * every state can be read afterwards; and old checkpoints can be removed while the thread continues.
  *
  * All checkpoints are kept, so the records of a thread are what was written. They are counted as JSON, without the main
- * record, and without what a store adds to each. THREAD_COST_TIMES=3 has three times as many messages and steps.
+ * record, and without what a store adds to each. THREAD_COST_TIMES=3 takes three times as many steps.
  */
 #include "host/data/store/store_collections.h"
 #include "host/data/thread/thread_admin.h"
@@ -124,9 +124,9 @@ static const struct change {
     {"a text that grows", text, 1, grow_text, 400, 1},
 };
 
-static uint32_t larger = 1; /* THREAD_COST_TIMES */
+static uint32_t longer = 1; /* THREAD_COST_TIMES */
 
-static uint32_t steps_of(const struct change *change) { return larger * change->steps; }
+static uint32_t steps_of(const struct change *change) { return longer * change->steps; }
 
 static tn_value state_with(tn_value value) { return value_set_take(value_object(), "channel", value); }
 
@@ -135,7 +135,7 @@ static tn_value run_change(struct host *host, const struct change *change, const
     struct thread_log *log = thread_log_new(host_store(host, NULL), id, loaded);
     thread_log_keep(log, keep);
     value_unref(loaded);
-    tn_value now = state_with(change->start(larger * change->size));
+    tn_value now = state_with(change->start(change->size));
     assert_int_equal(commit(host, log, 0, NULL, now).status, TN_OK);
     for (uint32_t i = 1; i <= steps_of(change); i++) {
         tn_value next = state_with(change->step(value_ref(value_get(now, "channel")), i));
@@ -160,7 +160,7 @@ static void test_cost(void **state) {
         const struct change *change = &changes[i];
         struct host *host = open_host();
         struct counted counted[3];
-        tn_value start = state_with(change->start(larger * change->size)), now = run_change(host, change, "t", -1);
+        tn_value start = state_with(change->start(change->size)), now = run_change(host, change, "t", -1);
         char *first = json_text(start, JSON_COMPACT);
         size_t before = strlen(first), bytes = bytes_of(host, counted);
         mem_free(first);
@@ -247,7 +247,7 @@ static void test_removal(void **state) {
 
 int main(void) {
     const char *more = getenv("THREAD_COST_TIMES");
-    if (more) larger = (uint32_t)strtoul(more, NULL, 10);
+    if (more) longer = (uint32_t)strtoul(more, NULL, 10);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_cost), cmocka_unit_test(test_removal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
