@@ -9,6 +9,7 @@
  * and drops those that its checkpoint replaces.
  */
 #include "host/data/thread/thread_log.h"
+#include "adl/value/deferred.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
@@ -127,6 +128,12 @@ bool thread_log_own(struct thread_log *log, bool force) {
 }
 
 void thread_log_keep(struct thread_log *log, int64_t keep) { log->keep = keep; }
+
+int32_t thread_log_read_all(const struct thread_log *log, tn_value value, struct error *error) {
+    struct store_link *link = store_link(log->store);
+    if (store_link_is_used(link)) value_read_all(value);
+    return store_link_failure(link, log->key, error);
+}
 
 /* ---- The cache ---- */
 

@@ -149,14 +149,15 @@ static int32_t thread_load_cached(struct session *session, struct thread_opening
 }
 
 /*
- * Reads the newest state of the thread, as thread_read. If it belongs to another graph, `graph` is the description of
+ * Reads the newest state of the thread, as thread_read_head. If it belongs to another graph, `graph` is the description of
  * that one, or null. On the store's thread.
  */
 static int32_t thread_load(struct session *session, void *user, tn_value *result, struct error *error) {
     struct thread_opening *opening = user;
     tn_value loaded = NULL, found = NULL;
     int32_t status = thread_load_cached(session, opening, &loaded, error);
-    if (status == TN_OK && !loaded) status = thread_read(session, opening->request->id, THREAD_HEAD, &loaded, error);
+    if (status == TN_OK && !loaded)
+        status = thread_read_head(session, opening->request->id, &opening->defer, &loaded, error);
     if (status != TN_OK) return status;
     const char *pinned = record_text(value_get(loaded, "record"), "graph");
     if (*pinned && strcmp(pinned, opening->identity) != 0) {
@@ -265,10 +266,14 @@ static int32_t thread_open_store(struct thread_opening *opening, struct error *e
 static int32_t thread_open(struct thread_opening *opening, struct error *error) {
     int32_t status = thread_open_store(opening, error);
     if (status != TN_OK) return status;
+    char key[THREAD_KEY_MAX];
+    thread_key(key, opening->request->id);
     opening->defer.link = store_link(opening->store);
     opening->defer.channels = value_ref(unread_channels(opening));
     if (opening->engine->threads && opening->options) /* a run follows, and puts it back */
         (void)thread_cache_take(opening->engine->threads, opening->request->id, &opening->cached);
+    /* Items of it that could not be read are nulls from then on. */
+    if (store_link_failure(opening->defer.link, key, NULL) != TN_OK) thread_cached_finish(&opening->cached);
     return TN_OK;
 }
 

@@ -12,6 +12,7 @@
 #include "host/data/thread/thread_batch.h"
 #include "host/data/thread/thread_delta.h"
 #include "host/data/thread/thread_log.h"
+#include "host/data/thread/thread_records.h"
 #include "host/engine/graph/graph_identity.h"
 #include "host/engine/graph/run_internal.h"
 #include "host/engine/graph/run_replay.h"
@@ -306,9 +307,7 @@ static void durable_compare(struct durable *durable, const char *source, bool ch
 
 /* The number of checkpoints. */
 static int64_t loaded_checkpoint_count(tn_value loaded) {
-    int64_t head;
-    tn_value found = value_get(value_get(loaded, "record"), "head");
-    return found && value_is_number(found) && value_as_int(found, &head) ? head + 1 : 0;
+    return thread_record_int(value_get(loaded, "record"), "head", -1) + 1;
 }
 
 void durable_start(struct run *run) {
