@@ -213,7 +213,7 @@ static void test_bounds(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_equals_store), cmocka_unit_test(test_unreadable), cmocka_unit_test(test_changed_by_others),
-                                       cmocka_unit_test(test_bounds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_equals_store), cmocka_unit_test(test_unreadable),
+                                       cmocka_unit_test(test_changed_by_others), cmocka_unit_test(test_bounds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,8 +149,8 @@ static int32_t thread_load_cached(struct session *session, struct thread_opening
 }
 
 /*
- * Reads the newest state of the thread, as thread_read_head. If it belongs to another graph, `graph` is the description of
- * that one, or null. On the store's thread.
+ * Reads the newest state of the thread, as thread_read_head. If it belongs to another graph, `graph` is the description
+ * of that one, or null. On the store's thread.
  */
 static int32_t thread_load(struct session *session, void *user, tn_value *result, struct error *error) {
     struct thread_opening *opening = user;
