@@ -108,6 +108,12 @@ static int32_t list_add_take(const struct unpacker *it, tn_value *list, tn_value
     return fits && value_count(*list) == before + added ? TN_OK : unpack_malformed(it);
 }
 
+static int32_t unpack_key(struct unpacker *it, tn_value key, tn_value *out) {
+    if (!value_is(key, TN_STRING)) return unpack_text(it, value_get(key, "t"), TN_STRING, out);
+    *out = value_ref(key);
+    return TN_OK;
+}
+
 static int32_t unpack_part(struct unpacker *it, tn_value part, int kind, int depth, tn_value *list) {
     tn_value items = value_get(part, "v"), hash = value_get(part, "c"), single = value_get(part, "n"), read = NULL;
     if (items) {
@@ -118,12 +124,16 @@ static int32_t unpack_part(struct unpacker *it, tn_value part, int kind, int dep
         int32_t status = unpack_chunk(it, hash, kind, &read);
         return status == TN_OK ? list_add_take(it, list, read, thread_record_int(part, "n", -1)) : status;
     }
-    tn_value name = value_get(part, "k");
-    if (!single || (kind == TN_OBJECT && !value_is(name, TN_STRING))) return unpack_malformed(it);
-    int32_t status = unpack_node(it, single, depth + 1, &read);
-    if (status != TN_OK) return status;
+    tn_value key = value_get(part, "k"), name = NULL;
+    if (!single || (kind == TN_OBJECT && !key)) return unpack_malformed(it);
+    int32_t status = kind == TN_OBJECT ? unpack_key(it, key, &name) : TN_OK;
+    if (status == TN_OK) status = unpack_node(it, single, depth + 1, &read);
+    if (status != TN_OK) {
+        value_unref(name);
+        return status;
+    }
     tn_value entry = kind == TN_ARRAY ? value_push_take(value_array_reserve(1), read)
-                                      : value_set_key_take(value_object_reserve(1), value_ref(name), read);
+                                      : value_set_key_take(value_object_reserve(1), name, read);
     return list_add_take(it, list, entry, 1);
 }
 
@@ -231,8 +241,9 @@ static tn_value node_hashes_take(tn_value hashes, tn_value node, int depth) {
             tn_value part = value_at(parts, j), hash = value_get(part, "c");
             if (hash && value_is(hash, TN_STRING))
                 hashes = value_set_key_take(hashes, value_ref(hash), value_bool(true));
-            else if (!hash)
-                hashes = node_hashes_take(hashes, value_get(part, "n"), depth + 1);
+            if (hash) continue;
+            hashes = node_hashes_take(hashes, value_get(part, "n"), depth + 1);
+            hashes = node_hashes_take(hashes, value_get(part, "k"), depth + 1);
         }
     }
     return hashes;
