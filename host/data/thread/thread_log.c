@@ -52,8 +52,8 @@ struct thread_log {
     bool notes_held;                /* do not write notes before the next commit */
     bool pending_left, nested_left; /* the store may have records of the current super-step */
     bool closed;
-    int owner;      /* thread_owner_lock of this writer, or -1 */
-    int32_t failed; /* status of a failed commit: all later commits fail with it */
+    struct owner_lock *owner; /* of this writer, or NULL */
+    int32_t failed;           /* status of a failed commit: all later commits fail with it */
     struct error error;
     uint32_t committing;                           /* commits that have not ended */
     struct pending_commit *waiting, *last_waiting; /* commits that wait until the current notes are written */
@@ -108,7 +108,6 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
     tn_value stale = value_get(loaded, "stale");
     log->calls = stale ? value_ref(stale) : value_array();
     store_link_forget(store_link(store), log->key);
-    log->owner = -1;
     log->keep = -1;
     log->cached.weight = -1;
     log->notes_held = true; /* released when the first commit has taken over the thread */
