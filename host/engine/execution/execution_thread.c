@@ -158,8 +158,11 @@ static int32_t thread_load(struct session *session, void *user, tn_value *result
     int32_t status = thread_load_cached(session, opening, &loaded, error);
     if (status == TN_OK && !loaded) status = thread_read(session, opening->request->id, THREAD_HEAD, &loaded, error);
     if (status != TN_OK) return status;
-    const char *pinned = record_text(value_get(loaded, "record"), "graph");
-    if (*pinned && strcmp(pinned, opening->identity) != 0) {
+    tn_value record = value_get(loaded, "record");
+    if (opening->options && !opening->request->force)
+        status = thread_owner_check_remote(session, opening->request->id, record, error);
+    const char *pinned = record_text(record, "graph");
+    if (status == TN_OK && *pinned && strcmp(pinned, opening->identity) != 0) {
         status = session_query_take(session, store_get(STORE_GRAPHS, pinned), &found, error);
         tn_value before = value_get(found, "value");
         loaded = value_set_take(loaded, "graph", before ? value_ref(before) : value_null());
