@@ -39,6 +39,7 @@ struct collection {
     bool hot;              /* in the table `hot`, otherwise in `records` */
     uint64_t member_count; /* members in the columns m1 … */
     struct tn_store_path members[CONNECTION_MEMBERS];
+    uint64_t starts[CONNECTION_MEMBERS]; /* the column has only the first bytes of a text; 0: as many as fit */
 };
 
 struct prepared {
