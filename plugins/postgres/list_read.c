@@ -157,7 +157,7 @@ static tn_value list_query_chunk(struct list *list, bool ordered, int rows) {
     narrow_after(&sql, list->collection, &by_key, &list->cursor);
     narrow_order(&sql, list->collection, &by_key);
     sql_add(&sql, " LIMIT %d", rows);
-    return connection_query(list->store, &sql);
+    return schema_query(list->store, list->collection, &sql);
 }
 
 /* Calls `each` for the rows that match. The result may be freed before: reading a large value does that. */

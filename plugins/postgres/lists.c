@@ -5,6 +5,7 @@
  * first ones are kept.
  */
 #include "list_read.h"
+#include "schema.h"
 
 /* ---- Lists ---- */
 
@@ -22,7 +23,7 @@ static tn_value list_find_after(struct list *list, bool ordered, tn_value *value
     narrow_from(&sql, list->store, list->collection, &only, NULL, list->now);
     sql_add(&sql, " AND r.key = ");
     sql_bind_bytes(&sql, list->selection->after);
-    tn_value why = connection_query(list->store, &sql);
+    tn_value why = schema_query(list->store, list->collection, &sql);
     if (why != NULL) return why;
     const PGresult *result = connection_result(list->store, 0);
     if (PQntuples(result) == 0)
@@ -233,7 +234,7 @@ tn_value lists_get(tn_store *store, struct tn_store_text name, struct tn_store_t
         narrow_from(&sql, store, list.collection, &selection, NULL, connection_now(store, tn.core->wall_ms(tn.host)));
         sql_add(&sql, " AND r.key = ");
         sql_bind_bytes(&sql, key);
-        why = connection_query(store, &sql);
+        why = schema_query(store, list.collection, &sql);
         const PGresult *result = why == NULL ? connection_result(store, 0) : NULL;
         if (why == NULL && PQntuples(result) > 0) why = list_read_row(&list, result, 0, out);
     }
@@ -268,7 +269,7 @@ tn_value lists_count(tn_store *store, const struct tn_store_selection *selection
         sql_init(&sql, &arena);
         sql_add(&sql, "SELECT count(*)");
         narrow_from(&sql, store, list.collection, selection, NULL, list.now);
-        why = connection_query(store, &sql);
+        why = schema_query(store, list.collection, &sql);
         if (why == NULL) *count = result_int(connection_result(store, 0), 0, 0);
     } else if (why == NULL && list.collection != NULL) {
         why = list_begin(&list);

@@ -286,6 +286,20 @@ static tn_value collections_read(tn_store *store) {
     return collections_read_result(store, 1);
 }
 
+tn_value schema_query(tn_store *store, const struct collection *collection, const struct sql *sql) {
+    tn_value why = connection_send(store, sql);
+    /* A collection that is hot stays so, and batch.c checks for the whole transaction. */
+    bool checks = !collection->hot && store->batch == NULL;
+    if (why == NULL && checks) why = schema_send(store, "SELECT epoch FROM @.meta");
+    if (why == NULL) why = connection_run(store);
+    if (why != NULL || !checks) return why;
+    const PGresult *epoch = connection_result(store, 1);
+    if (PQntuples(epoch) == 1 && result_int(epoch, 0, 0) == store->epoch) return NULL;
+    store->stale = true;
+    store->retry = RETRY_CONFLICT;
+    return tn_store_failure("STORE_BUSY", "%s: another host has changed the collections", store->place);
+}
+
 tn_value schema_refresh(tn_store *store) { return store->stale ? collections_read(store) : NULL; }
 
 tn_value schema_lookup(tn_store *store, struct tn_store_text name, bool create, struct collection **out) {
