@@ -66,6 +66,7 @@ struct tn_store {
     bool reached;       /* the server has accepted a connection: if it does not now, it is worth waiting */
     bool opened;        /* the tables and indexes are ready */
     bool direct;        /* without a pooler: session state and prepared statements can be used */
+    bool pooled;        /* statements that were prepared are not there: there is a pooler, whatever it looks like */
     bool standby;
     enum retry retry;
     /* The clock: the database's time is CLOCK_BOOTTIME plus the offset. */

@@ -84,6 +84,26 @@ static void pgbouncer_can_pool_transactions(void **state) {
     pgbouncer_is_recognised("transaction");
 }
 
+/* Two stores share connections of the server, although they believe that there is no pooler: their prepared statements
+ * have the same names. */
+static void a_pooler_that_is_not_recognised_is_found_out(void **state) {
+    (void)state;
+    if (!postgres_runs || !postgres_pool("start", "transaction")) skip();
+    postgres_begin();
+    struct opened a = postgres_open("\"pooler\": \"none\""), b = postgres_open("\"pooler\": \"none\"");
+    for (int i = 0; i < 20; i++) {
+        fixture_do(&a, "[{\"op\": \"put\", \"collection\": \"c\", \"key\": \"a\", \"value\": 1}]");
+        fixture_do(&b, "[{\"op\": \"put\", \"collection\": \"d\", \"key\": \"a\", \"value\": 1},"
+                       " {\"op\": \"merge\", \"collection\": \"c\", \"key\": \"b\", \"patch\": {\"x\": 1}}]");
+        assert_int_equal(fixture_number(&a, "{\"count\": {\"collection\": \"c\", \"where\": {\"x\": 1}}}"), 1);
+        assert_int_equal(fixture_number(&b, "{\"count\": {\"collection\": \"d\"}}"), 1);
+    }
+    fixture_close(&b);
+    fixture_close(&a);
+    fixture_end();
+    (void)postgres_pool("stop", "transaction");
+}
+
 /* ---- Options and failures to open ---- */
 
 static void cannot_open(const char *options, const char *code, const char *part) {
@@ -634,6 +654,7 @@ int main(void) {
         cmocka_unit_test(every_case_holds_behind_a_pooler),
         cmocka_unit_test(pgbouncer_can_pool_sessions),
         cmocka_unit_test(pgbouncer_can_pool_transactions),
+        cmocka_unit_test(a_pooler_that_is_not_recognised_is_found_out),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(a_strange_schema_name_works),
         cmocka_unit_test(a_newer_schema_is_refused),
