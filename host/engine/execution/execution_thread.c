@@ -150,14 +150,15 @@ static int32_t thread_load_cached(struct session *session, struct thread_opening
 }
 
 /*
- * Reads the newest state of the thread, as thread_read. If it belongs to another graph, `graph` is the description of
- * that one, or null. On the store's thread.
+ * Reads the newest state of the thread, as thread_read_head. If it belongs to another graph, `graph` is the description
+ * of that one, or null. On the store's thread.
  */
 static int32_t thread_load(struct session *session, void *user, tn_value *result, struct error *error) {
     struct thread_opening *opening = user;
     tn_value loaded = NULL, found = NULL;
     int32_t status = thread_load_cached(session, opening, &loaded, error);
-    if (status == TN_OK && !loaded) status = thread_read(session, opening->request->id, THREAD_HEAD, &loaded, error);
+    if (status == TN_OK && !loaded)
+        status = thread_read_head(session, opening->request->id, &opening->defer, &loaded, error);
     if (status != TN_OK) return status;
     tn_value record = value_get(loaded, "record");
     if (opening->options && !opening->request->force)

@@ -50,3 +50,18 @@ expect_code 0
 run tenon run log.yaml --thread t --input '{"messages": {"id": "mine", "type": "user", "content": "y"}, "text": "43 x"}' --quiet
 expect_code 0
 [ "$("$TENON" thread state t | grep -o '"id":"mine"' | wc -l)" = 1 ] || fails "expected one message with this id"
+
+# A turn does not notice that old items are gone. Whatever needs them says so.
+python3 - <<'PY'
+import sqlite3
+database = sqlite3.connect("kept.db", isolation_level=None)
+(chunks,) = database.execute("SELECT id FROM collections WHERE name = 'chunks'").fetchone()
+old = "DELETE FROM entries WHERE collection = ? AND json LIKE '%\"2 xxxx%'"
+assert database.execute(old, (chunks,)).rowcount > 0, "no chunk has the second text"
+PY
+turn 44
+expect_code 0
+expect_out '{"n":44}'
+run tenon thread state t
+expect_code 1
+expect_in err "[INVALID_STATE]"
