@@ -15,6 +15,7 @@
 #include "host/data/thread/thread_log.h"
 #include "host/data/thread/thread_owner.h"
 #include "tests/unit/thread_fixture.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -197,8 +198,8 @@ static void test_takes_over_what_it_read(void **state) {
         if (kind == 1) thread_log_call_take(first, THREAD_ROOT, 1, 1, 0, "0", value_object());
         if (kind == 2) { /* a commit of a nested run */
             struct done done = {false, 0, ""};
-            thread_log_commit(first, (struct thread_commit){.scope = "1", .checkpoint = value_object()}, on_done,
-                              &done);
+            thread_log_commit(first, (struct thread_commit){.scope = "1", .checkpoint = json("{\"delta\":{}}")},
+                              on_done, &done);
             loop_run(host_loop(host), is_done, &done);
             assert_int_equal(done.status, TN_OK);
         }
@@ -311,6 +312,89 @@ static void test_owner(void **state) {
     host_free(host);
 }
 
+static size_t open_descriptors(void) {
+    size_t count = 0;
+    for (int i = 0; i < 1000; i++) count += fcntl(i, F_GETFD) >= 0;
+    return count;
+}
+
+/* Many threads that run at once need one descriptor for their locks. */
+static void test_owners_share(void **state) {
+    (void)state;
+    char path[] = "/tmp/thread_test-XXXXXX", name[64];
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    struct error error = ERROR_INIT;
+    struct host *host = open_host();
+    tn_value options = value_set_take(json("{\"use\":\"memory\"}"), "path", value_text(path));
+    struct store_from from = {host_loop(host), host_registry(host), host_config(host)};
+    struct store *store = store_open(&from, options, &error);
+    struct owner_lock *locks[200];
+    size_t before = open_descriptors();
+    bool taken;
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof name, "t%d", i);
+        locks[i] = thread_owner_lock(store, name, 1, &taken);
+        assert_non_null(locks[i]);
+    }
+    assert_int_equal(open_descriptors(), before + 1);
+    for (int i = 0; i < 200; i += 2) thread_owner_unlock(locks[i]);
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof name, "t%d", i);
+        assert_int_equal(thread_owner_lives(store, name, 1), i % 2);
+        assert_null(i % 2 ? thread_owner_lock(store, name, 1, &taken) : NULL);
+    }
+    assert_true(taken);
+    for (int i = 1; i < 200; i += 2) thread_owner_unlock(locks[i]);
+    assert_int_equal(open_descriptors(), before);
+    snprintf(name, sizeof name, "%s-owners", path);
+    assert_int_equal(unlink(name), 0);
+    assert_int_equal(unlink(path), 0);
+    store_close(store);
+    value_unref(options);
+    host_free(host);
+}
+
+static int32_t check_remote(struct session *session, void *user, tn_value *result, struct error *error) {
+    (void)result;
+    return thread_owner_check_remote(session, "far", *(tn_value *)user, error);
+}
+
+static int32_t add_host(struct session *session, void *user, tn_value *result, struct error *error) {
+    return session_commit_take(session, value_push_take(value_array(), value_ref(*(tn_value *)user)), result, error);
+}
+
+static void appears(struct store *store, const char *key, const char *text) {
+    tn_value put = store_put("hosts", key, json(text)), result = NULL;
+    assert_int_equal(store_perform_wait(store, add_host, &put, &result, NULL), TN_OK);
+    value_unref(result);
+    value_unref(put);
+}
+
+/* A writer on another machine lives as long as its record in `hosts`. */
+static void test_owner_on_another_machine(void **state) {
+    (void)state;
+    struct host *host = open_host();
+    struct store *store = host_store(host, NULL);
+    struct error error = ERROR_INIT;
+    tn_value record = json("{\"status\":\"running\",\"owner\":{\"pid\":7,\"start\":1,\"host\":\"elsewhere.invalid\"}}");
+    tn_value done = json("{\"status\":\"done\",\"owner\":{\"pid\":7,\"start\":1,\"host\":\"elsewhere.invalid\"}}");
+    assert_int_equal(store_perform_wait(store, check_remote, &record, NULL, &error), TN_OK);
+    appears(store, "a", "{\"host\":\"elsewhere.invalid\",\"pid\":8}");
+    appears(store, "b", "{\"host\":\"other.invalid\",\"pid\":7}");
+    assert_int_equal(store_perform_wait(store, check_remote, &record, NULL, &error), TN_OK);
+    appears(store, "c", "{\"host\":\"elsewhere.invalid\",\"pid\":7}");
+    assert_int_equal(store_perform_wait(store, check_remote, &done, NULL, &error), TN_OK);
+    assert_int_equal(store_perform_wait(store, check_remote, &record, NULL, &error), TN_INVALID);
+    assert_string_equal(error.code, "OWNED");
+    assert_non_null(strstr(error.message, "process 7 on elsewhere.invalid"));
+    error_finish(&error);
+    value_unref(done);
+    value_unref(record);
+    host_free(host);
+}
+
 static void test_owner_text(void **state) {
     (void)state;
     char text[THREAD_OWNER_TEXT], expected[THREAD_OWNER_TEXT];
@@ -367,6 +451,8 @@ int main(void) {
                                        cmocka_unit_test(test_created_again),
                                        cmocka_unit_test(test_dropped_note),
                                        cmocka_unit_test(test_owner),
+                                       cmocka_unit_test(test_owners_share),
+        cmocka_unit_test(test_owner_on_another_machine),
                                        cmocka_unit_test(test_owner_text),
                                        cmocka_unit_test(test_no_store)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,6 +67,11 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
  */
 bool thread_log_own(struct thread_log *log, bool force);
 /*
+ * While notes are held, they are written only by commits: the caller expects more of them at once. Held notes are lost if
+ * the process ends, so they are released soon, at the latest before thread_log_free.
+ */
+void thread_log_hold_notes(struct thread_log *log, bool hold);
+/*
  * The run's last state goes into this cache (thread_log_remember). `known` is the entry from which the run was loaded;
  * its weight and `extra` are moved out of it.
  */
@@ -80,6 +85,11 @@ bool thread_log_may_remember(const struct thread_log *log);
  * Takes `saved`, in the form of thread_saved_after, and `extra`.
  */
 void thread_log_remember(struct thread_log *log, tn_value saved, void *extra, void (*free_extra)(void *));
+/*
+ * Reads what is still unread of a value of the run (thread_deferred.h). If that fails now, or has failed before, the
+ * error: the value has nulls.
+ */
+int32_t thread_log_read_all(const struct thread_log *log, tn_value value, struct error *error);
 /* Removes old checkpoints when there is a newer snapshot: `keep` as thread_prune; -1, the default, keeps all. */
 void thread_log_keep(struct thread_log *log, int64_t keep);
 void thread_log_free(struct thread_log *log); /* submitted commits still complete; NULL is allowed */

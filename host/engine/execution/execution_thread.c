@@ -24,6 +24,7 @@
 #include "host/engine/graph/graph_reads.h"
 #include <string.h>
 
+#define GRAPH_NOTED_MS  2000
 #define DIFFERENCES_MAX 10u /* maximum number of differences in a message */
 
 static bool record_is_done(tn_value record) {
@@ -56,11 +57,27 @@ int32_t thread_check_expiry(const struct engine *engine, tn_value record, struct
         (long long)config_limit(engine->config, "interrupt_hours", 0));
 }
 
+/*
+ * A line of a batch starts once. A process from which the batch was taken over does not know which lines the other one
+ * has run, and would run them again.
+ */
+static int32_t thread_check_line(const struct thread_request *request, tn_value record, struct error *error) {
+    tn_value begun = value_get(value_get(record, THREAD_BATCH), "id"), id = value_get(request->batch, "id");
+    if (!begun || !id || !value_equal(begun, id)) return TN_OK;
+    return error_set(error, TN_INVALID, "FENCED",
+                     "the thread `%s` has begun in this batch already: another process has taken the batch over",
+                     request->id);
+}
+
 static int32_t thread_check_status(const struct thread_request *request, tn_value record, struct error *error) {
     bool known = value_is(record, TN_OBJECT);
     if (!known && (request->mode == THREAD_RESUME || request->mode == THREAD_UPDATE))
         return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
                          "the thread `%s` does not exist; `tenon thread list` lists the threads", request->id);
+    if (known && request->batch && request->mode != THREAD_RESUME) {
+        int32_t status = thread_check_line(request, record, error);
+        if (status != TN_OK) return status;
+    }
     if (!known || request->mode == THREAD_REPLACE) return TN_OK;
     if (request->mode == THREAD_UPDATE) return TN_OK;
     if (request->mode == THREAD_RESUME) {
@@ -159,8 +176,11 @@ static int32_t thread_load(struct session *session, void *user, tn_value *result
     if (status == TN_OK && !loaded)
         status = thread_read_head(session, opening->request->id, &opening->defer, &loaded, error);
     if (status != TN_OK) return status;
-    const char *pinned = record_text(value_get(loaded, "record"), "graph");
-    if (*pinned && strcmp(pinned, opening->identity) != 0) {
+    tn_value record = value_get(loaded, "record");
+    if (opening->options && !opening->request->force)
+        status = thread_owner_check_remote(session, opening->request->id, record, error);
+    const char *pinned = record_text(record, "graph");
+    if (status == TN_OK && *pinned && strcmp(pinned, opening->identity) != 0) {
         status = session_query_take(session, store_get(STORE_GRAPHS, pinned), &found, error);
         tn_value before = value_get(found, "value");
         loaded = value_set_take(loaded, "graph", before ? value_ref(before) : value_null());
@@ -186,8 +206,30 @@ static tn_value choose_incarnation(tn_value record, enum thread_mode mode) {
     return value_text(made);
 }
 
-static void ignore_written(void *user, int32_t status, tn_value result, const struct error *error) {
-    (void)user, (void)status, (void)result, (void)error;
+/* ---- The description of the graph ---- */
+
+static void graph_on_noted(void *user, int32_t status, tn_value result, const struct error *error) {
+    struct engine *engine = user; /* the store reports this before the engine is freed */
+    (void)result, (void)error;
+    if (status != TN_OK) memset(engine->graphs_noted, 0, sizeof engine->graphs_noted);
+}
+
+/*
+ * Puts the description of the graph, which later versions are compared with, into the store. Many threads with the same
+ * graph may start; one of them puts it every few seconds, not only once, because `thread gc` of any process removes the
+ * descriptions that no thread has.
+ */
+static void graph_note(const struct thread_opening *opening) {
+    struct engine *engine = opening->engine;
+    const char *identity = opening->identity;
+    struct graph_note *note = &engine->graphs_noted[((unsigned char)identity[0] * 31u + (unsigned char)identity[1]) %
+                                                    ENGINE_GRAPHS_NOTED];
+    int64_t now_ms = loop_now_ms(engine->loop);
+    if (strcmp(note->identity, identity) == 0 && now_ms - note->at_ms < GRAPH_NOTED_MS) return;
+    memcpy(note->identity, identity, sizeof note->identity);
+    note->at_ms = now_ms;
+    tn_value put = store_put(STORE_GRAPHS, identity, graph_description(opening->graph));
+    store_commit_take(opening->store, value_push_take(value_array(), put), graph_on_noted, engine);
 }
 
 /* Sets what the options of a resumed run do not set, as the thread was started. */
@@ -231,11 +273,7 @@ static int32_t thread_admit_take(struct thread_opening *opening, tn_value loaded
         value_unref(loaded);
         return status;
     }
-    if (strcmp(record_text(record, "graph"), opening->identity) != 0) {
-        /* Later versions are compared with this description. */
-        tn_value put = store_put(STORE_GRAPHS, opening->identity, graph_description(opening->graph));
-        store_commit_take(store, value_push_take(value_array(), put), ignore_written, NULL);
-    }
+    if (strcmp(record_text(record, "graph"), opening->identity) != 0) graph_note(opening);
     options->thread_id = request->id;
     if (request->mode == THREAD_RESUME) thread_take_options(options, record); /* a resumed run keeps its id */
     options->document = request->document;
@@ -266,10 +304,14 @@ static int32_t thread_open_store(struct thread_opening *opening, struct error *e
 static int32_t thread_open(struct thread_opening *opening, struct error *error) {
     int32_t status = thread_open_store(opening, error);
     if (status != TN_OK) return status;
+    char key[THREAD_KEY_MAX];
+    thread_key(key, opening->request->id);
     opening->defer.link = store_link(opening->store);
     opening->defer.channels = value_ref(unread_channels(opening));
     if (opening->engine->threads && opening->options) /* a run follows, and puts it back */
         (void)thread_cache_take(opening->engine->threads, opening->request->id, &opening->cached);
+    /* Items of it that could not be read are nulls from then on. */
+    if (store_link_failure(opening->defer.link, key, NULL) != TN_OK) thread_cached_finish(&opening->cached);
     return TN_OK;
 }
 

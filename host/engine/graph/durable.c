@@ -8,10 +8,12 @@
 #include "host/engine/graph/durable.h"
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
+#include "host/base/container_of.h"
 #include "host/base/time_text.h"
 #include "host/data/thread/thread_batch.h"
 #include "host/data/thread/thread_delta.h"
 #include "host/data/thread/thread_log.h"
+#include "host/data/thread/thread_records.h"
 #include "host/engine/graph/graph_identity.h"
 #include "host/engine/graph/run_internal.h"
 #include "host/engine/graph/run_replay.h"
@@ -29,6 +31,8 @@ struct durable {
     bool fresh;             /* is_new, and nothing has been written */
     bool exit_only;         /* RUN_DURABLE_EXIT: one commit, at the end */
     bool broken;            /* the log has failed: nothing more is written */
+    struct loop_work notes; /* writes the notes of this turn of the loop */
+    bool notes_next;        /* `notes` has run once */
     uint32_t seq;           /* seq of the next checkpoint */
     bool committed;         /* a commit has succeeded */
     struct error error;     /* of the log, while the failure of the run is written */
@@ -92,7 +96,7 @@ static void durable_log_outcomes(const struct durable *durable) {
     if (durable->replay || durable->exit_only) return;
     for (uint32_t i = 0; i < run->activation_count; i++) {
         const struct activation *activation = &run->activations[i];
-        if (!activation_outcome_is_saved(activation) ||
+        if (activation->refused || !activation_outcome_is_saved(activation) ||
             (activation->state != ACTIVATION_DONE && activation->state != ACTIVATION_FAILED))
             continue;
         tn_value entry = activation->state == ACTIVATION_DONE
@@ -200,6 +204,27 @@ static tn_value unfinished_activations(const struct run *run) {
     return activations;
 }
 
+/* ---- Notes ---- */
+
+/*
+ * Activations often end together, and then the step ends with them: its commit makes their notes unnecessary. So notes
+ * are written after one complete turn of the loop, in which the step would have ended.
+ */
+static void durable_write_notes(struct loop_work *work) {
+    struct durable *durable = CONTAINER_OF(work, struct durable, notes);
+    durable->notes_next = !durable->notes_next;
+    if (durable->notes_next)
+        loop_defer(durable->run->loop, work);
+    else
+        thread_log_hold_notes(durable->log, false);
+}
+
+static void durable_hold_notes(struct durable *durable) {
+    thread_log_hold_notes(durable->log, true);
+    if (!durable->notes.queued) durable->notes_next = false;
+    loop_defer(durable->run->loop, &durable->notes);
+}
+
 /* ---- Writing ---- */
 
 /*
@@ -211,7 +236,7 @@ static void durable_note_activations(const struct durable *durable) {
     const struct run *run = durable->run;
     if (durable->exit_only || !durable->committed) return;
     for (uint32_t i = 0; i < run->activation_count; i++)
-        if (run->activations[i].state == ACTIVATION_DONE)
+        if (run->activations[i].state == ACTIVATION_DONE && !run->activations[i].refused)
             thread_log_activation_take(durable->log, durable->scope, run->step, i,
                                        activation_save(&run->activations[i]));
 }
@@ -306,9 +331,7 @@ static void durable_compare(struct durable *durable, const char *source, bool ch
 
 /* The number of checkpoints. */
 static int64_t loaded_checkpoint_count(tn_value loaded) {
-    int64_t head;
-    tn_value found = value_get(value_get(loaded, "record"), "head");
-    return found && value_is_number(found) && value_as_int(found, &head) ? head + 1 : 0;
+    return thread_record_int(value_get(loaded, "record"), "head", -1) + 1;
 }
 
 void durable_start(struct run *run) {
@@ -317,6 +340,7 @@ void durable_start(struct run *run) {
     struct durable *durable = mem_zalloc(sizeof *durable);
     run->durable = durable;
     durable->run = run;
+    durable->notes.run = durable_write_notes;
     durable->log = root->options.log;
     durable->replay = root->options.replay;
     durable->root = root == run;
@@ -336,6 +360,10 @@ void durable_start(struct run *run) {
 void durable_free(struct run *run) {
     struct durable *durable = run->durable;
     if (!durable) return;
+    if (durable->notes.queued) {
+        loop_undefer(run->loop, &durable->notes);
+        thread_log_hold_notes(durable->log, false);
+    }
     for (uint32_t i = 0; i < run->channels.count; i++) value_unref(durable->base[i]);
     mem_free((void *)durable->base);
     value_unref(durable->last);
@@ -345,11 +373,18 @@ void durable_free(struct run *run) {
 }
 
 int32_t durable_check_write(const struct run *run, uint32_t channel, tn_value value, struct error *error) {
-    if (!run->durable || !value_is_deeper(value, DURABLE_DEPTH_MAX)) return TN_OK;
+    if (!run->durable || !value_is_deeper(value, DURABLE_LARGE_DEPTH_MAX - 1)) return TN_OK;
+    const char *name = value_chars(run->graph->document->channels[channel].name, NULL);
+    if (value_is_deeper(value, DURABLE_DEPTH_MAX))
+        return error_set(error, TN_LIMIT, "LIMIT",
+                         "channel `%s`: the value has more than %d arrays and objects in each other, which a saved "
+                         "thread cannot contain; nest it less, or run it without a thread",
+                         name, DURABLE_DEPTH_MAX);
+    if (!value_is_large_below(value, DURABLE_LARGE_DEPTH_MAX, DURABLE_PART_MAX)) return TN_OK;
     return error_set(error, TN_LIMIT, "LIMIT",
-                     "channel `%s`: the value has more than %d arrays and objects in each other, which a saved thread "
-                     "cannot contain; nest it less, or run it without a thread",
-                     value_chars(run->graph->document->channels[channel].name, NULL), DURABLE_DEPTH_MAX);
+                     "channel `%s`: the value has a part of more than %d MiB inside of %d arrays and objects, which a "
+                     "saved thread cannot contain; nest it less, or run it without a thread",
+                     name, DURABLE_PART_MAX / 1048576, DURABLE_LARGE_DEPTH_MAX);
 }
 
 uint32_t durable_seq(const struct run *run) { return run->durable->seq; }
@@ -386,8 +421,9 @@ bool durable_finish(struct run *run, enum run_status status, const char *source)
 
 void durable_save_outcome(struct activation *activation) {
     const struct run *run = activation->run;
-    const struct durable *durable = run->durable;
+    struct durable *durable = run->durable;
     if (!durable || durable->broken || durable->exit_only || durable->replay || run->activation_count == 1) return;
+    durable_hold_notes(durable);
     thread_log_activation_take(durable->log, durable->scope, run->step, activation->index, activation_save(activation));
 }
 
@@ -412,8 +448,9 @@ tn_value durable_recorded_call(const struct activation *activation, const char *
 
 void durable_save_call(struct activation *activation, const char *path) {
     const struct run *run = activation->run;
-    const struct durable *durable = run->durable;
+    struct durable *durable = run->durable;
     if (!durable || durable->broken || durable->exit_only || durable->replay) return;
+    durable_hold_notes(durable);
     thread_log_call_take(durable->log, durable->scope, run->step, activation->index, activation->round, path,
                          value_ref(activation_child_entry(activation, path)));
 }
