@@ -171,8 +171,7 @@ static int32_t try_compile(tn_value document, const struct schema_options *optio
     value_unref(document);
     if (status != TN_OK) {
         assert_null(schema);
-        if (says == NULL) fail_msg("unexpected error: %s", error.message);
-        assert_non_null(strstr(error.message, says));
+        if (says == NULL || strstr(error.message, says) == NULL) fail_msg("unexpected error: %s", error.message);
         assert_string_equal(error.code, status == TN_LIMIT ? "LIMIT" : "SCHEMA");
     }
     error_finish(&error);

@@ -51,7 +51,7 @@ run tenon run log.yaml --thread t --input '{"messages": {"id": "mine", "type": "
 expect_code 0
 [ "$("$TENON" thread state t | grep -o '"id":"mine"' | wc -l)" = 1 ] || fails "expected one message with this id"
 
-# A part of the list is lost: runs that do not need it go on, everything else says so. An interrupted run shows the state.
+# A part of the list is lost: runs that do not need it continue, everything else says so. An interrupted run shows the state.
 python3 - <<'PYTHON'
 import sqlite3
 store = sqlite3.connect("kept.db")
