@@ -24,7 +24,8 @@
 #include "host/engine/graph/graph_reads.h"
 #include <string.h>
 
-#define DIFFERENCES_MAX 10u /* maximum number of differences in a message */
+#define DIFFERENCES_MAX   10u   /* maximum number of differences in a message */
+#define DESCRIBE_AGAIN_MS 10000 /* see thread_save_description */
 
 static bool record_is_done(tn_value record) {
     tn_value status = value_get(record, "status");
@@ -206,6 +207,19 @@ static void ignore_written(void *user, int32_t status, tn_value result, const st
     (void)user, (void)status, (void)result, (void)error;
 }
 
+/*
+ * Puts the description of the graph, with which later versions of the document are compared. Thousands of threads may
+ * start at once, so it is not put for each of them; but again from time to time, because it may be removed meanwhile
+ * (thread_collect.c).
+ */
+static void thread_save_description(const struct thread_opening *opening) {
+    int64_t now = loop_wall_ms(opening->engine->loop), since = now - opening->graph->described_ms;
+    if (opening->graph->described_ms && since >= 0 && since < DESCRIBE_AGAIN_MS) return;
+    opening->graph->described_ms = now;
+    tn_value put = store_put(STORE_GRAPHS, opening->identity, graph_description(opening->graph));
+    store_commit_take(opening->store, value_push_take(value_array(), put), ignore_written, NULL);
+}
+
 /* Sets what the options of a resumed run do not set, as the thread was started. */
 static void thread_take_options(struct run_options *options, tn_value record) {
     if (!options->run_id && *record_text(record, "run_id")) options->run_id = record_text(record, "run_id");
@@ -247,11 +261,7 @@ static int32_t thread_admit_take(struct thread_opening *opening, tn_value loaded
         value_unref(loaded);
         return status;
     }
-    if (strcmp(record_text(record, "graph"), opening->identity) != 0) {
-        /* Later versions are compared with this description. */
-        tn_value put = store_put(STORE_GRAPHS, opening->identity, graph_description(opening->graph));
-        store_commit_take(store, value_push_take(value_array(), put), ignore_written, NULL);
-    }
+    if (strcmp(record_text(record, "graph"), opening->identity) != 0) thread_save_description(opening);
     options->thread_id = request->id;
     if (request->mode == THREAD_RESUME) thread_take_options(options, record); /* a resumed run keeps its id */
     options->document = request->document;
