@@ -93,8 +93,8 @@ const struct document *draw_find_inside(const struct draw_inside *inside, uint32
 }
 
 /*
- * The number of arrows, which a short text can make large: an edge from many nodes to many nodes. If it is more than
- * `most`, the result may be less than all.
+ * The number of nodes and arrows, which a short text can make large: an edge from many nodes to many nodes. If it is
+ * more than `most`, the result may be less than all.
  */
 static uint64_t draw_count_arrows(const struct document *document, const struct draw_inside *inside, uint32_t most) {
     const struct document *inner;
@@ -102,7 +102,8 @@ static uint64_t draw_count_arrows(const struct document *document, const struct 
     uint64_t count = (uint64_t)document->node_count + document->link_count;
     for (uint32_t i = 0; i < document->edge_count; i++) {
         const struct document_edge *edge = &document->edges[i];
-        count += (uint64_t)edge->from_count * ((uint64_t)edge->to_count + edge->condition_count + 1);
+        bool has_empty = edge->kind == EDGE_MAP && edge->empty != DOCUMENT_NOWHERE;
+        count += (uint64_t)edge->from_count * ((uint64_t)edge->to_count + edge->condition_count + has_empty);
     }
     for (uint32_t i = 0; inside && i < document->node_count && count <= most; i++)
         for (uint32_t k = 0; count <= most && (inner = draw_find_inside(inside, i, k, &in_inner)) != NULL; k++)
@@ -113,9 +114,10 @@ static uint64_t draw_count_arrows(const struct document *document, const struct 
 int32_t draw_check_arrows(const struct document *document, const struct draw_inside *inside, uint32_t most,
                           struct error *error) {
     if (draw_count_arrows(document, inside, most) <= most) return TN_OK;
-    return error_set(error, TN_LIMIT, "LIMIT",
-                     "the drawing of `%s` has more than %u arrows; divide the document into subgraphs, and draw each",
-                     value_chars(document->name, NULL), most);
+    return error_set(
+        error, TN_LIMIT, "LIMIT",
+        "the drawing of `%s` has more than %u nodes and arrows; divide the document into subgraphs, and draw each",
+        value_chars(document->name, NULL), most);
 }
 
 /* ---- JSON ---- */

@@ -53,6 +53,20 @@ static bool reserve(struct buffer *buffer, size_t more) {
     return true;
 }
 
+char *buffer_extend(struct buffer *buffer, size_t length) {
+    if (!reserve(buffer, length)) return NULL;
+    char *room = buffer->data + buffer->length;
+    buffer->length += length;
+    buffer->data[buffer->length] = '\0';
+    return room;
+}
+
+void buffer_reserve(struct buffer *buffer, size_t more) {
+    if (buffer->overflow || more > buffer->limit - buffer->length) return;
+    (void)reserve(buffer, more);
+    buffer->data[buffer->length] = '\0';
+}
+
 void buffer_append(struct buffer *buffer, const void *bytes, size_t length) {
     if (!reserve(buffer, length)) return;
     if (length > 0) memcpy(buffer->data + buffer->length, bytes, length);
@@ -62,7 +76,11 @@ void buffer_append(struct buffer *buffer, const void *bytes, size_t length) {
 
 void buffer_text(struct buffer *buffer, const char *text) { buffer_append(buffer, text, strlen(text)); }
 
-void buffer_char(struct buffer *buffer, char character) { buffer_append(buffer, &character, 1); }
+void buffer_char(struct buffer *buffer, char character) {
+    if (!reserve(buffer, 1)) return;
+    buffer->data[buffer->length++] = character;
+    buffer->data[buffer->length] = '\0';
+}
 
 void buffer_format(struct buffer *buffer, const char *format, ...) {
     va_list args;

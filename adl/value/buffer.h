@@ -28,6 +28,9 @@ void buffer_finish(struct buffer *buffer);
 void buffer_wipe(struct buffer *buffer);  /* buffer_finish for a secret: overwrites the bytes first */
 void buffer_clear(struct buffer *buffer); /* keeps the memory; clears the overflow */
 void buffer_append(struct buffer *buffer, const void *bytes, size_t length);
+/* Returns room for `length` bytes at the end, which the caller fills at once; NULL if the buffer overflows. */
+char *buffer_extend(struct buffer *buffer, size_t length);
+void buffer_reserve(struct buffer *buffer, size_t more); /* allocates once for what follows; never overflows */
 void buffer_text(struct buffer *buffer, const char *text);
 void buffer_char(struct buffer *buffer, char character);
 void buffer_format(struct buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));

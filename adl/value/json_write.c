@@ -33,21 +33,58 @@ struct writer {
 static const char escapes[] = "uuuuuuuubtnufruu"
                               "uuuuuuuuuuuuuuuu";
 
-void json_write_string(struct buffer *out, const char *text, size_t length) {
+/* True if one of the eight bytes must be escaped: it is less than 0x20, or equals a quote or a backslash. */
+static bool word_has_escape(const char *text) {
+    const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
+    uint64_t word, quote, slash;
+    memcpy(&word, text, sizeof word);
+    quote = word ^ ones * '"';
+    slash = word ^ ones * '\\';
+    return (((word - ones * 0x20) & ~word) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & highs;
+}
+
+/* The bytes before the first one that must be escaped. */
+static size_t plain_length(const char *text, size_t length) {
+    size_t at = 0;
+    while (at + 8 <= length && !word_has_escape(text + at)) at += 8;
+    if (length >= 8 && length - at < 8 && !word_has_escape(text + length - 8)) return length;
+    for (; at < length; at++) {
+        unsigned char c = (unsigned char)text[at];
+        if (c < 0x20 || c == '"' || c == '\\') break;
+    }
+    return at;
+}
+
+static void write_escaped(struct buffer *out, const char *text, size_t length) {
     static const char hex[] = "0123456789abcdef";
     buffer_char(out, '"');
     size_t from = 0;
-    for (size_t at = 0; at < length; at++) {
+    for (size_t at = plain_length(text, length); at < length; at += plain_length(text + at, length - at)) {
         unsigned char c = (unsigned char)text[at];
-        if (c >= 0x20 && c != '"' && c != '\\') continue;
         buffer_append(out, text + from, at - from);
-        from = at + 1;
-        char escape[6] = {'\\', c < 0x20 ? escapes[c] : text[at], '0', '0', hex[c >> 4], hex[c & 15]};
+        from = ++at;
+        char escape[6] = {'\\', c < 0x20 ? escapes[c] : text[at - 1], '0', '0', hex[c >> 4], hex[c & 15]};
         buffer_append(out, escape, escape[1] == 'u' ? 6 : 2);
     }
     buffer_append(out, text + from, length - from);
     buffer_char(out, '"');
 }
+
+/* Most strings need no escape: they are one append, with the quotes and `after`, which has `after_length` bytes. */
+static void write_string(struct buffer *out, const char *text, size_t length, const char *after, size_t after_length) {
+    char *room;
+    if (plain_length(text, length) < length || out->limit - out->length < length + after_length + 2) {
+        write_escaped(out, text, length);
+        buffer_append(out, after, after_length);
+    } else if ((room = buffer_extend(out, length + after_length + 2)) != NULL) {
+        *room++ = '"';
+        if (length > 0) memcpy(room, text, length);
+        room[length] = '"';
+        if (after_length > 0) memcpy(room + length + 1, after, after_length);
+    }
+}
+
+void json_write_string(struct buffer *out, const char *text, size_t length) { write_string(out, text, length, "", 0); }
 
 static void write_integer(struct buffer *out, int64_t integer) {
     char digits[20];
@@ -148,8 +185,7 @@ static tn_value json_next(struct writer *writer) {
     if (level->order != NULL) i = level->order[i];
     size_t length;
     const char *key = value_chars(value_key_at(level->container, i), &length);
-    json_write_string(writer->out, key, length);
-    buffer_append(writer->out, ": ", writer->style & JSON_INDENTED ? 2 : 1);
+    write_string(writer->out, key, length, ": ", writer->style & JSON_INDENTED ? 2 : 1);
     return value_value_at(level->container, i);
 }
 

@@ -10,6 +10,7 @@
 #include "adl/document/catalog.h"
 #include "adl/value/error.h"
 #include "host/plugin/call/instance.h"
+#include <tenon/util/sha256.h>
 
 struct config;
 struct graphs;
@@ -19,6 +20,14 @@ struct registry;
 struct store;
 struct thread_cache;
 struct tools;
+
+#define ENGINE_GRAPHS_NOTED 16
+
+/* A description of a graph that is in the store. */
+struct graph_note {
+    char identity[TN_SHA256_TEXT]; /* "": none */
+    int64_t at_ms;                 /* when it was put there, as loop_now_ms */
+};
 
 struct engine {
     /* Services, borrowed. They do not change. */
@@ -37,6 +46,7 @@ struct engine {
     struct tools *tools;
     struct graphs *graphs;
     struct thread_cache *threads; /* data/thread */
+    struct graph_note graphs_noted[ENGINE_GRAPHS_NOTED];
 };
 
 #endif

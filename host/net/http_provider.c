@@ -16,7 +16,9 @@ static int32_t http_provider_choose(struct registry *registry, const struct conf
     int32_t status = TN_OK;
     providing_find(&found, registry, TN_HTTP_CLIENT_DRAFT, use ? value_chars(use, NULL) : DEFAULT_NAME);
     *out = found.plugin || use ? found.plugin : found.only;
-    if (!found.count)
+    if (!*out && found.other_version)
+        status = providing_refuse_version(&found, "HTTP client", error);
+    else if (!found.count)
         status = error_set(error, TN_UNSUPPORTED, "UNSUPPORTED",
                            "no plugin provides HTTP (" TN_HTTP_CLIENT_DRAFT "); the bundled plugin is called `http`%s",
                            registry_altered(registry));

@@ -234,6 +234,8 @@ struct host *command_host_for_plugin(const struct arguments *arguments, const ch
 bool command_loops_count(const struct arguments *arguments, struct host *host, uint32_t *count);
 /* Opens the other loops of a host that command_host has opened; to be freed with loops_free before the host. */
 struct loops *command_loops(const struct arguments *arguments, struct host *host, uint32_t count, struct error *error);
+/* Opens them for the server of the host, which frees them. Returns an exit code. */
+int command_server_loops(const struct arguments *arguments, struct host *host);
 /* Reads JSON, "@file" or "-". Returns NULL and sets `error` on failure. `what` names the option in messages. */
 tn_value command_json(const struct arguments *arguments, const char *text, const char *what, struct error *error);
 /*

@@ -78,6 +78,7 @@ const struct command_option serve_options[] = {
     {"scope", "SCOPE", .help = "what the clients may do (default: admin)", .choices = "read|run|admin"},
     {"drain", "SECONDS",
      .help = "time for runs to end after SIGTERM (default: " COMMAND_TEXT_OF(COMMAND_DRAIN_SECONDS) ")"},
+    {"loops", "N", .help = "threads for runs and Tasks: 1 to 64, or auto (default: `loops` in tenon.yaml, or 1)"},
     TOOLS_OPTION,
     OPTIONS_END,
 };

@@ -126,6 +126,8 @@ int command_serve(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
     int code = COMMAND_OK;
     if (!open_served(&served, arguments)) return COMMAND_PLUGIN_PROBLEM;
+    code = command_server_loops(arguments, served.host);
+    if (code != COMMAND_OK) return finish_serving(&served, code);
     if (connections_listen(served.connections, path, (mode_t)mode, scope ? read_scope(scope) : METHOD_ADMIN, &error)) {
         command_warn("listening on %s", path);
         if (server_start_schedule(server_of(served.host), &error) != TN_OK)

@@ -224,6 +224,17 @@ struct loops *command_loops(const struct arguments *arguments, struct host *host
     return loops;
 }
 
+int command_server_loops(const struct arguments *arguments, struct host *host) {
+    uint32_t count;
+    struct error error = ERROR_INIT;
+    if (!command_loops_count(arguments, host, &count)) return COMMAND_USAGE;
+    struct loops *loops = count > 1 ? command_loops(arguments, host, count, &error) : NULL;
+    int code = count == 1 || loops ? COMMAND_OK : command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
+    server_set_loops_take(server_of(host), loops);
+    error_finish(&error);
+    return code;
+}
+
 struct host *command_open(const struct arguments *arguments, struct error *error) {
     return open_host(arguments, argument_given(arguments, "quiet"), NULL, NULL, false, error);
 }

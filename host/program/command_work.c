@@ -204,19 +204,6 @@ static int work_run(struct work_command *command) {
     return code;
 }
 
-/* Opens the other loops of the command's host. Returns an exit code. */
-static int work_open_loops(const struct arguments *arguments, struct host *host) {
-    uint32_t count;
-    struct error error = ERROR_INIT;
-    if (!host) return COMMAND_OK; /* of a host that runs: it has its own loops */
-    if (!command_loops_count(arguments, host, &count)) return COMMAND_USAGE;
-    struct loops *loops = count > 1 ? command_loops(arguments, host, count, &error) : NULL;
-    int code = count == 1 || loops ? COMMAND_OK : command_report_error(COMMAND_PLUGIN_PROBLEM, &error);
-    server_set_loops_take(server_of(host), loops);
-    error_finish(&error);
-    return code;
-}
-
 int command_work(const struct arguments *arguments) {
     tn_value params = work_read_options(arguments);
     if (!params) return COMMAND_USAGE;
@@ -224,7 +211,9 @@ int command_work(const struct arguments *arguments) {
     int code = method_caller_open(&command.caller, arguments, work_on_event, &command);
     if (!code) {
         method_caller_watch_signals(command.caller);
-        code = work_open_loops(arguments, method_caller_host(command.caller));
+        /* NULL is a host that runs: it has its own loops. */
+        struct host *host = method_caller_host(command.caller);
+        if (host) code = command_server_loops(arguments, host);
     }
     if (!code)
         code = work_begin_take(&command, params);

@@ -6,7 +6,6 @@
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
 #include "host/engine/engine.h"
-#include "host/engine/execution/invocation.h"
 #include "host/engine/tool/tool.h"
 #include "host/loops/loops.h"
 #include "host/plugin/registry/manifest.h"
@@ -107,7 +106,7 @@ static void describe_live(void *user, const struct plugin *plugin, struct buffer
     const struct server_run *run = NULL;
     size_t shown = 0;
     while ((run = server_run_older(runs, run)) != NULL) {
-        tn_value open = server_run_is_active(run) ? invocation_open_nodes(server_run_invocation(run)) : value_array();
+        tn_value open = server_run_open_nodes(run);
         for (size_t i = 0; i < value_count(open) && shown <= LIVE_SHOWN; i++) {
             tn_value node = value_at(open, i);
             if (!value_text_is(value_get(node, "plugin"), plugin_id(plugin))) continue;

@@ -2,7 +2,6 @@
  * methods_run.c - runs: methods/run.yaml.
  */
 #include "adl/value/memory.h"
-#include "host/engine/execution/invocation.h"
 #include "host/engine/graph/graph.h"
 #include "host/server/client.h"
 #include "host/server/document_open.h"
@@ -42,6 +41,7 @@ static int32_t run_begin(const struct method_call *call, bool resumes, struct er
         server_run_new(server_runs_of(call->server),
                        &(struct server_run_options){.client = call->client,
                                                     .graph = graph,
+                                                    .file = document,
                                                     .document = document ? document : method_text(call, "name"),
                                                     .input = value_get(call->params, "input"),
                                                     .config = value_get(call->params, "config"),
@@ -116,6 +116,7 @@ static int32_t run_list(const struct method_call *call, struct error *error) {
 static int32_t run_state_method(const struct method_call *call, struct error *error) {
     const struct server_run *run = run_named(call, error);
     if (!run) return TN_NOT_FOUND;
+    if (server_run_await_state(run, call->token)) return TN_OK;
     tn_value state = server_run_state(run);
     tn_value result = value_set_take(value_object_reserve(2), "state", state ? state : value_null());
     return method_done_take(call, value_set_take(result, "steps", value_int(server_run_steps(run))));

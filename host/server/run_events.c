@@ -7,7 +7,6 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
-#include "host/engine/execution/invocation.h"
 #include "host/server/client.h"
 #include "host/server/method.h"
 #include "host/server/server_run_internal.h"
@@ -117,7 +116,7 @@ static void on_changed(void *user, struct subscription *subscription, bool ended
     }
     if (!run->full || !has_room(run)) return;
     run->full = false;
-    invocation_continue(run->invocation);
+    server_run_continue(run);
 }
 
 /* Sends the kept events after number `after` again. Which modes the others had is not known any more. */

@@ -200,8 +200,8 @@ void server_free(struct server *server) {
     if (!server) return;
     server_schedule_end(server->schedule);
     server_workers_end(server->workers);
-    loops_free(server->loops);
     server_runs_end(server->runs);
+    loops_free(server->loops);
     registry_on_change(host_registry(server->host), NULL, NULL);
     host_set_methods(server->host, NULL);
     plugin_clients_free(server->plugin_clients);

@@ -1,5 +1,6 @@
 /*
  * server_run.c - the table of runs: their start, their end, and what is kept of them. Their events are in run_events.c.
+ * A run has an invocation on this loop, or a part on another one (server_run_part.h).
  *
  *     run/start ──▶ active ──▶ over: done, failed, cancelled. Its report is kept; the graph is released
  *                    ▲    └──▶ can be continued: interrupted, stopped, or failed by its recursion limit
@@ -11,15 +12,20 @@
 #include "host/base/loop.h"
 #include "host/base/time_text.h"
 #include "host/data/kernel/kernel_request.h"
+#include "host/data/thread/thread_interrupts.h"
 #include "host/engine/engine.h"
 #include "host/engine/execution/execution.h"
 #include "host/engine/execution/invocation.h"
+#include "host/engine/graph/answer_rights.h"
 #include "host/engine/graph/graph.h"
+#include "host/loops/loops.h"
+#include "host/plugin/call/authority.h"
 #include "host/plugin/call/call.h"
 #include "host/server/client.h"
 #include "host/server/server.h"
 #include "host/server/server_internal.h"
 #include "host/server/server_run_internal.h"
+#include "host/server/server_run_part.h"
 #include <string.h>
 
 /* ---- The table ---- */
@@ -48,14 +54,19 @@ struct server_run *server_run_find(const struct server_runs *runs, const char *i
 
 const char *server_run_id(const struct server_run *run) { return run->id; }
 const char *server_run_thread(const struct server_run *run) { return run->thread; }
-struct invocation *server_run_invocation(const struct server_run *run) {
-    return run->invocation;
+tn_value server_run_open_nodes(const struct server_run *run) {
+    return run->active && run->invocation ? invocation_open_nodes(run->invocation) : value_array();
+}
+bool server_run_await_state(const struct server_run *run, uint64_t token) {
+    if (!run->active || !run->part) return false;
+    run_part_await_state(run->part, token);
+    return true;
 }
 tn_value server_run_state(const struct server_run *run) {
     return run->active ? invocation_state(run->invocation) : value_ref(value_get(run->report, "state"));
 }
 uint32_t server_run_steps(const struct server_run *run) {
-    if (run->active) return invocation_steps(run->invocation);
+    if (run->active) return run->part ? run_part_steps(run->part) : invocation_steps(run->invocation);
     tn_value steps = value_get(run->report, "steps");
     return steps ? (uint32_t)value_to_int(steps) : 0;
 }
@@ -101,6 +112,7 @@ void server_run_forget(struct server_run *run) {
     if (run->older) run->older->newer = run->newer;
     value_unref(run->report);
     invocation_free(run->invocation);
+    run_part_free(run->part);
     value_unref(run->answers);
     mem_free(run->waiting);
     mem_free(run->document);
@@ -222,16 +234,38 @@ static void run_end_take(struct server_run *run, enum run_status status, tn_valu
     run_events_end_take(run, value_ref(report));
     publish(run, "run/ended");
     end_waiting(run);
-    if (server_run_is_over(run)) invocation_clear(run->invocation); /* so that plugins can be unloaded */
+    if (!server_run_is_over(run)) return;
+    if (run->invocation) invocation_clear(run->invocation); /* so that plugins can be unloaded */
+    run_part_free(run->part);
+    run->part = NULL;
+}
+
+static uint32_t run_loop(const struct server_run *run) { return run->part ? run_part_index(run->part) : 0; }
+
+static void run_deactivate(struct server_run *run) {
+    run->active = false;
+    run->runs->active--;
+    run->runs->active_at[run_loop(run)]--;
 }
 
 static void run_on_ended(void *user) {
     struct server_run *run = user;
-    run->active = false;
-    run->runs->active--;
+    run_deactivate(run);
     run_end_take(run, invocation_status(run->invocation), invocation_report(run->invocation));
     queue_add(run);
 }
+
+static void run_on_part_ended(void *user, enum run_status status, tn_value report) {
+    struct server_run *run = user;
+    bool cancels = run->cancels;
+    run_deactivate(run);
+    run->cancels = false;
+    run_end_take(run, status, report);
+    queue_add(run);
+    if (cancels) server_run_cancel(run, false); /* the request came when the run had just begun to wait */
+}
+
+static const struct run_part_ops part_ops = {run_events_receive, run_on_part_ended};
 
 /* Sets the config's `run_id` if it has none. */
 static tn_value config_with_id(tn_value config, int64_t now_ms) {
@@ -265,6 +299,41 @@ static int32_t check_id(const struct server_runs *runs, const char *id, struct e
     return error_set(error, TN_INVALID, "EXISTS", "the host has a run `%.100s` already; use another `run_id`", id);
 }
 
+/*
+ * The loop for a run: that of its thread, or one with the fewest runs, the first loop last, because it has the clients.
+ * What a component or a plugin starts stays here: its rights are those of a frame of this loop.
+ */
+static uint32_t choose_loop(const struct server_runs *runs, const struct server_run_options *options,
+                            const char *thread_id) {
+    const struct loops *loops = server_loops(runs->server);
+    const struct authority *authority = options->graph->authority;
+    uint32_t count = loops ? loops_count(loops) : 1, chosen = count - 1;
+    if (count == 1 || authority->outer || authority->from_text || client_is_plugin(options->client)) return 0;
+    if (thread_id) return loops_place(count, thread_id);
+    for (uint32_t i = count - 1; i-- > 0;)
+        if (runs->active_at[i] < runs->active_at[chosen]) chosen = i;
+    return chosen;
+}
+
+/* Sets the invocation of the run, or its part. */
+static int32_t run_open(struct server_run *run, const struct server_run_options *options,
+                        const struct invocation_options *inner, struct error *error) {
+    struct server_runs *runs = run->runs;
+    uint32_t index = choose_loop(runs, options, inner->request.id);
+    if (index)
+        run->part = run_part_new(server_loops(runs->server), index,
+                                 &(struct run_part_options){.graph = options->graph,
+                                                            .file = options->file,
+                                                            .config = inner->config,
+                                                            .input = options->input,
+                                                            .modes = options->modes,
+                                                            .count = &runs->parts},
+                                 &part_ops, run);
+    else
+        run->invocation = invocation_new(server_engine(runs->server), &options->graph->callable, inner, error);
+    return run->part || run->invocation ? TN_OK : TN_INVALID;
+}
+
 struct server_run *server_run_new(struct server_runs *runs, const struct server_run_options *options,
                                   struct error *error) {
     struct loop *loop = server_loop(runs->server);
@@ -282,10 +351,9 @@ struct server_run *server_run_new(struct server_runs *runs, const struct server_
     inner.run.modes = options->modes;
     inner.run.event = run_events_receive;
     inner.run.user = run;
-    if (status == TN_OK)
-        run->invocation = invocation_new(server_engine(runs->server), &options->graph->callable, &inner, error);
-    if (run->invocation) {
-        run->runs = runs;
+    run->runs = runs;
+    if (status == TN_OK) status = run_open(run, options, &inner, error);
+    if (status == TN_OK) {
         run->client = options->client;
         run->id = mem_text(id);
         run->thread = inner.request.id ? mem_text(inner.request.id) : NULL;
@@ -314,12 +382,17 @@ static void run_activate(struct server_run *run) {
     queue_remove(run);
     run->active = true;
     run->runs->active++;
+    run->runs->active_at[run_loop(run)]++;
     publish(run, "run/started");
 }
 
 int32_t server_run_start(struct server_run *run, struct authority *by, struct error *error) {
     int32_t status = TN_OK;
-    if (run->resumes)
+    if (run->part && run->resumes)
+        run_part_resume(run->part, run->answers);
+    else if (run->part)
+        run_part_start(run->part);
+    else if (run->resumes)
         status = invocation_resume_by(run->invocation, by, run->answers, error);
     else
         invocation_start(run->invocation);
@@ -332,6 +405,18 @@ int32_t server_run_start(struct server_run *run, struct authority *by, struct er
     return status;
 }
 
+/* Checks the answers here, where the caller gets the error. */
+static int32_t part_resume(struct server_run *run, struct authority *by, tn_value answers, struct error *error) {
+    tn_value interrupts = value_get(run->report, "interrupts");
+    if (answers && value_is(answers, TN_NULL)) answers = NULL;
+    int32_t status = TN_OK;
+    if (answers || (!run->thread && run->status == RUN_INTERRUPTED))
+        status = thread_interrupts_check(interrupts, answers, error);
+    if (status == TN_OK) status = answer_rights_check(server_engine(run->runs->server), by, interrupts, answers, error);
+    if (status == TN_OK) run_part_resume(run->part, answers);
+    return status;
+}
+
 int32_t server_run_answer(struct server_run *run, struct authority *by, tn_value answers, struct error *error) {
     if (run->active)
         return error_set(error, TN_INVALID, "INVALID_INPUT", "the run `%s` is running: it waits for no answer",
@@ -341,24 +426,44 @@ int32_t server_run_answer(struct server_run *run, struct authority *by, tn_value
                          run->id, run_status_name(run->status),
                          run->thread && run->status != RUN_DONE ? "; continue its thread with run/resume" : "");
     int32_t status = check_active(run->runs, run->client, error);
-    if (status == TN_OK) status = invocation_resume_by(run->invocation, by, answers, error);
+    if (status == TN_OK)
+        status = run->part ? part_resume(run, by, answers, error)
+                           : invocation_resume_by(run->invocation, by, answers, error);
     if (status == TN_OK) run_activate(run);
     return status;
 }
 
+void server_run_continue(struct server_run *run) {
+    if (run->part)
+        run_part_continue(run->part);
+    else
+        invocation_continue(run->invocation);
+}
+
 /* It ends after its super-step, also if that waits for a client that does not read. */
 static void drain_run(struct server_run *run) {
-    invocation_drain(run->invocation);
+    if (run->part)
+        run_part_drain(run->part);
+    else
+        invocation_drain(run->invocation);
     if (!run->full) return;
     run->full = false;
-    invocation_continue(run->invocation);
+    server_run_continue(run);
+}
+
+static void cancel_active(struct server_run *run) {
+    run->cancels = true;
+    if (run->part)
+        run_part_cancel(run->part);
+    else
+        invocation_cancel(run->invocation);
 }
 
 void server_run_cancel(struct server_run *run, bool drain) {
     if (run->active && drain)
         drain_run(run);
     else if (run->active)
-        invocation_cancel(run->invocation);
+        cancel_active(run);
     if (run->active || drain || server_run_is_over(run)) return;
     /* It waits: nothing runs that could end. */
     tn_value report = value_set_take(value_ref(run->report), "status", value_text(run_status_name(RUN_CANCELLED)));
@@ -368,6 +473,7 @@ void server_run_cancel(struct server_run *run, bool drain) {
 }
 
 static bool no_run_is_active(void *user) { return ((const struct server_runs *)user)->active == 0; }
+static bool no_part_is_left(void *user) { return ((const struct server_runs *)user)->parts == 0; }
 
 void server_runs_drain(struct server_runs *runs) {
     runs->ending = true;
@@ -379,9 +485,10 @@ size_t server_runs_active(const struct server_runs *runs) { return runs->active;
 void server_runs_end(struct server_runs *runs) {
     runs->ending = true;
     for (struct server_run *run = runs->newest; run; run = run->older)
-        if (run->active) invocation_cancel(run->invocation);
+        if (run->active) cancel_active(run);
     (void)loop_run(server_loop(runs->server), no_run_is_active, runs);
     while (runs->newest) server_run_forget(runs->newest);
+    (void)loop_run(server_loop(runs->server), no_part_is_left, runs);
 }
 
 void server_runs_free(struct server_runs *runs) { mem_free(runs); }

@@ -24,7 +24,6 @@
 struct authority;
 struct client;
 struct graph;
-struct invocation;
 struct server;
 struct server_run;
 struct server_runs;
@@ -50,6 +49,7 @@ void server_runs_forget_client(struct server_runs *runs, const struct client *cl
 struct server_run_options {
     struct client *client;
     struct graph *graph;  /* the run keeps a reference */
+    const char *file;     /* the name with which the graph was opened; NULL for a text */
     const char *document; /* as the client has named it; NULL for a text without a name */
     tn_value input, config;
     unsigned modes; /* of its events: those that its subscriptions can have */
@@ -72,8 +72,14 @@ const char *server_run_id(const struct server_run *run);
 const char *server_run_thread(const struct server_run *run); /* NULL without a thread */
 /* PERMISSION_DENIED if the component `by` may not give one of the answers (engine/graph/answer_rights.h). */
 int32_t server_run_answer(struct server_run *run, struct authority *by, tn_value answers, struct error *error);
-struct invocation *server_run_invocation(const struct server_run *run); /* of an active run, to read from it */
-tn_value server_run_state(const struct server_run *run);                /* a new reference; NULL if it has none yet */
+/* The open nodes of an active run of this loop, as run_open_nodes; otherwise []. A new reference. */
+tn_value server_run_open_nodes(const struct server_run *run);
+/*
+ * Of an active run on another loop: returns true, and the call of this token gets {state, steps} later. Otherwise
+ * returns false: use the two functions below.
+ */
+bool server_run_await_state(const struct server_run *run, uint64_t token);
+tn_value server_run_state(const struct server_run *run); /* a new reference; NULL if it has none yet */
 uint32_t server_run_steps(const struct server_run *run);
 /*
  * Ends an active run soon, or after its super-step if `drain`. A run that waits becomes `cancelled`; its thread stays

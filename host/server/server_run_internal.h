@@ -4,6 +4,7 @@
 #ifndef TENON_HOST_SERVER_SERVER_RUN_INTERNAL_H
 #define TENON_HOST_SERVER_SERVER_RUN_INTERNAL_H
 
+#include "host/base/config/config.h"
 #include "host/engine/graph/run.h"
 #include "host/server/server_run.h"
 
@@ -14,6 +15,7 @@ struct kept_event {
     int64_t size;
 };
 
+struct run_part;
 struct run_subscription;
 
 struct server_run {
@@ -23,7 +25,8 @@ struct server_run {
     struct run_queue *queue;          /* in which it waits to be forgotten; NULL while it is active */
     struct server_run *queue_next, *queue_previous;
     const struct client *client;   /* that has started it; NULL if it has gone */
-    struct invocation *invocation; /* cleared when the run is over */
+    struct invocation *invocation; /* on this loop; cleared when the run is over; NULL with a part */
+    struct run_part *part;         /* on another loop; freed when the run is over; NULL with an invocation */
     char *id, *thread, *document;
     tn_value answers;       /* of run/resume, until it starts */
     unsigned modes;         /* of its events */
@@ -39,6 +42,7 @@ struct server_run {
     size_t waiting_count;
     int64_t started_ms, ended_ms;
     bool resumes, active, full;
+    bool cancels; /* its part was asked to */
 };
 
 #define RUN_BUCKETS 1024u
@@ -55,7 +59,9 @@ struct server_runs {
     struct server_run *buckets[RUN_BUCKETS]; /* by the hash of the id */
     struct run_queue over, waiting;          /* waiting: run/answer can continue it */
     size_t active;
-    int64_t size; /* of what is kept of all runs */
+    uint32_t active_at[CONFIG_LOOPS_MAX]; /* by loop */
+    size_t parts;                         /* that exist, with those that their loops still release */
+    int64_t size;                         /* of what is kept of all runs */
     bool ending;
 };
 
@@ -63,6 +69,9 @@ struct server_runs {
 bool server_run_is_over(const struct server_run *run);
 /* {run_id, thread_id?, document?, …} is added to the object. */
 tn_value server_run_add_names(tn_value object, const struct server_run *run);
+
+/* The subscriptions of an active run have room again. */
+void server_run_continue(struct server_run *run);
 
 /* run_events.c */
 /* run_options.event of the run `user`. */

@@ -48,6 +48,9 @@ struct entry {
     uint64_t vector_count;
 };
 
+/* Passed: taken, and as it is now, no other take of the group matches it; only takes of the group can change it. */
+enum take_state { TAKE_FREE, TAKE_TAKEN, TAKE_PASSED };
+
 /* The `take` operations of a batch that have the same condition in SQL, and their candidates. */
 struct take_group {
     struct take_group *next;
@@ -56,7 +59,7 @@ struct take_group {
     uint64_t operations, count, limit; /* of operations; of candidates; that were requested */
     uint64_t slot;                     /* of its result in round 1 */
     struct entry **candidates;
-    bool *taken;
+    unsigned char *taken; /* for each candidate, an enum take_state */
 };
 
 /* A delete_range that round 1 runs. */

@@ -3,7 +3,8 @@
  *
  * A pooler such as pgbouncer is recognised by the process id of the session: the server's answer differs from the one
  * that the pooler has made up for its client. Behind a pooler, a statement may run in another session than the one
- * before it, so limits are set in each transaction (batch.c), and statements are not prepared.
+ * before it, so limits are set in each transaction (batch.c), and statements are not prepared. A pooler that is not
+ * recognised is found out when a prepared statement is missing, or is there already.
  */
 #include "connection.h"
 #include <endian.h>
@@ -61,10 +62,11 @@ static tn_value failure_for_state(tn_store *store, const char *state, const char
         store->retry = RETRY_CONFLICT;
         return failure_busy(store, message);
     }
-    if (state_is(state, "0A000") || state_is(state, "26000")) { /* a prepared statement that is out of date */
-        store->retry = RETRY_LOST;
+    if (state_is(state, "26000") || state_is(state, "42P05")) { /* not prepared here, or by someone else */
+        store->pooled = true;
         return failure_lost(store, message);
     }
+    if (state_is(state, "0A000")) return failure_lost(store, message); /* a prepared statement that is out of date */
     if (state_is(state, "57P") || state_is(state, "08") || state_is(state, "25P03"))
         return failure_lost(store, message);
     if (state_is(state, "53300"))
@@ -383,6 +385,7 @@ static tn_value connection_inspect(tn_store *store) {
     store->standby = result_int(result, 0, 1) != 0;
     connection_set_clock(store, result_int(result, 0, 2));
     store->direct = store->settings.pooler == POOLER_NONE || (store->settings.pooler == POOLER_AUTO && same);
+    if (store->pooled) store->direct = false;
     return store->direct ? connection_configure(store) : NULL;
 }
 

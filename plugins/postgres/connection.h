@@ -39,6 +39,7 @@ struct collection {
     bool hot;              /* in the table `hot`, otherwise in `records` */
     uint64_t member_count; /* members in the columns m1 … */
     struct tn_store_path members[CONNECTION_MEMBERS];
+    uint64_t starts[CONNECTION_MEMBERS]; /* the column has only the first bytes of a text; 0: as many as fit */
 };
 
 struct prepared {
@@ -65,6 +66,7 @@ struct tn_store {
     bool reached;       /* the server has accepted a connection: if it does not now, it is worth waiting */
     bool opened;        /* the tables and indexes are ready */
     bool direct;        /* without a pooler: session state and prepared statements can be used */
+    bool pooled;        /* statements that were prepared are not there: there is a pooler, whatever it looks like */
     bool standby;
     enum retry retry;
     /* The clock: the database's time is CLOCK_BOOTTIME plus the offset. */

@@ -50,4 +50,9 @@ uint64_t encode_member(tn_value member, char out[ENCODE_MAX]) {
     return length;
 }
 
+uint64_t encode_member_start(tn_value member, uint64_t start, char out[ENCODE_MAX]) {
+    uint64_t length = encode_member(member, out);
+    return start > 0 && out[0] == 2 && length > start + 1 ? start + 1 : length;
+}
+
 bool encode_is_cut(struct tn_store_text encoded) { return encoded.length == ENCODE_MAX && encoded.data[0] == 2; }

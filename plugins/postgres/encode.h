@@ -14,11 +14,13 @@
 
 #include <tenon/store/base.h>
 
-#define ENCODE_TEXT_MAX 400 /* an entry of an index has at most about 2,700 bytes, with up to six members and a key */
+#define ENCODE_TEXT_MAX 400 /* an entry of an index has at most about 2,700 bytes: four members and a key */
 #define ENCODE_MAX      (ENCODE_TEXT_MAX + 1)
 
 /* `member` may be NULL. Returns the length. */
 uint64_t encode_member(tn_value member, char out[ENCODE_MAX]);
+/* The same, with at most `start` bytes of a text; 0: no such limit. */
+uint64_t encode_member_start(tn_value member, uint64_t start, char out[ENCODE_MAX]);
 /* True if a text may have been cut. */
 bool encode_is_cut(struct tn_store_text encoded);
 

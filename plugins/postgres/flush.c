@@ -62,7 +62,8 @@ static void rows_add(struct rows *rows, const struct entry *entry, enum change c
             array_add_bytes(
                 &rows->members[i],
                 (struct tn_store_text){
-                    encoded, encode_member(tn_store_path_get(&entry->collection->members[i], entry->value), encoded)});
+                    encoded, encode_member_start(tn_store_path_get(&entry->collection->members[i], entry->value),
+                                                 entry->collection->starts[i], encoded)});
         else
             array_add_null(&rows->members[i]);
     }

@@ -118,7 +118,7 @@ tn_value list_read_row(struct list *list, const PGresult *result, int row, struc
 
 /* Moves the cursor behind a row. The members of an order start at column 4. */
 tn_value list_move_cursor(struct list *list, bool ordered, const PGresult *result, int row, struct tn_store_text key) {
-    uint64_t used = 0, count = ordered ? list->selection->order_count : 0;
+    uint64_t used = 0, count = !ordered ? 0 : list->starts ? 1 : list->selection->order_count;
     for (uint64_t i = 0; i <= count; i++) {
         struct tn_store_text part = i < count ? result_bytes(result, row, 4 + (int)i) : key;
         if (part.length > sizeof list->cursor_bytes - used)
@@ -132,7 +132,7 @@ tn_value list_move_cursor(struct list *list, bool ordered, const PGresult *resul
 }
 
 void list_look_for_cuts(struct list *list, const PGresult *result) {
-    for (int row = 0; row < PQntuples(result); row++)
+    for (int row = 0; row < PQntuples(result) && !list->starts; row++)
         for (uint64_t i = 0; i < list->selection->order_count; i++)
             if (encode_is_cut(result_bytes(result, row, 4 + (int)i))) list->cut = true;
 }
@@ -145,6 +145,7 @@ static tn_value list_query_chunk(struct list *list, bool ordered, int rows) {
         by_key.order_count = 0;
         by_key.reverse = false;
     }
+    if (list->starts) by_key.order_count = 1;
     sql_init(&sql, &list->chunk);
     sql_add(&sql,
             "SELECT r.key, r.version, CASE WHEN %s AND octet_length(r.json) <= %d THEN r.json END, CASE WHEN %s AND"
@@ -156,7 +157,7 @@ static tn_value list_query_chunk(struct list *list, bool ordered, int rows) {
     narrow_after(&sql, list->collection, &by_key, &list->cursor);
     narrow_order(&sql, list->collection, &by_key);
     sql_add(&sql, " LIMIT %d", rows);
-    return connection_query(list->store, &sql);
+    return schema_query(list->store, list->collection, &sql);
 }
 
 /* Calls `each` for the rows that match. The result may be freed before: reading a large value does that. */

@@ -27,6 +27,7 @@ struct list {
     char cursor_bytes[TN_STORE_ORDER_MAX * ENCODE_MAX + TN_STORE_KEY_MAX];
     double score; /* of the cursor of a search */
     bool ended;   /* no more rows */
+    bool starts;  /* the rows are ordered by the start of the order's first member */
     bool cut;     /* a text of the order was cut: the order of the rows may be wrong */
     bool missed;  /* a large value was not read, because there is no transaction */
 };

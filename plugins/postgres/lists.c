@@ -5,6 +5,7 @@
  * first ones are kept.
  */
 #include "list_read.h"
+#include "schema.h"
 
 /* ---- Lists ---- */
 
@@ -22,7 +23,7 @@ static tn_value list_find_after(struct list *list, bool ordered, tn_value *value
     narrow_from(&sql, list->store, list->collection, &only, NULL, list->now);
     sql_add(&sql, " AND r.key = ");
     sql_bind_bytes(&sql, list->selection->after);
-    tn_value why = connection_query(list->store, &sql);
+    tn_value why = schema_query(list->store, list->collection, &sql);
     if (why != NULL) return why;
     const PGresult *result = connection_result(list->store, 0);
     if (PQntuples(result) == 0)
@@ -115,6 +116,46 @@ static tn_value list_insert(struct list *list, struct tn_store_record *record_ta
     return NULL;
 }
 
+/* True if no further row can be among the first `limit` + 1: its start is beyond that of the last record. */
+static bool list_has_enough(const struct list *list, const struct found *found, uint64_t column) {
+    char encoded[ENCODE_MAX];
+    if (found->count <= (uint64_t)list->selection->limit) return false;
+    tn_value member = tn_store_path_get(&list->selection->order[0], found->records[found->count - 1].value);
+    struct tn_store_text last = {encoded,
+                                 encode_member_start(member, list->collection->starts[column - 1], encoded)};
+    int order = tn_store_text_compare(list->cursor.members[0], last);
+    return list->selection->reverse ? order < 0 : order > 0;
+}
+
+/*
+ * The first member of the order has a column with its start: reads in the order of that column, and sorts the records
+ * with equal starts.
+ */
+static tn_value list_read_by_start(struct list *list, struct found *found) {
+    uint64_t column = narrow_start_column(list->collection, &list->selection->order[0]);
+    struct sorting sorting = {.found = found};
+    char encoded[ENCODE_MAX];
+    list->want_values = list->starts = true;
+    list->ended = false;
+    tn_value why = list_begin(list);
+    list->cursor = (struct narrow_cursor){.key = {NULL, 0}};
+    if (why == NULL && list->selection->after.data != NULL) {
+        why = list_find_after(list, false, &sorting.after.value);
+        sorting.after.key = list->selection->after;
+        tn_value member = tn_store_path_get(&list->selection->order[0], sorting.after.value);
+        uint64_t length = encode_member_start(member, list->collection->starts[column - 1], encoded);
+        list->cursor.members[0] = (struct tn_store_text){encoded, length};
+        /* Before or behind all keys, which are UTF-8. */
+        list->cursor.key = list->selection->reverse ? (struct tn_store_text){"\xff", 1} : (struct tn_store_text){"", 0};
+    }
+    while (why == NULL && !list->ended && !list_has_enough(list, found, column))
+        why = list_read_chunk(list, true, LIST_CHUNK, list_insert, &sorting);
+    tn_release(sorting.after.value);
+    list_end(list);
+    list->starts = false;
+    return why;
+}
+
 static tn_value list_read_sorted(struct list *list, struct found *found) {
     struct sorting sorting = {.found = found};
     list->cut = false;
@@ -159,7 +200,12 @@ tn_value lists_list(tn_store *store, const struct tn_store_selection *selection,
                                tn_store_text_excerpt(selection->after, &excerpt));
     if (why == NULL && list.collection != NULL) {
         list.cut = !narrow_has_order(list.collection, selection);
-        if (!list.cut) why = list_read_ordered(&list, &found);
+        bool starts = list.cut && narrow_start_column(list.collection, &selection->order[0]) > 0;
+        if (starts) {
+            list.cut = false;
+            why = list_read_by_start(&list, &found);
+        } else if (!list.cut)
+            why = list_read_ordered(&list, &found);
         if (why == NULL && list.cut) {
             found_free(&found);
             why = list_read_sorted(&list, &found);
@@ -188,7 +234,7 @@ tn_value lists_get(tn_store *store, struct tn_store_text name, struct tn_store_t
         narrow_from(&sql, store, list.collection, &selection, NULL, connection_now(store, tn.core->wall_ms(tn.host)));
         sql_add(&sql, " AND r.key = ");
         sql_bind_bytes(&sql, key);
-        why = connection_query(store, &sql);
+        why = schema_query(store, list.collection, &sql);
         const PGresult *result = why == NULL ? connection_result(store, 0) : NULL;
         if (why == NULL && PQntuples(result) > 0) why = list_read_row(&list, result, 0, out);
     }
@@ -223,7 +269,7 @@ tn_value lists_count(tn_store *store, const struct tn_store_selection *selection
         sql_init(&sql, &arena);
         sql_add(&sql, "SELECT count(*)");
         narrow_from(&sql, store, list.collection, selection, NULL, list.now);
-        why = connection_query(store, &sql);
+        why = schema_query(store, list.collection, &sql);
         if (why == NULL) *count = result_int(connection_result(store, 0), 0, 0);
     } else if (why == NULL && list.collection != NULL) {
         why = list_begin(&list);

@@ -6,7 +6,15 @@
 /* Returns the number of the member's column, from 1; 0 if it has none. */
 static uint64_t narrow_column(const struct collection *collection, const struct tn_store_path *path) {
     for (uint64_t i = 0; collection->hot && i < collection->member_count; i++)
-        if (tn_store_text_compare(collection->members[i].text, path->text) == 0) return i + 1;
+        if (collection->starts[i] == 0 && tn_store_text_compare(collection->members[i].text, path->text) == 0)
+            return i + 1;
+    return 0;
+}
+
+uint64_t narrow_start_column(const struct collection *collection, const struct tn_store_path *path) {
+    for (uint64_t i = 0; collection->hot && i < collection->member_count; i++)
+        if (collection->starts[i] > 0 && tn_store_text_compare(collection->members[i].text, path->text) == 0)
+            return i + 1;
     return 0;
 }
 
@@ -75,6 +83,24 @@ static void narrow_column_test(struct sql *sql, uint64_t column, const struct tn
     }
 }
 
+/* A column with the start of a text: equal and smaller texts have equal and smaller starts, or equal ones. */
+static void narrow_start_test(struct sql *sql, const struct collection *collection, uint64_t column,
+                              const struct tn_store_condition *condition) {
+    static const char *const operators[] = {
+        [TN_STORE_TEST_EQ] = "=",  [TN_STORE_TEST_LT] = "<=", [TN_STORE_TEST_LE] = "<=",
+        [TN_STORE_TEST_GT] = ">=", [TN_STORE_TEST_GE] = ">=",
+    };
+    char encoded[ENCODE_MAX];
+    if (condition->test >= sizeof operators / sizeof *operators || operators[condition->test] == NULL) return;
+    if (tn.value->kind(condition->operand) != TN_STRING) return;
+    uint64_t length = encode_member_start(condition->operand, collection->starts[column - 1], encoded);
+    char *copy = tn_arena_copy(sql->arena, encoded, length);
+    sql->failed |= copy == NULL;
+    sql_add(sql, " AND r.m%llu %s ", (unsigned long long)column, operators[condition->test]);
+    sql_bind_bytes(sql, (struct tn_store_text){copy, length});
+    if (*operators[condition->test] == '<') sql_add(sql, " AND r.m%llu >= '\\x02'", (unsigned long long)column);
+}
+
 /* The JSON of a record contains the JSON of a string that is a member of it, or in an array in it. */
 static void narrow_json_test(struct sql *sql, const struct tn_store_condition *condition) {
     if (condition->test != TN_STORE_TEST_EQ && condition->test != TN_STORE_TEST_CONTAINS) return;
@@ -117,6 +143,8 @@ void narrow_from(struct sql *sql, const tn_store *store, const struct collection
         const struct tn_store_condition *condition = &selection->where->conditions[i];
         if (condition->test == TN_STORE_TEST_ANY || sql->count > SQL_PARAMETERS - 40) continue;
         uint64_t column = narrow_column(collection, &condition->path);
+        uint64_t start = narrow_start_column(collection, &condition->path);
+        if (start > 0) narrow_start_test(sql, collection, start, condition);
         if (column > 0)
             narrow_column_test(sql, column, condition);
         else
@@ -125,6 +153,13 @@ void narrow_from(struct sql *sql, const tn_store *store, const struct collection
 }
 
 /* ---- Order ---- */
+
+/* The column of a member of the order; that of its start, if the caller has no other. */
+static uint64_t narrow_order_column(const struct collection *collection, const struct tn_store_selection *selection,
+                                    uint64_t i) {
+    uint64_t column = narrow_column(collection, &selection->order[i]);
+    return column > 0 ? column : narrow_start_column(collection, &selection->order[i]);
+}
 
 bool narrow_has_order(const struct collection *collection, const struct tn_store_selection *selection) {
     for (uint64_t i = 0; i < selection->order_count; i++)
@@ -135,7 +170,7 @@ bool narrow_has_order(const struct collection *collection, const struct tn_store
 void narrow_add_members(struct sql *sql, const struct collection *collection,
                         const struct tn_store_selection *selection) {
     for (uint64_t i = 0; i < selection->order_count; i++)
-        sql_add(sql, ", r.m%llu", (unsigned long long)narrow_column(collection, &selection->order[i]));
+        sql_add(sql, ", r.m%llu", (unsigned long long)narrow_order_column(collection, selection, i));
 }
 
 void narrow_after(struct sql *sql, const struct collection *collection, const struct tn_store_selection *selection,
@@ -143,7 +178,7 @@ void narrow_after(struct sql *sql, const struct collection *collection, const st
     if (cursor->key.data == NULL) return;
     sql_add(sql, " AND (");
     for (uint64_t i = 0; i < selection->order_count; i++)
-        sql_add(sql, "r.m%llu, ", (unsigned long long)narrow_column(collection, &selection->order[i]));
+        sql_add(sql, "r.m%llu, ", (unsigned long long)narrow_order_column(collection, selection, i));
     sql_add(sql, "r.key) %s (", selection->reverse ? "<" : ">");
     for (uint64_t i = 0; i < selection->order_count; i++) {
         sql_bind_bytes(sql, cursor->members[i]);
@@ -157,6 +192,6 @@ void narrow_order(struct sql *sql, const struct collection *collection, const st
     const char *direction = selection->reverse ? " DESC" : "";
     sql_add(sql, " ORDER BY ");
     for (uint64_t i = 0; i < selection->order_count; i++)
-        sql_add(sql, "r.m%llu%s, ", (unsigned long long)narrow_column(collection, &selection->order[i]), direction);
+        sql_add(sql, "r.m%llu%s, ", (unsigned long long)narrow_order_column(collection, selection, i), direction);
     sql_add(sql, "r.key%s", direction);
 }

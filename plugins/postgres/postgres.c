@@ -290,9 +290,9 @@ static int64_t postgres_wall_ms(tn_store *store) {
     return connection_now(store, tn.core->wall_ms(tn.host));
 }
 
-static const tn_store_draft postgres_store = {
-    sizeof postgres_store, postgres_open,     postgres_close, postgres_commit,
-    postgres_query,        postgres_maintain, postgres_watch, postgres_wall_ms, .group = NULL};
+static const tn_store_draft postgres_store = {sizeof postgres_store, postgres_open,    postgres_close,
+                                              postgres_commit,       postgres_query,   postgres_maintain,
+                                              postgres_watch,        postgres_wall_ms, .group = NULL};
 
 TN_PLUGIN("tenon.postgres", "0.1.0", "A store in a PostgreSQL database, for many hosts")
 TN_PROVIDES(store, TN_STORE_DRAFT, &postgres_store)

@@ -22,6 +22,7 @@
 
 #define SCHEMA_APPLICATION "tenon"
 #define SCHEMA_LOCK        "6061712493452329294" /* of pg_advisory_xact_lock, for creating and upgrading */
+#define INDEX_COLUMNS      4 /* of members; with more, an entry might be too large for a page */
 #define BACKFILL_ROWS      500
 
 /* `@` stands for the quoted name of the schema. */
@@ -191,9 +192,29 @@ struct collection *schema_collection(tn_store *store, struct tn_store_text name)
     return collection;
 }
 
-/* The text of a path as a string value, from which tn_store_path_read reads it. */
-static tn_value path_read(tn_store *store, struct tn_store_text text, struct tn_store_path *out) {
+/* Splits "updated_at:13" into a path and a number of bytes, which it returns; 0: there is none. */
+static uint64_t path_split(struct tn_store_text *path) {
+    uint64_t at = path->length, number = 0, scale = 1;
+    while (at > 0 && path->data[at - 1] >= '0' && path->data[at - 1] <= '9' && scale < 1000000000) {
+        number += (uint64_t)(path->data[--at] - '0') * scale;
+        scale *= 10;
+    }
+    if (at == 0 || at == path->length || path->data[at - 1] != ':' || number == 0) return 0;
+    path->length = at - 1;
+    return number;
+}
+
+/*
+ * Reads a member as it is in the table `collections`: a path, or "updated_at:13:" for the start of a text. (Without the
+ * colon at the end, it would be the member that an earlier version of this plugin made of an index over a start.)
+ */
+static tn_value path_read(tn_store *store, struct tn_store_text text, struct tn_store_path *out, uint64_t *start) {
     struct tn_store_path borrowed;
+    *start = 0;
+    if (text.length > 0 && text.data[text.length - 1] == ':') {
+        text.length--;
+        *start = path_split(&text);
+    }
     tn_value source = tn_text_n(text.data, text.length);
     tn_value why = tn_store_path_read(&store->collection_arena, source, "indexes", &borrowed);
     if (why == NULL) {
@@ -235,7 +256,8 @@ static tn_value collection_add_row(tn_store *store, const PGresult *result, int 
     if (rest.length > 20) {
         rest = (struct tn_store_text){rest.data + 20, rest.length - 20};
         while (collection->member_count < CONNECTION_MEMBERS && array_next(&rest, &path)) {
-            tn_value why = path_read(store, path, &collection->members[collection->member_count]);
+            tn_value why = path_read(store, path, &collection->members[collection->member_count],
+                                     &collection->starts[collection->member_count]);
             if (why != NULL) return why;
             collection->member_count++;
         }
@@ -262,6 +284,20 @@ static tn_value collections_read(tn_store *store) {
     if (why != NULL) return why;
     store->epoch = result_int(connection_result(store, 0), 0, 0);
     return collections_read_result(store, 1);
+}
+
+tn_value schema_query(tn_store *store, const struct collection *collection, const struct sql *sql) {
+    tn_value why = connection_send(store, sql);
+    /* A collection that is hot stays so, and batch.c checks for the whole transaction. */
+    bool checks = !collection->hot && store->batch == NULL;
+    if (why == NULL && checks) why = schema_send(store, "SELECT epoch FROM @.meta");
+    if (why == NULL) why = connection_run(store);
+    if (why != NULL || !checks) return why;
+    const PGresult *epoch = connection_result(store, 1);
+    if (PQntuples(epoch) == 1 && result_int(epoch, 0, 0) == store->epoch) return NULL;
+    store->stale = true;
+    store->retry = RETRY_CONFLICT;
+    return tn_store_failure("STORE_BUSY", "%s: another host has changed the collections", store->place);
 }
 
 tn_value schema_refresh(tn_store *store) { return store->stale ? collections_read(store) : NULL; }
@@ -329,10 +365,12 @@ tn_value schema_open(tn_store *store) {
 
 /* ---- Indexes ---- */
 
-/* Returns the column of a member, from 0; member_count if it has none. */
+/* Returns the column of a member of an index, from 0; member_count if it has none. */
 static uint64_t collection_member(const struct collection *collection, struct tn_store_text path) {
-    uint64_t i = 0;
-    while (i < collection->member_count && tn_store_text_compare(collection->members[i].text, path) != 0) i++;
+    uint64_t i = 0, start = path_split(&path);
+    while (i < collection->member_count &&
+           (collection->starts[i] != start || tn_store_text_compare(collection->members[i].text, path) != 0))
+        i++;
     return i;
 }
 
@@ -344,7 +382,7 @@ struct last_key {
 
 /* Computes a member of `count` rows (key, json) and stores it in column `m`. */
 static tn_value backfill_rows(tn_store *store, const struct collection *collection, uint64_t m,
-                              const struct tn_store_path *path, struct tn_arena *arena, int *count,
+                              const struct tn_store_path *path, uint64_t start, struct tn_arena *arena, int *count,
                               struct last_key *last) {
     const PGresult *rows = connection_result(store, 0);
     struct array keys, members;
@@ -359,7 +397,7 @@ static tn_value backfill_rows(tn_store *store, const struct collection *collecti
         tn_value value = NULL;
         if (json.data != NULL && tn.value->from_json(tn.host, json.data, json.length, &value, NULL) != TN_OK)
             return connection_damaged(store, "a record's value is not JSON");
-        uint64_t length = encode_member(tn_store_path_get(path, value), encoded);
+        uint64_t length = encode_member_start(tn_store_path_get(path, value), start, encoded);
         tn_release(value);
         array_add_bytes(&keys, key);
         array_add_bytes(&members, (struct tn_store_text){encoded, length});
@@ -379,7 +417,7 @@ static tn_value backfill_rows(tn_store *store, const struct collection *collecti
 
 /* Fills the new column of all records. The table is locked, so that no other host writes records without it. */
 static tn_value backfill(tn_store *store, const struct collection *collection, uint64_t m,
-                         const struct tn_store_path *path) {
+                         const struct tn_store_path *path, uint64_t start) {
     struct last_key last = {.length = 0};
     tn_value why = NULL;
     int count = BACKFILL_ROWS;
@@ -392,7 +430,7 @@ static tn_value backfill(tn_store *store, const struct collection *collection, u
         sql_bind_bytes(&sql, (struct tn_store_text){last.bytes, last.length});
         sql_add(&sql, " ORDER BY key LIMIT %d", BACKFILL_ROWS);
         why = connection_query(store, &sql);
-        if (why == NULL) why = backfill_rows(store, collection, m, path, &arena, &count, &last);
+        if (why == NULL) why = backfill_rows(store, collection, m, path, start, &arena, &count, &last);
         tn_arena_free(&arena);
     }
     return why;
@@ -411,7 +449,16 @@ static tn_value collection_add_member(tn_store *store, struct tn_store_text name
     if (why == NULL) why = schema_lookup(store, name, true, &collection);
     uint64_t m = why == NULL ? collection_member(collection, path_text) : 0;
     bool missing = why == NULL && m == collection->member_count && m < CONNECTION_MEMBERS;
-    if (missing) why = path_read(store, path_text, &path);
+    uint64_t start = 0;
+    char *stored = tn_arena_alloc(&arena, path_text.length + 2);
+    if (stored == NULL && why == NULL) why = tn_store_failure_memory();
+    if (missing && why == NULL) {
+        struct tn_store_text split = path_text;
+        memcpy(stored, path_text.data, path_text.length);
+        if (path_split(&split) > 0) stored[path_text.length++] = ':';
+        path_text.data = stored;
+        why = path_read(store, path_text, &path, &start);
+    }
     if (missing && why == NULL && !collection->hot) {
         sql_init(&sql, &arena);
         sql_add(
@@ -422,7 +469,7 @@ static tn_value collection_add_member(tn_store *store, struct tn_store_text name
             schema, collection->id, schema);
         why = connection_query(store, &sql);
     }
-    if (missing && why == NULL) why = backfill(store, collection, m, &path);
+    if (missing && why == NULL) why = backfill(store, collection, m, &path, start);
     if (missing && why == NULL) {
         sql_init(&sql, &arena);
         sql_add(&sql, "UPDATE %s.collections SET hot = true, members = members || ", schema);
@@ -510,6 +557,7 @@ static tn_value index_ensure(tn_store *store, const struct names *existing, stru
         tn_value why = tn_store_path_read(&arena, tn.value->at(paths, i), "indexes", &checked);
         tn_arena_free(&arena);
         struct tn_store_text path = tn_store_text_of(tn.value->at(paths, i));
+        if (why == NULL && path.length > 0 && path.data[path.length - 1] == ':') return NULL; /* see path_read */
         struct collection *collection = schema_collection(store, name);
         bool known = collection != NULL && collection_member(collection, path) < collection->member_count;
         if (why == NULL && !known && !store->settings.read_only && !store->standby)
@@ -521,6 +569,7 @@ static tn_value index_ensure(tn_store *store, const struct names *existing, stru
             return NULL; /* queries work without an index */
     }
     if (store->settings.read_only || store->standby) return NULL;
+    if (count > INDEX_COLUMNS) count = INDEX_COLUMNS;
     return index_create(store, existing, schema_collection(store, name), columns, count);
 }
 

@@ -2,6 +2,7 @@
  * search.c - searches by words, which use an index, and by vector, which read all vectors of the collection.
  */
 #include "list_read.h"
+#include "schema.h"
 #include "terms.h"
 #include <tenon/store/words.h>
 
@@ -47,7 +48,7 @@ static tn_value search_query_words(struct list *list, int rows) {
         sql_add(&sql, ")");
     }
     sql_add(&sql, " ORDER BY score DESC, key LIMIT %d", rows);
-    return connection_query(list->store, &sql);
+    return schema_query(list->store, list->collection, &sql);
 }
 
 static double search_read_score(const PGresult *result, int row) {
@@ -99,7 +100,7 @@ static tn_value search_query_vectors(struct list *list, int rows) {
         sql_bind_bytes(&sql, list->cursor.key);
     }
     sql_add(&sql, " AND t.collection = %d ORDER BY t.key LIMIT %d", list->collection->id, rows);
-    return connection_query(list->store, &sql);
+    return schema_query(list->store, list->collection, &sql);
 }
 
 /* -1 if allocation fails. */

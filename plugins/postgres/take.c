@@ -151,17 +151,20 @@ static tn_value take_from_group(tn_store *store, struct take_group *group, const
     *done = false;
     if (group->operations == 0) return NULL;
     group->operations--;
-    for (uint64_t i = 0; why == NULL && i < group->count && !matches; i++)
-        if (group->taken[i]) why = take_matches(store, selection, group->candidates[i], &matches);
+    for (uint64_t i = 0; why == NULL && i < group->count && !matches; i++) {
+        if (group->taken[i] != TAKE_TAKEN) continue;
+        why = take_matches(store, selection, group->candidates[i], &matches);
+        group->taken[i] = TAKE_PASSED;
+    }
     if (why != NULL || matches) {
         group->operations = 0; /* a changed record may be first: ask the database from now on */
         return why;
     }
     for (uint64_t i = 0; why == NULL && i < group->count; i++) {
-        if (group->taken[i]) continue;
+        if (group->taken[i] != TAKE_FREE) continue;
         why = take_matches(store, selection, group->candidates[i], &matches);
         if (why != NULL || !matches) continue;
-        group->taken[i] = true;
+        group->taken[i] = TAKE_TAKEN;
         take_add(page, group->candidates[i]);
         *done = true;
         return NULL;

@@ -16,6 +16,7 @@
 #define WATCH_RETRY_MS   1000
 #define WATCH_CHECK_MS   30000 /* a query that finds a dead connection */
 #define WATCH_CONNECT_MS 15000
+#define WATCH_ANSWER_MS  15000
 
 struct watch {
     const struct settings *settings;
@@ -88,12 +89,31 @@ static bool watch_connect(struct watch *watch) {
     return false;
 }
 
-/* Runs a statement; blocks for the round trip. */
+/* Reads notifications, also those of this store: another part of this process may wait for them. */
+static bool watch_read(struct watch *watch) {
+    if (!PQconsumeInput(watch->connection)) return false;
+    for (PGnotify *notify; (notify = PQnotifies(watch->connection)) != NULL; PQfreemem(notify)) watch->news = true;
+    return true;
+}
+
+/* Runs a statement. False if it fails, if the server does not answer in time, or if the thread has to stop. */
 static bool watch_execute(struct watch *watch, const char *text) {
-    PGresult *result = PQexec(watch->connection, text);
-    ExecStatusType status = PQresultStatus(result);
-    PQclear(result);
-    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+    int64_t deadline_ms = clock_boot_ms() + WATCH_ANSWER_MS;
+    bool good = PQsendQuery(watch->connection, text) != 0;
+    while (good) {
+        while (PQisBusy(watch->connection)) {
+            int64_t left_ms = deadline_ms - clock_boot_ms();
+            if (left_ms <= 0 || atomic_load(&watch->stops)) return false;
+            watch_wait(watch, PQsocket(watch->connection), POLLIN, left_ms);
+            if (!watch_read(watch)) return false;
+        }
+        PGresult *result = PQgetResult(watch->connection);
+        if (result == NULL) break;
+        ExecStatusType status = PQresultStatus(result);
+        good = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+        PQclear(result);
+    }
+    return good;
 }
 
 static bool watch_listen(struct watch *watch) {
@@ -125,13 +145,6 @@ static void watch_call(struct watch *watch) {
     pthread_mutex_lock(&watch->lock);
     if (watch->changed != NULL && !atomic_load(&watch->stops)) watch->changed(watch->user);
     pthread_mutex_unlock(&watch->lock);
-}
-
-/* Reads notifications, also those of this store: another part of this process may wait for them. */
-static bool watch_read(struct watch *watch) {
-    if (!PQconsumeInput(watch->connection)) return false;
-    for (PGnotify *notify; (notify = PQnotifies(watch->connection)) != NULL; PQfreemem(notify)) watch->news = true;
-    return true;
 }
 
 /* The time until something has to be done. */

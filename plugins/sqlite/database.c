@@ -87,10 +87,19 @@ tn_value database_check_row(tn_store *store, struct tn_store_text key, int64_t v
 
 /* ---- Statements ---- */
 
+/* Eight bytes at a time: it runs for every statement. */
 static uint64_t statement_hash(const char *text) {
-    uint64_t hash = 1469598103934665603u; /* FNV-1a */
-    for (; *text != '\0'; text++) hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-    return hash;
+    uint64_t hash = 1469598103934665603u, word = 0;
+    size_t length = strlen(text), at = 0;
+    for (; at + sizeof word <= length; at += sizeof word) {
+        memcpy(&word, text + at, sizeof word);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+    }
+    word = length;
+    for (; at < length; at++) word = word << 8 | (unsigned char)text[at];
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
 }
 
 static void statement_free(struct prepared *prepared) {
@@ -121,7 +130,9 @@ static tn_value statement_prepare(tn_store *store, const char *sql, uint64_t has
 
 tn_value database_prepare(tn_store *store, const char *sql, sqlite3_stmt **out) {
     uint64_t hash = statement_hash(sql);
-    struct prepared *found = NULL, *oldest = &store->prepared[0];
+    unsigned char *place = &store->places[hash % DATABASE_PLACES];
+    struct prepared *found = &store->prepared[*place], *oldest = &store->prepared[0];
+    if (found->hash != hash || found->sql == NULL || strcmp(found->sql, sql) != 0) found = NULL;
     for (unsigned i = 0; i < DATABASE_STATEMENTS && found == NULL; i++) {
         struct prepared *prepared = &store->prepared[i];
         if (prepared->hash == hash && prepared->sql != NULL && strcmp(prepared->sql, sql) == 0) found = prepared;
@@ -131,6 +142,7 @@ tn_value database_prepare(tn_store *store, const char *sql, sqlite3_stmt **out) 
         tn_value why = statement_prepare(store, sql, hash, found = oldest);
         if (why != NULL) return why;
     }
+    *place = (unsigned char)(found - store->prepared);
     found->used = ++store->clock;
     (void)sqlite3_clear_bindings(found->statement);
     *out = found->statement;

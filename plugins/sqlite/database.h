@@ -19,6 +19,7 @@
 #include <tenon/store/filter.h>
 
 #define DATABASE_STATEMENTS 64 /* size of the cache of prepared statements */
+#define DATABASE_PLACES     256 /* more than statements, so that few share one */
 
 struct checkpointer;
 struct collection;
@@ -54,6 +55,7 @@ struct tn_store {
     struct checkpointer *checkpointer; /* NULL: SQLite writes the log into the file when it commits */
     uint64_t clock;                    /* counts uses, for prepared.used */
     struct prepared prepared[DATABASE_STATEMENTS];
+    unsigned char places[DATABASE_PLACES]; /* by hash: the index at which a statement was found last */
 };
 
 /* Stores a prepared statement without bound parameters, from the cache if possible. The cache owns it. */

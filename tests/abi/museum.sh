@@ -104,7 +104,9 @@ for set in $sets; do
     for draft in document-1-draft.2 graph-1-draft.3 launch-1-draft.2 state-1-draft.2; do
         shown "$set" $draft $draft museum.${draft%%-*}
     done
-    shown_provided "$set" store-1-draft.2 'store: {use: museum.store, path: ./kept}' --thread t
+    for store in store-1-draft.2 store-1-draft.3; do
+        shown_provided "$set" $store 'store: {use: museum.store, path: ./kept}' --thread t
+    done
     shown_provided "$set" http_client-1-draft.1 'http: museum.client'
     for binary in "$set"/*.so; do
         run tenon plugin show --validate "$binary"

@@ -12,20 +12,70 @@ def read_lines(folder):
         return []
 
 
+def apply_edits(items, edits):
+    made, read = [], 0
+    for at, *edit in edits:
+        made += items[read:at]
+        if len(edit) == 1:
+            made.append(apply_change(items[at], edit[0]))
+            read = at + 1
+        else:
+            made += edit[1]
+            read = at + edit[0]
+    return made + items[read:]
+
+
+def apply_change(value, change):
+    """A value after a change (adl/value/change.h)."""
+    if "set" in change:
+        return change["set"]
+    if "append" in change:
+        return value + change["append"]
+    if "keep" in change:
+        return value[:change["keep"]] + change["add"]
+    if "edit" in change:
+        return apply_edits(value, change["edit"])
+    value = {key: member for key, member in value.items() if key not in change.get("remove", [])}
+    for key, member in change["members"].items():
+        value[key] = apply_change(value.get(key), member)
+    return value
+
+
 def apply_delta(state, delta):
     """Applies the changes of a checkpoint, after removing the values that existed for one step only."""
     state = {name: value for name, value in state.items() if name not in state.get("", [])}
     state.pop("", None)
     one_step = []
     for name, change in delta.items():
-        if "add" in change:
-            state[name] = state[name][:change["keep"]] + change["add"]
+        if "once" in change:
+            state[name] = change["once"]
+            one_step.append(name)
         else:
-            state[name] = change["set"] if "set" in change else change["once"]
-            one_step += [name] if "once" in change else []
+            state[name] = apply_change(state.get(name), change)
     if one_step:
         state[""] = one_step
     return state
+
+
+def unpack_list(parts, chunks):
+    """The items or members of a packed array or object: (key or None, value)."""
+    for part in parts:
+        if "n" in part and "c" not in part:
+            yield part.get("k"), unpack(part["n"], chunks)
+            continue
+        some = part["v"] if "v" in part else chunks[part["c"]]
+        yield from some.items() if isinstance(some, dict) else ((None, item) for item in some)
+
+
+def unpack(node, chunks):
+    """The value of a node (host/data/thread/thread_pack.h). `chunks`: {hash: value}."""
+    if "v" in node:
+        return node["v"]
+    if "t" in node:
+        return "".join(chunks[name] for name in node["t"])
+    if "a" in node:
+        return [value for _, value in unpack_list(node["a"], chunks)]
+    return dict(unpack_list(node["o"], chunks))
 
 
 class Thread:
@@ -70,9 +120,10 @@ class Thread:
 
     def snapshots_match(self):
         state, snapshots = {}, self.collection("snapshots")
+        chunks = {key.split("/")[-1]: json.loads(value) for key, value in self.collection("chunks").items()}
         for key, value in sorted(self.collection("checkpoints").items()):
             state = apply_delta(state, json.loads(value)["delta"])
-            if key in snapshots and json.loads(snapshots[key])["state"] != state:
+            if key in snapshots and unpack(json.loads(snapshots[key])["node"], chunks) != state:
                 return False
         return True
 

@@ -7,6 +7,10 @@ command -v python3 >/dev/null || skips "python3 is not installed"
 for readme in "$SOURCE"/plugins/*/README.md; do
     plugin=$(basename "$(dirname "$readme")")
     [ -e "$BINARY/lib/tenon/plugins/$plugin.so" ] || continue
+    if [ "$plugin" = postgres ]; then # its session needs a server
+        [ -S "${TENON_TEST_POSTGRES:-}/.s.PGSQL.5432" ] || continue
+        export PGHOST=$TENON_TEST_POSTGRES PGUSER=tenon PGDATABASE=tenon
+    fi
     mkdir "$plugin"
     cd "$plugin"
     python3 - "$readme" <<'P' || fails "$readme"

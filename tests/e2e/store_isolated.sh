@@ -29,7 +29,7 @@ store='store: {use: sample.log, path: saved/threads.jsonl}'
 echo "$store" >tenon.yaml
 run tenon run "$hello" --thread ada --set name=Ada
 expect_code 1
-expect_in err 'provides `tenon.store/1-draft.2` (a draft: allow it with `plugins: {drafts: [sample.log]}` in tenon.yaml, or --allow-drafts)'
+expect_in err 'provides `tenon.store/1-draft.3` (a draft: allow it with `plugins: {drafts: [sample.log]}` in tenon.yaml, or --allow-drafts)'
 printf 'plugins: {drafts: sample.log}\n%s\n' "$store" >tenon.yaml
 run tenon run "$hello" --thread ada --set name=Ada
 expect_code 0 && expect_out "$said"

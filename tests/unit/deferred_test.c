@@ -1,5 +1,5 @@
 /*
- * deferred_test.c - deferred arrays: what reads their items and what does not, that each operation gives the same
+ * deferred_test.c - deferred arrays: what reads their items and what does not, that each operation has the same
  * result as with the complete array, and that nothing leaks.
  */
 #include "adl/schema/schema.h"

@@ -312,7 +312,7 @@ static void arrows_are_limited(void **state) {
         buffer_init(&out, SIZE_MAX);
         assert_int_equal(draw_document(&out, mesh, NULL, format_named(every_form[i].name), &error), TN_LIMIT);
         assert_string_equal(error.code, "LIMIT");
-        assert_non_null(strstr(error.message, "the drawing of `mesh` has more than 1000000 arrows"));
+        assert_non_null(strstr(error.message, "the drawing of `mesh` has more than 1000000 nodes and arrows"));
         assert_int_equal(out.length, 0);
         buffer_finish(&out);
         error_finish(&error);
@@ -322,7 +322,7 @@ static void arrows_are_limited(void **state) {
     assert_string_equal(error.code, "LIMIT");
     error_finish(&error);
     assert_int_equal(draw_check_arrows(mesh, NULL, 50000, &error), TN_LIMIT);
-    assert_non_null(strstr(error.message, "more than 50000 arrows"));
+    assert_non_null(strstr(error.message, "more than 50000 nodes and arrows"));
     error_finish(&error);
     /* The limit is for all documents of a drawing. */
     struct document *single = read_single("a");

@@ -26,19 +26,25 @@
 /* If true, hosts also have the nodes for agents and the model with preset replies. */
 FIXTURE_UNUSED static bool fixture_agents;
 
+/* Valid until the next call. */
+FIXTURE_UNUSED static struct host_options host_options_for_tests(void) {
+    static const char *paths[6];
+    static const char *const roots[] = {".", NULL}; /* for documents that are not files */
+    const char *const plugins[] = {TENON_TEST_NODES, TENON_CORE_PLUGIN, TENON_STORE_PLUGINS "/memory.so",
+                                   fixture_agents ? TENON_STORE_PLUGINS "/agents.so" : NULL,
+                                   TENON_STORE_PLUGINS "/scripted.so"};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof plugins / sizeof *plugins; i++)
+        if (plugins[i]) paths[count++] = plugins[i];
+    paths[count] = NULL;
+    return (struct host_options){
+        .plugin_paths = paths, .no_installed = true, .no_config = true, .allow_drafts = true, .file_roots = roots};
+}
+
 FIXTURE_UNUSED static struct host *host_for_tests(void) {
-    const char *const paths[] = {TENON_TEST_NODES,
-                                 TENON_CORE_PLUGIN,
-                                 TENON_STORE_PLUGINS "/memory.so",
-                                 fixture_agents ? TENON_STORE_PLUGINS "/agents.so" : NULL,
-                                 TENON_STORE_PLUGINS "/scripted.so",
-                                 NULL};
-    const char *const roots[] = {".", NULL}; /* for documents that are not files */
+    struct host_options options = host_options_for_tests();
     struct error error = ERROR_INIT;
-    struct host *host = host_new(
-        &(struct host_options){
-            .plugin_paths = paths, .no_installed = true, .no_config = true, .allow_drafts = true, .file_roots = roots},
-        &error);
+    struct host *host = host_new(&options, &error);
     if (!host) fail_msg("%s", error.message);
     error_finish(&error);
     /* A store for each host: what it has cached must not be found by another one. */

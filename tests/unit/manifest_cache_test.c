@@ -1,6 +1,6 @@
 /*
  * manifest_cache_test.c - the cache of manifests: what it saves, when it is not used, and what a cache that is damaged,
- * lies, or belongs to somebody else can do.
+ * lies, or belongs to another user can do.
  */
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"
@@ -58,7 +58,7 @@ static const struct registry_interface interfaces[] = {
 };
 
 /* A path below the root, until the next call but three. */
-static const char *at(const char *format, ...) {
+__attribute__((format(printf, 1, 2))) static const char *at(const char *format, ...) {
     static char paths[4][512];
     static unsigned next;
     char *path = paths[next++ % 4];

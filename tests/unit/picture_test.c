@@ -282,7 +282,7 @@ static void arrows_of_pictures_are_limited(void **state) {
         struct document *document = read_text(buffer_cstr(&text), text.length);
         assert_int_equal(draw_document(&out, document, NULL, DRAW_SVG, &error), nodes == 300 ? TN_OK : TN_LIMIT);
         if (nodes == 300) assert_int_equal(count(buffer_cstr(&out), "class=\"edge join\""), 600);
-        if (nodes == 400) assert_non_null(strstr(error.message, "more than 100000 arrows"));
+        if (nodes == 400) assert_non_null(strstr(error.message, "more than 100000 nodes and arrows"));
         document_unref(document);
         error_finish(&error);
         buffer_finish(&text);

@@ -243,7 +243,7 @@ static void large_drawings_are_refused(void **state) {
         params = value_set_take(params, "text", value_ref(large));
         tn_value error = error_for(&served, "document/graph", params, "LIMIT");
         char words[40];
-        snprintf(words, sizeof words, "more than %s arrows", formats[i].limit);
+        snprintf(words, sizeof words, "more than %s nodes and arrows", formats[i].limit);
         has(value_get(error, "message"), words);
         value_unref(error);
     }

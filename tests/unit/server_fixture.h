@@ -23,6 +23,7 @@
 
 #include <cmocka.h>
 
+#include "host/loops/loops.h"
 #include "host/plugin/call/call.h"
 #include "host/server/client.h"
 #include "host/server/method_call.h"
@@ -56,9 +57,22 @@ FIXTURE_UNUSED static struct client *served_client(struct served *served, const 
                           .name = name, .scope = scope, .files = true, .notify = served_on_event, .user = served});
 }
 
+/* The server has as many loops as TENON_TEST_LOOPS says: ctest runs some tests again with it. */
+FIXTURE_UNUSED static void served_add_loops(struct served *served) {
+    const char *text = getenv("TENON_TEST_LOOPS");
+    struct loops_options options = {.count = text ? (uint32_t)strtoul(text, NULL, 10) : 1};
+    struct error error = ERROR_INIT;
+    if (options.count <= 1) return;
+    options.host = host_options_for_tests();
+    struct loops *loops = loops_new(served->host, &options, &error);
+    if (!loops) fail_msg("%s", error.message);
+    server_set_loops_take(served->server, loops);
+}
+
 FIXTURE_UNUSED static void served_open(struct served *served, enum method_scope scope) {
     *served = (struct served){.host = host_for_tests(), .events = value_array()};
     served->server = server_new(served->host);
+    served_add_loops(served);
     server_validate_results(served->server, true);
     served->client = served_client(served, "test", scope);
 }
@@ -172,8 +186,48 @@ FIXTURE_UNUSED static void served_expect_error(struct served *served, const char
     served_expect_error_as(served, served->client, name, params, code, part);
 }
 
+#define SETTLE_ROUNDS 100 /* messages to each other loop and back: more than a run that can continue needs */
+
+struct settling {
+    struct loops *loops;
+    uint32_t index, rounds;
+    bool over;
+};
+
+FIXTURE_UNUSED static void settle_on_first(void *user, struct host *host);
+
+FIXTURE_UNUSED static void settle_on_member(void *user, struct host *host) {
+    struct settling *settling = user;
+    (void)host;
+    loops_post(settling->loops, 0, settle_on_first, settling);
+}
+
+FIXTURE_UNUSED static void settle_on_first(void *user, struct host *host) {
+    struct settling *settling = user;
+    (void)host;
+    settling->over = settling->rounds-- == 0;
+    if (!settling->over) loops_post(settling->loops, settling->index, settle_on_member, settling);
+}
+
+FIXTURE_UNUSED static bool has_settled(void *user) { return ((struct settling *)user)->over; }
+
 /* Runs the loop until nothing is left to do. */
-FIXTURE_UNUSED static void served_settle(struct served *served) { (void)loop_run(host_loop(served->host), NULL, NULL); }
+FIXTURE_UNUSED static void served_settle(struct served *served) {
+    struct loops *loops = server_loops(served->server);
+    if (!loops) (void)loop_run(host_loop(served->host), NULL, NULL);
+    for (uint32_t i = 1; loops && i < loops_count(loops); i++) {
+        struct settling settling = {loops, i, SETTLE_ROUNDS, false};
+        loop_hold(host_loop(served->host)); /* it waits for messages */
+        settle_on_first(&settling, served->host);
+        (void)loop_run(host_loop(served->host), has_settled, &settling);
+        loop_release(host_loop(served->host));
+    }
+}
+
+/* For what is the same only with one loop. */
+FIXTURE_UNUSED static void served_skip_with_loops(void) {
+    if (getenv("TENON_TEST_LOOPS")) skip();
+}
 
 /* The number of events of this name so far. */
 FIXTURE_UNUSED static size_t served_count(const struct served *served, const char *event) {

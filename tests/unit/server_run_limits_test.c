@@ -85,6 +85,7 @@ static void missed_events_are_counted_in_place(void **state) {
 static void a_run_that_is_over_releases_plugins(void **state) {
     struct served served;
     (void)state;
+    served_skip_with_loops();
     served_open(&served, METHOD_ADMIN);
     tn_value id = run_of(&served, HELLO, "{}");
     value_unref(waited(&served, id));
@@ -101,6 +102,7 @@ static void a_run_that_is_over_releases_plugins(void **state) {
 static void a_run_that_waits_is_cancelled(void **state) {
     struct served served;
     (void)state;
+    served_skip_with_loops();
     served_open(&served, METHOD_ADMIN);
     tn_value id = run_of(&served, ASKS, "{\"subscribe\":{}}");
     value_unref(waited(&served, id));

@@ -38,7 +38,7 @@ static tn_value random_scalar(void) {
     }
 }
 
-/* Members n, s and x; the first two are indexed in `hot`. Some are missing. */
+/* Members n, s and x; in `hot`, the first two are indexed, and the first byte of x. Some are missing. */
 static tn_value random_value(void) {
     static const char *const names[] = {"n", "s", "x"};
     if (random_below(20) == 0) return random_scalar();
@@ -197,7 +197,7 @@ static uint64_t number_of(const char *variable, uint64_t otherwise) {
     return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-#define INDEXES "\"clock\": \"host\", \"indexes\": {\"hot\": [[\"n\"], [\"s\", \"n\"]]}"
+#define INDEXES "\"clock\": \"host\", \"indexes\": {\"hot\": [[\"n\"], [\"s\", \"n\"], [\"x:1\"]]}"
 
 static void results_are_those_of_memory(void **state) {
     (void)state;

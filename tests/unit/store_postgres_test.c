@@ -84,6 +84,26 @@ static void pgbouncer_can_pool_transactions(void **state) {
     pgbouncer_is_recognised("transaction");
 }
 
+/* Two stores share connections of the server, although they believe that there is no pooler: their prepared statements
+ * have the same names. */
+static void a_pooler_that_is_not_recognised_is_found_out(void **state) {
+    (void)state;
+    if (!postgres_runs || !postgres_pool("start", "transaction")) skip();
+    postgres_begin();
+    struct opened a = postgres_open("\"pooler\": \"none\""), b = postgres_open("\"pooler\": \"none\"");
+    for (int i = 0; i < 20; i++) {
+        fixture_do(&a, "[{\"op\": \"put\", \"collection\": \"c\", \"key\": \"a\", \"value\": 1}]");
+        fixture_do(&b, "[{\"op\": \"put\", \"collection\": \"d\", \"key\": \"a\", \"value\": 1},"
+                       " {\"op\": \"merge\", \"collection\": \"c\", \"key\": \"b\", \"patch\": {\"x\": 1}}]");
+        assert_int_equal(fixture_number(&a, "{\"count\": {\"collection\": \"c\", \"where\": {\"x\": 1}}}"), 1);
+        assert_int_equal(fixture_number(&b, "{\"count\": {\"collection\": \"d\"}}"), 1);
+    }
+    fixture_close(&b);
+    fixture_close(&a);
+    fixture_end();
+    (void)postgres_pool("stop", "transaction");
+}
+
 /* ---- Options and failures to open ---- */
 
 static void cannot_open(const char *options, const char *code, const char *part) {
@@ -374,6 +394,7 @@ static void an_index_is_created_for_existing_records(void **state) {
     order_is(&old, list, "cba");
     struct opened new = postgres_open("\"indexes\": {\"c\": [[\"n\"], [\"m\", \"n\"]]}");
     assert_int_equal(postgres_sql("SELECT count(*) FROM @.hot"), 3);
+    order_is(&old, list, "cba"); /* it does not look into the table where the records were */
     order_is(&new, list, "cba");
     fixture_do(&old, "[{\"op\": \"put\", \"collection\": \"c\", \"key\": \"d\", \"value\": {\"n\": 8.5}},"
                      " {\"op\": \"merge\", \"collection\": \"c\", \"key\": \"a\", \"patch\": {\"n\": 1}}]");
@@ -419,10 +440,91 @@ static void long_texts_are_ordered(void **state) {
     fixture_end();
 }
 
+/* Lists pages of `limit` records until the end; the records must have t = 0, 1, … or the reverse. */
+static void pages_are_ordered(struct opened *store, bool reverse, int count, int limit) {
+    char query[400], after[80] = "";
+    int seen = 0;
+    for (bool more = true; more;) {
+        snprintf(query, sizeof query,
+                 "{\"list\": {\"collection\": \"c\", \"order\": [\"s\"], \"reverse\": %s, \"limit\": %d%s}}",
+                 reverse ? "true" : "false", limit, after);
+        tn_value result = fixture_query(store, query), records = value_get(result, "records");
+        if (!result) fail_msg("%s", fixture_message());
+        for (size_t i = 0; i < value_count(records); i++, seen++) {
+            tn_value record = value_at(records, i);
+            assert_int_equal(value_to_int(value_get(value_get(record, "value"), "t")),
+                             reverse ? count - 1 - seen : seen);
+            snprintf(after, sizeof after, ", \"after\": \"%s\"", value_chars(value_get(record, "key"), NULL));
+        }
+        more = value_to_bool(value_get(result, "more"));
+        value_unref(result);
+    }
+    assert_int_equal(seen, count);
+}
+
+/* An index over the start of a text: records with equal starts are sorted. Nine of them have no text. */
+static void starts_of_texts_are_ordered(void **state) {
+    enum { COUNT = 700 };
+    (void)state;
+    postgres_begin();
+    struct opened store = postgres_open("");
+    tn_value batch = value_array();
+    for (int i = 0; i < COUNT; i++) {
+        int t = (i * 37) % COUNT;
+        tn_value value = value_set_take(value_object(), "t", value_int(t));
+        if (t >= 9) value = value_set_take(value, "s", value_format("hour%02d:%03d", t / 150, t));
+        tn_value put = value_set_take(fixture_json("{\"op\": \"put\", \"collection\": \"c\"}"), "value", value);
+        batch = value_push_take(batch, value_set_take(put, "key", value_format("%s%d", t < 9 ? "" : "k", t < 9 ? t : i)));
+    }
+    tn_value result = fixture_commit_value(&store, batch);
+    value_unref(batch);
+    if (!result) fail_msg("%s", fixture_message());
+    value_unref(result);
+    /* The records were there before the index. */
+    struct opened other = postgres_open("\"indexes\": {\"c\": [[\"s:6\"], [\"n\", \"s:6\"]]}");
+    assert_int_equal(postgres_sql("SELECT count(DISTINCT m1) FROM @.hot"), 6);
+    for (int reverse = 0; reverse < 2; reverse++) {
+        pages_are_ordered(&store, reverse, COUNT, 90);
+        pages_are_ordered(&other, reverse, COUNT, 90);
+        pages_are_ordered(&other, reverse, COUNT, 300);
+    }
+    result = fixture_query(&other, "{\"count\": {\"collection\": \"c\", \"where\": {\"s\": {\"lt\": \"hour00:011\"}}}}");
+    assert_int_equal(value_to_int(result), 2);
+    value_unref(result);
+    fixture_close(&other);
+    fixture_close(&store);
+    fixture_end();
+}
+
+/* An entry of a B-tree has at most 2,704 bytes. */
+static void long_keys_and_members_fit_into_an_index(void **state) {
+    char text[1100];
+    (void)state;
+    postgres_begin();
+    struct opened store =
+        postgres_open("\"indexes\": {\"c\": [[\"a\", \"b\", \"d\", \"e\", \"f\", \"g\"]]}");
+    for (size_t i = 0; i < sizeof text - 1; i++) text[i] = (char)('!' + (i * i * 7919 + i * 31) % 90); /* not compressible */
+    text[sizeof text - 1] = 0;
+    tn_value value = value_object();
+    for (const char *name = "a\0b\0d\0e\0f\0g\0"; *name; name += 2)
+        value = value_set_take(value, name, value_text_n(text + *name, 500));
+    tn_value put = value_set_take(fixture_json("{\"op\": \"put\", \"collection\": \"c\"}"), "value", value);
+    put = value_set_take(put, "key", value_text_n(text, TN_STORE_KEY_MAX));
+    tn_value batch = value_push_take(value_array(), put), result = fixture_commit_value(&store, batch);
+    value_unref(batch);
+    if (!result) fail_msg("%s", fixture_message());
+    value_unref(result);
+    fixture_close(&store);
+    fixture_end();
+}
+
 /* ---- Sizes ---- */
 
 static void large_values_and_batches_fit(void **state) {
     (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* one thread, and half a minute */
+#endif
     postgres_begin();
     struct opened store = postgres_open("");
     size_t size = (size_t)TN_STORE_VALUE_MAX - 2;
@@ -555,6 +657,7 @@ int main(void) {
         cmocka_unit_test(every_case_holds_behind_a_pooler),
         cmocka_unit_test(pgbouncer_can_pool_sessions),
         cmocka_unit_test(pgbouncer_can_pool_transactions),
+        cmocka_unit_test(a_pooler_that_is_not_recognised_is_found_out),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(a_strange_schema_name_works),
         cmocka_unit_test(a_newer_schema_is_refused),
@@ -566,6 +669,8 @@ int main(void) {
         cmocka_unit_test(no_increment_of_many_writers_is_lost),
         cmocka_unit_test(an_index_is_created_for_existing_records),
         cmocka_unit_test(long_texts_are_ordered),
+        cmocka_unit_test(starts_of_texts_are_ordered),
+        cmocka_unit_test(long_keys_and_members_fit_into_an_index),
         cmocka_unit_test(large_values_and_batches_fit),
         cmocka_unit_test(a_change_is_reported),
         cmocka_unit_test(reports_are_coalesced),

@@ -226,7 +226,15 @@ static void answers_and_wake_are_one_commit(void **state) {
 
 /* ---- Claims ---- */
 
-/* The second commit of a claim fails, before or after it was applied: the Task is in the queue, and nothing counts. */
+static void retry(const struct kernel *kernel, tn_value task) {
+    tn_value arguments = value_set_take(release_to_wait(task), "reason", value_text("retry"));
+    value_unref(ask_take(kernel, "task.release", arguments));
+}
+
+/*
+ * The second commit of a claim fails, before or after it was applied: the Task is in the queue, and nothing counts. Only
+ * a Task that was claimed before needs a second commit.
+ */
 static void claims_that_fail_are_given_back(void **state) {
     (void)state;
     for (int after = 0; after < 2; after++) {
@@ -236,20 +244,78 @@ static void claims_that_fail_are_given_back(void **state) {
         tn_value result = NULL;
         tn_value task = ask_take(&kernel, "task.create", json("{\"task_type\":\"work\"}"));
         const char *id = value_chars(value_get(task, "task_id"), NULL);
+        tn_value first = ask_take(&kernel, "task.claim", json("{\"claimer_id\":\"u\",\"ttl_seconds\":60}"));
+        retry(&kernel, first);
+        value_unref(first);
         fail_commit = commits + 2;
         fail_after = after;
         tn_value arguments = json("{\"claimer_id\":\"w\",\"ttl_seconds\":600,\"limit\":5}");
         assert_int_not_equal(kernel_call_wait(&kernel, "task.claim", arguments, &result, &error), TN_OK);
         assert_string_equal(error.code, "STORE_BUSY");
-        expect_task(&kernel, id, "queued", false, 0);
+        expect_task(&kernel, id, "queued", false, 1);
         tn_value again = ask_take(&kernel, "task.claim", json("{\"claimer_id\":\"v\",\"ttl_seconds\":60}"));
         assert_true(value_text_is(value_get(again, "task_id"), id));
-        expect_task(&kernel, id, "running", false, 1);
+        expect_task(&kernel, id, "running", false, 2);
         value_unref(again);
         value_unref(task);
         error_finish(&error);
         host_free(host);
     }
+}
+
+/*
+ * New Tasks need one commit, all others two. The oldest comes first, whatever it is: a retried Task is not overtaken, and
+ * Tasks after it, which were never claimed, are claimed with it.
+ */
+static void new_tasks_are_claimed_by_one_commit(void **state) {
+    struct host *host = host_for_tests();
+    struct kernel kernel = open_kernel(host);
+    tn_value tasks[5];
+    (void)state;
+    for (size_t i = 0; i < 5; i++) tasks[i] = ask_take(&kernel, "task.create", json("{\"task_type\":\"work\"}"));
+    unsigned before = commits;
+    tn_value first = ask_take(&kernel, "task.claim", json("{\"claimer_id\":\"u\",\"ttl_seconds\":60}"));
+    assert_int_equal(commits, before + 1);
+    assert_int_equal(value_to_int(value_get(first, "attempts")), 1);
+    tn_value found = ask_take(&kernel, "task.get", with_id(value_chars(value_get(first, "task_id"), NULL)));
+    tn_value entry = value_at(value_get(found, "history"), 0);
+    assert_true(value_text_is(value_get(entry, "claimed_by"), "u"));
+    assert_int_equal(value_to_int(value_get(entry, "attempt")), 1);
+    assert_true(value_is(value_get(entry, "ended_at"), TN_NULL));
+    value_unref(found);
+    /* The retried Task is the third of five, by its time. */
+    const char *id = value_chars(value_get(first, "task_id"), NULL);
+    retry(&kernel, first);
+    tn_value batch = value_array();
+    for (size_t i = 0, at = 0; i < 5; i++) {
+        const char *one = value_chars(value_get(tasks[i], "task_id"), NULL);
+        int64_t time = strcmp(one, id) == 0 ? 25 : (int64_t)(++at * 10);
+        batch = value_push_take(batch,
+                                store_merge(STORE_TASKS, one,
+                                            value_set_take(value_object(), "claimable_ms", value_int(time))));
+    }
+    before_commit = batch;
+    value_unref(ask_take(&kernel, "task.create", json("{\"task_type\":\"last\"}")));
+    before = commits;
+    tn_value claimed = ask_take(&kernel, "task.claim",
+                                json("{\"claimer_id\":\"v\",\"ttl_seconds\":60,\"limit\":4,\"filter\":"
+                                     "{\"task_type\":\"work\",\"attempts\":{\"le\":1}}}"));
+    assert_int_equal(commits, before + 2);
+    tn_value list = value_get(claimed, "tasks");
+    assert_int_equal(value_count(list), 4);
+    for (size_t i = 0; i < 4; i++) {
+        tn_value task = value_at(list, i);
+        assert_int_equal(value_to_int(value_get(task, "attempts")), i == 2 ? 2 : 1);
+        assert_int_equal(value_text_is(value_get(task, "task_id"), id), i == 2);
+    }
+    value_unref(claimed);
+    /* The conditions for new Tasks do not replace those of the caller. */
+    claimed = ask_take(&kernel, "task.claim",
+                       json("{\"claimer_id\":\"v\",\"ttl_seconds\":60,\"filter\":{\"attempts\":{\"ge\":1}}}"));
+    assert_true(value_is(claimed, TN_NULL));
+    value_unref(first);
+    for (size_t i = 0; i < 5; i++) value_unref(tasks[i]);
+    host_free(host);
 }
 
 /* An older version has written the record: it has neither attempts nor a history. */
@@ -337,7 +403,7 @@ int main(void) {
         cmocka_unit_test(answers_wake),
         cmocka_unit_test(early_answers_wake),
         cmocka_unit_test(answers_and_wake_are_one_commit),
-        cmocka_unit_test(claims_that_fail_are_given_back),
+        cmocka_unit_test(claims_that_fail_are_given_back), cmocka_unit_test(new_tasks_are_claimed_by_one_commit),
         cmocka_unit_test(old_records_are_claimed),
         cmocka_unit_test(links_go_with_their_thread),
     };

@@ -356,6 +356,45 @@ static void test_owners_share(void **state) {
     host_free(host);
 }
 
+static int32_t check_remote(struct session *session, void *user, tn_value *result, struct error *error) {
+    (void)result;
+    return thread_owner_check_remote(session, "far", *(tn_value *)user, error);
+}
+
+static int32_t add_host(struct session *session, void *user, tn_value *result, struct error *error) {
+    return session_commit_take(session, value_push_take(value_array(), value_ref(*(tn_value *)user)), result, error);
+}
+
+static void appears(struct store *store, const char *key, const char *text) {
+    tn_value put = store_put("hosts", key, json(text)), result = NULL;
+    assert_int_equal(store_perform_wait(store, add_host, &put, &result, NULL), TN_OK);
+    value_unref(result);
+    value_unref(put);
+}
+
+/* A writer on another machine lives as long as its record in `hosts`. */
+static void test_owner_on_another_machine(void **state) {
+    (void)state;
+    struct host *host = open_host();
+    struct store *store = host_store(host, NULL);
+    struct error error = ERROR_INIT;
+    tn_value record = json("{\"status\":\"running\",\"owner\":{\"pid\":7,\"start\":1,\"host\":\"elsewhere.invalid\"}}");
+    tn_value done = json("{\"status\":\"done\",\"owner\":{\"pid\":7,\"start\":1,\"host\":\"elsewhere.invalid\"}}");
+    assert_int_equal(store_perform_wait(store, check_remote, &record, NULL, &error), TN_OK);
+    appears(store, "a", "{\"host\":\"elsewhere.invalid\",\"pid\":8}");
+    appears(store, "b", "{\"host\":\"other.invalid\",\"pid\":7}");
+    assert_int_equal(store_perform_wait(store, check_remote, &record, NULL, &error), TN_OK);
+    appears(store, "c", "{\"host\":\"elsewhere.invalid\",\"pid\":7}");
+    assert_int_equal(store_perform_wait(store, check_remote, &done, NULL, &error), TN_OK);
+    assert_int_equal(store_perform_wait(store, check_remote, &record, NULL, &error), TN_INVALID);
+    assert_string_equal(error.code, "OWNED");
+    assert_non_null(strstr(error.message, "process 7 on elsewhere.invalid"));
+    error_finish(&error);
+    value_unref(done);
+    value_unref(record);
+    host_free(host);
+}
+
 static void test_owner_text(void **state) {
     (void)state;
     char text[THREAD_OWNER_TEXT], expected[THREAD_OWNER_TEXT];
@@ -413,6 +452,7 @@ int main(void) {
                                        cmocka_unit_test(test_dropped_note),
                                        cmocka_unit_test(test_owner),
                                        cmocka_unit_test(test_owners_share),
+        cmocka_unit_test(test_owner_on_another_machine),
                                        cmocka_unit_test(test_owner_text),
                                        cmocka_unit_test(test_no_store)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,21 +1,25 @@
 /*
  * kernel_claim.c - claims Tasks, and renews claims. kernel_end.c has the operations that end a claim.
  *
- * Tasks are taken first, by a commit of as many `take` operations as Tasks are wanted; the store returns each Task to
- * one claimer only. A patch cannot count, so a second commit writes the attempts and the history of all Tasks that were
- * taken. Only then the claim is returned. If the second commit fails, the Tasks are given back; if that fails too, they
- * can be claimed again when the claim, which was not returned, expires.
+ * Tasks are taken by a commit of as many `take` operations as Tasks are wanted; the store returns each Task to one
+ * claimer only. A patch cannot count, so a query reads the candidates first. The leading ones that were never claimed
+ * are taken by operations that match only such Tasks; their patch has the first attempt, so one commit is the whole
+ * claim. For other Tasks, a second commit writes the attempts and the history. Only then the claim is returned. If the
+ * second commit fails, the Tasks are given back; if that fails too, they can be claimed again when the claim, which was
+ * not returned, expires.
  */
 #include "host/data/kernel/kernel_filter.h"
 #include "host/data/kernel/kernel_history.h"
 #include "host/data/kernel/kernel_task.h"
 #include <string.h>
 
+/* Members of a filter; each has at most 9 conditions, and TN_STORE_FILTER_MAX is 256. */
+#define NEW_TASK_FILTER_MAX 16
+
 struct claim {
     const char *claimer;
     int64_t ttl_ms;
     size_t limit; /* Tasks */
-    bool polls;   /* the caller has set a limit: it is a worker, and often finds nothing */
     tn_value filter;
 };
 
@@ -25,11 +29,12 @@ static tn_value claim_condition(const char *name, tn_value operand) {
 
 /* ---- Take ---- */
 
-static tn_value take_patch(const struct request *request, const struct claim *claim) {
+/* `begun` is NULL, or the members that task_attempt_begin adds. */
+static tn_value take_patch(const struct request *request, const struct claim *claim, tn_value begun) {
     int64_t until = request->now_ms + claim->ttl_ms;
     char token[33];
     kernel_token_make(token);
-    tn_value patch = value_set_take(value_object_reserve(9), "state", value_text("running"));
+    tn_value patch = value_set_take(value_object_reserve(11), "state", value_text("running"));
     patch = value_set_take(patch, "updated_at", time_value(request->now_ms));
     patch = value_set_take(patch, "claimed_by", value_text(claim->claimer));
     patch = value_set_take(patch, "claim_expires_at", time_value(until));
@@ -37,6 +42,8 @@ static tn_value take_patch(const struct request *request, const struct claim *cl
     patch = value_set_take(patch, "claim_token", value_text(token));
     patch = value_set_take(patch, "waiting", value_bool(false));
     patch = value_set_take(patch, "not_before", value_null());
+    for (size_t i = 0; i < value_count(begun); i++)
+        patch = value_set_take(patch, value_chars(value_key_at(begun, i), NULL), value_ref(value_value_at(begun, i)));
     return value_set_take(patch, TASK_WOKEN, value_null());
 }
 
@@ -49,73 +56,54 @@ static tn_value claimable_where(const struct request *request, const struct clai
 
 static tn_value claim_order(void) { return value_push_take(value_array_reserve(1), value_text("claimable_ms")); }
 
-static tn_value take_operation(const struct request *request, const struct claim *claim, tn_value where) {
+static tn_value take_operation(const struct request *request, const struct claim *claim, tn_value where,
+                               tn_value begun) {
     tn_value made = value_set_take(value_object_reserve(5), "op", value_text("take"));
     made = value_set_take(made, "collection", value_text(STORE_TASKS));
     made = value_set_take(made, "where", value_ref(where));
     made = value_set_take(made, "order", claim_order());
-    return value_set_take(made, "patch", take_patch(request, claim));
+    return value_set_take(made, "patch", take_patch(request, claim, begun));
+}
+
+/* A Task that was never claimed; records of older versions, which have no `attempts`, do not count as such. */
+static bool is_new_task(tn_value record) {
+    tn_value attempts = value_get(record, "attempts");
+    return value_is(attempts, TN_INT) && value_to_int(attempts) == 0 && !value_get(record, "history");
 }
 
 /*
- * Reduces *count to the number of Tasks that match now. A `take` locks the store, also if it finds nothing; an idle
- * worker, which asks many times in a second, should not disturb others.
+ * Adds the conditions of is_new_task to a filter that a new Task has matched. So they imply the conditions on the same
+ * members that they replace.
  */
-static int32_t count_claimable(struct request *request, tn_value where, size_t *count, struct error *error) {
+static tn_value new_task_where_take(tn_value where) {
+    where = value_set_take(where, "attempts", claim_condition("eq", value_int(0)));
+    return value_set_take(where, "history", claim_condition("exists", value_bool(false)));
+}
+
+/*
+ * Reduces *count to the number of Tasks that match now, and counts the leading ones that were never claimed. A `take`
+ * locks the store, also if it finds nothing; an idle worker, which asks many times in a second, should not disturb
+ * others.
+ */
+static int32_t count_claimable(struct request *request, tn_value where, size_t *count, size_t *fresh,
+                               struct error *error) {
     tn_value found = NULL;
-    tn_value list = value_set_take(value_object_reserve(5), "collection", value_text(STORE_TASKS));
+    tn_value list = value_set_take(value_object_reserve(4), "collection", value_text(STORE_TASKS));
     list = value_set_take(list, "where", value_ref(where));
     list = value_set_take(list, "order", claim_order());
     list = value_set_take(list, "limit", value_int((int64_t)*count));
-    list = value_set_take(list, "keys_only", value_bool(true));
     tn_value query = value_set_take(value_object_reserve(1), "list", list);
     int32_t status = session_query_take(request->session, query, &found, error);
-    if (status == TN_OK) *count = value_count(value_get(found, "records"));
+    tn_value records = value_get(found, "records");
+    bool small = !value_get(where, "any") && value_count(where) <= NEW_TASK_FILTER_MAX; /* room for two conditions */
+    bool complete = !value_to_bool(value_get(found, "more"));
+    for (*fresh = 0; small && *fresh < value_count(records);) {
+        if (!is_new_task(value_get(value_at(records, *fresh), "value"))) break;
+        ++*fresh;
+    }
+    /* Less than *count records although there are more: their payloads are large. */
+    if (status == TN_OK && (complete || value_count(records) >= *count)) *count = value_count(records);
     value_unref(found);
-    return status;
-}
-
-/* Takes up to `count` Tasks of `type`, or of any type if NULL, and adds their records to *taken. */
-static int32_t take_claimable(struct request *request, const struct claim *claim, tn_value type, size_t count,
-                              tn_value *taken, struct error *error) {
-    tn_value where = claimable_where(request, claim, type), results = NULL;
-    int32_t status = claim->polls ? count_claimable(request, where, &count, error) : TN_OK;
-    if (status == TN_OK && count) {
-        tn_value batch = value_array_reserve(count);
-        for (size_t i = 0; i < count; i++) batch = value_push_take(batch, take_operation(request, claim, where));
-        status = session_commit_take(request->session, batch, &results, error);
-    }
-    for (size_t i = 0; i < value_count(results); i++) {
-        tn_value record = value_get(value_at(results, i), "value");
-        if (value_is(record, TN_OBJECT)) *taken = value_push_take(*taken, value_ref(record));
-    }
-    value_unref(results);
-    value_unref(where);
-    return status;
-}
-
-/* The types in the filter in order of preference. NULL if the filter has no list of types. */
-static int32_t read_preferred_types(const struct request *request, tn_value filter, tn_value *types,
-                                    struct error *error) {
-    tn_value is = value_get(filter, "task_type"), in = value_get(is, "in");
-    *types = NULL;
-    if (!value_is(in, TN_ARRAY) || value_count(is) != 1) return TN_OK;
-    if (value_count(in) > TASK_TYPES_MAX)
-        return request_invalid(request, error, "filter", "`task_type`: found %zu types, expected at most %d",
-                               value_count(in), TASK_TYPES_MAX);
-    *types = in;
-    return TN_OK;
-}
-
-/* Takes Tasks that match the filter: all of the first type, then of the next one, until there are enough. */
-static int32_t take_by_preference(struct request *request, const struct claim *claim, tn_value *taken,
-                                  struct error *error) {
-    tn_value types;
-    int32_t status = read_preferred_types(request, claim->filter, &types, error);
-    if (status != TN_OK || !types)
-        return status != TN_OK ? status : take_claimable(request, claim, NULL, claim->limit, taken, error);
-    for (size_t i = 0; i < value_count(types) && status == TN_OK && value_count(*taken) < claim->limit; i++)
-        status = take_claimable(request, claim, value_at(types, i), claim->limit - value_count(*taken), taken, error);
     return status;
 }
 
@@ -178,20 +166,87 @@ static void give_back(struct request *request, tn_value taken) {
 
 /* ---- Claim ---- */
 
-/* *claimed is an array of records. */
-static int32_t claim_tasks(struct request *request, const struct claim *claim, tn_value *claimed, struct error *error) {
-    struct error why = ERROR_INIT;
-    tn_value taken = value_array();
-    int32_t status = take_by_preference(request, claim, &taken, &why);
-    if (value_count(taken)) {
-        /* Taking further ones may have failed; these are claimed. */
-        status = begin_attempts(request, taken, claimed, error);
-        if (status != TN_OK) give_back(request, taken);
-    } else {
-        error_move(error, &why);
+/* Begins the attempts of the Tasks in `taken`, or gives them back. */
+static int32_t begin_or_give_back(struct request *request, tn_value taken, tn_value *claimed, struct error *error) {
+    tn_value begun = value_array_reserve(value_count(taken));
+    int32_t status = begin_attempts(request, taken, &begun, error);
+    if (status == TN_OK)
+        *claimed = value_concat_take(*claimed, begun);
+    else {
+        give_back(request, taken);
+        value_unref(begun);
     }
-    error_finish(&why);
+    return status;
+}
+
+/* The operations for `count` Tasks, the first `fresh` of which have never been claimed. */
+static tn_value take_batch(const struct request *request, const struct claim *claim, tn_value where, size_t count,
+                           size_t fresh) {
+    tn_value batch = value_array_reserve(count), begun = task_attempt_begin_new(claim->claimer, request->now_ms);
+    tn_value where_new = fresh ? new_task_where_take(value_ref(where)) : NULL;
+    for (size_t i = 0; i < count; i++)
+        batch = value_push_take(batch, i < fresh ? take_operation(request, claim, where_new, begun)
+                                                 : take_operation(request, claim, where, NULL));
+    value_unref(where_new);
+    value_unref(begun);
+    return batch;
+}
+
+/* Claims up to `count` Tasks of `type`, or of any type if NULL, and adds their records to *claimed. */
+static int32_t claim_type(struct request *request, const struct claim *claim, tn_value type, size_t count,
+                          tn_value *claimed, struct error *error) {
+    tn_value where = claimable_where(request, claim, type), results = NULL;
+    size_t fresh = 0;
+    int32_t status = count_claimable(request, where, &count, &fresh, error);
+    if (status == TN_OK && count)
+        status = session_commit_take(request->session, take_batch(request, claim, where, count, fresh), &results, error);
+    tn_value taken = value_array();
+    for (size_t i = 0; i < value_count(results); i++) {
+        tn_value record = value_get(value_at(results, i), "value");
+        if (!value_is(record, TN_OBJECT)) continue;
+        if (i < fresh)
+            *claimed = value_push_take(*claimed, value_ref(record));
+        else
+            taken = value_push_take(taken, value_ref(record));
+    }
+    if (value_count(taken)) status = begin_or_give_back(request, taken, claimed, error);
     value_unref(taken);
+    value_unref(results);
+    value_unref(where);
+    return status;
+}
+
+/* The types in the filter in order of preference. NULL if the filter has no list of types. */
+static int32_t read_preferred_types(const struct request *request, tn_value filter, tn_value *types,
+                                    struct error *error) {
+    tn_value is = value_get(filter, "task_type"), in = value_get(is, "in");
+    *types = NULL;
+    if (!value_is(in, TN_ARRAY) || value_count(is) != 1) return TN_OK;
+    if (value_count(in) > TASK_TYPES_MAX)
+        return request_invalid(request, error, "filter", "`task_type`: found %zu types, expected at most %d",
+                               value_count(in), TASK_TYPES_MAX);
+    *types = in;
+    return TN_OK;
+}
+
+/*
+ * Claims Tasks that match the filter: all of the first type, then of the next one, until there are enough. *claimed is
+ * an array of records. If a part of it fails, the claim succeeds with the Tasks of the other part.
+ */
+static int32_t claim_tasks(struct request *request, const struct claim *claim, tn_value *claimed,
+                           struct error *error) {
+    tn_value types;
+    int32_t status = read_preferred_types(request, claim->filter, &types, error);
+    if (status != TN_OK) return status;
+    struct error why = ERROR_INIT;
+    if (!types) status = claim_type(request, claim, NULL, claim->limit, claimed, &why);
+    for (size_t i = 0; i < value_count(types) && status == TN_OK && value_count(*claimed) < claim->limit; i++)
+        status = claim_type(request, claim, value_at(types, i), claim->limit - value_count(*claimed), claimed, &why);
+    if (value_count(*claimed))
+        status = TN_OK;
+    else
+        error_move(error, &why);
+    error_finish(&why);
     return status;
 }
 
@@ -214,7 +269,6 @@ int32_t task_claim(struct request *request, tn_value *result, struct error *erro
     if (status == TN_OK) status = kernel_filter_read(request, task_members, "", &claim.filter, error);
     if (status != TN_OK) return status;
     claim.limit = (size_t)limit;
-    claim.polls = request_get(request, "limit") != NULL;
     tn_value claimed = value_array();
     status = claim_tasks(request, &claim, &claimed, error);
     if (status == TN_OK && request_get(request, "limit")) {

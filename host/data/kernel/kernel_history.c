@@ -52,6 +52,13 @@ tn_value task_attempt_begin(tn_value record, int64_t now_ms) {
     return value_set_take(patch, "history", value_push_take(history, entry));
 }
 
+tn_value task_attempt_begin_new(const char *claimer, int64_t now_ms) {
+    tn_value record = value_set_take(value_object_reserve(1), "claimed_by", value_text(claimer));
+    tn_value patch = task_attempt_begin(record, now_ms);
+    value_unref(record);
+    return patch;
+}
+
 /* ---- End ---- */
 
 /* The code and the message of an error, cut: a record must not grow with the number of its claims. */

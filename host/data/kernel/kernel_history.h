@@ -19,6 +19,8 @@ int64_t task_attempts(tn_value record);
  * has not ended becomes `expired`. `record` is that of the claimed Task.
  */
 tn_value task_attempt_begin(tn_value record, int64_t now_ms);
+/* The same for a Task that was never claimed. */
+tn_value task_attempt_begin_new(const char *claimer, int64_t now_ms);
 
 struct task_attempt_end {
     const char *outcome; /* "done", "failed", "retried", "released" or "waiting" */

@@ -58,6 +58,7 @@ struct store {
     bool tried;
     int32_t status; /* result of opening the provider; `error` has the reason */
     tn_value error;
+    tn_value outage; /* the error of the last request, if it means that the store cannot be reached; or NULL */
     struct store_presence presence;
 };
 
@@ -199,6 +200,26 @@ static void store_return(struct store_request *request) {
     loop_post(from->loop, &from->work);
 }
 
+static void store_note_outage(struct store *store, const struct store_request *request) {
+    tn_value failure = NULL;
+    for (; request; request = request->next) {
+        bool lost = request->status != TN_OK && value_text_is(value_get(request->error, "code"), "STORE_ERROR") &&
+                    value_to_bool(value_get(request->error, "retryable"));
+        failure = lost ? request->error : NULL;
+    }
+    if (failure) value_ref(failure);
+    value_unref(store->outage);
+    store->outage = failure;
+}
+
+/* The store is being closed and cannot be reached: each of these requests would wait for it as long as the last one. */
+static void store_refuse_requests(struct store *store, struct store_request *request) {
+    for (; request; request = request->next) {
+        request->status = TN_FAILED;
+        request->error = value_ref(store->outage);
+    }
+}
+
 static void *store_thread_main(void *user) {
     struct store *store = user;
     log_enter(loop_log(store->loop));
@@ -209,14 +230,17 @@ static void *store_thread_main(void *user) {
             store->over = true;
             break;
         }
-        bool due = store_presence_wait_ms(&store->presence) == 0;
+        bool gives_up = store->closing && store->outage;
+        bool due = store_presence_wait_ms(&store->presence) == 0 && !gives_up;
         if (!request && !due) {
             store_wait_for_requests(store);
             continue;
         }
         pthread_mutex_unlock(&store->lock);
         if (due) store_presence_write(&store->presence, &store->provider, store->open, store_wall_ms(store));
-        if (request) store_run_requests(store, request);
+        if (request && gives_up) store_refuse_requests(store, request);
+        if (request && !gives_up) store_run_requests(store, request);
+        if (request) store_note_outage(store, request);
         store_read_clock(store);
         pthread_mutex_lock(&store->lock);
         for (struct store_request *next; request; request = next) {
@@ -231,10 +255,11 @@ static void *store_thread_main(void *user) {
     }
     pthread_mutex_unlock(&store->lock);
     if (store->open) {
-        store_presence_end(&store->presence, &store->provider, store->open);
+        if (!store->outage) store_presence_end(&store->presence, &store->provider, store->open);
         store->provider.vtable->close(store->open);
     }
     value_unref(store->error);
+    value_unref(store->outage);
     return NULL;
 }
 

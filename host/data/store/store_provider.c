@@ -26,7 +26,9 @@ int32_t store_provider_find(struct registry *registry, tn_value options, struct 
     providing_find(&found, registry, TN_STORE_DRAFT, value_is(use, TN_STRING) ? value_chars(use, NULL) : DEFAULT_STORE);
     struct plugin *plugin = found.plugin;
     int32_t status = TN_OK;
-    if (!plugin)
+    if (!plugin && found.other_version)
+        status = providing_refuse_version(&found, "store", error);
+    else if (!plugin)
         status = error_set(error, TN_NOT_FOUND, "STORE_NOT_FOUND", "no plugin provides the store `%s`; %s%s%s",
                            found.name, found.count ? "available: " : "no store is installed", buffer_cstr(&found.names),
                            registry_altered(registry));

@@ -154,6 +154,8 @@ static int32_t thread_run_delete(struct session *session, void *user, tn_value *
     int32_t status = thread_records_require(session, job->id, &found, error);
     if (status == TN_OK && !job->force)
         status = thread_owner_check(job->store, job->id, value_get(found, "value"), error);
+    if (status == TN_OK && !job->force)
+        status = thread_owner_check_remote(session, job->id, value_get(found, "value"), error);
     int64_t version = job->force ? -1 : thread_record_int(found, "version", 0);
     value_unref(found);
     return status == TN_OK ? thread_remove_records(session, job->id, version, error) : status;

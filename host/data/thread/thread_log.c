@@ -49,6 +49,7 @@ struct thread_log {
     struct thread_cached cached;    /* weight and extra of the entry that the run was loaded from; weight -1: unknown */
     tn_value last;                  /* {version, value} of the record after the commit that ended the run, or NULL */
     bool notes_held;                /* do not write notes before the next commit */
+    bool notes_gather;              /* thread_log_hold_notes */
     bool pending_left, nested_left; /* the store may have records of the current super-step */
     bool closed;
     struct owner_lock *owner; /* of this writer, or NULL */
@@ -281,7 +282,7 @@ static tn_value take_notes(tn_value *notes, size_t most) {
 }
 
 static void write_notes(struct thread_log *log) {
-    if (log->writing[0] || log->committing || log->notes_held || log->failed ||
+    if (log->writing[0] || log->committing || log->notes_held || log->notes_gather || log->failed ||
         (!value_count(log->tasks) && !value_count(log->calls)))
         return;
     tn_value batch = value_push_take(value_array(), count_batch(log));
@@ -291,6 +292,11 @@ static void write_notes(struct thread_log *log) {
     batch = value_concat_take(batch, value_ref(log->writing[0]));
     batch = value_concat_take(batch, value_ref(log->writing[1]));
     store_commit_take(log->store, batch, on_notes_written, log);
+}
+
+void thread_log_hold_notes(struct thread_log *log, bool hold) {
+    log->notes_gather = hold;
+    if (!hold) write_notes(log);
 }
 
 /*

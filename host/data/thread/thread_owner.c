@@ -9,6 +9,7 @@
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "host/data/store/store.h"
+#include "host/data/store/store_collections.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_records.h"
 #include <errno.h>
@@ -195,9 +196,9 @@ void thread_owner_unlock(struct owner_lock *lock) {
     mem_free(lock);
 }
 
-/* True if the file of locks is missing, although the store has a file. */
+/* True if there is no file of locks. */
 static bool owner_file_is_missing(const struct store *store) {
-    if (access(store_path(store), F_OK) != 0) return false;
+    if (access(store_path(store), F_OK) != 0) return true;
     int descriptor = owner_open(store, 0);
     if (descriptor < 0) return errno == ENOENT;
     close(descriptor);
@@ -208,7 +209,7 @@ static bool owner_file_is_missing(const struct store *store) {
 
 static bool owner_file_is_missing(const struct store *store) {
     (void)store;
-    return false;
+    return true;
 }
 
 bool thread_owner_lives(const struct store *store, const char *key, int64_t fence) {
@@ -267,13 +268,30 @@ void thread_owner_text(tn_value owner, char out[THREAD_OWNER_TEXT]) {
         snprintf(out, THREAD_OWNER_TEXT, "process %lld", (long long)number);
 }
 
-/* True if the process that `owner` describes runs on this machine. */
+/*
+ * True if the process that `owner` describes runs on this machine. Our own process does not count: it may have given up
+ * the run, and two runs of one process meet at the fence.
+ */
 static bool owner_process_runs(tn_value owner) {
     char here[HOST_TEXT];
     int64_t pid, start;
     owner_host(here);
     return value_as_int(value_get(owner, "pid"), &pid) && value_as_int(value_get(owner, "start"), &start) &&
-           value_text_is(value_get(owner, "host"), here) && start >= 0 && process_start(pid) == start;
+           value_text_is(value_get(owner, "host"), here) && start >= 0 && pid != getpid() &&
+           process_start(pid) == start;
+}
+
+/* *lives: a host with the process id that `owner` describes uses the store. */
+static int32_t owner_is_present(struct session *session, tn_value owner, bool *lives, struct error *error) {
+    tn_value where = value_set_take(value_object_reserve(2), "host", value_ref(value_get(owner, "host"))), count = NULL;
+    where = value_set_take(where, "pid", value_ref(value_get(owner, "pid")));
+    tn_value query = value_set_take(value_object_reserve(2), "collection", value_text(STORE_HOSTS));
+    query = value_set_take(query, "where", where);
+    query = value_set_take(value_object_reserve(1), "count", query);
+    int32_t status = session_query_take(session, query, &count, error);
+    *lives = status == TN_OK && value_to_int(count) > 0;
+    value_unref(count);
+    return status;
 }
 
 int32_t thread_owner_error(const char *id, tn_value owner, struct error *error) {
@@ -294,4 +312,16 @@ int32_t thread_owner_check(const struct store *store, const char *id, tn_value r
         !(owner_file_is_missing(store) && owner_process_runs(owner)))
         return TN_OK;
     return thread_owner_error(id, owner, error);
+}
+
+int32_t thread_owner_check_remote(struct session *session, const char *id, tn_value record, struct error *error) {
+    tn_value owner = value_get(record, "owner"), host = value_get(owner, "host");
+    char here[HOST_TEXT];
+    bool lives = false;
+    owner_host(here);
+    if (!value_text_is(value_get(record, "status"), "running") || !value_is(host, TN_STRING) ||
+        !value_is(value_get(owner, "pid"), TN_INT) || value_text_is(host, here))
+        return TN_OK;
+    int32_t status = owner_is_present(session, owner, &lives, error);
+    return status == TN_OK && lives ? thread_owner_error(id, owner, error) : status;
 }

@@ -10,9 +10,12 @@
  *     struct owner_lock *lock = thread_owner_lock(store, key, fence + 1, &taken);
  *     thread_owner_unlock(lock);
  *
- * A store without a file has no locks, nor has a file system that does not support them: no writer is found then. If
- * the file of locks was deleted, the record says which process of this machine is the writer, and since when it runs.
- * This fails if another run has created the file again in the meantime.
+ * A store that is not a file (PostgreSQL) has no locks, nor has one whose file of locks was deleted. Then the member
+ * `owner` of the record decides, which names the process: on this machine it lives if it runs and has the same start
+ * time; on another one, if it has a record in the collection `hosts` (store_state.h), which ends at most 30 seconds
+ * after it. So another process counts as the writer until it ends, even if it has abandoned the run; and a run on
+ * another machine is not found in the first half second of its process. The fence protects the thread in any case. A
+ * file of locks that another run has created again is not noticed, and a file system without locks has no owners.
  */
 #ifndef TENON_HOST_DATA_THREAD_THREAD_OWNER_H
 #define TENON_HOST_DATA_THREAD_THREAD_OWNER_H
@@ -22,6 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct session;
 struct store;
 struct owner_lock;
 
@@ -34,8 +38,10 @@ bool thread_owner_lives(const struct store *store, const char *key, int64_t fenc
 struct owner_lock *thread_owner_lock(const struct store *store, const char *key, int64_t fence, bool *taken);
 void thread_owner_unlock(struct owner_lock *lock); /* NULL is allowed; any thread */
 
-/* Returns OWNED if the thread with this record (NULL is allowed) is running and its writer lives. */
+/* Returns OWNED if the thread with this record (NULL is allowed) is running and its writer lives on this machine. */
 int32_t thread_owner_check(const struct store *store, const char *id, tn_value record, struct error *error);
+/* The same for a writer on another machine; on the store's thread. Otherwise TN_OK, or the failure of a query. */
+int32_t thread_owner_check_remote(struct session *session, const char *id, tn_value record, struct error *error);
 
 /* Sets the error OWNED; `owner` is the member of the record, or NULL if the writer is not known. Returns its status. */
 int32_t thread_owner_error(const char *id, tn_value owner, struct error *error);

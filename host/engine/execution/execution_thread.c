@@ -24,8 +24,8 @@
 #include "host/engine/graph/graph_reads.h"
 #include <string.h>
 
-#define DIFFERENCES_MAX   10u   /* maximum number of differences in a message */
-#define DESCRIBE_AGAIN_MS 10000 /* see thread_save_description */
+#define GRAPH_NOTED_MS  2000
+#define DIFFERENCES_MAX 10u /* maximum number of differences in a message */
 
 static bool record_is_done(tn_value record) {
     tn_value status = value_get(record, "status");
@@ -176,8 +176,11 @@ static int32_t thread_load(struct session *session, void *user, tn_value *result
     if (status == TN_OK && !loaded)
         status = thread_read_head(session, opening->request->id, &opening->defer, &loaded, error);
     if (status != TN_OK) return status;
-    const char *pinned = record_text(value_get(loaded, "record"), "graph");
-    if (*pinned && strcmp(pinned, opening->identity) != 0) {
+    tn_value record = value_get(loaded, "record");
+    if (opening->options && !opening->request->force)
+        status = thread_owner_check_remote(session, opening->request->id, record, error);
+    const char *pinned = record_text(record, "graph");
+    if (status == TN_OK && *pinned && strcmp(pinned, opening->identity) != 0) {
         status = session_query_take(session, store_get(STORE_GRAPHS, pinned), &found, error);
         tn_value before = value_get(found, "value");
         loaded = value_set_take(loaded, "graph", before ? value_ref(before) : value_null());
@@ -203,21 +206,30 @@ static tn_value choose_incarnation(tn_value record, enum thread_mode mode) {
     return value_text(made);
 }
 
-static void ignore_written(void *user, int32_t status, tn_value result, const struct error *error) {
-    (void)user, (void)status, (void)result, (void)error;
+/* ---- The description of the graph ---- */
+
+static void graph_on_noted(void *user, int32_t status, tn_value result, const struct error *error) {
+    struct engine *engine = user; /* the store reports this before the engine is freed */
+    (void)result, (void)error;
+    if (status != TN_OK) memset(engine->graphs_noted, 0, sizeof engine->graphs_noted);
 }
 
 /*
- * Puts the description of the graph, with which later versions of the document are compared. Thousands of threads may
- * start at once, so it is not put for each of them; but again from time to time, because it may be removed meanwhile
- * (thread_collect.c).
+ * Puts the description of the graph, which later versions are compared with, into the store. Many threads with the same
+ * graph may start; one of them puts it every few seconds, not only once, because `thread gc` of any process removes the
+ * descriptions that no thread has.
  */
-static void thread_save_description(const struct thread_opening *opening) {
-    int64_t now = loop_wall_ms(opening->engine->loop), since = now - opening->graph->described_ms;
-    if (opening->graph->described_ms && since >= 0 && since < DESCRIBE_AGAIN_MS) return;
-    opening->graph->described_ms = now;
-    tn_value put = store_put(STORE_GRAPHS, opening->identity, graph_description(opening->graph));
-    store_commit_take(opening->store, value_push_take(value_array(), put), ignore_written, NULL);
+static void graph_note(const struct thread_opening *opening) {
+    struct engine *engine = opening->engine;
+    const char *identity = opening->identity;
+    struct graph_note *note = &engine->graphs_noted[((unsigned char)identity[0] * 31u + (unsigned char)identity[1]) %
+                                                    ENGINE_GRAPHS_NOTED];
+    int64_t now_ms = loop_now_ms(engine->loop);
+    if (strcmp(note->identity, identity) == 0 && now_ms - note->at_ms < GRAPH_NOTED_MS) return;
+    memcpy(note->identity, identity, sizeof note->identity);
+    note->at_ms = now_ms;
+    tn_value put = store_put(STORE_GRAPHS, identity, graph_description(opening->graph));
+    store_commit_take(opening->store, value_push_take(value_array(), put), graph_on_noted, engine);
 }
 
 /* Sets what the options of a resumed run do not set, as the thread was started. */
@@ -261,7 +273,7 @@ static int32_t thread_admit_take(struct thread_opening *opening, tn_value loaded
         value_unref(loaded);
         return status;
     }
-    if (strcmp(record_text(record, "graph"), opening->identity) != 0) thread_save_description(opening);
+    if (strcmp(record_text(record, "graph"), opening->identity) != 0) graph_note(opening);
     options->thread_id = request->id;
     if (request->mode == THREAD_RESUME) thread_take_options(options, record); /* a resumed run keeps its id */
     options->document = request->document;

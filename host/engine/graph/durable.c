@@ -8,6 +8,7 @@
 #include "host/engine/graph/durable.h"
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
+#include "host/base/container_of.h"
 #include "host/base/time_text.h"
 #include "host/data/thread/thread_batch.h"
 #include "host/data/thread/thread_delta.h"
@@ -30,6 +31,8 @@ struct durable {
     bool fresh;             /* is_new, and nothing has been written */
     bool exit_only;         /* RUN_DURABLE_EXIT: one commit, at the end */
     bool broken;            /* the log has failed: nothing more is written */
+    struct loop_work notes; /* writes the notes of this turn of the loop */
+    bool notes_next;        /* `notes` has run once */
     uint32_t seq;           /* seq of the next checkpoint */
     bool committed;         /* a commit has succeeded */
     struct error error;     /* of the log, while the failure of the run is written */
@@ -201,6 +204,27 @@ static tn_value unfinished_activations(const struct run *run) {
     return activations;
 }
 
+/* ---- Notes ---- */
+
+/*
+ * Activations often end together, and then the step ends with them: its commit makes their notes unnecessary. So notes
+ * are written after one complete turn of the loop, in which the step would have ended.
+ */
+static void durable_write_notes(struct loop_work *work) {
+    struct durable *durable = CONTAINER_OF(work, struct durable, notes);
+    durable->notes_next = !durable->notes_next;
+    if (durable->notes_next)
+        loop_defer(durable->run->loop, work);
+    else
+        thread_log_hold_notes(durable->log, false);
+}
+
+static void durable_hold_notes(struct durable *durable) {
+    thread_log_hold_notes(durable->log, true);
+    if (!durable->notes.queued) durable->notes_next = false;
+    loop_defer(durable->run->loop, &durable->notes);
+}
+
 /* ---- Writing ---- */
 
 /*
@@ -316,6 +340,7 @@ void durable_start(struct run *run) {
     struct durable *durable = mem_zalloc(sizeof *durable);
     run->durable = durable;
     durable->run = run;
+    durable->notes.run = durable_write_notes;
     durable->log = root->options.log;
     durable->replay = root->options.replay;
     durable->root = root == run;
@@ -335,6 +360,10 @@ void durable_start(struct run *run) {
 void durable_free(struct run *run) {
     struct durable *durable = run->durable;
     if (!durable) return;
+    if (durable->notes.queued) {
+        loop_undefer(run->loop, &durable->notes);
+        thread_log_hold_notes(durable->log, false);
+    }
     for (uint32_t i = 0; i < run->channels.count; i++) value_unref(durable->base[i]);
     mem_free((void *)durable->base);
     value_unref(durable->last);
@@ -392,8 +421,9 @@ bool durable_finish(struct run *run, enum run_status status, const char *source)
 
 void durable_save_outcome(struct activation *activation) {
     const struct run *run = activation->run;
-    const struct durable *durable = run->durable;
+    struct durable *durable = run->durable;
     if (!durable || durable->broken || durable->exit_only || durable->replay || run->activation_count == 1) return;
+    durable_hold_notes(durable);
     thread_log_activation_take(durable->log, durable->scope, run->step, activation->index, activation_save(activation));
 }
 
@@ -418,8 +448,9 @@ tn_value durable_recorded_call(const struct activation *activation, const char *
 
 void durable_save_call(struct activation *activation, const char *path) {
     const struct run *run = activation->run;
-    const struct durable *durable = run->durable;
+    struct durable *durable = run->durable;
     if (!durable || durable->broken || durable->exit_only || durable->replay) return;
+    durable_hold_notes(durable);
     thread_log_call_take(durable->log, durable->scope, run->step, activation->index, activation->round, path,
                          value_ref(activation_child_entry(activation, path)));
 }

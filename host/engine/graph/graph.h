@@ -81,7 +81,6 @@ struct graph {
     char identity[TN_SHA256_TEXT];   /* "" until graph_identity is called */
     char code[TN_SHA256_TEXT];       /* hash of its description; "" until cache_identity.c needs it */
     tn_value unread;                 /* graph_unread_channels; NULL until then */
-    int64_t described_ms;            /* when its description was put into the store (loop_wall_ms); 0: not yet */
     bool cache_failed;               /* a failure of the cache in the store was logged */
     uint64_t upgrades;               /* registry_upgrades when it was built */
     struct graph_node *nodes;

@@ -88,9 +88,10 @@ struct run_options {
     struct thread_log *log; /* NULL if nothing is written */
     tn_value loaded;        /* its `incarnation` is saved with the thread; run_incarnation.c */
     enum run_durability durability;
-    bool refresh_cache;    /* nodes with `cache` run, and their results replace those in the cache */
-    const char *document;  /* path of the document, stored in the thread; may be NULL */
-    struct replay *replay; /* instead of a log: the recorded thread (run_replay.h); borrowed until run_free */
+    bool refresh_cache;            /* nodes with `cache` run, and their results replace those in the cache */
+    const char *document;          /* path of the document, stored in the thread; may be NULL */
+    struct replay *replay;         /* instead of a log: the recorded thread (run_replay.h); borrowed until run_free */
+    _Atomic uint32_t *shown_steps; /* receives run_steps at each super-step, for another thread; may be NULL */
 };
 #define RUN_OPTIONS_INIT                                                                                               \
     { .strategy = -1 }

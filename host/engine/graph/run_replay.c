@@ -3,6 +3,7 @@
  */
 #include "host/engine/graph/run_replay.h"
 #include "adl/value/memory.h"
+#include "host/data/thread/thread_delta.h"
 #include "host/data/thread/thread_keys.h"
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 struct replay {
     tn_value checkpoints, journal, difference;
     tn_value incarnation; /* borrowed from a checkpoint; NULL if none of them had one */
+    tn_value state;       /* after the first `folded` recorded checkpoints; only if it was needed */
+    uint32_t folded;
     uint32_t count;
     bool over, left;
 };
@@ -26,6 +29,7 @@ void replay_free(struct replay *replay) {
     value_unref(replay->checkpoints);
     value_unref(replay->journal);
     value_unref(replay->difference);
+    value_unref(replay->state);
     mem_free(replay);
 }
 
@@ -93,6 +97,35 @@ static bool is_same_value(tn_value one, tn_value other) {
     return one && other ? value_identical(one, other) : one == other;
 }
 
+/* Applies the recorded changes up to the checkpoint `seq`, whose own change is not applied. */
+static bool replay_fold(struct replay *replay, uint32_t seq) {
+    struct error error = ERROR_INIT;
+    if (!replay->state) replay->state = value_object();
+    while (replay->folded < seq) {
+        tn_value delta = value_get(value_at(replay->checkpoints, replay->folded), "delta"), state = replay->state;
+        replay->state = NULL;
+        int32_t status = delta_apply_take(state, delta, &replay->state, &error);
+        error_finish(&error);
+        if (status != TN_OK) return false;
+        replay->folded++;
+    }
+    return true;
+}
+
+/* True if both changes lead to the same state. The same step may be recorded in other words, such as by an older host.
+ */
+static bool replay_same_effect(struct replay *replay, uint32_t seq, tn_value before, tn_value now) {
+    struct error error = ERROR_INIT;
+    tn_value one = NULL, other = NULL;
+    if (!replay_fold(replay, seq)) return false;
+    bool same = delta_apply_take(value_ref(replay->state), before, &one, &error) == TN_OK &&
+                delta_apply_take(value_ref(replay->state), now, &other, &error) == TN_OK && value_identical(one, other);
+    error_finish(&error);
+    value_unref(one);
+    value_unref(other);
+    return same;
+}
+
 /* Names the first channel whose change differs: "channel `notes`". */
 static void replay_set_delta_difference(struct replay *replay, uint32_t seq, tn_value made, tn_value recorded) {
     tn_value before = value_get(recorded, "delta"), now = value_get(made, "delta");
@@ -133,7 +166,8 @@ int64_t replay_step(struct replay *replay, uint32_t seq, tn_value made) {
         tn_value before = value_get(recorded, members[i]), then = value_get(made, members[i]);
         if (!is_same_value(before, then)) replay_set_difference(replay, seq, made, members[i], before, then);
     }
-    if (!replay->difference && !is_same_value(value_get(recorded, "delta"), value_get(made, "delta")))
+    tn_value before = value_get(recorded, "delta"), then = value_get(made, "delta");
+    if (!replay->difference && !is_same_value(before, then) && !replay_same_effect(replay, seq, before, then))
         replay_set_delta_difference(replay, seq, made, recorded);
     if (!replay->difference) replay_pass(replay);
     return now && value_as_int(now, &now_ms) ? now_ms : 0;

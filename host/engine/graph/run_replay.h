@@ -2,8 +2,8 @@
  * run_replay.h - a run of a recorded thread, without calling anything outside.
  *
  * Components without effects compute again. All other results come from the journal, and so do the time, the answers
- * and the inputs. After each step the changes of the state and the next plan must equal the recorded checkpoint, byte
- * for byte. The first difference ends the replay.
+ * and the inputs. After each step the state and the next plan must equal the recorded ones, byte for byte. The first
+ * difference ends the replay.
  *
  *     struct replay *replay = replay_new(checkpoints, journal);
  *     struct run *run = run_new(graph, &(struct run_options){.replay = replay, …});

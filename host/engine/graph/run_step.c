@@ -16,6 +16,7 @@
 #include "host/engine/graph/durable.h"
 #include "host/engine/graph/run_internal.h"
 #include <assert.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* ---- Activations of a step ---- */
@@ -254,6 +255,7 @@ static bool step_begin(struct run *run) {
         return false;
     }
     run->step++;
+    if (run->options.shown_steps) atomic_store_explicit(run->options.shown_steps, run->step, memory_order_relaxed);
     run->carried = false;
     run_create_activations(run);
     if (must_interrupt_before(run)) {

@@ -253,6 +253,8 @@ static int32_t plugin_value_from_json(const tn_host *host, const char *json, uin
     return abi_give_error(&why, error);
 }
 
+#define ABI_TEXT_FIRST 1000 /* bytes: most texts fit, and need no second allocation */
+
 static int32_t plugin_value_to_json(tn_value value, tn_value options, tn_value *out) {
     if (!value || !out || (options && !value_is(options, TN_OBJECT))) return TN_INVALID;
     tn_value pretty = value_get(options, "pretty"), sorted = value_get(options, "sorted");
@@ -263,6 +265,7 @@ static int32_t plugin_value_to_json(tn_value value, tn_value options, tn_value *
     if (sorted && value_to_bool(sorted)) style |= JSON_SORTED;
     struct buffer text;
     buffer_init(&text, ABI_TEXT_MAX);
+    buffer_reserve(&text, ABI_TEXT_FIRST);
     json_write(&text, value, style);
     bool fits = !text.overflow;
     if (fits) *out = value_text_n(buffer_cstr(&text), text.length);

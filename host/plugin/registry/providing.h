@@ -21,12 +21,16 @@ struct providing {
     struct plugin *plugin; /* the plugin of that name, or NULL */
     struct plugin *only;   /* the only plugin that provides the interface; NULL if none or several do */
     uint32_t count;
-    uint32_t fit;        /* how well the plugin fits the name */
+    uint32_t fit; /* how well the plugin fits the name */
+    const char
+        *other_version;  /* the id of another version of the interface that a plugin of that name provides; or NULL */
     struct buffer names; /* ids of all that provide it, separated by commas; truncated if long */
 };
 
 /* [loop] `interface_id` and `name` are borrowed until providing_finish. */
 void providing_find(struct providing *found, struct registry *registry, const char *interface_id, const char *name);
+/* The error of a plugin that provides found->other_version. `what` is for the message: "store". */
+int32_t providing_refuse_version(const struct providing *found, const char *what, struct error *error);
 void providing_finish(struct providing *found);
 
 #endif

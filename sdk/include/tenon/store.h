@@ -86,7 +86,7 @@ extern "C" {
 typedef struct tn_store tn_store;
 typedef void TN_ABI tn_watch_fn(void *user);
 
-#define TN_STORE_DRAFT "tenon.store/1-draft.2"
+#define TN_STORE_DRAFT "tenon.store/1-draft.3"
 /*
  * From the plugin, which lists it in `provides`. Every function may block: a [store] function is called on a thread of
  * the host, one at a time for each open store; open and close are called on the same thread. Several stores, of one or

@@ -62,6 +62,7 @@ store.commit()
 PYTHON
 turn 44
 expect_code 0
+expect_out '{"n":44}'
 run tenon thread state t
 expect_code 1
 expect_in err INVALID_STATE

@@ -51,13 +51,14 @@ static inline void *tn_arena_alloc(struct tn_arena *arena, uint64_t size) {
         if (room < size) room = size;
         block = TN_UTIL_CAST(struct tn_arena_block *, TN_UTIL_RESIZE(NULL, sizeof(*block) + room));
         if (block == NULL) return NULL;
-        memset(block, 0, sizeof(*block) + room);
+        memset(block, 0, sizeof(*block));
         block->size = room;
         block->next = arena->blocks;
         arena->blocks = block;
     }
     memory = TN_UTIL_CAST(char *, TN_UTIL_CAST(void *, block + 1)) + block->used;
     block->used += size;
+    memset(memory, 0, size);
     return memory;
 }
 

@@ -248,7 +248,8 @@ tn_value backend_collections(tn_store *store, int64_t now, struct tn_store_page 
 
 const struct tn_store_backend backend = {lock_and_load, backend_commit, backend_rollback,     backend_find,
                                          backend_write, backend_remove, backend_remove_range, backend_list,
-                                         backend_count, backend_search, backend_collections, nullptr};
+                                         backend_count, backend_search, backend_collections, nullptr,
+                                         nullptr,       nullptr};
 
 /* ---- The interface ---- */
 
@@ -312,7 +313,8 @@ int32_t TN_ABI store_maintain(tn_store *store, tn_value *result, tn_value *error
 }
 
 const tn_store_draft store_functions = {sizeof(tn_store_draft), store_open,  store_close,
-                                        store_commit,           store_query, store_maintain};
+                                        store_commit,           store_query, store_maintain,
+                                        nullptr,                nullptr,     nullptr};
 
 } // namespace
 

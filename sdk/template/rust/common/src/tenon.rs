@@ -567,7 +567,7 @@ impl<const PADDED: usize> Note<PADDED> {
 }
 
 /// The entry of the plugin, and the note of its manifest: `plugin!("../manifest.json", "acme.words" => Words);`.
-/// `provide "tenon.store/1-draft.2" => &TABLE` adds an interface that the plugin provides.
+/// `provide "tenon.store/1-draft.3" => &TABLE` adds an interface that the plugin provides.
 macro_rules! plugin {
     ($manifest:literal $(, $id:literal => $component:ty)* $(, provide $interface:literal => $table:expr)* $(,)?) => {
         const MANIFEST: &[u8] = include_bytes!($manifest);

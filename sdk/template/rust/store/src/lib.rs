@@ -12,7 +12,7 @@ use std::ffi::c_void;
 use store::{Failure, Store};
 use tenon::{Borrowed, Raw, Value};
 
-tenon::plugin!("../manifest.json", provide "tenon.store/1-draft.2" => &STORES);
+tenon::plugin!("../manifest.json", provide "tenon.store/1-draft.3" => &STORES);
 
 #[repr(C)]
 struct StoreTable {
