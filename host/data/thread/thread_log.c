@@ -35,7 +35,7 @@
 
 struct thread_log {
     struct store *store;
-    char *id, *key; /* key: thread_key of the id */
+    char *id, *key;              /* key: thread_key of the id */
     int64_t version;             /* version of the record before the first commit; then -1 */
     int64_t fence, fence_before; /* of this writer; of the record that was read, or -1 if it has none */
     uint32_t batches;            /* see thread_count_batch */
