@@ -6,11 +6,12 @@ cat >wait.yaml <<'YAML'
 version: "1.0"
 agent: {name: wait}
 channels: [{name: n, type: last_value}, {name: log, type: append}]
-nodes: [{id: note, type: set, config: {values: {log: state.n}}}, {id: pause, type: delay, config: {ms: 100}}]
+nodes: [{id: note, type: set, config: {values: {log: state.n}}}, {id: pause, type: delay, config: {ms: 800}}]
 edges: [{from: START, to: note}, {from: note, to: pause}, {from: pause, to: END}]
 YAML
-for i in 1 2 3 4; do echo "{\"n\": $i}"; done >lines.jsonl
-for i in 1 2 3 4; do echo "{\"output\":{\"n\":$i,\"log\":[$i]}}"; done >expected
+# The first process would take 16 seconds, so that it can be stopped before its end also on a busy machine.
+for i in $(seq 20); do echo "{\"n\": $i}"; done >lines.jsonl
+for i in $(seq 20); do echo "{\"output\":{\"n\":$i,\"log\":[$i]}}"; done >expected
 # Stops the first process while it does not write, so that the other one can.
 pauses() {
     kill -STOP $first
@@ -19,13 +20,14 @@ pauses() {
     return 1
 }
 for start in "" --replace; do
+    : >first.out # the wait below must not see what the process before has written
     "$TENON" run wait.yaml --batch lines.jsonl --thread q $start --concurrency 1 --quiet >first.out 2>first.err &
     first=$!
-    begun() { "$TENON" thread show q/1 2>/dev/null | grep -q "status *running"; }
+    begun() { "$TENON" thread show q/1 >/dev/null 2>&1; }
     [ -n "$start" ] || wait_until begun
     [ -z "$start" ] || wait_until grep -q . first.out
     wait_until pauses
-    run tenon run wait.yaml --batch lines.jsonl --thread q --resume --force --quiet
+    run tenon run wait.yaml --batch lines.jsonl --thread q --resume --force --concurrency 20 --quiet
     expect_code 0
     cp "$work/out" second.out
     kill -CONT $first
