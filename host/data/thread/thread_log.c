@@ -35,8 +35,7 @@
 
 struct thread_log {
     struct store *store;
-    char *id;
-    char key[THREAD_KEY_MAX];
+    char *id, *key;              /* key: thread_key of the id */
     int64_t version;             /* version of the record before the first commit; then -1 */
     int64_t fence, fence_before; /* of this writer; of the record that was read, or -1 if it has none */
     uint32_t batches;            /* see thread_count_batch */
@@ -48,7 +47,7 @@ struct thread_log {
     tn_value writing[2];            /* tasks and calls of the batch that is being written, or NULL */
     struct thread_cache *cache;     /* or NULL */
     struct thread_cached cached;    /* weight and extra of the entry that the run was loaded from; weight -1: unknown */
-    tn_value last;                  /* {version, value} of the record after the newest commit, or NULL */
+    tn_value last;                  /* {version, value} of the record after the commit that ended the run, or NULL */
     bool notes_held;                /* do not write notes before the next commit */
     bool notes_gather;              /* thread_log_hold_notes */
     bool pending_left, nested_left; /* the store may have records of the current super-step */
@@ -98,7 +97,9 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
     tn_value record = value_get(loaded, "record");
     log->store = store;
     log->id = mem_text(thread_id);
-    thread_key(log->key, thread_id);
+    char key[THREAD_KEY_MAX];
+    thread_key(key, thread_id);
+    log->key = mem_text(key);
     log->version = thread_record_int(loaded, "version", 0);
     log->fence_before = thread_record_int(record, "fence", -1);
     log->fence = thread_record_int(record, "fence", log->version ? 0 : thread_first_fence()) + 1;
@@ -175,6 +176,7 @@ static void thread_log_release(struct thread_log *log) {
     snapshots_finish(&log->snapshots);
     error_finish(&log->error);
     mem_free(log->id);
+    mem_free(log->key);
     mem_free(log);
 }
 
@@ -373,7 +375,8 @@ static void on_committed(void *user, int32_t status, tn_value result, const stru
         log->notes_held = false;
         tn_value first = log->cache && value_count(result) ? value_at(result, 0) : NULL;
         value_unref(log->last);
-        log->last = value_get(first, "value") ? value_ref(first) : NULL;
+        /* A run that waits does not need it. */
+        log->last = value_text_is(value_get(value_get(first, "value"), "status"), "done") ? value_ref(first) : NULL;
     }
     if (written && commit->snapshot && log->keep >= 0) {
         /* Chunks may be removed to which nothing refers; what refers to them from now on writes them again. */
@@ -577,7 +580,7 @@ bool thread_log_fail_take(struct thread_log *log, tn_value record, store_done *d
     struct thread_failure *failure = mem_zalloc(sizeof *failure);
     struct log_failure *it = mem_alloc(sizeof *it);
     *it = (struct log_failure){log, done, user};
-    memcpy(failure->key, log->key, sizeof failure->key);
+    memcpy(failure->key, log->key, strlen(log->key) + 1);
     failure->fence = log->fence;
     failure->batches = log->batches;
     failure->record = record;

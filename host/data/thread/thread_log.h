@@ -78,7 +78,7 @@ void thread_log_hold_notes(struct thread_log *log, bool hold);
 void thread_log_cache(struct thread_log *log, struct thread_cache *cache, struct thread_cached *known);
 /* What the engine kept with the entry, moved out; NULL if there is none. */
 void *thread_log_take_extra(struct thread_log *log);
-/* True if thread_log_remember would keep something: the newest commit has returned the record. */
+/* True if thread_log_remember would keep something: the newest commit has ended the run, and returned the record. */
 bool thread_log_may_remember(const struct thread_log *log);
 /*
  * After the commit that ends the run: keeps its position and state for the next run of the thread in this process.
