@@ -121,8 +121,7 @@ static bool list_has_enough(const struct list *list, const struct found *found, 
     char encoded[ENCODE_MAX];
     if (found->count <= (uint64_t)list->selection->limit) return false;
     tn_value member = tn_store_path_get(&list->selection->order[0], found->records[found->count - 1].value);
-    struct tn_store_text last = {encoded,
-                                 encode_member_start(member, list->collection->starts[column - 1], encoded)};
+    struct tn_store_text last = {encoded, encode_member_start(member, list->collection->starts[column - 1], encoded)};
     int order = tn_store_text_compare(list->cursor.members[0], last);
     return list->selection->reverse ? order < 0 : order > 0;
 }

@@ -24,7 +24,8 @@ struct narrow_cursor {
  */
 void narrow_from(struct sql *sql, const tn_store *store, const struct collection *collection,
                  const struct tn_store_selection *selection, const char *joined, int64_t now);
-/* The column that has the start of a member, from 1; 0: none. It orders the records, but not those with equal starts. */
+/* The column that has the start of a member, from 1; 0: none. It orders the records, but not those with equal starts.
+ */
 uint64_t narrow_start_column(const struct collection *collection, const struct tn_store_path *path);
 /* True if all members of the order are in columns. */
 bool narrow_has_order(const struct collection *collection, const struct tn_store_selection *selection);

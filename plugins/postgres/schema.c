@@ -22,7 +22,7 @@
 
 #define SCHEMA_APPLICATION "tenon"
 #define SCHEMA_LOCK        "6061712493452329294" /* of pg_advisory_xact_lock, for creating and upgrading */
-#define INDEX_COLUMNS      4 /* of members; with more, an entry might be too large for a page */
+#define INDEX_COLUMNS      4                     /* of members; with more, an entry might be too large for a page */
 #define BACKFILL_ROWS      500
 
 /* `@` stands for the quoted name of the schema. */

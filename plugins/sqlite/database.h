@@ -18,7 +18,7 @@
 #include <tenon/store/base.h>
 #include <tenon/store/filter.h>
 
-#define DATABASE_STATEMENTS 64 /* size of the cache of prepared statements */
+#define DATABASE_STATEMENTS 64  /* size of the cache of prepared statements */
 #define DATABASE_PLACES     256 /* more than statements, so that few share one */
 
 struct checkpointer;

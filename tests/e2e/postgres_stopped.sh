@@ -1,4 +1,4 @@
-# A host is stopped (SIGSTOP) inside a transaction: the others go on, the server ends its transaction after `timeout_ms`,
+# A host is stopped (SIGSTOP) inside a transaction: the others continue, the server ends its transaction after `timeout_ms`,
 # and when it continues it repeats the batch, whose fence decides. And who runs a thread: OWNED.
 [ -e "$BINARY/lib/tenon/plugins/postgres.so" ] || skips "built without the store in PostgreSQL"
 [ -S "${TENON_TEST_POSTGRES:-}/.s.PGSQL.5432" ] || skips "PostgreSQL is not installed"

@@ -474,7 +474,8 @@ static void starts_of_texts_are_ordered(void **state) {
         tn_value value = value_set_take(value_object(), "t", value_int(t));
         if (t >= 9) value = value_set_take(value, "s", value_format("hour%02d:%03d", t / 150, t));
         tn_value put = value_set_take(fixture_json("{\"op\": \"put\", \"collection\": \"c\"}"), "value", value);
-        batch = value_push_take(batch, value_set_take(put, "key", value_format("%s%d", t < 9 ? "" : "k", t < 9 ? t : i)));
+        batch =
+            value_push_take(batch, value_set_take(put, "key", value_format("%s%d", t < 9 ? "" : "k", t < 9 ? t : i)));
     }
     tn_value result = fixture_commit_value(&store, batch);
     value_unref(batch);
@@ -488,7 +489,8 @@ static void starts_of_texts_are_ordered(void **state) {
         pages_are_ordered(&other, reverse, COUNT, 90);
         pages_are_ordered(&other, reverse, COUNT, 300);
     }
-    result = fixture_query(&other, "{\"count\": {\"collection\": \"c\", \"where\": {\"s\": {\"lt\": \"hour00:011\"}}}}");
+    result =
+        fixture_query(&other, "{\"count\": {\"collection\": \"c\", \"where\": {\"s\": {\"lt\": \"hour00:011\"}}}}");
     assert_int_equal(value_to_int(result), 2);
     value_unref(result);
     fixture_close(&other);
@@ -501,9 +503,9 @@ static void long_keys_and_members_fit_into_an_index(void **state) {
     char text[1100];
     (void)state;
     postgres_begin();
-    struct opened store =
-        postgres_open("\"indexes\": {\"c\": [[\"a\", \"b\", \"d\", \"e\", \"f\", \"g\"]]}");
-    for (size_t i = 0; i < sizeof text - 1; i++) text[i] = (char)('!' + (i * i * 7919 + i * 31) % 90); /* not compressible */
+    struct opened store = postgres_open("\"indexes\": {\"c\": [[\"a\", \"b\", \"d\", \"e\", \"f\", \"g\"]]}");
+    for (size_t i = 0; i < sizeof text - 1; i++)
+        text[i] = (char)('!' + (i * i * 7919 + i * 31) % 90); /* not compressible */
     text[sizeof text - 1] = 0;
     tn_value value = value_object();
     for (const char *name = "a\0b\0d\0e\0f\0g\0"; *name; name += 2)

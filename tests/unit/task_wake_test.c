@@ -232,8 +232,8 @@ static void retry(const struct kernel *kernel, tn_value task) {
 }
 
 /*
- * The second commit of a claim fails, before or after it was applied: the Task is in the queue, and nothing counts. Only
- * a Task that was claimed before needs a second commit.
+ * The second commit of a claim fails, before or after it was applied: the Task is in the queue, and nothing counts.
+ * Only a Task that was claimed before needs a second commit.
  */
 static void claims_that_fail_are_given_back(void **state) {
     (void)state;
@@ -264,8 +264,8 @@ static void claims_that_fail_are_given_back(void **state) {
 }
 
 /*
- * New Tasks need one commit, all others two. The oldest comes first, whatever it is: a retried Task is not overtaken, and
- * Tasks after it, which were never claimed, are claimed with it.
+ * New Tasks need one commit, all others two. The oldest comes first, whatever it is: a retried Task is not overtaken,
+ * and Tasks after it, which were never claimed, are claimed with it.
  */
 static void new_tasks_are_claimed_by_one_commit(void **state) {
     struct host *host = host_for_tests();
@@ -290,9 +290,8 @@ static void new_tasks_are_claimed_by_one_commit(void **state) {
     for (size_t i = 0, at = 0; i < 5; i++) {
         const char *one = value_chars(value_get(tasks[i], "task_id"), NULL);
         int64_t time = strcmp(one, id) == 0 ? 25 : (int64_t)(++at * 10);
-        batch = value_push_take(batch,
-                                store_merge(STORE_TASKS, one,
-                                            value_set_take(value_object(), "claimable_ms", value_int(time))));
+        batch = value_push_take(
+            batch, store_merge(STORE_TASKS, one, value_set_take(value_object(), "claimable_ms", value_int(time))));
     }
     before_commit = batch;
     value_unref(ask_take(&kernel, "task.create", json("{\"task_type\":\"last\"}")));
@@ -403,7 +402,8 @@ int main(void) {
         cmocka_unit_test(answers_wake),
         cmocka_unit_test(early_answers_wake),
         cmocka_unit_test(answers_and_wake_are_one_commit),
-        cmocka_unit_test(claims_that_fail_are_given_back), cmocka_unit_test(new_tasks_are_claimed_by_one_commit),
+        cmocka_unit_test(claims_that_fail_are_given_back),
+        cmocka_unit_test(new_tasks_are_claimed_by_one_commit),
         cmocka_unit_test(old_records_are_claimed),
         cmocka_unit_test(links_go_with_their_thread),
     };

@@ -406,7 +406,7 @@ int main(void) {
                                        cmocka_unit_test(test_created_again),
                                        cmocka_unit_test(test_dropped_note),
                                        cmocka_unit_test(test_owner),
-        cmocka_unit_test(test_owner_on_another_machine),
+                                       cmocka_unit_test(test_owner_on_another_machine),
                                        cmocka_unit_test(test_owner_text),
                                        cmocka_unit_test(test_no_store)};
     return cmocka_run_group_tests(tests, NULL, NULL);

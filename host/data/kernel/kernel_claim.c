@@ -166,7 +166,7 @@ static void give_back(struct request *request, tn_value taken) {
 
 /* ---- Claim ---- */
 
-/* Begins the attempts of the Tasks in `taken`, or gives them back. */
+/* Begins the attempts of the Tasks in `taken`, or puts them back into the queue. */
 static int32_t begin_or_give_back(struct request *request, tn_value taken, tn_value *claimed, struct error *error) {
     tn_value begun = value_array_reserve(value_count(taken));
     int32_t status = begin_attempts(request, taken, &begun, error);
@@ -199,7 +199,8 @@ static int32_t claim_type(struct request *request, const struct claim *claim, tn
     size_t fresh = 0;
     int32_t status = count_claimable(request, where, &count, &fresh, error);
     if (status == TN_OK && count)
-        status = session_commit_take(request->session, take_batch(request, claim, where, count, fresh), &results, error);
+        status =
+            session_commit_take(request->session, take_batch(request, claim, where, count, fresh), &results, error);
     tn_value taken = value_array();
     for (size_t i = 0; i < value_count(results); i++) {
         tn_value record = value_get(value_at(results, i), "value");
@@ -233,8 +234,7 @@ static int32_t read_preferred_types(const struct request *request, tn_value filt
  * Claims Tasks that match the filter: all of the first type, then of the next one, until there are enough. *claimed is
  * an array of records. If a part of it fails, the claim succeeds with the Tasks of the other part.
  */
-static int32_t claim_tasks(struct request *request, const struct claim *claim, tn_value *claimed,
-                           struct error *error) {
+static int32_t claim_tasks(struct request *request, const struct claim *claim, tn_value *claimed, struct error *error) {
     tn_value types;
     int32_t status = read_preferred_types(request, claim->filter, &types, error);
     if (status != TN_OK) return status;

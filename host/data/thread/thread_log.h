@@ -67,8 +67,8 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
  */
 bool thread_log_own(struct thread_log *log, bool force);
 /*
- * While notes are held, they are written only by commits: the caller expects more of them at once. Held notes are lost if
- * the process ends, so they are released soon, at the latest before thread_log_free.
+ * While notes are held, they are written only by commits: the caller expects more of them at once. Held notes are lost
+ * if the process ends, so they are released soon, at the latest before thread_log_free.
  */
 void thread_log_hold_notes(struct thread_log *log, bool hold);
 /*

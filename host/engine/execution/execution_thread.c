@@ -206,8 +206,8 @@ static void graph_on_noted(void *user, int32_t status, tn_value result, const st
 static void graph_note(const struct thread_opening *opening) {
     struct engine *engine = opening->engine;
     const char *identity = opening->identity;
-    struct graph_note *note = &engine->graphs_noted[((unsigned char)identity[0] * 31u + (unsigned char)identity[1]) %
-                                                    ENGINE_GRAPHS_NOTED];
+    struct graph_note *note =
+        &engine->graphs_noted[((unsigned char)identity[0] * 31u + (unsigned char)identity[1]) % ENGINE_GRAPHS_NOTED];
     int64_t now_ms = loop_now_ms(engine->loop);
     if (strcmp(note->identity, identity) == 0 && now_ms - note->at_ms < GRAPH_NOTED_MS) return;
     memcpy(note->identity, identity, sizeof note->identity);

@@ -2,11 +2,11 @@
  * process_messages.c - the messages of a child: writing and reading its socket, the memory that it shares with the
  * host, requests and their responses.
  */
-#include "host/plugin/isolate/process_internal.h"
 #include "adl/value/memory.h"
 #include "host/base/clock.h"
 #include "host/base/container_of.h"
 #include "host/base/log.h"
+#include "host/plugin/isolate/process_internal.h"
 #include "host/plugin/isolate/shared.h"
 #include <assert.h>
 #include <errno.h>
