@@ -18,6 +18,7 @@ static inline const tn_value *view_items(tn_value array, size_t *count) {
     *count = 0;
     if (!value_is_block(array)) return NULL;
     const struct list *list = list_of(array);
+    if (list_is_deferred(list)) list = list_of(deferred_items(array));
     *count = list->length;
     return list_items(list);
 }

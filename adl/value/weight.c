@@ -5,7 +5,7 @@
 #include "adl/value/block.h"
 #include "adl/value/deferred.h"
 
-#define WEIGHT_DEPTH_MAX 64
+#define WEIGHT_DEPTH_MAX 128
 #define WEIGHT_SCALAR    8
 
 static int64_t weigh(tn_value value, int depth) {
@@ -36,5 +36,15 @@ bool value_is_deeper(tn_value value, uint32_t depth) {
     if (depth == 0) return true;
     for (size_t i = 0, count = value_count(value); i < count; i++)
         if (value_is_deeper(kind == TN_OBJECT ? value_value_at(value, i) : value_at(value, i), depth - 1)) return true;
+    return false;
+}
+
+bool value_is_large_below(tn_value value, uint32_t depth, int64_t weight) {
+    if (depth == 0) return value_weight(value) > weight;
+    int kind = value_kind(value);
+    if (kind != TN_ARRAY && kind != TN_OBJECT) return false;
+    for (size_t i = 0, count = value_count(value); i < count; i++)
+        if (value_is_large_below(kind == TN_OBJECT ? value_value_at(value, i) : value_at(value, i), depth - 1, weight))
+            return true;
     return false;
 }

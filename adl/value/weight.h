@@ -14,5 +14,7 @@
 int64_t value_weight(tn_value value);
 /* True if arrays and objects are nested deeper than `depth` (a number has 0, [1] has 1). Any thread. */
 bool value_is_deeper(tn_value value, uint32_t depth);
+/* True if a part inside of `depth` arrays and objects weighs more than `weight`. Any thread. */
+bool value_is_large_below(tn_value value, uint32_t depth, int64_t weight);
 
 #endif

@@ -162,7 +162,7 @@ static bool isolation_requires_filter(void *user, const struct plugin *plugin) {
            packs_untrusted(host->config, plugin_path(plugin));
 }
 
-/* Each loop has processes of its own; together they have as many as one loop would have, but at least one each. */
+/* Each loop has separate processes; together they have as many as one loop would have, but at least one each. */
 static uint32_t isolation_processes(void *user, const struct plugin *plugin) {
     const struct host *host = user;
     uint32_t count = config_plugin_processes(host->config, plugin_id(plugin));

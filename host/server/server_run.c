@@ -315,7 +315,7 @@ static uint32_t choose_loop(const struct server_runs *runs, const struct server_
     return chosen;
 }
 
-/* Gives the run its invocation or its part. */
+/* Sets the invocation of the run, or its part. */
 static int32_t run_open(struct server_run *run, const struct server_run_options *options,
                         const struct invocation_options *inner, struct error *error) {
     struct server_runs *runs = run->runs;

@@ -4,7 +4,7 @@
  *     first loop                                       the member's loop
  *     run_part_start, _resume ------- request -------> builds the graph; starts or resumes the invocation
  *     ops.event <-------------------- event ---------- of the run
- *     run_part_continue ------------- request -------> the run goes on if it was full
+ *     run_part_continue ------------- request -------> the run continues if it was full
  *     ops.ended <-------------------- end ------------ the report
  *     run_part_free ----------------- release -------> frees the invocation and the graph
  *     counts it no more <------------ released -------

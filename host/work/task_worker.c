@@ -145,7 +145,7 @@ static void worker_start_item(struct task_worker *worker, tn_value task) {
     worker->counts[type].claimed++;
     worker->counts[type].running++;
     if (worker->options.claimed) worker->options.claimed(worker->options.user, slot->item);
-    /* Claimed after the worker was told to end: the Task returns to the queue. */
+    /* Claimed after the worker was cancelled: the Task returns to the queue. */
     if (worker->cancelled)
         work_item_cancel(slot->item);
     else if (worker->ending)

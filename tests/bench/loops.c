@@ -1,10 +1,10 @@
 /*
- * loops.c - tenon-loops batch|waiting [N] [--loops=2] [--steps=200] [--rounds=5]: a batch on several loops beside the
- * same batch on one, in one process and in turn, so that the ratio holds on a busy machine, too.
+ * loops.c - tenon-loops batch|waiting [N] [--loops=2] [--steps=200] [--rounds=5] [--delay=2000]: a batch on several
+ * loops beside the same batch on one, in one process and in turn, so that the ratio holds on a busy machine, too.
  *
  *     batch     N runs of `steps` super-steps, as `seq`; reports the speed-up in wall-clock time, and how much more
- *               processor time all loops together need than one: 1.0 is no overhead
- *     waiting   N runs that all wait at the same time; reports the memory of one of them
+ *               processor time all loops together need than one: 1.0 without any overhead
+ *     waiting   N runs that all wait at the same time, for `delay` milliseconds; reports the memory of one of them
  *
  * `speed_up_ideal` is the speed-up that N idle processors would have: loops ÷ overhead.
  */
@@ -106,12 +106,18 @@ static void batch(int64_t n, uint32_t count) {
 
 /* The peak is when all runs wait: the batch starts all of them before the first delay has passed. */
 static void waiting(int64_t n, uint32_t count) {
-    struct graph *graph = build(
+    char text[800];
+    int delay_ms = atoi(option("delay", "2000"));
+    if (delay_ms < 1 || delay_ms > 600000) die("--delay is out of range", "");
+    snprintf(
+        text, sizeof text,
         "version: '1.0'\nagent: {name: waiting}\nchannels: [{name: counter, type: last_value, default: 0}]\nnodes:\n"
         "  - {id: a, type: bench.add, config: {input_key: counter, output_key: counter}}\n"
-        "  - {id: wait, type: delay, config: {ms: 2000}}\n"
+        "  - {id: wait, type: delay, config: {ms: %d}}\n"
         "  - {id: b, type: bench.add, config: {input_key: counter, output_key: counter}}\n"
-        "edges: [{from: START, to: a}, {from: a, to: wait}, {from: wait, to: b}]\n");
+        "edges: [{from: START, to: a}, {from: a, to: wait}, {from: wait, to: b}]\n",
+        delay_ms);
+    struct graph *graph = build(text);
     struct loops *loops = open_loops(count);
     tn_value few = make_inputs(50), inputs = make_inputs(n);
     char notes[120];
@@ -130,7 +136,7 @@ int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "";
     bool is_batch = strcmp(name, "batch") == 0;
     if (!is_batch && strcmp(name, "waiting") != 0) {
-        fputs("usage: tenon-loops batch|waiting [N] [--loops=2] [--steps=200] [--rounds=5]\n", stderr);
+        fputs("usage: tenon-loops batch|waiting [N] [--loops=2] [--steps=200] [--rounds=5] [--delay=2000]\n", stderr);
         return 2;
     }
     bool counted = argc > 2 && argv[2][0] != '-';

@@ -168,7 +168,7 @@ CORPUS_UNUSED static int corpus_each(const char *path, void (*fn)(const struct c
         test.sections[test.section_count++] = (struct corpus_section){.name = name, .text = ""};
         body = end != NULL ? end + 1 : line + strlen(line);
     }
-    if (test.name == NULL) fail_msg("%s: the file has no cases (lines `=== name`)", full);
+    if (body == NULL) fail_msg("%s: the file has no cases (lines `=== name`)", full);
     corpus_close(&test, body, body + strlen(body));
     fn(&test, user);
     free(names);

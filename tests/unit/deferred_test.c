@@ -1,7 +1,8 @@
 /*
- * deferred_test.c - deferred arrays: what reads their items and what does not, that each operation gives the same
+ * deferred_test.c - deferred arrays: what reads their items and what does not, that each operation has the same
  * result as with the complete array, and that nothing leaks.
  */
+#include "adl/schema/schema.h"
 #include "adl/value/change.h"
 #include "adl/value/deferred.h"
 #include "adl/value/json.h"
@@ -97,10 +98,24 @@ static void test_read(void **state) {
     assert_int_equal(releases, 1);
 }
 
+/* A schema reads items without value_at (adl/value/view.h). */
+static void expect_valid(tn_value value, const char *schema_text) {
+    struct schema *schema;
+    struct error error = ERROR_INIT;
+    struct schema_errors errors = SCHEMA_ERRORS_INIT;
+    tn_value document = NULL;
+    assert_int_equal(json_read(schema_text, strlen(schema_text), NULL, &document, &error), TN_OK);
+    assert_int_equal(schema_compile(document, NULL, &schema, &error), TN_OK);
+    assert_int_equal(schema_validate(schema, value, &errors), TN_OK);
+    schema_errors_finish(&errors);
+    schema_unref(schema);
+    value_unref(document);
+}
+
 /* Each operation as the first one that needs the items. */
 static void test_each_reads(void **state) {
     (void)state;
-    for (int operation = 0; operation < 7; operation++) {
+    for (int operation = 0; operation < 8; operation++) {
         tn_value list = value_push_take(deferred(10), value_int(7)), whole = value_push_take(numbers(10), value_int(7));
         char *text;
         switch (operation) {
@@ -120,6 +135,7 @@ static void test_each_reads(void **state) {
             mem_free(text);
             break;
         case 5: value_read_all(list); break;
+        case 6: expect_valid(list, "{\"items\": {\"type\": [\"string\", \"integer\"]}}"); break;
         default: assert_true(value_identical(list, whole));
         }
         assert_int_equal(loads, 1);

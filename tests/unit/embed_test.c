@@ -289,7 +289,7 @@ static void documents_are_checked(void **state) {
     tenon_close(host);
 }
 
-/* A text has no folder: the name that the program passes with it gives no access to files. */
+/* A text has no folder: the name that the program passes with it permits no access to files. */
 static void texts_read_only_below_roots(void **state) {
     (void)state;
     static const char text[] =

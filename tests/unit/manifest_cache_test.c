@@ -1,6 +1,6 @@
 /*
  * manifest_cache_test.c - the cache of manifests: what it saves, when it is not used, and what a cache that is damaged,
- * lies, or belongs to somebody else can do.
+ * lies, or belongs to another user can do.
  */
 #include "adl/value/buffer.h"
 #include "adl/value/json.h"

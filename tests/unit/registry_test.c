@@ -860,7 +860,7 @@ static void unloads(void **state) {
     assert_int_equal(registry_quiesce(registry, "test.good", NULL), TN_OK);
     assert_int_equal(plugin_state(plugin), PLUGIN_QUIESCED);
     assert_int_equal(registry_generation(registry), generation + 1);
-    assert_string_not_equal(getenv("TENON_TEST_GOOD"), "quiesced"); /* the plugin is told when it ends */
+    assert_string_not_equal(getenv("TENON_TEST_GOOD"), "quiesced"); /* the plugin is notified when it ends */
     is_refused(registry, "test.one", TN_UNSUPPORTED, "PLUGIN_REFUSED", "is quiesced", NULL); /* no new work */
     assert_true(registry_resume(plugin));
     assert_int_equal(registry_resolve(registry, "node", "test.one", &component, NULL), TN_OK);

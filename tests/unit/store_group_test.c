@@ -220,7 +220,8 @@ static long long file_size(const char *name) {
     return stat(path, &status) == 0 ? (long long)status.st_size : -1;
 }
 
-#define LOG_VALUE 65536
+#define LOG_VALUE  65536
+#define LOG_WRITES 600 /* 38 MiB */
 
 static void put_large(const struct opened *store, int number, char fill) {
     static char text[LOG_VALUE + 1];
@@ -242,7 +243,7 @@ static void the_log_stays_short(void **state) {
     fixture_begin("sqlite");
     struct opened store = fixture_open("sqlite", "{\"sync\": \"off\"}");
     long long longest = 0;
-    for (int i = 0; i < 1000; i++) { /* 64 MiB */
+    for (int i = 0; i < LOG_WRITES; i++) {
         put_large(&store, i % 50, (char)('a' + i % 26));
         if (file_size("store-wal") > longest) longest = file_size("store-wal");
     }

@@ -5,6 +5,7 @@
  * which must return equal results. A failing walk prints its seed; TENON_SEED repeats it.
  */
 #include "tests/unit/store_fixture.h"
+#include <inttypes.h>
 
 /* ---- Limits, at and one above ---- */
 
@@ -93,10 +94,10 @@ static void check_limits(const char *name) {
     commit_take(&store, value_set_take(put(value_text("t"), value_int(1)), "text", value_ref(longer)), "LIMIT");
     query_take(&store, "search", text_object("text", word, NULL), NULL);
     query_take(&store, "search", text_object("text", longer, NULL), "LIMIT");
-    char words[512] = "";
-    for (int i = 0; i < TN_STORE_WORDS_MAX; i++) strcat(words, "w ");
+    char words[2 * TN_STORE_WORDS_MAX + 2] = "";
+    for (size_t i = 0; i < TN_STORE_WORDS_MAX; i++) memcpy(words + 2 * i, "w ", 3);
     query_take(&store, "search", text_object("text", value_text(words), NULL), NULL);
-    strcat(words, "w");
+    words[2 * TN_STORE_WORDS_MAX] = 'w';
     query_take(&store, "search", text_object("text", value_text(words), NULL), "LIMIT");
     tn_value vector = repeated(TN_STORE_VECTOR_MAX, value_int(1));
     commit_take(&store, value_set_take(put(value_text("n"), value_int(1)), "vector", value_ref(vector)), NULL);
@@ -290,7 +291,7 @@ static void add_if(struct buffer *out) {
 static void add_record_fields(struct buffer *out, int64_t now) {
     if (random_below(3) == 0) buffer_format(out, ", \"text\": \"%s\"", choose(words));
     if (random_below(4) == 0) buffer_format(out, ", \"vector\": [%u, %u]", random_below(4), random_below(4));
-    if (random_below(6) == 0) buffer_format(out, ", \"expires_at\": %lld", (long long)(now + random_below(40)));
+    if (random_below(6) == 0) buffer_format(out, ", \"expires_at\": %" PRId64, now + random_below(40));
 }
 
 static void add_range(struct buffer *out) {

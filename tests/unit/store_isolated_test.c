@@ -365,8 +365,8 @@ static void a_page_ends_before_the_limit(void **state) {
     fixture_isolated = true;
     fixture_begin("memory");
     struct opened store = fixture_open("memory", "{}");
-    for (char key = 'a'; key < 'e'; key++) {
-        tn_value batch = value_push_take(value_array(), big_put(key, TN_STORE_VALUE_MAX));
+    for (int key = 'a'; key < 'e'; key++) {
+        tn_value batch = value_push_take(value_array(), big_put((char)key, TN_STORE_VALUE_MAX));
         tn_value result = fixture_commit_value(&store, batch);
         if (!result) fail_msg("%s", fixture_message());
         value_unref(result);

@@ -109,7 +109,7 @@ static void names_are_checked(void **state) {
     host_free(host);
 }
 
-/* The store returns what nobody has written as a batch. */
+/* Records that no batch has written. */
 static void damaged_records_are_refused(void **state) {
     static const char *const records[] = {
         "[]",

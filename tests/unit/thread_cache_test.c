@@ -3,6 +3,7 @@
  * makes it useless, not wrong; and it is bounded.
  */
 #include "host/data/store/store.h"
+#include "host/data/store/store_link.h"
 #include "host/data/thread/thread_admin.h"
 #include "host/data/thread/thread_cache.h"
 #include "host/data/thread/thread_log.h"
@@ -113,6 +114,29 @@ static void test_equals_store(void **state) {
     host_free(fresh);
 }
 
+/* After items of a saved list could not be read, what is in memory may have nulls instead: the store is read again. */
+static void test_unreadable(void **state) {
+    (void)state;
+    struct host *host = host_for_tests();
+    struct graph *graph = graph_for_tests(host, "cached", document, NULL);
+    struct error error = ERROR_INIT;
+    value_unref(turn(host, graph, "t", 0));
+    struct thread_cached cached;
+    assert_true(thread_cache_take(host_engine(host)->threads, "t", &cached));
+    tn_value saved = value_ref(value_get(cached.loaded, "saved")), spoilt = value_ref(value_get(saved, "state"));
+    spoilt = value_set_take(spoilt, "n", value_int(-1000));
+    cached.loaded = value_set_take(cached.loaded, "saved", value_set_take(saved, "state", spoilt));
+    thread_cache_put_take(host_engine(host)->threads, "t", &cached);
+    error_set(&error, TN_ERROR, "STORE_ERROR", "the disk does not answer");
+    store_link_fail(store_link(host_store(host, NULL)), "t", &error);
+    error_finish(&error);
+    tn_value result = turn(host, graph, "t", 1);
+    assert_int_equal(value_to_int(value_get(result, "n")), 2);
+    value_unref(result);
+    graph_unref(graph);
+    host_free(host);
+}
+
 /* Changes of the thread by others are seen: an update, another thread under the same name. */
 static void test_changed_by_others(void **state) {
     (void)state;
@@ -189,7 +213,7 @@ static void test_bounds(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_equals_store), cmocka_unit_test(test_changed_by_others),
-                                       cmocka_unit_test(test_bounds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_equals_store), cmocka_unit_test(test_unreadable),
+                                       cmocka_unit_test(test_changed_by_others), cmocka_unit_test(test_bounds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
  * every state can be read afterwards; and old checkpoints can be removed while the thread continues.
  *
  * All checkpoints are kept, so the records of a thread are what was written. They are counted as JSON, without the main
- * record, and without what a store adds to each.
+ * record, and without what a store adds to each. THREAD_COST_TIMES=3 takes three times as many steps.
  */
 #include "host/data/store/store_collections.h"
 #include "host/data/thread/thread_admin.h"
@@ -113,16 +113,20 @@ static const struct change {
     tn_value (*step)(tn_value, uint32_t);
     uint32_t steps, texts; /* messages that a step changes */
 } changes[] = {
-    {"append", messages, 0, append, 2000, 1},
-    {"edit the first message", messages, 1000, edit_head, 3000, 1},
-    {"edit a message in the middle", messages, 1000, edit_middle, 3000, 1},
-    {"edit the last message", messages, 1000, edit_end, 3000, 1},
-    {"edit any message", messages, 1000, edit_anywhere, 3000, 1},
-    {"a summary at the head", messages, 10, summary, 2000, 2},
+    {"append", messages, 0, append, 700, 1},
+    {"edit the first message", messages, 300, edit_head, 900, 1},
+    {"edit a message in the middle", messages, 300, edit_middle, 900, 1},
+    {"edit the last message", messages, 300, edit_end, 900, 1},
+    {"edit any message", messages, 300, edit_anywhere, 900, 1},
+    {"a summary at the head", messages, 10, summary, 700, 2},
     {"one member of an object of 1 MB", wide, 2500, set_member, 2600, 1},
-    {"new members of an object", wide, 1, add_member, 2000, 1},
-    {"a text that grows", text, 1, grow_text, 1000, 1},
+    {"new members of an object", wide, 1, add_member, 700, 1},
+    {"a text that grows", text, 1, grow_text, 400, 1},
 };
+
+static uint32_t longer = 1; /* THREAD_COST_TIMES */
+
+static uint32_t steps_of(const struct change *change) { return longer * change->steps; }
 
 static tn_value state_with(tn_value value) { return value_set_take(value_object(), "channel", value); }
 
@@ -133,7 +137,7 @@ static tn_value run_change(struct host *host, const struct change *change, const
     value_unref(loaded);
     tn_value now = state_with(change->start(change->size));
     assert_int_equal(commit(host, log, 0, NULL, now).status, TN_OK);
-    for (uint32_t i = 1; i <= change->steps; i++) {
+    for (uint32_t i = 1; i <= steps_of(change); i++) {
         tn_value next = state_with(change->step(value_ref(value_get(now, "channel")), i));
         struct done done = commit(host, log, i, now, next);
         if (done.status != TN_OK) fail_msg("%s, step %u: %s", change->name, i, done.code);
@@ -160,7 +164,7 @@ static void test_cost(void **state) {
         char *first = json_text(start, JSON_COMPACT);
         size_t before = strlen(first), bytes = bytes_of(host, counted);
         mem_free(first);
-        double ratio = (double)bytes / (double)(before + (size_t)change->steps * change->texts * (TEXT + 30));
+        double ratio = (double)bytes / (double)(before + (size_t)steps_of(change) * change->texts * (TEXT + 30));
         printf("%-36s %.2f (%zu KB in %zu checkpoints, %zu KB in %zu snapshots, %zu KB in %zu chunks)\n", change->name,
                ratio, counted[0].bytes / 1000, counted[0].records, counted[1].bytes / 1000, counted[1].records,
                counted[2].bytes / 1000, counted[2].records);
@@ -214,7 +218,7 @@ static void test_removal(void **state) {
             size_t whole = strlen(text);
             mem_free(text);
             expect_state(host, "t", THREAD_HEAD, now);
-            expect_state(host, "t", change->steps, now);
+            expect_state(host, "t", steps_of(change), now);
             if (counted[1].records > 0) { /* at least one snapshot was written */
                 size_t bytes = counted[0].bytes + counted[1].bytes + counted[2].bytes;
                 size_t most = 3 * whole + 200000 + 2 * (size_t)keeps[k] * change->texts * (TEXT + 300);
@@ -224,7 +228,7 @@ static void test_removal(void **state) {
             int64_t oldest = 0;
             tn_value kept = value_get(record, "oldest");
             if (kept) assert_true(value_as_int(kept, &oldest));
-            assert_true(counted[0].records == change->steps + 1 - (size_t)oldest);
+            assert_true(counted[0].records == steps_of(change) + 1 - (size_t)oldest);
             assert_true(counted[0].records >= (size_t)keeps[k]);
             if (keeps[k] == 0 && counted[1].records > 0) assert_true(oldest > 0);
             if (oldest > 0) expect_removed(host, "t", oldest - 1);
@@ -242,6 +246,8 @@ static void test_removal(void **state) {
 }
 
 int main(void) {
+    const char *more = getenv("THREAD_COST_TIMES");
+    if (more) longer = (uint32_t)strtoul(more, NULL, 10);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_cost), cmocka_unit_test(test_removal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

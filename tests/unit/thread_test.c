@@ -15,6 +15,7 @@
 #include "host/data/thread/thread_log.h"
 #include "host/data/thread/thread_owner.h"
 #include "tests/unit/thread_fixture.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -145,6 +146,42 @@ static void test_reads_back(void **state) {
     host_free(host);
 }
 
+static int64_t count_batches(struct host *host, const char *key) {
+    tn_value found = NULL;
+    assert_int_equal(store_query_wait(host_store(host, NULL), store_get(STORE_THREADS, key), &found, NULL), TN_OK);
+    int64_t version = value_to_int(value_get(found, "version"));
+    value_unref(found);
+    return version;
+}
+
+/* Notes that are held are in one batch; a commit that ends the step needs none. */
+static void test_held_notes(void **state) {
+    (void)state;
+    struct host *host = open_host();
+    tn_value loaded = load(host, "held", THREAD_HEAD), one = json("{\"n\":1}"), two = json("{\"n\":2}");
+    struct thread_log *log = thread_log_new(host_store(host, NULL), "held", loaded);
+    value_unref(loaded);
+    assert_int_equal(commit(host, log, 0, NULL, one).status, TN_OK);
+    int64_t before = count_batches(host, "held");
+    thread_log_hold_notes(log, true);
+    for (uint32_t i = 0; i < 3; i++) thread_log_activation_take(log, THREAD_ROOT, 1, i, value_bool(true));
+    assert_int_equal(count_batches(host, "held"), before);
+    thread_log_hold_notes(log, false);
+    assert_int_equal(count_batches(host, "held"), before + 1);
+    thread_log_hold_notes(log, true);
+    thread_log_activation_take(log, THREAD_ROOT, 1, 3, value_bool(true));
+    assert_int_equal(commit(host, log, 1, one, two).status, TN_OK);
+    thread_log_hold_notes(log, false);
+    assert_int_equal(count_batches(host, "held"), before + 2);
+    loaded = load(host, "held", THREAD_HEAD);
+    expect(value_ref(value_get(value_get(loaded, "saved"), "state")), "{\"n\":2}");
+    value_unref(loaded);
+    thread_log_free(log);
+    value_unref(one);
+    value_unref(two);
+    host_free(host);
+}
+
 static void test_fence(void **state) {
     (void)state;
     struct host *host = open_host();
@@ -197,8 +234,8 @@ static void test_takes_over_what_it_read(void **state) {
         if (kind == 1) thread_log_call_take(first, THREAD_ROOT, 1, 1, 0, "0", value_object());
         if (kind == 2) { /* a commit of a nested run */
             struct done done = {false, 0, ""};
-            thread_log_commit(first, (struct thread_commit){.scope = "1", .checkpoint = value_object()}, on_done,
-                              &done);
+            thread_log_commit(first, (struct thread_commit){.scope = "1", .checkpoint = json("{\"delta\":{}}")},
+                              on_done, &done);
             loop_run(host_loop(host), is_done, &done);
             assert_int_equal(done.status, TN_OK);
         }
@@ -311,6 +348,50 @@ static void test_owner(void **state) {
     host_free(host);
 }
 
+static size_t open_descriptors(void) {
+    size_t count = 0;
+    for (int i = 0; i < 1000; i++) count += fcntl(i, F_GETFD) >= 0;
+    return count;
+}
+
+/* Many threads that run at once need one descriptor for their locks. */
+static void test_owners_share(void **state) {
+    (void)state;
+    char path[] = "/tmp/thread_test-XXXXXX", name[64];
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    struct error error = ERROR_INIT;
+    struct host *host = open_host();
+    tn_value options = value_set_take(json("{\"use\":\"memory\"}"), "path", value_text(path));
+    struct store_from from = {host_loop(host), host_registry(host), host_config(host)};
+    struct store *store = store_open(&from, options, &error);
+    struct owner_lock *locks[200];
+    size_t before = open_descriptors();
+    bool taken;
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof name, "t%d", i);
+        locks[i] = thread_owner_lock(store, name, 1, &taken);
+        assert_non_null(locks[i]);
+    }
+    assert_int_equal(open_descriptors(), before + 1);
+    for (int i = 0; i < 200; i += 2) thread_owner_unlock(locks[i]);
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof name, "t%d", i);
+        assert_int_equal(thread_owner_lives(store, name, 1), i % 2);
+        assert_null(i % 2 ? thread_owner_lock(store, name, 1, &taken) : NULL);
+    }
+    assert_true(taken);
+    for (int i = 1; i < 200; i += 2) thread_owner_unlock(locks[i]);
+    assert_int_equal(open_descriptors(), before);
+    snprintf(name, sizeof name, "%s-owners", path);
+    assert_int_equal(unlink(name), 0);
+    assert_int_equal(unlink(path), 0);
+    store_close(store);
+    value_unref(options);
+    host_free(host);
+}
+
 static int32_t check_remote(struct session *session, void *user, tn_value *result, struct error *error) {
     (void)result;
     return thread_owner_check_remote(session, "far", *(tn_value *)user, error);
@@ -406,7 +487,9 @@ int main(void) {
                                        cmocka_unit_test(test_created_again),
                                        cmocka_unit_test(test_dropped_note),
                                        cmocka_unit_test(test_owner),
+                                       cmocka_unit_test(test_owners_share),
                                        cmocka_unit_test(test_owner_on_another_machine),
+                                       cmocka_unit_test(test_held_notes),
                                        cmocka_unit_test(test_owner_text),
                                        cmocka_unit_test(test_no_store)};
     return cmocka_run_group_tests(tests, NULL, NULL);

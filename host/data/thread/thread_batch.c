@@ -23,7 +23,7 @@ struct thread_batch {
     char id[THREAD_INCARNATION_TEXT];
     bool replaces, was_done;
     int64_t fence;
-    int lock; /* as thread_owner_lock returns it */
+    struct owner_lock *lock; /* or NULL */
 };
 
 static int32_t batch_check_name(const char *name, struct error *error) {
@@ -183,7 +183,6 @@ int32_t thread_batch_open_wait(struct store *store, const struct thread_batch_re
     if (status != TN_OK) return status;
     struct thread_batch *opened = mem_zalloc(sizeof *opened);
     opened->store = store;
-    opened->lock = -1;
     thread_key(opened->key, request->name);
     status = store_query_wait(store, store_get(STORE_BATCHES, opened->key), &found, error);
     if (status == TN_OK) status = batch_open_found(opened, request, found, error);

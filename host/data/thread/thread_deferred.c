@@ -11,6 +11,9 @@
 #include "host/data/thread/thread_records.h"
 #include <string.h>
 
+#define CHUNK_ITEMS_MAX (PACK_CHUNK_MAX / 8 + 1) /* no item weighs less than 8 (value_weight) */
+#define DEFER_ITEMS_MAX 16777216 /* a longer list is read at once: the number may be wrong, and costs memory */
+
 struct saved_items {
     struct store_link *link;
     tn_value parts; /* of an array (thread_pack.h) */
@@ -72,17 +75,20 @@ static int32_t defer_array(struct session *session, const char *key, tn_value pa
                            struct store_link *link, tn_value *out, struct error *error) {
     size_t end = 0, count = 0, total = 0;
     int64_t weight = 0;
+    *out = NULL;
+    if (chunk < 1 || chunk > PACK_CHUNK_MAX) return TN_OK;
     for (size_t i = 0; value_is(parts, TN_ARRAY) && i < value_count(parts); i++) {
         tn_value part = value_at(parts, i);
         bool is_chunk = value_get(part, "c") != NULL, is_read = value_get(part, "v") != NULL;
-        total += is_chunk ? (size_t)thread_record_int(part, "n", 0) : is_read ? value_count(value_get(part, "v")) : 1;
+        int64_t items = is_chunk ? thread_record_int(part, "n", 0) : 1;
+        if (items < 1 || items > CHUNK_ITEMS_MAX) return TN_OK; /* malformed; the reader says so */
+        total += is_read ? value_count(value_get(part, "v")) : (size_t)items;
         if (is_read) continue;
         end = i + 1;
         count = total;
         weight += chunk;
     }
-    *out = NULL;
-    if (weight < THREAD_DEFER_MIN || count == 0 || count > UINT32_MAX / 8) return TN_OK;
+    if (weight < THREAD_DEFER_MIN || count == 0 || count > DEFER_ITEMS_MAX) return TN_OK;
     tn_value rest = NULL,
              node = value_set_take(value_object_reserve(1), "a", value_slice(parts, end, value_count(parts)));
     int32_t status = thread_unpack(session, key, node, &rest, error);
@@ -107,7 +113,8 @@ int32_t thread_unpack_state(struct session *session, const char *key, tn_value n
                             const struct thread_defer *defer, tn_value *out, struct error *error) {
     tn_value parts = value_get(node, "o"), deferred = value_object(), kept = value_array();
     int32_t status = TN_OK;
-    for (size_t i = 0; defer && status == TN_OK && value_is(parts, TN_ARRAY) && i < value_count(parts); i++) {
+    bool defers = defer && value_is(parts, TN_ARRAY) && value_count(node) == 1;
+    for (size_t i = 0; defers && status == TN_OK && i < value_count(parts); i++) {
         tn_value part = value_at(parts, i), list = NULL;
         status = defer_channel(session, key, part, chunk, defer, &list, error);
         if (!list) {

@@ -31,12 +31,19 @@ static int32_t malformed_delta(struct error *error, tn_value name) {
                      value_chars(name, NULL));
 }
 
+static int32_t malformed_state_take(tn_value state, struct error *error) {
+    value_unref(state);
+    return error_set(error, TN_INVALID, "INVALID_STATE",
+                     "a saved state or its change is not an object: another program has changed the store");
+}
+
 /* Removes the ephemeral channels of the previous super-step. */
 static tn_value remove_ephemeral_take(tn_value state) {
     tn_value names = value_get(state, "");
     if (!names) return state;
     value_ref(names);
-    for (size_t i = 0; i < value_count(names); i++) state = value_remove_take(state, value_ref(value_at(names, i)));
+    for (size_t i = 0; value_is(names, TN_ARRAY) && i < value_count(names); i++)
+        if (value_is(value_at(names, i), TN_STRING)) state = value_remove_take(state, value_ref(value_at(names, i)));
     tn_value key = value_text("");
     state = value_remove_take(state, key);
     value_unref(names);
@@ -44,9 +51,10 @@ static tn_value remove_ephemeral_take(tn_value state) {
 }
 
 int32_t delta_apply_take(tn_value state, tn_value delta, tn_value *out, struct error *error) {
+    if (!value_is(state, TN_OBJECT) || !value_is(delta, TN_OBJECT)) return malformed_state_take(state, error);
     state = remove_ephemeral_take(state);
     tn_value names = value_array();
-    for (size_t i = 0; value_is(delta, TN_OBJECT) && i < value_count(delta); i++) {
+    for (size_t i = 0; i < value_count(delta); i++) {
         tn_value name = value_key_at(delta, i), change = value_value_at(delta, i);
         tn_value once = value_get(change, "once"), before = value_get_key(state, name), after;
         if (once) {

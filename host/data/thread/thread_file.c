@@ -88,6 +88,15 @@ static int32_t export_from_oldest(struct session *session, const char *id, tn_va
     return TN_OK;
 }
 
+static int32_t check_all_checkpoints(const char *id, tn_value record, tn_value checkpoints, struct error *error) {
+    int64_t oldest = thread_record_int(record, "oldest", 0), head = thread_record_int(record, "head", -1);
+    if (head + 1 - oldest == (int64_t)value_count(checkpoints)) return TN_OK;
+    return error_set(error, TN_INVALID, "INVALID_STATE",
+                     "the thread `%s` has %zu of the checkpoints %lld to %lld: another program has changed the store; "
+                     "restore a copy of it",
+                     id, value_count(checkpoints), (long long)oldest, (long long)head);
+}
+
 static int32_t read_file(struct session *session, tn_value found, const void *user, tn_value *out,
                          struct error *error) {
     const char *id = user;
@@ -99,6 +108,7 @@ static int32_t read_file(struct session *session, tn_value found, const void *us
     int32_t status = export_graph(session, record, out, error);
     if (status == TN_OK) status = collect_records(session, id, STORE_CHECKPOINTS, value_array(), &collected, error);
     if (status == TN_OK) *out = value_set_take(*out, "checkpoints", collected);
+    if (status == TN_OK) status = check_all_checkpoints(id, record, collected, error);
     for (size_t i = 0; status == TN_OK && i < PART_COUNT; i++) {
         status = collect_records(session, id, parts[i].collection, value_object(), &collected, error);
         if (status == TN_OK) *out = value_set_take(*out, parts[i].member, collected);

@@ -9,6 +9,7 @@
  * and drops those that its checkpoint replaces.
  */
 #include "host/data/thread/thread_log.h"
+#include "adl/value/deferred.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "adl/value/weight.h"
@@ -52,8 +53,8 @@ struct thread_log {
     bool notes_gather;              /* thread_log_hold_notes */
     bool pending_left, nested_left; /* the store may have records of the current super-step */
     bool closed;
-    int owner;      /* thread_owner_lock of this writer, or -1 */
-    int32_t failed; /* status of a failed commit: all later commits fail with it */
+    struct owner_lock *owner; /* of this writer, or NULL */
+    int32_t failed;           /* status of a failed commit: all later commits fail with it */
     struct error error;
     uint32_t committing;                           /* commits that have not ended */
     struct pending_commit *waiting, *last_waiting; /* commits that wait until the current notes are written */
@@ -108,7 +109,6 @@ struct thread_log *thread_log_new(struct store *store, const char *thread_id, tn
     tn_value stale = value_get(loaded, "stale");
     log->calls = stale ? value_ref(stale) : value_array();
     store_link_forget(store_link(store), log->key);
-    log->owner = -1;
     log->keep = -1;
     log->cached.weight = -1;
     log->notes_held = true; /* released when the first commit has taken over the thread */
@@ -128,6 +128,12 @@ bool thread_log_own(struct thread_log *log, bool force) {
 }
 
 void thread_log_keep(struct thread_log *log, int64_t keep) { log->keep = keep; }
+
+int32_t thread_log_read_all(const struct thread_log *log, tn_value value, struct error *error) {
+    struct store_link *link = store_link(log->store);
+    if (store_link_is_used(link)) value_read_all(value);
+    return store_link_failure(link, log->key, error);
+}
 
 /* ---- The cache ---- */
 

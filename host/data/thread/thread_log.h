@@ -85,6 +85,11 @@ bool thread_log_may_remember(const struct thread_log *log);
  * Takes `saved`, in the form of thread_saved_after, and `extra`.
  */
 void thread_log_remember(struct thread_log *log, tn_value saved, void *extra, void (*free_extra)(void *));
+/*
+ * Reads what is still unread of a value of the run (thread_deferred.h). If that fails now, or has failed before, the
+ * error: the value has nulls.
+ */
+int32_t thread_log_read_all(const struct thread_log *log, tn_value value, struct error *error);
 /* Removes old checkpoints when there is a newer snapshot: `keep` as thread_prune; -1, the default, keeps all. */
 void thread_log_keep(struct thread_log *log, int64_t keep);
 void thread_log_free(struct thread_log *log); /* submitted commits still complete; NULL is allowed */

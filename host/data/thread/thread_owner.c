@@ -1,20 +1,24 @@
 /*
  * thread_owner.c - locks of writers, on bytes of the file STORE-owners.
  *
- * The locks belong to an open file (F_OFD_SETLK), not to the process: two hosts of one process exclude each other, too.
- * The file stays empty, because bytes beyond its end can be locked.
+ * The locks belong to an open file (F_OFD_SETLK), not to the process. The hosts of a process share one for each file of
+ * locks, so the table of locks is what excludes two writers of this process from each other; the kernel excludes those
+ * of other processes. The file stays empty, because bytes beyond its end can be locked.
  */
 #include "host/data/thread/thread_owner.h"
 #include "adl/value/buffer.h"
+#include "adl/value/memory.h"
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_records.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HOST_TEXT 65
@@ -30,8 +34,17 @@ static off_t owner_byte(const char *key, int64_t fence) {
     return (off_t)(hash >> 2);
 }
 
-static struct flock owner_lock(const char *key, int64_t fence) {
+static struct flock owner_range(const char *key, int64_t fence) {
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = owner_byte(key, fence), .l_len = 1};
+}
+
+/* The path of the file of locks. */
+static void owner_name(const struct store *store, struct buffer *name) {
+    const char *path = store_path(store);
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') length--;
+    buffer_init(name, SIZE_MAX);
+    buffer_format(name, "%.*s-owners", (int)length, path);
 }
 
 /*
@@ -39,20 +52,16 @@ static struct flock owner_lock(const char *key, int64_t fence) {
  * change the folder, and must not make the host open another file.
  */
 static int owner_open(const struct store *store, int flags) {
-    const char *path = store_path(store);
-    if (access(path, F_OK) != 0) return -1;
+    if (access(store_path(store), F_OK) != 0) return -1;
     struct buffer name;
-    buffer_init(&name, SIZE_MAX);
-    size_t length = strlen(path);
-    while (length > 1 && path[length - 1] == '/') length--;
-    buffer_format(&name, "%.*s-owners", (int)length, path);
+    owner_name(store, &name);
     int descriptor = open(buffer_cstr(&name), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | flags, 0600);
     buffer_finish(&name);
     return descriptor;
 }
 
 bool thread_owner_lives(const struct store *store, const char *key, int64_t fence) {
-    struct flock lock = owner_lock(key, fence);
+    struct flock lock = owner_range(key, fence);
     int descriptor = owner_open(store, 0);
     if (descriptor < 0) return false;
     bool lives = fcntl(descriptor, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
@@ -60,14 +69,131 @@ bool thread_owner_lives(const struct store *store, const char *key, int64_t fenc
     return lives;
 }
 
-int thread_owner_lock(const struct store *store, const char *key, int64_t fence, bool *taken) {
-    struct flock lock = owner_lock(key, fence);
-    *taken = false;
+/* ---- The locks of this process ---- */
+
+struct owner_lock {
+    struct owner_lock *next; /* in its bucket */
+    struct owner_file *file;
+    off_t byte;
+};
+
+struct owner_file {
+    struct owner_file *next;
+    dev_t device;
+    ino_t inode;
+    int descriptor;
+    size_t count, bucket_count; /* locks; bucket_count is a power of two */
+    struct owner_lock **buckets;
+};
+
+static pthread_mutex_t owner_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct owner_file *owner_files; /* that have a lock; under the mutex */
+
+static struct owner_lock **owner_bucket(const struct owner_file *file, off_t byte) {
+    return &file->buckets[(size_t)byte & (file->bucket_count - 1)];
+}
+
+static bool owner_file_has(const struct owner_file *file, off_t byte) {
+    const struct owner_lock *lock = *owner_bucket(file, byte);
+    while (lock && lock->byte != byte) lock = lock->next;
+    return lock != NULL;
+}
+
+static void owner_file_grow(struct owner_file *file) {
+    struct owner_file old = *file;
+    file->bucket_count *= 2;
+    file->buckets = mem_zalloc(file->bucket_count * sizeof *file->buckets);
+    for (size_t i = 0; i < old.bucket_count; i++) {
+        for (struct owner_lock *lock = old.buckets[i], *next; lock; lock = next) {
+            struct owner_lock **bucket = owner_bucket(file, lock->byte);
+            next = lock->next;
+            lock->next = *bucket;
+            *bucket = lock;
+        }
+    }
+    mem_free((void *)old.buckets);
+}
+
+static struct owner_file *owner_file_find(const struct stat *status) {
+    struct owner_file *file = owner_files;
+    while (file && (file->device != status->st_dev || file->inode != status->st_ino)) file = file->next;
+    return file;
+}
+
+static void owner_file_close_unused(struct owner_file *file) {
+    if (file->count) return;
+    struct owner_file **place = &owner_files;
+    while (*place != file) place = &(*place)->next;
+    *place = file->next;
+    close(file->descriptor);
+    mem_free((void *)file->buckets);
+    mem_free(file);
+}
+
+/* The open file of locks of a store; NULL if there is none. */
+static struct owner_file *owner_file_open(const struct store *store) {
+    struct stat status;
+    struct buffer name;
+    owner_name(store, &name);
+    bool exists = lstat(buffer_cstr(&name), &status) == 0 && access(store_path(store), F_OK) == 0;
+    buffer_finish(&name);
+    struct owner_file *file = exists ? owner_file_find(&status) : NULL;
+    if (file) return file;
     int descriptor = owner_open(store, O_CREAT);
-    if (descriptor < 0 || fcntl(descriptor, F_OFD_SETLK, &lock) == 0) return descriptor;
-    *taken = errno == EAGAIN || errno == EACCES;
-    close(descriptor);
-    return -1;
+    if (descriptor < 0) return NULL;
+    if (fstat(descriptor, &status) != 0 || (file = owner_file_find(&status)) != NULL) {
+        close(descriptor);
+        return file;
+    }
+    file = mem_zalloc(sizeof *file);
+    *file = (struct owner_file){.next = owner_files,
+                                .device = status.st_dev,
+                                .inode = status.st_ino,
+                                .descriptor = descriptor,
+                                .bucket_count = 16};
+    file->buckets = mem_zalloc(file->bucket_count * sizeof *file->buckets);
+    owner_files = file;
+    return file;
+}
+
+/* Under the mutex. */
+static struct owner_lock *owner_lock_take(struct owner_file *file, struct flock range, bool *taken) {
+    *taken = owner_file_has(file, range.l_start);
+    if (*taken) return NULL;
+    if (fcntl(file->descriptor, F_OFD_SETLK, &range) != 0) {
+        *taken = errno == EAGAIN || errno == EACCES;
+        return NULL;
+    }
+    if (++file->count > file->bucket_count) owner_file_grow(file);
+    struct owner_lock *lock = mem_alloc(sizeof *lock), **bucket = owner_bucket(file, range.l_start);
+    *lock = (struct owner_lock){*bucket, file, range.l_start};
+    *bucket = lock;
+    return lock;
+}
+
+struct owner_lock *thread_owner_lock(const struct store *store, const char *key, int64_t fence, bool *taken) {
+    *taken = false;
+    pthread_mutex_lock(&owner_mutex);
+    struct owner_file *file = owner_file_open(store);
+    struct owner_lock *lock = file ? owner_lock_take(file, owner_range(key, fence), taken) : NULL;
+    if (file) owner_file_close_unused(file);
+    pthread_mutex_unlock(&owner_mutex);
+    return lock;
+}
+
+void thread_owner_unlock(struct owner_lock *lock) {
+    if (!lock) return;
+    pthread_mutex_lock(&owner_mutex);
+    struct owner_file *file = lock->file;
+    struct flock range = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = lock->byte, .l_len = 1};
+    struct owner_lock **place = owner_bucket(file, lock->byte);
+    while (*place != lock) place = &(*place)->next;
+    *place = lock->next;
+    (void)fcntl(file->descriptor, F_OFD_SETLK, &range);
+    file->count--;
+    owner_file_close_unused(file);
+    pthread_mutex_unlock(&owner_mutex);
+    mem_free(lock);
 }
 
 /* True if there is no file of locks. */
@@ -91,17 +217,15 @@ bool thread_owner_lives(const struct store *store, const char *key, int64_t fenc
     return false;
 }
 
-int thread_owner_lock(const struct store *store, const char *key, int64_t fence, bool *taken) {
+struct owner_lock *thread_owner_lock(const struct store *store, const char *key, int64_t fence, bool *taken) {
     (void)store, (void)key, (void)fence;
     *taken = false;
-    return -1;
+    return NULL;
 }
+
+void thread_owner_unlock(struct owner_lock *lock) { (void)lock; }
 
 #endif
-
-void thread_owner_unlock(int lock) {
-    if (lock >= 0) close(lock);
-}
 
 /* ---- The process of the writer ---- */
 

@@ -7,7 +7,7 @@
  * byte: it never waits for the previous writer, whose next commit fails.
  *
  *     if (thread_owner_lives(store, key, fence)) …          // do not take the thread over
- *     int lock = thread_owner_lock(store, key, fence + 1, &taken);
+ *     struct owner_lock *lock = thread_owner_lock(store, key, fence + 1, &taken);
  *     thread_owner_unlock(lock);
  *
  * A store that is not a file (PostgreSQL) has no locks, nor has one whose file of locks was deleted. Then the member
@@ -27,12 +27,16 @@
 
 struct session;
 struct store;
+struct owner_lock;
 
 /* True if another writer has the lock, in this process or in another one. */
 bool thread_owner_lives(const struct store *store, const char *key, int64_t fence);
-/* Returns a descriptor that holds the lock, or -1. *taken: another writer has the lock. */
-int thread_owner_lock(const struct store *store, const char *key, int64_t fence, bool *taken);
-void thread_owner_unlock(int lock); /* -1 is allowed */
+/*
+ * Takes the lock. NULL if there is none; *taken: because another writer has it. All locks of a process on one file
+ * share a descriptor, so 100,000 runs that wait need one. Any thread.
+ */
+struct owner_lock *thread_owner_lock(const struct store *store, const char *key, int64_t fence, bool *taken);
+void thread_owner_unlock(struct owner_lock *lock); /* NULL is allowed; any thread */
 
 /* Returns OWNED if the thread with this record (NULL is allowed) is running and its writer lives on this machine. */
 int32_t thread_owner_check(const struct store *store, const char *id, tn_value record, struct error *error);

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define PACK_PARTS_FREE 64   /* parts that a node may have before small ones are put together again */
-#define PACK_INLINE_MAX 2048 /* bytes: a shorter run stays in the node */
+#define PACK_INLINE_MAX 2048 /* bytes: a shorter run, or key of a member, stays in the node */
 
 /* ---- Entries of arrays and objects ---- */
 
@@ -164,11 +164,19 @@ static void pack_run(struct pack_list *it, size_t to, bool last) {
     it->run_weight = 0;
 }
 
+/* The key of a member that is a separate part; a long one is packed, too. */
+static tn_value pack_key(struct pack_list *it, size_t at) {
+    size_t length;
+    tn_value key = value_key_at(it->list, at);
+    value_chars(key, &length);
+    return length > PACK_INLINE_MAX ? pack_text(it->packer, key) : value_ref(key);
+}
+
 /* An entry that is as large as a chunk is a separate part. `node` is how it was packed before, or NULL. */
 static void pack_large_entry(struct pack_list *it, size_t at, tn_value before, tn_value node) {
     pack_run(it, at, false);
     tn_value part = node_of("n", pack_node(it->packer, list_entry(it->list, at), before, node, it->depth + 1));
-    if (value_is(it->list, TN_OBJECT)) part = value_set_take(part, "k", value_ref(value_key_at(it->list, at)));
+    if (value_is(it->list, TN_OBJECT)) part = value_set_take(part, "k", pack_key(it, at));
     it->parts = value_push_take(it->parts, part);
     it->run = at + 1;
 }
@@ -193,9 +201,10 @@ static tn_value entry_node_before(const struct pack_list *it, tn_value before, t
     size_t from = 0;
     for (size_t i = 0; it->had_single && i < value_count(parts); i++) {
         tn_value part = value_at(parts, i), key = value_get(part, "k");
-        if (part_is_single(part) &&
-            (key ? value_is(it->list, TN_OBJECT) && value_compare_strings(key, value_key_at(it->list, at)) == 0
-                 : from == at)) {
+        bool same = key ? value_is(key, TN_STRING) && value_is(it->list, TN_OBJECT) &&
+                              value_compare_strings(key, value_key_at(it->list, at)) == 0
+                        : from == at;
+        if (part_is_single(part) && same) {
             *was = key ? value_get_key(before, key) : value_at(before, at);
             return value_get(part, "n");
         }

@@ -11,7 +11,7 @@
  *           {a: [PART, …]} | {o: [PART, …]}   an array or an object: items or members, in order
  *     PART: {v: array or object}              some of them
  *           {c: HASH, n: count}               some of them, as a chunk
- *           {n: NODE, k?: key}                one item, or one member
+ *           {n: NODE, k?: key | NODE}         one item, or one member, whose key may be long
  *
  * A value that was packed before is packed again for the price of what differs: chunks whose items are the same (by
  * identity) are used again.
@@ -34,7 +34,11 @@
 
 #define PACK_WHOLE_MAX 1048576 /* bytes: a larger record is packed */
 #define PACK_CHUNK_MAX 1048576 /* bytes of a chunk, about */
-#define PACK_DEPTH_MAX 30      /* nesting down to which large parts become chunks */
+/*
+ * Nesting of a record down to which large parts become chunks. A level of a node is three of its record, so 50 and what
+ * may be deeper stay below TN_STORE_DEPTH_MAX.
+ */
+#define PACK_DEPTH_MAX 50
 
 struct thread_packer {
     const char *key; /* of the thread (thread_key) */

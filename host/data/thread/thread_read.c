@@ -278,7 +278,12 @@ static int32_t read_snapshot(struct thread_reader *reader, uint32_t seq, struct 
         *first = (uint32_t)strtoul(key + strlen(reader->key) + 1, NULL, 10) + 1;
         status = thread_unpack_state(reader->session, reader->key, value_get(value, "node"),
                                      thread_record_int(value, "chunk", 0), reader->defer, &state, reader->error);
-        if (status == TN_OK) {
+        if (status == TN_OK && !value_is(state, TN_OBJECT))
+            status = error_set(reader->error, TN_INVALID, "INVALID_STATE",
+                               "the snapshot `%s` is not an object: another program has changed the store", key);
+        if (status != TN_OK) {
+            value_unref(state);
+        } else {
             value_unref(folded->state);
             folded->state = state;
             folded->image = value_set_take(value_ref(value), "state", value_ref(state));
@@ -298,6 +303,11 @@ static int32_t read_checkpoints(struct thread_reader *reader, uint32_t seq, stru
     thread_number(digits, seq + 1);
     thread_key_of(to, reader->key, (const char *const[]){digits, NULL});
     status = read_each(reader, STORE_CHECKPOINTS, from, to, fold_record, folded);
+    if (status == TN_OK && folded->count && folded->count != seq + 1 - first)
+        status = error_set(reader->error, TN_INVALID, "INVALID_STATE",
+                           "the thread `%s` has %u of the checkpoints %u to %u: another program has changed the store; "
+                           "restore a copy of it",
+                           reader->id, folded->count, first, seq);
     if (status != TN_OK || folded->last) return status;
     /* The snapshot is of this checkpoint. Only the next activations are missing. */
     thread_number(digits, seq);
@@ -318,6 +328,11 @@ static int32_t read_checkpoints(struct thread_reader *reader, uint32_t seq, stru
 
 static int32_t read_checkpoint(struct thread_reader *reader, tn_value record, int64_t seq, tn_value *loaded) {
     int64_t head = thread_record_int(record, "head", -1);
+    if (head >= UINT32_MAX - 1 || (head < 0 && value_get(record, "head")))
+        return error_set(reader->error, TN_INVALID, "INVALID_STATE",
+                         "the record of the thread `%s` has no valid number of its newest checkpoint: another program "
+                         "has changed the store",
+                         reader->id);
     if (seq > head)
         return error_set(reader->error, TN_NOT_FOUND, "NOT_FOUND",
                          "the thread `%s` has no checkpoint %lld: its newest is %lld", reader->id, (long long)seq,

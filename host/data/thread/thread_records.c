@@ -11,6 +11,8 @@
 #include <string.h>
 #include <tenon/store.h>
 
+#define RECORD_INT_MAX (INT64_C(1) << 53) /* what is written is exact in a double, and leaves room for sums */
+
 int32_t thread_records_find(struct session *session, const char *thread_id, tn_value *found, struct error *error) {
     char key[THREAD_KEY_MAX];
     tn_value result = NULL;
@@ -80,7 +82,8 @@ void thread_records_range(const char *thread_id, char from[THREAD_KEY_MAX], char
 int64_t thread_record_int(tn_value object, const char *key, int64_t otherwise) {
     int64_t found;
     tn_value value = value_get(object, key);
-    return value && value_is_number(value) && value_as_int(value, &found) ? found : otherwise;
+    if (!value || !value_is_number(value) || !value_as_int(value, &found)) return otherwise;
+    return found > RECORD_INT_MAX || found < -RECORD_INT_MAX ? otherwise : found;
 }
 
 const char *thread_record_text(tn_value object, const char *key) {

@@ -4,17 +4,28 @@
  */
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
+#include "adl/value/weight.h"
 #include "host/data/store/store.h"
 #include "host/data/store/store_collections.h"
 #include "host/data/thread/thread_keys.h"
 #include "host/data/thread/thread_pack.h"
+#include "host/data/thread/thread_records.h"
 #include <string.h>
 
 #define UNPACK_DEPTH_MAX (PACK_DEPTH_MAX + 2)
 
+/*
+ * Bytes, about, of chunks that a value has more than once. Few chunks that a changed store lists very often would
+ * otherwise become a value that no memory can hold.
+ */
+#define UNPACK_REPEATED_MAX 1073741824
+#define UNPACK_ITEMS_MAX    (UINT32_MAX / 8) /* a longer list would end the process */
+
 struct unpacker {
     struct session *session;
-    const char *key; /* of the thread */
+    const char *key;  /* of the thread */
+    tn_value seen;    /* {hash: true}: chunks that were read */
+    int64_t repeated; /* bytes of chunks that were read again */
     struct error *error;
 };
 
@@ -25,7 +36,19 @@ static int32_t unpack_malformed(const struct unpacker *it) {
                      it->key);
 }
 
-static int32_t unpack_chunk(const struct unpacker *it, tn_value hash, int kind, tn_value *out) {
+/* Counts a chunk that is used. */
+static int32_t unpack_count(struct unpacker *it, tn_value hash, tn_value content) {
+    if (value_get_key(it->seen, hash))
+        it->repeated += value_weight(content);
+    else
+        it->seen = value_set_key_take(it->seen, value_ref(hash), value_bool(true));
+    if (it->repeated <= UNPACK_REPEATED_MAX) return TN_OK;
+    return error_set(it->error, TN_LIMIT, "LIMIT",
+                     "a saved value of the thread `%s` has more than %d MiB of parts that are equal", it->key,
+                     UNPACK_REPEATED_MAX / 1048576);
+}
+
+static int32_t unpack_chunk(struct unpacker *it, tn_value hash, int kind, tn_value *out) {
     char key[THREAD_KEY_MAX];
     tn_value found = NULL;
     if (!value_is(hash, TN_STRING)) return unpack_malformed(it);
@@ -34,18 +57,19 @@ static int32_t unpack_chunk(const struct unpacker *it, tn_value hash, int kind, 
     if (status != TN_OK) return status;
     tn_value content = value_get(found, "value");
     if (value_is(content, kind))
-        *out = value_ref(content);
+        status = unpack_count(it, hash, content);
     else
         status =
             error_set(it->error, TN_INVALID, "INVALID_STATE",
                       "a part of the thread `%s` is missing in the store (chunk %.16s): another program has changed "
                       "the store; restore a copy of it",
                       it->key, value_chars(hash, NULL));
+    if (status == TN_OK) *out = value_ref(content);
     value_unref(found);
     return status;
 }
 
-static int32_t unpack_text(const struct unpacker *it, tn_value pieces, int kind, tn_value *out) {
+static int32_t unpack_text(struct unpacker *it, tn_value pieces, int kind, tn_value *out) {
     struct buffer joined;
     int32_t status = value_is(pieces, TN_ARRAY) ? TN_OK : unpack_malformed(it);
     buffer_init(&joined, INT32_MAX);
@@ -65,38 +89,55 @@ static int32_t unpack_text(const struct unpacker *it, tn_value pieces, int kind,
     return status;
 }
 
-static int32_t unpack_node(const struct unpacker *it, tn_value node, int depth, tn_value *out);
+static int32_t unpack_node(struct unpacker *it, tn_value node, int depth, tn_value *out);
 
-/* Adds the entries of `more` to a list. Takes both. */
-static tn_value list_add_take(tn_value list, tn_value more) {
-    if (value_is(list, TN_ARRAY)) return value_concat_take(list, more);
-    for (size_t i = 0; i < value_count(more); i++)
-        list = value_set_key_take(list, value_ref(value_key_at(more, i)), value_ref(value_value_at(more, i)));
-    value_unref(more);
-    return list;
-}
-
-static int32_t unpack_part(const struct unpacker *it, tn_value part, int kind, int depth, tn_value *list) {
-    tn_value items = value_get(part, "v"), hash = value_get(part, "c"), single = value_get(part, "n"), read = NULL;
-    if (items) {
-        if (!value_is(items, kind)) return unpack_malformed(it);
-        *list = list_add_take(*list, value_ref(items));
+/*
+ * Adds the entries of `more`, which must be `count`, to *list. Takes `more`. Packing the list again relies on the
+ * numbers of entries of its parts, so no key may occur twice.
+ */
+static int32_t list_add_take(const struct unpacker *it, tn_value *list, tn_value more, int64_t count) {
+    size_t before = value_count(*list), added = value_count(more);
+    bool fits = count >= 0 && (size_t)count == added && before + added <= UNPACK_ITEMS_MAX;
+    if (fits && value_is(*list, TN_ARRAY)) {
+        *list = value_concat_take(*list, more);
         return TN_OK;
     }
-    if (hash) {
-        int32_t status = unpack_chunk(it, hash, kind, &read);
-        if (status == TN_OK) *list = list_add_take(*list, read);
-        return status;
-    }
-    tn_value name = value_get(part, "k");
-    if (!single || (kind == TN_OBJECT && !value_is(name, TN_STRING))) return unpack_malformed(it);
-    int32_t status = unpack_node(it, single, depth + 1, &read);
-    if (status != TN_OK) return status;
-    *list = kind == TN_ARRAY ? value_push_take(*list, read) : value_set_key_take(*list, value_ref(name), read);
+    for (size_t i = 0; fits && i < added; i++)
+        *list = value_set_key_take(*list, value_ref(value_key_at(more, i)), value_ref(value_value_at(more, i)));
+    value_unref(more);
+    return fits && value_count(*list) == before + added ? TN_OK : unpack_malformed(it);
+}
+
+static int32_t unpack_key(struct unpacker *it, tn_value key, tn_value *out) {
+    if (!value_is(key, TN_STRING)) return unpack_text(it, value_get(key, "t"), TN_STRING, out);
+    *out = value_ref(key);
     return TN_OK;
 }
 
-static int32_t unpack_list(const struct unpacker *it, tn_value parts, int kind, int depth, tn_value *out) {
+static int32_t unpack_part(struct unpacker *it, tn_value part, int kind, int depth, tn_value *list) {
+    tn_value items = value_get(part, "v"), hash = value_get(part, "c"), single = value_get(part, "n"), read = NULL;
+    if (items) {
+        if (!value_is(items, kind) || value_count(part) != 1) return unpack_malformed(it);
+        return list_add_take(it, list, value_ref(items), (int64_t)value_count(items));
+    }
+    if (hash) {
+        int32_t status = unpack_chunk(it, hash, kind, &read);
+        return status == TN_OK ? list_add_take(it, list, read, thread_record_int(part, "n", -1)) : status;
+    }
+    tn_value key = value_get(part, "k"), name = NULL;
+    if (!single || (kind == TN_OBJECT && !key)) return unpack_malformed(it);
+    int32_t status = kind == TN_OBJECT ? unpack_key(it, key, &name) : TN_OK;
+    if (status == TN_OK) status = unpack_node(it, single, depth + 1, &read);
+    if (status != TN_OK) {
+        value_unref(name);
+        return status;
+    }
+    tn_value entry = kind == TN_ARRAY ? value_push_take(value_array_reserve(1), read)
+                                      : value_set_key_take(value_object_reserve(1), name, read);
+    return list_add_take(it, list, entry, 1);
+}
+
+static int32_t unpack_list(struct unpacker *it, tn_value parts, int kind, int depth, tn_value *out) {
     tn_value list = kind == TN_ARRAY ? value_array() : value_object();
     int32_t status = value_is(parts, TN_ARRAY) ? TN_OK : unpack_malformed(it);
     for (size_t i = 0; status == TN_OK && i < value_count(parts); i++)
@@ -108,9 +149,9 @@ static int32_t unpack_list(const struct unpacker *it, tn_value parts, int kind, 
     return status;
 }
 
-static int32_t unpack_node(const struct unpacker *it, tn_value node, int depth, tn_value *out) {
+static int32_t unpack_node(struct unpacker *it, tn_value node, int depth, tn_value *out) {
     tn_value part = value_get(node, "v");
-    if (depth > UNPACK_DEPTH_MAX) return unpack_malformed(it);
+    if (depth > UNPACK_DEPTH_MAX || value_count(node) != 1) return unpack_malformed(it);
     if (part) {
         *out = value_ref(part);
         return TN_OK;
@@ -123,7 +164,10 @@ static int32_t unpack_node(const struct unpacker *it, tn_value node, int depth, 
 }
 
 int32_t thread_unpack(struct session *session, const char *key, tn_value node, tn_value *out, struct error *error) {
-    return unpack_node(&(const struct unpacker){session, key, error}, node, 0, out);
+    struct unpacker it = {.session = session, .key = key, .seen = value_object(), .error = error};
+    int32_t status = unpack_node(&it, node, 0, out);
+    value_unref(it.seen);
+    return status;
 }
 
 /* The node of a packed value, or NULL. */
@@ -197,8 +241,9 @@ static tn_value node_hashes_take(tn_value hashes, tn_value node, int depth) {
             tn_value part = value_at(parts, j), hash = value_get(part, "c");
             if (hash && value_is(hash, TN_STRING))
                 hashes = value_set_key_take(hashes, value_ref(hash), value_bool(true));
-            else if (!hash)
-                hashes = node_hashes_take(hashes, value_get(part, "n"), depth + 1);
+            if (hash) continue;
+            hashes = node_hashes_take(hashes, value_get(part, "n"), depth + 1);
+            hashes = node_hashes_take(hashes, value_get(part, "k"), depth + 1);
         }
     }
     return hashes;

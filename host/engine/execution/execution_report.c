@@ -3,14 +3,22 @@
  */
 #include "host/engine/execution/execution.h"
 
+/* The result, or the state of a run that is not done: null, with an error, if the store does not have all of it. */
+static tn_value add_state(tn_value event, struct run *run) {
+    struct error error = ERROR_INIT;
+    tn_value state = run_status(run) == RUN_DONE ? run_result(run) : run_state_read(run, &error);
+    if (!state) event = value_set_take(event, "error", error_to_value(&error));
+    error_finish(&error);
+    return value_set_take(event, "state", state ? state : value_null());
+}
+
 /* What a run reports besides its status. */
 static tn_value add_run_members(tn_value event, struct run *run) {
-    enum run_status status = run_status(run);
     event = value_set_take(event, "run_id", value_text(run_id(run)));
     event = value_set_take(event, "steps", value_int(run_steps(run)));
     tn_value used = run_usage(run);
     if (used) event = value_set_take(event, "usage", used);
-    return value_set_take(event, "state", status == RUN_DONE ? run_result(run) : run_state(run));
+    return add_state(event, run);
 }
 
 tn_value execution_report(const struct execution *execution) {

@@ -57,11 +57,27 @@ int32_t thread_check_expiry(const struct engine *engine, tn_value record, struct
         (long long)config_limit(engine->config, "interrupt_hours", 0));
 }
 
+/*
+ * A line of a batch starts once. A process from which the batch was taken over does not know which lines the other one
+ * has run, and would run them again.
+ */
+static int32_t thread_check_line(const struct thread_request *request, tn_value record, struct error *error) {
+    tn_value begun = value_get(value_get(record, THREAD_BATCH), "id"), id = value_get(request->batch, "id");
+    if (!begun || !id || !value_equal(begun, id)) return TN_OK;
+    return error_set(error, TN_INVALID, "FENCED",
+                     "the thread `%s` has begun in this batch already: another process has taken the batch over",
+                     request->id);
+}
+
 static int32_t thread_check_status(const struct thread_request *request, tn_value record, struct error *error) {
     bool known = value_is(record, TN_OBJECT);
     if (!known && (request->mode == THREAD_RESUME || request->mode == THREAD_UPDATE))
         return error_set(error, TN_NOT_FOUND, "NOT_FOUND",
                          "the thread `%s` does not exist; `tenon thread list` lists the threads", request->id);
+    if (known && request->batch && request->mode != THREAD_RESUME) {
+        int32_t status = thread_check_line(request, record, error);
+        if (status != TN_OK) return status;
+    }
     if (!known || request->mode == THREAD_REPLACE) return TN_OK;
     if (request->mode == THREAD_UPDATE) return TN_OK;
     if (request->mode == THREAD_RESUME) {
@@ -288,10 +304,14 @@ static int32_t thread_open_store(struct thread_opening *opening, struct error *e
 static int32_t thread_open(struct thread_opening *opening, struct error *error) {
     int32_t status = thread_open_store(opening, error);
     if (status != TN_OK) return status;
+    char key[THREAD_KEY_MAX];
+    thread_key(key, opening->request->id);
     opening->defer.link = store_link(opening->store);
     opening->defer.channels = value_ref(unread_channels(opening));
     if (opening->engine->threads && opening->options) /* a run follows, and puts it back */
         (void)thread_cache_take(opening->engine->threads, opening->request->id, &opening->cached);
+    /* Items of it that could not be read are nulls from then on. */
+    if (store_link_failure(opening->defer.link, key, NULL) != TN_OK) thread_cached_finish(&opening->cached);
     return TN_OK;
 }
 

@@ -35,7 +35,7 @@ struct thread_request {
     const char *id;
     enum thread_mode mode;
     tn_value answers; /* THREAD_RESUME: {interrupt id: answer}, added to those stored in the thread; or NULL */
-    const struct authority *answers_by; /* the component that gives `answers`; NULL: the operator (answer_rights.h) */
+    const struct authority *answers_by; /* the component that answers; NULL: the operator (answer_rights.h) */
     bool force;          /* take the thread over even if a living process runs it; that run then ends with FENCED */
     bool accept_changes; /* the document may have changed since the thread began, as far as the state fits */
     const char *as;      /* THREAD_UPDATE: continue after this node; NULL leaves the plan unchanged */

@@ -364,7 +364,7 @@ static tn_value invocation_reported(struct invocation *invocation, const char *n
 
 tn_value invocation_state(struct invocation *invocation) {
     const struct run *run = invocation_live_run(invocation);
-    return run ? run_state(run) : invocation_reported(invocation, "state");
+    return run ? run_state_read(run, NULL) : invocation_reported(invocation, "state");
 }
 
 uint32_t invocation_steps(struct invocation *invocation) {

@@ -109,7 +109,8 @@ tn_value invocation_report(struct invocation *invocation);
 tn_value invocation_interrupts(struct invocation *invocation); /* as run_interrupts; a new reference */
 /*
  * The committed state, the super-steps and the usage of the run; those of the report while it is idle. The state and
- * the usage are new references, and NULL if there are none: before it begins, or if the callable is not a graph.
+ * the usage are new references, and NULL if there are none: before it begins, if the callable is not a graph, or if
+ * the store does not have all of the state.
  */
 tn_value invocation_state(struct invocation *invocation);
 uint32_t invocation_steps(struct invocation *invocation);

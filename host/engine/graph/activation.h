@@ -57,6 +57,7 @@ struct activation {
     bool looked_up;               /* the store has no outcome: the next start makes an attempt */
     bool passed_interrupt_before; /* the run was resumed here: `interrupt: before` does not interrupt it again */
     bool agreed;                  /* a person has approved the node (node_gate.h) */
+    bool refused;                 /* a channel has refused its writes: a resumed run starts it again */
     bool resumed;                 /* the call starts with `answer` as its input */
     bool waits_for_child_call;    /* a call that it made waits for an answer; then the activation is started again */
     bool unrepeatable;            /* in this round it has used a tool whose effects must not be repeated by a retry */

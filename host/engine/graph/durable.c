@@ -13,6 +13,7 @@
 #include "host/data/thread/thread_batch.h"
 #include "host/data/thread/thread_delta.h"
 #include "host/data/thread/thread_log.h"
+#include "host/data/thread/thread_records.h"
 #include "host/engine/graph/graph_identity.h"
 #include "host/engine/graph/run_internal.h"
 #include "host/engine/graph/run_replay.h"
@@ -95,7 +96,7 @@ static void durable_log_outcomes(const struct durable *durable) {
     if (durable->replay || durable->exit_only) return;
     for (uint32_t i = 0; i < run->activation_count; i++) {
         const struct activation *activation = &run->activations[i];
-        if (!activation_outcome_is_saved(activation) ||
+        if (activation->refused || !activation_outcome_is_saved(activation) ||
             (activation->state != ACTIVATION_DONE && activation->state != ACTIVATION_FAILED))
             continue;
         tn_value entry = activation->state == ACTIVATION_DONE
@@ -235,7 +236,7 @@ static void durable_note_activations(const struct durable *durable) {
     const struct run *run = durable->run;
     if (durable->exit_only || !durable->committed) return;
     for (uint32_t i = 0; i < run->activation_count; i++)
-        if (run->activations[i].state == ACTIVATION_DONE)
+        if (run->activations[i].state == ACTIVATION_DONE && !run->activations[i].refused)
             thread_log_activation_take(durable->log, durable->scope, run->step, i,
                                        activation_save(&run->activations[i]));
 }
@@ -330,9 +331,7 @@ static void durable_compare(struct durable *durable, const char *source, bool ch
 
 /* The number of checkpoints. */
 static int64_t loaded_checkpoint_count(tn_value loaded) {
-    int64_t head;
-    tn_value found = value_get(value_get(loaded, "record"), "head");
-    return found && value_is_number(found) && value_as_int(found, &head) ? head + 1 : 0;
+    return thread_record_int(value_get(loaded, "record"), "head", -1) + 1;
 }
 
 void durable_start(struct run *run) {
@@ -374,11 +373,18 @@ void durable_free(struct run *run) {
 }
 
 int32_t durable_check_write(const struct run *run, uint32_t channel, tn_value value, struct error *error) {
-    if (!run->durable || !value_is_deeper(value, DURABLE_DEPTH_MAX)) return TN_OK;
+    if (!run->durable || !value_is_deeper(value, DURABLE_LARGE_DEPTH_MAX - 1)) return TN_OK;
+    const char *name = value_chars(run->graph->document->channels[channel].name, NULL);
+    if (value_is_deeper(value, DURABLE_DEPTH_MAX))
+        return error_set(error, TN_LIMIT, "LIMIT",
+                         "channel `%s`: the value has more than %d arrays and objects in each other, which a saved "
+                         "thread cannot contain; nest it less, or run it without a thread",
+                         name, DURABLE_DEPTH_MAX);
+    if (!value_is_large_below(value, DURABLE_LARGE_DEPTH_MAX, DURABLE_PART_MAX)) return TN_OK;
     return error_set(error, TN_LIMIT, "LIMIT",
-                     "channel `%s`: the value has more than %d arrays and objects in each other, which a saved thread "
-                     "cannot contain; nest it less, or run it without a thread",
-                     value_chars(run->graph->document->channels[channel].name, NULL), DURABLE_DEPTH_MAX);
+                     "channel `%s`: the value has a part of more than %d MiB inside of %d arrays and objects, which a "
+                     "saved thread cannot contain; nest it less, or run it without a thread",
+                     name, DURABLE_PART_MAX / 1048576, DURABLE_LARGE_DEPTH_MAX);
 }
 
 uint32_t durable_seq(const struct run *run) { return run->durable->seq; }

@@ -33,6 +33,12 @@ void durable_free(struct run *run);          /* part of run_free */
 uint32_t durable_seq(const struct run *run); /* the number of its next checkpoint; requires run->durable */
 /* Arrays and objects in each other, in a value that is written to a channel of a saved thread. */
 #define DURABLE_DEPTH_MAX 100
+/*
+ * A larger part must not be inside of so many. A change doubles the levels that it descends (at most 16), and some are
+ * around it: what is large stays above PACK_DEPTH_MAX.
+ */
+#define DURABLE_LARGE_DEPTH_MAX 24
+#define DURABLE_PART_MAX        2097152 /* bytes; as JSON, they may be six times as many */
 /* Returns LIMIT if the value cannot be saved. Called when it is written, while the step can be repeated. */
 int32_t durable_check_write(const struct run *run, uint32_t channel, tn_value value, struct error *error);
 /*
@@ -42,7 +48,8 @@ int32_t durable_check_write(const struct run *run, uint32_t channel, tn_value va
 bool durable_commit(struct run *run, const char *source);
 /* The same for the end of the run with `status`; `source` is "end" or "update". */
 bool durable_finish(struct run *run, enum run_status status, const char *source);
-void durable_save_outcome(struct activation *activation);                /* it is done, or its failure is handled */
+/* It is done, its failure is handled, or its writes were refused. */
+void durable_save_outcome(struct activation *activation);
 void durable_save_call(struct activation *activation, const char *path); /* a call that it made has ended */
 void durable_answer(struct run *run, const char *id, tn_value answer);
 bool durable_replays(const struct run *run); /* the run is a replay */

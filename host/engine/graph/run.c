@@ -7,6 +7,7 @@
 #include "adl/value/memory.h"
 #include "host/base/container_of.h"
 #include "host/base/random.h"
+#include "host/data/thread/thread_log.h"
 #include "host/engine/engine.h"
 #include "host/engine/graph/durable.h"
 #include "host/engine/graph/run_internal.h"
@@ -266,6 +267,13 @@ tn_value run_next_nodes(const struct run *run) {
 }
 
 tn_value run_state(const struct run *run) { return channels_object(&run->channels, true); }
+
+tn_value run_state_read(const struct run *run, struct error *error) {
+    tn_value state = run_state(run);
+    if (!run->options.log || thread_log_read_all(run->options.log, state, error) == TN_OK) return state;
+    value_unref(state);
+    return NULL;
+}
 
 tn_value run_result(struct run *run) {
     const struct document *document = run->graph->document;

@@ -149,7 +149,9 @@ void run_free(struct run *run);     /* not while running; NULL is allowed */
 enum run_status run_status(const struct run *run);
 const struct error *run_error(const struct run *run); /* RUN_FAILED, RUN_CANCELLED */
 tn_value run_state(const struct run *run);            /* the committed state; a new reference */
-tn_value run_result(struct run *run);                 /* the properties of `output`, or the state; a new reference */
+/* The same, to show it: with all items of the saved lists that the run has not needed. NULL if they cannot be read. */
+tn_value run_state_read(const struct run *run, struct error *error);
+tn_value run_result(struct run *run); /* the properties of `output`, or the state; a new reference */
 /* [{id, node, path?, when?, payload?, schema?}], with those of nested runs; a new reference. */
 tn_value run_interrupts(const struct run *run);
 

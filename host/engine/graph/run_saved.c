@@ -68,6 +68,7 @@ static tn_value save_outcome(const struct activation *activation) {
 
 tn_value activation_save(const struct activation *activation) {
     tn_value entry = value_object();
+    if (activation->refused) return entry;
     if (activation->state == ACTIVATION_DONE) {
         entry = value_set_take(entry, "done", save_outcome(activation));
     } else if (activation->state == ACTIVATION_FAILED && activation_failure_is_handled(activation)) {

@@ -373,6 +373,8 @@ static int32_t step_apply_writes(struct run *run, struct error *error) {
             status = activation_each_write(activation, apply_write, run, error);
         }
         if (status != TN_OK) {
+            activation->refused = true;
+            durable_save_outcome(activation); /* instead of what was saved when it ended */
             prefix_with_node(run, activation, error);
             return status;
         }

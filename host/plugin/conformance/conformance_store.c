@@ -67,7 +67,7 @@ struct store_job {
     tn_store *store;
     int pipe_end;
     int64_t number;
-    bool isolated; /* the store runs in a process of its own, with the real clock */
+    bool isolated; /* the store runs in a separate process, with the real clock */
 };
 
 static void job_write_line(const struct store_job *job, char kind, const char *text) {
@@ -107,7 +107,7 @@ static tn_value job_json(const char *format, ...) {
     return value;
 }
 
-/* Opens a location in a folder of its own, as a store that runs in a separate process needs it. */
+/* Opens a location in a private folder, as a store that runs in a separate process needs it. */
 static bool job_open_store(struct store_job *job) {
     tn_value path = value_format("%s/" LOCATION, job->check->folder), error = NULL;
     tn_value options = value_set_take(value_object(), "path", path), further = job->check->options->store;

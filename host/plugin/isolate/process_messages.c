@@ -132,7 +132,7 @@ static int32_t process_read_shared(struct process *process, tn_value *message, s
     tn_value method = value_get(*message, "method"), params = value_get(*message, "params");
     uint64_t position;
     process->shared_bytes = 0;
-    if (process->sharing == SHARING_UNKNOWN) return TN_OK; /* a program may have such members and methods of its own */
+    if (process->sharing == SHARING_UNKNOWN) return TN_OK; /* a program may use such members and methods itself */
     if (process->shared_in && value_get(*message, "shared")) {
         int32_t status = shared_unpack(process->shared_in, message, &position, &process->shared_bytes, error);
         if (status == TN_OK) process_notify_position(process, position);

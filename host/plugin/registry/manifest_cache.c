@@ -3,7 +3,7 @@
  *
  * A cache file is a header, records, components and strings (the summary), and then the notes of all plugins. The
  * summary is read at once and checked: it has a hash, and each offset is compared with the sizes. Notes are read when
- * they are needed, from the descriptor that stays open; nobody changes a file that has its final name, and pread cannot
+ * they are needed, from the descriptor that stays open; a file that has its final name never changes, and pread cannot
  * fail like a mapping can. Numbers have the byte order of the machine. A format that changes gets another number, and
  * the version of the host is part of the summary, so that each version reads only its own files.
  */
@@ -58,7 +58,7 @@ struct cache_component {
     uint32_t kind, id;
 };
 
-/* A plugin of the next cache file: of the one that was read, or with a manifest of its own. */
+/* A plugin of the next cache file: of the one that was read, or one whose manifest was read now. */
 struct cache_item {
     const struct cached_manifest *known; /* NULL if it was added */
     struct stat status;

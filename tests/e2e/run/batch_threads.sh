@@ -5,7 +5,7 @@ batch() { run tenon run "$@" --quiet; }
 head -n 8 many.jsonl >some.jsonl
 for i in $(seq 8); do echo "{\"output\":{\"name\":$i,\"greeting\":\"Hello, $i!\"}}"; done >some.expected
 
-# Each line has a thread. A resumed batch that is done prints what the threads have saved, and a new one gives them input.
+# Each line has a thread. A resumed batch that is done prints what the threads have saved, and a new one sends them input.
 batch "$hello" --batch some.jsonl --thread q
 expect_code 0 && cmp -s "$work/out" some.expected || fails "unexpected results"
 run tenon thread state q/7

@@ -131,7 +131,7 @@ for thread in threads:
 for thread in threads:
     thread.join()
 assert results == ["1 words"] * 8 and len(tasks()) == count + 3, results
-# The strategy fails: no text to count. A refused call: the payload is no object.
+# The strategy fails: no text to count. A refused call: the payload must be an object.
 try:
     tenon_task.run_task(socket_path, "key-4", "report", {"wrong": 1}, pause_s=0.05)
     raise SystemExit("a Task that fails must raise TaskFailed")

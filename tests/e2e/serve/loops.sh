@@ -26,7 +26,7 @@ for run, result in zip(runs, results):
     events = [params for method, params in client.events if method == "run/event" and params["run_id"] == run]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1)), events
     assert len(events) == result["steps"] == result["report"]["steps"], (len(events), result)
-# Their threads go on, wherever they were.
+# Their threads continue, wherever they were.
 print([ended(start("count.yaml", input={"n": 50}, config={"thread_id": "t%d" % n}))["report"]["state"]["i"] for n in (1, 3, 5)])
 
 # A run that waits: by an answer, by run/resume, and by run/cancel. What is wrong is said to who asks.
@@ -47,7 +47,7 @@ for thread in (None, "asked 1", "asked 2", "asked 3"):
     end = ended(run)
     print(end["status"], end["report"].get("state", {}).get("said"))
 
-# The state and the steps of a run that goes on, and its end.
+# The state and the steps of a run that continues, and its end.
 run = start("count.yaml", input={"n": 100000000}, config={"thread_id": "long"})
 other = start("hours.yaml")
 seen = client.call("run/state", {"run_id": run})
@@ -105,7 +105,7 @@ for n in 0 3 7; do
     expect_code 0 && expect_in out '"status":"stopped"'
 done
 
-# ---- A killed host: its threads go on in the next one ----
+# ---- A killed host: its threads continue in the next one ----
 host_start
 cat >killed.py <<'PY'
 from wire import *

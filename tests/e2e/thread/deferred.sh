@@ -51,17 +51,23 @@ run tenon run log.yaml --thread t --input '{"messages": {"id": "mine", "type": "
 expect_code 0
 [ "$("$TENON" thread state t | grep -o '"id":"mine"' | wc -l)" = 1 ] || fails "expected one message with this id"
 
-# A turn does not notice that old items are gone. Whatever needs them says so.
-python3 - <<'PY'
+# A part of the list is lost: runs that do not need it go on, everything else says so. An interrupted run shows the state.
+python3 - <<'PYTHON'
 import sqlite3
-database = sqlite3.connect("kept.db", isolation_level=None)
-(chunks,) = database.execute("SELECT id FROM collections WHERE name = 'chunks'").fetchone()
-old = "DELETE FROM entries WHERE collection = ? AND json LIKE '%\"2 xxxx%'"
-assert database.execute(old, (chunks,)).rowcount > 0, "no chunk has the second text"
-PY
+store = sqlite3.connect("kept.db")
+store.execute("""DELETE FROM entries WHERE collection = (SELECT id FROM collections WHERE name = 'chunks')
+                 AND key LIKE 't/%' AND json LIKE '["1 xxxx%'""")
+assert store.total_changes == 1
+store.commit()
+PYTHON
 turn 44
 expect_code 0
 expect_out '{"n":44}'
 run tenon thread state t
 expect_code 1
-expect_in err "[INVALID_STATE]"
+expect_in err INVALID_STATE
+sed 's/- {id: note,/- {id: note, interrupt: before,/' log.yaml >asks.yaml
+run tenon run asks.yaml --thread t --input '{"text": "45"}' --quiet --accept-changes
+expect_code 5
+expect_in err INVALID_STATE
+expect_out null

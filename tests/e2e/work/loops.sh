@@ -29,7 +29,7 @@ handles 3 >three
 cmp one three || fails "expected the same Tasks from 1 and from 3 loops"
 [ "$(grep -c '"state":"done"' one)" = 9 ] || fails "expected 9 Tasks that are done"
 
-# ---- A type with a limit of its own: the limit is that of all loops ----
+# ---- A type with a separate limit: the limit is that of all loops ----
 create order
 create order
 run tenon work --drain --types order --concurrency 8 --loops 2 -q
