@@ -146,6 +146,42 @@ static void test_reads_back(void **state) {
     host_free(host);
 }
 
+static int64_t count_batches(struct host *host, const char *key) {
+    tn_value found = NULL;
+    assert_int_equal(store_query_wait(host_store(host, NULL), store_get(STORE_THREADS, key), &found, NULL), TN_OK);
+    int64_t version = value_to_int(value_get(found, "version"));
+    value_unref(found);
+    return version;
+}
+
+/* Notes that are held are in one batch; a commit that ends the step needs none. */
+static void test_held_notes(void **state) {
+    (void)state;
+    struct host *host = open_host();
+    tn_value loaded = load(host, "held", THREAD_HEAD), one = json("{\"n\":1}"), two = json("{\"n\":2}");
+    struct thread_log *log = thread_log_new(host_store(host, NULL), "held", loaded);
+    value_unref(loaded);
+    assert_int_equal(commit(host, log, 0, NULL, one).status, TN_OK);
+    int64_t before = count_batches(host, "held");
+    thread_log_hold_notes(log, true);
+    for (uint32_t i = 0; i < 3; i++) thread_log_activation_take(log, THREAD_ROOT, 1, i, value_bool(true));
+    assert_int_equal(count_batches(host, "held"), before);
+    thread_log_hold_notes(log, false);
+    assert_int_equal(count_batches(host, "held"), before + 1);
+    thread_log_hold_notes(log, true);
+    thread_log_activation_take(log, THREAD_ROOT, 1, 3, value_bool(true));
+    assert_int_equal(commit(host, log, 1, one, two).status, TN_OK);
+    thread_log_hold_notes(log, false);
+    assert_int_equal(count_batches(host, "held"), before + 2);
+    loaded = load(host, "held", THREAD_HEAD);
+    expect(value_ref(value_get(value_get(loaded, "saved"), "state")), "{\"n\":2}");
+    value_unref(loaded);
+    thread_log_free(log);
+    value_unref(one);
+    value_unref(two);
+    host_free(host);
+}
+
 static void test_fence(void **state) {
     (void)state;
     struct host *host = open_host();
@@ -453,6 +489,7 @@ int main(void) {
                                        cmocka_unit_test(test_owner),
                                        cmocka_unit_test(test_owners_share),
                                        cmocka_unit_test(test_owner_on_another_machine),
+                                       cmocka_unit_test(test_held_notes),
                                        cmocka_unit_test(test_owner_text),
                                        cmocka_unit_test(test_no_store)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,7 +166,7 @@ static void give_back(struct request *request, tn_value taken) {
 
 /* ---- Claim ---- */
 
-/* Begins the attempts of the Tasks in `taken`, or returns them to the queue. */
+/* Begins the attempts of the Tasks in `taken`, or puts them back into the queue. */
 static int32_t begin_or_give_back(struct request *request, tn_value taken, tn_value *claimed, struct error *error) {
     tn_value begun = value_array_reserve(value_count(taken));
     int32_t status = begin_attempts(request, taken, &begun, error);
