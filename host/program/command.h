@@ -247,6 +247,13 @@ bool command_read_file(const char *path, char **text, size_t *length, struct err
 /* The same for a file that the command line names as data, which may also be `pack:NAME/FILE` or `tenon:NAME`. */
 bool command_read_named(const struct arguments *arguments, const char *name, char **text, size_t *length,
                         struct error *error);
+/*
+ * Reads the file of an exported thread, which may be much larger: at most COMMAND_EXPORTED_MAX bytes, with a value for
+ * each 8 of them. *exported is a new reference. Returns a status.
+ */
+#define COMMAND_EXPORTED_MAX ((size_t)16 << 30)
+int32_t command_read_exported(const struct arguments *arguments, const char *name, tn_value *exported,
+                              struct error *error);
 /* The path of such a file, whose bytes have been verified; any other name is copied. Free it with mem_free; NULL and
  * `error` on failure. */
 char *command_locate(const struct arguments *arguments, const char *name, struct error *error);

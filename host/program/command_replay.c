@@ -193,18 +193,14 @@ static bool test_find_document(const char *file, const char *document, char out[
 
 static int test_file(const struct arguments *arguments, struct host *host, const char *file) {
     struct error error = ERROR_INIT;
-    char *text = NULL, path[PATH_MAX];
-    size_t length = 0;
+    char path[PATH_MAX];
     tn_value exported = NULL;
     const char *given = argument_text(arguments, "document");
-    if (!command_read_named(arguments, file, &text, &length, &error) ||
-        json_read(text, length, NULL, &exported, &error) != TN_OK) {
-        mem_free(text);
+    if (command_read_exported(arguments, file, &exported, &error) != TN_OK) {
         int code = command_report(COMMAND_USAGE, "%s: %s", file, error.message);
         error_finish(&error);
         return code;
     }
-    mem_free(text);
     const char *document = given ? given : document_of(exported);
     int code;
     if (!value_text_is(value_get(exported, "format"), THREAD_FORMAT) ||

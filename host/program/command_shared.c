@@ -298,7 +298,7 @@ struct source *command_document(const struct arguments *arguments, struct host *
     return source;
 }
 
-bool command_read_file(const char *path, char **text, size_t *length, struct error *error) {
+static bool read_at_most(const char *path, size_t most, char **text, size_t *length, struct error *error) {
     bool standard = strcmp(path, "-") == 0;
     int descriptor = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) {
@@ -306,7 +306,7 @@ bool command_read_file(const char *path, char **text, size_t *length, struct err
         return false;
     }
     struct buffer buffer;
-    buffer_init(&buffer, COMMAND_FILE_MAX);
+    buffer_init(&buffer, most);
     char chunk[65536];
     ssize_t got;
     while ((got = read(descriptor, chunk, sizeof chunk)) != 0) {
@@ -319,8 +319,8 @@ bool command_read_file(const char *path, char **text, size_t *length, struct err
     if (!standard) close(descriptor);
     if (got < 0 || buffer.overflow) {
         if (buffer.overflow)
-            error_set(error, TN_LIMIT, "LIMIT", "%s is larger than %u MiB", standard ? "standard input" : path,
-                      COMMAND_FILE_MAX >> 20);
+            error_set(error, TN_LIMIT, "LIMIT", "%s is larger than %zu MiB", standard ? "standard input" : path,
+                      most >> 20);
         else
             error_set(error, TN_ERROR, "IO", "cannot read %s: %s", standard ? "standard input" : path,
                       strerror(failure));
@@ -329,6 +329,10 @@ bool command_read_file(const char *path, char **text, size_t *length, struct err
     }
     *text = buffer_detach(&buffer, length);
     return true;
+}
+
+bool command_read_file(const char *path, char **text, size_t *length, struct error *error) {
+    return read_at_most(path, COMMAND_FILE_MAX, text, length, error);
 }
 
 char *command_locate(const struct arguments *arguments, const char *name, struct error *error) {
@@ -349,6 +353,21 @@ bool command_read_named(const struct arguments *arguments, const char *name, cha
     bool read = path && command_read_file(path, text, length, error);
     mem_free(path);
     return read;
+}
+
+int32_t command_read_exported(const struct arguments *arguments, const char *name, tn_value *exported,
+                              struct error *error) {
+    char *path = command_locate(arguments, name, error), *text = NULL;
+    size_t length = 0;
+    bool read = path && read_at_most(path, COMMAND_EXPORTED_MAX, &text, &length, error);
+    mem_free(path);
+    if (!read) return TN_ERROR;
+    size_t values = length / 8 < JSON_VALUES_MAX ? JSON_VALUES_MAX : length / 8;
+    struct json_limits limits = {.values = values < UINT32_MAX ? (uint32_t)values : UINT32_MAX,
+                                 .length = COMMAND_EXPORTED_MAX};
+    int32_t status = json_read(text, length, &limits, exported, error);
+    mem_free(text);
+    return status;
 }
 
 tn_value command_json(const struct arguments *arguments, const char *text, const char *what, struct error *error) {

@@ -38,13 +38,9 @@ int command_thread_export(const struct arguments *arguments) {
 /* Reads the file of an exported thread. Returns NULL, and prints an error, if that fails. */
 static tn_value read_exported(const struct arguments *arguments) {
     struct error error = ERROR_INIT;
-    char *text = NULL;
-    size_t length = 0;
     tn_value exported = NULL;
-    if (!command_read_named(arguments, operand_at(arguments, 0), &text, &length, &error) ||
-        json_read(text, length, NULL, &exported, &error) != TN_OK)
+    if (command_read_exported(arguments, operand_at(arguments, 0), &exported, &error) != TN_OK)
         command_warn_error(&error);
-    mem_free(text);
     error_finish(&error);
     return exported;
 }

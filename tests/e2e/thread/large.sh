@@ -18,7 +18,7 @@ def inside(value, levels):
     return value
 values = {
     "key": {"k" * 9000000: 1, "short": 2},
-    "first": inside("1" * 1000000, 14), "second": inside("2" * 6500000, 14),
+    "first": inside("1" * 1000000, 14), "second": inside("2" * 11000000, 14),
     "deep": inside("3" * 3000000, 23), "deeper": inside("4" * 3000000, 24),
 }
 if sys.argv[1] == "state":
@@ -47,3 +47,10 @@ sed 's/\[state.v\]/1/' keep.yaml >shallow.yaml
 run tenon run shallow.yaml --thread t --resume --accept-changes --quiet
 expect_code 0
 expect_out '{"n":4}'
+# An exported thread is larger than its state, and can be imported.
+"$TENON" thread export t >exported.json || fails "the thread cannot be exported"
+[ "$(stat -c %s exported.json)" -gt 67108864 ] || fails "expected a file of more than 64 MiB"
+run tenon thread import exported.json copy
+expect_code 0
+"$TENON" thread state t >one.json
+"$TENON" thread state copy | cmp -s - one.json || fails "the imported state differs"
