@@ -14,6 +14,7 @@
 #include "host/data/thread/thread_keys.h"
 #include <string.h>
 
+#define PACK_SAMPLES    64   /* entries that are weighed to estimate the weight of a list */
 #define PACK_PARTS_FREE 64   /* parts that a node may have before small ones are put together again */
 #define PACK_INLINE_MAX 2048 /* bytes: a shorter run, or key of a member, stays in the node */
 
@@ -213,6 +214,13 @@ static tn_value entry_node_before(const struct pack_list *it, tn_value before, t
     return NULL;
 }
 
+/* The weight of a list, from entries at equal distances: a long list is not read for every snapshot. */
+static size_t sampled_weight(tn_value list) {
+    size_t count = value_count(list), stride = count / PACK_SAMPLES + 1, weight = 0;
+    for (size_t at = 0; at < count; at += stride) weight += entry_weight(list, at);
+    return weight * stride;
+}
+
 static tn_value pack_list(struct thread_packer *packer, tn_value list, tn_value before, tn_value node, int depth) {
     tn_value parts = node ? value_get(node, value_is(list, TN_ARRAY) ? "a" : "o") : NULL;
     if (!parts || value_kind(before) != value_kind(list)) parts = before = NULL;
@@ -221,7 +229,7 @@ static tn_value pack_list(struct thread_packer *packer, tn_value list, tn_value 
     struct pack_list it = {packer, list, value_array(), false, 0, 0, depth};
     for (size_t i = 0; before && i < value_count(parts); i++) it.had_single |= part_is_single(value_at(parts, i));
     /* Entries that are inserted one by one would leave ever more and ever smaller chunks. */
-    if (used > PACK_PARTS_FREE && used * packer->chunk > 4 * (size_t)value_weight(list)) used = 0;
+    if (used > PACK_PARTS_FREE && used * packer->chunk > 4 * sampled_weight(list)) used = 0;
     for (size_t at = 0; at < count;) {
         while (next < used && old[next].at < at) next++;
         if (next < used && old[next].at == at) {
