@@ -10,6 +10,7 @@
 #include "host/server/client.h"
 #include "host/server/method.h"
 #include "host/server/server_run_internal.h"
+#include "host/server/server_run_part.h"
 #include <string.h>
 
 #define KEPT_FIRST 8u /* capacity of the ring at first; it doubles up to SERVER_EVENTS_KEPT */
@@ -18,6 +19,9 @@ struct run_subscription {
     struct run_subscription *next;
     struct subscription *subscription;
     struct server_run *run;
+    /* Until a part has sent what it has kept (run_part_listen), a subscription gets no events: */
+    uint64_t waits_for; /* the value of `listen` to come; 0: it does not wait */
+    int64_t after;      /* as the client has asked; -1: only events from now on */
 };
 
 /* ---- Kept events ---- */
@@ -76,21 +80,57 @@ static bool has_room(const struct server_run *run) {
 static void send_to_all_take(struct server_run *run, const char *event, unsigned mode, tn_value params) {
     keep_take(run, mode, params);
     for (struct run_subscription *at = run->subscriptions; at; at = at->next)
-        if (!mode || subscription_wants(at->subscription, mode))
+        if (!at->waits_for && (!mode || subscription_wants(at->subscription, mode)))
             subscription_deliver(at->subscription, event, params, mode);
+}
+
+/* The parameters of the next run/event. */
+static tn_value next_params(struct server_run *run, tn_value event, unsigned *mode) {
+    *mode = run_modes_parse(value_chars(value_get(event, "type"), NULL), NULL);
+    tn_value params = value_set_take(value_object_reserve(4), "run_id", value_text(run->id));
+    params = value_set_take(params, "seq", value_int((int64_t)++run->seq));
+    return value_set_take(params, "event", value_ref(event));
 }
 
 bool run_events_receive(void *user, tn_value event) {
     struct server_run *run = user;
-    unsigned mode = run_modes_parse(value_chars(value_get(event, "type"), NULL), NULL);
-    tn_value params = value_set_take(value_object_reserve(4), "run_id", value_text(run->id));
-    params = value_set_take(params, "seq", value_int((int64_t)++run->seq));
-    send_to_all_take(run, "run/event", mode, value_set_take(params, "event", value_ref(event)));
+    unsigned mode;
+    tn_value params = next_params(run, event, &mode);
+    send_to_all_take(run, "run/event", mode, params);
     run->full = !has_room(run);
     return !run->full;
 }
 
+static void send_kept(struct server_run *run, struct subscription *subscription, uint64_t after);
+
+/* Subscriptions that have waited for what the part has kept get the events that they have asked for. */
+static void end_waits(struct server_run *run, uint64_t listen) {
+    for (struct run_subscription *at = run->subscriptions; at; at = at->next) {
+        if (!at->waits_for || at->waits_for > listen) continue;
+        at->waits_for = 0;
+        if (at->after >= 0) send_kept(run, at->subscription, (uint64_t)at->after);
+    }
+}
+
+void run_events_receive_kept(void *user, uint64_t listen, uint64_t lost, tn_value events) {
+    struct server_run *run = user;
+    if (lost) { /* newer than all that is kept here */
+        while (run->first_kept <= run->seq) forget_first_kept(run);
+        run->seq += lost;
+        run->first_kept = run->seq + 1;
+    }
+    for (size_t i = 0; i < value_count(events); i++) {
+        unsigned mode;
+        tn_value params = next_params(run, value_at(events, i), &mode);
+        keep_take(run, mode, params);
+    }
+    if (!listen) return;
+    run->listened = listen;
+    end_waits(run, listen);
+}
+
 void run_events_end_take(struct server_run *run, tn_value report) {
+    end_waits(run, UINT64_MAX); /* a part has sent all events before its end */
     tn_value params = server_run_add_names(value_object_reserve(7), run);
     params = value_set_take(params, "status", value_ref(value_get(report, "status")));
     params = value_set_take(params, "seq", value_int((int64_t)++run->seq));
@@ -113,6 +153,7 @@ static void on_changed(void *user, struct subscription *subscription, bool ended
         while (*link != own) link = &(*link)->next;
         *link = own->next;
         mem_free(own);
+        if (run->part && !run->subscriptions) run_part_listen(run->part, 0);
     }
     if (!run->full || !has_room(run)) return;
     run->full = false;
@@ -180,9 +221,12 @@ struct subscription *server_run_subscribe(struct client *client, struct server_r
         mem_free(own);
         return NULL;
     }
-    *own = (struct run_subscription){run->subscriptions, subscription, run};
+    *own = (struct run_subscription){run->subscriptions, subscription, run, 0, after};
+    if (run->part && !run->subscriptions) run_part_listen(run->part, ++run->listen);
     run->subscriptions = own;
-    if (after >= 0)
+    if (run->active && run->part && run->listened < run->listen)
+        own->waits_for = run->listen;
+    else if (after >= 0)
         send_kept(run, subscription, (uint64_t)after);
     else if (!run->active && run->seq)
         send_kept(run, subscription, run->seq - 1); /* run/ended */

@@ -265,7 +265,7 @@ static void run_on_part_ended(void *user, enum run_status status, tn_value repor
     if (cancels) server_run_cancel(run, false); /* the request came when the run had just begun to wait */
 }
 
-static const struct run_part_ops part_ops = {run_events_receive, run_on_part_ended};
+static const struct run_part_ops part_ops = {run_events_receive, run_events_receive_kept, run_on_part_ended};
 
 /* Sets the config's `run_id` if it has none. */
 static tn_value config_with_id(tn_value config, int64_t now_ms) {
@@ -327,6 +327,8 @@ static int32_t run_open(struct server_run *run, const struct server_run_options 
                                                             .config = inner->config,
                                                             .input = options->input,
                                                             .modes = options->modes,
+                                                            .kept_size = &runs->parts_size,
+                                                            .kept_max = SERVER_RUNS_SIZE,
                                                             .count = &runs->parts},
                                  &part_ops, run);
     else

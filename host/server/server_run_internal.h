@@ -34,8 +34,9 @@ struct server_run {
     tn_value report;        /* of the last end; NULL before it */
     int64_t report_size;
     struct run_subscription *subscriptions;
-    struct kept_event *kept;  /* a ring: event `seq` is at seq % kept_capacity */
-    uint64_t seq, first_kept; /* of the last event; of the oldest one that is kept */
+    struct kept_event *kept;   /* a ring: event `seq` is at seq % kept_capacity */
+    uint64_t seq, first_kept;  /* of the last event that is known here; of the oldest one that is kept */
+    uint64_t listen, listened; /* of a part: the last run_part_listen; the last one that it has answered */
     uint64_t kept_capacity;
     int64_t kept_size;
     uint64_t *waiting; /* tokens of run/wait */
@@ -60,6 +61,7 @@ struct server_runs {
     struct run_queue over, waiting;          /* waiting: run/answer can continue it */
     size_t active;
     uint32_t active_at[CONFIG_LOOPS_MAX]; /* by loop */
+    _Atomic int64_t parts_size;           /* bytes of events that parts keep */
     size_t parts;                         /* that exist, with those that their loops still release */
     int64_t size;                         /* of what is kept of all runs */
     bool ending;
@@ -76,6 +78,8 @@ void server_run_continue(struct server_run *run);
 /* run_events.c */
 /* run_options.event of the run `user`. */
 bool run_events_receive(void *user, tn_value event);
+/* run_part_ops.kept of the run `user`. */
+void run_events_receive_kept(void *user, uint64_t listen, uint64_t lost, tn_value events);
 /* Sends run/ended to all subscriptions, which end if the run is over. Takes `report`, a new reference of the report. */
 void run_events_end_take(struct server_run *run, tn_value report);
 void run_events_free(struct server_run *run);

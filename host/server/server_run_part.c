@@ -5,6 +5,8 @@
  *     run_part_start, _resume ------- request -------> builds the graph; starts or resumes the invocation
  *     ops.event <-------------------- event ---------- of the run
  *     run_part_continue ------------- request -------> the run continues if it was full
+ *     run_part_listen --------------- request -------> from now on it sends events
+ *     ops.kept <--------------------- events --------- those that it has kept, before others and before the end
  *     ops.ended <-------------------- end ------------ the report
  *     run_part_free ----------------- release -------> frees the invocation and the graph
  *     counts it no more <------------ released -------
@@ -19,6 +21,7 @@
 #include "host/server/server_run_part.h"
 #include "adl/source/source.h"
 #include "adl/value/memory.h"
+#include "adl/value/weight.h"
 #include "host/assembly/host.h"
 #include "host/base/loop.h"
 #include "host/engine/execution/execution.h"
@@ -43,6 +46,8 @@ struct run_part {
     char identity[TN_SHA256_TEXT];
     tn_value config, input;
     unsigned modes;
+    _Atomic int64_t *kept_size;
+    int64_t kept_max;
     /* The first loop: */
     const struct run_part_ops *ops;
     void *user;
@@ -54,6 +59,10 @@ struct run_part {
     atomic_bool paused; /* the run waits for run_part_continue */
     /* The member's loop: */
     struct invocation *invocation; /* NULL before the start, and if the graph could not be built */
+    bool listening;
+    tn_value *kept; /* a ring of RUN_PART_KEPT events; NULL before the first one */
+    uint64_t kept_first, kept_next;
+    int64_t kept_bytes;
 };
 
 /* ---- Messages to the first loop ---- */
@@ -61,6 +70,12 @@ struct run_part {
 struct part_event {
     struct run_part *part;
     tn_value event;
+};
+
+struct part_kept {
+    struct run_part *part;
+    uint64_t listen, lost;
+    tn_value events;
 };
 
 struct part_end {
@@ -94,6 +109,14 @@ static void on_event(void *user, struct host *host) {
     mem_free(posted);
 }
 
+static void on_kept(void *user, struct host *host) {
+    struct part_kept *kept = user;
+    (void)host;
+    if (!kept->part->freed) kept->part->ops->kept(kept->part->user, kept->listen, kept->lost, kept->events);
+    value_unref(kept->events);
+    mem_free(kept);
+}
+
 static void on_ended(void *user, struct host *host) {
     struct part_end end = *(struct part_end *)user;
     (void)host;
@@ -121,10 +144,49 @@ static void on_released(void *user, struct host *host) {
     mem_free(part);
 }
 
+/* ---- Events that nobody listens to; on the member's loop ---- */
+
+static void part_forget_first(struct run_part *part) {
+    tn_value event = part->kept[part->kept_first++ % RUN_PART_KEPT];
+    int64_t weight = value_weight(event);
+    part->kept_bytes -= weight;
+    atomic_fetch_sub(part->kept_size, weight);
+    value_unref(event);
+}
+
+/* The last event is always kept. */
+static void part_keep(struct run_part *part, tn_value event) {
+    int64_t weight = value_weight(event);
+    if (!part->kept) part->kept = mem_array(NULL, RUN_PART_KEPT, sizeof *part->kept);
+    if (part->kept_next - part->kept_first == RUN_PART_KEPT) part_forget_first(part);
+    part->kept[part->kept_next++ % RUN_PART_KEPT] = value_ref(event);
+    part->kept_bytes += weight;
+    atomic_fetch_add(part->kept_size, weight);
+    while (part->kept_next - part->kept_first > 1 &&
+           (part->kept_bytes > RUN_PART_KEPT_SIZE || atomic_load(part->kept_size) > part->kept_max))
+        part_forget_first(part);
+}
+
+/* Sends what is kept; `listen` as in ops.kept. */
+static void part_send_kept(struct run_part *part, uint64_t listen) {
+    struct part_kept *kept = mem_alloc(sizeof *kept);
+    *kept = (struct part_kept){part, listen, part->kept_first, value_array()};
+    while (part->kept_first < part->kept_next) {
+        kept->events = value_push_take(kept->events, value_ref(part->kept[part->kept_first % RUN_PART_KEPT]));
+        part_forget_first(part);
+    }
+    part->kept_first = part->kept_next = 0;
+    loops_post(part->loops, 0, on_kept, kept);
+}
+
 /* ---- On the member's loop ---- */
 
 static bool part_on_event(void *user, tn_value event) {
     struct run_part *part = user;
+    if (!part->listening) {
+        part_keep(part, event);
+        return true;
+    }
     bool full = atomic_fetch_add(&part->on_their_way, 1) + 1 >= RUN_PART_EVENTS_MAX || atomic_load(&part->full);
     if (full) atomic_store(&part->paused, true); /* before the message, so that the first loop sees it */
     struct part_event *posted = mem_alloc(sizeof *posted);
@@ -142,6 +204,7 @@ static void part_post_end_take(struct run_part *part, enum run_status status, tn
 static void part_on_ended(void *user) {
     struct run_part *part = user;
     atomic_store(&part->steps, invocation_steps(part->invocation));
+    if (part->kept_next) part_send_kept(part, 0);
     part_post_end_take(part, invocation_status(part->invocation), invocation_report(part->invocation));
 }
 
@@ -233,6 +296,19 @@ static void part_on_cancel(void *user, struct host *host) {
     if (part->invocation) invocation_cancel(part->invocation);
 }
 
+struct part_listen {
+    struct run_part *part;
+    uint64_t listen;
+};
+
+static void part_on_listen(void *user, struct host *host) {
+    struct part_listen request = *(struct part_listen *)user;
+    (void)host;
+    mem_free(user);
+    request.part->listening = request.listen != 0;
+    if (request.listen) part_send_kept(request.part, request.listen);
+}
+
 static void part_on_continue(void *user, struct host *host) {
     struct run_part *part = user;
     (void)host;
@@ -268,6 +344,8 @@ static void part_on_release(void *user, struct host *host) {
     struct run_part *part = user;
     (void)host;
     invocation_free(part->invocation);
+    while (part->kept_first < part->kept_next) part_forget_first(part);
+    mem_free((void *)part->kept);
     source_unref(part->source);
     mem_free(part->file);
     value_unref(part->config);
@@ -294,6 +372,8 @@ struct run_part *run_part_new(struct loops *loops, uint32_t index, const struct 
     part->ops = ops;
     part->user = user;
     part->count = options->count;
+    part->kept_size = options->kept_size;
+    part->kept_max = options->kept_max;
     (*part->count)++;
     loop_hold(loops_at(loops, 0)); /* it waits for messages */
     return part;
@@ -314,6 +394,12 @@ void run_part_drain(struct run_part *part) { loops_post(part->loops, part->index
 void run_part_continue(struct run_part *part) {
     atomic_store(&part->full, false);
     part_continue_if_paused(part);
+}
+
+void run_part_listen(struct run_part *part, uint64_t listen) {
+    struct part_listen *request = mem_alloc(sizeof *request);
+    *request = (struct part_listen){part, listen};
+    loops_post(part->loops, part->index, part_on_listen, request);
 }
 
 uint32_t run_part_index(const struct run_part *part) { return part->index; }

@@ -58,6 +58,34 @@ print(later["steps"] > seen["steps"], later["state"]["i"] in (later["steps"] - 1
 client.call("run/cancel", {"run_id": run})
 client.call("run/cancel", {"run_id": other})
 print(ended(run)["status"], ended(other)["status"])
+# Subscriptions of a run that goes on, without one before: the kept events, then all that come; or only those that come.
+run = start("count.yaml", input={"n": 100000000}, modes=["updates"])
+while client.call("run/get", {"run_id": run})["steps"] < 1000:
+    pass
+
+def read(after, count):
+    """The numbers of `count` events of a new subscription, which is then ended, and how many it has missed before."""
+    watcher = Client("s")
+    params = {"run_id": run, "credit": count} if after is None else {"run_id": run, "credit": count, "after": after}
+    watcher.call("run/subscribe", params)
+    while len(watcher.events) < count:
+        watcher.receive()
+    events = [params for method, params in watcher.events if method == "run/event"]
+    watcher.socket.close()
+    return [event["seq"] for event in events], events[0].get("missed", 0)
+
+last = 0
+for after in (0, None, 5, None, "last"):
+    numbers, missed = read(last if after == "last" else after, 300)
+    assert numbers == list(range(numbers[0], numbers[0] + 300)), numbers
+    assert numbers[0] > 5 and (after != "last" or numbers[0] > last), (numbers[0], last)
+    assert after is None or missed == numbers[0] - 1 - (last if after == "last" else after), (after, missed, numbers[0])
+    last = numbers[-1]
+late = client.call("run/subscribe", {"run_id": run, "credit": 1000000})["subscription"]
+client.call("run/cancel", {"run_id": run})
+print(ended(run)["status"])
+while not any(method == "run/ended" and params.get("subscription") == late for method, params in client.events):
+    client.receive()
 # A run cannot be built: the client hears of it at once.
 try:
     start("none.yaml")
