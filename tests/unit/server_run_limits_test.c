@@ -46,7 +46,7 @@ static void readers_do_not_stall(void **state) {
     served_open(&served, METHOD_RUN);
     struct client *reader = served_client(&served, "reader", METHOD_READ);
     tn_value id = run_of(&served, COUNTS, "{}");
-    value_unref(served_call_as(&served, reader, "run/subscribe", subscribe_params(id, "{\"credit\":0}")));
+    value_unref(served_call_as(&served, reader, "run/subscribe", subscribe_params(id, "{\"credit\":0,\"after\":0}")));
     served_settle(&served);
     run_is(&served, id, "done");
     assert_int_equal(value_count(served.events), 0);
