@@ -42,7 +42,7 @@ static bool proxy_forward(int from, int to, bool of_client) {
     bool cuts = of_client && atomic_fetch_add(&proxy.messages, 1) + 1 == atomic_load(&proxy.cut_at);
     if (cuts) atomic_fetch_add(&proxy.cuts, 1);
     for (ssize_t sent = 0; sent < length && !(cuts && !atomic_load(&proxy.deliver));) {
-        ssize_t more = write(to, bytes + sent, (size_t)(length - sent));
+        ssize_t more = send(to, bytes + sent, (size_t)(length - sent), MSG_NOSIGNAL);
         if (more <= 0) return false;
         sent += more;
     }
