@@ -12,11 +12,9 @@
 #include "host/base/loop.h"
 #include "host/base/time_text.h"
 #include "host/data/kernel/kernel_request.h"
-#include "host/data/thread/thread_interrupts.h"
 #include "host/engine/engine.h"
 #include "host/engine/execution/execution.h"
 #include "host/engine/execution/invocation.h"
-#include "host/engine/graph/answer_rights.h"
 #include "host/engine/graph/graph.h"
 #include "host/loops/loops.h"
 #include "host/plugin/call/authority.h"
@@ -409,12 +407,9 @@ int32_t server_run_start(struct server_run *run, struct authority *by, struct er
 
 /* Checks the answers here, where the caller gets the error. */
 static int32_t part_resume(struct server_run *run, struct authority *by, tn_value answers, struct error *error) {
-    tn_value interrupts = value_get(run->report, "interrupts");
+    const struct answered_run ended = {value_get(run->report, "interrupts"), run->status, run->thread != NULL};
     if (answers && value_is(answers, TN_NULL)) answers = NULL;
-    int32_t status = TN_OK;
-    if (answers || (!run->thread && run->status == RUN_INTERRUPTED))
-        status = thread_interrupts_check(interrupts, answers, error);
-    if (status == TN_OK) status = answer_rights_check(server_engine(run->runs->server), by, interrupts, answers, error);
+    int32_t status = invocation_check_answers(server_engine(run->runs->server), &ended, by, answers, error);
     if (status == TN_OK) run_part_resume(run->part, answers);
     return status;
 }

@@ -36,6 +36,11 @@
 
 #define EVENTS_LOW (RUN_PART_EVENTS_MAX / 2) /* events on their way with which a paused run continues */
 
+struct part_kept_event {
+    tn_value event;
+    int64_t weight;
+};
+
 struct run_part {
     struct loops *loops;
     uint32_t index;
@@ -60,7 +65,7 @@ struct run_part {
     /* The member's loop: */
     struct invocation *invocation; /* NULL before the start, and if the graph could not be built */
     bool listening;
-    tn_value *kept; /* a ring of RUN_PART_KEPT events; NULL before the first one */
+    struct part_kept_event *kept; /* a ring of RUN_PART_KEPT events; NULL before the first one */
     uint64_t kept_first, kept_next;
     int64_t kept_bytes;
 };
@@ -147,11 +152,10 @@ static void on_released(void *user, struct host *host) {
 /* ---- Events that nobody listens to; on the member's loop ---- */
 
 static void part_forget_first(struct run_part *part) {
-    tn_value event = part->kept[part->kept_first++ % RUN_PART_KEPT];
-    int64_t weight = value_weight(event);
-    part->kept_bytes -= weight;
-    atomic_fetch_sub(part->kept_size, weight);
-    value_unref(event);
+    struct part_kept_event *first = &part->kept[part->kept_first++ % RUN_PART_KEPT];
+    part->kept_bytes -= first->weight;
+    atomic_fetch_sub(part->kept_size, first->weight);
+    value_unref(first->event);
 }
 
 /* The last event is always kept. */
@@ -159,7 +163,7 @@ static void part_keep(struct run_part *part, tn_value event) {
     int64_t weight = value_weight(event);
     if (!part->kept) part->kept = mem_array(NULL, RUN_PART_KEPT, sizeof *part->kept);
     if (part->kept_next - part->kept_first == RUN_PART_KEPT) part_forget_first(part);
-    part->kept[part->kept_next++ % RUN_PART_KEPT] = value_ref(event);
+    part->kept[part->kept_next++ % RUN_PART_KEPT] = (struct part_kept_event){value_ref(event), weight};
     part->kept_bytes += weight;
     atomic_fetch_add(part->kept_size, weight);
     while (part->kept_next - part->kept_first > 1 &&
@@ -172,7 +176,7 @@ static void part_send_kept(struct run_part *part, uint64_t listen) {
     struct part_kept *kept = mem_alloc(sizeof *kept);
     *kept = (struct part_kept){part, listen, part->kept_first, value_array()};
     while (part->kept_first < part->kept_next) {
-        kept->events = value_push_take(kept->events, value_ref(part->kept[part->kept_first % RUN_PART_KEPT]));
+        kept->events = value_push_take(kept->events, value_ref(part->kept[part->kept_first % RUN_PART_KEPT].event));
         part_forget_first(part);
     }
     part->kept_first = part->kept_next = 0;
@@ -345,7 +349,7 @@ static void part_on_release(void *user, struct host *host) {
     (void)host;
     invocation_free(part->invocation);
     while (part->kept_first < part->kept_next) part_forget_first(part);
-    mem_free((void *)part->kept);
+    mem_free(part->kept);
     source_unref(part->source);
     mem_free(part->file);
     value_unref(part->config);

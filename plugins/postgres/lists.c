@@ -126,6 +126,17 @@ static bool list_has_enough(const struct list *list, const struct found *found, 
     return list->selection->reverse ? order < 0 : order > 0;
 }
 
+/* Begins a list whose records are sorted here, behind the record that `after` names. */
+static tn_value list_begin_sorting(struct list *list, struct sorting *sorting) {
+    list->want_values = true;
+    list->ended = false;
+    tn_value why = list_begin(list);
+    list->cursor = (struct narrow_cursor){.key = {NULL, 0}};
+    if (why != NULL || list->selection->after.data == NULL) return why;
+    sorting->after.key = list->selection->after;
+    return list_find_after(list, false, &sorting->after.value);
+}
+
 /*
  * The first member of the order has a column with its start: reads in the order of that column, and sorts the records
  * with equal starts.
@@ -134,13 +145,9 @@ static tn_value list_read_by_start(struct list *list, struct found *found) {
     uint64_t column = narrow_start_column(list->collection, &list->selection->order[0]);
     struct sorting sorting = {.found = found};
     char encoded[ENCODE_MAX];
-    list->want_values = list->starts = true;
-    list->ended = false;
-    tn_value why = list_begin(list);
-    list->cursor = (struct narrow_cursor){.key = {NULL, 0}};
+    list->starts = true;
+    tn_value why = list_begin_sorting(list, &sorting);
     if (why == NULL && list->selection->after.data != NULL) {
-        why = list_find_after(list, false, &sorting.after.value);
-        sorting.after.key = list->selection->after;
         tn_value member = tn_store_path_get(&list->selection->order[0], sorting.after.value);
         uint64_t length = encode_member_start(member, list->collection->starts[column - 1], encoded);
         list->cursor.members[0] = (struct tn_store_text){encoded, length};
@@ -158,14 +165,7 @@ static tn_value list_read_by_start(struct list *list, struct found *found) {
 static tn_value list_read_sorted(struct list *list, struct found *found) {
     struct sorting sorting = {.found = found};
     list->cut = false;
-    list->want_values = true;
-    list->ended = false;
-    tn_value why = list_begin(list);
-    list->cursor = (struct narrow_cursor){.key = {NULL, 0}};
-    if (why == NULL && list->selection->after.data != NULL) {
-        why = list_find_after(list, false, &sorting.after.value);
-        sorting.after.key = list->selection->after;
-    }
+    tn_value why = list_begin_sorting(list, &sorting);
     while (why == NULL && !list->ended) why = list_read_chunk(list, false, LIST_CHUNK, list_insert, &sorting);
     tn_release(sorting.after.value);
     list_end(list);

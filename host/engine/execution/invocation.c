@@ -256,15 +256,20 @@ static bool invocation_can_continue(const struct invocation *invocation) {
     }
 }
 
-/* `answers` is NULL without answers. */
-static int32_t invocation_check_answers(struct invocation *invocation, const struct authority *by, tn_value answers,
-                                        struct error *error) {
-    if (!answers && (invocation->request.id || invocation->status != RUN_INTERRUPTED))
+int32_t invocation_check_answers(struct engine *engine, const struct answered_run *run, const struct authority *by,
+                                 tn_value answers, struct error *error) {
+    if (!answers && (run->has_thread || run->status != RUN_INTERRUPTED))
         return TN_OK; /* they may have been saved in the thread */
-    tn_value interrupts = invocation_interrupts(invocation);
-    int32_t status = thread_interrupts_check(interrupts, answers, error);
-    if (status == TN_OK) status = answer_rights_check(invocation->engine, by, interrupts, answers, error);
-    value_unref(interrupts);
+    int32_t status = thread_interrupts_check(run->interrupts, answers, error);
+    return status == TN_OK ? answer_rights_check(engine, by, run->interrupts, answers, error) : status;
+}
+
+static int32_t invocation_check_own_answers(struct invocation *invocation, const struct authority *by, tn_value answers,
+                                            struct error *error) {
+    const struct answered_run run = {invocation_interrupts(invocation), invocation->status,
+                                     invocation->request.id != NULL};
+    int32_t status = invocation_check_answers(invocation->engine, &run, by, answers, error);
+    value_unref(run.interrupts);
     return status;
 }
 
@@ -285,7 +290,7 @@ int32_t invocation_resume_by(struct invocation *invocation, struct authority *by
                          run_status_name(invocation->status));
     if (answers && value_is(answers, TN_NULL)) answers = NULL;
     int32_t status = invocation->status == RUN_NEW ? invocation_check_thread(invocation, answers, error)
-                                                   : invocation_check_answers(invocation, by, answers, error);
+                                                   : invocation_check_own_answers(invocation, by, answers, error);
     if (status != TN_OK) return status;
     if (invocation->request.id) invocation->request.mode = THREAD_RESUME;
     value_unref(invocation->answers);

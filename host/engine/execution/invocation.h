@@ -83,6 +83,15 @@ int32_t invocation_resume(struct invocation *invocation, tn_value answers, struc
  */
 int32_t invocation_resume_by(struct invocation *invocation, struct authority *by, tn_value answers,
                              struct error *error);
+/* A run that has ended and is to be continued with answers. */
+struct answered_run {
+    tn_value interrupts; /* as run_interrupts, or NULL; borrowed */
+    enum run_status status;
+    bool has_thread;
+};
+/* What invocation_resume_by checks, for a run that another loop has. `answers` is NULL without answers. */
+int32_t invocation_check_answers(struct engine *engine, const struct answered_run *run, const struct authority *by,
+                                 tn_value answers, struct error *error);
 /* Sets the modes of the events from the next start on. A run without a thread keeps its modes when it is resumed. */
 void invocation_set_modes(struct invocation *invocation, unsigned modes);
 /* Ends it soon as RUN_CANCELLED. If it has not begun, it does not begin. No effect while idle. */

@@ -14,9 +14,7 @@ static bool same_interface(const char *id, const char *other) {
     return strncmp(id, other, length) == 0 && other[length] == '/';
 }
 
-/* The id under which the plugin provides the interface: this one if it does, otherwise that of another version, or
- * NULL.
- */
+/* The id under which the plugin provides the interface, perhaps that of another version; NULL if it does not. */
 static const char *plugin_provided_id(const struct plugin *plugin, const char *interface_id) {
     if (!plugin_has_provides(plugin)) return NULL;
     tn_value ids = value_get(manifest_plugin(plugin_manifest(plugin)), "provides");

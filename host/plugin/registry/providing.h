@@ -21,10 +21,9 @@ struct providing {
     struct plugin *plugin; /* the plugin of that name, or NULL */
     struct plugin *only;   /* the only plugin that provides the interface; NULL if none or several do */
     uint32_t count;
-    uint32_t fit; /* how well the plugin fits the name */
-    const char
-        *other_version;  /* the id of another version of the interface that a plugin of that name provides; or NULL */
-    struct buffer names; /* ids of all that provide it, separated by commas; truncated if long */
+    uint32_t fit;              /* how well the plugin fits the name */
+    const char *other_version; /* of the interface: the id that the plugin of that name provides instead; or NULL */
+    struct buffer names;       /* ids of all that provide it, separated by commas; truncated if long */
 };
 
 /* [loop] `interface_id` and `name` are borrowed until providing_finish. */
