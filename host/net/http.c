@@ -30,6 +30,7 @@
 #include "host/net/http_provider.h"
 #include "host/net/http_recording.h"
 #include "host/net/http_request.h"
+#include "host/net/http_sign.h"
 #include "host/plugin/abi/abi.h"
 #include "host/plugin/registry/plugin.h"
 #include <stddef.h>
@@ -572,8 +573,10 @@ static bool exchange_wait_for_secret(struct http_exchange *exchange) {
 static void exchange_fill_and_send(struct http_exchange *exchange) {
     struct error error = ERROR_INIT;
     if (exchange_wait_for_secret(exchange)) return;
-    if (http_request_fill(&exchange->request, exchange->http->options.secrets,
-                          loop_now_ms(exchange->http->options.loop), &exchange->outgoing, &error) == TN_OK)
+    struct loop *loop = exchange->http->options.loop;
+    struct secrets *secrets = exchange->http->options.secrets;
+    if (http_request_fill(&exchange->request, secrets, loop_now_ms(loop), &exchange->outgoing, &error) == TN_OK &&
+        outgoing_sign(&exchange->outgoing, secrets, loop_now_ms(loop), loop_wall_ms(loop), &error) == TN_OK)
         exchange_send_leg(exchange);
     else
         exchange_fail(exchange, &error);

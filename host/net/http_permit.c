@@ -6,6 +6,7 @@
  */
 #include "host/base/config/config.h"
 #include "host/net/http_request_internal.h"
+#include "host/net/http_sign.h"
 #include "host/net/http_text.h"
 #include "host/plugin/registry/plugin.h"
 #include <string.h>
@@ -44,6 +45,9 @@ tn_value http_request_secrets(const struct http_request *request) {
     for (size_t i = 0; i < value_count(query); i++)
         if (!http_request_query_lists(value_value_at(query, i)))
             names = collect_secrets(names, value_value_at(query, i));
+    tn_value texts = http_sign_texts(value_get(request->object, "sign"));
+    for (size_t i = 0; i < value_count(texts); i++) names = collect_secrets(names, value_at(texts, i));
+    value_unref(texts);
     return request->body && !request->json ? collect_secrets(names, request->body) : names;
 }
 

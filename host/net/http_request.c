@@ -6,6 +6,7 @@
 #include "adl/value/memory.h"
 #include "adl/value/nearest.h"
 #include "host/net/http_request_internal.h"
+#include "host/net/http_sign.h"
 #include "host/net/http_text.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -279,6 +280,12 @@ static int32_t request_read_private(struct http_request *request, tn_value value
     return TN_OK;
 }
 
+static int32_t request_read_sign(struct http_request *request, tn_value value, struct error *error) {
+    const char *fault = http_sign_fault(value);
+    (void)request;
+    return fault ? request_fail(error, "sign", "%s", fault) : TN_OK;
+}
+
 static int32_t request_read_max_bytes(struct http_request *request, tn_value value, struct error *error) {
     int64_t number;
     (void)request;
@@ -301,7 +308,8 @@ static const struct request_member {
                {"retry", request_read_retry},
                {"redirects", request_read_redirects},
                {"max_bytes", request_read_max_bytes},
-               {"private", request_read_private}};
+               {"private", request_read_private},
+               {"sign", request_read_sign}};
 
 static int32_t request_read_member(struct http_request *request, tn_value key, tn_value value, struct error *error) {
     const char *name = value_chars(key, NULL);
@@ -330,6 +338,8 @@ int32_t http_request_read(struct http_request *request, tn_value object, struct 
         status = request_read_number("max_bytes", max_bytes, 1, TN_HTTP_BODY_MAX, &(int64_t){0}, error);
     if (status == TN_OK && made.is_private && made.receive != RECEIVE_WHOLE)
         status = request_fail(error, "receive", "a `private` request requires \"whole\"");
+    if (status == TN_OK && value_get(object, "sign") && made.redirects > 0)
+        status = request_fail(error, "sign", "a signature is for one address; remove `redirects`");
     if (status == TN_OK && !made.method[0]) memcpy(made.method, made.body ? "POST" : "GET", made.body ? 5 : 4);
     made.object = value_ref(object);
     if (status == TN_OK)

@@ -26,9 +26,12 @@
  *   private?    NAME: request and response are secret, for example when a token is requested; only with "whole". A
  *               recording does not contain the address or the body, and of a JSON response only the structure: each
  *               text is "{redacted}". A replay finds the exchange by NAME.
- * TEXT is a string, {secret: NAME}, {secret: NAME, optional: true} (if the secret does not exist, the header or query
- * member is left out), or an array of those, joined: ["Bearer ", {secret: "ACME_KEY"}]. The plugin never sees the text
- * of a secret. Its effects declare "secret:NAME", or "secret" for names that come from its configuration.
+ *   sign?       {aws: {service, region, key_id: TEXT, secret_key: TEXT, session_token?: TEXT, clock_skew_ms?}}: the
+ * host signs the request with AWS's signature version 4, if it has no header `authorization` (which may be an optional
+ * secret that does not exist). `clock_skew_ms` is added to the clock. Not with `redirects`. TEXT is a string, {secret:
+ * NAME}, {secret: NAME, optional: true} (if the secret does not exist, the header or query member is left out), or an
+ * array of those, joined: ["Bearer ", {secret: "ACME_KEY"}]. The plugin never sees the text of a secret. Its effects
+ * declare "secret:NAME", or "secret" for names that come from its configuration.
  *
  * A handler receives, in this order:
  *   TN_HTTP_HEAD    {status, headers: {lower-case name: text}, attempt}: once, of the attempt that is not retried
