@@ -261,6 +261,21 @@ static void model_on_event(struct model_call *call, tn_value event) {
     tn_release(json);
 }
 
+static void model_on_bytes(struct model_call *call, tn_value bytes) {
+    uint64_t length = 0;
+    const void *data = tn.value->as_bytes(bytes, &length);
+    if (data == NULL || length == 0) return;
+    call->received_event = true;
+    if (call->head_not_events)
+        model_fail_response(
+            call,
+            "`%s` instead of a stream of events; if the service cannot stream, set `stream: false`; if it "
+            "is another service, check `base_url`",
+            tn_get_text(tn_get(call->head, "headers"), "content-type", "nothing"));
+    else
+        call->model->provider->data(call, data, length);
+}
+
 /* Returns the body as JSON, a new reference. NULL if it is not JSON. */
 static tn_value model_parse_body(tn_value end, uint64_t *length) {
     tn_value body = tn_get(end, "body");
@@ -329,9 +344,11 @@ static void model_on_http(void *user, int32_t event, tn_value value) {
         tn_release(call->head);
         call->head = tn_retain(value);
         call->status = tn_get_int(value, "status", 0);
-        call->head_not_events =
-            strstr(tn_get_text(tn_get(value, "headers"), "content-type", ""), "event-stream") == NULL;
-    } else if (event == TN_HTTP_DATA)
+        const char *stream = call->model->provider->data != NULL ? call->model->provider->stream_type : "event-stream";
+        call->head_not_events = strstr(tn_get_text(tn_get(value, "headers"), "content-type", ""), stream) == NULL;
+    } else if (event == TN_HTTP_DATA && call->model->provider->data != NULL)
+        model_on_bytes(call, value);
+    else if (event == TN_HTTP_DATA)
         model_on_event(call, value);
     else {
         call->exchange = 0; /* the exchange has ended; do not cancel it */
@@ -419,7 +436,11 @@ void model_send(struct model_call *call, const struct model_request *request) {
     model_request_put_headers(call, builder, request);
     tn_put_take(builder, "json",
                 object_merge_members(request->body, request->merged ? NULL : model_get_option(call, "extra")));
-    tn_put_text(builder, "receive", request->whole ? "whole" : "events");
+    tn_put_text(builder, "receive",
+                request->whole                              ? "whole"
+                : call->model->provider->data != NULL ? "bytes"
+                                                            : "events");
+    if (request->sign != NULL) tn_put(builder, "sign", request->sign);
     tn_put_begin(builder, "timeout", TN_OBJECT);
     for (size_t i = 0; i < sizeof(timeouts) / sizeof(timeouts[0]); i++) {
         int64_t ms = tn_get_int(timeout, timeouts[i][0], i == 1 ? MODEL_IDLE_MS : 0);

@@ -63,6 +63,12 @@ struct model_provider {
     void (*start)(struct model_call *call);
     /* Handles one event of the stream. `name` is "" if the event has no name. json is NULL for the data "[DONE]". */
     void (*event)(struct model_call *call, const char *name, tn_value json);
+    /*
+     * Handles bytes of a stream that is not text/event-stream, and then calls its own function for each event. NULL:
+     * the stream has events, which `event` handles. The bytes are borrowed.
+     */
+    void (*data)(struct model_call *call, const void *bytes, uint64_t length);
+    const char *stream_type; /* with `data`: a part of the stream's content type, as in "amazon.eventstream" */
     /* Handles the answer to a request with `whole`. Calls model_finish or model_finish_embeddings, or sends the next
      * request.
      */
@@ -101,7 +107,7 @@ struct model_call {
     uint32_t busy;        /* number of functions that currently use the call */
     bool ended;           /* the task has ended; every function ignores the call */
     bool whole;           /* the body is received in one piece instead of as events */
-    bool head_not_events; /* the response is not of type text/event-stream */
+    bool head_not_events; /* the response is not of type text/event-stream, or not of the provider's stream_type */
     bool received_event;
 };
 
@@ -126,6 +132,7 @@ struct model_request {
     tn_value body;    /* sent as JSON, after `extra` of the options was merged into it */
     tn_value headers; /* {name: TEXT}, or NULL; the configuration's `headers` override them */
     tn_value query;   /* or NULL */
+    tn_value sign;    /* the host signs the request: `sign` of tenon/http.h; or NULL */
     bool whole;       /* expect the answer in one piece instead of a stream of events */
     bool keyless;     /* send without the key: `headers` authenticate the request */
     bool merged;      /* `extra` is already merged into the body */

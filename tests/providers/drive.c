@@ -4,8 +4,10 @@
  * provider_drive PLUGIN.so reads cases from standard input, a JSON object a line, and writes a result for each:
  *
  *   {component, config, input,
- *    exchanges: [{status? 200, headers? {}, stream? TEXT, body? TEXT, failed? ERROR, hangs?}],
- *                       one for each request, in order; one with `hangs` does not end within an hour
+ *    exchanges: [{status? 200, headers? {}, stream? TEXT, frames? BASE64, body? TEXT, failed? ERROR, hangs?}],
+ *                       one for each request, in order; one with `hangs` does not end within an hour. `frames` is a
+ *                       binary stream, delivered as bytes
+ *    piece? N           bytes of `frames` that are delivered at once; by default all
  *    room? N            deltas that are accepted before each TN_AGAIN; by default all
  *    cancel_after? N    cancels the task after N events
  *    cuts? true         see below
@@ -40,6 +42,7 @@
 #include "tests/unit/fake_host.h"
 
 #include <sse.h>
+#include <tenon/base64.h>
 #include <tenon/http.h>
 
 /* ---- HTTP ---- */
@@ -173,6 +176,40 @@ static tn_value event_value(const struct sse *sse) {
     return value_set_take(event, "data", value_string(tn_text_chars(&sse->data), sse->data.length));
 }
 
+/* Delivers the first `length` bytes of a binary stream. */
+static void deliver_bytes(struct running *running, const char *bytes, size_t length) {
+    int64_t piece = 0;
+    (void)value_as_int(value_get(running->test, "piece"), &piece);
+    for (size_t at = 0; http.open && at < length;) {
+        size_t size = piece > 0 && (size_t)piece < length - at ? (size_t)piece : length - at;
+        http_deliver(TN_HTTP_DATA, value_bytes(bytes + at, size));
+        after_event(running);
+        at += size;
+    }
+}
+
+/* Decodes `frames` of an exchange. The caller frees the result. NULL if it has none. */
+static char *exchange_frames(tn_value exchange, size_t *size) {
+    size_t length;
+    const char *text = value_chars(value_get(exchange, "frames"), &length);
+    if (!text) return NULL;
+    char *bytes = mem_alloc(length + 1);
+    *size = (size_t)tn_base64_take(text, length, bytes, length);
+    return bytes;
+}
+
+/* The number of complete messages in the first `length` bytes. Cuts inside of one message have the same outcome. */
+static uint64_t count_frames(const char *bytes, size_t length) {
+    uint64_t count = 0;
+    for (size_t at = 0; length - at >= 4; count++) {
+        const unsigned char *start = (const unsigned char *)bytes + at;
+        size_t size = (size_t)start[0] << 24 | (size_t)start[1] << 16 | (size_t)start[2] << 8 | start[3];
+        if (size < 16 || size > length - at) break;
+        at += size;
+    }
+    return count;
+}
+
 /* Delivers the first `length` bytes of a stream. Returns the number of events. */
 static uint64_t deliver_stream(struct running *running, const char *stream, size_t length) {
     struct sse sse = SSE_INIT;
@@ -215,8 +252,11 @@ static void run_exchanges(struct running *running, size_t length, bool with_erro
         bool last = i + 1 == value_count(exchanges);
         size_t size = 0;
         const char *chars = stream ? value_chars(stream, &size) : NULL;
+        char *bytes = exchange_frames(exchange, &size);
         if (!failed || value_get(exchange, "status")) http_deliver(TN_HTTP_HEAD, exchange_head(exchange));
         if (http.open && chars) (void)deliver_stream(running, chars, last && length < size ? length : size);
+        if (http.open && bytes) deliver_bytes(running, bytes, last && length < size ? length : size);
+        mem_free(bytes);
         resume_task(running);
         if (!http.open) continue;
         if (is_set(exchange, "hangs")) {
@@ -322,14 +362,18 @@ static const char *cut_outcome(const struct cuts *cuts, const struct tn_test_tas
     return same ? "NO_USAGE" : "OTHER";
 }
 
+#define EVERY_CUT_MAX 1500 /* bytes of a binary stream whose cuts are all run */
+
 /* Cuts at every byte, but runs cuts with the same events once. */
-static void run_each_cut(struct cuts *cuts, tn_value test, const char *stream, size_t size, bool with_error) {
+static void run_each_cut(struct cuts *cuts, tn_value test, const char *stream, size_t size, bool binary,
+                         bool with_error) {
     struct sse sse = SSE_INIT;
     const char *at = stream;
     uint64_t events = 0, ran = UINT64_MAX;
     char code[32] = "";
     for (size_t length = 0; length <= size; length++) {
-        while (sse_next(&sse, &at, stream + length) == PARSE_FOUND) events++;
+        while (!binary && sse_next(&sse, &at, stream + length) == PARSE_FOUND) events++;
+        if (binary) events = size > EVERY_CUT_MAX ? count_frames(stream, length) : length;
         if (events != ran) {
             struct running running;
             (void)run_try(&running, test);
@@ -354,10 +398,12 @@ static void run_each_cut(struct cuts *cuts, tn_value test, const char *stream, s
 static tn_value run_cuts(tn_value test, tn_value result) {
     tn_value exchanges = value_get(test, "exchanges"), last = value_at(exchanges, value_count(exchanges) - 1);
     size_t size = 0;
-    const char *stream = value_chars(value_get(last, "stream"), &size);
+    char *frames = exchange_frames(last, &size);
+    const char *stream = frames ? frames : value_chars(value_get(last, "stream"), &size);
     struct cuts cuts = {value_get(result, "output"), 0, 0, -1, value_object()};
-    run_each_cut(&cuts, test, stream, size, false);
-    run_each_cut(&cuts, test, stream, size, true);
+    run_each_cut(&cuts, test, stream, size, frames != NULL, false);
+    run_each_cut(&cuts, test, stream, size, frames != NULL, true);
+    mem_free(frames);
     tn_value summary = value_set_take(value_object(), "runs", value_int((int64_t)cuts.runs));
     summary = value_set_take(summary, "same", value_int((int64_t)cuts.same));
     summary = value_set_take(summary, "first_same", value_int(cuts.first_same));
