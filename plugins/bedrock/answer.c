@@ -2,8 +2,8 @@
  * answer.c - converts the service's events, or its answer in one piece, to a message.
  *
  * A stream consists of messageStart; for each block an optional start, deltas and a stop; messageStop with the reason;
- * and metadata with the usage. A block without a start is text or reasoning. Blocks of the service's own tools, and
- * blocks and deltas of unknown kinds, are skipped.
+ * and metadata with the usage. A block without a start is text or reasoning. Any other order is an error, but
+ * messageStart may be missing. Blocks of the service's own tools, and blocks and deltas of unknown kinds, are skipped.
  */
 #include "bedrock.h"
 #include <tenon/base64.h>
@@ -328,6 +328,11 @@ static void answer_on_message_stop(struct model_call *call, tn_value json) {
     answer_stop(call, tn_get(json, "stopReason"), tn_get(json, "additionalModelResponseFields"));
 }
 
+static void answer_on_message_start(struct model_call *call, tn_value json) {
+    (void)json;
+    if (answer_state(call)->started) model_fail_response(call, "messageStart in the middle of an answer");
+}
+
 static void answer_on_metadata(struct model_call *call, tn_value json) {
     answer_read_metadata(call, json);
     model_end_stream(call);
@@ -336,24 +341,22 @@ static void answer_on_metadata(struct model_call *call, tn_value json) {
 void bedrock_event(struct model_call *call, const char *name, tn_value json) {
     static const struct {
         const char *name;
-        bool after_stop;
+        bool is_content;
         void (*take)(struct model_call *call, tn_value json);
-    } events[] = {{"contentBlockStart", false, answer_on_block_start},
-                  {"contentBlockDelta", false, answer_on_block_delta},
-                  {"contentBlockStop", false, answer_on_block_stop},
-                  {"messageStop", false, answer_on_message_stop},
-                  {"metadata", true, answer_on_metadata}};
+    } events[] = {{"contentBlockStart", true, answer_on_block_start},
+                  {"contentBlockDelta", true, answer_on_block_delta},
+                  {"contentBlockStop", true, answer_on_block_stop},
+                  {"messageStop", true, answer_on_message_stop},
+                  {"messageStart", false, answer_on_message_start},
+                  {"metadata", false, answer_on_metadata}};
     struct bedrock_call *state = answer_state(call);
-    if (strcmp(name, "messageStart") == 0) {
-        state->started = true;
-        return;
-    }
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         if (strcmp(events[i].name, name) != 0) continue;
-        if (!state->started)
-            model_fail_response(call, "%s before messageStart", name);
-        else if (events[i].after_stop || !state->stopped)
+        if (events[i].is_content && state->stopped)
+            model_fail_response(call, "%s after messageStop", name);
+        else
             events[i].take(call, json);
+        state->started = true;
         return;
     }
 }

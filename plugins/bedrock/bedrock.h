@@ -36,7 +36,7 @@ struct bedrock_call {
     struct frames frames;
     tn_value body;         /* of the request; kept because it may be sent again */
     bool retried;          /* it was sent again with another clock */
-    bool started, stopped; /* messageStart, messageStop was received */
+    bool started, stopped; /* an event, messageStop was received */
     /* The open block. */
     enum { BLOCK_NONE, BLOCK_CONTENT, BLOCK_TOOL, BLOCK_ANSWER, BLOCK_SKIPPED } block;
     int64_t index;

@@ -30,8 +30,10 @@ import http.server
 import json
 import os
 import socketserver
+import struct
 import sys
 import threading
+import zlib
 
 WIRES = []  # (parts of the path, functions)
 
@@ -62,6 +64,7 @@ class Wire:
 
     content_type = "text/event-stream"
     done = b""  # what ends the stream after the last event
+    not_json = b"data: {this is no JSON\n\n"
 
     def wants_stream(self, path, request):
         return bool(request.get("stream"))
@@ -349,6 +352,88 @@ class GeminiEmbeddings(Wire):
         return {"embeddings": [{"values": [len(text), i]} for i, text in enumerate(texts)]}
 
 
+def bedrock_frame(headers, payload):
+    """A message of application/vnd.amazon.eventstream; all headers are texts."""
+    raw = b"".join(bytes([len(name)]) + name.encode() + b"\x07" + struct.pack(">H", len(value)) + value.encode()
+                   for name, value in headers.items())
+    prelude = struct.pack(">II", 16 + len(raw) + len(payload), len(raw))
+    checked = prelude + struct.pack(">I", zlib.crc32(prelude)) + raw + payload
+    return checked + struct.pack(">I", zlib.crc32(checked))
+
+
+@wire("/converse")
+class Converse(Wire):
+    """Amazon Bedrock. The log of its requests has the body as it was received, which the signature is of."""
+
+    content_type = "application/vnd.amazon.eventstream"
+    not_json = bedrock_frame({":message-type": "event", ":event-type": "contentBlockDelta"}, b"{this is no JSON")
+    STOPS = {"length": "max_tokens", "content_filter": "guardrail_intervened"}
+
+    def wants_stream(self, path, request):
+        return path.endswith("/converse-stream")
+
+    def frame(self, event):
+        (name, value), = event.items()
+        kind = ("exception", ":exception-type") if name.endswith("Exception") else ("event", ":event-type")
+        headers = {kind[1]: name, ":content-type": "application/json", ":message-type": kind[0]}
+        return bedrock_frame(headers, json.dumps(value, ensure_ascii=False).encode())
+
+    def error_event(self):
+        return {"serviceUnavailableException": {"message": "The service is busy"}}
+
+    def terminal(self, event):
+        return "messageStop" in event
+
+    def stop(self, reply):
+        return self.STOPS.get(reply.get("finish")) or ("tool_use" if reply.get("calls") else "end_turn")
+
+    def usage(self, reply):
+        input_tokens, output_tokens = reply.get("usage", [10, 5])
+        return {"inputTokens": input_tokens, "outputTokens": output_tokens, "totalTokens": input_tokens + output_tokens}
+
+    def calls(self, reply):
+        for i, call in enumerate(reply.get("calls", [])):
+            tool = {"toolUseId": call.get("id", f"tooluse_{i}"), "name": call["name"]}
+            yield tool, call.get("arguments", {})
+
+    def whole(self, reply, request):
+        content = []
+        if reply.get("reasoning"):
+            text = {"text": reply["reasoning"], "signature": "c2lnbmVk"}
+            content.append({"reasoningContent": {"reasoningText": text}})
+        if reply.get("text"):
+            content.append({"text": reply["text"]})
+        content += [{"toolUse": {**tool, "input": given}} for tool, given in self.calls(reply)]
+        made = {"output": {"message": {"role": "assistant", "content": content}}, "stopReason": self.stop(reply)}
+        return {**made, "usage": self.usage(reply), "metrics": {"latencyMs": 1}}
+
+    def events(self, reply, request):
+        def delta(value):
+            return {"contentBlockDelta": {"contentBlockIndex": index, "delta": value, "p": "abcd"}}
+
+        index = 0
+        yield {"messageStart": {"role": "assistant", "p": "abc"}}
+        for piece in pieces(reply.get("reasoning", "")):
+            yield delta({"reasoningContent": {"text": piece}})
+        if reply.get("reasoning"):
+            yield delta({"reasoningContent": {"signature": "c2lnbmVk"}})
+            yield {"contentBlockStop": {"contentBlockIndex": index}}
+            index += 1
+        for piece in pieces(reply.get("text", "")):
+            yield delta({"text": piece})
+        if reply.get("text"):
+            yield {"contentBlockStop": {"contentBlockIndex": index}}
+            index += 1
+        for tool, given in self.calls(reply):
+            yield {"contentBlockStart": {"contentBlockIndex": index, "start": {"toolUse": tool}}}
+            for piece in pieces(json.dumps(given)):
+                yield delta({"toolUse": {"input": piece}})
+            yield {"contentBlockStop": {"contentBlockIndex": index}}
+            index += 1
+        yield {"messageStop": {"stopReason": self.stop(reply)}}
+        yield {"metadata": {"usage": self.usage(reply), "metrics": {"latencyMs": 1}}}
+
+
 def recorded(reply):
     """The events of a recorded stream, one JSON a line; None if the reply is not recorded."""
     if "events" in reply:
@@ -374,7 +459,7 @@ def stream_of(reply, spoken, request):
         events = events[:half] + [spoken.error_event()]
     frames = [spoken.frame(event) for event in events]
     if fault == "not_json":
-        frames.insert(half, b"data: {this is no JSON\n\n")
+        frames.insert(half, spoken.not_json)
     if fault == "hang":
         return b"".join(frames[:half]), "hang"
     whole = b"".join(frames) + (spoken.done if fault != "error" else b"")
@@ -452,7 +537,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with self.server.lock:  # the order of the log is that of the replies
             reply = self.server.script.take(text) if spoken else None
             with open(self.server.log, "a", encoding="utf-8") as log:
-                log.write(json.dumps({"path": self.path, "headers": headers, "json": request}) + "\n")
+                entry = {"path": self.path, "headers": headers, "json": request}
+                log.write(json.dumps({**entry, "body": text} if isinstance(spoken, Converse) else entry) + "\n")
         if spoken is None:
             self.send_whole(404, {"content-type": "application/json"}, b'{"error": {"message": "no such path"}}')
             return

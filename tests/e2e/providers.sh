@@ -16,13 +16,14 @@ serve() { # SCRIPT, a list of replies
 flag() {
     local path=v1 provider=$1
     case $1 in
+    bedrock) provider='bedrock", "region": "us-east-1' ;;
     chat) provider='openai' ;;
     responses) provider='openai", "api": "responses' ;;
     gemini) path=v1beta ;;
     esac
     echo "{\"provider\": \"$provider\", \"model\": \"m\", \"base_url\": \"$at/$path\", \"api_key\": \"k\"${2:-}}"
 }
-providers="chat responses anthropic"
+providers="chat responses anthropic bedrock"
 [ -e "$BINARY/lib/tenon/plugins/gemini.so" ] && providers="$providers gemini"
 
 cat >agent.yaml <<'Y'
@@ -58,7 +59,7 @@ for provider in $providers; do
         grep -q 'a.example' second || fails "$provider: the result of the tool was not sent"
         case $provider in # the reasoning is sent back unchanged
         responses) grep -q '"encrypted_content": "gAAAA"' second ;;
-        anthropic) grep -q '"signature": "c2lnbmVk"' second ;;
+        anthropic | bedrock) grep -q '"signature": "c2lnbmVk"' second ;;
         gemini) grep -q '"thoughtSignature": "c2lnbmVk"' second ;;
         esac || fails "$provider: the reasoning was not sent back"
     done

@@ -191,8 +191,8 @@ static void deliver_bytes(struct running *running, const char *bytes, size_t len
 /* Decodes `frames` of an exchange. The caller frees the result. NULL if it has none. */
 static char *exchange_frames(tn_value exchange, size_t *size) {
     size_t length;
+    if (!value_get(exchange, "frames")) return NULL;
     const char *text = value_chars(value_get(exchange, "frames"), &length);
-    if (!text) return NULL;
     char *bytes = mem_alloc(length + 1);
     *size = (size_t)tn_base64_take(text, length, bytes, length);
     return bytes;
