@@ -99,7 +99,8 @@ static void block_add_redacted(struct model_call *call, tn_value data) {
 }
 
 static void block_add_citation(struct model_call *call, tn_value citation) {
-    if (tn.value->kind(citation) == TN_OBJECT) (void)tn_append_take(&answer_state(call)->citations, tn_retain(citation));
+    if (tn.value->kind(citation) == TN_OBJECT)
+        (void)tn_append_take(&answer_state(call)->citations, tn_retain(citation));
 }
 
 static void block_add_bytes(struct model_call *call, tn_value base64) {
@@ -183,7 +184,8 @@ static void block_end(struct model_call *call) {
         if (state->has_reasoning)
             model_set_part_extra(call, "signature", signature);
         else {
-            tn_value part = tn_build("{s:s,s:{s:{s:v}}}", "type", "reasoning", "extra", "bedrock", "signature", signature);
+            tn_value part =
+                tn_build("{s:s,s:{s:{s:v}}}", "type", "reasoning", "extra", "bedrock", "signature", signature);
             model_add_part(call, part);
             tn_release(part);
         }
@@ -214,7 +216,8 @@ static void answer_add_citations(struct model_call *call, tn_value cited) {
 }
 
 static void answer_add_block(struct model_call *call, tn_value block) {
-    tn_value tool = tn_get(block, "toolUse"), reasoning = tn_get(block, "reasoningContent"), image = tn_get(block, "image");
+    tn_value tool = tn_get(block, "toolUse"), reasoning = tn_get(block, "reasoningContent"),
+             image = tn_get(block, "image");
     if (tool != NULL) {
         tn_value input = tn_get(tool, "input"), text = tn.value->kind(input) > TN_NULL ? tn_to_json(input) : NULL;
         block_start_tool(call, tool);
@@ -315,7 +318,8 @@ static void answer_on_block_delta(struct model_call *call, tn_value json) {
     if (tn_get(delta, "text") != NULL) block_add_text(call, tn_get(delta, "text"));
     if (tn_get(delta, "reasoningContent") != NULL) block_add_reasoning(call, tn_get(delta, "reasoningContent"));
     block_add_citation(call, tn_get(delta, "citation"));
-    if (tn_get(delta, "image") != NULL) block_add_bytes(call, tn_get(tn_get(tn_get(delta, "image"), "source"), "bytes"));
+    if (tn_get(delta, "image") != NULL)
+        block_add_bytes(call, tn_get(tn_get(tn_get(delta, "image"), "source"), "bytes"));
 }
 
 static void answer_on_block_stop(struct model_call *call, tn_value json) {
@@ -343,12 +347,10 @@ void bedrock_event(struct model_call *call, const char *name, tn_value json) {
         const char *name;
         bool is_content;
         void (*take)(struct model_call *call, tn_value json);
-    } events[] = {{"contentBlockStart", true, answer_on_block_start},
-                  {"contentBlockDelta", true, answer_on_block_delta},
-                  {"contentBlockStop", true, answer_on_block_stop},
-                  {"messageStop", true, answer_on_message_stop},
-                  {"messageStart", false, answer_on_message_start},
-                  {"metadata", false, answer_on_metadata}};
+    } events[] = {
+        {"contentBlockStart", true, answer_on_block_start}, {"contentBlockDelta", true, answer_on_block_delta},
+        {"contentBlockStop", true, answer_on_block_stop},   {"messageStop", true, answer_on_message_stop},
+        {"messageStart", false, answer_on_message_start},   {"metadata", false, answer_on_metadata}};
     struct bedrock_call *state = answer_state(call);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         if (strcmp(events[i].name, name) != 0) continue;
@@ -365,7 +367,8 @@ void bedrock_event(struct model_call *call, const char *name, tn_value json) {
 static void answer_fail(struct model_call *call, const struct frames_message *message, tn_value json) {
     tn_value text = tn_get(json, "message");
     if (tn.value->kind(text) != TN_STRING) text = tn_get(json, "Message");
-    tn_value body = tn_build("{s:s,s:v*}", "__type", message->name, "message", tn.value->kind(text) == TN_STRING ? text : NULL);
+    tn_value body =
+        tn_build("{s:s,s:v*}", "__type", message->name, "message", tn.value->kind(text) == TN_STRING ? text : NULL);
     model_fail_service(call, body);
     tn_release(body);
 }

@@ -11,7 +11,7 @@
 
 TN_PLUGIN("tenon.bedrock", "0.1.0", "Models of Amazon Bedrock")
 
-#define BEARER_SECRET   "AWS_BEARER_TOKEN_BEDROCK"
+#define BEARER_SECRET    "AWS_BEARER_TOKEN_BEDROCK"
 #define SKEW_SMALLEST_MS 60000 /* a smaller difference of the clocks is not the reason of a refusal */
 
 static tn_value section; /* the plugin's section of tenon.yaml */
@@ -113,8 +113,9 @@ static int32_t bedrock_create(struct model *model) {
                                         tn.value->kind(tn_get(config, "credentials")) <= TN_NULL;
     int32_t status = TN_OK;
     if (!bedrock_find_region(bedrock, config, model->name))
-        status = tn_refuse("INVALID_CONFIG", "the region is not a name of letters, digits and -, such as us-east-1; check "
-                                             "`region`, AWS_REGION, and the model's ARN");
+        status =
+            tn_refuse("INVALID_CONFIG", "the region is not a name of letters, digits and -, such as us-east-1; check "
+                                        "`region`, AWS_REGION, and the model's ARN");
     else if (!bedrock_build_url(bedrock, base != NULL ? base : endpoint, model->name))
         status = tn_refuse("INVALID_CONFIG", "`base_url` and `model` are too long together");
     if (status == TN_OK)

@@ -5,9 +5,9 @@
  *     frames.c    splits the binary stream into events              blocks.c   converts messages to blocks
  *     answer.c    reads events and answers                          error.c    reads errors
  *
- * The service's messages are lists of blocks with one member each: {text}, {image}, {document}, {toolUse}, {toolResult},
- * {reasoningContent}, {citationsContent}, {cachePoint}. Signatures of reasoning and citations are kept in the
- * extra.bedrock of a part, and sent back.
+ * The service's messages are lists of blocks with one member each: {text}, {image}, {document}, {toolUse},
+ * {toolResult}, {reasoningContent}, {citationsContent}, {cachePoint}. Signatures of reasoning and citations are kept in
+ * the extra.bedrock of a part, and sent back.
  */
 #ifndef TENON_PLUGINS_BEDROCK_H
 #define TENON_PLUGINS_BEDROCK_H

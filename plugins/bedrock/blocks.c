@@ -118,7 +118,8 @@ static tn_value blocks_document_name(struct turns *turns, tn_value name) {
     turns->documents++;
     for (uint64_t i = 0; given != NULL && i < length && used < DOCUMENT_NAME_MAX; i++) {
         char c = given[i];
-        bool allowed = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr(" -()[]", c) != NULL;
+        bool allowed =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr(" -()[]", c) != NULL;
         if (c == '\0' || !allowed) c = '-';
         if (c == ' ' && used > 0 && text[used - 1] == ' ') continue; /* two spaces in a row are refused */
         text[used++] = c;
@@ -145,15 +146,17 @@ static tn_value blocks_build_media(struct turns *turns, tn_value part, const str
     tn_value extra = model_get_extra(turns->call, part);
     if (media->data == NULL && (media->url == NULL || strncmp(tn_chars(media->url, NULL), "s3://", 5) != 0)) {
         model_fail(turns->call, "UNSUPPORTED",
-                   "a part of type %s has no `data`: bedrock accepts data, and addresses of S3 (s3://…); download the file first",
+                   "a part of type %s has no `data`: bedrock accepts data, and addresses of S3 (s3://…); download the "
+                   "file first",
                    tn_get_text(part, "type", ""));
         return NULL;
     }
     if (form == NULL) {
-        model_fail(turns->call, "UNSUPPORTED",
-                   "a part of media type %.100s: bedrock accepts PNG, JPEG, GIF, WebP, PDF, Office documents, text, video and "
-                   "audio; set `media_type`, or convert it",
-                   media->media_type != NULL ? media->media_type : "(unknown)");
+        model_fail(
+            turns->call, "UNSUPPORTED",
+            "a part of media type %.100s: bedrock accepts PNG, JPEG, GIF, WebP, PDF, Office documents, text, video and "
+            "audio; set `media_type`, or convert it",
+            media->media_type != NULL ? media->media_type : "(unknown)");
         return NULL;
     }
     tn_builder *builder = tn_builder_new();
@@ -185,7 +188,8 @@ static void turns_add_user_part(struct turns *turns, tn_value *list, tn_value pa
             tn_value block = blocks_build_media(turns, part, &media);
             if (block != NULL) (void)tn_append_take(list, block);
         } else
-            model_fail_request(turns->call, "a part of type %s has neither an address of S3 (s3://…) nor `data` in base64",
+            model_fail_request(turns->call,
+                               "a part of type %s has neither an address of S3 (s3://…) nor `data` in base64",
                                tn_get_text(part, "type", ""));
         model_media_finish(&media);
     }
@@ -297,8 +301,8 @@ static void turns_add_reasoning(struct turns *turns, tn_value part) {
         (void)tn_append_take(&turns->blocks, tn_build("{s:{s:v}}", "reasoningContent", "redactedContent", redacted));
     } else if (signature != NULL) {
         tn_value shown = text != NULL ? tn_retain(text) : tn_text("");
-        (void)tn_append_take(&turns->blocks, tn_build("{s:{s:{s:v,s:v}}}", "reasoningContent", "reasoningText", "text", shown,
-                                                      "signature", signature));
+        (void)tn_append_take(&turns->blocks, tn_build("{s:{s:{s:v,s:v}}}", "reasoningContent", "reasoningText", "text",
+                                                      shown, "signature", signature));
         tn_release(shown);
     }
 }
@@ -361,7 +365,8 @@ static void turns_add_late_system(struct turns *turns, tn_value message) {
         (void)tn_text_append(&tagged, "<system>\n");
         (void)tn_text_append_n(&tagged, chars, length);
         (void)tn_text_append(&tagged, "\n</system>");
-        (void)tn_append_take(&turns->blocks, tn_build("{s:V}", "text", tn_text_n(tn_text_chars(&tagged), tagged.length)));
+        (void)tn_append_take(&turns->blocks,
+                             tn_build("{s:V}", "text", tn_text_n(tn_text_chars(&tagged), tagged.length)));
     }
     tn_text_free(&tagged);
     tn_release(text);

@@ -8,27 +8,14 @@
 
 static const struct {
     const char *type, *code;
-} classes[] = {{"AccessDenied", "AUTH"},
-               {"UnrecognizedClient", "AUTH"},
-               {"InvalidSignature", "AUTH"},
-               {"IncompleteSignature", "AUTH"},
-               {"SignatureDoesNotMatch", "AUTH"},
-               {"ExpiredToken", "AUTH"},
-               {"InvalidClientTokenId", "AUTH"},
-               {"MissingAuthenticationToken", "AUTH"},
-               {"RequestExpired", "AUTH"},
-               {"ServiceQuotaExceeded", "QUOTA"},
-               {"Throttling", "RATE_LIMITED"},
-               {"TooManyRequests", "RATE_LIMITED"},
-               {"ResourceNotFound", "NOT_FOUND"},
-               {"ModelNotReady", "OVERLOADED"},
-               {"ModelTimeout", "TIMEOUT"},
-               {"ModelStreamError", "OVERLOADED"},
-               {"ModelError", "OVERLOADED"},
-               {"InternalServer", "OVERLOADED"},
-               {"InternalFailure", "OVERLOADED"},
-               {"ServiceUnavailable", "OVERLOADED"},
-               {"Validation", "INVALID_REQUEST"}};
+} classes[] = {
+    {"AccessDenied", "AUTH"},           {"UnrecognizedClient", "AUTH"},         {"InvalidSignature", "AUTH"},
+    {"IncompleteSignature", "AUTH"},    {"SignatureDoesNotMatch", "AUTH"},      {"ExpiredToken", "AUTH"},
+    {"InvalidClientTokenId", "AUTH"},   {"MissingAuthenticationToken", "AUTH"}, {"RequestExpired", "AUTH"},
+    {"ServiceQuotaExceeded", "QUOTA"},  {"Throttling", "RATE_LIMITED"},         {"TooManyRequests", "RATE_LIMITED"},
+    {"ResourceNotFound", "NOT_FOUND"},  {"ModelNotReady", "OVERLOADED"},        {"ModelTimeout", "TIMEOUT"},
+    {"ModelStreamError", "OVERLOADED"}, {"ModelError", "OVERLOADED"},           {"InternalServer", "OVERLOADED"},
+    {"InternalFailure", "OVERLOADED"},  {"ServiceUnavailable", "OVERLOADED"},   {"Validation", "INVALID_REQUEST"}};
 
 /* Compares words without case: streams spell a type "throttlingException", headers "ThrottlingException". */
 static bool error_starts_with(const char *text, const char *with) {
@@ -48,9 +35,9 @@ static bool error_has_word(const char *message, const char *const *words, size_t
 }
 
 static bool error_is_too_long(const char *message) {
-    static const char *const words[] = {"too long",        "too many input tokens", "context window", "context length",
-                                        "context limit",   "maximum tokens",        "max tokens limit",
-                                        "exceeds the maximum number of tokens"};
+    static const char *const words[] = {
+        "too long",      "too many input tokens", "context window",   "context length",
+        "context limit", "maximum tokens",        "max tokens limit", "exceeds the maximum number of tokens"};
     return error_has_word(message, words, sizeof words / sizeof *words);
 }
 
@@ -77,7 +64,8 @@ static const char *error_code(const char *type, const char *message) {
 }
 
 bool bedrock_is_clock_error(tn_value headers) {
-    static const char *const types[] = {"InvalidSignature", "RequestExpired", "RequestTimeTooSkewed", "SignatureDoesNotMatch"};
+    static const char *const types[] = {"InvalidSignature", "RequestExpired", "RequestTimeTooSkewed",
+                                        "SignatureDoesNotMatch"};
     const char *type = tn_get_text(headers, "x-amzn-errortype", "");
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (error_starts_with(type, types[i])) return true;
@@ -90,10 +78,11 @@ static bool error_fail_clock(struct model_call *call, const char *type, const ch
     int64_t at = tn_model_http_date(tn_get_text(tn_get(call->head, "headers"), "date", ""));
     if (!error_has_word(message, words, 3) && !error_starts_with(type, "RequestTimeTooSkewed")) return false;
     if (at >= 0)
-        model_fail(call, "AUTH",
-                   "bedrock refused the signature because of its time: the clock of this machine is %lld s different from "
-                   "the service's; set the clock",
-                   (long long)(at - tn.core->wall_ms(tn.host)) / 1000);
+        model_fail(
+            call, "AUTH",
+            "bedrock refused the signature because of its time: the clock of this machine is %lld s different from "
+            "the service's; set the clock",
+            (long long)(at - tn.core->wall_ms(tn.host)) / 1000);
     else
         model_fail(call, "AUTH", "bedrock refused the signature because of its time; check the clock of this machine");
     return true;

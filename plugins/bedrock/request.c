@@ -92,8 +92,10 @@ static void request_put_choice(struct model_call *call, tn_builder *builder) {
     tn_value choice = model_get_option(call, "tool_choice");
     const char *name = tn_get_text(choice, "name", NULL);
     bool answers = bedrock_uses_answer_tool(call) && name == NULL;
-    bool any = request_choice_is(choice, "required") || (answers && call->tools != NULL && !request_choice_is(choice, "none"));
-    if (choice != NULL && name == NULL && !request_choice_is(choice, "auto") && !request_choice_is(choice, "none") && !any) {
+    bool any =
+        request_choice_is(choice, "required") || (answers && call->tools != NULL && !request_choice_is(choice, "none"));
+    if (choice != NULL && name == NULL && !request_choice_is(choice, "auto") && !request_choice_is(choice, "none") &&
+        !any) {
         model_fail_request(call, "`tool_choice` is %s; expected \"auto\", \"none\", \"required\" or {name: TOOL}",
                            tn.value->kind(choice) == TN_STRING ? tn_chars(choice, NULL) : tn_kind_name(choice));
         return;
@@ -130,7 +132,8 @@ static void request_put_tools(struct model_call *call, tn_builder *builder) {
     }
     (void)request_put_past_tools(call, builder);
     if (answers) {
-        tn_value tool = tn_build("{s:s}", "description", "Gives the answer. Call it once, with the whole answer as its input.");
+        tn_value tool =
+            tn_build("{s:s}", "description", "Gives the answer. Call it once, with the whole answer as its input.");
         request_put_tool(call, builder, BEDROCK_ANSWER_TOOL, tool, call->schema);
         tn_release(tool);
     }
@@ -166,7 +169,8 @@ static void request_put_inference(const struct model_call *call, tn_builder *bui
     if (stop != NULL) {
         tn_put_begin(builder, "stopSequences", TN_ARRAY);
         if (tn.value->kind(stop) == TN_STRING) tn_put(builder, NULL, stop);
-        for (uint64_t i = 0, count = tn.value->count(stop); i < count; i++) tn_put(builder, NULL, tn.value->at(stop, i));
+        for (uint64_t i = 0, count = tn.value->count(stop); i < count; i++)
+            tn_put(builder, NULL, tn.value->at(stop, i));
         tn.value->end(builder);
     }
     tn.value->end(builder);
@@ -251,13 +255,15 @@ static void request_refuse_unsupported(struct model_call *call) {
     for (uint64_t i = 0, count = tn.value->count(modalities); i < count; i++) {
         const char *modality = tn_chars(tn.value->at(modalities, i), NULL);
         if (modality != NULL && strcmp(modality, "text") != 0 && strcmp(modality, "image") != 0)
-            model_fail(call, "UNSUPPORTED", "`modalities` has \"%s\", but bedrock returns only text and images: use another model",
+            model_fail(call, "UNSUPPORTED",
+                       "`modalities` has \"%s\", but bedrock returns only text and images: use another model",
                        modality);
     }
     if (bedrock_uses_answer_tool(call) && !bedrock_has_type(call->schema, "object"))
-        model_fail(call, "UNSUPPORTED",
-                   "a response_schema that is not of type \"object\" cannot be the arguments of a tool; wrap the schema in "
-                   "an object, or set `structured_output: format` if the model supports it");
+        model_fail(
+            call, "UNSUPPORTED",
+            "a response_schema that is not of type \"object\" cannot be the arguments of a tool; wrap the schema in "
+            "an object, or set `structured_output: format` if the model supports it");
 }
 
 /* Merges `extra`, except the fields that request_put_fields has merged. Takes `body`. */

@@ -437,9 +437,9 @@ void model_send(struct model_call *call, const struct model_request *request) {
     tn_put_take(builder, "json",
                 object_merge_members(request->body, request->merged ? NULL : model_get_option(call, "extra")));
     tn_put_text(builder, "receive",
-                request->whole                              ? "whole"
+                request->whole                        ? "whole"
                 : call->model->provider->data != NULL ? "bytes"
-                                                            : "events");
+                                                      : "events");
     if (request->sign != NULL) tn_put(builder, "sign", request->sign);
     tn_put_begin(builder, "timeout", TN_OBJECT);
     for (size_t i = 0; i < sizeof(timeouts) / sizeof(timeouts[0]); i++) {
