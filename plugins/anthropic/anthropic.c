@@ -58,13 +58,12 @@ static void anthropic_error(struct model_call *call, tn_value body, struct tn_mo
 
 /* ---- The provider ---- */
 
-/* Returns {anthropic-version, anthropic-beta?}. */
-static tn_value anthropic_headers(const struct model_call *call) {
+tn_value anthropic_headers(const struct model_call *call) {
     tn_value betas = model_get_config(call, "beta");
     char joined[2048] = "";
     tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
-    tn_put_text(builder, "anthropic-version", "2023-06-01");
+    if (!anthropic_is_on_vertex(call)) tn_put_text(builder, "anthropic-version", "2023-06-01");
     for (uint64_t i = 0, used = 0; i < tn.value->count(betas); i++) {
         const char *beta = tn_chars(tn.value->at(betas, i), NULL);
         if (beta == NULL || used + strlen(beta) + 2 > sizeof joined)
@@ -76,8 +75,20 @@ static tn_value anthropic_headers(const struct model_call *call) {
     return tn_finish(builder);
 }
 
+/* An error in one of the service's forms, or in Google's. */
+static void anthropic_any_error(struct model_call *call, tn_value body, struct tn_model_failure *failure) {
+    anthropic_error(call, body, failure);
+    anthropic_vertex_error(call, body, failure);
+}
+
 static void anthropic_start(struct model_call *call) {
-    tn_value body = anthropic_request(call), headers = anthropic_headers(call);
+    tn_value body = anthropic_request(call);
+    if (anthropic_is_on_vertex(call)) {
+        if (!call->ended) anthropic_vertex_start(call, body);
+        tn_release(body);
+        return;
+    }
+    tn_value headers = anthropic_headers(call);
     struct model_request request = {
         .path = "/messages", .body = body, .headers = headers, .whole = !model_is_streaming(call)};
     model_send(call, &request);
@@ -85,16 +96,24 @@ static void anthropic_start(struct model_call *call) {
     tn_release(headers);
 }
 
+static void anthropic_release_all(struct model_call *call) {
+    anthropic_release(call);
+    anthropic_vertex_release(call);
+}
+
 static const struct model_provider anthropic = {.name = "anthropic",
                                                 .base_url = "https://api.anthropic.com/v1",
                                                 .secret = "ANTHROPIC_API_KEY",
                                                 .key_header = "x-api-key",
                                                 .key_prefix = "",
-                                                .call_size = sizeof(struct reading),
+                                                .call_size = sizeof(struct anthropic_call),
+                                                .create = anthropic_vertex_create,
+                                                .destroy = anthropic_vertex_destroy,
                                                 .start = anthropic_start,
                                                 .event = anthropic_event,
                                                 .answer = anthropic_answer,
-                                                .error = anthropic_error,
-                                                .release = anthropic_release};
+                                                .error = anthropic_any_error,
+                                                .release = anthropic_release_all,
+                                                .retry = anthropic_vertex_retry};
 
 MODEL_COMPONENT(anthropic, "anthropic", &anthropic)

@@ -9,11 +9,13 @@
  *
  *     request.c    builds requests                blocks.c     converts messages to blocks
  *     answer.c     reads events and answers       structure.c  converts JSON Schemas
+ *     vertex.c     Claude on Google's Vertex
  */
 #ifndef TENON_PLUGINS_ANTHROPIC_H
 #define TENON_PLUGINS_ANTHROPIC_H
 
 #include "model.h"
+#include "token.h"
 
 #define ANTHROPIC_MAX_TOKENS  16384          /* the default; the service requires a limit */
 #define ANTHROPIC_ANSWER_TOOL "tenon_answer" /* with `structured_output: tool`, a call of this tool is the answer */
@@ -43,9 +45,26 @@ struct reading {
     } counts; /* -1: not reported. more_*: tokens of compactions, which the service counts separately */
 };
 
+/* What vertex.c needs of a call. */
+struct vertex_call {
+    struct model_call *call;
+    tn_value body, header; /* of the request; the token of the last attempt */
+    bool retried;          /* it was repeated with another token */
+    struct token_wait wait;
+};
+
+/* The provider_data of a struct model_call. */
+struct anthropic_call {
+    struct reading reading; /* the first member, so that it is found without this type */
+    struct vertex_call vertex;
+};
+
 /* anthropic.c */
 void anthropic_put(tn_builder *builder, const char *key, tn_value value); /* does nothing if value is NULL or null */
 bool anthropic_has_type(tn_value object, const char *type);               /* true if its `type` is `type` */
+
+/* Returns {anthropic-version, anthropic-beta?}, a new reference; on Vertex without the version. */
+tn_value anthropic_headers(const struct model_call *call);
 
 /* request.c: Returns the body of a request, a new reference. Unspecified after the call has failed. */
 tn_value anthropic_request(struct model_call *call);
@@ -60,5 +79,17 @@ tn_value anthropic_convert_schema(tn_value schema);
 void anthropic_event(struct model_call *call, const char *name, tn_value json);
 void anthropic_answer(struct model_call *call, tn_value json);
 void anthropic_release(struct model_call *call);
+
+/* vertex.c: The functions of the provider's table; a model that is not on Vertex has no provider_data. */
+#define ANTHROPIC_VERTEX_VERSION "vertex-2023-10-16" /* `anthropic_version` of a body */
+bool anthropic_is_on_vertex(const struct model_call *call);
+int32_t anthropic_vertex_create(struct model *model);
+void anthropic_vertex_destroy(struct model *model);
+/* Sends the body, when there is a token. Retains it. */
+void anthropic_vertex_start(struct model_call *call, tn_value body);
+bool anthropic_vertex_retry(struct model_call *call, int64_t status, const char *code);
+/* Reads an error that is Google's own. Does nothing if it is not; the call may have failed. */
+void anthropic_vertex_error(struct model_call *call, tn_value body, struct tn_model_failure *failure);
+void anthropic_vertex_release(struct model_call *call);
 
 #endif

@@ -196,7 +196,10 @@ tn_value anthropic_request(struct model_call *call) {
     anthropic_refuse_unsupported(call);
     tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
-    tn_put_text(builder, "model", call->model->name);
+    if (anthropic_is_on_vertex(call))
+        tn_put_text(builder, "anthropic_version", ANTHROPIC_VERTEX_VERSION);
+    else
+        tn_put_text(builder, "model", call->model->name);
     tn_put_int(builder, "max_tokens", anthropic_max_tokens(call));
     if (model_is_streaming(call)) tn_put_bool(builder, "stream", 1);
     anthropic_put_messages(call, builder);

@@ -24,15 +24,7 @@ static const char *gemini_get_setting(tn_value config, const char *name, const c
     return text != NULL && *text != '\0' ? text : NULL;
 }
 
-/* True for https://….googleapis.com/…. A document can send a token only to such an address. */
-static bool gemini_url_is_google(const char *url) {
-    static const char domain[] = ".googleapis.com";
-    if (strncmp(url, "https://", 8) != 0) return false;
-    size_t length = strcspn(url + 8, "/?#");
-    if (length < sizeof domain || memchr(url + 8, '@', length) != NULL || memchr(url + 8, '\\', length) != NULL)
-        return false;
-    return memcmp(url + 8 + length - (sizeof domain - 1), domain, sizeof domain - 1) == 0;
-}
+static const struct token_maker gemini_maker = GOOGLE_MAKER("gemini");
 
 static int32_t gemini_create(struct model *model) {
     tn_value config = model->config;
@@ -42,7 +34,7 @@ static int32_t gemini_create(struct model *model) {
         has_endpoint && *model_project == '\0' ? NULL : gemini_get_setting(config, "project", "VERTEX_PROJECT_ID");
     const char *location = gemini_get_setting(config, "location", "VERTEX_LOCATION");
     char message[256];
-    if (project != NULL && base != NULL && !gemini_url_is_google(base)) {
+    if (project != NULL && base != NULL && !google_url_is_google(base)) {
         (void)snprintf(message, sizeof message,
                        "`base_url` is \"%.80s\"; credentials of Vertex are sent only to https://….googleapis.com. If "
                        "this address is right, set it as plugins.config.tenon.gemini.vertex_url in tenon.yaml",
@@ -54,13 +46,13 @@ static int32_t gemini_create(struct model *model) {
     if (gemini == NULL) return TN_NO_MEMORY;
     memset(gemini, 0, sizeof *gemini);
     int32_t status = TN_OK;
-    if (!gemini_build_address(gemini, model->name, base, project, location != NULL ? location : GEMINI_LOCATION,
+    if (!gemini_build_address(gemini, model->name, base, project, location != NULL ? location : GOOGLE_LOCATION,
                               message))
         status = tn_refuse("INVALID_CONFIG", message);
     if (status == TN_OK && project != NULL) {
         gemini->project = tn_text(project);
-        gemini->source = token_source_new(tn_get_text(section, "credentials", NULL),
-                                          tn_get_text(section, "token_url", NULL), model->http);
+        gemini->source = google_source_new(&gemini_maker, tn_get_text(section, "credentials", NULL),
+                                           tn_get_text(section, "token_url", NULL), model->http);
         if (gemini->project == NULL || gemini->source == NULL) status = TN_NO_MEMORY;
     }
     if (status == TN_OK) {
@@ -89,8 +81,7 @@ static tn_value gemini_headers(const struct gemini *gemini, const struct gemini_
     tn.value->begin(out, TN_OBJECT);
     if (state->header != NULL) {
         tn_put(out, "authorization", state->header);
-        if (token_get_billing_project(gemini->source) != NULL)
-            tn_put(out, "x-goog-user-project", token_get_billing_project(gemini->source));
+        if (token_get_note(gemini->source) != NULL) tn_put(out, "x-goog-user-project", token_get_note(gemini->source));
     } else if (gemini->uses_second_key) {
         tn_put_begin(out, "x-goog-api-key", TN_OBJECT);
         tn_put_text(out, "secret", SECOND_SECRET);

@@ -3,17 +3,16 @@
  *
  * contents.c converts messages to contents, request.c builds the request, answer.c reads the answer, error.c reads
  * errors; partial.c assembles streamed arguments, embed.c implements embeddings, vertex.c builds a model's address,
- * token.c, credentials.c and sign.c authenticate. gemini.c connects them to plugins/model.
+ * and plugins/google authenticates. gemini.c connects them to plugins/model.
  */
 #ifndef TENON_PLUGINS_GEMINI_H
 #define TENON_PLUGINS_GEMINI_H
 
+#include "google.h"
 #include "model.h"
 #include "partial.h"
-#include "token.h"
 
 #define GEMINI_BASE_URL   "https://generativelanguage.googleapis.com/v1beta"
-#define GEMINI_LOCATION   "asia-northeast1"
 #define GEMINI_PATH_MAX   1024 /* bytes of an address: base url, project, location and model */
 #define GEMINI_EMBED_MAX  100  /* texts in one embedding request; more texts take several requests */
 #define GEMINI_REASON_MAX 64   /* bytes of a block reason that are shown */

@@ -12,21 +12,7 @@ static bool vertex_name_is_plain(const char *name) {
     return *name != '\0' && *name != '/' && strstr(name, "..") == NULL && strstr(name, "//") == NULL;
 }
 
-/* True if the location can be a part of a host name and of a path. */
-static bool vertex_location_is_valid(const char *name) {
-    for (const char *at = name; *at != '\0'; at++)
-        if (!((*at >= 'a' && *at <= 'z') || (*at >= '0' && *at <= '9') || *at == '-' || *at == '.')) return false;
-    return *name != '\0' && *name != '.';
-}
-
 static bool vertex_starts_with(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
-
-/* "example.com:project" is an old form of a project's id. */
-static bool vertex_project_is_valid(const char *name) {
-    for (const char *at = name; *at != '\0'; at++)
-        if ((unsigned char)*at <= ' ' || strchr("/?#&%\\", *at) != NULL) return false;
-    return *name != '\0';
-}
 
 static bool vertex_address_fits(int length) { return length > 0 && length < GEMINI_PATH_MAX; }
 
@@ -43,11 +29,10 @@ static bool vertex_set_model(struct gemini *gemini, const char *model, bool vert
 }
 
 static int vertex_format_host(char out[GEMINI_PATH_MAX], const char *location) {
-    if (strcmp(location, "global") == 0)
-        return snprintf(out, GEMINI_PATH_MAX, "https://aiplatform.googleapis.com/v1beta1");
-    if (strcmp(location, "us") == 0 || strcmp(location, "eu") == 0)
-        return snprintf(out, GEMINI_PATH_MAX, "https://aiplatform.%s.rep.googleapis.com/v1beta1", location);
-    return snprintf(out, GEMINI_PATH_MAX, "https://%s-aiplatform.googleapis.com/v1beta1", location);
+    char host[GOOGLE_HOST_MAX];
+    int length = google_format_vertex_host(host, location);
+    if (length < 0 || length >= GOOGLE_HOST_MAX) return GEMINI_PATH_MAX;
+    return snprintf(out, GEMINI_PATH_MAX, "%s/v1beta1", host);
 }
 
 bool gemini_build_address(struct gemini *gemini, const char *model, const char *base_url, const char *project,
@@ -58,7 +43,7 @@ bool gemini_build_address(struct gemini *gemini, const char *model, const char *
         (void)snprintf(message, 256, "`model` is \"%.100s\"; expected a model's name, such as gemini-2.5-flash", model);
         return false;
     }
-    if (vertex && (!vertex_project_is_valid(project) || !vertex_location_is_valid(location))) {
+    if (vertex && (!google_project_is_valid(project) || !google_location_is_valid(location))) {
         (void)snprintf(
             message, 256,
             "`project` is \"%.60s\" and `location` \"%.40s\"; expected a project's id and a location such as "

@@ -6,6 +6,7 @@
  */
 #include "credentials.h"
 #include "sign.h"
+#include "token.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,28 +122,6 @@ void credentials_finish(struct credentials *credentials) {
 
 /* ---- Requests ---- */
 
-/* Appends name=value to a form, percent-encoded. False if it does not fit. */
-static bool credentials_put_form_field(char *out, size_t size, const char *name, const char *value) {
-    static const char digits[] = "0123456789ABCDEF";
-    size_t used = strlen(out);
-    int length = snprintf(out + used, size - used, "%s%s=", used > 0 ? "&" : "", name);
-    if (length < 0 || (size_t)length >= size - used) return false;
-    for (used += (size_t)length; *value != '\0'; value++) {
-        unsigned char c = (unsigned char)*value;
-        bool plain =
-            (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || strchr("-._~", c) != NULL;
-        if (used + 4 > size) return false;
-        if (!plain) {
-            out[used++] = '%';
-            out[used++] = digits[c >> 4];
-            c = (unsigned char)digits[c & 15];
-        }
-        out[used++] = (char)c;
-        out[used] = '\0';
-    }
-    return true;
-}
-
 static tn_value credentials_sign_assertion(tn_value json, const char *audience) {
     uint64_t length = 0;
     const char *pem = tn_chars(tn_get(json, "private_key"), &length), *id = tn_get_text(json, "private_key_id", NULL);
@@ -168,9 +147,9 @@ static bool credentials_build_form(const struct credentials *credentials, const 
     static const char *const members[] = {"client_id", "client_secret", "refresh_token"};
     bool fits = true;
     if (credentials->kind == CREDENTIALS_USER) {
-        fits = credentials_put_form_field(out, size, "grant_type", "refresh_token");
+        fits = token_put_form_field(out, size, "grant_type", "refresh_token");
         for (size_t i = 0; fits && i < sizeof members / sizeof *members; i++)
-            fits = credentials_put_form_field(out, size, members[i], tn_get_text(credentials->json, members[i], ""));
+            fits = token_put_form_field(out, size, members[i], tn_get_text(credentials->json, members[i], ""));
     } else {
         tn_value assertion = credentials_sign_assertion(credentials->json, url);
         if (assertion == NULL) {
@@ -180,8 +159,8 @@ static bool credentials_build_form(const struct credentials *credentials, const 
                 "PEM: create the key again");
             return false;
         }
-        fits = credentials_put_form_field(out, size, "grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer") &&
-               credentials_put_form_field(out, size, "assertion", tn_chars(assertion, NULL));
+        fits = token_put_form_field(out, size, "grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer") &&
+               token_put_form_field(out, size, "assertion", tn_chars(assertion, NULL));
         tn_release(assertion);
     }
     if (!fits) (void)snprintf(message, CREDENTIALS_MESSAGE_MAX, "the credentials are too long");

@@ -5,8 +5,8 @@
  * application_default_credentials.json (in CLOUDSDK_CONFIG, or ~/.config/gcloud); the metadata server of the machine. A
  * file is of type `authorized_user` (gcloud auth application-default login) or `service_account` (a key).
  */
-#ifndef TENON_PLUGINS_GEMINI_CREDENTIALS_H
-#define TENON_PLUGINS_GEMINI_CREDENTIALS_H
+#ifndef TENON_PLUGINS_GOOGLE_CREDENTIALS_H
+#define TENON_PLUGINS_GOOGLE_CREDENTIALS_H
 
 #include <stdbool.h>
 #include <tenon/easy.h>

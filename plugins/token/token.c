@@ -5,35 +5,27 @@
  * failure is not cached: the next call starts another request.
  */
 #include "token.h"
-#include "credentials.h"
+
+#include <stdlib.h>
 
 struct token_source {
     struct token_source *next;
     const tn_http_1 *http;
-    char *file, *token_url; /* may be NULL */
+    const struct token_maker *maker;
+    tn_value settings;
     uint32_t users;
-    tn_value header, billing_project; /* of the newest token */
-    int64_t ends_ns;                  /* when it counts as expired */
-    bool requesting, uses_metadata_server;
+    tn_value header, note; /* of the newest token */
+    int64_t ends_ns;       /* when it counts as expired */
+    bool requesting, uses_machine;
     uint64_t exchange; /* 0: the request could not be sent, and the failure is reported soon */
     uint64_t post;
     struct token_wait *waiting, *calling;
-    char reason[CREDENTIALS_MESSAGE_MAX];
+    char reason[TOKEN_MESSAGE_MAX];
 };
 
 static struct token_source *sources;
 
 /* ---- Sources ---- */
-
-static bool token_text_equal(const char *a, const char *b) {
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
-static char *token_copy_text(const char *text) {
-    char *copy = text != NULL ? tn.core->alloc(tn.host, strlen(text) + 1) : NULL;
-    if (copy != NULL) memcpy(copy, text, strlen(text) + 1);
-    return copy;
-}
 
 static void token_source_destroy(struct token_source *source) {
     struct token_source **at = &sources;
@@ -42,28 +34,24 @@ static void token_source_destroy(struct token_source *source) {
     if (source->exchange != 0) (void)source->http->cancel(tn.host, source->exchange);
     if (source->post != 0) (void)tn.core->unpost(tn.host, source->post);
     tn_release(source->header);
-    tn_release(source->billing_project);
-    tn.core->release(tn.host, source->file);
-    tn.core->release(tn.host, source->token_url);
+    tn_release(source->note);
+    tn_release(source->settings);
     tn.core->release(tn.host, source);
 }
 
-struct token_source *token_source_new(const char *file, const char *token_url, const tn_http_1 *http) {
+struct token_source *token_source_new(const struct token_maker *maker, tn_value settings, const tn_http_1 *http) {
     for (struct token_source *source = sources; source != NULL; source = source->next)
-        if (token_text_equal(source->file, file) && token_text_equal(source->token_url, token_url))
-            return source->users++, source;
-    struct token_source *source = tn.core->alloc(tn.host, sizeof *source);
+        if (source->maker == maker && tn.value->equal(source->settings, settings)) return source->users++, source;
+    struct token_source *source = settings != NULL ? tn.core->alloc(tn.host, sizeof *source) : NULL;
     if (source == NULL) return NULL;
     memset(source, 0, sizeof *source);
     source->http = http;
     source->users = 1;
-    source->file = token_copy_text(file);
-    source->token_url = token_copy_text(token_url);
+    source->maker = maker;
+    source->settings = tn_retain(settings);
     source->next = sources;
     sources = source;
-    if (token_text_equal(source->file, file) && token_text_equal(source->token_url, token_url)) return source;
-    token_source_destroy(source);
-    return NULL;
+    return source;
 }
 
 /* Frees the oldest unused sources beyond the given number. */
@@ -103,18 +91,30 @@ static void token_notify_waits(struct token_source *source, const struct token_f
     token_source_free(source);
 }
 
-static void token_fail(struct token_source *source, const char *code, const char *message) {
+/* `text` follows the provider's name. */
+static void token_fail(struct token_source *source, const char *code, const char *text) {
+    char message[TOKEN_MESSAGE_MAX + 64];
     struct token_failure failure = {code, message};
+    (void)snprintf(message, sizeof message, "%.60s: %s", source->maker->provider, text);
     token_notify_waits(source, &failure);
 }
 
 /* ---- The request ---- */
 
+/* A number of seconds, or such a number as a text, which Azure's servers of a machine send. */
+static int64_t token_read_life(tn_value json) {
+    const char *text = tn_get_text(json, "expires_in", NULL);
+    char *end = NULL;
+    if (text == NULL) return tn_get_int(json, "expires_in", TOKEN_LIFE_S);
+    int64_t life = strtoll(text, &end, 10);
+    return end != text && *end == '\0' ? life : TOKEN_LIFE_S;
+}
+
 static void token_on_success(struct token_source *source, tn_value json, tn_value token) {
     char *text = NULL;
     uint64_t length = 0;
     const char *chars = tn_chars(token, &length);
-    int64_t life = tn_get_int(json, "expires_in", TOKEN_LIFE_S);
+    int64_t life = token_read_life(json);
     if (life < 0 || life > TOKEN_LIFE_MAX_S) life = TOKEN_LIFE_S;
     static const char prefix[] = "Bearer ";
     text = tn.core->alloc(tn.host, sizeof prefix + length);
@@ -131,21 +131,17 @@ static void token_on_success(struct token_source *source, tn_value json, tn_valu
     if (text != NULL && source->header != NULL)
         token_notify_waits(source, NULL);
     else
-        token_fail(source, "LIMIT", "gemini: not enough memory for a token");
+        token_fail(source, "LIMIT", "not enough memory for a token");
 }
 
 /* Reports the `error` of {error: "invalid_grant", error_description}, but nothing of the credentials. */
 static void token_on_refusal(struct token_source *source, int64_t status, tn_value json) {
-    char message[CREDENTIALS_MESSAGE_MAX];
+    char message[TOKEN_MESSAGE_MAX];
     bool service_fault = status == 429 || status >= 500;
     const char *error = tn_get_text(json, "error", "no reason given");
-    (void)snprintf(
-        message, sizeof message, "gemini: Google returned no access token (status %lld, %.80s)%s", (long long)status,
-        error,
-        service_fault
-            ? "; try again later"
-            : ": the credentials have expired, were revoked, or have no access; create them again with gcloud "
-              "auth application-default login, or check the service account's key");
+    (void)snprintf(message, sizeof message, "%.20s returned no access token (status %lld, %.80s)%s",
+                   source->maker->issuer, (long long)status, error,
+                   service_fault ? "; try again later" : source->maker->refused);
     token_fail(source, service_fault ? "OVERLOADED" : "AUTH", message);
 }
 
@@ -161,24 +157,21 @@ static void token_on_end(struct token_source *source, tn_value end) {
         token_on_refusal(source, status, json);
     else if (tn_get_text(json, "access_token", "")[0] == '\0')
         token_fail(source, "INVALID_RESPONSE",
-                   "gemini: the token endpoint answered without an access_token; check `token_url`, or try again");
+                   "the token endpoint answered without an access_token; check `token_url`, or try again");
     else
         token_on_success(source, json, token);
     tn_release(json);
 }
 
 static void token_on_failure(struct token_source *source, tn_value error) {
-    char message[CREDENTIALS_MESSAGE_MAX];
+    char message[TOKEN_MESSAGE_MAX];
     const char *code = tn_get_text(error, "code", "CONNECT");
     bool network = strcmp(code, "CONNECT") == 0 || strcmp(code, "TIMEOUT") == 0;
-    if (source->uses_metadata_server && network) {
-        token_fail(source, "AUTH",
-                   "gemini: found no credentials for Vertex: no file in GOOGLE_APPLICATION_CREDENTIALS or in gcloud's "
-                   "folder, and no metadata server; run gcloud auth application-default login, or set the file as "
-                   "plugins.config.tenon.gemini.credentials in tenon.yaml");
+    if (source->uses_machine && network) {
+        token_fail(source, "AUTH", source->maker->no_machine);
         return;
     }
-    (void)snprintf(message, sizeof message, "gemini: no access token: %.400s", tn_get_text(error, "message", code));
+    (void)snprintf(message, sizeof message, "no access token: %.400s", tn_get_text(error, "message", code));
     if (strcmp(code, "TLS") == 0 || strcmp(code, "CONNECTION_LOST") == 0) code = "CONNECT";
     if (strcmp(code, "PROTOCOL") == 0 || strcmp(code, "LIMIT") == 0) code = "INVALID_RESPONSE";
     token_fail(source, code, message);
@@ -201,24 +194,22 @@ static void token_on_send_failure(void *argument) {
 }
 
 static void token_source_send_request(struct token_source *source) {
-    struct credentials credentials;
-    char message[CREDENTIALS_MESSAGE_MAX];
-    tn_value request = NULL;
+    struct token_request made = {NULL, NULL, false};
+    char message[TOKEN_MESSAGE_MAX];
     source->requesting = true;
-    if (credentials_find(source->file, &credentials, message)) {
-        source->uses_metadata_server = credentials.kind == CREDENTIALS_MACHINE;
-        request = credentials_request(&credentials, source->token_url, message);
-        tn_release(source->billing_project);
-        source->billing_project = tn_retain(tn_get(credentials.json, "quota_project_id"));
-        credentials_finish(&credentials);
+    bool built = source->maker->build(source->settings, &made, message);
+    if (built) {
+        source->uses_machine = made.uses_machine;
+        tn_release(source->note);
+        source->note = made.note;
     }
-    if (request != NULL && source->http->send(tn.host, request, token_on_http, source, &source->exchange) != TN_OK) {
+    if (built && source->http->send(tn.host, made.request, token_on_http, source, &source->exchange) != TN_OK) {
         source->exchange = 0;
         (void)snprintf(message, sizeof message, "the token request could not be sent");
     }
-    tn_release(request);
+    tn_release(made.request);
     if (source->exchange != 0) return;
-    (void)snprintf(source->reason, sizeof source->reason, "gemini: %.480s", message);
+    (void)snprintf(source->reason, sizeof source->reason, "%.500s", message);
     source->post = tn_post(0, token_on_send_failure, source);
     if (source->post == 0) token_on_send_failure(source); /* no exchange will report the failure */
 }
@@ -258,6 +249,27 @@ void token_discard(struct token_source *source, tn_value header) {
     source->header = NULL;
 }
 
-tn_value token_get_billing_project(const struct token_source *source) {
-    return tn.value->kind(source->billing_project) == TN_STRING ? source->billing_project : NULL;
+tn_value token_get_note(const struct token_source *source) { return source->note; }
+
+/* ---- Forms ---- */
+
+bool token_put_form_field(char *out, size_t size, const char *name, const char *value) {
+    static const char digits[] = "0123456789ABCDEF";
+    size_t used = strlen(out);
+    int length = snprintf(out + used, size - used, "%s%s=", used > 0 ? "&" : "", name);
+    if (length < 0 || (size_t)length >= size - used) return false;
+    for (used += (size_t)length; *value != '\0'; value++) {
+        unsigned char c = (unsigned char)*value;
+        bool plain =
+            (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || strchr("-._~", c) != NULL;
+        if (used + 4 > size) return false;
+        if (!plain) {
+            out[used++] = '%';
+            out[used++] = digits[c >> 4];
+            c = (unsigned char)digits[c & 15];
+        }
+        out[used++] = (char)c;
+        out[used] = '\0';
+    }
+    return true;
 }
