@@ -258,6 +258,13 @@ def test_regions():
         one["config"] = {key: value for key, value in one["config"].items() if value is not None}
         result = drive([one])[0]
         d.check(result["requests"][0]["url"].startswith(expected), f"{result['requests']}")
+    section = {"region": "ap-northeast-1", "endpoint": "http://gateway.example/x/"}
+    result = drive([case(good, config={"region": "us-west-2"}, section=section)])[0]["requests"][0]
+    d.check(result["url"].startswith("http://gateway.example/x/model/") and result["sign"]["aws"]["region"] == "us-west-2",
+            f"the operator's endpoint: {result}")
+    one = case(good, section={"region": "ap-northeast-1"})
+    del one["config"]["region"]
+    d.check("//bedrock-runtime.ap-northeast-1." in drive([one])[0]["requests"][0]["url"], "the operator's region")
     without = case(config={"region": None})
     del without["config"]["region"]
     d.check("no region" in drive([without])[0]["error"]["message"], "a model without a region")
@@ -339,6 +346,8 @@ def test_memory():
 
 
 def main():
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        os.environ.pop(name, None)
     for name, test in list(globals().items()):
         if name.startswith("test_"):
             test()

@@ -11,6 +11,7 @@
  *    room? N            deltas that are accepted before each TN_AGAIN; by default all
  *    cancel_after? N    cancels the task after N events
  *    cuts? true         see below
+ *    section?           the plugin's section of tenon.yaml
  *    no_http? true      the host does not offer tenon.http
  *    fail_allocations? true}
  *                       also runs it with the Nth allocation failing, for every N; the result has
@@ -245,6 +246,7 @@ static bool is_set(tn_value test, const char *name) {
 /* The stream of the last exchange, if it has one, is cut after `length` bytes, and closed with an error or cleanly. */
 static void run_exchanges(struct running *running, size_t length, bool with_error) {
     tn_value exchanges = value_get(running->test, "exchanges");
+    if (!http.open && is_open(running)) tn_test_advance(0); /* a failure that is reported after start */
     for (uint64_t i = 0; http.open; i++) {
         assert(i < value_count(exchanges)); /* the case has an answer for each request */
         tn_value exchange = value_at(exchanges, i), failed = value_get(exchange, "failed");
@@ -272,6 +274,18 @@ static void run_exchanges(struct running *running, size_t length, bool with_erro
     }
 }
 
+static const tn_lifecycle_1 *lifecycle; /* of the plugin; NULL if it has none */
+
+static void plugin_init(tn_value section) {
+    const tn_plugin *plugin = tn_test_enter();
+    assert(plugin != NULL);
+    tn_test.started = true;
+    lifecycle = plugin->get(plugin->self, TN_LIFECYCLE_1);
+    tn_value given = section ? value_ref(section) : value_object();
+    if (lifecycle && lifecycle->init) assert(lifecycle->init(plugin->self, given) == TN_OK);
+    value_unref(given);
+}
+
 /* Returns false if the plugin could not be initialized, or no instance could be created. */
 static bool run_try(struct running *running, tn_value test) {
     int64_t number = 0;
@@ -282,6 +296,7 @@ static bool run_try(struct running *running, tn_value test) {
     running->cancel_after = (uint64_t)number;
     memset(&http, 0, sizeof http);
     http.requests = value_array();
+    plugin_init(value_get(test, "section"));
     char *config = json_text(value_get(test, "config"), JSON_COMPACT),
          *input = json_text(value_get(test, "input"), JSON_COMPACT);
     int32_t status = tn_test_create(value_chars(value_get(test, "component"), NULL), config);
@@ -324,6 +339,9 @@ static void check_payloads(const struct tn_test_task *task) {
 static void run_end(struct running *running) {
     if (running->task) check_payloads(running->task);
     if (running->task && is_open(running)) tn_test_cancel(running->task);
+    if (tn_test.instance) tn_test.components->destroy(tn_test.instance);
+    tn_test.instance = NULL;
+    if (lifecycle && lifecycle->deinit) lifecycle->deinit(tn_test.self);
     tn_test_finish();
     value_unref(http.requests);
     http.requests = NULL;
