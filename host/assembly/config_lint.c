@@ -171,8 +171,38 @@ static void lint_binding(const struct config_lint *lint, const char *role, tn_va
     value_unref(what);
 }
 
+/* A row of `providers`: its base, and its configuration, as that of a binding without a model. */
+static void lint_provider_row(const struct config_lint *lint, const char *name, tn_value row) {
+    const struct catalog *catalog = host_catalog(lint->host);
+    const char *provider = value_chars(value_get(row, "provider"), NULL);
+    if (catalog->find(catalog->self, "model", name, strlen(name))) {
+        tn_value binding = value_set_take(value_object_reserve(1), "provider", value_text(name));
+        struct error error = ERROR_INIT;
+        if (model_check(host_engine(lint->host), binding, &error) != TN_OK && error.code) {
+            tn_value wrong = value_format("tenon.yaml: providers.%s: %s", name, error.message);
+            lint->report(lint->user, value_chars(wrong, NULL));
+            value_unref(wrong);
+        }
+        error_finish(&error);
+        value_unref(binding);
+        return;
+    }
+    struct nearest nearest;
+    nearest_init(&nearest, provider, strlen(provider));
+    catalog->each(catalog->self, "model", lint_offer_component, &nearest);
+    bool row_of_file = value_get(config_providers(host_config(lint->host)), provider) && strcmp(name, provider) != 0;
+    tn_value what = row_of_file ? value_format("providers.%s: the rows that it is based on do not end at a plugin's model", name)
+                                : value_format("providers.%s: no plugin provides the model provider `%s`", name, provider);
+    if (row_of_file) nearest_init(&nearest, "", 0);
+    config_lint_report(lint, value_chars(what, NULL), &nearest);
+    value_unref(what);
+}
+
 void config_lint_providers(struct host *host, config_lint_fn *report, void *user) {
     const struct config_lint lint = {.host = host, .report = report, .user = user};
+    tn_value rows = config_providers(host_config(host));
+    for (size_t i = 0; i < value_count(rows); i++)
+        lint_provider_row(&lint, value_chars(value_key_at(rows, i), NULL), value_value_at(rows, i));
     tn_value models = config_models(host_config(host));
     for (size_t i = 0; models && i < value_count(models); i++)
         lint_binding(&lint, value_chars(value_key_at(models, i), NULL), value_value_at(models, i));

@@ -12,6 +12,7 @@
 #include "host/base/config/config.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/preset.h"
 #include "host/plugin/registry/registry.h"
 #include <string.h>
 #include <tenon/http_client.h>
@@ -96,12 +97,18 @@ static bool visit_model(void *user, const struct component_info *component) {
     tn_value options = schema_document(component->config), properties = value_get(options, "properties");
     tn_value examples = value_get(value_get(properties, "model"), "examples");
     names_add_take(&names->providers, value_text(component->id), component->title);
-    for (size_t i = 0; value_is(examples, TN_ARRAY) && i < value_count(examples); i++)
+    bool preset = value_get(component->manifest, "preset") != NULL;
+    for (size_t i = 0; !preset && value_is(examples, TN_ARRAY) && i < value_count(examples); i++)
         if (value_is(value_at(examples, i), TN_STRING))
             names_add_take(&names->prices,
                            value_format("%s:%s", component->id, value_chars(value_at(examples, i), NULL)),
                            component->title);
     if (!value_is(options, TN_OBJECT) || value_count(names->options) >= NAMES_MAX) return true;
+    if (value_get(component->manifest, "preset")) { /* the options of its component, once */
+        tn_value reference = object_of("$ref", value_format("#/$defs/model:%s", preset_component(component)));
+        names->options = value_set_take(names->options, component->id, reference);
+        return true;
+    }
     properties = value_set_take(properties ? value_ref(properties) : value_object(), "provider", value_bool(true));
     options = value_set_take(value_ref(options), "properties", properties);
     names->options =
@@ -231,9 +238,12 @@ static tn_value add_options_take(tn_value schema, tn_value options) {
         is = value_set_take(is, "type", value_text("object"));
         is = value_set_take(is, "required", value_push_take(value_array(), value_text("provider")));
         tn_value condition = object_of("if", is);
-        tn_value then = object_of("$ref", value_format("#/$defs/%s", value_chars(name, NULL)));
+        tn_value then = value_get(value_value_at(options, i), "$ref") && value_count(value_value_at(options, i)) == 1
+                            ? value_ref(value_value_at(options, i))
+                            : object_of("$ref", value_format("#/$defs/%s", value_chars(name, NULL)));
+        bool own = !value_equal(then, value_value_at(options, i));
         conditions = value_push_take(conditions, value_set_take(condition, "then", then));
-        schema = replace_take(schema, path, value_ref(value_value_at(options, i)));
+        if (own) schema = replace_take(schema, path, value_ref(value_value_at(options, i)));
         value_unref(name);
     }
     static const char *const path[] = {"$defs", "binding_object", "allOf", NULL};

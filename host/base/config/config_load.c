@@ -81,7 +81,7 @@ static void config_overlay(struct config *under, const struct config *over) {
         tn_value *under;
         tn_value over;
     } parts[] = {{&under->plugins, over->plugins},     {&under->folders, over->folders},
-                 {&under->models, over->models},       {&under->secrets, over->secrets},
+                 {&under->providers, over->providers}, {&under->models, over->models},       {&under->secrets, over->secrets},
                  {&under->prices, over->prices},       {&under->limits, over->limits},
                  {&under->isolation, over->isolation}, {&under->tools, over->tools},
                  {&under->processes, over->processes}, {&under->drafts, over->drafts},
