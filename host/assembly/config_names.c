@@ -105,7 +105,7 @@ static bool visit_model(void *user, const struct component_info *component) {
                            component->title);
     if (!value_is(options, TN_OBJECT) || value_count(names->options) >= NAMES_MAX) return true;
     if (value_get(component->manifest, "preset")) { /* the options of its component, once */
-        tn_value reference = object_of("$ref", value_format("#/$defs/model:%s", preset_component(component)));
+        tn_value reference = object_of("x-tenon-preset", value_text(preset_component(component)));
         names->options = value_set_take(names->options, component->id, reference);
         return true;
     }
@@ -227,27 +227,37 @@ static tn_value add_sections_take(tn_value schema, tn_value sections) {
     return schema;
 }
 
-/* A mapping with `provider` has the options of that provider. */
+/* {if: {provider: id}, then: …}. */
+static tn_value condition_take(const char *id, tn_value then) {
+    tn_value is = object_of("properties", object_of("provider", object_of("const", value_text(id))));
+    is = value_set_take(is, "type", value_text("object"));
+    is = value_set_take(is, "required", value_push_take(value_array(), value_text("provider")));
+    return value_set_take(object_of("if", is), "then", then);
+}
+
+/*
+ * A mapping with `provider` has the options of that provider. Those of a preset are in the definition of its component.
+ * A row of `providers` need not have the required ones, because bindings add them.
+ */
 static tn_value add_options_take(tn_value schema, tn_value options) {
-    tn_value conditions = value_array();
+    static const char *const bindings[] = {"$defs", "binding_object", "allOf", NULL};
+    static const char *const rows[] = {"$defs", "provider_row", "allOf", NULL};
+    tn_value complete = value_array(), partial = value_array();
     for (size_t i = 0; i < value_count(options); i++) {
         const char *id = value_chars(value_key_at(options, i), NULL);
-        tn_value name = value_format("model:%s", id);
+        tn_value option = value_value_at(options, i), of = value_get(option, "x-tenon-preset");
+        tn_value name = value_format("model:%s", of ? value_chars(of, NULL) : id);
         const char *const path[] = {"$defs", value_chars(name, NULL), NULL};
-        tn_value is = object_of("properties", object_of("provider", object_of("const", value_text(id))));
-        is = value_set_take(is, "type", value_text("object"));
-        is = value_set_take(is, "required", value_push_take(value_array(), value_text("provider")));
-        tn_value condition = object_of("if", is);
-        tn_value then = value_get(value_value_at(options, i), "$ref") && value_count(value_value_at(options, i)) == 1
-                            ? value_ref(value_value_at(options, i))
-                            : object_of("$ref", value_format("#/$defs/%s", value_chars(name, NULL)));
-        bool own = !value_equal(then, value_value_at(options, i));
-        conditions = value_push_take(conditions, value_set_take(condition, "then", then));
-        if (own) schema = replace_take(schema, path, value_ref(value_value_at(options, i)));
+        tn_value reference = object_of("$ref", value_format("#/$defs/%s", value_chars(name, NULL)));
+        tn_value required = value_get(of ? value_get_key(options, of) : option, "required");
+        partial = value_push_take(partial, condition_take(id, value_ref(reference)));
+        if (required) reference = value_set_take(reference, "required", value_ref(required));
+        complete = value_push_take(complete, condition_take(id, reference));
+        if (!of) schema = replace_take(schema, path, value_remove_take(value_ref(option), value_text("required")));
         value_unref(name);
     }
-    static const char *const path[] = {"$defs", "binding_object", "allOf", NULL};
-    return replace_take(schema, path, conditions);
+    schema = replace_take(schema, rows, partial);
+    return replace_take(schema, bindings, complete);
 }
 
 /* ---- The whole ---- */
