@@ -302,7 +302,7 @@ static void chat_put_format(const struct model_call *call, tn_builder *builder) 
     openai_begin_item(builder, "response_format", structured);
     if (strcmp(structured, "json_schema") == 0) {
         tn_put_begin(builder, "json_schema", TN_OBJECT);
-        openai_put_format(call, builder, openai_dialect(call)->strict);
+        openai_put_format(call, builder, openai_dialect(call)->format_name, openai_dialect(call)->strict);
         tn.value->end(builder);
     }
     tn.value->end(builder);

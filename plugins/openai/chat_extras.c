@@ -122,7 +122,7 @@ static void audio_finish(struct model_call *call, const struct chat_extras *extr
     openai_begin_item(builder, NULL, "audio");
     bool known = bare != NULL && model_media_init(&media, bare);
     if (type == NULL && known) type = media.media_type;
-    if (type != NULL) tn_put_text(builder, "media_type", type);
+    tn_put_text(builder, "media_type", type != NULL ? type : "application/octet-stream");
     tn_put(builder, "data", data);
     if (extras->audio_id != NULL) {
         tn_put_begin(builder, "extra", TN_OBJECT);

@@ -23,6 +23,7 @@ static const struct {
     size_t offset;
 } flags[] = {{"stream_options", offsetof(struct openai_dialect, stream_options)},
              {"strict", offsetof(struct openai_dialect, strict)},
+             {"format_name", offsetof(struct openai_dialect, format_name)},
              {"developer", offsetof(struct openai_dialect, developer)},
              {"names", offsetof(struct openai_dialect, names)},
              {"stop", offsetof(struct openai_dialect, stop)},
@@ -90,6 +91,7 @@ int32_t openai_dialect_create(struct model *model) {
                                        .think = own ? "never" : "start",
                                        .stream_options = true,
                                        .strict = true,
+                                       .format_name = true,
                                        .developer = own,
                                        .names = true,
                                        .stop = true,

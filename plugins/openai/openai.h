@@ -88,9 +88,9 @@ bool openai_is_parallel_call(struct model_call *call, tn_value item);
 /* Adds the calls inside such a call, or the call itself. `index` is its output_index. */
 void openai_expand_parallel_call(struct model_call *call, int64_t index, tn_value item);
 
-/* Writes the members name, schema and, if the server knows it, strict of a structured output's format into an open
- * object. */
-void openai_put_format(const struct model_call *call, tn_builder *builder, bool strict);
+/* Writes the schema of a structured output into an open object, and, if the server knows them, its name and `strict`.
+ */
+void openai_put_format(const struct model_call *call, tn_builder *builder, bool named, bool strict);
 /* True if the request must contain the schema as a text, because the server only knows JSON without a schema. */
 bool openai_schema_in_prompt(const struct model_call *call);
 /* The text of the message with the schema; a new reference. */

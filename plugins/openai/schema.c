@@ -111,7 +111,7 @@ static bool openai_schema_is_strict(tn_value schema) {
     return schema_is_object(schema) && schema_check_strict(schema, &totals);
 }
 
-void openai_put_format(const struct model_call *call, tn_builder *builder, bool strict) {
+void openai_put_format(const struct model_call *call, tn_builder *builder, bool named, bool strict) {
     char name[TN_TOOL_NAME_MAX + 1];
     const char *title = tn_get_text(call->schema, "title", "");
     uint64_t used = 0;
@@ -121,7 +121,7 @@ void openai_put_format(const struct model_call *call, tn_builder *builder, bool 
         if (plain || *title == ' ') name[used++] = plain ? *title : '_';
     }
     name[used] = '\0';
-    tn_put_text(builder, "name", used > 0 ? name : "answer");
+    if (named) tn_put_text(builder, "name", used > 0 ? name : "answer");
     tn_put(builder, "schema", call->schema);
     if (strict) tn_put_bool(builder, "strict", openai_schema_is_strict(call->schema));
 }
