@@ -359,7 +359,7 @@ int32_t model_check(struct engine *engine, tn_value binding, struct error *error
         if (!is_reportable(&errors.items[i])) continue;
         status = error_set(error, TN_INVALID, "INVALID_CONFIG", "the configuration of the model `%s`: %s%s%s", id,
                            errors.items[i].pointer, *errors.items[i].pointer ? ": " : "", errors.items[i].message);
-        explain_secrets(object, error);
+        explain_secrets(options, error);
     }
     schema_errors_finish(&errors);
     value_unref(options);
@@ -384,7 +384,7 @@ static int32_t model_provider_new(struct engine *engine, tn_value binding, tn_va
         if (value_is(model, TN_STRING)) buffer_format(&name, ":%s", value_chars(model, NULL));
         out->name = buffer_detach(&name, NULL);
     } else if (error->code && strcmp(error->code, "INVALID_CONFIG") == 0) {
-        explain_secrets(object, error);
+        explain_secrets(options, error);
     }
     value_unref(options);
     value_unref(object);
