@@ -191,8 +191,9 @@ static void lint_provider_row(const struct config_lint *lint, const char *name, 
     nearest_init(&nearest, provider, strlen(provider));
     catalog->each(catalog->self, "model", lint_offer_component, &nearest);
     bool row_of_file = value_get(config_providers(host_config(lint->host)), provider) && strcmp(name, provider) != 0;
-    tn_value what = row_of_file ? value_format("providers.%s: the rows that it is based on do not end at a plugin's model", name)
-                                : value_format("providers.%s: no plugin provides the model provider `%s`", name, provider);
+    tn_value what =
+        row_of_file ? value_format("providers.%s: the rows that it is based on do not end at a plugin's model", name)
+                    : value_format("providers.%s: no plugin provides the model provider `%s`", name, provider);
     if (row_of_file) nearest_init(&nearest, "", 0);
     config_lint_report(lint, value_chars(what, NULL), &nearest);
     value_unref(what);

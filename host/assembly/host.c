@@ -301,11 +301,11 @@ static int32_t host_bind_models(struct host *host, const struct host_options *op
 
 /* The variables in which services expect their keys, also if no plugin or configuration names them. */
 static const char *const usual_keys[] = {
-    "OPENAI_API_KEY",   "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "GEMINI_API_KEY",    "GOOGLE_API_KEY",
-    "AZURE_API_KEY",    "MISTRAL_API_KEY",   "GROQ_API_KEY",         "XAI_API_KEY",       "DEEPSEEK_API_KEY",
-    "COHERE_API_KEY",   "TOGETHER_API_KEY",  "OPENROUTER_API_KEY",   "FIREWORKS_API_KEY", "PERPLEXITY_API_KEY",
-    "CEREBRAS_API_KEY", "HF_TOKEN",          "AZURE_OPENAI_API_KEY", "NVIDIA_API_KEY",    "REPLICATE_API_TOKEN",
-    "MOONSHOT_API_KEY", "DEEPINFRA_API_KEY", "SAMBANOVA_API_KEY",    "BASETEN_API_KEY",   "NEBIUS_API_KEY",
+    "OPENAI_API_KEY",   "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "GEMINI_API_KEY",     "GOOGLE_API_KEY",
+    "AZURE_API_KEY",    "MISTRAL_API_KEY",   "GROQ_API_KEY",         "XAI_API_KEY",        "DEEPSEEK_API_KEY",
+    "COHERE_API_KEY",   "TOGETHER_API_KEY",  "OPENROUTER_API_KEY",   "FIREWORKS_API_KEY",  "PERPLEXITY_API_KEY",
+    "CEREBRAS_API_KEY", "HF_TOKEN",          "AZURE_OPENAI_API_KEY", "NVIDIA_API_KEY",     "REPLICATE_API_TOKEN",
+    "MOONSHOT_API_KEY", "DEEPINFRA_API_KEY", "SAMBANOVA_API_KEY",    "BASETEN_API_KEY",    "NEBIUS_API_KEY",
     "ZAI_API_KEY",      "DASHSCOPE_API_KEY", "HYPERBOLIC_API_KEY",   "AI_GATEWAY_API_KEY", "GITHUB_TOKEN"};
 
 static void host_take_effects(const struct config *config, tn_value effects) {

@@ -288,15 +288,16 @@ static void print_preset(const char *mark, const struct component_info *info) {
     const char *of = preset_component(info);
     command_printf(stdout, "%s %s\n\n", mark, info->id);
     print_title(info->title);
-    command_printf(stdout, " The provider of models `%s` of the plugin `%s` %s, with this configuration:\n\n```yaml\n", of,
-                   info->plugin_id, info->plugin_version);
+    command_printf(stdout, " The provider of models `%s` of the plugin `%s` %s, with this configuration:\n\n```yaml\n",
+                   of, info->plugin_id, info->plugin_version);
     print_members(preset_config(info), 0);
     fputs("```\n", stdout);
     if (info->documentation && *info->documentation) command_printf(stdout, "\n%s\n", info->documentation);
-    command_printf(stdout,
-                   "\nThe members of a binding win. `tenon reference model:%s` describes all of them, what it receives and "
-                   "what it\nreturns.\n",
-                   of);
+    command_printf(
+        stdout,
+        "\nThe members of a binding win. `tenon reference model:%s` describes all of them, what it receives and "
+        "what it\nreturns.\n",
+        of);
 }
 
 void reference_print_component(const char *mark, const struct component_info *info) {

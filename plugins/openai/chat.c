@@ -106,7 +106,8 @@ static void chat_put_calls(struct model_call *call, tn_builder *builder, tn_valu
 /* Writes the model's reasoning as a member of its message, if the server needs it. */
 static void chat_put_reasoning(struct model_call *call, tn_builder *builder, tn_value message) {
     const struct openai_dialect *dialect = openai_dialect(call);
-    tn_value details = tn_get(model_get_extra(call, message), "reasoning_details"), content = tn_get(message, "content");
+    tn_value details = tn_get(model_get_extra(call, message), "reasoning_details"),
+             content = tn_get(message, "content");
     if (dialect->details_back && tn.value->kind(details) == TN_ARRAY) tn_put(builder, "reasoning_details", details);
     const char *name = dialect->reasoning_out;
     if (name == NULL || strncmp(name, "reasoning", 9) != 0 || strcmp(name, "reasoning_details") == 0) return;
@@ -254,8 +255,7 @@ static void chat_put_tools(struct model_call *call, tn_builder *builder) {
         tn.value->end(builder);
     }
     tn.value->end(builder);
-    if (dialect->parallel_tool_calls)
-        model_put_option(call, builder, "parallel_tool_calls", "parallel_tool_calls");
+    if (dialect->parallel_tool_calls) model_put_option(call, builder, "parallel_tool_calls", "parallel_tool_calls");
     if (!dialect->tool_choice || chat_asks_for_call(call)) return;
     if (chat_requires_call(call))
         tn_put_text(builder, "tool_choice", dialect->required);

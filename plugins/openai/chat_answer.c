@@ -191,7 +191,7 @@ static void chat_read_choice(struct model_call *call, tn_value json, const char 
             model_set_extra(call, "logprobs", state->logprobs);
         }
     }
-    chat_read_usage(call, tn_get(choice, "usage"));                /* Moonshot, in streams */
+    chat_read_usage(call, tn_get(choice, "usage"));                 /* Moonshot, in streams */
     chat_read_usage(call, tn_get(tn_get(json, "x_groq"), "usage")); /* Groq, in streams */
     chat_read_usage(call, tn_get(json, "usage"));
 }

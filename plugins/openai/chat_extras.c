@@ -100,8 +100,9 @@ static void audio_read(struct model_call *call, struct chat_extras *extras, tn_v
 
 /* The type of what was requested: a stream has no header from which it could be read. */
 static const char *audio_media_type(const struct model_call *call) {
-    static const char *const types[][2] = {{"wav", "audio/wav"},   {"mp3", "audio/mpeg"}, {"flac", "audio/flac"},
-                                           {"opus", "audio/opus"}, {"aac", "audio/aac"},  {"pcm16", "audio/pcm;rate=24000"}};
+    static const char *const types[][2] = {{"wav", "audio/wav"},   {"mp3", "audio/mpeg"},
+                                           {"flac", "audio/flac"}, {"opus", "audio/opus"},
+                                           {"aac", "audio/aac"},   {"pcm16", "audio/pcm;rate=24000"}};
     const char *format = tn_get_text(tn_get(model_get_option(call, "extra"), "audio"), "format", "");
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         if (strcmp(types[i][0], format) == 0) return types[i][1];

@@ -19,11 +19,11 @@ struct chat_think {
 
 /* What Chat Completions has beside its texts and calls, until the answer ends (chat_extras.c). */
 struct chat_extras {
-    tn_value details;       /* reasoning_details, all pieces in order; an array, or NULL */
-    tn_value citations;     /* an array of addresses, or NULL */
-    tn_value results;       /* search_results, an array, or NULL */
-    tn_value audio_id;      /* of the audio of the answer, or NULL */
-    char *audio;            /* its bytes */
+    tn_value details;   /* reasoning_details, all pieces in order; an array, or NULL */
+    tn_value citations; /* an array of addresses, or NULL */
+    tn_value results;   /* search_results, an array, or NULL */
+    tn_value audio_id;  /* of the audio of the answer, or NULL */
+    char *audio;        /* its bytes */
     uint64_t audio_length, audio_capacity;
     bool has_audio, is_cited;
 };
@@ -38,8 +38,8 @@ struct openai_call {
     int64_t parallel_index; /* output_index + 1 of the open call of "parallel" (see below); 0: no such call */
     struct chat_think think;
     struct chat_extras extras;
-    bool keep_items;        /* `items` contains data that the message does not */
-    bool received;          /* a part of the answer was received */
+    bool keep_items; /* `items` contains data that the message does not */
+    bool received;   /* a part of the answer was received */
 };
 
 void openai_chat_start(struct model_call *call);

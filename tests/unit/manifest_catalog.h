@@ -87,7 +87,8 @@ static inline void manifest_add_presets(struct manifest_catalog *catalog, tn_val
     tn_value presets = value_get(component, "presets");
     for (size_t i = 0; i < value_count(presets); i++) {
         tn_value config = NULL, entry = value_set_take(value_object(), "kind", value_text("model"));
-        static const char options[] = "{\"properties\":{\"model\":{\"type\":\"string\",\"examples\":[\"gpt-5-mini\"]}}}";
+        static const char options[] =
+            "{\"properties\":{\"model\":{\"type\":\"string\",\"examples\":[\"gpt-5-mini\"]}}}";
         assert_int_equal(json_read(options, sizeof options - 1, NULL, &config, NULL), TN_OK);
         entry = value_set_take(entry, "id", value_ref(value_key_at(presets, i)));
         entry = value_set_take(entry, "title", value_ref(value_get(value_value_at(presets, i), "title")));

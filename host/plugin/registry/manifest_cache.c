@@ -395,7 +395,8 @@ bool manifest_cache_agrees(const struct cached_manifest *known, tn_value manifes
     bool same = strcmp(manifest_text(plugin, "id"), known->id) == 0 &&
                 strcmp(manifest_text(plugin, "version"), known->version) == 0 &&
                 strcmp(manifest_text(plugin, "title"), known->title) == 0 &&
-                manifest_flags(manifest) == known_flags(known) && manifest_entry_count(manifest) == known->component_count;
+                manifest_flags(manifest) == known_flags(known) &&
+                manifest_entry_count(manifest) == known->component_count;
     for (size_t i = 0; same && i < known->component_count; i++) {
         const char *kind, *id;
         manifest_entry_names(manifest, i, &kind, &id);

@@ -72,7 +72,8 @@ tn_value preset_merge(tn_value under, tn_value over) {
     if (moved && !have_same_origin(value_get(under, "base_url"), moved))
         for (size_t i = 0; i < value_count(under); i++) {
             tn_value key = value_key_at(under, i);
-            if (is_credential(value_chars(key, NULL), value_value_at(under, i))) kept = value_remove_take(kept, value_ref(key));
+            if (is_credential(value_chars(key, NULL), value_value_at(under, i)))
+                kept = value_remove_take(kept, value_ref(key));
         }
     tn_value both = merge_members(kept, over);
     value_unref(kept);
@@ -165,10 +166,11 @@ int32_t preset_check(const char *place, tn_value component, struct error *error)
     if (!presets) return TN_OK;
     if (!value_is(presets, TN_OBJECT) || value_count(presets) > PRESETS_MAX ||
         strcmp(manifest_text(component, "kind"), "model") != 0)
-        return error_set(error, TN_INVALID, "MANIFEST_INVALID",
-                         "%s: component `%.200s`: `presets`: expected a mapping of at most %u names to {config: {…}}, in "
-                         "a component of the kind `model`",
-                         place, id, PRESETS_MAX);
+        return error_set(
+            error, TN_INVALID, "MANIFEST_INVALID",
+            "%s: component `%.200s`: `presets`: expected a mapping of at most %u names to {config: {…}}, in "
+            "a component of the kind `model`",
+            place, id, PRESETS_MAX);
     for (size_t i = 0; i < value_count(presets); i++) {
         tn_value name = value_key_at(presets, i), preset = value_value_at(presets, i);
         tn_value title = value_get(preset, "title"), text = value_get(preset, "documentation");
@@ -176,10 +178,11 @@ int32_t preset_check(const char *place, tn_value component, struct error *error)
                     (!title || (value_is(title, TN_STRING) && *value_chars(title, NULL))) &&
                     (!text || value_is(text, TN_STRING));
         if (!good)
-            return error_set(error, TN_INVALID, "MANIFEST_INVALID",
-                             "%s: component `%.200s`: the preset `%.100s`: expected a name of letters, digits, '.', '_' "
-                             "and '-', and {config: {…}} with an optional title and documentation",
-                             place, id, value_chars(name, NULL));
+            return error_set(
+                error, TN_INVALID, "MANIFEST_INVALID",
+                "%s: component `%.200s`: the preset `%.100s`: expected a name of letters, digits, '.', '_' "
+                "and '-', and {config: {…}} with an optional title and documentation",
+                place, id, value_chars(name, NULL));
     }
     return TN_OK;
 }

@@ -1,10 +1,10 @@
 /*
  * preset.h - presets: names of model providers that stand for a component and a configuration.
  *
- * A component of the kind `model` declares them in its manifest: `presets: {groq: {title?, documentation?, config: {…}}}`.
- * tenon.yaml adds others, or changes these, under `providers`: `{groq: {provider: groq, …configuration}}`. The registry
- * has a row for each name (registry_rows.c, registry_preset.c), so that checks, lists and completions find it as they
- * find a component. The manifest of such a row is that of its component with other names, without `presets` and
+ * A component of the kind `model` declares them in its manifest: `presets: {groq: {title?, documentation?, config:
+ * {…}}}`. tenon.yaml adds others, or changes these, under `providers`: `{groq: {provider: groq, …configuration}}`. The
+ * registry has a row for each name (registry_rows.c, registry_preset.c), so that checks, lists and completions find it
+ * as they find a component. The manifest of such a row is that of its component with other names, without `presets` and
  * `examples`, and with `preset: {of: COMPONENT, config: {…}}`. registry_resolve returns the component.
  *
  *     const struct component_info *info = catalog->find(catalog->self, "model", "groq", 4);
@@ -34,7 +34,8 @@ const char *preset_component(const struct component_info *info);
  */
 tn_value preset_merge(tn_value under, tn_value over);
 
-/* ---- Entries of a manifest: its components, and then their presets, except those with the component's own name ---- */
+/* ---- Entries of a manifest: its components, and then their presets, except those with the component's own name ----
+ */
 
 size_t manifest_entry_count(tn_value manifest);
 /* The complete entry, as of a component; a new reference, or NULL. */

@@ -32,8 +32,7 @@ static struct row *configured_base(struct registry *registry, tn_value configure
     return own ? row_find(registry, "model", id, length) : row_resolve_name(registry, base, base_length, depth + 1);
 }
 
-static struct row *configured_row_new(struct registry *registry, tn_value configured, tn_value name,
-                                      struct row *base) {
+static struct row *configured_row_new(struct registry *registry, tn_value configured, tn_value name, struct row *base) {
     struct row *row = mem_zalloc(sizeof *row);
     tn_value own = provider_config(configured), config = preset_merge(preset_config(&base->info), own);
     tn_value title = value_format("`%.100s` with the configuration of tenon.yaml", base->info.id);
