@@ -97,7 +97,20 @@ def check_rows(drive):
     d.check(set(presets) == set(dialect_server.FIELDS), f"other rows: {set(presets) ^ set(dialect_server.FIELDS)}")
     for row in sorted(set(presets) & set(dialect_server.FIELDS)):
         check_row(row, presets[row], drive)
+    check_readme(presets)
     return len(presets)
+
+
+def check_readme(presets):
+    """The table in plugins/openai/README.md has each row."""
+    rows = []
+    for name, preset in sorted(presets.items()):
+        config = preset["config"]
+        key = config.get("api_key", {}).get("secret")
+        rows.append(f"| `{name}` | {preset['title']} | {config.get('base_url', 'yours')} | {'`' + key + '`' if key else ''} |")
+    with open(os.path.join(os.path.dirname(PRESETS), "README.md"), encoding="utf-8") as file:
+        found = [line for line in file.read().splitlines() if line.startswith("| `")]
+    d.check(found == rows, "the table of plugins/openai/README.md should be:\n" + "\n".join(rows))
 
 
 def check_strictness(drive):
