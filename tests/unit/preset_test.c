@@ -233,7 +233,10 @@ static void stands_for(struct registry *registry, const char *id, const char *co
     struct component *component = NULL;
     registry_catalog(registry, &catalog);
     const struct component_info *info = catalog.find(catalog.self, "model", id, strlen(id));
-    if (!info) fail_msg("there is no %s", id);
+    if (!info) {
+        fail_msg("there is no %s", id);
+        return;
+    }
     assert_string_equal(info->id, id);
     assert_string_equal(preset_component(info), "acme.chat");
     is_json(preset_config(info), config);

@@ -457,23 +457,32 @@ static void list_add_row(void *user, struct row *row) {
     list->rows[list->count++] = row;
 }
 
+/* The next row of a plugin to visit, from `*at`; NULL after the last one. */
+static struct row *rows_next(const struct registry *registry, const char *kind, size_t *at, const struct row *last) {
+    for (; *at < registry->row_count; ++*at) {
+        struct row *row = registry->rows[*at];
+        if (row->component.removed || (kind && strcmp(kind, row->info.kind) != 0)) continue;
+        if (last && compare_rows(&last, &registry->rows[*at]) == 0) continue; /* two plugins claim it: visit it once */
+        if (!row_is_configured(registry, row->info.kind, row->info.id, strlen(row->info.id))) return row;
+    }
+    return NULL;
+}
+
 /* Visits all rows in order: those of plugins, and those of tenon.yaml, which hide others of their name. */
-static void rows_visit(struct registry *registry, const char *kind, const struct row_list *configured,
+static void rows_visit(const struct registry *registry, const char *kind, const struct row_list *configured,
                        catalog_visit visit, void *user) {
     const struct row *last = NULL;
-    size_t next = 0;
-    for (size_t i = 0; i < registry->row_count || next < configured->count;) {
-        struct row *row = i < registry->row_count ? registry->rows[i] : NULL;
-        bool skipped = row && (row->component.removed || (kind && strcmp(kind, row->info.kind) != 0) ||
-                               row_is_configured(registry, row->info.kind, row->info.id, strlen(row->info.id)) ||
-                               (last && compare_rows(&last, &registry->rows[i]) == 0)); /* two plugins claim it */
-        if (next < configured->count && (!row || compare_rows(&configured->rows[next], &registry->rows[i]) <= 0)) {
-            row = configured->rows[next++];
-        } else {
-            i++;
-            if (skipped) continue;
+    size_t at = 0, next = 0;
+    for (;;) {
+        struct row *plain = rows_next(registry, kind, &at, last);
+        struct row *own = next < configured->count ? configured->rows[next] : NULL;
+        bool takes_own = own && (!plain || compare_rows(&own, &plain) < 0);
+        struct row *row = takes_own ? own : plain;
+        if (!row) return;
+        if (takes_own)
+            next++;
+        else
             last = row;
-        }
         row_compile(row);
         if (!visit(user, &row->info)) return;
     }
