@@ -92,6 +92,15 @@ static void visit_plugin(void *user, struct plugin *plugin) {
             value_set_take(names->sections, plugin_id(plugin), section_schema(section, plugin_id(plugin)));
 }
 
+/* The required members of a configuration that a row does not have; a new reference. */
+static tn_value missing_members(tn_value options, tn_value given) {
+    tn_value required = value_get(options, "required"), missing = value_array();
+    for (size_t i = 0; value_is(required, TN_ARRAY) && i < value_count(required); i++)
+        if (!value_get_key(given, value_at(required, i)))
+            missing = value_push_take(missing, value_ref(value_at(required, i)));
+    return missing;
+}
+
 static bool visit_model(void *user, const struct component_info *component) {
     struct config_names *names = user;
     tn_value options = schema_document(component->config), properties = value_get(options, "properties");
@@ -106,6 +115,9 @@ static bool visit_model(void *user, const struct component_info *component) {
     if (!value_is(options, TN_OBJECT) || value_count(names->options) >= NAMES_MAX) return true;
     if (value_get(component->manifest, "preset")) { /* the options of its component, once */
         tn_value reference = object_of("x-tenon-preset", value_text(preset_component(component)));
+        tn_value required = missing_members(options, preset_config(component));
+        if (value_count(required)) reference = value_set_take(reference, "required", value_ref(required));
+        value_unref(required);
         names->options = value_set_take(names->options, component->id, reference);
         return true;
     }
@@ -249,7 +261,7 @@ static tn_value add_options_take(tn_value schema, tn_value options) {
         tn_value name = value_format("model:%s", of ? value_chars(of, NULL) : id);
         const char *const path[] = {"$defs", value_chars(name, NULL), NULL};
         tn_value reference = object_of("$ref", value_format("#/$defs/%s", value_chars(name, NULL)));
-        tn_value required = value_get(of ? value_get_key(options, of) : option, "required");
+        tn_value required = value_get(option, "required");
         partial = value_push_take(partial, condition_take(id, value_ref(reference)));
         if (required) reference = value_set_take(reference, "required", value_ref(required));
         complete = value_push_take(complete, condition_take(id, reference));

@@ -8,6 +8,8 @@
 #include "dialect.h"
 #include "openai.h"
 
+#define CALL_ID_LENGTH 9 /* of `call_ids: nine` */
+
 static void chat_put_media(struct model_call *call, tn_builder *builder, tn_value part, const char *type) {
     struct model_media media;
     if (!model_media_init(&media, part)) {
@@ -83,6 +85,26 @@ static void chat_put_content(struct model_call *call, tn_builder *builder, tn_va
     tn.value->end(builder);
 }
 
+/*
+ * Writes the id of a call. Mistral refuses ids with other characters or another length, as other services make them:
+ * the history of a conversation has these after its model was changed. The same id becomes the same hash.
+ */
+static void chat_put_call_id(const struct model_call *call, tn_builder *builder, const char *key, const char *id) {
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    const char *accepted = openai_dialect(call)->call_ids;
+    char hashed[CALL_ID_LENGTH + 1];
+    bool nine = accepted != NULL && strcmp(accepted, "nine") == 0;
+    if (!nine || (strlen(id) == CALL_ID_LENGTH && strspn(id, digits) == CALL_ID_LENGTH)) {
+        tn_put_text(builder, key, id);
+        return;
+    }
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+    for (const char *at = id; *at != '\0'; at++) hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
+    for (size_t i = 0; i < CALL_ID_LENGTH; i++, hash /= 62) hashed[i] = digits[hash % 62];
+    hashed[CALL_ID_LENGTH] = '\0';
+    tn_put_text(builder, key, hashed);
+}
+
 static void chat_put_calls(struct model_call *call, tn_builder *builder, tn_value message) {
     tn_value calls = tn_message_calls(message);
     if (calls == NULL) return;
@@ -91,7 +113,7 @@ static void chat_put_calls(struct model_call *call, tn_builder *builder, tn_valu
         tn_value tool_call = tn.value->at(calls, i);
         tn_value content = tn_get(model_get_extra(call, tool_call), "extra_content");
         openai_begin_item(builder, NULL, "function");
-        tn_put_text(builder, "id", tn_get_text(tool_call, "id", ""));
+        chat_put_call_id(call, builder, "id", tn_get_text(tool_call, "id", ""));
         tn_put_begin(builder, "function", TN_OBJECT);
         tn_put_text(builder, "name", model_tool_name_to_service(call, tn_get_text(tool_call, "name", "")));
         tn_put_take(builder, "arguments", model_arguments_text(tool_call));
@@ -148,6 +170,36 @@ static bool chat_tool_media_goes(const struct model_call *call, const char *plac
     return tool_media != NULL && strcmp(tool_media, place) == 0;
 }
 
+static bool chat_is_media(tn_value part) {
+    const char *type = tn_get_text(part, "type", "");
+    return strcmp(type, "image") == 0 || strcmp(type, "file") == 0 || strcmp(type, "audio") == 0;
+}
+
+static bool chat_has_media(tn_value content) {
+    for (uint64_t i = 0, count = tn.value->kind(content) == TN_ARRAY ? tn.value->count(content) : 0; i < count; i++)
+        if (chat_is_media(tn.value->at(content, i))) return true;
+    return false;
+}
+
+/* The result of a tool for a server that accepts no media: its text says that they are missing. */
+static void chat_put_text_of_media(tn_builder *builder, tn_value content) {
+    static const char note[] = "(The result also has media, which you cannot receive.)";
+    tn_value text = openai_join_text(content);
+    uint64_t length = 0;
+    const char *chars = tn_chars(text, &length);
+    char *joined = chars != NULL ? tn.core->alloc(tn.host, length + sizeof note) : NULL;
+    tn_value both = NULL;
+    if (joined != NULL) {
+        memcpy(joined, chars, length);
+        if (length > 0) joined[length++] = '\n';
+        memcpy(joined + length, note, sizeof note - 1);
+        both = tn_text_n(joined, length + sizeof note - 1);
+        tn.core->release(tn.host, joined);
+    }
+    tn_put_take(builder, "content", both);
+    tn_release(text);
+}
+
 static void chat_put_message(struct model_call *call, tn_builder *builder, tn_value message) {
     const char *type = tn_message_type(message), *name = tn_get_text(message, "name", NULL);
     tn_value content = tn_get(message, "content");
@@ -157,19 +209,16 @@ static void chat_put_message(struct model_call *call, tn_builder *builder, tn_va
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "role", ai ? "assistant" : developer ? "system" : type);
     if (name != NULL && !tool) tn_put_text(builder, "name", name);
-    if (tool) tn_put_text(builder, "tool_call_id", tn_get_text(message, "tool_call_id", ""));
+    if (tool) chat_put_call_id(call, builder, "tool_call_id", tn_get_text(message, "tool_call_id", ""));
     if (strcmp(type, "user") == 0 || (tool && chat_tool_media_goes(call, "tool")))
         chat_put_content(call, builder, content);
+    else if (tool && openai_dialect(call)->tool_media == NULL && chat_has_media(content))
+        chat_put_text_of_media(builder, content);
     else if (!ai || !chat_put_thinking(call, builder, content))
         tn_put_take(builder, "content", openai_join_text(content));
     if (ai) chat_put_reasoning(call, builder, message);
     if (ai) chat_put_calls(call, builder, message);
     tn.value->end(builder);
-}
-
-static bool chat_is_media(tn_value part) {
-    const char *type = tn_get_text(part, "type", "");
-    return strcmp(type, "image") == 0 || strcmp(type, "file") == 0 || strcmp(type, "audio") == 0;
 }
 
 /* Writes a user's message with the media of the tool messages in [first, end), if they have any. */

@@ -43,6 +43,7 @@ static const struct {
              {"reasoning_in", offsetof(struct openai_dialect, reasoning_in)},
              {"reasoning_out", offsetof(struct openai_dialect, reasoning_out)},
              {"required", offsetof(struct openai_dialect, required)},
+             {"call_ids", offsetof(struct openai_dialect, call_ids)},
              {"tool_media", offsetof(struct openai_dialect, tool_media)},
              {"think", offsetof(struct openai_dialect, think)}};
 
@@ -87,6 +88,7 @@ int32_t openai_dialect_create(struct model *model) {
                                        .dimensions = "dimensions",
                                        .reasoning_effort = "reasoning_effort",
                                        .required = "required",
+                                       .call_ids = "any",
                                        .tool_media = "user",
                                        .think = own ? "never" : "start",
                                        .stream_options = true,

@@ -19,6 +19,7 @@ struct openai_dialect {
     const char *reasoning_in;     /* the member with the reasoning; NULL: the usual ones */
     const char *reasoning_out;    /* how reasoning is sent back: a member, "thinking" (a part), or NULL */
     const char *required;         /* tool_choice for a call of any tool; "message": a user's message asks for it */
+    const char *call_ids;         /* "any", "nine" */
     const char *tool_media;       /* "user", "tool", or NULL */
     const char *think;            /* "start", "open", "never" */
     const char *cached, *cache_write, *reasoning; /* members of usage, as `a.b`; NULL: the usual ones */

@@ -5,6 +5,7 @@ A request of each row, with everything that a document can ask for, has only fie
 import base64
 import json
 import os
+import re
 
 import dialect_server
 import drive as d
@@ -285,6 +286,22 @@ def check_sent_back(drive):
     d.check(found == [{"type": "thinking", "thinking": [text("Let meIt is")]}, text("a")], f"thinking: {found}")
 
 
+def check_tools(drive):
+    """Ids of calls of other services for Mistral, and media for a service that has none."""
+    calls = ["call_0123456789abcdef", "toolu_x", "abcdefGH9", "short"]
+    messages = ["?", {"type": "ai", "content": "", "tool_calls": [{"id": c, "name": "f", "arguments": {}} for c in calls]},
+                *[{"type": "tool", "tool_call_id": c, "content": [{"type": "image", "data": PNG}]} for c in calls]]
+    config = {**LOCAL, "dialect": {"call_ids": "nine", "tool_media": "none"}}
+    sent = [drive([case(STREAM, {"messages": messages}, config)])[0]["requests"][0]["json"]["messages"] for _ in range(2)]
+    d.check(sent[0] == sent[1], "other ids the second time")
+    ids = [c["id"] for c in sent[0][1]["tool_calls"]]
+    d.check(ids == [m["tool_call_id"] for m in sent[0][2:]], f"calls and results have other ids: {ids}")
+    d.check(all(re.fullmatch("[A-Za-z0-9]{9}", c) for c in ids) and len(set(ids)) == 4 and ids[2] == calls[2], f"ids: {ids}")
+    d.check(all("media" in m["content"] for m in sent[0][2:]), f"no word about the media: {sent[0][2:]}")
+    plain = drive([case(STREAM, {"messages": messages}, LOCAL)])[0]["requests"][0]["json"]["messages"]
+    d.check([c["id"] for c in plain[1]["tool_calls"]] == calls, f"changed ids: {plain[1]}")
+
+
 def check_schema_as_text(drive):
     given = {"messages": "?", "response_schema": SCHEMA}
     rows = [({"dialect": {"structured": "json_object"}}, {"type": "json_object"}), ({"dialect": {"structured": "prompt"}}, None),
@@ -321,6 +338,7 @@ def main():
     check_strictness(drive)
     answers = check_answers(drive)
     check_sent_back(drive)
+    check_tools(drive)
     check_schema_as_text(drive)
     check_addresses(drive)
     print(f"{rows} rows, {answers} answers")
