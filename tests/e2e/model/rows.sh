@@ -51,6 +51,13 @@ printf 'providers: {lab: {provider: openai, api_key: {secret: NO_SUCH_KEY}}}\n' 
 run tenon doctor -c wrong.yaml
 expect_in out 'providers: ' && expect_in out NO_SUCH_KEY
 
+unset GROQ_API_KEY
+printf 'models: {default: ["scripted:x", "groq:y"], mine: {provider: groq, model: z, api_key: k}}\n' >wrong.yaml
+run tenon doctor -c wrong.yaml
+expect_in out 'models.default: the secret `GROQ_API_KEY`, the key of `groq`, is not available' && expect_not_in out models.mine
+GROQ_API_KEY=gsk-1 run tenon doctor -c wrong.yaml
+expect_not_in out 'the key of `groq`'
+
 # A row without an address of its own.
 run tenon model test azure:gpt-4o
 expect_code 4 && expect_in err 'has no `base_url` of its own'
