@@ -283,7 +283,7 @@ static void print_presets(const char *mark, tn_value presets) {
     }
 }
 
-/* A preset has the form of its component, which has a page of its own. */
+/* A preset has the form of its component, which has a page itself. */
 static void print_preset(const char *mark, const struct component_info *info) {
     const char *of = preset_component(info);
     command_printf(stdout, "%s %s\n\n", mark, info->id);

@@ -77,7 +77,7 @@ int32_t openai_dialect_create(struct model *model) {
     (void)tn.value->as_bool(tn_get(given, "needs_base_url"), &needs_base_url);
     if (needs_base_url && tn_get(model->config, "base_url") == NULL)
         return tn_refuse("INVALID_CONFIG",
-                         "this provider has no `base_url` of its own: set it, with the key, for example as a row of "
+                         "this provider has no `base_url`, because each customer has another: set it, with the key, for example as a row of "
                          "`providers` in tenon.yaml");
     struct openai_dialect *dialect = tn.core->alloc(tn.host, sizeof *dialect);
     if (dialect == NULL) return TN_NO_MEMORY;

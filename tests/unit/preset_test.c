@@ -289,7 +289,7 @@ static void takes_rows_of_the_configuration(void **state) {
     struct registry *registry = registry_with(
         "{\"lab\":{\"provider\":\"acme.one\",\"model\":\"m\"},\"zoo\":{\"provider\":\"lab\",\"level\":9},"
         "\"acme.two\":{\"provider\":\"acme.two\",\"model\":\"n\"},\"acme.chat\":{\"provider\":\"acme.one\"},"
-        "\"lost\":{\"provider\":\"nobody\"},\"a\":{\"provider\":\"b\"},\"b\":{\"provider\":\"a\"},\"self\":{"
+        "\"lost\":{\"provider\":\"missing\"},\"a\":{\"provider\":\"b\"},\"b\":{\"provider\":\"a\"},\"self\":{"
         "\"provider\":\"self\"}}");
     struct component *component = NULL;
     struct error error = ERROR_INIT;

@@ -22,7 +22,7 @@
 #define PRESETS_MAX      200u /* presets of one component */
 #define PRESET_CHAIN_MAX 8u   /* rows of `providers` that name each other */
 
-/* The configuration of a row: of a preset, or of a component with a preset of its own name. Borrowed, or NULL. */
+/* The configuration of a row: of a preset, or of a component with a preset of the same name. Borrowed, or NULL. */
 tn_value preset_config(const struct component_info *info);
 /* The id of the component that a row stands for: its own id, unless it is a preset. Borrowed. */
 const char *preset_component(const struct component_info *info);

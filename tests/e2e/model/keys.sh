@@ -42,7 +42,7 @@ for model in asked plain bound; do
     run tenon run graph.yaml
     expect_code 0 && sent "Bearer $LAB_KEY" && sent "$LAB_TOKEN" && ! grep -qF "$GROQ_API_KEY" request || fails "$model: $(cat request "$work/err")"
 done
-# A path on the same host is no other host.
+# Another path on the same host.
 document "{provider: lab, model: m, base_url: \"http://127.0.0.1:$port/groq/v2\"}" asked >graph.yaml
 run tenon run graph.yaml
 expect_code 0 && sent "Bearer $LAB_KEY"

@@ -58,6 +58,6 @@ expect_in out 'models.default: the secret `GROQ_API_KEY`, the key of `groq`, is 
 GROQ_API_KEY=gsk-1 run tenon doctor -c wrong.yaml
 expect_not_in out 'the key of `groq`'
 
-# A row without an address of its own.
+# A row without an address.
 run tenon model test azure:gpt-4o
-expect_code 4 && expect_in err 'has no `base_url` of its own'
+expect_code 4 && expect_in err 'this provider has no `base_url`'
