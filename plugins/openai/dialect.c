@@ -76,9 +76,9 @@ int32_t openai_dialect_create(struct model *model) {
     int32_t needs_base_url = 0;
     (void)tn.value->as_bool(tn_get(given, "needs_base_url"), &needs_base_url);
     if (needs_base_url && tn_get(model->config, "base_url") == NULL)
-        return tn_refuse("INVALID_CONFIG",
-                         "this provider has no `base_url`, because each customer has another: set it, with the key, for example as a row of "
-                         "`providers` in tenon.yaml");
+        return tn_refuse("INVALID_CONFIG", "this provider has no `base_url`, because each customer has another: set "
+                                           "it, with the key, for example as a row of "
+                                           "`providers` in tenon.yaml");
     struct openai_dialect *dialect = tn.core->alloc(tn.host, sizeof *dialect);
     if (dialect == NULL) return TN_NO_MEMORY;
     bool own = is_own_server(model), unknown = !own && tn.value->kind(given) != TN_OBJECT;
