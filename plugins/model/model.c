@@ -275,8 +275,7 @@ static void model_on_whole_body(struct model_call *call, tn_value end) {
     if (json != NULL)
         call->model->provider->answer(call, json);
     else
-        model_fail_response(call, "an answer that is not JSON (%llu bytes of %s)", (unsigned long long)length,
-                            tn_get_text(tn_get(call->head, "headers"), "content-type", "an unknown type"));
+        model_fail_unexpected_body(call, end, "check `base_url`, or try again");
     tn_release(json);
 }
 
@@ -313,11 +312,9 @@ static void model_on_end(struct model_call *call, tn_value end) {
     else if (call->whole)
         model_fail_response(call, "an answer without a finish reason");
     else if (!call->received_event && call->head_not_events)
-        model_fail_response(
-            call,
-            "`%s` instead of a stream of events; if the service cannot stream, set `stream: false`; if it "
-            "is another service, check `base_url`",
-            tn_get_text(tn_get(call->head, "headers"), "content-type", "nothing"));
+        model_fail_unexpected_body(call, end,
+                                   "if the service cannot stream, set `stream: false`; if it is another service, check "
+                                   "`base_url`; or try again");
     else
         model_fail_response(call, "a stream that stopped before its end");
 }

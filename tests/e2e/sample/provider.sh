@@ -55,7 +55,7 @@ for isolate in "" "--isolate acme.provider"; do
     ask "$(model busy)"
     expect_in err 'two requests in a minute are permitted' && expect_in err '[RATE_LIMITED]'
     ask "$(model large)"
-    expect_in err 'the model `large` does not exist' && expect_in err '[INVALID_REQUEST]'
+    expect_in err 'the model `large` does not exist' && expect_in err '[NOT_FOUND]'
     ask "$(model cut)"
     expect_in err '[INVALID_RESPONSE]'
     ask "$(model small '"sk-wrong-key"')"
