@@ -76,7 +76,7 @@
          "A value has the wrong kind. The message names the kind that was found and the kind that was " \
          "expected.") \
     CODE(NOT_FOUND, false, "Other", \
-         "The component, key, file or record does not exist.") \
+         "The component, key, file, record or model does not exist.") \
     CODE(LIMIT, false, "Other", \
          "A documented limit of size, depth, evaluation time or number was reached. The message names it.") \
     CODE(UNSUPPORTED, false, "Other", \

@@ -480,7 +480,7 @@ static void host_connect_engine(struct host *host) {
     engine->store = host_store_of_user;
     engine->store_user = host;
     engine->scope = binding_scope_of_host;
-    engine->models = models_new();
+    engine->models = models_new(engine->loop);
     engine->tools = tools_new(engine);
     engine->graphs = graphs_new();
     engine->threads = thread_cache_new();
@@ -496,6 +496,7 @@ static void host_connect_engine(struct host *host) {
 static void host_join(struct host *host, struct host *beside) {
     if (beside->store) host->store = store_open_port(beside->store, host->loop);
     tools_share_gates(host->engine->tools, beside->engine->tools);
+    models_share_limits(host->engine->models, beside->engine->models);
 }
 
 struct host *host_new(const struct host_options *options, struct error *error) {

@@ -92,7 +92,7 @@ void model_fail_unexpected_body(struct model_call *call, tn_value end, const cha
     tn_model_append_quote_n(&quote, tn_text_chars(&body.message), body.message.length, failure.key, TN_MODEL_QUOTE_MAX);
     (void)tn_text_append_format(&text, "%s sent `%.100s` instead of %s", failure.provider,
                                 tn_get_text(tn_get(call->head, "headers"), "content-type", "nothing"),
-                                call->whole ? "JSON" : "a stream of events");
+                                call->whole ? "a JSON body" : "a stream of events");
     if (quote.length > 0) (void)tn_text_append_format(&text, ": \"%s\"", tn_text_chars(&quote));
     (void)tn_text_append_format(&text, "; %s; `--record DIR` keeps the whole exchange", advice);
     model_call_enter(call);

@@ -15,6 +15,7 @@ serve() {
     echo "$1" >script.json
     server_start port provider_server.py script.json --log requests
     cat >tenon.yaml <<Y
+model_calls: {retry: false}
 models:
   gemini:
     provider: gemini
@@ -145,6 +146,7 @@ vertex() {
     models=$port
     server_start token_port google_tokens.py --log tokens --key public.pem "${@:3}"
     cat >tenon.yaml <<Y
+model_calls: {retry: false}
 models:
   gemini: {provider: gemini, model: gemini-test, location: global}
 plugins:

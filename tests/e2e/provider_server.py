@@ -389,13 +389,27 @@ def stream_of(reply, spoken, request):
 
 
 class Script:
-    def __init__(self, data):
+    """A script that is replaced (by a rename) while the server runs starts with its first reply."""
+
+    def __init__(self, path):
+        self.path = path
+        self.file = None
+        self.read()
+
+    def read(self):
+        status = os.stat(self.path)
+        if self.file == (status.st_ino, status.st_mtime_ns):
+            return
+        self.file = (status.st_ino, status.st_mtime_ns)
+        with open(self.path, encoding="utf-8") as file:
+            data = json.load(file)
         self.replies = data["replies"] if isinstance(data, dict) else data
         self.cycle = isinstance(data, dict) and data.get("cycle", False)
         self.next = 0
 
     def take(self, text):
         """The caller holds the lock of the server."""
+        self.read()
         for _ in range(len(self.replies)):
             reply = self.replies[self.next]
             last = self.next + 1 >= len(self.replies)
@@ -495,8 +509,7 @@ def main():
     parser.add_argument("--log", required=True)
     options = parser.parse_args()
     server = Server(("127.0.0.1", 0), Handler)
-    with open(options.script, encoding="utf-8") as file:
-        server.script = Script(json.load(file))
+    server.script = Script(options.script)
     server.log = options.log
     server.lock = threading.Lock()
     with open(options.port_file + ".new", "w", encoding="utf-8") as file:

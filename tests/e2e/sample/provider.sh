@@ -62,7 +62,7 @@ for isolate in "" "--isolate acme.provider"; do
     expect_in err '[AUTH]' && expect_not_in err wrong-key
     ask "$(model small '{"secret": "NO_SUCH_KEY"}')"
     expect_in err 'NO_SUCH_KEY' && expect_in err '[AUTH]'
-    ask '{"provider": "acme.chat", "model": "small", "base_url": "http://127.0.0.1:1/v1"}'
+    ask '{"provider": "acme.chat", "model": "small", "base_url": "http://127.0.0.1:1/v1", "retry": false}'
     expect_in err '[CONNECT]'
 done
 
