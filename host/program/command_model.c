@@ -154,7 +154,7 @@ static int model_test_run(struct model_test *test, struct callable *model, const
     const char *prompt = argument_text(arguments, "prompt");
     bool json = argument_given(arguments, "json");
     struct call *call = call_new(host_loop(test->host), model, &ops, test);
-    tn_value input = model_test_input(prompt ? prompt : MODEL_TEST_PROMPT);
+    tn_value input = model_test_input(prompt ? prompt : MODEL_TEST_PROMPT, model);
     int code = COMMAND_OK;
     test->streaming = !json;
     call_set_time_limits(call, MODEL_TEST_TIMEOUT_MS, 0);

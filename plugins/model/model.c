@@ -133,10 +133,13 @@ static void model_call_read_messages(struct model_call *call) {
     int32_t kind = tn.value->kind(given);
     tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_ARRAY);
-    if (kind == TN_STRING) /* a text is one user's message */
-        tn_put_take(builder, NULL, tn_message_normal(given));
-    else if (kind != TN_ARRAY)
-        model_fail_request(call, "`messages` is %s; expected an array of messages or a text", tn_kind_name(given));
+    tn_value one = kind == TN_STRING || kind == TN_OBJECT ? tn_message_normal(given) : NULL;
+    if (one != NULL) { /* a text is one user's message; an object is one message */
+        if (!tn_message_is(one, "error")) tn_put(builder, NULL, one);
+        tn_release(one);
+    } else if (kind != TN_ARRAY)
+        model_fail_request(call, "`messages` is %s; expected an array of messages, one message or a text",
+                           tn_kind_name(given));
     for (uint64_t i = 0, count = kind == TN_ARRAY ? tn.value->count(given) : 0; i < count && !call->ended; i++) {
         tn_value message = tn_message_normal(tn.value->at(given, i));
         if (message == NULL)

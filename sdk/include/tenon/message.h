@@ -22,6 +22,7 @@
  *
  * A MODEL (tn_component_1 of kind "model") is created with {model, …options}, and started with
  *   {messages, tools?, options?, response_schema?}
+ *     messages  an array of MESSAGEs and texts (a user's), or one of them alone
  *     tools     [{name, description?, input_schema}]: any name; providers map names to what their service accepts
  *     options   {temperature? top_p? max_tokens? stop? [text] seed? tool_choice? "auto" | "none" | "required" | {name},
  *               parallel_tool_calls? reasoning? {effort? "none" "low" "medium" "high", max_tokens?}, modalities?
