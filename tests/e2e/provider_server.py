@@ -13,6 +13,8 @@ The path of a request decides the wire format (WIRES, below: a row per provider)
     {"json": {...}} or {"json_file": "recorded.json"}                      a recorded answer in one piece
     {"status": 429, "headers": {"retry-after": "1"}, "json": {...} or "body": "<html>", "content_type": "text/html"}
 
+Each may have "pause_ms", before the answer. The log has "at_once": how many requests were not answered yet, with this one.
+
 Each may have a "fault" of the stream:
     cut             the connection is closed in the middle of an event
     cut_clean       the body ends correctly for HTTP, in the middle of an event
@@ -32,6 +34,7 @@ import os
 import socketserver
 import sys
 import threading
+import time
 
 WIRES = []  # (parts of the path, functions)
 
@@ -465,12 +468,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
         spoken = wire_of(self.path)
         with self.server.lock:  # the order of the log is that of the replies
             reply = self.server.script.take(text) if spoken else None
+            self.server.open += 1
             with open(self.server.log, "a", encoding="utf-8") as log:
-                log.write(json.dumps({"path": self.path, "headers": headers, "json": request}) + "\n")
+                log.write(json.dumps({"path": self.path, "headers": headers, "json": request, "at_once": self.server.open}) + "\n")
         if spoken is None:
+            self.closed()
             self.send_whole(404, {"content-type": "application/json"}, b'{"error": {"message": "no such path"}}')
             return
+        time.sleep(reply.get("pause_ms", 0) / 1000)
+        self.closed()
         self.reply(spoken, reply, request)
+
+    def closed(self):
+        with self.server.lock:
+            self.server.open -= 1
 
     def reply(self, spoken, reply, request):
         headers, status = reply.get("headers", {}), reply.get("status", 200)
@@ -512,6 +523,7 @@ def main():
     server.script = Script(options.script)
     server.log = options.log
     server.lock = threading.Lock()
+    server.open = 0
     with open(options.port_file + ".new", "w", encoding="utf-8") as file:
         file.write(str(server.server_port))
     os.rename(options.port_file + ".new", options.port_file)
