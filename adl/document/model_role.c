@@ -193,6 +193,13 @@ bool model_role_is_mapping(tn_value binding) {
     return value_is(binding, TN_OBJECT) && value_get(binding, "models") && !value_get(binding, "provider");
 }
 
+tn_value model_role_first(tn_value binding) {
+    if (model_role_is_mapping(binding)) binding = value_get(binding, "models");
+    for (uint32_t depth = 0; depth < 2 && value_is(binding, TN_ARRAY); depth++)
+        binding = value_count(binding) ? value_at(binding, 0) : NULL;
+    return value_is(binding, TN_STRING) || value_is(binding, TN_OBJECT) ? binding : NULL;
+}
+
 static int32_t role_add_model(struct model_role *role, tn_value binding, uint32_t group, struct error *error) {
     static const struct model_retry retry = MODEL_RETRY_INIT;
     if (role->count == MODEL_ROLE_MODELS_MAX)

@@ -85,6 +85,8 @@ int32_t model_limits_read(tn_value value, const char *key, struct model_limits *
 bool model_role_falls_back(const struct model_role *role, const char *code, bool retryable);
 /* True for the mapping that has `models` instead of `provider`. */
 bool model_role_is_mapping(tn_value binding);
+/* The first model of a binding: "provider:model" or {provider, …}; borrowed. NULL if there is none. */
+tn_value model_role_first(tn_value binding);
 /* The members of a binding that the host reads itself; NULL ends them. */
 extern const char *const model_role_members[];
 /* The codes of failures after which the next model is called by default, besides retryable ones; NULL ends them. */

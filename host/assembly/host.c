@@ -557,6 +557,8 @@ void host_free(struct host *host) {
     secrets_free(host->secrets);
     recorder_free(host->recorder);
     replayer_free(host->replayer);
+    models_free(engine->models); /* its timer is one of the loop */
+    engine->models = NULL;
     loop_free(host->loop);
     files_free(host->files);
     config_free(host->config);
@@ -566,7 +568,6 @@ void host_free(struct host *host) {
     thread_cache_free(engine->threads);
     mem_free(host->manifest_cache);
     graphs_free(engine->graphs);
-    models_free(engine->models);
     value_unref(host->unbound_roles);
     value_unref(host->store_options);
     mem_free(engine);

@@ -40,6 +40,7 @@ struct model_call {
     uint32_t tried;    /* bit i: provider i was called, or is not to be called */
     uint32_t attempts; /* so far, with all models */
     int64_t retries;   /* of the current model */
+    bool fell_back;    /* the current model is not the first one */
     bool emitted;      /* this attempt has emitted deltas that were forwarded */
     bool streamed;     /* this attempt has sent deltas, wanted or not */
 };
@@ -225,7 +226,7 @@ static char *failure_text(const struct model_call *self, const struct error *err
     struct buffer text;
     buffer_init(&text, ERROR_MESSAGE_MAX);
     if (model->count > 1)
-        buffer_format(&text, "`%s`%s: ", provider->name, self->tried & (self->tried - 1) ? ", the last fallback" : "");
+        buffer_format(&text, "`%s`%s: ", provider->name, self->fell_back ? ", the last fallback" : "");
     buffer_text(&text, error->message ? error->message : "");
     tn_value detail = value_get(error->more, "detail");
     if (provider->remote && code_is_about_access(error->code)) {
@@ -331,6 +332,7 @@ static enum model_next fail_attempt(struct model_call *self, const struct error 
     report_fallback(self, error, next);
     drop_attempt(self);
     model_call_use(self, next);
+    self->fell_back = true;
     return MODEL_ATTEMPT;
 }
 

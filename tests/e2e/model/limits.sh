@@ -42,6 +42,20 @@ rm -f requests
 run tenon run other.yaml
 expect_code 0 && grep -q '"model": "c"' requests || fails "expected the other model"
 
+# Ctrl-C ends a call that waits for another one.
+configure '{A_KEY: {concurrent: 1}}'
+echo 'log: info' >>tenon.yaml
+echo '[{"text": "Fine", "fault": "hang"}]' >script.new
+mv script.new script.json
+"$TENON" run both.yaml 2>said &
+pid=$!
+waiting() { grep -q 'waits for the limits of the key A_KEY; 0 calls before it' said; }
+wait_until waiting
+kill -INT $pid
+ended=0
+wait $pid || ended=$?
+[ $ended = 130 ] || fails "expected 130 after Ctrl-C, found $ended"
+
 # ---- Mistakes ----
 mistake() { echo "$1" >tenon.yaml && run tenon check both.yaml && expect_in err "$2"; }
 mistake 'model_calls: {limits: {A_KEY: {concurent: 1}}}' 'has no member `concurent`; did you mean `concurrent`?'
