@@ -130,6 +130,8 @@ const struct command_option chat_options[] = {
     {"input", "JSON", .letter = 'i', .help = "the values of other channels before the first message: JSON or @FILE"},
     {"set", "PATH=VALUE", .letter = 's', .help = "set a part of that input, as for `tenon run`; may be repeated"},
     {"json", .help = "print events as JSON lines, and {\"type\":\"turn\", …} after each turn"},
+    {"images", "HOW", .help = "show images of answers in this way (default: auto, what the terminal can)",
+     .choices = "auto|kitty|sixel|link"},
     {"no-notifications", .help = "leave notifications to another process: claim and show none"},
     {"quiet", .letter = 'q',
      .help = "show only the answers and errors: no warnings, no calls of tools, no notifications"},
