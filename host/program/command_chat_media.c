@@ -18,8 +18,6 @@
 
 #define KITTY_CHUNK 4096u /* bytes of base64 in one sequence, as the protocol limits it */
 
-extern char **environ;
-
 bool chat_media_mode_read(const char *text, enum chat_media_mode *mode) {
     static const char *const words[] = {"auto", "kitty", "sixel", "link"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -62,7 +62,7 @@ static tn_value attachment_part(const char *path, const char *type, const struct
     bool image = strncmp(type, "image/", 6) == 0, audio = strncmp(type, "audio/", 6) == 0;
     struct buffer data;
     buffer_init(&data, SIZE_MAX);
-    base64_write(&data, bytes->data, bytes->length);
+    base64_write(&data, buffer_cstr(bytes), bytes->length);
     tn_value part = value_set_take(value_object_reserve(4), "type",
                                    value_text(image   ? "image"
                                               : audio ? "audio"
@@ -81,16 +81,16 @@ static int32_t attach_file(struct attachments *attached, const char *path, struc
                          CHAT_ATTACHED_FILES_MAX);
     buffer_init(&bytes, SIZE_MAX);
     int32_t status = read_attachment(path, CHAT_ATTACHED_BYTES_MAX - attached->bytes, &bytes, error);
-    const char *type = status == TN_OK ? media_type_of(bytes.data, bytes.length) : NULL;
-    if (status == TN_OK && !type)
+    const char *type = status == TN_OK ? media_type_of(buffer_cstr(&bytes), bytes.length) : NULL;
+    if (type) {
+        attached->parts = value_push_take(attached->parts, attachment_part(path, type, &bytes));
+        attached->count++;
+        attached->bytes += bytes.length;
+    } else if (status == TN_OK) {
         status = error_set(error, TN_INVALID, "INVALID_INPUT",
                            "@%s is neither an image, a PDF nor audio, and cannot be attached; remove the @ to send the "
                            "name as a text",
                            path);
-    if (status == TN_OK) {
-        attached->parts = value_push_take(attached->parts, attachment_part(path, type, &bytes));
-        attached->count++;
-        attached->bytes += bytes.length;
     }
     buffer_finish(&bytes);
     return status;

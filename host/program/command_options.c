@@ -154,6 +154,16 @@ const struct command_option test_options[] = {
     OPTIONS_END,
 };
 
+const struct command_option evaluate_options[] = {
+    {"out", "FILE", .letter = 'o', .help = "write each result into this file, a line of JSON for each run"},
+    {"resume", .help = "with --out: continue, without the runs that have a result in the file"},
+    {"against", "FILE", .help = "show which cases have changed since the results in this file"},
+    {"case", "ID", .help = "run only this case"},
+    {"json", .help = "print the report as JSON"},
+    {"quiet", .letter = 'q', .help = "show no progress and no warnings"},
+    OPTIONS_END,
+};
+
 /* ---- Options: Threads ---- */
 
 const struct command_option thread_list_options[] = {

@@ -72,6 +72,15 @@ const struct command commands[] = {
      "in the current folder and beside FILE. The test fails if the outcome differs.",
      "$ tenon test tests/support-42.json\n", .options = test_options, .operands_min = 1, .operands_max = NO_MAXIMUM,
      .run = command_test},
+    {"evaluate", "SUITE", "run cases with models and versions of a document, and compare",
+     "SUITE is a file in YAML or JSON with a document, cases (an input and what is expected of its answer) and the\n"
+     "models to compare; `tenon schema suite` prints its schema. An answer is compared by equality, by texts that it\n"
+     "contains, by a JSON Schema, by an expression, or by a rubric that a model grades. Prints the pass rate, the "
+     "cost\n"
+     "and the times of each pair of document and model, and the cases in which they differ. The exit code is 1 if a\n"
+     "pair is below the thresholds of the suite.",
+     "$ tenon evaluate answers.suite.yaml --out results.jsonl\n", .options = evaluate_options, .operands_min = 1,
+     .operands_max = 1, .run = command_evaluate},
 
     /* ---- Threads ---- */
     {"thread list", "", "list threads", "The most recently changed thread is first.",

@@ -12,8 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static const char *editor_command(void) {
     const char *visual = getenv("VISUAL"), *editor = getenv("EDITOR");
     return visual && *visual ? visual : editor && *editor ? editor : NULL;
