@@ -13,7 +13,7 @@
  *       trust: [~/keys/acme.pub]              # packs with these signatures are trusted; or a public key
  *       registries: {ghcr.io: {user: jane, password: {secret: GHCR_TOKEN}}}
  *     models: {planner: "openai:gpt-4o", default: {provider: scripted}}
- *     model_calls: {retry: {attempts: 2}, limits: {OPENAI_API_KEY: {requests_per_minute: 500}}}
+ *     model_calls: {retry: {attempts: 2}, limits: {openai: {requests_per_minute: 500}}}
  *     secrets: {ACME_KEY: {file: ~/.acme}}    # {env: NAME}, {file: PATH}, {command: [pass, show, acme]}; and `hosts`
  *     http: {use: http}
  *     store: {use: sqlite, path: ./state/tenon.db}
