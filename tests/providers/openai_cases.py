@@ -74,6 +74,8 @@ ERRORS = [
      {"detail.field": "tools[0].type", "says": ["`tools[0].type`", "--record"]}),
     ("FastAPI", http_error(422, {"detail": [{"loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}]}),
      "INVALID_REQUEST", {"detail.field": "stream_options", "says": ["Extra inputs are not permitted", "`stream_options`"]}),
+    ("should not retry", http_error(503, error_body(), {"x-should-retry": "false"}), "OVERLOADED", {"retryable": False}),
+    ("should retry", http_error(409, error_body(), {"x-should-retry": "true"}), "INVALID_REQUEST", {"retryable": True}),
     ("plain text", http_error(400, "no such route", {"content-type": "text/plain"}), "INVALID_REQUEST",
      {"says": ["no such route", "--record"], "detail.body": "no such route"}),
     ("unknown model", http_error(404, {"error": "model 'm' not found"}), "NOT_FOUND",

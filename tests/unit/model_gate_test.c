@@ -60,21 +60,21 @@ static int teardown(void **state) {
     return 0;
 }
 
-static struct model_ticket *ticket(struct fixture *fixture, char name) { return &fixture->tickets[name - 'a'].ticket; }
+static struct model_ticket *ticket(struct fixture *fixture, int name) { return &fixture->tickets[name - 'a'].ticket; }
 
-static bool enter(struct fixture *fixture, const struct model_limits *limits, char name, int64_t tokens) {
+static bool enter(struct fixture *fixture, const struct model_limits *limits, int name, int64_t tokens) {
     uint32_t ahead;
     return model_gate_enter(&fixture->side, "KEY", limits, tokens, ticket(fixture, name), &ahead);
 }
 
-static void leave(struct fixture *fixture, char name, int64_t tokens) {
+static void leave(struct fixture *fixture, int name, int64_t tokens) {
     model_gate_leave(&fixture->side, ticket(fixture, name), tokens);
 }
 
 static void test_concurrent(void **state) {
     struct fixture *fixture = *state;
     const struct model_limits limits = {0, 0, 2, 2};
-    for (char name = 'a'; name <= 'd'; name++) assert_true(enter(fixture, &limits, name, 0));
+    for (int name = 'a'; name <= 'd'; name++) assert_true(enter(fixture, &limits, name, 0));
     assert_string_equal(entered, "ab");
     assert_false(enter(fixture, &limits, 'e', 0)); /* the queue is full */
     leave(fixture, 'e', -1);                       /* it was not kept */
@@ -91,12 +91,12 @@ static void test_concurrent(void **state) {
 static void test_requests(void **state) {
     struct fixture *fixture = *state;
     const struct model_limits limits = {3, 0, 0, 100};
-    for (char name = 'a'; name <= 'e'; name++) {
+    for (int name = 'a'; name <= 'e'; name++) {
         assert_true(enter(fixture, &limits, name, 0));
         now_ms += 10000;
     }
     assert_string_equal(entered, "abc"); /* at 0, 10 and 20 s */
-    for (char name = 'a'; name <= 'c'; name++) leave(fixture, name, -1);
+    for (int name = 'a'; name <= 'c'; name++) leave(fixture, name, -1);
     assert_string_equal(entered, "abc"); /* a call that has ended counts */
     now_ms = 1000000 + 59999;
     leave(fixture, 'z', -1);
@@ -109,7 +109,7 @@ static void test_requests(void **state) {
     now_ms = 1000000 + 200000; /* all are */
     leave(fixture, 'g', -1);
     assert_string_equal(entered, "abcdef");
-    for (char name = 'd'; name <= 'f'; name++) leave(fixture, name, -1);
+    for (int name = 'd'; name <= 'f'; name++) leave(fixture, name, -1);
     assert_false(loop_timer_is_running(&fixture->side.timer));
 }
 

@@ -14,7 +14,7 @@
  *       registries: {ghcr.io: {user: jane, password: {secret: GHCR_TOKEN}}}
  *     models: {planner: "openai:gpt-4o", default: {provider: scripted}}
  *     providers: {lab: {provider: openai, base_url: "https://lab.example/v1"}}   # names of more providers
- *     model_calls: {retry: {attempts: 2}, limits: {OPENAI_API_KEY: {requests_per_minute: 500}}}
+ *     model_calls: {retry: {attempts: 2}, limits: {openai: {requests_per_minute: 500}}}
  *     secrets: {ACME_KEY: {file: ~/.acme}}    # {env: NAME}, {file: PATH}, {command: [pass, show, acme]}; and `hosts`
  *     http: {use: http}
  *     store: {use: sqlite, path: ./state/tenon.db}

@@ -1,4 +1,4 @@
-# Retries, fallbacks, shared load and the cache, against a service that fails with the true bodies of real ones.
+# Retries and fallbacks, against a service that fails with the true bodies of real ones.
 command -v python3 >/dev/null || skips "python3 is not installed"
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
 
@@ -19,6 +19,9 @@ models:
       - {provider: openai, model: a, base_url: "$at", api_key: {secret: A_KEY}, context_tokens: 8000}
       - {provider: anthropic, model: b, base_url: "$at", api_key: {secret: B_KEY}, context_tokens: 8000}
       - {provider: openai, model: c, base_url: "$at", api_key: "k", context_tokens: 16000}
+  google:
+    - {provider: gemini, model: g, base_url: "http://127.0.0.1:$port/v1beta", api_key: k, retry: {initial: 1ms}}
+    - {provider: openai, model: c, base_url: "$at", api_key: "k"}
 secrets: {B_KEY: {file: b.key}}
 Y
 printf kkkkkkkk-bbbbbbbb >b.key
@@ -80,6 +83,15 @@ for failure in "$quota" "$key" "$gone"; do
     ask many
     expect_code 0 && expect_out Fine && [ "$(asked)" = ab ] || fails "expected a fallback: $(asked)"
     done
+if [ -e "$BINARY/lib/tenon/plugins/gemini.so" ]; then # of a minute: it is retried; of a day: the next model is called
+    exhausted() { echo "{\"status\": 429, \"json\": {\"error\": {\"code\": 429, \"message\": \"You exceeded your current quota, please check your plan and billing details.\", \"status\": \"RESOURCE_EXHAUSTED\", \"details\": [{\"@type\": \"type.googleapis.com/google.rpc.QuotaFailure\", \"violations\": [{\"quotaId\": \"GenerateRequests$1PerProjectPerModel-FreeTier\"}]}, {\"@type\": \"type.googleapis.com/google.rpc.RetryInfo\", \"retryDelay\": \"0.001s\"}]}}}"; }
+    serve "$(exhausted PerMinute), $fine"
+    ask google
+    expect_code 0 && requests_are 2 && [ "$(asked)" = "" ] || fails "expected a second request to Gemini"
+    serve "$(exhausted PerDay), $fine"
+    ask google
+    expect_code 0 && requests_are 2 && [ "$(asked)" = c ] || fails "expected a fallback"
+fi
 serve "$quota, $credit, $gone"
 ask many
 expect_code 1 && [ "$(asked)" = abc ] && expect_in err '`openai:c`, the last fallback:' && expect_in err "[NOT_FOUND]"
@@ -97,39 +109,3 @@ expect_code 1 && expect_in err 'the role `x` is the model `openai:a`; the secret
 expect_not_in err kkkkkkkk && expect_in err "Incorrect API key"
 run tenon model test --prompt Hi --model "x={\"provider\": \"anthropic\", \"model\": \"b\", \"base_url\": \"$at\", \"api_key\": {\"secret\": \"B_KEY\"}}" x
 expect_code 1 && expect_in err 'the role `x` is the model `anthropic:b`; the secret B_KEY comes from the file ' && expect_in err 'b.key [AUTH]' && expect_not_in err kkkkkkkk
-
-# ---- Deployments ----
-cat >three.yaml <<'Y'
-version: "1.0"
-channels: [{name: messages, type: reduce, reducer: messages}, {name: n, type: last_value, default: 0}]
-models: {m: "openai:none"}
-nodes:
-  - {id: ask, type: llm, config: {model: m, messages_key: messages}}
-  - {id: count, type: set, config: {values: {n: "state.n + 1"}}}
-edges: [{from: START, to: ask}, {from: ask, to: count}, {from: count, type: conditional, conditions: [{expression: "state.n < 4", to: ask}, {expression: default, to: END}]}]
-Y
-three() { run tenon run three.yaml --model "m=$1" --input '{"messages": "Hi"}'; }
-models="[{\"provider\": \"openai\", \"model\": \"a\", \"base_url\": \"AT\"}, {\"provider\": \"openai\", \"model\": \"b\", \"base_url\": \"AT\"}]"
-serve "$fine"
-three "{\"balance\": \"round_robin\", \"models\": ${models//AT/$at}}"
-expect_code 0 && [ "$(asked)" = abab ] || fails "expected both in turn: $(asked)"
-serve "$busy, $fine" # a cools down
-three "{\"balance\": \"round_robin\", \"models\": ${models//AT/$at}}"
-expect_code 0 && [ "$(asked)" = abbbb ] || fails "expected that a is avoided: $(asked)"
-serve "$busy, $busy, $fine" # a group of deployments, then another model
-three "{\"models\": [${models//AT/$at}, {\"provider\": \"openai\", \"model\": \"c\", \"base_url\": \"$at\"}], \"retry\": false}"
-expect_code 0 && [ "$(asked)" = abcccc ] || fails "expected the other model: $(asked)"
-
-# ---- The cache ----
-serve "$fine"
-for said in 1 2 3; do echo '{"messages": "Hi"}'; done >lines.jsonl
-cat >once.yaml <<'Y'
-version: "1.0"
-channels: [{name: messages, type: reduce, reducer: messages}, {name: usage, type: last_value}]
-models: {m: "openai:none"}
-nodes: [{id: ask, type: llm, config: {model: m, messages_key: messages, usage_key: usage}}]
-edges: [{from: START, to: ask}, {from: ask, to: END}]
-Y
-run tenon run once.yaml --model "m={\"provider\": \"openai\", \"model\": \"a\", \"base_url\": \"$at\", \"cache\": true}" --batch lines.jsonl --concurrency 1
-expect_code 0 && requests_are 1 && [ "$(grep -c '"Fine"' "$work/out")" = 3 ] || fails "expected one request and three answers"
-[ "$(grep -c '"total_tokens":15' "$work/out")" = 1 ] || fails "expected that answers of the cache cost nothing"

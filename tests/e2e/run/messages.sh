@@ -21,9 +21,12 @@ expect_code 1 && expect_in err "messages"
 run tenon run talk.yaml --input '{"messages": {"content": "hi"}}'
 [ "$code" != 0 ] && expect_in err "message"
 # A Task of a strategy.
-for given in '"hi"' '{"type": "user", "content": "hi"}' '["hi"]'; do
-    run tenon run tenon:react --model '{"provider": "scripted", "replies": ["You said {input}"]}' --input "{\"task\": {\"payload\": {\"messages\": $given}}}"
-    expect_code 0 && expect_in out '"user_output":"You said hi"'
+for strategy in react single_turn; do
+    ask() { run tenon run tenon:$strategy --model '{"provider": "scripted", "replies": ["You said {input}"]}' --input "{\"task\": {\"payload\": {\"messages\": $1}}}"; }
+    for given in '"hi"' '{"type": "user", "content": "hi"}' '["hi"]'; do
+        ask "$given"
+        expect_code 0 && expect_in out '"user_output":"You said hi"'
+    done
+    ask 5
+    expect_in out 'payload.messages must be a text, a message, or a list'
 done
-run tenon run tenon:react --model '{"provider": "scripted"}' --input '{"task": {"payload": {"messages": 5}}}'
-expect_in out 'payload.messages must be a text, a message, or a list'

@@ -176,6 +176,12 @@ static inline int64_t tn_model_retry_after_ms(tn_value headers) {
     return number < TN_MODEL_RETRY_AFTER_MAX ? TN_UTIL_CAST(int64_t, number) : TN_MODEL_RETRY_AFTER_MAX;
 }
 
+/* The header x-should-retry of some services: 1 or 0; -1 without it. It says more than the status. */
+static inline int32_t tn_model_should_retry(tn_value headers) {
+    const char *text = tn_get_text(headers, "x-should-retry", "");
+    return strcmp(text, "true") == 0 ? 1 : strcmp(text, "false") == 0 ? 0 : -1;
+}
+
 /* The service's id of the request; borrowed, or NULL. */
 static inline tn_value tn_model_request_id(tn_value headers) {
     static const char *const names[] = {"x-request-id", "request-id", "x-goog-request-id", "cf-ray"};
@@ -316,7 +322,8 @@ static inline void tn_model_put_quote(tn_builder *builder, const char *name, tn_
 static inline tn_value tn_model_error_text(const struct tn_model_failure *failure, const char *text) {
     const char *code = failure->code != NULL ? failure->code : tn_model_error_code(failure->status);
     const struct tn_model_error_class *known = tn_model_error_class_of(code);
-    int32_t retryable = failure->retryable >= 0 ? failure->retryable : known != NULL && known->retryable;
+    int32_t asked = tn_model_should_retry(failure->headers), usual = known != NULL && known->retryable;
+    int32_t retryable = failure->retryable >= 0 ? failure->retryable : asked >= 0 ? asked : usual;
     int64_t after = failure->retry_after_ms >= 0 ? failure->retry_after_ms : tn_model_retry_after_ms(failure->headers);
     tn_value body = tn_model_body_text(failure->body), key = tn_get(failure->key, "secret");
     tn_builder *builder = tn_builder_new();
