@@ -157,16 +157,16 @@ static bool interactions_put_input(struct research_job *job, tn_builder *out) {
 static void interactions_put_agent(const struct research_job *job, tn_builder *out) {
     const char *agent = tn_get_text(job->input, "agent", INTERACTIONS_AGENT);
     tn_value config = research_get(job, "agent_config");
-    if (research_get(job, "model") != NULL) {
+    if (research_get(job, "model") != NULL)
         research_put(job, out, "model", "model");
-    } else {
+    else
         tn_put_text(out, "agent", agent);
+    if (strncmp(agent, "deep-research", 13) != 0 || research_get(job, "model") != NULL) {
+        if (config != NULL) tn_put(out, "agent_config", config);
+        return;
     }
-    if (config == NULL) return;
-    tn_value typed = tn_get(config, "type") == NULL && strncmp(agent, "deep-research", 13) == 0
-                         ? tn_set_take(tn_retain(config), "type", tn_text("deep-research"))
-                         : tn_retain(config);
-    tn_put_take(out, "agent_config", typed);
+    tn_value defaults = tn_build("{s:s,s:s}", "type", "deep-research", "thinking_summaries", "auto");
+    tn_put_take(out, "agent_config", research_merge_take(defaults, config));
 }
 
 static bool interactions_put_create(struct research_job *job, tn_builder *out) {

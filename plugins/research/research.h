@@ -133,7 +133,7 @@ void research_fail(struct research_job *job, const char *code, const char *forma
 
 /* ---- For read and event --------------------------------------------------------------------------------------- */
 
-/* Values that are not text, or are empty, are ignored. */
+/* Values that are not text, or are empty, are ignored. The id of the input stays. */
 void research_set_id(struct research_job *job, tn_value id);
 void research_set_event_id(struct research_job *job, tn_value id);
 void research_set_continuation(struct research_job *job, tn_value token);

@@ -69,7 +69,7 @@ bool research_format_url(struct research_job *job, char out[RESEARCH_PATH_MAX], 
 /* ---- What the service reports ---- */
 
 void research_set_id(struct research_job *job, tn_value id) {
-    if (research_is_text(id)) research_replace(&job->id, id);
+    if (job->id == NULL && research_is_text(id)) research_replace(&job->id, id);
 }
 
 void research_set_event_id(struct research_job *job, tn_value id) {
