@@ -41,103 +41,104 @@ void deep_research_set_section(tn_value config) {
 
 /* ---- The document ---- */
 
-/* @B is the backend, @F the node that waits first, @U what happens if nobody knows whether a research exists. */
-static const char research_nodes[] =
-    "{'version': '1.0', 'agent': {'name': 'deep_research', 'recursion_limit': @S},"
-    "'channels': ["
-    " {'name': 'request', 'type': 'last_value'}, {'name': 'next', 'type': 'last_value'},"
-    " {'name': 'guard', 'type': 'last_value'}, {'name': 'job', 'type': 'last_value'},"
-    " {'name': 'leg', 'type': 'last_value', 'default': {'id': ''}}, {'name': 'answer', 'type': 'last_value'}],"
-    "'nodes': ["
-    " {'id': 'prepare', 'type': 'tool', 'config': {'tool': '@B.create', 'arguments': {'prepare': true},"
-    "  'output_key': 'guard'}},"
-    " {'id': 'create', 'type': 'tool', 'config': {'tool': '@B.create', 'output_key': 'job', 'arguments': {"
-    "  'input': 'state.next.input', 'agent': 'state.request.agent', 'tools': 'state.request.tools',"
-    "  'agent_config': 'state.next.planning ? state.request.plan_config : state.request.agent_config',"
-    "  'system_instruction': 'state.request.system_instruction',"
-    "  'previous_interaction_id': 'state.next.previous', 'results': 'state.next.results',"
-    "  'continuation_token': 'state.next.token', 'guard': 'state.guard.guard', 'cancel': true}}},"
-    " {'id': 'follow', 'type': 'tool', 'retry': @R, 'config': {'tool': '@B.stream', 'output_key': 'leg', 'arguments': {"
-    "  'id': 'state.job.id', 'wait_ms': @L, 'messages': true, 'cancel': true,"
-    "  'event_id': 'state.leg.id == state.job.id && has(state.leg.event_id) ? state.leg.event_id : null'}}},"
-    " {'id': 'wait', 'type': 'tool', 'retry': @R, 'config': {'tool': '@B.get', 'output_key': 'job', 'arguments': {"
-    "  'id': 'state.job.id', 'wait_ms': @P, 'interval_ms': @P, 'cancel': true}}},"
-    " {'id': 'get', 'type': 'tool', 'retry': @R, 'config': {'tool': '@B.get', 'output_key': 'job', 'arguments': {"
-    "  'id': 'state.job.id', 'cancel': true}}},"
-    " {'id': 'confirm', 'type': 'ask', 'config': {'output_key': 'answer', 'answer_schema': {'type': 'boolean'},"
-    "  'question': 'The host stopped, or lost the connection, while it created a research. The research may exist, and"
-    " be paid for. Create another one?'}},"
-    " {'id': 'plan', 'type': 'ask', 'config': {'output_key': 'answer',"
-    "  'question': 'Approve the plan of the research, or say what to change?',"
-    "  'detail': '{\"plan\": state.job.text, \"interaction_id\": state.job.id}',"
-    "  'answer_schema': {'type': 'object', 'required': ['approved'], 'additionalProperties': false, 'properties': {"
-    "   'approved': {'type': 'boolean'}, 'changes': {'type': 'string', 'minLength': 1}}}}},"
-    " {'id': 'act', 'type': 'ask', 'config': {'output_key': 'answer',"
-    "  'question': 'The research needs the results of these calls.',"
-    "  'detail': '{\"calls\": has(state.job.calls) ? state.job.calls : [], \"interaction_id\": state.job.id}',"
-    "  'answer_schema': {'type': 'object', 'required': ['results'], 'additionalProperties': false, 'properties': {"
-    "   'results': {'type': 'array', 'maxItems': 1024, 'items': {'type': 'object', 'required': ['id', 'result'],"
-    "    'additionalProperties': false, 'properties': {'id': {'type': 'string'}, 'name': {'type': 'string'},"
-    "    'result': {}, 'is_error': {'type': 'boolean'}}}}}}}},"
-    " {'id': 'approved', 'type': 'set', 'config': {'values': {'next': '{\"input\": \"The plan is approved. Carry it out.\","
-    "  \"previous\": state.job.id, \"results\": null, \"token\": null, \"planning\": false}'}}},"
-    " {'id': 'changed', 'type': 'set', 'config': {'values': {'next': '{\"input\": state.answer.changes,"
-    "  \"previous\": state.job.id, \"results\": null, \"token\": null, \"planning\": true}'}}},"
-    " {'id': 'acted', 'type': 'set', 'config': {'values': {'next': '{\"input\": null, \"previous\": state.job.id,"
-    "  \"results\": state.answer.results, \"token\": null, \"planning\": state.next.planning}'}}},"
-    " {'id': 'continued', 'type': 'set', 'config': {'values': {'next': '{\"input\": state.next.input,"
-    "  \"previous\": state.next.previous, \"results\": state.next.results,"
-    "  \"token\": has(state.job.continuation_token) ? state.job.continuation_token : null,"
-    "  \"planning\": state.next.planning}'}}},"
-    " {'id': 'refused', 'type': 'fail', 'config': {'code': 'TOOL_DENIED',"
-    "  'message': 'a person has refused to create the research, or its plan'}}],";
+/*
+ * The document, in rows; a row with flags is left out without one of these options. @B is the backend, @F the node that
+ * waits first, @U the one for a research that may exist. Single quotes become double ones.
+ */
+enum { ALWAYS = 0, IF_STREAM = 1, IF_ASK = 2, IF_PLAN = 4 };
 
-static const char research_edges[] =
-    "'edges': [{'from': 'START', 'to': 'prepare'}, {'from': 'prepare', 'to': 'create'},"
-    " {'from': 'create', 'type': 'conditional', 'conditions': ["
-    "  {'expression': 'state.job.state == \"unconfirmed\"', 'to': '@U'},"
-    "  {'expression': 'state.job.state == \"running\"', 'to': '@F'}, @E]},"
-    " {'from': 'follow', 'type': 'conditional', 'conditions': ["
-    "  {'expression': 'state.leg.state != \"running\"', 'to': 'get'},"
-    "  {'expression': 'has(state.leg.stalled)', 'to': 'wait'}, {'expression': 'default', 'to': 'follow'}]},"
-    " {'from': 'wait', 'type': 'conditional', 'conditions': ["
-    "  {'expression': 'state.job.state == \"running\"', 'to': 'wait'}, @E]},"
-    " {'from': 'get', 'type': 'conditional', 'conditions': ["
-    "  {'expression': 'state.job.state == \"running\"', 'to': 'wait'}, @E]},"
-    " {'from': 'confirm', 'type': 'conditional', 'conditions': ["
-    "  {'expression': 'state.answer', 'to': 'prepare'}, {'expression': 'default', 'to': 'refused'}]},"
-    " {'from': 'plan', 'type': 'conditional', 'conditions': ["
-    "  {'expression': 'state.answer.approved', 'to': 'approved'},"
-    "  {'expression': 'has(state.answer.changes)', 'to': 'changed'}, {'expression': 'default', 'to': 'refused'}]},"
-    " {'from': 'approved', 'to': 'prepare'}, {'from': 'changed', 'to': 'prepare'},"
-    " {'from': 'act', 'to': 'acted'}, {'from': 'acted', 'to': 'prepare'},"
-    " {'from': 'continued', 'to': 'prepare'}, {'from': 'refused', 'to': 'END'}]}";
+struct research_row {
+    unsigned options;
+    const char *text;
+};
 
-static const char research_ends[] =
-    "{'expression': 'state.job.state == \"requires_action\"', 'to': 'act'},"
-    "{'expression': 'state.job.state == \"requires_continuation\"', 'to': 'continued'},"
-    "{'expression': 'state.job.state == \"completed\" && state.next.planning', 'to': 'plan'},"
-    "{'expression': 'default', 'to': 'END'}";
+static const struct research_row research_nodes[] = {
+    {ALWAYS, "{'version': '1.0', 'agent': {'name': 'deep_research', 'recursion_limit': @S},"},
+    {ALWAYS, "'channels': ["},
+    {ALWAYS, " {'name': 'request', 'type': 'last_value'}, {'name': 'next', 'type': 'last_value'},"},
+    {ALWAYS, " {'name': 'guard', 'type': 'last_value'}, {'name': 'job', 'type': 'last_value'},"},
+    {ALWAYS, " {'name': 'leg', 'type': 'last_value', 'default': {'id': ''}}, {'name': 'answer', 'type': 'last_value'}],"},
+    {ALWAYS, "'nodes': ["},
+    {ALWAYS, " {'id': 'prepare', 'type': 'tool', 'config': {'tool': '@B.create', 'arguments': {'prepare': true},"
+     "  'output_key': 'guard'}},"},
+    {ALWAYS, " {'id': 'create', 'type': 'tool', 'config': {'tool': '@B.create', 'output_key': 'job', 'arguments': {"
+     "  'input': 'state.next.input', 'agent': 'state.request.agent', 'tools': 'state.request.tools',"
+     "  'agent_config': 'state.next.planning ? state.request.plan_config : state.request.agent_config',"
+     "  'system_instruction': 'state.request.system_instruction',"
+     "  'previous_interaction_id': 'state.next.previous', 'results': 'state.next.results',"
+     "  'continuation_token': 'state.next.token', 'guard': 'state.guard.guard', 'cancel': true}}},"},
+    {IF_STREAM, " {'id': 'follow', 'type': 'tool', 'retry': @R, 'config': {'tool': '@B.stream', 'output_key': 'leg', 'arguments': {"
+     "  'id': 'state.job.id', 'wait_ms': @L, 'messages': true, 'cancel': true,"
+     "  'event_id': 'state.leg.id == state.job.id && has(state.leg.event_id) ? state.leg.event_id : null'}}},"},
+    {ALWAYS, " {'id': 'wait', 'type': 'tool', 'retry': @R, 'config': {'tool': '@B.get', 'output_key': 'job', 'arguments': {"
+     "  'id': 'state.job.id', 'wait_ms': @P, 'interval_ms': @P, 'cancel': true}}},"},
+    {IF_STREAM, " {'id': 'get', 'type': 'tool', 'retry': @R, 'config': {'tool': '@B.get', 'output_key': 'job', 'arguments': {"
+     "  'id': 'state.job.id', 'cancel': true}}},"},
+    {IF_ASK, " {'id': 'confirm', 'type': 'ask', 'config': {'output_key': 'answer', 'answer_schema': {'type': 'boolean'},"
+     "  'question': 'The host stopped, or lost the connection, while it created a research. The research may exist, and"
+     " be paid for. Create another one?'}},"},
+    {IF_PLAN, " {'id': 'plan', 'type': 'ask', 'config': {'output_key': 'answer',"
+     "  'question': 'Approve the plan of the research, or say what to change?',"
+     "  'detail': '{\"plan\": state.job.text, \"interaction_id\": state.job.id}',"
+     "  'answer_schema': {'type': 'object', 'required': ['approved'], 'additionalProperties': false, 'properties': {"
+     "   'approved': {'type': 'boolean'}, 'changes': {'type': 'string', 'minLength': 1}}}}},"},
+    {ALWAYS, " {'id': 'act', 'type': 'ask', 'config': {'output_key': 'answer',"
+     "  'question': 'The research needs the results of these calls.',"
+     "  'detail': '{\"calls\": has(state.job.calls) ? state.job.calls : [], \"interaction_id\": state.job.id}',"
+     "  'answer_schema': {'type': 'object', 'required': ['results'], 'additionalProperties': false, 'properties': {"
+     "   'results': {'type': 'array', 'maxItems': 1024, 'items': {'type': 'object', 'required': ['id', 'result'],"
+     "    'additionalProperties': false, 'properties': {'id': {'type': 'string'}, 'name': {'type': 'string'},"
+     "    'result': {}, 'is_error': {'type': 'boolean'}}}}}}}},"},
+    {IF_PLAN, " {'id': 'approved', 'type': 'set', 'config': {'values': {'next': '{\"input\": \"The plan is approved. Carry it out.\","
+     "  \"previous\": state.job.id, \"results\": null, \"token\": null, \"planning\": false}'}}},"},
+    {IF_PLAN, " {'id': 'changed', 'type': 'set', 'config': {'values': {'next': '{\"input\": state.answer.changes,"
+     "  \"previous\": state.job.id, \"results\": null, \"token\": null, \"planning\": true}'}}},"},
+    {ALWAYS, " {'id': 'acted', 'type': 'set', 'config': {'values': {'next': '{\"input\": null, \"previous\": state.job.id,"
+     "  \"results\": state.answer.results, \"token\": null, \"planning\": state.next.planning}'}}},"},
+    {IF_ASK | IF_PLAN, " {'id': 'refused', 'type': 'fail', 'config': {'code': 'TOOL_DENIED',"
+     "  'message': 'a person has refused to create the research, or its plan'}},"},
+    {ALWAYS, " {'id': 'continued', 'type': 'set', 'config': {'values': {'next': '{\"input\": state.next.input,"
+     "  \"previous\": state.next.previous, \"results\": state.next.results,"
+     "  \"token\": has(state.job.continuation_token) ? state.job.continuation_token : null,"
+     "  \"planning\": state.next.planning}'}}}],"},
+};
 
-static void research_append(struct tn_text_buffer *out, const char *text);
+static const struct research_row research_ends[] = {
+    {ALWAYS, "{'expression': 'state.job.state == \"requires_action\"', 'to': 'act'},"
+             "{'expression': 'state.job.state == \"requires_continuation\"', 'to': 'continued'},"},
+    {IF_PLAN, "{'expression': 'state.job.state == \"completed\" && state.next.planning', 'to': 'plan'},"},
+    {ALWAYS, "{'expression': 'default', 'to': 'END'}"},
+};
+
+static const struct research_row research_edges[] = {
+    {ALWAYS, "'edges': [{'from': 'START', 'to': 'prepare'}, {'from': 'prepare', 'to': 'create'},"},
+    {ALWAYS, " {'from': 'create', 'type': 'conditional', 'conditions': ["
+     "  {'expression': 'state.job.state == \"unconfirmed\"', 'to': '@U'},"
+     "  {'expression': 'state.job.state == \"running\"', 'to': '@F'}, @E]},"},
+    {IF_STREAM, " {'from': 'follow', 'type': 'conditional', 'conditions': ["
+     "  {'expression': 'state.leg.state != \"running\"', 'to': 'get'},"
+     "  {'expression': 'has(state.leg.stalled)', 'to': 'wait'}, {'expression': 'default', 'to': 'follow'}]},"},
+    {ALWAYS, " {'from': 'wait', 'type': 'conditional', 'conditions': ["
+     "  {'expression': 'state.job.state == \"running\"', 'to': 'wait'}, @E]},"},
+    {IF_STREAM, " {'from': 'get', 'type': 'conditional', 'conditions': ["
+     "  {'expression': 'state.job.state == \"running\"', 'to': 'wait'}, @E]},"},
+    {IF_ASK, " {'from': 'confirm', 'type': 'conditional', 'conditions': ["
+     "  {'expression': 'state.answer', 'to': 'prepare'}, {'expression': 'default', 'to': 'refused'}]},"},
+    {IF_PLAN, " {'from': 'plan', 'type': 'conditional', 'conditions': ["
+     "  {'expression': 'state.answer.approved', 'to': 'approved'},"
+     "  {'expression': 'has(state.answer.changes)', 'to': 'changed'}, {'expression': 'default', 'to': 'refused'}]},"},
+    {IF_PLAN, " {'from': 'approved', 'to': 'prepare'}, {'from': 'changed', 'to': 'prepare'},"},
+    {ALWAYS, " {'from': 'act', 'to': 'acted'}, {'from': 'acted', 'to': 'prepare'},"},
+    {IF_ASK | IF_PLAN, " {'from': 'refused', 'to': 'END'},"},
+    {ALWAYS, " {'from': 'continued', 'to': 'prepare'}]}"},
+};
+
 
 struct research_names {
+    unsigned options;
     const char *backend, *first, *unconfirmed;
     int64_t poll_ms;
 };
-
-static void research_append_value(struct tn_text_buffer *out, char letter, const struct research_names *names) {
-    switch (letter) {
-    case 'B': (void)tn_text_append(out, names->backend); break;
-    case 'F': (void)tn_text_append(out, names->first); break;
-    case 'U': (void)tn_text_append(out, names->unconfirmed); break;
-    case 'P': (void)tn_text_append_format(out, "%lld", (long long)names->poll_ms); break;
-    case 'L': (void)tn_text_append_format(out, "%d", RESEARCH_LEG_MS); break;
-    case 'S': (void)tn_text_append_format(out, "%d", RESEARCH_STEPS_MAX); break;
-    case 'R': research_append(out, "{'max_attempts': 6, 'initial': '1s', 'factor': 2, 'max': '60s'}"); break;
-    default: research_append(out, research_ends); break;
-    }
-}
 
 /* JSON has double quotes, and the expressions inside of its texts escaped ones: the templates above are readable. */
 static void research_append(struct tn_text_buffer *out, const char *text) {
@@ -151,20 +152,40 @@ static void research_append(struct tn_text_buffer *out, const char *text) {
     }
 }
 
-static void research_fill(struct tn_text_buffer *out, const char *template, const struct research_names *names) {
-    for (const char *at = template; *at != '\0'; at++) {
-        char piece[2] = {*at, '\0'};
-        if (*at == '@')
-            research_append_value(out, *++at, names);
-        else
-            research_append(out, piece);
+static void research_fill(struct tn_text_buffer *out, const struct research_row *rows, size_t count,
+                          const struct research_names *names);
+
+static void research_append_value(struct tn_text_buffer *out, char letter, const struct research_names *names) {
+    switch (letter) {
+    case 'B': (void)tn_text_append(out, names->backend); break;
+    case 'F': (void)tn_text_append(out, names->first); break;
+    case 'U': (void)tn_text_append(out, names->unconfirmed); break;
+    case 'P': (void)tn_text_append_format(out, "%lld", (long long)names->poll_ms); break;
+    case 'L': (void)tn_text_append_format(out, "%d", RESEARCH_LEG_MS); break;
+    case 'S': (void)tn_text_append_format(out, "%d", RESEARCH_STEPS_MAX); break;
+    case 'R': research_append(out, "{'max_attempts': 6, 'initial': '500ms', 'factor': 2, 'max': '60s'}"); break;
+    default: research_fill(out, research_ends, sizeof research_ends / sizeof *research_ends, names); break;
+    }
+}
+
+static void research_fill(struct tn_text_buffer *out, const struct research_row *rows, size_t count,
+                          const struct research_names *names) {
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].options != ALWAYS && (rows[i].options & names->options) == 0) continue;
+        for (const char *at = rows[i].text; *at != '\0'; at++) {
+            char piece[2] = {*at, '\0'};
+            if (*at == '@')
+                research_append_value(out, *++at, names);
+            else
+                research_append(out, piece);
+        }
     }
 }
 
 static tn_value research_build_document(const struct research_names *names) {
     struct tn_text_buffer text = TN_TEXT_BUFFER(0);
-    research_fill(&text, research_nodes, names);
-    research_fill(&text, research_edges, names);
+    research_fill(&text, research_nodes, sizeof research_nodes / sizeof *research_nodes, names);
+    research_fill(&text, research_edges, sizeof research_edges / sizeof *research_edges, names);
     tn_value document = tn_from_json(tn_text_chars(&text), text.length);
     tn_text_free(&text);
     return document;
@@ -194,8 +215,11 @@ static int32_t research_bind(struct deep_research *node, tn_value config, tn_bin
     int64_t poll_ms = RESEARCH_POLL_MS;
     (void)tn.value->as_int(research_setting(config, "poll_interval_ms"), &poll_ms);
     names.poll_ms = poll_ms;
-    names.first = research_flag(config, "stream", true) ? "follow" : "wait";
-    names.unconfirmed = strcmp(research_text_setting(config, "unconfirmed", "ask"), "create") == 0 ? "prepare" : "confirm";
+    bool streams = research_flag(config, "stream", true);
+    bool asks = strcmp(research_text_setting(config, "unconfirmed", "ask"), "create") != 0;
+    names.options = (streams ? IF_STREAM : 0u) | (asks ? IF_ASK : 0u) | (node->plan ? IF_PLAN : 0u);
+    names.first = streams ? "follow" : "wait";
+    names.unconfirmed = asks ? "confirm" : "prepare";
     if (node->plan && strcmp(names.backend, "responses") == 0)
         return tn_refuse_at("/approve_plan", "INVALID_CONFIG",
                             "`approve_plan` is not possible with the backend `responses`, whose service makes no plans: "

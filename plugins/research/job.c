@@ -209,7 +209,8 @@ static void job_reconnect(struct research_job *job, tn_value error) {
         research_reread(job);
         job->answer.is_silent = silent;
     }
-    job_send_later(job, (uint64_t)RESEARCH_BACKOFF_MS << (job->failures - 1));
+    /* At once, if the lost connection has brought something. */
+    job_send_later(job, job->failures > 1 ? (uint64_t)RESEARCH_BACKOFF_MS << (job->failures - 2) : 0);
 }
 
 /* ---- Cancelling ---- */

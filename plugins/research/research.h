@@ -27,7 +27,7 @@
 #define RESEARCH_RECONNECTS_MAX  3       /* connections of a stream, one after the other, that brought nothing new */
 #define RESEARCH_FAILURES_MAX    3       /* transient failures of a `get` that waits, one after the other */
 #define RESEARCH_CREATES_MAX     3       /* attempts of a `create` that the service refuses for the moment */
-#define RESEARCH_BACKOFF_MS      500     /* before the first reconnection; doubled for each further one */
+#define RESEARCH_BACKOFF_MS      500     /* before the second reconnection in a row; then doubled */
 #define RESEARCH_REFUSED_MIN_MS  1000    /* before `create` is sent again */
 #define RESEARCH_REFUSED_MAX_MS  60000
 #define RESEARCH_SOURCES_MAX     1000    /* different sources of a result; the message has all citations */
