@@ -8,10 +8,10 @@
  *                |           v   +--> confirm        v
  *                +--- next <-+-- plan, act <---------+
  *
- * The tools BACKEND.create, .stream and .get have the contract of plugins/research/research.h. Each step is saved before
- * the next begins: the id of the research before it is waited for, and the last event while it is followed. So a host
- * that is killed continues, and does not pay twice. A guard (plugins/research/guard.h) covers the moment between the
- * request and the answer of `create`: then a person is asked.
+ * The tools BACKEND.create, .stream and .get have the contract of plugins/research/research.h. Each step is saved
+ * before the next begins: the id of the research before it is waited for, and the last event while it is followed. So a
+ * host that is killed continues, and does not pay twice. A guard (plugins/research/guard.h) covers the moment between
+ * the request and the answer of `create`: then a person is asked.
  */
 #include "agents.h"
 
@@ -57,50 +57,60 @@ static const struct research_row research_nodes[] = {
     {ALWAYS, "'channels': ["},
     {ALWAYS, " {'name': 'request', 'type': 'last_value'}, {'name': 'next', 'type': 'last_value'},"},
     {ALWAYS, " {'name': 'guard', 'type': 'last_value'}, {'name': 'job', 'type': 'last_value'},"},
-    {ALWAYS, " {'name': 'leg', 'type': 'last_value', 'default': {'id': ''}}, {'name': 'answer', 'type': 'last_value'}],"},
+    {ALWAYS,
+     " {'name': 'leg', 'type': 'last_value', 'default': {'id': ''}}, {'name': 'answer', 'type': 'last_value'}],"},
     {ALWAYS, "'nodes': ["},
     {ALWAYS, " {'id': 'prepare', 'type': 'tool', 'config': {'tool': '@B.create', 'arguments': {'prepare': true},"
-     "  'output_key': 'guard'}},"},
+             "  'output_key': 'guard'}},"},
     {ALWAYS, " {'id': 'create', 'type': 'tool', 'config': {'tool': '@B.create', 'output_key': 'job', 'arguments': {"
-     "  'input': 'state.next.input', 'agent': 'state.request.agent', 'tools': 'state.request.tools',"
-     "  'agent_config': 'state.next.planning ? state.request.plan_config : state.request.agent_config',"
-     "  'system_instruction': 'state.request.system_instruction',"
-     "  'previous_interaction_id': 'state.next.previous', 'results': 'state.next.results',"
-     "  'continuation_token': 'state.next.token', 'guard': 'state.guard.guard', 'cancel': true}}},"},
-    {IF_STREAM, " {'id': 'follow', 'type': 'tool', 'retry': @R, 'config': {'tool': '@B.stream', 'output_key': 'leg', 'arguments': {"
+             "  'input': 'state.next.input', 'agent': 'state.request.agent', 'tools': 'state.request.tools',"
+             "  'agent_config': 'state.next.planning ? state.request.plan_config : state.request.agent_config',"
+             "  'system_instruction': 'state.request.system_instruction',"
+             "  'previous_interaction_id': 'state.next.previous', 'results': 'state.next.results',"
+             "  'continuation_token': 'state.next.token', 'guard': 'state.guard.guard', 'cancel': true}}},"},
+    {IF_STREAM,
+     " {'id': 'follow', 'type': 'tool', 'retry': @R, 'config': {'tool': '@B.stream', 'output_key': 'leg', 'arguments': "
+     "{"
      "  'id': 'state.job.id', 'wait_ms': @L, 'messages': true, 'cancel': true,"
      "  'event_id': 'state.leg.id == state.job.id && has(state.leg.event_id) ? state.leg.event_id : null'}}},"},
-    {ALWAYS, " {'id': 'wait', 'type': 'tool', 'retry': @R, 'config': {'tool': '@B.get', 'output_key': 'job', 'arguments': {"
+    {ALWAYS,
+     " {'id': 'wait', 'type': 'tool', 'retry': @R, 'config': {'tool': '@B.get', 'output_key': 'job', 'arguments': {"
      "  'id': 'state.job.id', 'wait_ms': @P, 'interval_ms': @P, 'cancel': true}}},"},
-    {IF_STREAM, " {'id': 'get', 'type': 'tool', 'retry': @R, 'config': {'tool': '@B.get', 'output_key': 'job', 'arguments': {"
+    {IF_STREAM,
+     " {'id': 'get', 'type': 'tool', 'retry': @R, 'config': {'tool': '@B.get', 'output_key': 'job', 'arguments': {"
      "  'id': 'state.job.id', 'cancel': true}}},"},
-    {IF_ASK, " {'id': 'confirm', 'type': 'ask', 'config': {'output_key': 'answer', 'answer_schema': {'type': 'boolean'},"
+    {IF_ASK,
+     " {'id': 'confirm', 'type': 'ask', 'config': {'output_key': 'answer', 'answer_schema': {'type': 'boolean'},"
      "  'question': 'The host stopped, or lost the connection, while it created a research. The research may exist, and"
      " be paid for. Create another one?'}},"},
-    {IF_PLAN, " {'id': 'plan', 'type': 'ask', 'config': {'output_key': 'answer',"
+    {IF_PLAN,
+     " {'id': 'plan', 'type': 'ask', 'config': {'output_key': 'answer',"
      "  'question': 'Approve the plan of the research, or say what to change?',"
      "  'detail': '{\"plan\": state.job.text, \"interaction_id\": state.job.id}',"
      "  'answer_schema': {'type': 'object', 'required': ['approved'], 'additionalProperties': false, 'properties': {"
      "   'approved': {'type': 'boolean'}, 'changes': {'type': 'string', 'minLength': 1}}}}},"},
-    {ALWAYS, " {'id': 'act', 'type': 'ask', 'config': {'output_key': 'answer',"
+    {ALWAYS,
+     " {'id': 'act', 'type': 'ask', 'config': {'output_key': 'answer',"
      "  'question': 'The research needs the results of these calls.',"
      "  'detail': '{\"calls\": has(state.job.calls) ? state.job.calls : [], \"interaction_id\": state.job.id}',"
      "  'answer_schema': {'type': 'object', 'required': ['results'], 'additionalProperties': false, 'properties': {"
      "   'results': {'type': 'array', 'maxItems': 1024, 'items': {'type': 'object', 'required': ['id', 'result'],"
      "    'additionalProperties': false, 'properties': {'id': {'type': 'string'}, 'name': {'type': 'string'},"
      "    'result': {}, 'is_error': {'type': 'boolean'}}}}}}}},"},
-    {IF_PLAN, " {'id': 'approved', 'type': 'set', 'config': {'values': {'next': '{\"input\": \"The plan is approved. Carry it out.\","
-     "  \"previous\": state.job.id, \"results\": null, \"token\": null, \"planning\": false}'}}},"},
+    {IF_PLAN, " {'id': 'approved', 'type': 'set', 'config': {'values': {'next': '{\"input\": \"The plan is approved. "
+              "Carry it out.\","
+              "  \"previous\": state.job.id, \"results\": null, \"token\": null, \"planning\": false}'}}},"},
     {IF_PLAN, " {'id': 'changed', 'type': 'set', 'config': {'values': {'next': '{\"input\": state.answer.changes,"
-     "  \"previous\": state.job.id, \"results\": null, \"token\": null, \"planning\": true}'}}},"},
-    {ALWAYS, " {'id': 'acted', 'type': 'set', 'config': {'values': {'next': '{\"input\": null, \"previous\": state.job.id,"
+              "  \"previous\": state.job.id, \"results\": null, \"token\": null, \"planning\": true}'}}},"},
+    {ALWAYS,
+     " {'id': 'acted', 'type': 'set', 'config': {'values': {'next': '{\"input\": null, \"previous\": state.job.id,"
      "  \"results\": state.answer.results, \"token\": null, \"planning\": state.next.planning}'}}},"},
     {IF_ASK | IF_PLAN, " {'id': 'refused', 'type': 'fail', 'config': {'code': 'TOOL_DENIED',"
-     "  'message': 'a person has refused to create the research, or its plan'}},"},
+                       "  'message': 'a person has refused to create the research, or its plan'}},"},
     {ALWAYS, " {'id': 'continued', 'type': 'set', 'config': {'values': {'next': '{\"input\": state.next.input,"
-     "  \"previous\": state.next.previous, \"results\": state.next.results,"
-     "  \"token\": has(state.job.continuation_token) ? state.job.continuation_token : null,"
-     "  \"planning\": state.next.planning}'}}}],"},
+             "  \"previous\": state.next.previous, \"results\": state.next.results,"
+             "  \"token\": has(state.job.continuation_token) ? state.job.continuation_token : null,"
+             "  \"planning\": state.next.planning}'}}}],"},
 };
 
 static const struct research_row research_ends[] = {
@@ -113,18 +123,20 @@ static const struct research_row research_ends[] = {
 static const struct research_row research_edges[] = {
     {ALWAYS, "'edges': [{'from': 'START', 'to': 'prepare'}, {'from': 'prepare', 'to': 'create'},"},
     {ALWAYS, " {'from': 'create', 'type': 'conditional', 'conditions': ["
-     "  {'expression': 'state.job.state == \"unconfirmed\"', 'to': '@U'},"
-     "  {'expression': 'state.job.state == \"running\"', 'to': '@F'}, @E]},"},
-    {IF_STREAM, " {'from': 'follow', 'type': 'conditional', 'conditions': ["
+             "  {'expression': 'state.job.state == \"unconfirmed\"', 'to': '@U'},"
+             "  {'expression': 'state.job.state == \"running\"', 'to': '@F'}, @E]},"},
+    {IF_STREAM,
+     " {'from': 'follow', 'type': 'conditional', 'conditions': ["
      "  {'expression': 'state.leg.state != \"running\"', 'to': 'get'},"
      "  {'expression': 'has(state.leg.stalled)', 'to': 'wait'}, {'expression': 'default', 'to': 'follow'}]},"},
     {ALWAYS, " {'from': 'wait', 'type': 'conditional', 'conditions': ["
-     "  {'expression': 'state.job.state == \"running\"', 'to': 'wait'}, @E]},"},
+             "  {'expression': 'state.job.state == \"running\"', 'to': 'wait'}, @E]},"},
     {IF_STREAM, " {'from': 'get', 'type': 'conditional', 'conditions': ["
-     "  {'expression': 'state.job.state == \"running\"', 'to': 'wait'}, @E]},"},
+                "  {'expression': 'state.job.state == \"running\"', 'to': 'wait'}, @E]},"},
     {IF_ASK, " {'from': 'confirm', 'type': 'conditional', 'conditions': ["
-     "  {'expression': 'state.answer', 'to': 'prepare'}, {'expression': 'default', 'to': 'refused'}]},"},
-    {IF_PLAN, " {'from': 'plan', 'type': 'conditional', 'conditions': ["
+             "  {'expression': 'state.answer', 'to': 'prepare'}, {'expression': 'default', 'to': 'refused'}]},"},
+    {IF_PLAN,
+     " {'from': 'plan', 'type': 'conditional', 'conditions': ["
      "  {'expression': 'state.answer.approved', 'to': 'approved'},"
      "  {'expression': 'has(state.answer.changes)', 'to': 'changed'}, {'expression': 'default', 'to': 'refused'}]},"},
     {IF_PLAN, " {'from': 'approved', 'to': 'prepare'}, {'from': 'changed', 'to': 'prepare'},"},
@@ -132,7 +144,6 @@ static const struct research_row research_edges[] = {
     {IF_ASK | IF_PLAN, " {'from': 'refused', 'to': 'END'},"},
     {ALWAYS, " {'from': 'continued', 'to': 'prepare'}]}"},
 };
-
 
 struct research_names {
     unsigned options;
@@ -221,9 +232,10 @@ static int32_t research_bind(struct deep_research *node, tn_value config, tn_bin
     names.first = streams ? "follow" : "wait";
     names.unconfirmed = asks ? "confirm" : "prepare";
     if (node->plan && strcmp(names.backend, "responses") == 0)
-        return tn_refuse_at("/approve_plan", "INVALID_CONFIG",
-                            "`approve_plan` is not possible with the backend `responses`, whose service makes no plans: "
-                            "remove it, or use the backend `interactions`");
+        return tn_refuse_at(
+            "/approve_plan", "INVALID_CONFIG",
+            "`approve_plan` is not possible with the backend `responses`, whose service makes no plans: "
+            "remove it, or use the backend `interactions`");
     int32_t status = agents_require_graph();
     if (status == TN_OK) status = agents_bind_template(config, "system_prompt", binder, &node->system);
     if (status == TN_OK) status = agents_bind_template(config, "prompt", binder, &node->prompt);
@@ -234,9 +246,8 @@ static int32_t research_bind(struct deep_research *node, tn_value config, tn_bin
     if (status == TN_OK) status = agents_bind_write(config, "usage_key", binder, &node->usage);
     if (status != TN_OK) return status;
     tn_value document = research_build_document(&names);
-    status = document != NULL
-                 ? agents_graph->bind_value(binder, document, "deep_research", TN_Z, &node->callee)
-                 : TN_NO_MEMORY;
+    status = document != NULL ? agents_graph->bind_value(binder, document, "deep_research", TN_Z, &node->callee)
+                              : TN_NO_MEMORY;
     tn_release(document);
     return status;
 }
@@ -317,8 +328,8 @@ static tn_value research_build_input(const struct deep_research *node, tn_task t
     tn_value request = tn_build("{s:V,s:v,s:V?,s:V,s:v?}", "agent", research_choose(given, "agent", node->agent),
                                 "agent_config", config, "plan_config", plan, "tools",
                                 research_choose(given, "tools", node->tools), "system_instruction", system);
-    tn_value next = tn_build("{s:v,s:v,s:n,s:n,s:b}", "input", input, "previous", before, "results", "token", "planning",
-                             node->plan);
+    tn_value next = tn_build("{s:v,s:v,s:n,s:n,s:b}", "input", input, "previous", before, "results", "token",
+                             "planning", node->plan);
     tn_release(own);
     tn_release(attachments);
     tn_release(config);
@@ -327,7 +338,8 @@ static tn_value research_build_input(const struct deep_research *node, tn_task t
     return tn_build("{s:V,s:V}", "request", request, "next", next);
 }
 
-/* Returns the query of the input: a text, a DeepResearchInput, or a message. A new reference; NULL if the task failed. */
+/* Returns the query of the input: a text, a DeepResearchInput, or a message. A new reference; NULL if the task failed.
+ */
 static tn_value research_find_query(const struct deep_research *node, tn_task task, tn_value given) {
     tn_value query = tn.value->kind(given) == TN_STRING ? tn_retain(given) : tn_retain(tn_get(given, "query"));
     if (query == NULL && tn.value->kind(given) == TN_OBJECT && tn_get(given, "content") != NULL)
@@ -373,7 +385,8 @@ static void research_fail_job(tn_task task, tn_value job) {
     static const char *const codes[][2] = {{"budget_exceeded", "BUDGET_EXCEEDED"}, {"cancelled", "CANCELLED"}};
     const char *state = tn_get_text(job, "state", "failed"), *code = "FAILED";
     tn_value error = tn_get(job, "error");
-    const char *reason = tn.value->kind(error) == TN_STRING ? tn_chars(error, NULL) : tn_get_text(error, "message", NULL);
+    const char *reason =
+        tn.value->kind(error) == TN_STRING ? tn_chars(error, NULL) : tn_get_text(error, "message", NULL);
     if (reason == NULL) reason = tn_get_text(error, "code", "it reports no reason");
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (strcmp(codes[i][0], state) == 0) code = codes[i][1];

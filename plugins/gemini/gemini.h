@@ -68,8 +68,8 @@ tn_value gemini_embed_request(struct model_call *call, const char **method);
 /* Reads its answer. Returns true if another request is needed. */
 bool gemini_embed_answer(struct model_call *call, tn_value json);
 
-/* gemini.c: Returns a non-empty text of the configuration (which may be NULL), of the plugin's section of tenon.yaml, or
- * of the environment; or NULL. `variable` may be NULL. */
+/* gemini.c: Returns a non-empty text of the configuration (which may be NULL), of the plugin's section of tenon.yaml,
+ * or of the environment; or NULL. `variable` may be NULL. */
 const char *gemini_get_setting(tn_value config, const char *name, const char *variable);
 
 /* vertex.c: Sets base and model. On failure, returns false with the reason in `message`. */

@@ -1,8 +1,8 @@
 /*
  * interactions.c - the tools `interactions.…`: their requests, at AI Studio with a key, or on Vertex with credentials.
  *
- * The plugin's section of tenon.yaml decides which, as for models (gemini.c), because a tool has no configuration of its
- * own. A key is sent to Google's own host, and to `interactions_url` if the operator has set one.
+ * The plugin's section of tenon.yaml decides which, as for models (gemini.c), because a tool has no configuration of
+ * its own. A key is sent to Google's own host, and to `interactions_url` if the operator has set one.
  */
 #include "interactions.h"
 
@@ -105,7 +105,8 @@ static tn_value interactions_convert_part(tn_value part) {
     const char *word = found.media_type != NULL ? found.media_type : "";
     if (strcmp(type, "file") == 0) type = strncmp(word, "video/", 6) == 0 ? "video" : "document";
     tn_value uri = found.url != NULL ? found.url : found.file_id;
-    tn_value content = tn_build("{s:s,s:v*,s:v*}", "type", type, "data", found.data, "uri", found.data != NULL ? NULL : uri);
+    tn_value content =
+        tn_build("{s:s,s:v*,s:v*}", "type", type, "data", found.data, "uri", found.data != NULL ? NULL : uri);
     if (*word != '\0') content = tn_set_take(content, "mime_type", tn_text(word));
     model_media_finish(&found);
     return content;
@@ -131,8 +132,8 @@ static void interactions_put_results(const struct research_job *job, tn_builder 
     for (uint64_t i = 0, count = tn.value->count(results); i < count; i++) {
         tn_value item = tn.value->at(results, i);
         tn_put_take(out, NULL,
-                    tn_build("{s:s,s:v*,s:v*,s:v?,s:v*}", "type", "function_result", "call_id", tn_get(item, "id"), "name",
-                             tn_get(item, "name"), "result", tn_get(item, "result"), "is_error",
+                    tn_build("{s:s,s:v*,s:v*,s:v?,s:v*}", "type", "function_result", "call_id", tn_get(item, "id"),
+                             "name", tn_get(item, "name"), "result", tn_get(item, "result"), "is_error",
                              tn_get(item, "is_error")));
     }
 }
@@ -170,8 +171,8 @@ static void interactions_put_agent(const struct research_job *job, tn_builder *o
 }
 
 static bool interactions_put_create(struct research_job *job, tn_builder *out) {
-    static const char *const same[] = {"previous_interaction_id", "continuation_token", "tools", "system_instruction",
-                                       "response_format", "store"};
+    static const char *const same[] = {"previous_interaction_id", "continuation_token", "tools",
+                                       "system_instruction",      "response_format",    "store"};
     tn_builder *body = tn_builder_new();
     tn.value->begin(body, TN_OBJECT);
     bool ok = interactions_put_input(job, body);

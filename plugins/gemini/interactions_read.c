@@ -2,9 +2,9 @@
  * interactions_read.c - reads interactions and the events of their streams, in the shape of 2026 (`steps`, step.delta)
  * and in the older one (`outputs`, content.delta).
  *
- * Both shapes, and streams and whole interactions, go through the same functions: a step begins, has contents or deltas,
- * and ends. Steps of the service's own tools are counted; what they found is cited in the text. Unknown types of steps,
- * deltas and events are not errors, because the service adds some with every release.
+ * Both shapes, and streams and whole interactions, go through the same functions: a step begins, has contents or
+ * deltas, and ends. Steps of the service's own tools are counted; what they found is cited in the text. Unknown types
+ * of steps, deltas and events are not errors, because the service adds some with every release.
  */
 #include "interactions.h"
 
@@ -83,9 +83,9 @@ static void interactions_read_media(struct research_job *job, const char *type, 
     bool own = strcmp(type, "image") == 0 || strcmp(type, "audio") == 0;
     tn_value data = tn_get(media, "data"), uri = tn_get(media, "uri");
     if (!research_is_text(data) && !research_is_text(uri)) return;
-    tn_value part = tn_build("{s:s,s:v*,s:v*,s:v*}", "type", own ? type : "file", "media_type",
-                             tn_get(media, "mime_type"), "data", research_is_text(data) ? data : NULL, "url",
-                             research_is_text(data) ? NULL : uri);
+    tn_value part =
+        tn_build("{s:s,s:v*,s:v*,s:v*}", "type", own ? type : "file", "media_type", tn_get(media, "mime_type"), "data",
+                 research_is_text(data) ? data : NULL, "url", research_is_text(data) ? NULL : uri);
     research_end_part(job);
     tn_answer_add_part(&job->answer, part);
     tn_release(part);

@@ -72,9 +72,9 @@ static void background_put_results(const struct research_job *job, tn_builder *o
     for (uint64_t i = 0, count = tn.value->count(results); i < count; i++) {
         tn_value item = tn.value->at(results, i), result = tn_get(item, "result");
         tn_value text = tn.value->kind(result) == TN_STRING ? tn_retain(result) : tn_to_json(result);
-        tn_put_take(out, NULL,
-                    tn_build("{s:s,s:v*,s:V?}", "type", "function_call_output", "call_id", tn_get(item, "id"), "output",
-                             text));
+        tn_put_take(
+            out, NULL,
+            tn_build("{s:s,s:v*,s:V?}", "type", "function_call_output", "call_id", tn_get(item, "id"), "output", text));
     }
 }
 
@@ -130,7 +130,8 @@ static bool background_put_create(struct research_job *job, tn_builder *out) {
 
 static bool background_put_request(struct research_job *job, enum research_operation operation, tn_builder *out) {
     char base[600], url[RESEARCH_PATH_MAX];
-    size_t length = (size_t)snprintf(base, sizeof base, "%.500s", tn_get_text(section, "responses_url", BACKGROUND_BASE_URL));
+    size_t length =
+        (size_t)snprintf(base, sizeof base, "%.500s", tn_get_text(section, "responses_url", BACKGROUND_BASE_URL));
     while (length > 0 && base[length - 1] == '/') base[--length] = '\0';
     (void)snprintf(base + length, sizeof base - length, "/responses");
     if (!research_format_url(job, url, base, operation == RESEARCH_CANCEL ? "/cancel" : "")) return false;

@@ -9,9 +9,9 @@
 static const struct {
     const char *word;
     enum research_state state;
-} statuses[] = {{"queued", RESEARCH_RUNNING},       {"in_progress", RESEARCH_RUNNING},
-                {"completed", RESEARCH_COMPLETED},  {"incomplete", RESEARCH_INCOMPLETE},
-                {"cancelled", RESEARCH_CANCELLED},  {"failed", RESEARCH_FAILED}};
+} statuses[] = {{"queued", RESEARCH_RUNNING},      {"in_progress", RESEARCH_RUNNING},
+                {"completed", RESEARCH_COMPLETED}, {"incomplete", RESEARCH_INCOMPLETE},
+                {"cancelled", RESEARCH_CANCELLED}, {"failed", RESEARCH_FAILED}};
 
 static tn_value background_item_at(tn_value list, uint64_t index) {
     return tn.value->kind(list) == TN_ARRAY ? tn.value->at(list, index) : NULL;
@@ -82,11 +82,17 @@ static void background_read_item(struct research_job *job, int64_t index, tn_val
     else if (strcmp(type, "reasoning") == 0 && state->reasoning_at != index + 1)
         background_read_reasoning(job, item);
     else if (strcmp(type, "function_call") == 0)
-        tn_answer_add_call(&job->answer, index, tn_get(item, "call_id"), tn_get(item, "name"), tn_get(item, "arguments"));
+        tn_answer_add_call(&job->answer, index, tn_get(item, "call_id"), tn_get(item, "name"),
+                           tn_get(item, "arguments"));
     research_end_part(job);
 }
 
 /* A completed response with calls of functions waits for their results. */
+static void background_check_calls(struct research_job *job, tn_value response) {
+    if (job->state == RESEARCH_COMPLETED && job->answer.call_count > 0)
+        research_set_status(job, tn_get(response, "status"), RESEARCH_REQUIRES_ACTION);
+}
+
 void background_read(struct research_job *job, tn_value response) {
     tn_value output = tn_get(response, "output");
     background_read_head(job, response);
@@ -94,11 +100,7 @@ void background_read(struct research_job *job, tn_value response) {
     background_reset(job);
     for (uint64_t i = 0; i < background_count(output); i++)
         background_read_item(job, (int64_t)i, background_item_at(output, i));
-    if (job->state == RESEARCH_COMPLETED && job->answer.call_count > 0) {
-        tn_value word = tn_retain(tn_get(response, "status"));
-        research_set_status(job, word, RESEARCH_REQUIRES_ACTION);
-        tn_release(word);
-    }
+    background_check_calls(job, response);
 }
 
 /* ---- Events ---- */
@@ -119,6 +121,7 @@ static void on_end(struct research_job *job, tn_value event) {
         job->resumed = false;
     } else {
         background_read_head(job, response);
+        background_check_calls(job, response);
     }
     research_set_finished(job);
 }

@@ -6,9 +6,9 @@
  *                 v  |    a timer                     get that waits; create that is refused for the moment
  *              WAITING                                stream whose connection is lost
  *
- * A stream is opened again with the id of its last event, so that nothing is lost or repeated. A service that numbers no
- * events repeats all of them: then the answer restarts. After RESEARCH_RECONNECTS_MAX connections that brought nothing
- * new, the stream ends as stalled: the caller can go on with `get`, because the work continues at the service.
+ * A stream is opened again with the id of its last event, so that nothing is lost or repeated. A service that numbers
+ * no events repeats all of them: then the answer restarts. After RESEARCH_RECONNECTS_MAX connections that brought
+ * nothing new, the stream ends as stalled: the caller can go on with `get`, because the work continues at the service.
  *
  * A task that is cancelled cancels the work at the service if its input has `cancel`. `create` then waits for the id
  * first. The host abandons the task after some seconds, but the requests are still sent.
@@ -31,7 +31,7 @@ static void job_free(struct research_job *job) {
         if (job->service->release != NULL) job->service->release(job);
     }
     tn_answer_free(&job->answer);
-    tn_value members[] = {job->input, job->id,    job->event_id,     job->status, job->continuation, job->error,
+    tn_value members[] = {job->input, job->id,    job->event_id,     job->status,  job->continuation, job->error,
                           job->head,  job->steps, job->seen_sources, job->sources, job->pending};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) tn_release(members[i]);
     tn.core->release(tn.host, job->data);
@@ -78,8 +78,10 @@ static struct research_job *job_new(const struct research_service *service, enum
 /* ---- The end ---- */
 
 static void job_fail_take(struct research_job *job, tn_value error) {
-    if (!job->ended) (void)tn_fail_take(job->task, error);
-    else tn_release(error);
+    if (!job->ended)
+        (void)tn_fail_take(job->task, error);
+    else
+        tn_release(error);
     job->ended = true;
 }
 
@@ -133,9 +135,8 @@ static void job_transmit(struct research_job *job) {
     if (ok && !job->ended) {
         job->http_status = 0;
         job->events = 0;
-        int32_t status = request != NULL
-                             ? job->http->send(tn.host, request, job_on_http, job, &job->exchange)
-                             : TN_INVALID;
+        int32_t status =
+            request != NULL ? job->http->send(tn.host, request, job_on_http, job, &job->exchange) : TN_INVALID;
         if (status != TN_OK)
             research_fail(job, "INVALID_REQUEST",
                           "cannot send the request to %s (status %d); check that all values can be represented in JSON",
@@ -195,8 +196,8 @@ static void job_on_leg_timer(void *argument) {
 }
 
 static void job_reconnect(struct research_job *job, tn_value error) {
-    research_set_error(job, error);
     if (job->failures++ >= RESEARCH_RECONNECTS_MAX) {
+        research_set_error(job, error);
         job->stalled = true;
         job->state = RESEARCH_RUNNING; /* as far as it is known */
         job_complete(job);
@@ -268,10 +269,12 @@ static void job_on_resource(struct research_job *job, tn_value resource) {
 
 /* `create` may have been received, or not: nobody knows. With a guard that is a result, because a person can decide. */
 static void job_complete_unconfirmed(struct research_job *job, tn_value error) {
-    tn_value result = tn_build("{s:s,s:s,s:s,s:v*}", "id", "", "state", "unconfirmed", "status", "unconfirmed", "error",
-                               error);
-    if (!job->ended) (void)tn_done_take(job->task, result);
-    else tn_release(result);
+    tn_value result =
+        tn_build("{s:s,s:s,s:s,s:v*}", "id", "", "state", "unconfirmed", "status", "unconfirmed", "error", error);
+    if (!job->ended)
+        (void)tn_done_take(job->task, result);
+    else
+        tn_release(result);
     job->ended = true;
 }
 

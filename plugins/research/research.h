@@ -1,10 +1,11 @@
 /*
- * research.h - tools for work that a service does in the background, such as deep research: create, get, stream, cancel.
+ * research.h - tools for work that a service does in the background, such as deep research: create, get, stream,
+ * cancel.
  *
  * Gemini's Interactions and OpenAI's background Responses work alike: a request creates a resource, which has a status
- * until it has a result; it can be read, watched as a stream of events, and cancelled. This library has what they share:
- * the life of a call, waiting, reconnecting, cancelling, and the result, which has one shape for all services. A service
- * is a table: it builds requests, and reads the resource and its events.
+ * until it has a result; it can be read, watched as a stream of events, and cancelled. This library has what they
+ * share: the life of a call, waiting, reconnecting, cancelling, and the result, which has one shape for all services. A
+ * service is a table: it builds requests, and reads the resource and its events.
  *
  * A RESULT is {id, state, status, event_id?, message?, text?, sources?, calls?, usage?, steps?, continuation_token?,
  * error?, stalled?}. `status` is the service's word, `state` one of enum research_state in lower case: a caller that
@@ -22,17 +23,17 @@
 #include <tenon/util/answer.h>
 #include <tenon/util/model_error.h>
 
-#define RESEARCH_IDLE_MS         300000  /* without a byte from the service */
-#define RESEARCH_INTERVAL_MS     10000   /* between two requests of a `get` that waits */
-#define RESEARCH_RECONNECTS_MAX  3       /* connections of a stream, one after the other, that brought nothing new */
-#define RESEARCH_FAILURES_MAX    3       /* transient failures of a `get` that waits, one after the other */
-#define RESEARCH_CREATES_MAX     3       /* attempts of a `create` that the service refuses for the moment */
-#define RESEARCH_BACKOFF_MS      500     /* before the second reconnection in a row; then doubled */
-#define RESEARCH_REFUSED_MIN_MS  1000    /* before `create` is sent again */
-#define RESEARCH_REFUSED_MAX_MS  60000
-#define RESEARCH_SOURCES_MAX     1000    /* different sources of a result; the message has all citations */
-#define RESEARCH_STEP_KINDS_MAX  64      /* kinds of steps that a result counts */
-#define RESEARCH_PATH_MAX        4096    /* bytes of a request's address */
+#define RESEARCH_IDLE_MS        300000 /* without a byte from the service */
+#define RESEARCH_INTERVAL_MS    10000  /* between two requests of a `get` that waits */
+#define RESEARCH_RECONNECTS_MAX 3      /* connections of a stream, one after the other, that brought nothing new */
+#define RESEARCH_FAILURES_MAX   3      /* transient failures of a `get` that waits, one after the other */
+#define RESEARCH_CREATES_MAX    3      /* attempts of a `create` that the service refuses for the moment */
+#define RESEARCH_BACKOFF_MS     500    /* before the second reconnection in a row; then doubled */
+#define RESEARCH_REFUSED_MIN_MS 1000   /* before `create` is sent again */
+#define RESEARCH_REFUSED_MAX_MS 60000
+#define RESEARCH_SOURCES_MAX    1000 /* different sources of a result; the message has all citations */
+#define RESEARCH_STEP_KINDS_MAX 64   /* kinds of steps that a result counts */
+#define RESEARCH_PATH_MAX       4096 /* bytes of a request's address */
 
 enum research_operation { RESEARCH_CREATE, RESEARCH_GET, RESEARCH_STREAM, RESEARCH_CANCEL };
 
@@ -58,8 +59,8 @@ struct research_service {
     /* Called before each request. Returns true if it can be sent. If false, the service calls research_send later, or
      * has failed the job. May be NULL. */
     bool (*authorize)(struct research_job *job);
-    /* The service refused the request (`status`), or the exchange failed with `code`. Returns true if the request was or
-     * will be sent again with other credentials. May be NULL. */
+    /* The service refused the request (`status`), or the exchange failed with `code`. Returns true if the request was
+     * or will be sent again with other credentials. May be NULL. */
     bool (*retry)(struct research_job *job, int64_t status, const char *code);
     /* Reads the whole resource: calls research_set_… and the functions of tn_answer. */
     void (*read)(struct research_job *job, tn_value resource);

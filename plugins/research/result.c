@@ -117,9 +117,8 @@ static void research_note_source(struct research_job *job, tn_value source) {
     if (job->seen_sources == NULL) job->seen_sources = tn_build("{}");
     if (tn_get(job->seen_sources, key) != NULL) return;
     job->seen_sources = tn_set_take(job->seen_sources, key, tn_bool(1));
-    (void)tn_append_take(
-        &job->sources, tn_build("{s:s,s:v*,s:v*}", "type", "source", "url", tn_get(source, "url"), "title",
-                                tn_get(source, "title")));
+    (void)tn_append_take(&job->sources, tn_build("{s:s,s:v*,s:v*}", "type", "source", "url", tn_get(source, "url"),
+                                                 "title", tn_get(source, "title")));
 }
 
 void research_add_source(struct research_job *job, tn_value url, tn_value title, tn_value citation) {
@@ -164,7 +163,8 @@ static void result_put_message(const struct research_job *job, tn_builder *out) 
     tn_release(output);
 }
 
-/* A running research has no message: the pieces so far were emitted, and every step of a graph would save them again. */
+/* A running research has no message: the pieces so far were emitted, and every step of a graph would save them again.
+ */
 tn_value research_result(const struct research_job *job) {
     const struct {
         const char *name;

@@ -11,11 +11,9 @@
  *    cuts? true         see below
  *    tool? true         the component is a tool: its chunks and its output are not those of a model
  *    resumes? true      the service continues a stream behind the event that a request names (last_event_id or
- *                       starting_after), else from its start; an event's number is its event_id or sequence_number. There
- *                       is one exchange, with a stream; `cuts` cuts the first connection only
- *    no_http? true      the host does not offer tenon.http
- *    fail_allocations? true}
- *                       also runs it with the Nth allocation failing, for every N; the result has
+ *                       starting_after), else from its start; an event's number is its event_id or sequence_number.
+ * There is one exchange, with a stream; `cuts` cuts the first connection only no_http? true      the host does not
+ * offer tenon.http fail_allocations? true} also runs it with the Nth allocation failing, for every N; the result has
  *                       {allocation_failures: {CODE: number of runs}}
  *   -> {requests: [...], deltas: [...], output | error | open: true, paused: N}; or {refused: message} if create
  * refuses
@@ -328,7 +326,8 @@ static void check_shape(const char *shape, tn_value value) {
 static void check_payloads(const struct running *running) {
     const struct tn_test_task *task = running->task;
     bool model = !is_set(running->test, "tool");
-    for (size_t i = 0; model && i < value_count(tn_test.emitted); i++) check_shape("model#delta", value_at(tn_test.emitted, i));
+    for (size_t i = 0; model && i < value_count(tn_test.emitted); i++)
+        check_shape("model#delta", value_at(tn_test.emitted, i));
     if (model && task->state == TN_TEST_COMPLETED) check_shape("model#output", task->output);
     /* If start returned a status, the fake host has made the error. */
     tn_value code = value_get(task->error, "code");

@@ -13,8 +13,9 @@
  *     tn_answer_end(&answer);                                        // the stream is complete
  *     if (tn_answer_is_complete(&answer)) output = tn_answer_output(&answer);
  *
- * A component that only needs the message sets `is_silent`, so that no delta is emitted. A component that is not a model
- * sets `is_marked`: its deltas are emitted as {messages: DELTA}, as the host marks those of models for the run's events.
+ * A component that only needs the message sets `is_silent`, so that no delta is emitted. A component that is not a
+ * model sets `is_marked`: its deltas are emitted as {messages: DELTA}, as the host marks those of models for the run's
+ * events.
  *
  * Invariant: the first failure stays in `status`, and after it every function does nothing, so that a provider checks
  * once for each event. tn_answer_error describes it. Thread: the one of the task, usually the loop.
