@@ -66,16 +66,21 @@ static bool interactions_authorize(struct research_job *job) {
 
 static bool interactions_retry(struct research_job *job, int64_t status, const char *code) {
     struct interactions *state = job->data;
-    if (state->retried) return false;
+    bool first = !state->retried;
     state->retried = true;
-    if (state->address.source != NULL && status == 401) {
+    if (first && state->address.source != NULL && status == 401) {
         token_discard(state->address.source, state->header);
         if (interactions_authorize(job)) research_send(job);
         return true;
     }
     if (strcmp(code, "SECRET_NOT_FOUND") != 0) return false;
     uses_second_secret = !uses_second_secret;
-    research_send(job);
+    if (first)
+        research_send(job);
+    else
+        research_fail(job, "AUTH",
+                      "gemini has no key: neither the secret " FIRST_SECRET " nor " SECOND_SECRET
+                      " is available; set one of them, or for Vertex `project` (or VERTEX_PROJECT_ID)");
     return true;
 }
 
