@@ -22,7 +22,8 @@ done
 # ---- Models that fail ----
 # with_role ROLE REPLIES [AGAIN]: the preset models, and another one for a role; AGAIN is its reply to "Your last report …"
 with_role() {
-    python3 - "$1" "$2${3:+, rules: [{contains: Your last report, reply: $3}]}" <<'P' || fails "no yaml"
+    local again="rules: [{contains: Your last report, reply: ${3:-none}}]"
+    python3 - "$1" "$2, $again" <<'P' || fails "no yaml"
 import re, sys
 text = open("preset.yaml").read()
 text = re.sub(r"(?ms)^  %s:\n.*?(?=^  \w|\Z)" % sys.argv[1], "  %s: {provider: scripted, replies: %s}\n" % (sys.argv[1], sys.argv[2].replace("\\", "\\\\")), text)
