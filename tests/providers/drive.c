@@ -280,6 +280,7 @@ static void run_exchanges(struct running *running, size_t length, bool with_erro
         else
             http_deliver(TN_HTTP_END, exchange_end(exchange, true));
         resume_task(running);
+        if (!http.open && !last && is_open(running)) tn_test_advance(60000); /* the next request comes later */
     }
 }
 
