@@ -123,14 +123,14 @@ void model_component_destroy(void *self);
 /* ---- Requests ------------------------------------------------------------------------------------------------- */
 
 struct model_request {
-    const char *path; /* appended to base_url, or a complete URL; borrowed, as all members */
+    const char *path;   /* appended to base_url, or a complete URL; borrowed, as all members */
     const char *method; /* NULL: POST */
-    tn_value body;    /* sent as JSON, after `extra` of the options was merged into it; NULL: no body */
-    tn_value headers; /* {name: TEXT}, or NULL; the configuration's `headers` override them */
-    tn_value query;   /* or NULL */
-    bool whole;       /* expect the answer in one piece instead of a stream of events */
-    bool keyless;     /* send without the key: `headers` authenticate the request */
-    bool merged;      /* `extra` is already merged into the body */
+    tn_value body;      /* sent as JSON, after `extra` of the options was merged into it; NULL: no body */
+    tn_value headers;   /* {name: TEXT}, or NULL; the configuration's `headers` override them */
+    tn_value query;     /* or NULL */
+    bool whole;         /* expect the answer in one piece instead of a stream of events */
+    bool keyless;       /* send without the key: `headers` authenticate the request */
+    bool merged;        /* `extra` is already merged into the body */
 };
 void model_send(struct model_call *call, const struct model_request *request);
 /* Sends a request whose answer does not matter, also when the call has ended. */

@@ -1,9 +1,9 @@
 /*
  * stored.c - Responses that the service stores: `previous_response_id` and `background` of `api: responses`.
  *
- * With `previous_response_id`, an answer keeps its id in extra.openai.response_id, and the next request sends this id and
- * only the messages behind it. With `background`, the service answers at once, and the response is read in intervals
- * until it has ended. Both need the service to store the response, so they are off by default.
+ * With `previous_response_id`, an answer keeps its id in extra.openai.response_id, and the next request sends this id
+ * and only the messages behind it. With `background`, the service answers at once, and the response is read in
+ * intervals until it has ended. Both need the service to store the response, so they are off by default.
  *
  * A call that is cancelled cancels its response at the service. The result of a call is saved when it has ended, so a
  * host that is killed while a response runs makes another one: the node `deep_research` does not (background.c).

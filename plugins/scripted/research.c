@@ -1,9 +1,9 @@
 /*
  * research.c - the tools `scripted.create|get|stream|cancel`: preset work in the background, without a network.
  *
- * They have the arguments and results of `interactions.…`, so that the node `deep_research` runs offline. The agent says
- * what happens: `completed` at once, `with_polling` after `steps` requests, `failing`. The id contains all of it, so that
- * the work outlives the process, as at a service. Only the number of requests so far is kept here.
+ * They have the arguments and results of `interactions.…`, so that the node `deep_research` runs offline. The agent
+ * says what happens: `completed` at once, `with_polling` after `steps` requests, `failing`. The id contains all of it,
+ * so that the work outlives the process, as at a service. Only the number of requests so far is kept here.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 #include <tenon/util/answer.h>
 
 #define WORK_PREFIX   "scripted-"
-#define WORK_STEPS    3       /* of `with_polling` without `steps` */
-#define WORK_ID_MAX   100000  /* bytes of an id */
-#define WORKS_COUNTED 256     /* works whose requests are counted at a time */
-#define WORK_PIECE    16      /* bytes of a piece of text in a stream */
+#define WORK_STEPS    3      /* of `with_polling` without `steps` */
+#define WORK_ID_MAX   100000 /* bytes of an id */
+#define WORKS_COUNTED 256    /* works whose requests are counted at a time */
+#define WORK_PIECE    16     /* bytes of a piece of text in a stream */
 
 /* Requests so far, by the hash of the id. The oldest is replaced. */
 static struct {
@@ -72,7 +72,9 @@ static tn_value work_of_id(tn_value id) {
     uint64_t size = tn_base64_take(text + skip, length - skip, out, length);
     tn_value work = size <= length ? tn_from_json(out, size) : NULL;
     tn.core->release(tn.host, out);
-    return work;
+    if (tn.value->kind(work) == TN_OBJECT) return work;
+    tn_release(work);
+    return NULL;
 }
 
 /* ---- Create ---- */
@@ -176,9 +178,9 @@ static tn_value work_result(tn_value id, const char *state, tn_value work, const
     tn_value output = tn_answer_output(answer), message = tn_get(output, "message");
     tn_value reason = tn_get(work, "error");
     tn_value error = reason != NULL ? tn_build("{s:s,s:v}", "code", "scripted", "message", reason) : NULL;
-    tn_value result = tn_build("{s:v,s:s,s:s,s:v,s:V,s:V,s:V*}", "id", id, "state", state, "status", state, "message",
-                               message, "text", tn_content_text(tn_get(message, "content")), "sources",
-                               work_sources(message), "error", error);
+    tn_value result =
+        tn_build("{s:v,s:s,s:s,s:v,s:V,s:V,s:V*}", "id", id, "state", state, "status", state, "message", message,
+                 "text", tn_content_text(tn_get(message, "content")), "sources", work_sources(message), "error", error);
     tn_release(output);
     return result;
 }

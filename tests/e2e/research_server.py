@@ -8,6 +8,7 @@ SCRIPT is an object; all members are optional:
 
     {"polls": 2,          how many requests of the state find it running
      "hold": 3,           the request with this number is logged, and not answered before its client disconnects; once
+     "drop": 1,           the connection of the request with this number is closed without an answer
      "text": "…",         of the report
      "status": "failed",  with which the work ends
      "error": {…},        of the work
@@ -209,6 +210,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 log.write(json.dumps(entry) + "\n")
         if number == script.get("hold"):
             self.connection.recv(1)  # until the client is gone
+            self.close_connection = True
+            return
+        if number == script.get("drop"):
             self.close_connection = True
             return
         if answer:

@@ -42,3 +42,9 @@ done
 killed_at 1 unasked.yaml
 expect_code 0 && expect_in out "$report" && expect_creates 2
 servers_stop
+
+# ---- The connection is lost while it is created ----
+serve '{"drop": 1}'
+run tenon run interactions.yaml --thread lost --set question='Do they work?'
+expect_code 5 && expect_in err "Create another one?" && expect_creates 1
+servers_stop
