@@ -8,7 +8,8 @@
  *
  * A stream is opened again with the id of its last event, so that nothing is lost or repeated. A service that numbers
  * no events repeats all of them: then the answer restarts. After RESEARCH_RECONNECTS_MAX connections that brought
- * nothing new, the stream ends as stalled: the caller can go on with `get`, because the work continues at the service.
+ * nothing new, the stream ends as stalled: the caller can continue with `get`, because the work continues at the
+ * service.
  *
  * A task that is cancelled cancels the work at the service if its input has `cancel`. `create` then waits for the id
  * first. The host abandons the task after some seconds, but the requests are still sent.
@@ -186,7 +187,7 @@ static bool job_wait(struct research_job *job) {
     return true;
 }
 
-/* This part of the stream is long enough: the caller saves where it is, and continues there. */
+/* This part of the stream is long enough: the caller saves the last event, and continues behind it. */
 static void job_on_leg_timer(void *argument) {
     struct research_job *job = argument;
     job_enter(job);
@@ -218,7 +219,7 @@ static void job_reconnect(struct research_job *job, tn_value error) {
 
 static void job_end_cancelled(struct research_job *job) { job_fail_take(job, tn_error("CANCELLED", "cancelled")); }
 
-/* True if the work may go on at the service without this task. */
+/* True if the work may continue at the service without this task. */
 static bool job_has_work(const struct research_job *job) {
     return job->id != NULL && (!job->has_status || job->state == RESEARCH_RUNNING);
 }
@@ -267,7 +268,7 @@ static void job_on_resource(struct research_job *job, tn_value resource) {
         job_complete(job);
 }
 
-/* `create` may have been received, or not: nobody knows. With a guard that is a result, because a person can decide. */
+/* `create` may have been received, or not. With a guard that is a result, because a person can decide. */
 static void job_complete_unconfirmed(struct research_job *job, tn_value error) {
     tn_value result =
         tn_build("{s:s,s:s,s:s,s:v*}", "id", "", "state", "unconfirmed", "status", "unconfirmed", "error", error);

@@ -1,5 +1,5 @@
 # The host is killed while each request of a research waits for its answer, and at writes to the store between them. It
-# continues, and nothing is created twice; if nobody knows whether something was created, a person is asked.
+# continues, and nothing is created twice; if it is not known whether something was created, a person is asked.
 document interactions.yaml 'input_key: question'
 document polled.yaml 'input_key: question, stream: false, poll_interval_ms: 1'
 document responses.yaml 'backend: responses, input_key: question'
@@ -28,7 +28,7 @@ for doc in interactions polled responses; do
     done
 done
 
-# ---- While it was created: nobody knows ----
+# ---- While it was created ----
 for doc in interactions responses; do
     killed_at 1 $doc.yaml
     expect_code 5 && expect_in err "The research may exist, and be paid for. Create another one?" && expect_creates 1

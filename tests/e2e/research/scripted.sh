@@ -28,4 +28,4 @@ expect_code 1 && expect_in err '[NOT_FOUND]'
 run tenon tool call scripted.cancel "{\"id\": \"$id\"}"
 expect_code 0 && expect_in out '"state":"cancelled"'
 run tenon tool call scripted.create '{"input": "?", "agent": "other"}'
-expect_code 1 && expect_in err '[INVALID_INPUT]'
+expect_code 2 && expect_in err "[INVALID_INPUT]"
