@@ -20,12 +20,10 @@ killed_at() {
     run tenon run "$2" --thread "$2-$1" --resume
 }
 
-for doc in interactions polled responses; do
-    for number in 2 3; do
-        killed_at $number $doc.yaml
-        expect_code 0 && expect_in out "$report" && expect_creates 1
-        servers_stop
-    done
+for number in 2:interactions 3:interactions 3:polled 2:responses; do
+    killed_at ${number%:*} ${number#*:}.yaml
+    expect_code 0 && expect_in out "$report" && expect_creates 1
+    servers_stop
 done
 
 # ---- While it was created ----
