@@ -346,12 +346,10 @@ static void job_on_end(struct research_job *job, tn_value end) {
     if (job->head == NULL) job->head = tn_retain(end);
     if (status < 200 || status > 299) {
         if (!job_retry(job, status, "")) job_on_failure_take(job, research_error_of_response(job, end));
-    } else if (job->sent != RESEARCH_STREAM) {
-        job_on_whole(job, end);
+    } else if (job->sent != RESEARCH_STREAM || (job->events == 0 && tn_get(end, "body") != NULL)) {
+        job_on_whole(job, end); /* also of a service that cannot stream */
     } else if (job->has_status && job->state != RESEARCH_RUNNING) {
         job_complete(job);
-    } else if (job->events == 0 && tn_get(end, "body") != NULL) {
-        job_on_whole(job, end); /* a service that cannot stream sends the resource */
     } else {
         job_on_failure_take(job, job_lost_error(job));
     }

@@ -255,6 +255,7 @@ static void run_resumed(struct running *running, size_t length, bool with_error)
 /* The stream of the last exchange, if it has one, is cut after `length` bytes, and closed with an error or cleanly. */
 static void run_exchanges(struct running *running, size_t length, bool with_error) {
     tn_value exchanges = value_get(running->test, "exchanges");
+    assert(running->task != NULL);
     if (is_set(running->test, "resumes")) {
         run_resumed(running, length, with_error);
         return;
@@ -388,7 +389,8 @@ static void run_each_cut(struct cuts *cuts, tn_value test, const char *stream, s
         while (sse_next(&sse, &at, stream + length) == PARSE_FOUND) events++;
         if (events != ran) {
             struct running running;
-            (void)run_try(&running, test);
+            bool created = run_try(&running, test); /* as for the whole stream */
+            assert(created && running.task != NULL);
             run_exchanges(&running, length, with_error);
             snprintf(code, sizeof code, "%s", cut_outcome(cuts, running.task));
             run_end(&running);
