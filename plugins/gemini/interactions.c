@@ -143,19 +143,43 @@ static void interactions_put_results(const struct research_job *job, tn_builder 
     }
 }
 
+/* True for a step, in contrast to a content: the service accepts a list of the one or of the other. */
+static bool is_step(tn_value item) {
+    static const char *const contents[] = {"text", "image", "audio", "video", "document", "file"};
+    const char *type = tn_get_text(item, "type", "");
+    for (size_t i = 0; i < sizeof contents / sizeof *contents; i++)
+        if (strcmp(contents[i], type) == 0) return false;
+    return true;
+}
+
+/* Results are steps, so the contents behind them become one, too. */
+static bool interactions_put_steps(struct research_job *job, tn_builder *out, tn_value input) {
+    bool ok = true, list = tn.value->kind(input) == TN_ARRAY;
+    interactions_put_results(job, out);
+    if (input == NULL) return true;
+    if (list && is_step(tn.value->at(input, 0))) return interactions_put_items(job, out, input);
+    tn.value->begin(out, TN_OBJECT);
+    tn_put_text(out, "type", "user_input");
+    tn_put_begin(out, "content", TN_ARRAY);
+    if (list)
+        ok = interactions_put_items(job, out, input);
+    else
+        tn_put_take(out, NULL, tn_build("{s:s,s:v}", "type", "text", "text", input));
+    tn.value->end(out);
+    tn.value->end(out);
+    return ok;
+}
+
 static bool interactions_put_input(struct research_job *job, tn_builder *out) {
     tn_value input = research_get(job, "input");
-    bool ok = true;
-    if (research_get(job, "results") == NULL && tn.value->kind(input) != TN_ARRAY) {
+    bool ok = true, list = tn.value->kind(input) == TN_ARRAY;
+    if (research_get(job, "results") == NULL && !list) {
         if (input != NULL) tn_put(out, "input", input);
         return true;
     }
     tn_put_begin(out, "input", TN_ARRAY);
-    interactions_put_results(job, out);
-    if (tn.value->kind(input) == TN_ARRAY)
-        ok = interactions_put_items(job, out, input);
-    else if (input != NULL)
-        tn_put_take(out, NULL, tn_build("{s:s,s:v}", "type", "text", "text", input));
+    ok = research_get(job, "results") != NULL ? interactions_put_steps(job, out, input)
+                                              : interactions_put_items(job, out, input);
     tn.value->end(out);
     return ok;
 }

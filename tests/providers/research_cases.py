@@ -57,8 +57,11 @@ expect("a large request", result["requests"][0]["json"], {
 expect("a result at once", result["output"]["text"], "Hi")
 result = run(gemini, case("interactions.create", {"model": "gemini-2.5-flash", "input": "Go on", "results": [{"id": "c1", "name": "f", "result": {"x": 1}}]}, whole(DONE)))
 expect("results of calls", result["requests"][0]["json"]["input"], [
-    {"type": "function_result", "call_id": "c1", "name": "f", "result": {"x": 1}}, {"type": "text", "text": "Go on"}])
+    {"type": "function_result", "call_id": "c1", "name": "f", "result": {"x": 1}}, {"type": "user_input", "content": [{"type": "text", "text": "Go on"}]}])
 d.check("agent" not in result["requests"][0]["json"] and "agent_config" not in result["requests"][0]["json"], "a model has no agent")
+result = run(gemini, case("interactions.create", {"results": [{"id": "c1", "result": "r"}], "input": [{"type": "image", "url": "https://x.example/a.png"}]}, whole(DONE)))
+expect("results and an image", result["requests"][0]["json"]["input"], [
+    {"type": "function_result", "call_id": "c1", "result": "r"}, {"type": "user_input", "content": [{"type": "image", "uri": "https://x.example/a.png"}]}])
 result = run(gemini, case("interactions.create", {"input": [{"type": "image"}]}, whole(DONE)))
 expect("a part without data", result["error"]["code"], "INVALID_REQUEST")
 result = run(openai, case("responses.create", {
