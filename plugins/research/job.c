@@ -196,8 +196,30 @@ static void job_on_leg_timer(void *argument) {
     job_leave(job);
 }
 
+static uint64_t hash_of_value(tn_value value) {
+    uint64_t hash = 14695981039346656037u, length = 0; /* FNV-1a */
+    tn_value json = tn_to_json(value);
+    const char *text = tn_chars(json, &length);
+    for (uint64_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
+    tn_release(json);
+    return hash;
+}
+
+/* True if the connection has brought what none before has. A service that repeats its events does not progress. */
+static bool job_has_progressed(struct research_job *job) {
+    uint64_t most = job->events_most, hash = job->event_id != NULL ? hash_of_value(job->event_id) : 0;
+    bool known = false;
+    if (job->events > most) job->events_most = job->events;
+    if (job->event_id == NULL) return job->events > most;
+    for (size_t i = 0; i < RESEARCH_ENDS; i++) known |= job->ends[i] == hash;
+    job->ends[job->connections % RESEARCH_ENDS] = hash;
+    return !known && job->events > 0;
+}
+
 static void job_reconnect(struct research_job *job, tn_value error) {
-    if (job->failures++ >= RESEARCH_RECONNECTS_MAX) {
+    if (job_has_progressed(job)) job->failures = 0;
+    job->connections++;
+    if (job->failures++ >= RESEARCH_RECONNECTS_MAX || job->connections >= RESEARCH_CONNECTIONS_MAX) {
         research_set_error(job, error);
         job->stalled = true;
         job->state = RESEARCH_RUNNING; /* as far as it is known */
@@ -360,24 +382,18 @@ static void job_on_end(struct research_job *job, tn_value end) {
 void research_drop(struct research_job *job, tn_value error) {
     if (job->exchange != 0) (void)job->http->cancel(tn.host, job->exchange);
     job->exchange = 0;
+    if (job->events > 0) job->events--; /* the event that reports the failure */
     job_reconnect(job, error);
 }
 
 static void job_on_event(struct research_job *job, tn_value event) {
     uint64_t length = 0;
     const char *data = tn_chars(tn_get(event, "data"), &length);
-    tn_value before = tn_retain(job->event_id);
     if (data == NULL || length == 0) return;
     bool last = strcmp(data, "[DONE]") == 0;
     tn_value json = last ? NULL : tn_from_json(data, length);
     job->events++;
     if (tn.value->kind(json) == TN_OBJECT) job->service->event(job, json);
-    /* Progress is an event that no connection before has brought. */
-    bool numbered = job->event_id != NULL;
-    if (numbered ? before == NULL || !tn.value->equal(before, job->event_id) : job->events > job->events_most)
-        job->failures = job->exchange != 0 ? 0 : job->failures;
-    if (job->events > job->events_most) job->events_most = job->events;
-    tn_release(before);
     if (json == NULL && !last) {
         tn_value error = job_lost_error(job);
         research_drop(job, error);
@@ -450,6 +466,7 @@ int32_t research_start(const struct research_service *service, enum research_ope
     research_set_id(job, research_get(job, "id"));
     research_set_event_id(job, event_id);
     job->resumed = event_id != NULL;
+    if (event_id != NULL) job->ends[RESEARCH_ENDS - 1] = hash_of_value(event_id);
     if (operation == RESEARCH_CREATE && research_flag(job, "prepare", false)) {
         (void)tn_done_take(task, tn_build("{s:V}", "guard", guard_new()));
         job->ended = true;

@@ -23,17 +23,19 @@
 #include <tenon/util/answer.h>
 #include <tenon/util/model_error.h>
 
-#define RESEARCH_IDLE_MS        300000 /* without a byte from the service */
-#define RESEARCH_INTERVAL_MS    10000  /* between two requests of a `get` that waits */
-#define RESEARCH_RECONNECTS_MAX 3      /* connections of a stream, one after the other, that brought nothing new */
-#define RESEARCH_FAILURES_MAX   3      /* transient failures of a `get` that waits, one after the other */
-#define RESEARCH_CREATES_MAX    3      /* attempts of a `create` that the service refuses for the moment */
-#define RESEARCH_BACKOFF_MS     500    /* before the second reconnection in a row; then doubled */
-#define RESEARCH_REFUSED_MIN_MS 1000   /* before `create` is sent again */
-#define RESEARCH_REFUSED_MAX_MS 60000
-#define RESEARCH_SOURCES_MAX    1000 /* different sources of a result; the message has all citations */
-#define RESEARCH_STEP_KINDS_MAX 64   /* kinds of steps that a result counts */
-#define RESEARCH_PATH_MAX       4096 /* bytes of a request's address */
+#define RESEARCH_IDLE_MS         300000 /* without a byte from the service */
+#define RESEARCH_INTERVAL_MS     10000  /* between two requests of a `get` that waits */
+#define RESEARCH_RECONNECTS_MAX  3      /* connections of a stream, one after the other, that brought nothing new */
+#define RESEARCH_CONNECTIONS_MAX 1000   /* of one call of `stream` */
+#define RESEARCH_ENDS            16     /* last events of earlier connections that are remembered */
+#define RESEARCH_FAILURES_MAX    3      /* transient failures of a `get` that waits, one after the other */
+#define RESEARCH_CREATES_MAX     3      /* attempts of a `create` that the service refuses for the moment */
+#define RESEARCH_BACKOFF_MS      500    /* before the second reconnection in a row; then doubled */
+#define RESEARCH_REFUSED_MIN_MS  1000   /* before `create` is sent again */
+#define RESEARCH_REFUSED_MAX_MS  60000
+#define RESEARCH_SOURCES_MAX     1000 /* different sources of a result; the message has all citations */
+#define RESEARCH_STEP_KINDS_MAX  64   /* kinds of steps that a result counts */
+#define RESEARCH_PATH_MAX        4096 /* bytes of a request's address */
 
 enum research_operation { RESEARCH_CREATE, RESEARCH_GET, RESEARCH_STREAM, RESEARCH_CANCEL };
 
@@ -94,7 +96,9 @@ struct research_job {
     uint64_t exchange, timer, leg_timer; /* 0: none */
     int64_t started_ns;
     uint64_t events, events_most; /* of this connection; of the longest one */
-    uint32_t failures;            /* one after the other, without progress */
+    uint64_t ends[RESEARCH_ENDS]; /* hashes of the last events of earlier connections */
+    uint64_t connections;
+    uint32_t failures; /* one after the other, without progress */
     uint32_t busy;
     bool guarded; /* `create` has spent a guard */
     bool ended, cancelling, completing, finished, stalled, has_status;

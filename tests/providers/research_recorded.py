@@ -3,9 +3,11 @@ expected text, thoughts, calls and usage, whole and streamed. A stream that is c
 or starts again if its events have no numbers, and has the same result.
 
 The expected result is computed here from the recording, not as in the plugin."""
+import copy
 import glob
 import json
 import os
+import random
 
 import drive as d
 
@@ -272,12 +274,77 @@ def openai_responses(drive):
     return len(names)
 
 
+# ---- Hostile services ----
+
+ODD_VALUES = [None, True, 0, -1, 1e300, 2**63, -(2**63), "", "x", "😀", [], [[]], {}, {"type": "text"}, [None], "{", "\u0000"]
+
+
+def member_paths(value, path=()):
+    """The path of every member of a value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*path, key)
+        yield from member_paths(item, (*path, key))
+
+
+def mutated(value, rng):
+    """A copy with one to three members that are missing or of another type."""
+    value = copy.deepcopy(value)
+    for _ in range(rng.randint(1, 3)):
+        found = list(member_paths(value))
+        if not found:
+            break
+        *path, last = rng.choice(found)
+        parent = value
+        for key in path:
+            parent = parent[key]
+        if rng.random() < 0.2:
+            del parent[last]
+        else:
+            parent[last] = copy.deepcopy(rng.choice(ODD_VALUES))
+    return value
+
+
+def hostile(drive, prefix, resource, events):
+    """Every call ends with a result or an error; with a result, it has the shape that a caller relies on."""
+    rng, cases = random.Random(7), []
+    for _ in range(300):
+        cases.append(case(prefix + ".get", whole(mutated(resource, rng))))
+        stream = mutated(events, rng)
+        if rng.random() < 0.3:
+            rng.shuffle(stream)
+        shown = frame(event for event in stream if event is not None)
+        # The connection can break four times; then the stream is stalled.
+        cases.append({**case(prefix + ".stream", {"stream": shown}), "exchanges": [{"stream": shown}] * 12})
+    codes = {}
+    for made, result in zip(cases, drive(cases)):
+        code = result.get("error", {}).get("code", "answered" if "output" in result else "OPEN")
+        codes[code] = codes.get(code, 0) + 1
+        d.check(code != "OPEN", f"{made['component']}: the task did not end")
+        output = result.get("output")
+        if output is None:
+            continue
+        d.check(isinstance(output["id"], str) and output["state"] in ALL_STATES and isinstance(output["status"], str), f"{output}")
+        if output["state"] != "running":
+            d.check(isinstance(output["text"], str) and isinstance(output["sources"], list) and output["message"]["type"] == "ai", f"{output}")
+    d.check(codes.get("answered", 0) > 300, f"expected more answers: {codes}")
+
+
+ALL_STATES = ["running", "completed", "requires_action", "requires_continuation", "incomplete", "budget_exceeded", "cancelled", "failed"]
+
+
 def main():
     gemini, openai = d.Drive("gemini"), d.Drive("openai")
     count = recorded_interactions(gemini)
     every_kind(gemini)
     every_status(gemini)
     responses = openai_responses(openai)
+    steps = every_step()
+    hostile(gemini, "interactions", {"id": "v1_x", "status": "completed", "steps": steps, "usage": {"total_tokens": 3}}, streamed(steps))
+    root = d.suite_folder("providers", "openai", "responses")
+    with open(os.path.join(root, "openai-web-search-tool.1.chunks.txt"), encoding="utf-8") as file:
+        events = read_events(file.read())
+    hostile(openai, "responses", events[-1]["response"], [events[0], *events[-12:]])
     print(f"{count} cases of interactions, {responses} of responses")
     d.finish()
 
