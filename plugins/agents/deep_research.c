@@ -11,7 +11,8 @@
  * The tools BACKEND.create, .stream and .get have the contract of plugins/research/research.h. Each step is saved
  * before the next begins: the id of the research before it is waited for, and the last event while it is followed. So a
  * host that is killed continues, and does not pay twice. A guard (plugins/research/guard.h) covers the moment between
- * the request and the answer of `create`: then a person is asked.
+ * the request and the answer of `create`: then a person is asked. If the service refuses to create it, the run fails in
+ * `create_failed`, and tries again when it is resumed.
  */
 #include "agents.h"
 
@@ -68,6 +69,8 @@ static const struct research_row research_nodes[] = {
              "  'system_instruction': 'state.request.system_instruction',"
              "  'previous_interaction_id': 'state.next.previous', 'results': 'state.next.results',"
              "  'continuation_token': 'state.next.token', 'guard': 'state.guard.guard', 'cancel': true}}},"},
+    {ALWAYS, " {'id': 'create_failed', 'type': 'tool', 'config': {'tool': '@B.create', 'output_key': 'guard',"
+             "  'arguments': {'prepare': true, 'guard': 'state.guard.guard', 'error': 'state.job.error'}}},"},
     {IF_STREAM,
      " {'id': 'follow', 'type': 'tool', 'retry': @R, 'config': {'tool': '@B.stream', 'output_key': 'leg', 'arguments': "
      "{"
@@ -124,6 +127,7 @@ static const struct research_row research_edges[] = {
     {ALWAYS, "'edges': [{'from': 'START', 'to': 'prepare'}, {'from': 'prepare', 'to': 'create'},"},
     {ALWAYS, " {'from': 'create', 'type': 'conditional', 'conditions': ["
              "  {'expression': 'state.job.state == \"unconfirmed\"', 'to': '@U'},"
+             "  {'expression': 'state.job.state == \"refused\"', 'to': 'create_failed'},"
              "  {'expression': 'state.job.state == \"running\"', 'to': '@F'}, @E]},"},
     {IF_STREAM,
      " {'from': 'follow', 'type': 'conditional', 'conditions': ["
@@ -140,6 +144,7 @@ static const struct research_row research_edges[] = {
      "  {'expression': 'state.answer.approved', 'to': 'approved'},"
      "  {'expression': 'has(state.answer.changes)', 'to': 'changed'}, {'expression': 'default', 'to': 'refused'}]},"},
     {IF_PLAN, " {'from': 'approved', 'to': 'prepare'}, {'from': 'changed', 'to': 'prepare'},"},
+    {ALWAYS, " {'from': 'create_failed', 'to': 'create'},"},
     {ALWAYS, " {'from': 'act', 'to': 'acted'}, {'from': 'acted', 'to': 'prepare'},"},
     {IF_ASK | IF_PLAN, " {'from': 'refused', 'to': 'END'},"},
     {ALWAYS, " {'from': 'continued', 'to': 'prepare'}]}"},

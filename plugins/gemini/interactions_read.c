@@ -158,7 +158,8 @@ static void interactions_end_step(struct research_job *job) {
 static void interactions_begin_step(struct research_job *job, int64_t index, tn_value step) {
     struct interactions *state = job->data;
     interactions_end_step(job);
-    (void)snprintf(state->kind, sizeof state->kind, "%s", tn_get_text(step, "type", "unknown"));
+    const char *kind = tn_get_text(step, "type", "");
+    (void)snprintf(state->kind, sizeof state->kind, "%s", *kind != '\0' ? kind : "unknown");
     state->index = index;
     state->start = tn_retain(step);
     state->received = true;

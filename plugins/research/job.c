@@ -290,10 +290,12 @@ static void job_on_resource(struct research_job *job, tn_value resource) {
         job_complete(job);
 }
 
-/* `create` may have been received, or not. With a guard that is a result, because a person can decide. */
-static void job_complete_unconfirmed(struct research_job *job, tn_value error) {
-    tn_value result =
-        tn_build("{s:s,s:s,s:s,s:v*}", "id", "", "state", "unconfirmed", "status", "unconfirmed", "error", error);
+/*
+ * A failed `create` with a guard is a result, so that a graph is saved with what is known: `unconfirmed`, it may have
+ * been received or not; `refused`, nothing was created.
+ */
+static void job_complete_guarded(struct research_job *job, const char *state, tn_value error) {
+    tn_value result = tn_build("{s:s,s:s,s:s,s:v*}", "id", "", "state", state, "status", state, "error", error);
     if (!job->ended)
         (void)tn_done_take(job->task, result);
     else
@@ -314,12 +316,11 @@ static void job_on_create_failure(struct research_job *job, tn_value error) {
         job_send_later(job, (uint64_t)(wait < RESEARCH_REFUSED_MAX_MS ? wait : RESEARCH_REFUSED_MAX_MS));
         return;
     }
-    if (!certain && job->guarded) {
-        job_complete_unconfirmed(job, error);
-        return;
-    }
     if (certain && job->guarded) guard_give_back(tn_get(job->input, "guard"));
-    job_fail_take(job, tn_retain(error));
+    if (job->guarded)
+        job_complete_guarded(job, certain ? "refused" : "unconfirmed", error);
+    else
+        job_fail_take(job, tn_retain(error));
 }
 
 static void job_on_failure_take(struct research_job *job, tn_value error) {
@@ -453,8 +454,18 @@ static bool job_check_guard(struct research_job *job) {
     tn_value guard = research_get(job, "guard");
     if (guard == NULL) return true;
     job->guarded = guard_spend(guard);
-    if (!job->guarded) job_complete_unconfirmed(job, NULL);
+    if (!job->guarded) job_complete_guarded(job, "unconfirmed", NULL);
     return job->guarded;
+}
+
+/* Reports the error of a `create` that was refused, once. After that, or in another process, it is tried again. */
+static void job_prepare(struct research_job *job) {
+    tn_value error = research_get(job, "error");
+    if (error != NULL && guard_spend(research_get(job, "guard")))
+        (void)tn_fail_with(job->task, error);
+    else
+        (void)tn_done_take(job->task, tn_build("{s:V}", "guard", guard_new()));
+    job->ended = true;
 }
 
 int32_t research_start(const struct research_service *service, enum research_operation operation, tn_task task,
@@ -468,8 +479,7 @@ int32_t research_start(const struct research_service *service, enum research_ope
     job->resumed = event_id != NULL;
     if (event_id != NULL) job->ends[RESEARCH_ENDS - 1] = hash_of_value(event_id);
     if (operation == RESEARCH_CREATE && research_flag(job, "prepare", false)) {
-        (void)tn_done_take(task, tn_build("{s:V}", "guard", guard_new()));
-        job->ended = true;
+        job_prepare(job);
     } else if (job->http == NULL) {
         research_fail(job, "UNSUPPORTED", "this host provides no HTTP");
     } else if (operation != RESEARCH_CREATE || job_check_guard(job)) {

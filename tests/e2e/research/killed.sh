@@ -46,3 +46,11 @@ serve '{"drop": 1}'
 run tenon run interactions.yaml --thread lost --set question='Do they work?'
 expect_code 5 && expect_in err "Create another one?" && expect_creates 1
 servers_stop
+
+# ---- It was refused: the run fails, and tries again without a question ----
+serve '{"answers": [{"match": "POST", "status": 401, "json": {"error": {"code": 401, "message": "no"}}, "times": 1}]}'
+run tenon run interactions.yaml --thread refused --set question='Do they work?'
+expect_code 1 && expect_in err "[AUTH]"
+run tenon run interactions.yaml --thread refused --resume
+expect_code 0 && expect_in out "$report"
+servers_stop
