@@ -317,7 +317,7 @@ static void model_on_end(struct model_call *call, tn_value end) {
         model_on_whole_body(call, end);
     else if (!call->received_event && call->head_not_events)
         model_on_body_instead_of_stream(call, end);
-    if (call->ended || call->exchange != 0) return; /* the provider sent another request */
+    if (call->ended || call->exchange != 0 || call->waits) return; /* the provider sends another request */
     if (model_is_finished(call))
         model_answer_end(call);
     else if (call->whole)
@@ -413,21 +413,19 @@ static void model_request_put_url(const struct model_call *call, tn_builder *bui
     model_memory_free(url);
 }
 
-void model_send(struct model_call *call, const struct model_request *request) {
+/* The request of tenon/http.h; a new reference, or NULL. */
+static tn_value model_build_request(struct model_call *call, const struct model_request *request) {
     static const char *const timeouts[][2] = {{"connect", "connect_ms"}, {"idle", "idle_ms"}, {"total", "total_ms"}};
-    if (call->ended) return;
-    model_call_enter(call);
     tn_value timeout = model_get_config(call, "timeout_ms");
     tn_builder *builder = tn_builder_new();
-    call->whole = request->whole;
-    call->status = 0;
     tn.value->begin(builder, TN_OBJECT);
     model_request_put_url(call, builder, request->path);
-    tn_put_text(builder, "method", "POST");
+    tn_put_text(builder, "method", request->method != NULL ? request->method : "POST");
     if (request->query != NULL) tn_put(builder, "query", request->query);
     model_request_put_headers(call, builder, request);
-    tn_put_take(builder, "json",
-                object_merge_members(request->body, request->merged ? NULL : model_get_option(call, "extra")));
+    if (request->body != NULL)
+        tn_put_take(builder, "json",
+                    object_merge_members(request->body, request->merged ? NULL : model_get_option(call, "extra")));
     tn_put_text(builder, "receive", request->whole ? "whole" : "events");
     tn_put_begin(builder, "timeout", TN_OBJECT);
     for (size_t i = 0; i < sizeof(timeouts) / sizeof(timeouts[0]); i++) {
@@ -436,7 +434,16 @@ void model_send(struct model_call *call, const struct model_request *request) {
     }
     tn.value->end(builder);
     tn.value->end(builder);
-    tn_value message = tn_finish(builder);
+    return tn_finish(builder);
+}
+
+void model_send(struct model_call *call, const struct model_request *request) {
+    if (call->ended) return;
+    model_call_enter(call);
+    call->whole = request->whole;
+    call->waits = false;
+    call->status = 0;
+    tn_value message = model_build_request(call, request);
     int32_t status =
         message != NULL ? call->model->http->send(tn.host, message, model_on_http, call, &call->exchange) : TN_INVALID;
     tn_release(message);
@@ -446,6 +453,15 @@ void model_send(struct model_call *call, const struct model_request *request) {
                    "that the host provides HTTP",
                    call->model->provider->name, (int)status);
     model_call_leave(call);
+}
+
+static void model_ignore_http(void *user, int32_t event, tn_value value) { (void)user, (void)event, (void)value; }
+
+void model_send_detached(struct model_call *call, const struct model_request *request) {
+    uint64_t exchange = 0;
+    tn_value message = model_build_request(call, request);
+    if (message != NULL) (void)call->model->http->send(tn.host, message, model_ignore_http, NULL, &exchange);
+    tn_release(message);
 }
 
 /* ---- Values for providers ---- */

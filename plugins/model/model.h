@@ -105,6 +105,7 @@ struct model_call {
     struct tn_answer answer;
     tn_value embeddings;  /* of model_finish_embeddings */
     uint32_t busy;        /* number of functions that currently use the call */
+    bool waits;           /* set by a provider that will send its next request later */
     bool ended;           /* the task has ended; every function ignores the call */
     bool whole;           /* the body is received in one piece instead of as events */
     bool head_not_events; /* the response is not of type text/event-stream */
@@ -128,15 +129,18 @@ void model_component_destroy(void *self);
 /* ---- Requests ------------------------------------------------------------------------------------------------- */
 
 struct model_request {
-    const char *path; /* appended to base_url, or a complete URL; borrowed, as all members */
-    tn_value body;    /* sent as JSON, after `extra` of the options was merged into it */
-    tn_value headers; /* {name: TEXT}, or NULL; the configuration's `headers` override them */
-    tn_value query;   /* or NULL */
-    bool whole;       /* expect the answer in one piece instead of a stream of events */
-    bool keyless;     /* send without the key: `headers` authenticate the request */
-    bool merged;      /* `extra` is already merged into the body */
+    const char *path;   /* appended to base_url, or a complete URL; borrowed, as all members */
+    const char *method; /* NULL: POST */
+    tn_value body;      /* sent as JSON, after `extra` of the options was merged into it; NULL: no body */
+    tn_value headers;   /* {name: TEXT}, or NULL; the configuration's `headers` override them */
+    tn_value query;     /* or NULL */
+    bool whole;         /* expect the answer in one piece instead of a stream of events */
+    bool keyless;       /* send without the key: `headers` authenticate the request */
+    bool merged;        /* `extra` is already merged into the body */
 };
 void model_send(struct model_call *call, const struct model_request *request);
+/* Sends a request whose answer does not matter, also when the call has ended. */
+void model_send_detached(struct model_call *call, const struct model_request *request);
 
 /* Returns a member of the merged options. NULL if it is absent or null. Borrowed. */
 tn_value model_get_option(const struct model_call *call, const char *name);

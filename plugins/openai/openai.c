@@ -3,8 +3,8 @@
  *
  * `api` selects the interface. Chat is the default: it has every option of tenon/message.h, and compatible servers
  * (Ollama, vLLM, llama.cpp, xAI, …) implement it, with `base_url`. Responses keeps reasoning between turns, has the
- * service's own tools (through `extra`), and returns images. Nothing is stored at the service unless `extra` requests
- * it.
+ * service's own tools (through `extra`), and returns images. Nothing is stored at the service unless the
+ * configuration requests it (stored.c).
  */
 #include "openai.h"
 #include "dialect.h"
@@ -206,6 +206,7 @@ static void openai_answer(struct model_call *call, tn_value json) {
 
 static void openai_release(struct model_call *call) {
     struct openai_call *state = call->provider_data;
+    openai_release_stored(call);
     tn_release(state->items);
     tn_release(state->logprobs);
     openai_extras_release(&state->extras);

@@ -38,8 +38,10 @@ struct openai_call {
     int64_t parallel_index; /* output_index + 1 of the open call of "parallel" (see below); 0: no such call */
     struct chat_think think;
     struct chat_extras extras;
-    bool keep_items; /* `items` contains data that the message does not */
-    bool received;   /* a part of the answer was received */
+    tn_value background_id; /* stored.c: of the response that runs at the service; NULL: none */
+    uint64_t poll_timer;    /* stored.c: 0: none */
+    bool keep_items;        /* `items` contains data that the message does not */
+    bool received;          /* a part of the answer was received */
 };
 
 void openai_chat_start(struct model_call *call);
@@ -61,6 +63,21 @@ void openai_extras_release(struct chat_extras *extras);
 void openai_responses_start(struct model_call *call);
 void openai_responses_event(struct model_call *call, const char *name, tn_value json);
 void openai_responses_answer(struct model_call *call, tn_value json);
+
+/* ---- stored.c: Responses that the service stores ---- */
+
+/* True if the response runs in the background: it is not streamed. */
+bool openai_is_background(const struct model_call *call);
+/* The index of the first message that the service does not have. */
+uint64_t openai_first_message(const struct model_call *call);
+/* Writes store, background and previous_response_id. */
+void openai_put_stored(const struct model_call *call, tn_builder *builder);
+/* Returns true if the response still runs. It will then be read again, as another answer. */
+bool openai_wait_for_stored(struct model_call *call, tn_value response);
+/* Keeps the id for the next request, if the service stores the response. */
+void openai_keep_response_id(struct model_call *call, tn_value response);
+/* Releases what stored.c has of the call. A response that still runs is cancelled. */
+void openai_release_stored(struct model_call *call);
 
 /* ---- For both interfaces ---- */
 
