@@ -107,6 +107,22 @@ def test_versions():
     check("server/discover" not in [m.get("method") for m in received("pinned")], "a configured era is not detected")
 
 
+def test_servers_that_start_slowly():
+    """They get server/discover and initialize at once; whichever answer comes is accepted, in any order."""
+    expected = {"in-order": ("modern", "2026-07-28"), "reversed": ("modern", "2026-07-28"), "lost": ("modern", "2026-07-28"),
+                "older": ("legacy", "2025-11-25"), "older-reversed": ("legacy", "2025-11-25")}
+    configure({kind: scripted_server(era, "both-" + kind, log="both", connect_timeout_ms=20000)
+               for kind, (era, _) in {**expected, "refused": ("legacy", "")}.items()})
+    result = call("mcp.servers", *[(kind + ".echo", {"text": kind}) for kind in expected])
+    check(result.contents[1:] == list(expected), "each server works", result.contents, result.err)
+    about = {server["name"]: server for server in result.json(0)["servers"]}
+    for kind, (_, version) in expected.items():
+        check(about[kind]["protocol"] == version, "the version of " + kind, about[kind])
+    check("it refused `initialize`: not today" in about["refused"]["why"], "neither handshake", about["refused"])
+    check("does not wait" not in result.err, "a late answer of the handshake is no mistake of the server", result.err)
+    os.unlink("both")
+
+
 def validators(version):
     import jsonschema
     folder = os.environ.get("TENON_SUITES") or os.path.join(os.environ["SOURCE"], "..", "shared", "suites")

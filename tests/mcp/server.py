@@ -352,6 +352,38 @@ else:
     METHODS["initialize"] = initialize
 
 late = []  # the id of the first server/discover
+
+
+def meet_both(message):
+    """A server that was slow to start gets server/discover and initialize at once; the quirk says how it reacts. Returns
+    true if the message is handled."""
+    kind = next((quirk for quirk in quirks if quirk.startswith("both-")), None)
+    if kind and message["method"] == "server/discover" and not late:
+        late.append(message["id"])
+        return True
+    if not kind or message["method"] != "initialize":
+        return False
+    locked = lambda: refuse(message["id"], -32022, "this connection serves 2026-07-28", data={"supported": ["2026-07-28"], "requested": "2025-11-25"})
+    if kind == "both-in-order":  # as the SDK for Python from 2.0 on
+        discover(late[0], {})
+        locked()
+    elif kind == "both-reversed":
+        locked()
+        discover(late[0], {})
+    elif kind == "both-lost":  # the first request was lost
+        locked()
+    elif kind == "both-older":  # as the SDK for Python before 2.0
+        refuse(late[0], -32602, "Invalid request parameters")
+        initialize(message["id"], message["params"])
+    elif kind == "both-older-reversed":
+        initialize(message["id"], message["params"])
+        refuse(late[0], -32601, "Method not found")
+    elif kind == "both-refused":
+        refuse(message["id"], -32603, "not today")
+        refuse(late[0], -32601, "Method not found")
+    return True
+
+
 if "exits" in quirks:
     sys.stderr.write("cannot start\n")
     sys.exit(7)
@@ -372,6 +404,8 @@ for line in sys.stdin:
     if "exit-on-discover" in quirks and message["method"] == "server/discover":
         sys.exit(1)
     if "silent-discover" in quirks and message["method"] == "server/discover":
+        continue
+    if meet_both(message):
         continue
     if "late-discover" in quirks and message["method"] == "server/discover" and not late:
         late.append(message["id"])  # answered when the client no longer waits for it
