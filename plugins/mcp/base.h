@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <tenon/demand.h>
 #include <tenon/easy.h>
 #include <tenon/http.h>
 #include <tenon/launch.h>

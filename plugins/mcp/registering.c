@@ -171,11 +171,11 @@ void registering_clear(struct server *server) {
     server->tool_count = 0;
 }
 
-void registering_methods(struct server *server) {
+void registering_methods(struct server *server, tn_value capabilities) {
     tn_value wanted = tn_get(server->config, "resources");
     for (size_t i = 0; i < tool_method_count; i++) {
         const struct tool_method *method = &mcp_tool_methods[i];
-        bool there = false, has = session_has_capability(server->session, method->capability);
+        bool there = false, has = tn.value->kind(tn_get(capabilities, method->capability)) == TN_OBJECT;
         for (const struct tool *tool = server->tools; tool != NULL; tool = tool->next) there |= tool->method == method;
         if (there || !has || (wanted != NULL && !value_is_true(wanted))) continue;
         const struct tool_naming naming = server_get_tool_naming(server);
@@ -185,4 +185,11 @@ void registering_methods(struct server *server) {
         else
             (void)register_tool(server, tool);
     }
+}
+
+void registering_known(struct server *server, tn_value catalogue) {
+    registering_begin(server);
+    (void)registering_page(server, tn_get(catalogue, "tools"));
+    registering_end(server);
+    registering_methods(server, tn_get(catalogue, "capabilities"));
 }

@@ -9,6 +9,7 @@
  */
 #include "server.h"
 #include "call.h"
+#include "catalogue.h"
 #include "http.h"
 #include "registering.h"
 #include "stdio.h"
@@ -184,6 +185,7 @@ static void on_session_failed(void *user, const char *code, const char *why) {
         log_format(TN_LOG_WARN, "server `%s`: %s; it is restarted when it is needed", server->name, why);
         if (server_has_waiting_calls(server)) server_connect(server);
         server_settle(server);
+        servers_notify_waiters(server);
     }
 }
 
@@ -246,6 +248,7 @@ static void on_tools_listed(struct server *server) {
     }
     server->listing = false;
     server->state = SERVER_READY;
+    if (!server->removable && server->complete) catalogue_store(server);
     server_settle(server);
     servers_notify_waiters(server);
     calls_start_waiting(server);
@@ -278,6 +281,7 @@ static void on_list_page(void *user, const struct rpc_answer *answer) {
         }
         log_format(TN_LOG_ERROR, "server `%s`: cannot list its tools: %s", server->name, answer->message);
         registering_keep_all(server);
+        server->complete = false;
         on_tools_listed(server);
         return;
     }
@@ -296,6 +300,7 @@ static void server_request_list_page(struct server *server) {
     tn_value params = NULL;
     if (server->cursor == NULL) {
         server->pages = 0;
+        server->complete = true;
         registering_begin(server);
     } else {
         params = tn_build("{s:v}", "cursor", server->cursor);
@@ -304,6 +309,7 @@ static void server_request_list_page(struct server *server) {
     if (session_request(server->session, "tools/list", params, NULL, false, left_ms > 0 ? left_ms : 1, on_list_page,
                         server) == 0) {
         registering_keep_all(server);
+        server->complete = false;
         on_tools_listed(server);
     }
     tn_release(params);
@@ -316,10 +322,11 @@ static void on_session_ready(void *user) {
                tn_get_text(info, "name", "?"), tn_get_text(info, "version", ""), session_version(server->session));
     server->ready_ms = server_now_ms();
     server->failures = 0;
+    server->complete = true;
     server->lists = 0;
     server_set_error(server, NULL);
     server->state = SERVER_LISTING;
-    registering_methods(server);
+    registering_methods(server, session_capabilities(server->session));
     server->listing = session_has_capability(server->session, "tools");
     if (server->listing)
         server_request_list_page(server);
@@ -412,6 +419,18 @@ void server_connect(struct server *server) {
     server->state = SERVER_RESTING;
     server->timer = tn_post((uint64_t)delay, on_server_restart_delay_over, server);
     if (server->timer == 0) server_start(server);
+}
+
+void server_add_known(struct server *server) {
+    if (server->known || server->settled || server->state != SERVER_IDLE) return;
+    tn_value catalogue = catalogue_load(server);
+    server->known = catalogue != NULL;
+    if (catalogue != NULL) registering_known(server, catalogue);
+    tn_release(catalogue);
+}
+
+bool server_is_busy(const struct server *server) {
+    return server->state == SERVER_STARTING || server->state == SERVER_LISTING;
 }
 
 /* ---- Status ---- */

@@ -691,6 +691,7 @@ bool session_is_modern(const struct session *session) { return session->modern; 
 bool session_has_capability(const struct session *session, const char *capability) {
     return tn.value->kind(tn_get(session->capabilities, capability)) == TN_OBJECT;
 }
+tn_value session_capabilities(const struct session *session) { return session->capabilities; }
 const char *session_version(const struct session *session) { return session->version; }
 tn_value session_info(const struct session *session) { return session->info; }
 tn_value session_instructions(const struct session *session) { return session->instructions; }

@@ -72,6 +72,7 @@ void session_refuse(struct session *session, tn_value id, int64_t code, const ch
 bool session_is_probing(const struct session *session); /* server/discover was sent, and no version agreed on */
 bool session_is_modern(const struct session *session);
 bool session_has_capability(const struct session *session, const char *capability); /* "tools", "resources", … */
+tn_value session_capabilities(const struct session *session); /* borrowed; NULL before they are known */
 const char *session_version(const struct session *session);                         /* "" before it is known */
 tn_value session_info(const struct session *session);         /* the server's name and version, or NULL */
 tn_value session_instructions(const struct session *session); /* or NULL; both borrowed */

@@ -202,7 +202,15 @@ static const struct callable_ops tool_set_ops = {.start = tool_set_start,
 
 /* ---- Creating a set ---- */
 
-static int32_t tool_set_check_name(struct engine *engine, const struct authority *caller, tn_value name, bool *open,
+static void load_matching(void *user, const char *pattern) { registry_load_dynamic(user, "tool", pattern); }
+
+/* Tools that are registered at run time are looked for only as far as the caller may use them. */
+static void tool_set_load(const struct engine *engine, const struct authority *caller, const char *pattern) {
+    if (strcmp(pattern, "*") != 0 || !authority_each_tool_pattern(caller, load_matching, engine->registry))
+        registry_load_dynamic(engine->registry, "tool", pattern);
+}
+
+static int32_t tool_set_check_name(struct engine *engine, const struct authority *caller, tn_value name,
                                    struct error *error) {
     struct component *component;
     if (!value_is(name, TN_STRING))
@@ -210,7 +218,7 @@ static int32_t tool_set_check_name(struct engine *engine, const struct authority
                          value_kind_name(value_kind(name)));
     const char *text = value_chars(name, NULL);
     if (strchr(text, '*')) {
-        *open = true;
+        tool_set_load(engine, caller, text);
         return TN_OK;
     }
     int32_t status = tool_check_allowed(caller, text, error);
@@ -221,7 +229,6 @@ static int32_t tool_set_check_name(struct engine *engine, const struct authority
 
 int32_t tool_set_new(struct engine *engine, struct authority *caller, tn_value names, struct callable **out,
                      struct error *error) {
-    bool open = !names; /* it may include tools that are registered at run time */
     if (names && !value_is(names, TN_ARRAY))
         return error_set(error, TN_TYPE, "INVALID_INPUT", "the tools are %s, expected a list of ids and patterns",
                          value_kind_name(value_kind(names)));
@@ -229,10 +236,10 @@ int32_t tool_set_new(struct engine *engine, struct authority *caller, tn_value n
         return error_set(error, TN_LIMIT, "LIMIT", "a tool set has %zu names, expected at most %u", value_count(names),
                          TOOL_SET_NAMES_MAX);
     for (size_t i = 0; i < value_count(names); i++) {
-        int32_t status = tool_set_check_name(engine, caller, value_at(names, i), &open, error);
+        int32_t status = tool_set_check_name(engine, caller, value_at(names, i), error);
         if (status != TN_OK) return status;
     }
-    if (open) registry_load_dynamic(engine->registry, "tool");
+    if (!names) tool_set_load(engine, caller, "*");
     struct tool_set_callable *set = mem_zalloc(sizeof *set);
     set->base = (struct tool_set){{&tool_set_ops, 1}, set_describe};
     set->engine = engine;

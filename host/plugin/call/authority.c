@@ -299,6 +299,17 @@ bool authority_allows_tool(const struct authority *authority, const char *name) 
     return allowed;
 }
 
+bool authority_each_tool_pattern(const struct authority *authority, void (*visit)(void *user, const char *pattern),
+                                 void *user) {
+    while (authority && (authority->kind == AUTHORITY_SESSION || !authority->tools)) authority = authority->outer;
+    if (!authority) return false;
+    for (size_t i = 0; i < value_count(authority->tools); i++) {
+        tn_value pattern = value_get(value_at(authority->tools, i), "name");
+        if (pattern && value_is(pattern, TN_STRING)) visit(user, value_chars(pattern, NULL));
+    }
+    return true;
+}
+
 const char *authority_role(const struct authority *authority, const char *role) {
     for (; authority; authority = authority->outer) {
         tn_value other = authority->kind == AUTHORITY_SESSION ? value_get(authority->roles, role) : NULL;
