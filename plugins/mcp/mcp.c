@@ -8,7 +8,7 @@
  *             files: {command: [npx, -y, "@modelcontextprotocol/server-filesystem", /data]}
  *             web: {url: "https://mcp.example/mcp", headers: {authorization: ["Bearer ", {secret: EXAMPLE_KEY}]}}
  *
- * A server is started when its tools are wanted (tenon.demand), or, if the host does not offer that interface, in init.
+ * A server is started when its tools are wanted (tenon.demand), or, if the host does not offer that draft, in init.
  * The plugin expects more components until each started server has listed its tools or has failed. The component
  * `mcp.servers` always exists; it starts all servers, and reports their states.
  */
@@ -37,6 +37,8 @@ void servers_report_settled(struct server *server) {
     (void)server;
     if (unsettled > 0 && --unsettled == 0) (void)mcp_registry->expect(tn.host, 0);
 }
+
+bool servers_are_ending(void) { return is_ending; }
 
 bool servers_have_tool_id(const char *id, const struct server *besides) {
     for (const struct server *server = servers; server != NULL; server = server->next) {

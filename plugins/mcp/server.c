@@ -272,6 +272,7 @@ static void on_list_page(void *user, const struct rpc_answer *answer) {
     struct server *server = user;
     tn_value cursor = tn_get(answer->result, "nextCursor"), tools = tn_get(answer->result, "tools");
     bool more = tn.value->kind(cursor) == TN_STRING;
+    if (servers_are_ending()) return;
     if (answer->result == NULL) {
         if (answer->failure != NULL && strcmp(answer->failure, "SERVER_LOST") == 0)
             return; /* on_session_failed reports it */
@@ -326,6 +327,7 @@ static void on_session_ready(void *user) {
     server->lists = 0;
     server_set_error(server, NULL);
     server->state = SERVER_LISTING;
+    if (servers_are_ending()) return;
     registering_methods(server, session_capabilities(server->session));
     server->listing = session_has_capability(server->session, "tools");
     if (server->listing)

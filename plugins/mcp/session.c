@@ -35,6 +35,7 @@ struct session {
     /* The handshake. */
     uint32_t discovering;  /* open requests server/discover */
     bool discover_sent;    /* the server may have ended because of it */
+    bool discover_refused; /* it was answered with an error */
     bool discover_retried; /* server/discover was sent a second time */
     bool initializing;     /* initialize is open */
     uint64_t probe_timer;  /* the post that sends initialize if server/discover has no answer by then; 0: none */
@@ -180,7 +181,7 @@ static void session_fail_late(struct session *session) {
         return;
     }
     (void)snprintf(why, sizeof why, "it has not answered %s`initialize` within %lld ms (`connect_timeout_ms`)",
-                   session->discovering > 0 ? "`server/discover` or " : "",
+                   session->discover_sent && !session->discover_refused ? "`server/discover` or " : "",
                    (long long)session->options.connect_timeout_ms);
     session_fail(session, "TIMEOUT", why);
 }
@@ -402,6 +403,7 @@ static void on_discover_response(void *user, const struct rpc_answer *answer) {
     char why[400];
     tn_value supported = tn_get(answer->result, "supportedVersions");
     session->discovering--;
+    session->discover_refused |= answer->failure == NULL;
     if (session->state != SESSION_HANDSHAKE) return; /* initialize has decided */
     if (answer->result != NULL && tn.value->kind(supported) == TN_ARRAY) {
         session_read_discovery(session, answer->result, supported);

@@ -224,6 +224,13 @@ static int32_t tool_set_check_name(struct engine *engine, const struct authority
     int32_t status = tool_check_allowed(caller, text, error);
     if (status == TN_OK) status = authority_check(caller, "tool", text, NULL, error);
     if (status == TN_OK) status = registry_resolve(engine->registry, "tool", text, &component, error);
+    if (status == TN_NOT_FOUND && registry_may_have(engine->registry, "tool", text)) {
+        /* A check starts no server. */
+        log_write(LOG_WARN, NULL, "the tool `%s` is not checked: its server has not listed its tools yet (`tenon tool "
+                  "list '%s'` starts it)", text, text);
+        error_finish(error);
+        return TN_OK;
+    }
     return status == TN_OK ? authority_check(caller, "tool", text, component->info, error) : status;
 }
 

@@ -221,6 +221,9 @@ int32_t registry_resolve(struct registry *registry, const char *kind, const char
 const struct component_info *registry_find(void *registry, const char *kind, const char *id, size_t length);
 /* True if every component of the kind is known: each plugin that adds such components at run time is loaded. */
 bool registry_knows_all(const struct registry *registry, const char *kind);
+/* With options.known_only: true if a component of this id may exist that would be known only after something has been
+ * started. Otherwise false. */
+bool registry_may_have(const struct registry *registry, const char *kind, const char *id);
 /*
  * True if components of the kind may exist that are not known: a plugin that adds such at run time is not loaded yet,
  * or, with options.known_only, it is loaded but does not know all of them without starting something.
@@ -265,6 +268,7 @@ int32_t registry_remove_component(struct plugin *plugin, const char *kind, const
 void registry_expect(struct plugin *plugin, bool more);
 /* The plugin's function for tenon/demand.h; NULL removes it. */
 void registry_watch_demand(struct plugin *plugin, tn_demand demand, void *user);
+void registry_demand_all(const struct plugin *plugin); /* calls it for every component; nothing if there is none */
 /* True while a plugin has announced components that it has not added yet. */
 bool registry_is_expecting(const struct registry *registry);
 /*

@@ -173,6 +173,12 @@ static bool plugin_adds_nothing(const struct plugin *plugin) {
     return empty == value_count(section);
 }
 
+void registry_demand_all(const struct plugin *plugin) {
+    tn_value kinds = value_get(manifest_plugin(plugin_manifest(plugin)), "dynamic");
+    for (size_t i = 0; plugin->demand && i < value_count(kinds); i++)
+        (void)plugin_demand(plugin, value_chars(value_at(kinds, i), NULL), "*", 1, TN_DEMAND_START);
+}
+
 /* True if the plugin has announced components that may be of this kind (NULL means any kind), or may when it is loaded.
  */
 static bool plugin_is_expecting(const struct plugin *plugin, const char *kind) {
@@ -282,6 +288,14 @@ bool registry_has_unloaded(const struct registry *registry, const char *kind) {
         if (registry->options.known_only && plugin->demand && plugin_demand(plugin, kind, "*", 1, TN_DEMAND_QUERY))
             return true;
     }
+    return false;
+}
+
+bool registry_may_have(const struct registry *registry, const char *kind, const char *id) {
+    for (size_t i = 0; registry->options.known_only && i < registry->plugin_count; i++)
+        if (registry->plugins[i]->demand &&
+            plugin_demand(registry->plugins[i], kind, id, strlen(id), TN_DEMAND_QUERY))
+            return true;
     return false;
 }
 

@@ -3,10 +3,10 @@
  *
  * Beside tenon/registry.h: a plugin that would have to start something for its components registers a function with
  * `watch`, and starts nothing before it is called. The host calls it when it looks for components, and again while it
- * waits for them, so that it waits only for what may match. In its own process a plugin does not get this interface: it
- * then adds all of its components, as announced with `expect`.
+ * waits for them, so that it waits only for what may match. What it starts it also announces with `expect`. For an
+ * isolated plugin the function is called once, after init, for all components of every kind.
  *
- *     if (demand != NULL) demand->watch(host, on_demand, NULL);     // in init
+ *     if (demand->watch(host, on_demand, NULL) != TN_OK) start_all();     // in init
  */
 #ifndef TENON_DEMAND_H
 #define TENON_DEMAND_H
