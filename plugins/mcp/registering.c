@@ -18,6 +18,8 @@ static struct tool_naming server_get_tool_naming(struct server *server) {
                                 .effect = server->effect,
                                 .http = strncmp(server->effect, "network.http", 12) == 0,
                                 .role = server_sampling_role(server),
+                                .server = server->name,
+                                .trusted = value_is(tn_get(server->config, "unannotated"), "auto"),
                                 .taken = is_id_taken,
                                 .user = server};
 }
@@ -107,6 +109,10 @@ static void register_definition(struct server *server, tn_value definition) {
     struct tool *known = find_server_tool(server, name);
     char why[200];
     if (!is_tool_allowed(server, name)) return;
+    if (value_is(tn_get(server->config, "unannotated"), "deny") && !tool_is_annotated(definition)) {
+        skip_tool(server, name, "the server does not declare what it does, and `unannotated` is `deny`");
+        return;
+    }
     if (known != NULL && known->listed) {
         skip_tool(server, name, "the name occurs twice");
         return;

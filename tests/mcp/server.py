@@ -296,9 +296,6 @@ def list_tools(ident, params):
         page["nextCursor"] = str(start + size if "cyclic-pages" not in quirks else size)
     if era == "modern":
         page.update(ttlMs=0, cacheScope="private")
-    if "late-page" in quirks and start > 0:
-        state["page"] = (ident, page)
-        return
     answer(ident, page)
     if "nextCursor" not in page:
         state["listed"] = True
@@ -308,8 +305,6 @@ def list_tools(ident, params):
 def call(ident, params):
     function = TOOLS.get(params["name"], (lambda i, p: answer(i, text("called " + p["name"])), {}))[0]
     function(ident, params)
-    if "page" in state:
-        answer(*state.pop("page"))
 
 
 CAPABILITIES = {"tools": {"listChanged": True}, "resources": {}, "prompts": {}, "logging": {}}

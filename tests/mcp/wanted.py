@@ -58,7 +58,7 @@ def test_check_starts_nothing():
     check(result.code == 0 and "not checked" not in result.err, "the tool is known", result.err)
     prepare(["fs.ecko"])
     result = tenon("check", "call.yaml")
-    check(result.code == 1 and "fs.ecko" in result.err and "fs.echo" in result.err, "a wrong name of a known server", result.code, result.err)
+    check(result.code == 3 and "fs.ecko" in result.err and "fs.echo" in result.err, "a wrong name of a known server", result.code, result.err)
     check(started() == [], "nothing is started", started())
     kept = [os.path.join("cache/tenon/mcp", name) for name in os.listdir("cache/tenon/mcp")]
     check(len(kept) == 1 and os.stat(kept[0]).st_mode & 0o777 == 0o600, "one file, mode 0600", kept)
@@ -66,18 +66,35 @@ def test_check_starts_nothing():
         with open(kept[0], "w") as file:
             file.write(text)
         result = tenon("check", "call.yaml")
-        check(result.code in (0, 1) and started() == [], "a damaged file", text, result.code, result.err)
+        check(result.code in (0, 3) and started() == [], "a damaged file", text, result.code, result.err)
 
 
 def test_states():
-    """mcp.servers waits for all servers; a command that ends meanwhile says nothing about tools that came too late."""
+    """mcp.servers starts all servers, and waits for them."""
     configure({"fs": scripted_server("modern", log="fs"), "other": scripted_server("legacy", log="other"), "exits": scripted_server("legacy", "exits")})
     result = tenon("tool", "call", "mcp.servers", "--yes")
     states = {server["name"]: server["state"] for server in json.loads(result.out)["servers"]}
     check(states == {"fs": "ready", "other": "ready", "exits": "failed"}, "the states", states, result.err)
-    prepare(["other.echo"], other=scripted_server("legacy", "late-page", log="other"))
-    result = call(("other.echo", {"text": "x"}))  # found on the first page; the second one comes when the command ends
-    check(result.contents == ["x"] and "error" not in result.err, "no error", result.err)
+
+
+def test_tools_without_annotations():
+    """The server declares nothing about most of its tools: their effects are unknown, which `unannotated` changes."""
+    for how, effect, approval in ((None, "unknown:fs", "ask"), ("ask", "unknown:fs", "ask"), ("auto", "mcp.write", "auto"), ("deny", None, None)):
+        configure({"fs": scripted_server("modern", log="fs", resources=False, **({"unannotated": how} if how else {}))})
+        tools = {tool["tool_name"]: tool for tool in json.loads(tenon("tool", "list", "fs.*", "--json").out)}
+        check("fs.echo" in tools and "mcp.write" not in tools["fs.echo"]["effects"], "an annotated tool", tools)
+        if not how == "deny":
+            check(effect in tools["fs.environment"]["effects"] and tools["fs.environment"]["approval"] == approval, how, tools["fs.environment"])
+            check("destructive" not in tools["fs.environment"]["effects"], "not destructive", tools["fs.environment"])
+        else:
+            check(set(tools) == {"fs.echo"}, "deny leaves them out", tools)
+    configure({"fs": scripted_server("modern", log="fs")})
+    check("the server `fs` declares nothing about them" in tenon("tool", "show", "fs.environment").out, "the reason")
+    check("the server `fs` declares nothing about them" in tenon("tool", "call", "fs.environment").err, "the question")
+    configure({"fs": scripted_server("modern", log="fs")}, tools={"approval": {"effect:unknown:fs": "auto"}})
+    check("none" in tenon("tool", "call", "fs.environment").out, "a rule of the operator")
+    configure({"fs": scripted_server("modern", log="fs")}, tools={"approval": {"effect:unknown": "deny"}})
+    check(tenon("tool", "call", "fs.environment", "--yes").code != 0, "a rule for every server")
 
 
 def before():
