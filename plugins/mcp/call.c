@@ -199,6 +199,25 @@ static bool call_request_permission(struct call *call) {
     return asked;
 }
 
+/*
+ * True if the server no longer accepts the state of the round: it was started again, so that it has another key, or too
+ * much time has passed. This is how the SDKs report it.
+ */
+static bool is_state_refused(const struct call *call, const struct rpc_answer *answer) {
+    bool named = value_is(tn_get(answer->data, "reason"), "invalid_request_state") ||
+                 strstr(answer->message != NULL ? answer->message : "", "requestState") != NULL;
+    return call->state != NULL && answer->code == RPC_INVALID_PARAMS && named;
+}
+
+/* Makes the call again, once: when the server asks the same questions, it gets the answers that are known. */
+static void call_repeat(struct call *call) {
+    tn_release(call->state);
+    tn_release(call->input_requests);
+    tn_release(call->responses);
+    call->state = call->input_requests = call->responses = NULL;
+    call->repeated = call->must_send = true;
+}
+
 static void on_call_response(void *user, const struct rpc_answer *answer) {
     struct call *call = user;
     tn_value urls = tn_get(answer->data, "elicitations");
@@ -213,6 +232,8 @@ static void on_call_response(void *user, const struct rpc_answer *answer) {
     }
     if (answer->result != NULL) {
         call_decide_result(call, answer->result);
+    } else if (!call->repeated && is_state_refused(call, answer)) {
+        call_repeat(call);
     } else if (answer->failure != NULL && strcmp(answer->failure, OAUTH_NEEDED) == 0 && call_request_permission(call)) {
         /* call_advance asks for permission */
     } else if (answer->code == RPC_URL_NEEDED && tn.value->count(urls) > 0 && ++call->rounds <= MCP_ROUNDS_MAX) {

@@ -40,6 +40,7 @@ struct call {
     /* The round, for servers that keep no state between two requests. */
     tn_value state, input_requests, responses;
     uint32_t rounds;
+    bool repeated; /* the server did not accept the state of its round, and the call was made again without it */
     int64_t permission_count; /* how often a person was asked for permission to use the server */
     struct question *person_questions;
     struct question *model_questions;   /* not started */

@@ -60,6 +60,20 @@ def test_elicitation():
     check(result.contents[0].startswith("TOOL_ERROR: ") and "declined" in result.contents[0], "a page declined", result.contents)
 
 
+def test_state_of_a_server_that_was_started_again():
+    """The answer comes in another process, whose server has another key: the call is made again, and answered."""
+    configure({"m": scripted_server("modern", "seals", log="sealed"), "never": scripted_server("modern", "never-accepts", log="sealed")})
+    result = call_with_answers("m.asks", [{"colour": "red"}])
+    check(result.contents and result.json(0)["content"]["colour"] == "red", "the answer", result.contents, result.err, result.out)
+    calls = [m["params"] for m in received("sealed") if m.get("method") == "tools/call"]
+    sent = [("requestState" in params, "inputResponses" in params) for params in calls]
+    check(sent == [(False, False), (True, True), (False, False), (True, True)], "again without the state, then with the new one", sent)
+    check(len({params["_meta"]["dev.tenon/idempotency-key"] for params in calls}) == 1, "one key", calls)
+    result = call_with_answers("never.asks", [{"colour": "red"}])
+    check("requestState" in str(result.contents), "not for ever", result.contents, result.err)
+    os.unlink("sealed")
+
+
 def test_questions_of_tool_call():
     """`tenon tool call`, at a terminal: an invalid answer is requested again."""
     configure({prefix: scripted_server(era, log=era) for prefix, era in ERAS.items()})

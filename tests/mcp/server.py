@@ -10,6 +10,9 @@ import time
 
 era, log, quirks = sys.argv[1], open(sys.argv[2], "a"), sys.argv[3:]
 META = "io.modelcontextprotocol/"
+STATE = "opaque %d" % os.getpid() if "seals" in quirks else "opaque"  # a server that seals it accepts only its own
+if "never-accepts" in quirks:
+    STATE = type("State", (str,), {"__ne__": lambda self, other: True})("opaque")
 result_handlers = {}  # id of a request to the client -> handler of its result
 error_handlers = {}
 state = {"next": 1000, "added": 0, "listed": False}
@@ -105,10 +108,12 @@ def ask_client(params, key, request, ident, then):
     if era == "legacy":
         ask(request["method"], request["params"], then)
     elif key in params.get("inputResponses", {}):
-        assert params["requestState"] == "opaque"
-        then(params["inputResponses"][key])
+        if params["requestState"] != STATE:  # as both SDKs
+            refuse(ident, -32602, "Invalid or expired requestState", data={"reason": "invalid_request_state"})
+        else:
+            then(params["inputResponses"][key])
     else:
-        answer(ident, {"resultType": "input_required", "inputRequests": {key: request}, "requestState": "opaque"})
+        answer(ident, {"resultType": "input_required", "inputRequests": {key: request}, "requestState": STATE})
 
 
 def asks(ident, params):
