@@ -21,11 +21,19 @@
 #include <string.h>
 #include <tenon/tool.h>
 
+/*
+ * This name in a set belongs to no tool: the component that has bound the set answers it, by searching what describe
+ * returns, and shows a model only a part (plugins/agents/search.c).
+ */
+#define TOOL_SET_SEARCH       "tool.search"
+#define TOOL_SET_SEARCHED_MAX 16384u /* tools of such a set; of others TN_TOOL_SET_MAX */
+
 struct tool_set_callable {
     struct tool_set base; /* first */
     struct engine *engine;
     struct authority *caller; /* who uses the tools; NULL: the operator */
     tn_value names;           /* names and patterns; NULL means all that are allowed */
+    bool searched;            /* a model searches it: it may be larger */
     tn_value definitions;
     uint64_t generation; /* of the registry, when `definitions` was made */
     /* Tools that the caller may call, as far as they have been called since `permitted_at`, a generation. */
@@ -85,10 +93,11 @@ static bool describe_tool(void *user, const struct component_info *info) {
     if (!set_contains(description->set, info->id) || !set_permits(description->set, info) ||
         (catalog->usable && !catalog->usable(catalog->self, info, NULL)))
         return true;
-    if (value_count(description->list) == TN_TOOL_SET_MAX) {
+    size_t max = description->set->searched ? TOOL_SET_SEARCHED_MAX : TN_TOOL_SET_MAX;
+    if (value_count(description->list) == max) {
         log_write(LOG_WARN, NULL,
-                  "a tool set has more than %u tools, and the rest is left out; list the tools that the agent needs",
-                  TN_TOOL_SET_MAX);
+                  "a tool set has more than %zu tools, and the rest is left out; list the tools that the agent needs%s",
+                  max, description->set->searched ? "" : ", or let it search them (`tools: {search: true}`)");
         return false;
     }
     set_policy_of(description->set, info, &policy);
@@ -217,6 +226,7 @@ static int32_t tool_set_check_name(struct engine *engine, const struct authority
         return error_set(error, TN_TYPE, "INVALID_INPUT", "the name of a tool is %s, expected its id or a pattern",
                          value_kind_name(value_kind(name)));
     const char *text = value_chars(name, NULL);
+    if (strcmp(text, TOOL_SET_SEARCH) == 0) return TN_OK;
     if (strchr(text, '*')) {
         tool_set_load(engine, caller, text);
         return TN_OK;
@@ -252,6 +262,8 @@ int32_t tool_set_new(struct engine *engine, struct authority *caller, tn_value n
     set->engine = engine;
     set->caller = authority_ref(caller);
     set->names = value_ref(names);
+    for (size_t i = 0; i < value_count(names); i++)
+        set->searched |= strcmp(text_at(names, i), TOOL_SET_SEARCH) == 0;
     *out = &set->base.callable;
     return TN_OK;
 }

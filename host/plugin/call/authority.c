@@ -98,7 +98,9 @@ struct named_search {
 static void on_annotation(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
     struct named_search *search = self;
     (void)pointer, (void)on_key;
-    if (search->found || !value_is(where, TN_STRING) || !value_text_is(annotation, search->kind)) return;
+    if (search->found || !value_text_is(annotation, search->kind)) return;
+    search->found = search->patterns && where == value_bool(true); /* `search: true` names every tool */
+    if (!value_is(where, TN_STRING)) return;
     const char *text = value_chars(where, NULL);
     search->found = search->patterns ? wildcard_matches(text, search->name) : strcmp(text, search->name) == 0;
 }
