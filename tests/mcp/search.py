@@ -66,8 +66,7 @@ SERVICE = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service)
 threading.Thread(target=SERVICE.serve_forever, daemon=True).start()
 
 
-def run(tools, answers, *options):
-    """Runs an agent with this `tools`. Returns the result and the requests: their size, and the names of their tools."""
+def prepare(tools):
     with open("hub.py", "w") as file:
         file.write(SERVER)
     config = {"plugins": {"config": {"tenon.mcp": {"servers": {"hub": {"command": [sys.executable, "hub.py"]}}}}},
@@ -79,6 +78,11 @@ def run(tools, answers, *options):
     with open("agent.yaml", "w") as file:
         json.dump({"version": "1.0", "channels": [{"name": "messages", "type": "reduce", "reducer": "messages"}], "nodes": [node],
                    "edges": [{"from": "START", "to": "a"}, {"from": "a", "to": "END"}]}, file)
+
+
+def run(tools, answers, *options):
+    """Runs an agent with this `tools`. Returns the result and the requests: their size, and the names of their tools."""
+    prepare(tools)
     Service.answers[:], Service.requests[:] = answers, []
     result = tenon("run", "agent.yaml", *(options or ("--input", '{"messages": [{"type": "user", "content": "go"}]}')))
     return result, [(size, [tool["function"]["name"] for tool in request.get("tools", [])]) for size, request in Service.requests]
@@ -134,11 +138,11 @@ def test_limits():
 
 def test_check():
     for tools, word in (({"search": True, "nams": []}, "nams"), ({"names": ["hub.*"]}, "search"), ({"search": True, "names": ["hub.nothing"]}, "hub.nothing")):
-        run(tools, [])
-        tenon("tool", "list", "hub.*")
+        prepare(tools)
+        tenon("tool", "show", "hub.get_tag")
         result = tenon("check", "agent.yaml")
         check(result.code != 0 and word in result.err, "a mistake is found", tools, result.err)
-    run({"search": True}, [])
+    prepare({"search": True})
     result = tenon("check", "agent.yaml")
     check(result.code == 0, "no mistake", result.err)
 
