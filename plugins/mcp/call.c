@@ -47,6 +47,7 @@ static void mcp_call_free(struct call *call) {
     tn_release(call->responses);
     tn_release(call->output);
     tn_release(call->error);
+    deferred_free(call);
     tool_unref(call->tool);
     mcp_free(call);
 }
@@ -95,7 +96,7 @@ static tn_value call_error_detail(const struct call *call, const char *key, tn_v
     return value != NULL ? tn_set_take(detail, key, value) : detail;
 }
 
-static void call_decide_result(struct call *call, tn_value result) {
+void call_decide_result(struct call *call, tn_value result) {
     tn_value blocks = tn_get(result, "content"), structured = tn_get(result, "structuredContent");
     if (call->tool->method != NULL) {
         call_decide_output(call, call->tool->method->result(result));
@@ -145,11 +146,16 @@ static tn_value call_make_params(const struct call *call) {
 static void mcp_call_send_request(struct call *call) {
     struct server *server = call->server;
     const char *method = call->tool->method != NULL ? call->tool->method->method : "tools/call";
-    tn_value params = call_make_params(call), headers = NULL;
-    if (call->tool->method == NULL && session_is_modern(server->session))
+    bool deferred = call->deferred.id != NULL;
+    tn_value params = NULL, headers = NULL;
+    if (deferred)
+        method = deferred_request(call, &params);
+    else
+        params = call_make_params(call);
+    if (!deferred && call->tool->method == NULL && session_is_modern(server->session))
         headers = headers_from_arguments(tn_get(call->tool->definition, "inputSchema"), call->arguments);
     if (params != NULL)
-        call->request = session_request(server->session, method, params, headers, true, server_timeout_ms(server),
+        call->request = session_request(server->session, method, params, headers, !deferred, server_timeout_ms(server),
                                         on_call_response, call);
     tn_release(params);
     tn_release(headers);
@@ -209,8 +215,7 @@ static bool is_state_refused(const struct call *call, const struct rpc_answer *a
     return call->state != NULL && answer->code == RPC_INVALID_PARAMS && named;
 }
 
-/* Makes the call again, once: when the server asks the same questions, it gets the answers that are known. */
-static void call_repeat(struct call *call) {
+void call_repeat(struct call *call) {
     tn_release(call->state);
     tn_release(call->input_requests);
     tn_release(call->responses);
@@ -224,6 +229,11 @@ static void on_call_response(void *user, const struct rpc_answer *answer) {
     call->request = 0;
     if (answer->failure != NULL && strcmp(answer->failure, MCP_SESSION_ENDED) == 0 && !call->resent) {
         call->resent = call->waiting = true; /* the next session, which starts soon, sends it again */
+        return;
+    }
+    if (call->deferred.id != NULL && deferred_on_response(call, answer)) return;
+    if (answer->result != NULL && deferred_is_task(answer->result)) {
+        deferred_start(call, answer->result);
         return;
     }
     if (answer->result != NULL && value_is(tn_get(answer->result, "resultType"), "input_required")) {
@@ -279,6 +289,7 @@ static void put_round_state(tn_builder *builder, const struct call *call, const 
     tn_put(builder, "inputs", call->input_requests);
     tn_put(builder, "responses", call->responses);
     tn_put(builder, "key", question->key);
+    if (call->deferred.id != NULL) tn_put(builder, "task", call->deferred.id);
     tn.value->end(builder);
 }
 
@@ -377,6 +388,7 @@ static void call_resume_round(struct call *call, tn_value round, tn_value result
     uint64_t length;
     const char *key = tn_chars(tn_get(round, "key"), &length);
     call->state = state != NULL ? tn_retain(state) : NULL;
+    if (tn_get(round, "task") != NULL) deferred_resume(call, tn_get(round, "task"));
     call->input_requests = tn_retain(tn_get(round, "inputs"));
     call->responses = tn_retain(tn_get(round, "responses"));
     (void)tn.value->set(&call->responses, key, length, result);
@@ -444,6 +456,7 @@ void mcp_call_cancel(struct server *server, tn_task task) {
     call_decide(call, "CANCELLED", tn_text("cancelled"), NULL);
     if (call->request != 0) session_cancel(server->session, call->request, "the call was cancelled");
     call->request = 0;
+    deferred_cancel(call);
     call_advance(call);
 }
 

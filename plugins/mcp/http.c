@@ -146,6 +146,8 @@ static void put_mirrored_headers(tn_builder *builder, tn_value message, tn_value
     put_encoded_header(builder, "Mcp-Method", tn_get(message, "method"));
     if (strcmp(method, "tools/call") == 0 || strcmp(method, "prompts/get") == 0)
         put_encoded_header(builder, "Mcp-Name", value_get_nested(message, "params", "name"));
+    else if (strncmp(method, "tasks/", strlen("tasks/")) == 0)
+        put_encoded_header(builder, "Mcp-Name", value_get_nested(message, "params", "taskId"));
     else if (strcmp(method, "resources/read") == 0)
         put_encoded_header(builder, "Mcp-Name", value_get_nested(message, "params", "uri"));
     for (uint64_t i = 0, count = tn.value->count(extra); i < count; i++) {

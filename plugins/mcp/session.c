@@ -14,6 +14,7 @@
  * thread.
  */
 #include "session.h"
+#include "deferred.h"
 #include <assert.h>
 
 enum session_state {
@@ -84,8 +85,13 @@ static void put_empty_object(tn_builder *builder, const char *key) {
     tn.value->end(builder);
 }
 
-static void put_client_capabilities(const struct session *session, tn_builder *builder, const char *key) {
+static void put_client_capabilities(const struct session *session, tn_builder *builder, const char *key, bool modern) {
     tn_put_begin(builder, key, TN_OBJECT);
+    if (modern) {
+        tn_put_begin(builder, "extensions", TN_OBJECT);
+        put_empty_object(builder, MCP_TASKS_EXTENSION);
+        tn.value->end(builder);
+    }
     if (session->options.roots != NULL) put_empty_object(builder, "roots");
     if (session->options.sampling) {
         tn_put_begin(builder, "sampling", TN_OBJECT);
@@ -118,7 +124,7 @@ static tn_value add_meta(const struct session *session, tn_value params, int64_t
     if (modern) {
         tn_put_text(builder, META "protocolVersion", MCP_MODERN);
         put_client_info(builder, META "clientInfo");
-        put_client_capabilities(session, builder, META "clientCapabilities");
+        put_client_capabilities(session, builder, META "clientCapabilities", true);
         tn_put_text(builder, META "logLevel", session->options.log_level);
     }
     if (token != 0) tn_put_int(builder, "progressToken", token);
@@ -250,7 +256,7 @@ static void session_initialize(struct session *session, const char *version) {
     tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "protocolVersion", version);
-    put_client_capabilities(session, builder, "capabilities");
+    put_client_capabilities(session, builder, "capabilities", false);
     put_client_info(builder, "clientInfo");
     tn.value->end(builder);
     tn_value params = tn_finish(builder);

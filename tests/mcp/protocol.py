@@ -74,6 +74,47 @@ def test_state_of_a_server_that_was_started_again():
     os.unlink("sealed")
 
 
+def test_tasks():
+    """A server may answer a call with a task, whose result comes later."""
+    configure({"m": scripted_server("modern", log="tasks")})
+    result = call("m.deferred", "m.deferred_fails", "m.deferred_cancelled", "m.deferred_odd", "m.deferred_without_id", options=("--json", "--stream", "custom"))
+    lines = [json.loads(line) for line in result.out.splitlines()]
+    contents = [m["content"] for m in lines[-1]["state"]["messages"] if m["type"] == "tool"]
+    check(contents[0] == "later", "the result", contents, result.err)
+    check("its task has failed: no luck" in contents[1] and "been cancelled by the server: not wanted" in contents[2], "tasks without a result", contents)
+    check("`strange`" in contents[3] and "taskId" in contents[4], "wrong tasks", contents)
+    check('"half"' in result.out, "the status is reported", result.out)
+    sent = received("tasks")
+    check(all(m["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"]["extensions"] == {"io.modelcontextprotocol/tasks": {}}
+              for m in sent if m.get("method") == "tools/call"), "the capability of every call", sent)
+    check(len([m for m in sent if m.get("method") == "tasks/get" and m["params"]["taskId"] == "t1"]) == 2, "asked until it has ended", sent)
+
+
+def test_questions_of_a_task():
+    configure({"m": scripted_server("modern", log="tasks")})
+    os.unlink("tasks")
+    answers = 'wait answer: \nsend {"colour": "red"}\nend\n'
+    command = [sys.executable, os.path.join(HERE, "../e2e/terminal.py"), TENON, "tool", "call", "m.deferred_asks", "--yes"]
+    done = subprocess.run(command, input=answers, capture_output=True, text=True, timeout=WAIT_S)
+    check('"content":{"colour":"red","shade":"dark"}' in re.sub(r"\s", "", done.stdout), "answered in the same process", done)
+    updates = [m for m in received("tasks") if m.get("method") == "tasks/update"]
+    check(len(updates) == 1, "answered once, although the server still listed it", updates)
+    result = call_with_answers("m.deferred_asks", [{"colour": "blue"}])
+    check(result.contents and result.json(0)["content"]["colour"] == "blue", "answered in another process, whose server does not know the task", result.contents, result.err)
+
+
+def test_a_cancelled_task():
+    configure({"m": scripted_server("modern", log="tasks")})
+    os.unlink("tasks")
+    with open("timeout.yaml", "w") as file:
+        file.write(open("call.yaml").read() + "tools: [{name: 'm.*', timeout: 0.3}]\n")
+    result = tenon("run", "timeout.yaml", "--input", json.dumps({"messages": [{"type": "ai", "content": "", "tool_calls": [
+        {"id": "1", "name": "m.deferred_forever", "arguments": {}}]}]}))
+    check("TIMEOUT" in result.out, "the document's timeout", result.out, result.err)
+    methods = [m.get("method") for m in received("tasks")]
+    check(methods[-1] == "tasks/cancel" and "notifications/cancelled" not in methods[-1:], "the task is cancelled", methods)
+
+
 def test_questions_of_tool_call():
     """`tenon tool call`, at a terminal: an invalid answer is requested again."""
     configure({prefix: scripted_server(era, log=era) for prefix, era in ERAS.items()})

@@ -167,6 +167,72 @@ def opens_page(ident, params):
         refuse(ident, -32042, "sign in first", data={"elicitations": [elicitation]})
 
 
+tasks = {}  # id -> [states that tasks/get returns, the last one for ever]
+updates = []
+
+
+def task_state(status, **more):
+    return {"taskId": more.pop("taskId"), "status": status, "createdAt": "2026-07-28T10:00:00Z", "lastUpdatedAt": "2026-07-28T10:00:00Z", "ttlMs": None, "pollIntervalMs": 100, **more}
+
+
+def make_task(ident, name, *states):
+    tasks[name] = list(states)
+    answer(ident, {**task_state("working", taskId=name, statusMessage="begun"), "resultType": "task"})
+
+
+def deferred(ident, params):
+    make_task(ident, "t1", task_state("working", taskId="t1", statusMessage="half"), task_state("completed", taskId="t1", result=text("later")))
+
+
+def deferred_fails(ident, params):
+    make_task(ident, "t2", task_state("failed", taskId="t2", error={"code": -32603, "message": "no luck"}))
+
+
+def deferred_cancelled(ident, params):
+    make_task(ident, "t3", task_state("cancelled", taskId="t3", statusMessage="not wanted"))
+
+
+def deferred_asks(ident, params):
+    inputs = {"colour": {"method": "elicitation/create", "params": FORM}}
+    make_task(ident, "t4", task_state("input_required", taskId="t4", inputRequests=inputs))
+
+
+def deferred_odd(ident, params):
+    make_task(ident, "t5", task_state("strange", taskId="t5"))
+
+
+def deferred_forever(ident, params):
+    make_task(ident, "t6", task_state("working", taskId="t6"))
+
+
+def deferred_without_id(ident, params):
+    answer(ident, {"resultType": "task", "status": "working", "taskId": 5})
+
+
+def get_task(ident, params):
+    states = tasks.get(params["taskId"])
+    if states is None:
+        refuse(ident, -32602, "Unknown task")
+        return
+    state = states.pop(0) if len(states) > 1 else states[0]
+    answer(ident, state)
+
+
+def update_task(ident, params):
+    if params["taskId"] not in tasks:
+        refuse(ident, -32602, "Unknown task")
+        return
+    result = text(json.dumps(params["inputResponses"]["colour"], sort_keys=True))
+    # The old state is still reported once: the answer must not be requested again.
+    tasks[params["taskId"]] += [tasks[params["taskId"]][0], task_state("completed", taskId=params["taskId"], result=result)]
+    tasks[params["taskId"]].pop(0)
+    answer(ident, {})
+
+
+def cancel_task(ident, params):
+    answer(ident, {})
+
+
 def slow(ident, params):
     token = params["_meta"]["progressToken"]
     for step in range(3):
@@ -260,6 +326,7 @@ TOOLS = {
     "wrong_output": (wrong_output, {"outputSchema": SUM}),
 }
 for function in (fails, refuses, blocks, asks, asks_twice, asks_endlessly, asks_unknown_method, opens_page, samples, roots, slow, no_answer, exits_now,
+                 deferred, deferred_fails, deferred_cancelled, deferred_asks, deferred_odd, deferred_forever, deferred_without_id,
                  answers_twice, answers_other_ids, invalid_messages, result_not_object, huge_line, pings, logs, adds_tool, awaits_list, environment):
     TOOLS[function.__name__] = (function, {})
 
@@ -350,7 +417,7 @@ METHODS = {
         {"role": "assistant", "content": {"type": "image", "data": "AAEC", "mimeType": "image/png"}}]}),
 }
 if era == "modern":
-    METHODS.update({"server/discover": discover, "subscriptions/listen": listen})
+    METHODS.update({"server/discover": discover, "subscriptions/listen": listen, "tasks/get": get_task, "tasks/update": update_task, "tasks/cancel": cancel_task})
     for removed in ("ping", "logging/setLevel"):
         del METHODS[removed]
 else:
