@@ -164,8 +164,28 @@ static void server_fail_start(struct server *server, const char *code, const cha
     servers_notify_waiters(server);
 }
 
+/* True if the server may have only the transport of 2024-11-05, which is detected as the SDKs do: it answers a POST with
+ * a 4xx status that is not about permission. */
+static bool server_may_need_sse(const struct server *server) {
+    const char *era = tn_get_text(server->config, "era", "auto");
+    int64_t status = session_refused_status(server->session);
+    return server_is_http(server) && !server->sse && strcmp(era, MCP_MODERN) != 0 &&
+           tn_get(server->config, "transport") == NULL && status >= 400 && status < 500 && status != 401 &&
+           status != 403;
+}
+
+/* The server has neither transport. The next start detects it again. */
+static void server_fail_sse(struct server *server, const char *code, const char *why) {
+    char text[600];
+    (void)snprintf(text, sizeof text, "%.200s%s%.300s", server->refused != NULL ? server->refused : "",
+                   server->refused != NULL ? "; and with the transport of 2024-11-05: " : "", why);
+    server->sse = server->legacy = false;
+    server_fail_start(server, code, text);
+}
+
 static void on_session_failed(void *user, const char *code, const char *why) {
     struct server *server = user;
+    bool maybe_sse = server->state == SERVER_STARTING && server_may_need_sse(server);
     bool was_ready = server->state == SERVER_READY || server->state == SERVER_LISTING;
     bool maybe_legacy = !was_ready && !server->legacy && !server_is_http(server) && strcmp(code, "SERVER_LOST") == 0 &&
                         session_is_probing(server->session) && value_is(tn_get(server->config, "era"), "auto");
@@ -176,6 +196,13 @@ static void on_session_failed(void *user, const char *code, const char *why) {
     if (maybe_legacy) { /* an old server may end at any request before `initialize` */
         server->legacy = true;
         server_start_session(server); /* within the remaining time */
+    } else if (maybe_sse) {
+        mcp_free(server->refused);
+        server->refused = copy_text(why);
+        server->sse = server->legacy = true;
+        server_start_session(server);
+    } else if (!was_ready && server->sse) {
+        server_fail_sse(server, code, why);
     } else if (!was_ready) {
         server_fail_start(server, code, why);
     } else {
@@ -230,6 +257,7 @@ void server_free(struct server *server) {
     tn_release(server->config);
     tn_release(server->roots);
     mcp_free(server->why);
+    mcp_free(server->refused);
     mcp_free(server->name);
     mcp_free(server);
 }
@@ -360,7 +388,8 @@ static struct transport *server_open_transport(struct server *server, char *why,
     const struct transport_events events = session_transport_events(server->session);
     if (server_is_http(server)) {
         const struct http_options options = {server->name, tn_get_text(server->config, "url", ""),
-                                             tn_get(server->config, "headers"), server->oauth};
+                                             tn_get(server->config, "headers"), server->oauth,
+                                             server->sse || value_is(tn_get(server->config, "transport"), "sse")};
         return http_new(&options, &events, why, size);
     }
     const struct stdio_options options = {server->name, tn_get(server->config, "command"),
@@ -375,7 +404,7 @@ static void server_start_session(struct server *server) {
                                             .log_level = tn_get_text(server->config, "log", "warning"),
                                             .roots = server->roots,
                                             .sampling = server_sampling_role(server) != NULL,
-                                            .legacy = server->legacy,
+                                            .legacy = server->legacy || value_is(tn_get(server->config, "transport"), "sse"),
                                             .http = server_is_http(server),
                                             .until_ms = server->until_ms,
                                             .connect_timeout_ms = connect_timeout_ms(server)};

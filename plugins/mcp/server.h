@@ -38,6 +38,8 @@ struct server {
     bool listing, list_changed; /* the list is being read; it has changed meanwhile */
     bool complete;              /* no page of it has failed */
     bool legacy, settled;
+    bool sse;            /* the transport of 2024-11-05 is used, because the server has refused the newer one */
+    char *refused;       /* how it has refused that; owned */
     bool demanded;       /* its tools were wanted, so that it was started (servers_demand in mcp.c) */
     bool known;          /* the tools of its catalogue were added without starting it */
     bool removable;      /* mcp.connect has added it */

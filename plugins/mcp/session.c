@@ -40,6 +40,7 @@ struct session {
     bool discover_retried; /* server/discover was sent a second time */
     bool initializing;     /* initialize is open */
     uint64_t probe_timer;  /* the post that sends initialize if server/discover has no answer by then; 0: none */
+    int64_t refused_status; /* the HTTP status with which initialize was refused; 0: none */
     char *refusal;         /* why the server refused initialize; NULL if it did not. Owned */
 
     /* What the server said in the handshake. Owned; NULL if it said nothing. */
@@ -222,6 +223,7 @@ static void on_initialize_response(void *user, const struct rpc_answer *answer) 
     struct session *session = user;
     char why[400];
     session->initializing = false;
+    session->refused_status = answer->status;
     if (session->state != SESSION_HANDSHAKE) return; /* server/discover has decided */
     if (answer->result == NULL) {
         if (is_failure(answer, "TIMEOUT"))
@@ -695,6 +697,7 @@ void session_pause_timeout(struct session *session, int64_t id, bool paused) {
     rpc_pause_timeout(session->rpc, id, paused);
 }
 bool session_is_probing(const struct session *session) { return session->version[0] == '\0' && session->discover_sent; }
+int64_t session_refused_status(const struct session *session) { return session->refused_status; }
 bool session_is_modern(const struct session *session) { return session->modern; }
 bool session_has_capability(const struct session *session, const char *capability) {
     return tn.value->kind(tn_get(session->capabilities, capability)) == TN_OBJECT;

@@ -70,6 +70,8 @@ void session_reply(struct session *session, tn_value id, tn_value result);
 void session_refuse(struct session *session, tn_value id, int64_t code, const char *message);
 
 bool session_is_probing(const struct session *session); /* server/discover was sent, and no version agreed on */
+/* The HTTP status with which the server refused `initialize`; 0: it did not, or without one. */
+int64_t session_refused_status(const struct session *session);
 bool session_is_modern(const struct session *session);
 bool session_has_capability(const struct session *session, const char *capability); /* "tools", "resources", … */
 tn_value session_capabilities(const struct session *session); /* borrowed; NULL before they are known */
