@@ -281,9 +281,9 @@ static bool is_event_type(const struct tn_text_buffer *type, const char *name) {
 static bool on_sse_event(struct exchange *exchange) {
     const struct tn_text_buffer *type = &exchange->sse.event, *data = &exchange->sse.data;
     exchange->empty = 0;
-    if (data->length == 0) return true; /* only an id */
     if (exchange->http->sse && is_event_type(type, "endpoint"))
         return sse_read_endpoint(exchange, data->bytes, data->length);
+    if (data->length == 0) return true; /* only an id */
     if (type->length > 0 && !is_event_type(type, "message")) return true;
     exchange_deliver_message(exchange, data->bytes, data->length);
     return !exchange->http->closed && !exchange->must_free;
@@ -372,7 +372,7 @@ static void sse_fail(struct exchange *stream, int64_t status, const char *code, 
 static char *sse_resolve_endpoint(const char *base, const char *text, uint64_t length) {
     struct tn_text_buffer url = {.limit = OAUTH_URL_MAX};
     struct address from, to;
-    if (!address_read(base, &from) || memchr(text, '\0', length) != NULL) return NULL;
+    if (length == 0 || !address_read(base, &from) || memchr(text, '\0', length) != NULL) return NULL;
     const char *path = *from.path != '\0' ? from.path : "/";
     uint64_t path_size = *from.path != '\0' ? from.path_size : 1;
     bool absolute = (length >= 7 && strncasecmp(text, "http://", 7) == 0) ||
@@ -380,8 +380,8 @@ static char *sse_resolve_endpoint(const char *base, const char *text, uint64_t l
     tn_value origin = address_origin(&from);
     if (!absolute) {
         tn_text_append_value(&url, origin);
-        while (length > 0 && *text != '?' && *text != '/' && path_size > 0 && path[path_size - 1] != '/') path_size--;
-        if (length == 0 || *text != '/') tn_text_append_n(&url, path, path_size);
+        while (*text != '?' && *text != '/' && path_size > 0 && path[path_size - 1] != '/') path_size--;
+        if (*text != '/') tn_text_append_n(&url, path, path_size);
     }
     tn_text_append_n(&url, text, length);
     bool good = url.status == TN_OK && address_read(tn_text_chars(&url), &to);
