@@ -129,9 +129,9 @@ tn_value catalogue_load(const struct server *server) {
     uint64_t length = 0;
     char *text = path != NULL ? read_catalogue_file(path, &length) : NULL;
     tn_value catalogue = NULL;
-    if (text != NULL && (tn.value->from_json(tn.host, text, length, &catalogue, NULL) != TN_OK ||
-                         tn_get_int(catalogue, "format", 0) != FORMAT ||
-                         tn.value->kind(tn_get(catalogue, "tools")) != TN_ARRAY)) {
+    if (text != NULL &&
+        (tn.value->from_json(tn.host, text, length, &catalogue, NULL) != TN_OK ||
+         tn_get_int(catalogue, "format", 0) != FORMAT || tn.value->kind(tn_get(catalogue, "tools")) != TN_ARRAY)) {
         tn_release(catalogue);
         catalogue = NULL;
     }

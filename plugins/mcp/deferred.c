@@ -74,9 +74,9 @@ static void ask_questions(struct call *call, tn_value inputs) {
         return;
     }
     if (++call->rounds > MCP_ROUNDS_MAX) {
-        deferred_fail_take(call, "SERVER_ERROR",
-                           format_value("server `%s`: tool `%s` asks for more input too often", call->server->name,
-                                        call->tool->name));
+        deferred_fail_take(
+            call, "SERVER_ERROR",
+            format_value("server `%s`: tool `%s` asks for more input too often", call->server->name, call->tool->name));
         return;
     }
     questions_add_input_requests(call);
@@ -87,9 +87,9 @@ static void ask_questions(struct call *call, tn_value inputs) {
 static void end_with_error(struct call *call, tn_value task, const char *status) {
     tn_value error = tn_get(task, "error");
     const char *why = tn_get_text(error, "message", tn_get_text(task, "statusMessage", "no reason is given"));
-    deferred_fail_take(call, "SERVER_ERROR",
-                       format_value("server `%s`: tool `%s`: its task has %s: %s", call->server->name,
-                                    call->tool->name, status, why));
+    deferred_fail_take(
+        call, "SERVER_ERROR",
+        format_value("server `%s`: tool `%s`: its task has %s: %s", call->server->name, call->tool->name, status, why));
 }
 
 /* Handles the state of the task. */

@@ -37,7 +37,7 @@ struct http {
     char session[SESSION_MAX + 1];
     char version[16]; /* "" before the handshake */
     bool modern, closed, wants_stream;
-    bool sse, streaming; /* the transport of 2024-11-05; its stream was requested */
+    bool sse, streaming;      /* the transport of 2024-11-05; its stream was requested */
     bool opening;             /* the server's stream is not open yet */
     uint64_t delete_exchange; /* the DELETE exchange; 0: none */
     void (*session_ended)(void);
@@ -375,8 +375,8 @@ static char *sse_resolve_endpoint(const char *base, const char *text, uint64_t l
     if (length == 0 || !address_read(base, &from) || memchr(text, '\0', length) != NULL) return NULL;
     const char *path = *from.path != '\0' ? from.path : "/";
     uint64_t path_size = *from.path != '\0' ? from.path_size : 1;
-    bool absolute = (length >= 7 && strncasecmp(text, "http://", 7) == 0) ||
-                    (length >= 8 && strncasecmp(text, "https://", 8) == 0);
+    bool absolute =
+        (length >= 7 && strncasecmp(text, "http://", 7) == 0) || (length >= 8 && strncasecmp(text, "https://", 8) == 0);
     tn_value origin = address_origin(&from);
     if (!absolute) {
         tn_text_append_value(&url, origin);
@@ -478,7 +478,8 @@ static void on_oauth_outcome(struct oauth_wait *wait, enum oauth_outcome outcome
 static bool exchange_wait_for_token(struct exchange *exchange, int64_t status, tn_value end) {
     struct http *http = exchange->http;
     const char *header = tn_get_text(tn_get(end, "headers"), "www-authenticate", NULL);
-    if (http->oauth == NULL || (exchange->purpose == STREAM && !http->sse) || (status != 401 && status != 403)) return false;
+    if (http->oauth == NULL || (exchange->purpose == STREAM && !http->sse) || (status != 401 && status != 403))
+        return false;
     tn_value challenge = challenge_read(header);
     bool scope = challenge_needs_scope(challenge);
     tn_release(challenge);

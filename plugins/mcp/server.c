@@ -164,8 +164,8 @@ static void server_fail_start(struct server *server, const char *code, const cha
     servers_notify_waiters(server);
 }
 
-/* True if the server may have only the transport of 2024-11-05, which is detected as the SDKs do: it answers a POST with
- * a 4xx status that is not about permission. */
+/* True if the server may have only the transport of 2024-11-05, which is detected as the SDKs do: it answers a POST
+ * with a 4xx status that is not about permission. */
 static bool server_may_need_sse(const struct server *server) {
     const char *era = tn_get_text(server->config, "era", "auto");
     int64_t status = session_refused_status(server->session);
@@ -404,7 +404,8 @@ static void server_start_session(struct server *server) {
                                             .log_level = tn_get_text(server->config, "log", "warning"),
                                             .roots = server->roots,
                                             .sampling = server_sampling_role(server) != NULL,
-                                            .legacy = server->legacy || value_is(tn_get(server->config, "transport"), "sse"),
+                                            .legacy =
+                                                server->legacy || value_is(tn_get(server->config, "transport"), "sse"),
                                             .http = server_is_http(server),
                                             .until_ms = server->until_ms,
                                             .connect_timeout_ms = connect_timeout_ms(server)};

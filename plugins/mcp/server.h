@@ -81,7 +81,7 @@ tn_value server_describe(const struct server *server);
 /* Called by server.c, implemented in mcp.c: */
 void servers_report_settled(struct server *server); /* its tools are known, or it has failed, for the first time */
 void servers_notify_waiters(const struct server *server); /* it is ready or has failed; called each time */
-bool servers_are_ending(void); /* the plugin ends: nothing more is registered */
+bool servers_are_ending(void);                            /* the plugin ends: nothing more is registered */
 bool servers_have_tool_id(const char *id, const struct server *besides);
 /* The same, for mcp.connect: */
 struct server *servers_find(const char *name); /* NULL if there is none */

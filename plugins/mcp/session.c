@@ -7,11 +7,11 @@
  *                                      |                                                 |
  *                                      +------ no version, no server ---> FAILED <-------+ the server is gone
  *
- * In HANDSHAKE, server/discover is open, or initialize, or both: a server that needs long to start, and one that ignores
- * unknown methods, cannot be told apart, so initialize follows an unanswered server/discover after MCP_PROBE_MS, and
- * whichever answer comes first decides. Requests of the server that need no person or model (ping, roots/list) are
- * answered here; requests for capabilities that we did not announce are refused. All functions run on the loop's
- * thread.
+ * In HANDSHAKE, server/discover is open, or initialize, or both: a server that needs long to start, and one that
+ * ignores unknown methods, cannot be told apart, so initialize follows an unanswered server/discover after
+ * MCP_PROBE_MS, and whichever answer comes first decides. Requests of the server that need no person or model (ping,
+ * roots/list) are answered here; requests for capabilities that we did not announce are refused. All functions run on
+ * the loop's thread.
  */
 #include "session.h"
 #include "deferred.h"
@@ -34,14 +34,14 @@ struct session {
     char version[16]; /* the version that the handshake agreed on; "" before */
 
     /* The handshake. */
-    uint32_t discovering;  /* open requests server/discover */
-    bool discover_sent;    /* the server may have ended because of it */
-    bool discover_refused; /* it was answered with an error */
-    bool discover_retried; /* server/discover was sent a second time */
-    bool initializing;     /* initialize is open */
-    uint64_t probe_timer;  /* the post that sends initialize if server/discover has no answer by then; 0: none */
+    uint32_t discovering;   /* open requests server/discover */
+    bool discover_sent;     /* the server may have ended because of it */
+    bool discover_refused;  /* it was answered with an error */
+    bool discover_retried;  /* server/discover was sent a second time */
+    bool initializing;      /* initialize is open */
+    uint64_t probe_timer;   /* the post that sends initialize if server/discover has no answer by then; 0: none */
     int64_t refused_status; /* the HTTP status with which initialize was refused; 0: none */
-    char *refusal;         /* why the server refused initialize; NULL if it did not. Owned */
+    char *refusal;          /* why the server refused initialize; NULL if it did not. Owned */
 
     /* What the server said in the handshake. Owned; NULL if it said nothing. */
     tn_value capabilities, info, instructions;
@@ -359,8 +359,7 @@ static void on_probe_delay_over(void *argument) {
 /* An older server may not answer over stdio: initialize then follows. HTTP always answers. */
 static void session_discover(struct session *session) {
     int64_t left_ms = session_time_left_ms(session);
-    bool may_be_silent =
-        strcmp(session->options.era, "auto") == 0 && !session->options.http && !session->discover_sent;
+    bool may_be_silent = strcmp(session->options.era, "auto") == 0 && !session->options.http && !session->discover_sent;
     session->discover_sent = true;
     session->discovering++;
     if (session_call(session, "server/discover", NULL, NULL, false, true, left_ms, on_discover_response, session) == 0)

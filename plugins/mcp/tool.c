@@ -97,10 +97,7 @@ static void put_tool_effects(tn_builder *builder, const struct tool_naming *nami
     tn_put_begin(builder, "effects", TN_ARRAY);
     tn_put_text(builder, NULL, naming->effect);
     if (!read_only)
-        tn_put_text(builder, NULL,
-                    destroys                           ? "destructive"
-                    : annotated || naming->trusted ? "mcp.write"
-                                                       : unknown);
+        tn_put_text(builder, NULL, destroys ? "destructive" : annotated || naming->trusted ? "mcp.write" : unknown);
     if (!naming->http && read_hint(annotations, "openWorldHint", !reads)) tn_put_text(builder, NULL, "network.http");
     if (naming->role != NULL) {
         char right[MCP_ID_MAX + sizeof "calls.model:"];

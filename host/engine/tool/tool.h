@@ -62,8 +62,8 @@ tn_value tool_effects(const struct component_info *info);
 /*
  * Visits at most `limit` tools whose name, title or documentation contain all words of `query`, the best match first: a
  * match in the name ranks above the title, the title above the documentation, a whole word above a part. An empty query
- * visits all tools by name. `pattern`: only those whose name matches it (`*` stands for any characters); tools of others
- * that are registered at run time are not waited for; may be NULL. `info` is borrowed.
+ * visits all tools by name. `pattern`: only those whose name matches it (`*` stands for any characters); tools of
+ * others that are registered at run time are not waited for; may be NULL. `info` is borrowed.
  */
 void tool_search(struct engine *engine, const char *query, const char *pattern, size_t limit,
                  void (*visit)(void *user, const struct component_info *info), void *user);

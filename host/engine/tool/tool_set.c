@@ -236,8 +236,10 @@ static int32_t tool_set_check_name(struct engine *engine, const struct authority
     if (status == TN_OK) status = registry_resolve(engine->registry, "tool", text, &component, error);
     if (status == TN_NOT_FOUND && registry_may_have(engine->registry, "tool", text)) {
         /* A check starts no server. */
-        log_write(LOG_WARN, NULL, "the tool `%s` is not checked: its server has not listed its tools yet (`tenon tool "
-                  "list '%s'` starts it)", text, text);
+        log_write(LOG_WARN, NULL,
+                  "the tool `%s` is not checked: its server has not listed its tools yet (`tenon tool "
+                  "list '%s'` starts it)",
+                  text, text);
         error_finish(error);
         return TN_OK;
     }
@@ -262,8 +264,7 @@ int32_t tool_set_new(struct engine *engine, struct authority *caller, tn_value n
     set->engine = engine;
     set->caller = authority_ref(caller);
     set->names = value_ref(names);
-    for (size_t i = 0; i < value_count(names); i++)
-        set->searched |= strcmp(text_at(names, i), TOOL_SET_SEARCH) == 0;
+    for (size_t i = 0; i < value_count(names); i++) set->searched |= strcmp(text_at(names, i), TOOL_SET_SEARCH) == 0;
     *out = &set->base.callable;
     return TN_OK;
 }

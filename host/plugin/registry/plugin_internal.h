@@ -40,7 +40,7 @@ struct plugin {
     bool expects;         /* it has ever done so */
     tn_demand demand;     /* called when someone looks for components that it may add; or NULL */
     void *demand_user;
-    tn_value manifest;    /* one reference; NULL until plugin_realise. Use plugin_manifest. */
+    tn_value manifest; /* one reference; NULL until plugin_realise. Use plugin_manifest. */
     /* What the cache knows of its file, until the manifest was read or compared; else NULL. */
     const struct cached_manifest *cached;
     struct manifest_cache *cache;

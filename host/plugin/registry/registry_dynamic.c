@@ -6,8 +6,9 @@
  *
  * A name that no manifest has may belong to such a component. To find it, the plugins of its kind are loaded, and those
  * that have announced components (registry_1.expect) are waited for, at most REGISTRY_EXPECT_MS. A plugin that
- * has a function for tenon/demand.h is asked instead, so that only what matches the name is started and waited for; with
- * options.known_only, nothing is started. When the host ends, plugins that use `expect` are waited for, at most REGISTRY_LEAVE_MS.
+ * has a function for tenon/demand.h is asked instead, so that only what matches the name is started and waited for;
+ * with options.known_only, nothing is started. When the host ends, plugins that use `expect` are waited for, at most
+ * REGISTRY_LEAVE_MS.
  */
 #include "adl/document/effects.h"
 #include "adl/value/memory.h"
@@ -293,8 +294,7 @@ bool registry_has_unloaded(const struct registry *registry, const char *kind) {
 
 bool registry_may_have(const struct registry *registry, const char *kind, const char *id) {
     for (size_t i = 0; registry->options.known_only && i < registry->plugin_count; i++)
-        if (registry->plugins[i]->demand &&
-            plugin_demand(registry->plugins[i], kind, id, strlen(id), TN_DEMAND_QUERY))
+        if (registry->plugins[i]->demand && plugin_demand(registry->plugins[i], kind, id, strlen(id), TN_DEMAND_QUERY))
             return true;
     return false;
 }

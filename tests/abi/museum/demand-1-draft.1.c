@@ -22,9 +22,10 @@ static int64_t watched, added = 1;
 static int32_t asked, others;
 
 static void add_tool(void) {
-    tn_value component = from_json("{\"kind\":\"tool\",\"id\":\"museum.wanted\",\"title\":\"Is added when it is wanted\","
-                                   "\"documentation\":\"Says so.\",\"style\":\"async\",\"effects\":[],\"input\":{"
-                                   "\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}}");
+    tn_value component =
+        from_json("{\"kind\":\"tool\",\"id\":\"museum.wanted\",\"title\":\"Is added when it is wanted\","
+                  "\"documentation\":\"Says so.\",\"style\":\"async\",\"effects\":[],\"input\":{"
+                  "\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}}");
     added = registry->add(host, component, NULL);
     values->release(component);
 }
