@@ -473,6 +473,21 @@ for line in sys.stdin:
         elif message["id"] in error_handlers:
             error_handlers.pop(message["id"])(message["error"])
         continue
+    if "floods" in quirks and message["method"] in ("server/discover", "initialize"):
+        for i in range(20000):
+            send(method="notifications/progress", params={"progressToken": i, "progress": 1})
+            out("no message %d" % i)
+    if "floods-forever" in quirks:
+        while True:
+            out("no message, and no end")
+    if "dies-at-any-request" in quirks or ("dies-at-initialize" in quirks and late and message["method"] == "initialize"):
+        sys.exit(9)
+    if "dies-at-initialize" in quirks and message["method"] == "server/discover":
+        late.append(message["id"])
+        continue
+    if "wrong-ids-first" in quirks:
+        for wrong in (message["id"] + 100, str(message["id"]), None, [1], message["id"] - 1000):
+            send(id=wrong, result={"supportedVersions": ["2099-01-01"], "protocolVersion": "2099-01-01", "tools": []})
     if "exit-on-discover" in quirks and message["method"] == "server/discover":
         sys.exit(1)
     if "silent-discover" in quirks and message["method"] == "server/discover":
