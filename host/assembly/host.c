@@ -212,6 +212,7 @@ void host_registry_options(struct host *host, struct registry_options *out) {
                                      .locate = host_locate_file,
                                      .isolation = &isolation,
                                      .wait = host_wait_for_expected,
+                                     .known_only = host->known_only,
                                      .forked = host_forked,
                                      .settle = host_settle,
                                      .loop = host->loop,
@@ -511,6 +512,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
     host->log = log_new();
     host->allow_drafts = options->allow_drafts;
     host->check_plugins = options->check_plugins;
+    host->known_only = options->known_only;
     host->requested = options->requested;
     host->unbound_roles = value_object();
     host->state_folder = options->no_config ? NULL : deaths_folder();
