@@ -76,7 +76,7 @@
          "A value has the wrong kind. The message names the kind that was found and the kind that was " \
          "expected.") \
     CODE(NOT_FOUND, false, "Other", \
-         "The component, key, file or record does not exist.") \
+         "The component, key, file, record or model does not exist.") \
     CODE(LIMIT, false, "Other", \
          "A documented limit of size, depth, evaluation time or number was reached. The message names it.") \
     CODE(UNSUPPORTED, false, "Other", \
@@ -247,6 +247,10 @@
     CODE(INVALID_RESULT, false, "Other", \
          "A strategy or a runner returned something that is not a RunResult. `tenon schema runner` is its form; " \
          "`tenon check --strategy` checks a document.") \
+    CODE(INVALID_SUITE, false, "Other", \
+         "The file of `tenon evaluate` is not a suite. The message names the line or the member.") \
+    CODE(STOPPED, false, "Other", \
+         "A run that `tenon evaluate` has started ended without an output.") \
     CODE(INVALID_TRANSITION, false, "Other", \
          "The Task cannot change from its state to the requested one.") \
     CODE(CONFLICT, true, "Other", \

@@ -16,15 +16,14 @@ static tn_value section; /* the plugin's section of tenon.yaml */
 
 /* ---- Create ---- */
 
-/* Returns a non-empty text of the configuration, the section, or the environment; or NULL. */
-static const char *gemini_get_setting(tn_value config, const char *name, const char *variable) {
+const char *gemini_get_setting(tn_value config, const char *name, const char *variable) {
     const char *text = tn_get_text(config, name, "");
     if (*text == '\0') text = tn_get_text(section, name, "");
     if (*text == '\0' && variable != NULL) text = getenv(variable);
     return text != NULL && *text != '\0' ? text : NULL;
 }
 
-static const struct token_maker gemini_maker = GOOGLE_MAKER("gemini");
+const struct token_maker gemini_maker = GOOGLE_MAKER("gemini");
 
 static int32_t gemini_create(struct model *model) {
     tn_value config = model->config;
