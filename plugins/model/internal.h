@@ -27,6 +27,17 @@ void model_answer_end(struct model_call *call);
 /* names.c */
 bool model_names_init(struct model_call *call);
 
+/* model.c: Sends a request of tenon/http.h. Takes it; NULL fails the call. */
+void model_send_message_take(struct model_call *call, tn_value message);
+
+/* authorize.c */
+/* Sends the request when there is a token. Takes it. */
+void model_authorize_take(struct model_call *call, tn_value request);
+/* The service refused the token: sends the request again with another. Returns false if it was sent again already. */
+bool model_authorize_again(struct model_call *call);
+void model_authorize_cancel(struct model_call *call);
+void model_authorize_release(struct model_call *call);
+
 /* failure.c */
 void model_fail_http_status(struct model_call *call, tn_value end);
 void model_fail_exchange(struct model_call *call, tn_value error);

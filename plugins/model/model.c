@@ -74,6 +74,7 @@ int32_t model_component_create(const struct model_provider *provider, tn_value c
 void model_component_destroy(void *self) {
     struct model *model = self;
     if (model->provider_data != NULL && model->provider->destroy != NULL) model->provider->destroy(model);
+    token_source_free(model->tokens);
     tn_release(model->config);
     model_memory_free((void *)(uintptr_t)model->base_url);
     model_memory_free(model);
@@ -83,6 +84,7 @@ void model_component_destroy(void *self) {
 
 static void model_call_destroy(struct model_call *call) {
     if (call->provider_data != NULL && call->model->provider->release != NULL) call->model->provider->release(call);
+    model_authorize_release(call);
     tn_answer_free(&call->answer);
     tn_tool_names_free(&call->names);
     tn_release(call->embeddings);
@@ -110,6 +112,7 @@ void model_call_end(struct model_call *call) {
     call->exchange = 0;
     if (call->grace != 0) (void)tn.core->unpost(tn.host, call->grace);
     call->grace = 0;
+    model_authorize_cancel(call);
 }
 
 static struct model_call *model_call_find(struct model *model, tn_task task) {
@@ -316,6 +319,7 @@ static void model_on_body_instead_of_stream(struct model_call *call, tn_value en
 
 static bool model_retry_request(struct model_call *call, int64_t status, const char *code) {
     bool allowed = !call->ended && !call->received_event && (status != 0 || call->status == 0);
+    if (allowed && status == 401 && model_authorize_again(call)) return true;
     return allowed && call->model->provider->retry != NULL && call->model->provider->retry(call, status, code);
 }
 
@@ -458,13 +462,7 @@ static tn_value model_build_request(struct model_call *call, const struct model_
     return tn_finish(builder);
 }
 
-void model_send(struct model_call *call, const struct model_request *request) {
-    if (call->ended) return;
-    model_call_enter(call);
-    call->whole = request->whole;
-    call->waits = false;
-    call->status = 0;
-    tn_value message = model_build_request(call, request);
+void model_send_message_take(struct model_call *call, tn_value message) {
     int32_t status =
         message != NULL ? call->model->http->send(tn.host, message, model_on_http, call, &call->exchange) : TN_INVALID;
     tn_release(message);
@@ -473,6 +471,19 @@ void model_send(struct model_call *call, const struct model_request *request) {
                    "cannot send the request to %s (status %d); check that all values can be represented in JSON and "
                    "that the host provides HTTP",
                    call->model->provider->name, (int)status);
+}
+
+void model_send(struct model_call *call, const struct model_request *request) {
+    if (call->ended) return;
+    model_call_enter(call);
+    call->whole = request->whole;
+    call->waits = false;
+    call->status = 0;
+    tn_value message = model_build_request(call, request);
+    if (message != NULL && call->model->tokens != NULL && !request->keyless)
+        model_authorize_take(call, message);
+    else
+        model_send_message_take(call, message);
     model_call_leave(call);
 }
 

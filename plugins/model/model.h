@@ -25,6 +25,8 @@
 #ifndef TENON_PLUGINS_MODEL_H
 #define TENON_PLUGINS_MODEL_H
 
+#include "token.h"
+
 #include <stdbool.h>
 #include <tenon/http.h>
 #include <tenon/message.h>
@@ -47,6 +49,9 @@ struct model {
     const char *key_header, *key_prefix; /* of the provider, unless its create changes them; borrowed */
     bool is_default_host;                /* base_url has the origin of the provider's default */
     const tn_http_1 *http;
+    /* Set by the provider's create: each request gets one of its tokens as `authorization`, and is sent again with
+     * another if it is refused with 401. NULL: requests have the key. Freed with the model. */
+    struct token_source *tokens;
     void *provider_data; /* from the provider's create; NULL if it has no create */
     struct model_call *calls[64];
 };
@@ -109,7 +114,12 @@ struct model_call {
     tn_value head;           /* the response's status and headers; NULL before it starts */
     struct tn_tool_names names;
     struct tn_answer answer;
-    tn_value embeddings;  /* of model_finish_embeddings */
+    tn_value embeddings; /* of model_finish_embeddings */
+    struct {
+        tn_value request, header; /* the last request without its token; the token that it was sent with */
+        struct token_wait wait;
+        bool again;       /* it was sent again with another token */
+    } authorization;      /* of a model with `tokens` */
     uint32_t busy;        /* number of functions that currently use the call */
     bool waits;           /* set by a provider that will send its next request later */
     bool ended;           /* the task has ended; every function ignores the call */

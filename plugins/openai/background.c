@@ -5,6 +5,7 @@
  * both. The key is sent to OpenAI, and to `responses_url` if the operator has set one in the plugin's section.
  */
 #include "background.h"
+#include "openai.h"
 
 static tn_value section; /* the plugin's section of tenon.yaml */
 
@@ -164,6 +165,8 @@ RESEARCH_TOOL(responses_cancel, "responses.cancel", &background, RESEARCH_CANCEL
 
 /* ---- The plugin ---- */
 
+tn_value openai_get_section(void) { return section; }
+
 static int32_t background_init(void *self, tn_value config) {
     (void)self;
     section = tn_retain(config);
@@ -172,6 +175,7 @@ static int32_t background_init(void *self, tn_value config) {
 
 static void background_deinit(void *self) {
     (void)self;
+    token_sources_free_unused();
     tn_release(section);
     section = NULL;
 }

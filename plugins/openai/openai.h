@@ -105,6 +105,11 @@ bool openai_is_parallel_call(struct model_call *call, tn_value item);
 /* Adds the calls inside such a call, or the call itself. `index` is its output_index. */
 void openai_expand_parallel_call(struct model_call *call, int64_t index, tn_value item);
 
+/* azure.c: `create` of the provider's table. */
+int32_t openai_azure_create(struct model *model);
+/* background.c: The plugin's section of tenon.yaml; borrowed. */
+tn_value openai_get_section(void);
+
 /* Writes the schema of a structured output into an open object, and, if the server knows them, its name and `strict`.
  */
 void openai_put_format(const struct model_call *call, tn_builder *builder, bool named, bool strict);
