@@ -51,6 +51,7 @@ static bool vertex_build_path(struct vertex *vertex, const char *model, const ch
 int32_t anthropic_vertex_create(struct model *model) {
     tn_value config = model->config;
     const char *own_project = tn_get_text(config, "project", ""), *base = tn_get_text(config, "base_url", NULL);
+    if (model->is_default_host) base = NULL; /* Anthropic's own address says nothing about Vertex */
     bool has_endpoint = base != NULL || tn.value->kind(tn_get(config, "api_key")) > TN_NULL;
     const char *project = has_endpoint && *own_project == '\0' ? NULL : vertex_get_setting(config, "project");
     const char *location = vertex_get_setting(config, "location");

@@ -124,10 +124,12 @@ run tenon model test claude --prompt Hi --json
 expect_code 1 && expect_in err "[AUTH]" && expect_in err "clock" && no_keys_in err
 [ "$(wc -l <requests)" = 1 ] || fails "the clocks agree, but the request was sent again"
 servers_stop
-serve '[{"status": 429, "headers": {"x-amzn-errortype": "ThrottlingException:http://internal"}, "json": {"message": "Too many requests"}},
+serve '[{"status": 400, "headers": {"x-amzn-errortype": "ValidationException:http://internal"}, "json": {"message": "Input is too long for requested model."}},
+    {"status": 429, "headers": {"x-amzn-errortype": "ThrottlingException:http://internal"}, "json": {"message": "Too many requests"}},
     {"text": "Grüß Gott", "fault": "drip"}]'
 run tenon model test claude --prompt Hi --json
-expect_code 1 && expect_in err "[RATE_LIMITED]" && expect_in err "Too many requests"
-run tenon model test claude --prompt Hi
+expect_code 1 && expect_in err "[CONTEXT_LENGTH]" && expect_in err "Input is too long"
+run tenon model test claude --prompt Hi # it is tried again after 429
 expect_code 0 && expect_out "Grüß Gott"
+[ "$(wc -l <requests)" = 3 ] || fails "expected three requests"
 servers_stop

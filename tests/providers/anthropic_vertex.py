@@ -83,6 +83,7 @@ def test_addresses():
     hosts = [({"location": "global"}, "https://aiplatform.googleapis.com/v1/projects/p1/locations/global/"),
              ({"location": None}, "https://aiplatform.googleapis.com/v1/projects/p1/locations/global/"),
              ({"location": "eu"}, "https://aiplatform.eu.rep.googleapis.com/v1/projects/p1/locations/eu/"),
+             ({"base_url": "https://api.anthropic.com/v1"}, "https://us-east5-aiplatform.googleapis.com/v1/projects/p1/"),
              ({"base_url": "https://x.googleapis.com/v1/"}, "https://x.googleapis.com/v1/projects/p1/locations/us-east5/")]
     for change, expected in hosts:
         config = {key: value for key, value in {**ON, **change}.items() if value is not None}
