@@ -311,6 +311,18 @@ static tn_value chat_build_no_json_violations(void) {
     return tn_from_json(text, sizeof(text) - 1);
 }
 
+/* Returns {route: KEY} if the text is exactly a key of the choices, also in quotes or with a period. NULL otherwise. */
+static tn_value chat_find_choice(tn_value choices, const char *text, uint64_t length) {
+    static const char around[] = " \t\r\n\"'`*.";
+    tn_value name, found;
+    while (length > 0 && strchr(around, text[0]) != NULL) text++, length--;
+    while (length > 0 && strchr(around, text[length - 1]) != NULL) length--;
+    name = length > 0 ? tn_text_n(text, length) : NULL;
+    found = name != NULL && tn_get_key(choices, name) != NULL ? tn_build("{s:v}", "route", name) : NULL;
+    tn_release(name);
+    return found;
+}
+
 /* Parses and checks the answer's text. Sets `value`, or `mismatch` if the text does not match. If it does not return
  * TN_OK, the task has failed or must fail with the status. */
 static int32_t chat_turn_check_answer(struct chat_turn *turn) {
@@ -322,7 +334,8 @@ static int32_t chat_turn_check_answer(struct chat_turn *turn) {
     uint64_t length = 0;
     tn_value answer = tn_content_text(content), error = NULL;
     const char *text = tn_chars(answer, &length);
-    turn->value = text != NULL ? structured_find(text, length) : NULL;
+    if (text != NULL && chat->choices != NULL) turn->value = chat_find_choice(chat->choices, text, length);
+    if (text != NULL && turn->value == NULL) turn->value = structured_find(text, length);
     int32_t status = TN_OK;
     if (turn->value == NULL) {
         turn->mismatch = chat_build_mismatch_take(chat_build_no_json_violations(), answer);

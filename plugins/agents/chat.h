@@ -31,6 +31,7 @@ struct chat {
     bool no_repair;                 /* TN_INVALID after the first answer that does not match */
     uint64_t max_turns;             /* 0: no limit */
     tn_value options, schema_value; /* borrowed from the configuration; may be NULL */
+    tn_value choices; /* NULL, or an object: an answer that is exactly a key of it is {route: KEY}; borrowed */
     const char *input_name, *messages_name, *options_name;
 };
 
