@@ -196,6 +196,8 @@ static void *host_interface_owner(void *user, const char *interface_id) {
     return strcmp(interface_id, TN_DOCUMENT_DRAFT) == 0 ? host->engine : NULL;
 }
 
+static tn_value host_providers(void *user) { return config_providers(((struct host *)user)->config); }
+
 void host_registry_options(struct host *host, struct registry_options *out) {
     *out = (struct registry_options){.interfaces = host->check_plugins ? guard_table(interface_table) : interface_table,
                                      .requested = host->requested,
@@ -205,6 +207,7 @@ void host_registry_options(struct host *host, struct registry_options *out) {
                                      .drafts = host_plugin_drafts,
                                      .config = host_plugin_config,
                                      .section = host_plugin_section,
+                                     .providers = host_providers,
                                      .folder = host_plugin_folder,
                                      .locate = host_locate_file,
                                      .isolation = &isolation,
@@ -298,10 +301,12 @@ static int32_t host_bind_models(struct host *host, const struct host_options *op
 
 /* The variables in which services expect their keys, also if no plugin or configuration names them. */
 static const char *const usual_keys[] = {
-    "OPENAI_API_KEY",   "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "GEMINI_API_KEY",    "GOOGLE_API_KEY",
-    "AZURE_API_KEY",    "MISTRAL_API_KEY",   "GROQ_API_KEY",         "XAI_API_KEY",       "DEEPSEEK_API_KEY",
-    "COHERE_API_KEY",   "TOGETHER_API_KEY",  "OPENROUTER_API_KEY",   "FIREWORKS_API_KEY", "PERPLEXITY_API_KEY",
-    "CEREBRAS_API_KEY", "HF_TOKEN",          "AZURE_OPENAI_API_KEY", "NVIDIA_API_KEY",    "REPLICATE_API_TOKEN"};
+    "OPENAI_API_KEY",   "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "GEMINI_API_KEY",     "GOOGLE_API_KEY",
+    "AZURE_API_KEY",    "MISTRAL_API_KEY",   "GROQ_API_KEY",         "XAI_API_KEY",        "DEEPSEEK_API_KEY",
+    "COHERE_API_KEY",   "TOGETHER_API_KEY",  "OPENROUTER_API_KEY",   "FIREWORKS_API_KEY",  "PERPLEXITY_API_KEY",
+    "CEREBRAS_API_KEY", "HF_TOKEN",          "AZURE_OPENAI_API_KEY", "NVIDIA_API_KEY",     "REPLICATE_API_TOKEN",
+    "MOONSHOT_API_KEY", "DEEPINFRA_API_KEY", "SAMBANOVA_API_KEY",    "BASETEN_API_KEY",    "NEBIUS_API_KEY",
+    "ZAI_API_KEY",      "DASHSCOPE_API_KEY", "HYPERBOLIC_API_KEY",   "AI_GATEWAY_API_KEY", "GITHUB_TOKEN"};
 
 static void host_take_effects(const struct config *config, tn_value effects) {
     for (size_t i = 0; i < value_count(effects); i++) {

@@ -26,11 +26,15 @@ static bool url_has_same_origin(const char *a, const char *b) {
     return length == url_origin_length(b) && strncmp(a, b, length) == 0;
 }
 
-static char *url_copy_trimmed(const char *url) {
-    uint64_t length = strlen(url);
+/* Returns a copy with a NUL for the '?' of its query, and without slashes before it. *query is what follows, or "". */
+static char *url_copy_split(const char *url, const char **query) {
+    uint64_t size = strlen(url), length = strcspn(url, "?");
+    char *copy = model_memory_alloc(size + 1);
+    if (copy == NULL) return NULL;
+    memcpy(copy, url, size);
+    *query = length < size ? copy + length + 1 : copy + size;
     while (length > 0 && url[length - 1] == '/') length--;
-    char *copy = model_memory_alloc(length + 1);
-    if (copy != NULL) (void)snprintf(copy, length + 1, "%s", url);
+    copy[length] = '\0';
     return copy;
 }
 
@@ -41,7 +45,8 @@ int32_t model_component_create(const struct model_provider *provider, tn_value c
         return tn_refuse("UNSUPPORTED", "this host does not provide HTTP to plugins (" TN_HTTP_1
                                         "), which this model needs; use a host with the plugin tenon.http");
     struct model *model = model_memory_alloc(sizeof *model);
-    char *url = url_copy_trimmed(base_url);
+    const char *query = "";
+    char *url = url_copy_split(base_url, &query);
     if (model == NULL || url == NULL) {
         model_memory_free(model);
         model_memory_free(url);
@@ -51,6 +56,9 @@ int32_t model_component_create(const struct model_provider *provider, tn_value c
     model->config = tn_retain(config);
     model->name = tn_get_text(config, "model", "");
     model->base_url = url;
+    model->query = query;
+    model->key_header = provider->key_header;
+    model->key_prefix = provider->key_prefix;
     model->is_default_host = url_has_same_origin(url, provider->base_url);
     model->http = http;
     int32_t status = provider->create != NULL ? provider->create(model) : TN_OK;
@@ -374,9 +382,9 @@ static void model_request_put_headers(struct model_call *call, tn_builder *build
         if (tn_get_key(configured, name) == NULL) tn_put_key(builder, name, value);
     }
     bool default_key = key == NULL && provider->secret != NULL && call->model->is_default_host;
-    if (!request->keyless && (key != NULL || default_key) && tn_get(configured, provider->key_header) == NULL) {
-        tn_put_begin(builder, provider->key_header, TN_ARRAY);
-        if (provider->key_prefix[0] != '\0') tn_put_text(builder, NULL, provider->key_prefix);
+    if (!request->keyless && (key != NULL || default_key) && tn_get(configured, call->model->key_header) == NULL) {
+        tn_put_begin(builder, call->model->key_header, TN_ARRAY);
+        if (call->model->key_prefix[0] != '\0') tn_put_text(builder, NULL, call->model->key_prefix);
         if (key != NULL)
             tn_put(builder, NULL, key);
         else {
@@ -395,11 +403,12 @@ static void model_request_put_headers(struct model_call *call, tn_builder *build
 }
 
 static void model_request_put_url(const struct model_call *call, tn_builder *builder, const char *path) {
-    const char *base =
-        strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0 ? "" : call->model->base_url;
-    uint64_t length = strlen(base) + strlen(path);
+    bool complete = strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0;
+    const char *base = complete ? "" : call->model->base_url, *query = complete ? "" : call->model->query;
+    const char *mark = query[0] == '\0' ? "" : strchr(path, '?') != NULL ? "&" : "?";
+    uint64_t length = strlen(base) + strlen(path) + strlen(mark) + strlen(query);
     char *url = model_memory_alloc(length + 1);
-    if (url != NULL) (void)snprintf(url, length + 1, "%s%s", base, path);
+    if (url != NULL) (void)snprintf(url, length + 1, "%s%s%s%s", base, path, mark, query);
     tn_put_take(builder, "url", url != NULL ? tn_text_n(url, length) : NULL);
     model_memory_free(url);
 }

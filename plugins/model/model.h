@@ -42,8 +42,10 @@ struct model {
     const struct model_provider *provider;
     tn_value config;
     const char *name;     /* config.model; "" if absent */
-    const char *base_url; /* without a trailing slash */
-    bool is_default_host; /* base_url has the origin of the provider's default */
+    const char *base_url; /* without a trailing slash, and without its query */
+    const char *query;    /* the query of base_url, which each request gets: "api-version=2024-10-21"; "" for none */
+    const char *key_header, *key_prefix; /* of the provider, unless its create changes them; borrowed */
+    bool is_default_host;                /* base_url has the origin of the provider's default */
     const tn_http_1 *http;
     void *provider_data; /* from the provider's create; NULL if it has no create */
     struct model_call *calls[64];

@@ -7,6 +7,7 @@
  * configuration requests it (stored.c).
  */
 #include "openai.h"
+#include "dialect.h"
 
 TN_PLUGIN("tenon.openai", "0.1.0", "Models of OpenAI, and of every server with a compatible API")
 
@@ -155,7 +156,8 @@ static void openai_embed_start(struct model_call *call) {
     tn_put_text(builder, "model", call->model->name);
     tn_put(builder, "input", call->embed);
     tn_put_text(builder, "encoding_format", "float");
-    model_put_option(call, builder, "dimensions", "dimensions");
+    if (openai_dialect(call)->dimensions != NULL)
+        model_put_option(call, builder, "dimensions", openai_dialect(call)->dimensions);
     tn.value->end(builder);
     tn_value body = tn_finish(builder);
     model_send(call, &(struct model_request){.path = "/embeddings", .body = body, .whole = true});
@@ -227,6 +229,7 @@ static void openai_release(struct model_call *call) {
     openai_release_stored(call);
     tn_release(state->items);
     tn_release(state->logprobs);
+    openai_extras_release(&state->extras);
 }
 
 static const struct model_provider openai = {
@@ -236,6 +239,8 @@ static const struct model_provider openai = {
     .key_header = "authorization",
     .key_prefix = "Bearer ",
     .call_size = sizeof(struct openai_call),
+    .create = openai_dialect_create,
+    .destroy = openai_dialect_destroy,
     .start = openai_start,
     .event = openai_event,
     .answer = openai_answer,

@@ -273,7 +273,7 @@ static void responses_put_options(struct model_call *call, tn_builder *builder) 
     if (call->schema != NULL) {
         tn_put_begin(builder, "text", TN_OBJECT);
         openai_begin_item(builder, "format", "json_schema");
-        openai_put_format(call, builder);
+        openai_put_format(call, builder, true, true);
         tn.value->end(builder);
         tn.value->end(builder);
     }

@@ -10,17 +10,17 @@
 #define CONFIG_VALUES(config)                                                                                          \
     {                                                                                                                  \
         &(config)->plugins, &(config)->folders, &(config)->isolation, &(config)->processes, &(config)->drafts,         \
-            &(config)->admins, &(config)->models, &(config)->prices, &(config)->secrets, &(config)->limits,            \
-            &(config)->work, &(config)->tools, &(config)->trust, &(config)->registries, &(config)->installs,           \
-            &(config)->roots, &(config)->schedules, &(config)->store, &(config)->http                                  \
+            &(config)->admins, &(config)->models, &(config)->providers, &(config)->prices, &(config)->secrets,         \
+            &(config)->limits, &(config)->work, &(config)->tools, &(config)->trust, &(config)->registries,             \
+            &(config)->installs, &(config)->roots, &(config)->schedules, &(config)->store, &(config)->http             \
     }
 
 struct config *config_empty(void) {
     struct config *config = mem_zalloc(sizeof *config);
     /* One value for all, without value_ref: the empty object is an immediate value, which has no reference count. */
     config->plugins = config->folders = config->isolation = config->processes = config->drafts = config->admins =
-        config->models = config->prices = config->secrets = config->tools = config->limits = config->registries =
-            config->work = config->schedules = value_object();
+        config->models = config->providers = config->prices = config->secrets = config->tools = config->limits =
+            config->registries = config->work = config->schedules = value_object();
     config->trust = value_array();
     config->roots = value_array();
     config->installs = value_array();
@@ -117,6 +117,7 @@ tn_value config_model(const struct config *config, const char *role) {
 }
 
 tn_value config_models(const struct config *config) { return config ? config->models : NULL; }
+tn_value config_providers(const struct config *config) { return config ? config->providers : NULL; }
 
 void config_bind_model_take(struct config *config, const char *role, tn_value binding) {
     config->models = value_set_take(config->models, role, binding);

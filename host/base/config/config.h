@@ -13,6 +13,7 @@
  *       trust: [~/keys/acme.pub]              # packs with these signatures are trusted; or a public key
  *       registries: {ghcr.io: {user: jane, password: {secret: GHCR_TOKEN}}}
  *     models: {planner: "openai:gpt-4o", default: {provider: scripted}}
+ *     providers: {lab: {provider: openai, base_url: "https://lab.example/v1"}}   # names of more providers
  *     secrets: {ACME_KEY: {file: ~/.acme}}    # {env: NAME}, {file: PATH}, {command: [pass, show, acme]}; and `hosts`
  *     http: {use: http}
  *     store: {use: sqlite, path: ./state/tenon.db}
@@ -77,6 +78,7 @@ tn_value config_schema(void);
 #define CONFIG_TASK_TYPES_MAX    64u         /* entries of `work` */
 #define CONFIG_TASK_TOOLS_MAX    1000u       /* entries of `tools` of one Task type */
 #define CONFIG_INSTALLS_MAX      1000u       /* entries of packs.install */
+#define CONFIG_PROVIDERS_MAX     200u        /* entries of providers */
 #define CONFIG_SCHEDULES_MAX     1000u       /* entries of schedules */
 #define CONFIG_SCHEDULE_NAME_MAX 100u        /* bytes of the name of a schedule */
 #define CONFIG_EVERY_MIN_MS      1000        /* the smallest interval of a schedule */
@@ -153,6 +155,7 @@ int64_t config_history(const struct config *config);
 tn_value config_http(const struct config *config);                    /* {use}; or NULL */
 tn_value config_model(const struct config *config, const char *role); /* a role's binding, or NULL */
 tn_value config_models(const struct config *config);                  /* {role: binding}; may be NULL */
+tn_value config_providers(const struct config *config);               /* {name: {provider, …}}; may be NULL */
 /* Binds a role, overriding the files (option --model). May be called only while the host is being opened. */
 void config_bind_model_take(struct config *config, const char *role, tn_value binding);
 /* {name: {cron | every | at, timezone?, task: {type, payload?}, misfire?, enabled?}}; may be NULL. work/schedule.h

@@ -22,6 +22,7 @@ struct config {
     tn_value plugins;    /* id -> section */
     tn_value folders;    /* id -> folder of the file that has its section */
     tn_value models;     /* role -> binding */
+    tn_value providers;  /* name -> {provider, …configuration} */
     tn_value prices;     /* "provider:model", or a pattern -> {input, output, cached?, cache_write?} */
     tn_value secrets;    /* name -> {env} | {file} | {command}, and hosts?; paths resolved */
     tn_value limits;     /* name -> integer */

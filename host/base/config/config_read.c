@@ -462,6 +462,15 @@ static bool config_check_binding(struct config_reader *reader, const struct tree
     return false;
 }
 
+/* It is written before `:` in a binding. */
+static bool is_provider_name(tn_value key) {
+    size_t length;
+    const char *text = value_chars(key, &length);
+    bool letter = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z');
+    return letter && length <= 200 && strlen(text) == length &&
+           strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == length;
+}
+
 static void config_read_models(struct config_reader *reader, const struct tree_node *node) {
     if (!config_expect_mapping(reader, node, "models", "a mapping of roles to models")) return;
     for (uint32_t i = 0; i < node->count; i++) {
@@ -469,6 +478,31 @@ static void config_read_models(struct config_reader *reader, const struct tree_n
         if (config_check_binding(reader, item->node, config_where("models", item->key).text, false))
             reader->config->models =
                 value_set_key_take(reader->config->models, value_ref(item->key), tree_to_value(item->node));
+    }
+}
+
+static void config_read_providers(struct config_reader *reader, const struct tree_node *node) {
+    if (!config_expect_mapping(reader, node, "providers", "a mapping of names to mappings with `provider`")) return;
+    uint32_t count = config_usable_count(reader, node, "providers", CONFIG_PROVIDERS_MAX, "providers");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tree_item *item = &node->items[i];
+        const struct tree_node *provider = item->node->kind == TN_OBJECT ? tree_get(item->node, "provider") : NULL;
+        struct config_where where = config_where("providers", item->key);
+        if (!is_provider_name(item->key))
+            diagnostics_add(reader->diagnostics, ADL_E022, reader->source, item->node->span,
+                            "`%s`: found a name with other characters, expected letters, digits, `.`, `_` and `-`, "
+                            "starting with a letter",
+                            where.text);
+        else if (item->node->kind != TN_OBJECT)
+            config_report_kind(reader, item->node, where.text, "a mapping with `provider` and its configuration");
+        else if (!provider || provider->kind != TN_STRING)
+            diagnostics_add(reader->diagnostics, ADL_E022, reader->source, item->node->span,
+                            "`%s`: found no `provider`, expected the name of a provider, as in {provider: openai, "
+                            "base_url: \"https://…\"}",
+                            where.text);
+        else
+            reader->config->providers =
+                value_set_key_take(reader->config->providers, value_ref(item->key), tree_to_value(item->node));
     }
 }
 

@@ -242,6 +242,7 @@ void config_each_secret_variable(const struct config *config, void (*each)(const
     }
     config_each_reference(config, config->plugins, each);
     config_each_reference(config, config->models, each);
+    config_each_reference(config, config->providers, each);
     config_each_reference(config, config->registries, each);
 }
 
@@ -264,6 +265,7 @@ void config_check_secrets(const struct config *config, void (*report)(void *user
     tn_value in_plugins = collect_secrets_take(value_object(), config->plugins, "plugins.config");
     tn_value names = value_object();
     names = collect_secrets_take(names, config->models, "models");
+    names = collect_secrets_take(names, config->providers, "providers");
     names = collect_secrets_take(names, config->registries, "packs.registries");
     for (size_t i = 0; i < value_count(config->secrets); i++) {
         tn_value name = value_key_at(config->secrets, i);

@@ -13,6 +13,7 @@
 #include "host/base/config/config.h"
 #include "host/base/log.h"
 #include "host/engine/engine.h"
+#include "host/engine/model/model_options.h"
 #include "host/engine/model/usage.h"
 #include "host/plugin/call/call.h"
 #include "host/plugin/call/instance.h"
@@ -346,22 +347,19 @@ static bool is_reportable(const struct schema_error *violation) {
 }
 
 int32_t model_check(struct engine *engine, tn_value binding, struct error *error) {
-    tn_value object = binding_object(binding), named = value_get(object, "provider"), options = value_object();
+    tn_value object = binding_object(binding), named = value_get(object, "provider");
     size_t length = 0;
     const char *id = value_is(named, TN_STRING) ? value_chars(named, &length) : "";
     const struct component_info *info = engine->catalog.find(engine->catalog.self, "model", id, length);
     struct schema_errors errors = SCHEMA_ERRORS_INIT;
     int32_t status = info ? TN_OK : TN_NOT_FOUND;
-    for (size_t i = 0; i < value_count(object); i++)
-        if (!value_text_is(value_key_at(object, i), "provider"))
-            options =
-                value_set_key_take(options, value_ref(value_key_at(object, i)), value_ref(value_value_at(object, i)));
+    tn_value options = model_options(engine, id, object, NULL);
     if (info && info->config) (void)schema_validate(info->config, options, &errors);
     for (size_t i = 0; status == TN_OK && i < errors.count; i++) {
         if (!is_reportable(&errors.items[i])) continue;
         status = error_set(error, TN_INVALID, "INVALID_CONFIG", "the configuration of the model `%s`: %s%s%s", id,
                            errors.items[i].pointer, *errors.items[i].pointer ? ": " : "", errors.items[i].message);
-        explain_secrets(object, error);
+        explain_secrets(options, error);
     }
     schema_errors_finish(&errors);
     value_unref(options);
@@ -373,12 +371,8 @@ static int32_t model_provider_new(struct engine *engine, tn_value binding, tn_va
                                   struct error *error) {
     static const struct instance_scope scope = {.where = "a model"};
     tn_value object = binding_object(binding), named = value_get(object, "provider");
-    tn_value options = config ? value_ref(config) : value_object();
-    for (size_t i = 0; i < value_count(object); i++)
-        if (!value_text_is(value_key_at(object, i), "provider"))
-            options =
-                value_set_key_take(options, value_ref(value_key_at(object, i)), value_ref(value_value_at(object, i)));
     const char *id = value_is(named, TN_STRING) ? value_chars(named, NULL) : "";
+    tn_value options = model_options(engine, id, object, config);
     tn_value model = value_get(options, "model");
     struct component *component;
     int32_t status = registry_resolve(engine->registry, "model", id, &component, error);
@@ -390,7 +384,7 @@ static int32_t model_provider_new(struct engine *engine, tn_value binding, tn_va
         if (value_is(model, TN_STRING)) buffer_format(&name, ":%s", value_chars(model, NULL));
         out->name = buffer_detach(&name, NULL);
     } else if (error->code && strcmp(error->code, "INVALID_CONFIG") == 0) {
-        explain_secrets(object, error);
+        explain_secrets(options, error);
     }
     value_unref(options);
     value_unref(object);

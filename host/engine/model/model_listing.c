@@ -5,6 +5,7 @@
 #include "adl/schema/schema.h"
 #include "host/base/config/config.h"
 #include "host/engine/engine.h"
+#include "host/plugin/registry/preset.h"
 #include <string.h>
 #include <strings.h>
 
@@ -12,6 +13,10 @@ static bool list_provider(void *user, const struct component_info *info) {
     tn_value *list = user, row = value_set_take(value_object_reserve(3), "provider", value_text(info->id));
     row = value_set_take(row, "title", value_text(info->title));
     row = value_set_take(row, "plugin", value_text(info->plugin_id));
+    const char *component = preset_component(info);
+    if (value_get(info->manifest, "preset")) row = value_set_take(row, "component", value_text(component));
+    tn_value base_url = value_get(preset_config(info), "base_url");
+    if (base_url && value_is(base_url, TN_STRING)) row = value_set_take(row, "base_url", value_ref(base_url));
     *list = value_push_take(*list, row);
     return true;
 }

@@ -68,6 +68,7 @@ struct row {
     struct component component;
     struct component_info info;
     struct row *next;  /* next in the same bucket */
+    struct row *base;  /* of a row of `providers` in tenon.yaml: what it is based on; else NULL */
     struct row *rival; /* another plugin's row of the same kind and id: neither is usable; else NULL */
     struct schema *config, *input, *output;
     bool at_run_time; /* the plugin added it; it is not in the manifest */
@@ -94,6 +95,8 @@ struct registry {
     /* Components of the cache that have no row yet (registry_named.c): a hash table with open addressing. */
     struct named_component *named;
     size_t named_capacity, named_used, named_count; /* used: also those that got a row */
+    struct row **configured; /* rows of `providers` in tenon.yaml (registry_preset.c), in the order of creation */
+    size_t configured_count;
     struct problem *problems;
     size_t problem_count, problems_dropped;
     char *altered;                     /* what registry_altered returned, or NULL */
@@ -182,6 +185,20 @@ bool named_add(struct plugin *plugin, uint32_t place);
 struct row *named_take(struct registry *registry, const char *kind, const char *id, size_t length);
 /* Makes all rows: call it before going through `rows`. */
 void named_take_all(struct registry *registry);
+/* registry_preset.c */
+
+/* row_find, but a row of `providers` in tenon.yaml hides others of its name. */
+struct row *row_find_named(struct registry *registry, const char *kind, const char *id, size_t length);
+/* True if `providers` in tenon.yaml has the name. */
+bool row_is_configured(const struct registry *registry, const char *kind, const char *id, size_t length);
+/* The row of the component that a preset stands for; for any other row, the row itself. NULL if it was removed. */
+struct row *row_component(struct registry *registry, struct row *row);
+/* Visits the rows of `providers` in the order of tenon.yaml. */
+void rows_each_configured(struct registry *registry, void (*visit)(void *user, struct row *row), void *user);
+void rows_free_configured(struct registry *registry);
+
+/* Reads the manifest of a row whose kind and id come from the cache. If that fails, its plugin is refused. */
+void row_realise(struct row *row);
 /* Compiles its schemas, once. TN_INVALID if one does not compile: the component cannot be used. */
 int32_t row_check(struct row *row, struct error *error);
 void row_remove(struct registry *registry, struct row *row);

@@ -90,6 +90,11 @@ struct registry_options {
      * must be quick, and must fetch no secret. May be NULL: then every section may have any items.
      */
     tn_value (*section)(void *user, const char *plugin_id);
+    /*
+     * The rows of `providers` in tenon.yaml, {NAME: {provider, …}}; borrowed; NULL if there are none. Called often. May
+     * be NULL.
+     */
+    tn_value (*providers)(void *user);
     /* Wraps the vtable of a plugin of this process: check mode (plugin/conformance/guard.h). May be NULL. */
     const tn_plugin *(*wrap)(struct plugin *plugin, const tn_plugin *end);
     const struct registry_watch *watch; /* borrowed for the registry's life; NULL if callbacks are not watched */
@@ -206,7 +211,8 @@ void registry_each_found_plugin(struct registry *registry, void (*visit)(void *u
 
 /*
  * Resolves a component, and loads its plugin if necessary. If no manifest has the component, plugins that add
- * components of this kind at run time are loaded too. *out is borrowed from the registry. Fails with TN_NOT_FOUND (code
+ * components of this kind at run time are loaded too. For a preset, it is the component that the preset stands for: its
+ * configuration is in the catalog (preset.h). *out is borrowed from the registry. Fails with TN_NOT_FOUND (code
  * NOT_FOUND or TOOL_NOT_FOUND; the message suggests the nearest name), or as plugin_load does.
  */
 int32_t registry_resolve(struct registry *registry, const char *kind, const char *id, struct component **out,

@@ -261,8 +261,8 @@ void registry_load_bundled_dynamic(struct registry *registry, bool (*may)(void *
 }
 
 struct row *row_search(struct registry *registry, const char *kind, const char *id, size_t length, bool only_safe) {
-    struct row *row = row_find(registry, kind, id, length);
+    struct row *row = row_find_named(registry, kind, id, length);
     if (row) return row;
     registry_load_kind(registry, kind, id, length, only_safe);
-    return row_find(registry, kind, id, length);
+    return row_find_named(registry, kind, id, length);
 }
