@@ -5,6 +5,7 @@
  */
 #include "host/assembly/config_lint.h"
 #include "adl/document/document.h"
+#include "adl/document/model_role.h"
 #include "adl/value/buffer.h"
 #include "adl/value/nearest.h"
 #include "adl/value/wildcard.h"
@@ -146,7 +147,8 @@ static bool lint_offer_component(void *user, const struct component_info *compon
 }
 
 static void lint_binding(const struct config_lint *lint, const char *role, tn_value binding) {
-    if (value_is(binding, TN_ARRAY)) { /* a list to fall back along */
+    if (model_role_is_mapping(binding)) binding = value_get(binding, "models");
+    if (value_is(binding, TN_ARRAY)) { /* a list to fall back along, or deployments */
         for (size_t i = 0; i < value_count(binding); i++) lint_binding(lint, role, value_at(binding, i));
         return;
     }
@@ -214,6 +216,7 @@ void config_lint_providers(struct host *host, config_lint_fn *report, void *user
 
 /* The key of a preset. Secrets that tenon.yaml names itself are checked by config_check_secrets. */
 static void lint_key(const struct config_lint *lint, const char *role, tn_value binding) {
+    if (model_role_is_mapping(binding)) binding = value_get(binding, "models");
     if (value_is(binding, TN_ARRAY)) {
         for (size_t i = 0; i < value_count(binding); i++) lint_key(lint, role, value_at(binding, i));
         return;

@@ -212,6 +212,7 @@ void host_registry_options(struct host *host, struct registry_options *out) {
                                      .locate = host_locate_file,
                                      .isolation = &isolation,
                                      .wait = host_wait_for_expected,
+                                     .known_only = host->known_only,
                                      .forked = host_forked,
                                      .settle = host_settle,
                                      .loop = host->loop,
@@ -485,7 +486,7 @@ static void host_connect_engine(struct host *host) {
     engine->store = host_store_of_user;
     engine->store_user = host;
     engine->scope = binding_scope_of_host;
-    engine->models = models_new();
+    engine->models = models_new(engine->loop);
     engine->tools = tools_new(engine);
     engine->graphs = graphs_new();
     engine->threads = thread_cache_new();
@@ -501,6 +502,7 @@ static void host_connect_engine(struct host *host) {
 static void host_join(struct host *host, struct host *beside) {
     if (beside->store) host->store = store_open_port(beside->store, host->loop);
     tools_share_gates(host->engine->tools, beside->engine->tools);
+    models_share_limits(host->engine->models, beside->engine->models);
 }
 
 struct host *host_new(const struct host_options *options, struct error *error) {
@@ -510,6 +512,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
     host->log = log_new();
     host->allow_drafts = options->allow_drafts;
     host->check_plugins = options->check_plugins;
+    host->known_only = options->known_only;
     host->requested = options->requested;
     host->unbound_roles = value_object();
     host->state_folder = options->no_config ? NULL : deaths_folder();
@@ -561,6 +564,8 @@ void host_free(struct host *host) {
     secrets_free(host->secrets);
     recorder_free(host->recorder);
     replayer_free(host->replayer);
+    models_free(engine->models); /* its timer is one of the loop */
+    engine->models = NULL;
     loop_free(host->loop);
     files_free(host->files);
     config_free(host->config);
@@ -570,7 +575,6 @@ void host_free(struct host *host) {
     thread_cache_free(engine->threads);
     mem_free(host->manifest_cache);
     graphs_free(engine->graphs);
-    models_free(engine->models);
     value_unref(host->unbound_roles);
     value_unref(host->store_options);
     mem_free(engine);

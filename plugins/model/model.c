@@ -141,10 +141,13 @@ static void model_call_read_messages(struct model_call *call) {
     int32_t kind = tn.value->kind(given);
     tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_ARRAY);
-    if (kind == TN_STRING) /* a text is one user's message */
-        tn_put_take(builder, NULL, tn_message_normal(given));
-    else if (kind != TN_ARRAY)
-        model_fail_request(call, "`messages` is %s; expected an array of messages or a text", tn_kind_name(given));
+    tn_value one = kind == TN_STRING || kind == TN_OBJECT ? tn_message_normal(given) : NULL;
+    if (one != NULL) { /* a text is one user's message; an object is one message */
+        if (!tn_message_is(one, "error")) tn_put(builder, NULL, one);
+        tn_release(one);
+    } else if (kind != TN_ARRAY)
+        model_fail_request(call, "`messages` is %s; expected an array of messages, one message or a text",
+                           tn_kind_name(given));
     for (uint64_t i = 0, count = kind == TN_ARRAY ? tn.value->count(given) : 0; i < count && !call->ended; i++) {
         tn_value message = tn_message_normal(tn.value->at(given, i));
         if (message == NULL)
@@ -283,8 +286,7 @@ static void model_on_whole_body(struct model_call *call, tn_value end) {
     if (json != NULL)
         call->model->provider->answer(call, json);
     else
-        model_fail_response(call, "an answer that is not JSON (%llu bytes of %s)", (unsigned long long)length,
-                            tn_get_text(tn_get(call->head, "headers"), "content-type", "an unknown type"));
+        model_fail_unexpected_body(call, end, "check `base_url`, or try again");
     tn_release(json);
 }
 
@@ -321,11 +323,9 @@ static void model_on_end(struct model_call *call, tn_value end) {
     else if (call->whole)
         model_fail_response(call, "an answer without a finish reason");
     else if (!call->received_event && call->head_not_events)
-        model_fail_response(
-            call,
-            "`%s` instead of a stream of events; if the service cannot stream, set `stream: false`; if it "
-            "is another service, check `base_url`",
-            tn_get_text(tn_get(call->head, "headers"), "content-type", "nothing"));
+        model_fail_unexpected_body(call, end,
+                                   "if the service cannot stream, set `stream: false`; if it is another service, check "
+                                   "`base_url`; or try again");
     else
         model_fail_response(call, "a stream that stopped before its end");
 }

@@ -69,7 +69,11 @@ struct model_provider {
      * request.
      */
     void (*answer)(struct model_call *call, tn_value json);
-    /* Reads the service's error body (NULL if it was not JSON) into type, message, and a more specific code. */
+    /*
+     * Refines the failure by the service's error body, NULL if it was not JSON: its code, retryable, and type, message
+     * and field if they are not at a usual place (tenon/util/model_body.h). What is left unset is read and classified
+     * for it.
+     */
     void (*error)(struct model_call *call, tn_value body, struct tn_model_failure *failure);
     void (*release)(struct model_call *call); /* releases the members of `provider_data`; may be NULL */
     /*

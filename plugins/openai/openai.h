@@ -36,12 +36,12 @@ struct openai_call {
     int64_t text_at;        /* output_index + 1 of the item whose text was streamed; 0: no such item */
     int64_t reasoning_at;   /* the same, for reasoning */
     int64_t parallel_index; /* output_index + 1 of the open call of "parallel" (see below); 0: no such call */
+    struct chat_think think;
+    struct chat_extras extras;
     tn_value background_id; /* stored.c: of the response that runs at the service; NULL: none */
     uint64_t poll_timer;    /* stored.c: 0: none */
     bool keep_items;        /* `items` contains data that the message does not */
     bool received;          /* a part of the answer was received */
-    struct chat_think think;
-    struct chat_extras extras;
 };
 
 void openai_chat_start(struct model_call *call);

@@ -2,6 +2,7 @@
  * model_listing.c - lists providers and roles, and hides the secrets of bindings.
  */
 #include "host/engine/model/model_listing.h"
+#include "adl/document/model_role.h"
 #include "adl/schema/schema.h"
 #include "host/base/config/config.h"
 #include "host/engine/engine.h"
@@ -64,6 +65,10 @@ static tn_value redact_binding(const struct engine *engine, tn_value binding) {
         for (size_t i = 0; i < value_count(binding); i++)
             list = value_push_take(list, redact_binding(engine, value_at(binding, i)));
         return list;
+    }
+    if (model_role_is_mapping(binding)) {
+        tn_value models = redact_binding(engine, value_get(binding, "models"));
+        return value_set_take(value_ref(binding), "models", models);
     }
     size_t length = 0;
     tn_value named = value_is(binding, TN_OBJECT) ? value_get(binding, "provider") : NULL;

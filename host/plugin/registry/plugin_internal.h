@@ -14,6 +14,7 @@
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/plugin_search.h"
 #include "host/plugin/registry/registry.h"
+#include <tenon/demand.h>
 #include <tenon/util/sha256.h>
 #include <time.h>
 
@@ -37,7 +38,9 @@ struct plugin {
     bool start_failed;    /* refused because its first process did not start */
     bool expecting;       /* it has announced components (registry_1.expect), or needs time before it ends */
     bool expects;         /* it has ever done so */
-    tn_value manifest;    /* one reference; NULL until plugin_realise. Use plugin_manifest. */
+    tn_demand demand;     /* called when someone looks for components that it may add; or NULL */
+    void *demand_user;
+    tn_value manifest; /* one reference; NULL until plugin_realise. Use plugin_manifest. */
     /* What the cache knows of its file, until the manifest was read or compared; else NULL. */
     const struct cached_manifest *cached;
     struct manifest_cache *cache;
