@@ -418,6 +418,14 @@ const struct command_option memory_search_options[] = {
 
 /* ---- Options: Models ---- */
 
+const struct command_option model_embed_options[] = {
+    {"dimensions", "N", .letter = 'd', .help = "the length of the vectors, if the model can change it"},
+    {"batch", "N", .letter = 'b', .help = "the most texts of one request to the service (default: 256)"},
+    {"json", .help = "print {embeddings, model, usage} as one JSON object"},
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
+
 const struct command_option model_test_options[] = {
     {"prompt", "TEXT", .letter = 'p', .help = "the prompt (default: a request to answer OK)"},
     {"json", .help = "print the message, its usage and the times as JSON"},

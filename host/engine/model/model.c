@@ -13,6 +13,7 @@
 #include "host/base/config/config.h"
 #include "host/base/log.h"
 #include "host/engine/engine.h"
+#include "host/engine/model/model_embed.h"
 #include "host/engine/model/usage.h"
 #include "host/plugin/call/call.h"
 #include "host/plugin/call/instance.h"
@@ -39,7 +40,8 @@ void models_free(struct models *models) {
 
 struct model_provider {
     struct callable *callable;
-    char *name; /* "openai:gpt-4o-mini"; without a model, the component's id */
+    struct callable *embedder; /* calls it in batches */
+    char *name;                /* "openai:gpt-4o-mini"; without a model, the component's id */
 };
 
 struct model {
@@ -246,7 +248,8 @@ static const struct call_ops attempt_ops = {
 static void run_attempts(struct model_call *self) {
     bool another = true;
     while (another) {
-        struct callable *callable = self->model->providers[self->at].callable;
+        const struct model_provider *provider = &self->model->providers[self->at];
+        struct callable *callable = model_embed_is_wanted(self->input) ? provider->embedder : provider->callable;
         self->attempt = call_new(call_loop(self->call), callable, &attempt_ops, self);
         if (!call_start(self->attempt, self->input)) return;
         another = handle_attempt_end(self);
@@ -298,6 +301,7 @@ static void model_ready(struct callable *callable, struct call *call) {
 static void model_free(struct callable *callable) {
     struct model *model = (struct model *)callable;
     for (uint32_t i = 0; i < model->count; i++) {
+        callable_unref(model->providers[i].embedder);
         callable_unref(model->providers[i].callable);
         mem_free(model->providers[i].name);
     }
@@ -384,6 +388,7 @@ static int32_t model_provider_new(struct engine *engine, tn_value binding, tn_va
     int32_t status = registry_resolve(engine->registry, "model", id, &component, error);
     if (status == TN_OK) status = instance_new_called(component, options, &scope, &out->callable, error);
     if (status == TN_OK) {
+        out->embedder = model_embedder_new(out->callable);
         struct buffer name;
         buffer_init(&name, SIZE_MAX);
         buffer_text(&name, id);
