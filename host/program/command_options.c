@@ -409,6 +409,9 @@ const struct command_option memory_put_options[] = {
 
 const struct command_option memory_search_options[] = {
     {"query", "WORDS", .help = "only memories that contain all of these words, best match first"},
+    {"similar", "TEXT", .letter = 's',
+     .help = "the memories whose text is similar in meaning, best match first; needs `memory.embed` in tenon.yaml"},
+    {"exact", .help = "with --similar: compare with every vector, also in a large store"},
     {"filter", "JSON", .letter = 'f', .help = "conditions that members of the value must meet: {\"likes\": \"pizza\"}"},
     LIMIT_OPTION,
     JSON_OPTION,

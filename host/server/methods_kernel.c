@@ -6,6 +6,7 @@
  */
 #include "host/assembly/host.h"
 #include "host/data/kernel/kernel.h"
+#include "host/data/kernel/kernel_embed.h"
 #include "host/server/method_internal.h"
 #include "host/server/method_request.h"
 #include "host/server/server.h"
@@ -27,7 +28,8 @@ int32_t method_kernel_start(const struct method_call *call, struct error *error)
     if (!operation) return kernel_refuse_unknown(call->method->name, error);
     int32_t status = kernel_open(host_state(server_host(call->server)), &kernel, error);
     if (status != TN_OK) return status;
-    kernel_call(&kernel, operation, call->params, method_request_done, method_request_new(call));
+    kernel_call_with_vector(host_state(server_host(call->server)), &kernel, operation, call->token, NULL, call->params,
+                            method_request_done, method_request_new(call));
     return TN_OK;
 }
 

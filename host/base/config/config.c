@@ -12,7 +12,8 @@
         &(config)->plugins, &(config)->folders, &(config)->isolation, &(config)->processes, &(config)->drafts,         \
             &(config)->admins, &(config)->models, &(config)->prices, &(config)->secrets, &(config)->limits,            \
             &(config)->work, &(config)->tools, &(config)->trust, &(config)->registries, &(config)->installs,           \
-            &(config)->roots, &(config)->schedules, &(config)->store, &(config)->http                                  \
+            &(config)->roots, &(config)->schedules, &(config)->store, &(config)->http,             \
+            &(config)->memory                                  \
     }
 
 struct config *config_empty(void) {
@@ -20,7 +21,7 @@ struct config *config_empty(void) {
     /* One value for all, without value_ref: the empty object is an immediate value, which has no reference count. */
     config->plugins = config->folders = config->isolation = config->processes = config->drafts = config->admins =
         config->models = config->prices = config->secrets = config->tools = config->limits = config->registries =
-            config->work = config->schedules = value_object();
+            config->work = config->schedules = config->memory = value_object();
     config->trust = value_array();
     config->roots = value_array();
     config->installs = value_array();
@@ -116,6 +117,7 @@ tn_value config_model(const struct config *config, const char *role) {
     return config ? value_get(config->models, role) : NULL;
 }
 
+tn_value config_memory(const struct config *config) { return config ? config->memory : NULL; }
 tn_value config_models(const struct config *config) { return config ? config->models : NULL; }
 
 void config_bind_model_take(struct config *config, const char *role, tn_value binding) {
