@@ -360,7 +360,8 @@ static int32_t host_memory_embedder(void *user, struct kernel_embedder *out, str
         struct error why = ERROR_INIT;
         int32_t status = model_new(host->engine, name, role ? role : embed, NULL, &host->memory_model, &why);
         if (status != TN_OK)
-            error_set(error, status, why.code, "the model of `memory.embed` in tenon.yaml, `%s`: %s", name, why.message);
+            error_set(error, status, why.code, "the model of `memory.embed` in tenon.yaml, `%s`: %s", name,
+                      why.message);
         error_finish(&why);
         if (status != TN_OK) return status;
     }

@@ -12,8 +12,7 @@
         &(config)->plugins, &(config)->folders, &(config)->isolation, &(config)->processes, &(config)->drafts,         \
             &(config)->admins, &(config)->models, &(config)->prices, &(config)->secrets, &(config)->limits,            \
             &(config)->work, &(config)->tools, &(config)->trust, &(config)->registries, &(config)->installs,           \
-            &(config)->roots, &(config)->schedules, &(config)->store, &(config)->http,             \
-            &(config)->memory                                  \
+            &(config)->roots, &(config)->schedules, &(config)->store, &(config)->http, &(config)->memory               \
     }
 
 struct config *config_empty(void) {

@@ -538,7 +538,8 @@ static void config_read_store(struct config_reader *reader, const struct tree_no
 /* ---- memory ---- */
 
 static void config_read_memory(struct config_reader *reader, const struct tree_node *node) {
-    if (config_expect_mapping(reader, node, "memory", "a mapping with `embed`")) config_read_keys(reader, node, "memory");
+    if (config_expect_mapping(reader, node, "memory", "a mapping with `embed`"))
+        config_read_keys(reader, node, "memory");
 }
 
 static void config_set_memory(struct config_reader *reader, const char *key, const struct tree_node *node) {

@@ -319,15 +319,10 @@ static int32_t memory_ask_take(struct request *request, tn_value query, tn_value
 }
 
 int32_t memory_search(struct request *request, tn_value *result, struct error *error) {
-    static const struct field fields[] = {{"namespace", FIELD_ARRAY, false},
-                                          {"filter", FIELD_OBJECT, false},
-                                          {"query", FIELD_TEXT, false},
-                                          {"similar", FIELD_TEXT, false},
-                                          {"exact", FIELD_BOOL, false},
-                                          {"vector", FIELD_ARRAY, false},
-                                          {"limit", FIELD_INT, false},
-                                          {"after", FIELD_OBJECT, false},
-                                          {NULL, 0, false}};
+    static const struct field fields[] = {
+        {"namespace", FIELD_ARRAY, false}, {"filter", FIELD_OBJECT, false}, {"query", FIELD_TEXT, false},
+        {"similar", FIELD_TEXT, false},    {"exact", FIELD_BOOL, false},    {"vector", FIELD_ARRAY, false},
+        {"limit", FIELD_INT, false},       {"after", FIELD_OBJECT, false},  {NULL, 0, false}};
     tn_value query = NULL, found = NULL;
     int32_t status = request_check(request, fields, error);
     if (status == TN_OK) status = memory_query(request, &query, error);

@@ -27,7 +27,7 @@
  *   memory.put      namespace key value ttl_seconds? text? vector?                  -> Memory
  *   memory.get      namespace key                                                   -> Memory, or null
  *   memory.delete   namespace key                                                   -> {}
- *   memory.search   namespace? filter? query? vector? limit? after?                 -> {memories, more}
+ *   memory.search   namespace? filter? query? | similar? | vector? exact? limit? after? -> {memories, more}
  *   memory.namespaces namespace? depth? limit?                                      -> {namespaces, more}
  *
  * Task: {task_id, task_type, payload, state, artifact_refs, created_at, updated_at, claimed_by, claim_expires_at,
