@@ -2,11 +2,11 @@
  * lists.c - lists, counts and searches. Each is one statement, so it reads one consistent state.
  *
  * There are two exceptions. A list with `order` and `after` reads the record `after` first; a search by vector may look
- * for candidates first (codes.h). The reads of each are in one transaction.
+ * for candidates first (vector_codes.h). The reads of each are in one transaction.
  */
-#include "codes.h"
 #include "records.h"
 #include "sql.h"
+#include "vector_codes.h"
 #include <endian.h>
 #include <math.h>
 #include <tenon/store/words.h>

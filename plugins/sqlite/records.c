@@ -13,8 +13,8 @@
  */
 #include "records.h"
 #include "checkpoint.h"
-#include "codes.h"
 #include "sql.h"
+#include "vector_codes.h"
 #include <endian.h>
 
 #define CAREFUL_GROUPS  100  /* that have savepoints, after a group was undone because of one batch */

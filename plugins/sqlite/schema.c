@@ -15,7 +15,7 @@
  * that makes the same of the version before. Never edit an upgrade that was released.
  */
 #include "schema.h"
-#include "codes.h"
+#include "vector_codes.h"
 #include <time.h>
 
 #define TABLES                                                                                                         \
@@ -46,7 +46,7 @@
     "CREATE VIRTUAL TABLE texts USING fts5 (words, tokenize = ascii, detail = none);"                                  \
     "CREATE TABLE vectors (id INTEGER PRIMARY KEY, vector BLOB NOT NULL);" /* 32-bit floats, little-endian */
 
-/* See codes.h. `slots.id` is that of the record. */
+/* See vector_codes.h. `slots.id` is that of the record. */
 #define CODES                                                                                                          \
     "CREATE TABLE spaces (id INTEGER PRIMARY KEY, collection INTEGER NOT NULL, dimensions INTEGER NOT NULL,"           \
     " count INTEGER NOT NULL, UNIQUE (collection, dimensions));"                                                       \

@@ -74,7 +74,8 @@ static void embedding_fail(struct embedding *self, int32_t status, const struct 
 static void on_embedded(void *user, int32_t status, tn_value result) {
     struct embedding *self = user;
     struct error error = ERROR_INIT;
-    tn_value vector = value_at(value_get(result, "embeddings"), 0);
+    tn_value vectors = status == TN_OK ? value_get(result, "embeddings") : NULL;
+    tn_value vector = value_is(vectors, TN_ARRAY) && value_count(vectors) ? value_at(vectors, 0) : NULL;
     if (status == TN_CANCELLED) {
         error_set(&error, TN_CANCELLED, "CANCELLED", "the call was cancelled");
     } else if (status != TN_OK) {

@@ -35,10 +35,11 @@
  *   {tool_call_delta: {index, id?, type_name?, name?, arguments?: a piece of JSON text}}, and finally
  *   {done: {finish_reason, usage}}. Joined, they are the message. {reset: {code, …}} discards all deltas before it, for
  *   example because a fallback or a gateway has repeated the request.
- * With the input {embed: [text], options? {dimensions?}} it completes with {embeddings: [[number]], usage}.
- * ERRORS  AUTH, RATE_LIMITED (retryable, with retry_after_ms if known), CONTEXT_LENGTH, INVALID_REQUEST, OVERLOADED
- *   (retryable), INVALID_RESPONSE (retryable), TIMEOUT (retryable), CONNECT (retryable), UNSUPPORTED (by this model);
- *   detail has {status?, provider, type?, request_id?} of the service's response.
+ * With the input {embed: [text], options? {dimensions?}} it completes with {embeddings: [[number]], usage}. The host
+ * splits a long list, and so also takes {batch?: {texts?, bytes?, parallel?}}, which a model does not see. ERRORS AUTH,
+ * RATE_LIMITED (retryable, with retry_after_ms if known), CONTEXT_LENGTH, INVALID_REQUEST, OVERLOADED (retryable),
+ * INVALID_RESPONSE (retryable), TIMEOUT (retryable), CONNECT (retryable), UNSUPPORTED (by this model); detail has
+ * {status?, provider, type?, request_id?} of the service's response.
  */
 #ifndef TENON_MESSAGE_H
 #define TENON_MESSAGE_H

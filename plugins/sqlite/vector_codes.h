@@ -1,5 +1,6 @@
 /*
- * codes.h - the index for searches by vector: one byte per number, in blocks that a search reads from start to end.
+ * vector_codes.h - the index for searches by vector: one byte per number, in blocks that a search reads from start to
+ * end.
  *
  * The vectors of one collection that have the same length are a *space*. Each has a *slot* there: its id, a factor, and
  * its numbers, scaled to -127 … 127. Slots 0 to count - 1 are used, without gaps: if one is freed, the last one moves
@@ -10,8 +11,8 @@
  * A search takes the candidates that are best by their codes, reads their vectors, and ranks them by the true cosine.
  * The functions that change something are called in the transaction that changes the table `vectors`.
  */
-#ifndef TENON_PLUGINS_SQLITE_CODES_H
-#define TENON_PLUGINS_SQLITE_CODES_H
+#ifndef TENON_PLUGINS_SQLITE_VECTOR_CODES_H
+#define TENON_PLUGINS_SQLITE_VECTOR_CODES_H
 
 #include "database.h"
 #include <tenon/store/backend.h>

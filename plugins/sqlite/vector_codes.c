@@ -1,11 +1,11 @@
 /*
- * codes.c - writes and searches the index for searches by vector.
+ * vector_codes.c - writes and searches the index for searches by vector.
  *
  * A slot is written with incremental I/O, which changes one or two pages of a block. A search keeps the best candidates
  * in a heap. How many depends on what else the selection has: records outside of its range of keys, and those that do
  * not match its filter, are candidates, too, and are left out when their records are read.
  */
-#include "codes.h"
+#include "vector_codes.h"
 #include "sql.h"
 #include <endian.h>
 #include <math.h>
