@@ -40,10 +40,18 @@ for wrong in 'embed: 7' 'embed: a, dimensions: 0' 'embed: a, bytes: 15' 'embed: 
     run tenon memory get n k -c wrong.yaml
     expect_code 4 && expect_in err 'memory'
 done
-[ "$stores" = memory ] && exit
+[ "$stores" = memory ] && exit 0
 # A long text is cut: the vector is that of its first bytes.
 printf 'models: {v: {provider: scripted, dimensions: 64}}\nmemory: {embed: v, bytes: 16, dimensions: 8}\nstore: {use: sqlite, path: ./cut.db}\n' >cut.yaml
 run tenon memory put n long "$(printf '0123456789abcdef%.0s' {1..100})" -c cut.yaml
 run tenon memory put n short 0123456789abcdef -c cut.yaml
 run tenon memory search n --similar 0123456789abcdefXYZ --json -c cut.yaml
 expect_code 0 && [ "$(grep -o '"score":1.0\|"score":0.99999' "$work/out" | wc -l)" = 2 ] || fails "expected two equal vectors"
+# A store that does not know `exact` refuses it; the host then asks without it.
+command -v python3 >/dev/null || exit 0
+mkdir saved
+printf 'models: {v: {provider: scripted, dimensions: 128}}\nmemory: {embed: v}\nstore: {use: sample.log, path: saved/l.jsonl}\nplugins: {path: "%s/samples/python/store.py", drafts: [sample.log]}\n' "$SOURCE" >other.yaml
+run tenon memory put d one 'a cat sleeps' -c other.yaml
+expect_code 0
+run tenon memory search d --similar 'a cat' --exact -c other.yaml
+expect_code 0 && expect_out 'd  one  "a cat sleeps"'
