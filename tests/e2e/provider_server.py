@@ -233,7 +233,7 @@ class Embeddings(Wire):
         return {"object": "list", "data": data, "model": request.get("model"), "usage": usage}
 
 
-@wire("/messages")
+@wire("/messages", ":streamRawPredict", ":rawPredict")
 class Messages(Wire):
     STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
 
@@ -435,6 +435,11 @@ class Converse(Wire):
             index += 1
         yield {"messageStop": {"stopReason": self.stop(reply)}}
         yield {"metadata": {"usage": self.usage(reply), "metrics": {"latencyMs": 1}}}
+
+
+@wire("/token")
+class Token(Wire):
+    """A token endpoint: the reply has `json`. The log has the form as `not_json`."""
 
 
 def recorded(reply):
