@@ -6,6 +6,7 @@
  */
 #include "call.h"
 #include "answer.h"
+#include "redirect.h"
 #include "request.h"
 
 #define TOKEN_EARLY_MS 30000 /* a new token is requested this long before the old one expires */
@@ -17,6 +18,9 @@ struct call {
     const struct operation *operation;
     tn_task task;
     tn_value arguments;
+    struct uploads uploads;
+    tn_value request;   /* the one that is sent; NULL before the first */
+    uint32_t redirects; /* that were followed */
     uint64_t exchange;  /* 0: no request is sent */
     bool token_retried; /* the token was requested again */
 };
@@ -31,6 +35,8 @@ static void operation_call_send(struct call *call);
 static void operation_call_free(struct call *call) {
     *(call->previous != NULL ? &call->previous->next : &open_calls) = call->next;
     if (call->next != NULL) call->next->previous = call->previous;
+    upload_finish(&call->uploads);
+    tn_release(call->request);
     tn_release(call->arguments);
     tn.core->release(tn.host, call);
 }
@@ -188,6 +194,36 @@ static bool retry_with_new_token(struct call *call, int64_t status) {
     return call->token_retried;
 }
 
+static void on_operation_event(void *user, int32_t event, tn_value value);
+
+/* Sends the request, which is released. */
+static void operation_call_send_request_take(struct call *call, tn_value request) {
+    tn_release(call->request);
+    call->request = request;
+    int32_t status = request != NULL ? openapi_http->send(tn.host, request, on_operation_event, call, &call->exchange)
+                                     : TN_NO_MEMORY;
+    if (status != TN_OK)
+        operation_call_fail(call, status == TN_NO_MEMORY ? "NO_MEMORY" : "LIMIT", "the request cannot be sent now");
+}
+
+static void operation_call_fail_answer(struct call *call, tn_value end, const char *why) {
+    const struct operation *operation = call->operation;
+    answer_fail_redirect(call->task, tn_chars(operation->method, NULL), tn_chars(operation->path, NULL), end, why);
+    operation_call_free(call);
+}
+
+static void operation_call_follow(struct call *call, tn_value end) {
+    const char *why = "the call has followed 10 redirects, which is the limit";
+    tn_value request = NULL;
+    if (call->redirects < REDIRECTS_MAX)
+        request = redirect_make_request(call->operation->service, call->request, end, &why);
+    call->redirects++;
+    if (request == NULL && why != NULL)
+        operation_call_fail_answer(call, end, why);
+    else
+        operation_call_send_request_take(call, request);
+}
+
 static void on_operation_event(void *user, int32_t event, tn_value value) {
     struct call *call = user;
     if (event == TN_HTTP_FAILED) {
@@ -199,6 +235,8 @@ static void on_operation_event(void *user, int32_t event, tn_value value) {
     call->exchange = 0;
     if (retry_with_new_token(call, status)) {
         operation_call_send(call);
+    } else if (redirect_is(value)) {
+        operation_call_follow(call, value);
     } else if (status >= 200 && status < 300) {
         tn_value result = make_result(call, value);
         if (result != NULL)
@@ -208,9 +246,7 @@ static void on_operation_event(void *user, int32_t event, tn_value value) {
         tn_release(result);
         operation_call_free(call);
     } else {
-        answer_fail_task(call->task, tn_chars(call->operation->method, NULL), tn_chars(call->operation->path, NULL),
-                         value);
-        operation_call_free(call);
+        operation_call_fail_answer(call, value, NULL);
     }
 }
 
@@ -221,14 +257,20 @@ static void operation_call_send(struct call *call) {
         operation_call_wait_for_token(call, auth);
         return;
     }
-    tn_value request = operation_make_request(call->operation, call->arguments, call->task, &why);
-    int32_t status = request != NULL ? openapi_http->send(tn.host, request, on_operation_event, call, &call->exchange)
-                                     : TN_NO_MEMORY;
-    tn_release(request);
-    if (why != NULL)
+    tn_value request = operation_make_request(call->operation, call->arguments, &call->uploads, call->task, &why);
+    if (request == NULL && why != NULL)
         operation_call_fail(call, "INVALID_INPUT", why);
-    else if (status != TN_OK)
-        operation_call_fail(call, status == TN_NO_MEMORY ? "NO_MEMORY" : "LIMIT", "the request cannot be sent now");
+    else
+        operation_call_send_request_take(call, request);
+}
+
+/* The files of the arguments were read, or one of them cannot be. */
+static void on_uploads_ready(void *user, tn_value error) {
+    struct call *call = user;
+    if (error != NULL)
+        operation_call_fail_with(call, error);
+    else
+        operation_call_send(call);
 }
 
 /* ---- The component ---- */
@@ -257,7 +299,7 @@ int32_t operation_call_start(void *instance, tn_task task, tn_value input) {
     call->next = open_calls;
     if (open_calls != NULL) open_calls->previous = call;
     open_calls = call;
-    operation_call_send(call);
+    upload_start(&call->uploads, operation, call->arguments, task, on_uploads_ready, call);
     return TN_OK;
 }
 
@@ -265,7 +307,7 @@ void operation_call_cancel(void *instance, tn_task task) {
     struct call *call = open_calls;
     (void)instance;
     while (call != NULL && call->task != task) call = call->next;
-    if (call == NULL) return;
+    if (call == NULL || call->uploads.reading) return; /* the host cancels the reading, which ends the call */
     if (call->waits_for != NULL) operation_call_stop_waiting(call);
     if (call->exchange != 0) (void)openapi_http->cancel(tn.host, call->exchange);
     operation_call_fail(call, "CANCELLED", "the call was cancelled");
