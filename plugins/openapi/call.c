@@ -6,6 +6,7 @@
  */
 #include "call.h"
 #include "answer.h"
+#include "page.h"
 #include "redirect.h"
 #include "request.h"
 
@@ -19,6 +20,7 @@ struct call {
     tn_task task;
     tn_value arguments;
     struct uploads uploads;
+    struct pages pages;
     tn_value request;   /* the one that is sent; NULL before the first */
     uint32_t redirects; /* that were followed */
     uint64_t exchange;  /* 0: no request is sent */
@@ -36,6 +38,7 @@ static void operation_call_free(struct call *call) {
     *(call->previous != NULL ? &call->previous->next : &open_calls) = call->next;
     if (call->next != NULL) call->next->previous = call->previous;
     upload_finish(&call->uploads);
+    pages_finish(&call->pages);
     tn_release(call->request);
     tn_release(call->arguments);
     tn.core->release(tn.host, call);
@@ -53,9 +56,9 @@ static void operation_call_fail(struct call *call, const char *code, const char 
 
 /* ---- Answers ---- */
 
-/* Returns {body, headers} if tenon.yaml requests headers of the answer, else the body. */
-static tn_value make_result(const struct call *call, tn_value end) {
-    tn_value body = answer_read_body(end), wanted = call->operation->service->answer_headers;
+/* Returns {body, headers} if tenon.yaml requests headers of the answer, else the body, which is released. */
+static tn_value make_result_take(const struct call *call, tn_value end, tn_value body) {
+    tn_value wanted = call->operation->service->answer_headers;
     tn_value headers = tn_get(end, "headers");
     if (wanted == NULL || body == NULL) return body;
     tn_builder *out = tn_builder_new();
@@ -184,7 +187,7 @@ static void operation_call_stop_waiting(struct call *call) {
 
 /* The service may have revoked the token: request another one, once. */
 static bool retry_with_new_token(struct call *call, int64_t status) {
-    if (status != 401 || call->token_retried) return false;
+    if (status != 401 || call->token_retried || call->pages.count > 0) return false;
     for (uint32_t i = 0; call->operation->auths[i] != NULL; i++) {
         struct auth *auth = call->operation->auths[i];
         if (auth->value != NULL || auth->token == NULL) continue;
@@ -224,6 +227,52 @@ static void operation_call_follow(struct call *call, tn_value end) {
         operation_call_send_request_take(call, request);
 }
 
+/* Ends the call with its result, which is released. */
+static void operation_call_complete_take(struct call *call, tn_value result) {
+    if (result != NULL)
+        (void)tn.task->complete(call->task, result);
+    else
+        (void)tn_fail(call->task, "NO_MEMORY", "not enough memory for the answer");
+    tn_release(result);
+    operation_call_free(call);
+}
+
+/* The request of the page after this one; NULL if it is the last one, or the limit is reached. */
+static tn_value make_next_page_request(struct call *call, tn_value end, tn_value body) {
+    const struct operation *operation = call->operation;
+    const char *url = tn_get_text(call->request, "url", ""), *why = NULL;
+    tn_value request = NULL;
+    if (operation->paging.kind == PAGING_PARAMETERS) {
+        tn_value arguments = pages_next_arguments(&call->pages, operation, call->arguments, end, body);
+        if (arguments == NULL) return NULL;
+        tn_release(call->arguments);
+        call->arguments = arguments;
+        request = operation_make_request(operation, arguments, &call->uploads, call->task, &why);
+    } else {
+        tn_value next = pages_next_url(&call->pages, &operation->paging, url, end, body);
+        if (next == NULL) return NULL;
+        request = operation_make_page_request(operation, call->request, next);
+        tn_release(next);
+    }
+    call->pages.more = request == NULL; /* it cannot be sent */
+    return request;
+}
+
+static void operation_call_add_page(struct call *call, tn_value end) {
+    tn_value body = answer_read_body(end), request = NULL;
+    uint64_t length = 0;
+    (void)tn.value->as_bytes(tn_get(end, "body"), &length);
+    if (body != NULL && pages_add(&call->pages, call->operation->service, body, (int64_t)length))
+        request = make_next_page_request(call, end, body);
+    call->redirects = 0;
+    tn_release(body);
+    if (request != NULL)
+        operation_call_send_request_take(call, request);
+    else
+        operation_call_complete_take(
+            call, make_result_take(call, end, pages_make_result(&call->pages, &call->operation->paging)));
+}
+
 static void on_operation_event(void *user, int32_t event, tn_value value) {
     struct call *call = user;
     if (event == TN_HTTP_FAILED) {
@@ -238,13 +287,10 @@ static void on_operation_event(void *user, int32_t event, tn_value value) {
     } else if (redirect_is(value)) {
         operation_call_follow(call, value);
     } else if (status >= 200 && status < 300) {
-        tn_value result = make_result(call, value);
-        if (result != NULL)
-            (void)tn.task->complete(call->task, result);
+        if (call->pages.limit > 1)
+            operation_call_add_page(call, value);
         else
-            (void)tn_fail(call->task, "NO_MEMORY", "not enough memory for the answer");
-        tn_release(result);
-        operation_call_free(call);
+            operation_call_complete_take(call, make_result_take(call, value, answer_read_body(value)));
     } else {
         operation_call_fail_answer(call, value, NULL);
     }
@@ -296,6 +342,7 @@ int32_t operation_call_start(void *instance, tn_task task, tn_value input) {
     call->operation = operation;
     call->task = task;
     call->arguments = tn_retain(input);
+    if (operation->paging.kind != PAGING_NONE) call->pages.limit = (uint32_t)tn_get_int(input, PAGES_ARGUMENT, 1);
     call->next = open_calls;
     if (open_calls != NULL) open_calls->previous = call;
     open_calls = call;

@@ -54,7 +54,7 @@ static void put_encoded(struct tn_text_buffer *out, const struct tn_text_buffer 
 
 static void put_file(struct multipart *multipart, const char *name, const struct upload_file *file,
                      const struct body_part *part) {
-    const char *media_type = file->media_type != NULL ? tn_chars(file->media_type, NULL)
+    const char *media_type = file->media_type != NULL   ? tn_chars(file->media_type, NULL)
                              : part->media_type != NULL ? tn_chars(part->media_type, NULL)
                                                         : "application/octet-stream";
     const char *filename = file->filename != NULL ? tn_chars(file->filename, NULL) : "file";
@@ -70,9 +70,8 @@ static void put_file(struct multipart *multipart, const char *name, const struct
 }
 
 static void put_value(struct multipart *multipart, const char *name, tn_value value, const struct body_part *part) {
-    const struct upload_file *file = part != NULL && part->file != FILE_NONE
-                                         ? upload_find(multipart->uploads, value)
-                                         : NULL;
+    const struct upload_file *file =
+        part != NULL && part->file != FILE_NONE ? upload_find(multipart->uploads, value) : NULL;
     bool json = tn.value->kind(value) == TN_OBJECT || tn.value->kind(value) == TN_ARRAY;
     if (file != NULL) {
         put_file(multipart, name, file, part);

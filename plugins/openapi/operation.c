@@ -4,6 +4,7 @@
 #include "operation.h"
 #include "form.h"
 #include "idempotency.h"
+#include "page.h"
 #include "upload.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -344,6 +345,17 @@ static tn_value make_tool_component(const struct operation *operation, tn_value 
     return tn_finish(out);
 }
 
+static void put_pages_argument(tn_builder *properties) {
+    tn_put_begin(properties, PAGES_ARGUMENT, TN_OBJECT);
+    tn_put_text(properties, "type", "integer");
+    tn_put_int(properties, "minimum", 1);
+    tn_put_int(properties, "maximum", PAGES_MAX);
+    tn_put_text(properties, "description",
+                "How many pages of the result to get. 1, the default: the answer of the service. More: {items, pages, "
+                "more} with the items of all pages; `more` says whether there are further ones.");
+    tn.value->end(properties);
+}
+
 void operation_set_identity(const struct service_reader *reader, struct operation *operation, const char *method,
                             const char *path, struct document_node node) {
     operation->service = reader->service;
@@ -374,6 +386,8 @@ bool operation_read(struct service_reader *reader, struct operation *operation, 
     if (good && body.value == NULL && tn_get(node.value, "requestBody") != NULL)
         good = log_omitted(operation, "the request body is a reference without a target");
     if (good && body.value != NULL) operation_add_body(&inputs, body);
+    if (good) paging_read(reader, operation, node);
+    if (good && operation->paging.kind != PAGING_NONE) put_pages_argument(inputs.properties);
     tn_value input = make_input_schema(&inputs);
     if (good) operation->component = make_tool_component(operation, node.value, input);
     tn_release(input);
@@ -397,6 +411,7 @@ void operation_finish(struct operation *operation) {
     tn_release(operation->method);
     tn_release(operation->path);
     tn_release(operation->component);
+    paging_finish(&operation->paging);
     form_finish(&operation->body);
     tn_release(operation->body.property);
     tn_release(operation->body.media_type);

@@ -364,3 +364,28 @@ tn_value operation_make_request(const struct operation *operation, tn_value argu
     tn_release(request);
     return NULL;
 }
+
+/* True if the query of the URL has a member of this name, as it is encoded. */
+static bool query_has(const char *url, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = strpbrk(url, "?&"); at != NULL; at = strpbrk(at + 1, "?&"))
+        if (strncmp(at + 1, name, length) == 0 && at[1 + length] == '=') return true;
+    return false;
+}
+
+tn_value operation_make_page_request(const struct operation *operation, tn_value request, tn_value url) {
+    struct tn_text_buffer whole = TN_TEXT_BUFFER(URL_MAX);
+    tn_text_append(&whole, tn_chars(url, NULL));
+    for (uint32_t i = 0; operation->auths[i] != NULL; i++) {
+        const struct auth *auth = operation->auths[i];
+        struct tn_text_buffer name = TN_TEXT_BUFFER(URL_MAX);
+        rest_append_scalar(&name, auth->key, true, "");
+        if (auth->in == IN_QUERY && !query_has(tn_text_chars(&whole), tn_text_chars(&name))) {
+            tn_text_append(&whole, strchr(tn_text_chars(&whole), '?') != NULL ? "&" : "?");
+            tn_text_append_format(&whole, "%s=", tn_text_chars(&name));
+            rest_append_scalar(&whole, auth->value != NULL ? auth->value : auth->token, true, "");
+        }
+        tn_text_free(&name);
+    }
+    return tn_set_take(tn_retain(request), "url", tn_text_finish(&whole));
+}

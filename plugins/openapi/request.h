@@ -16,4 +16,7 @@
 tn_value operation_make_request(const struct operation *operation, tn_value arguments, const struct uploads *uploads,
                                 tn_task task, const char **why);
 
+/* The same request for another URL of the service, with the credentials that are in queries. A new reference. */
+tn_value operation_make_page_request(const struct operation *operation, tn_value request, tn_value url);
+
 #endif

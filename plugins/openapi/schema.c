@@ -51,8 +51,7 @@ static uint32_t *node_slot(const struct schema_library *library, tn_value value)
 
 static uint32_t *name_slot(const struct schema_library *library, const char *name) {
     uint32_t at = hash_name(name) & (library->slots - 1);
-    while (library->by_name[at] != 0 &&
-           strcmp(tn_chars(library->defs[library->by_name[at] - 1].name, NULL), name) != 0)
+    while (library->by_name[at] != 0 && strcmp(tn_chars(library->defs[library->by_name[at] - 1].name, NULL), name) != 0)
         at = (at + 1) & (library->slots - 1);
     return &library->by_name[at];
 }

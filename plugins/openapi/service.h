@@ -48,10 +48,20 @@ struct body {
     tn_value property; /* NULL: no body */
     tn_value media_type;
     bool required;
-    bool is_file; /* the whole body is the bytes of a file */
-    bool any_type; /* the description has a range of media types: that of the file is sent */
+    bool is_file;            /* the whole body is the bytes of a file */
+    bool any_type;           /* the description has a range of media types: that of the file is sent */
     struct body_part *parts; /* of a form: those that are files or have a media type */
     uint32_t part_count;
+};
+
+/* How the next page of a result is found (page.h). */
+enum paging_kind { PAGING_NONE, PAGING_PARAMETERS, PAGING_URL, PAGING_HEADER };
+
+struct paging {
+    enum paging_kind kind;
+    tn_value parameters; /* PAGING_PARAMETERS: {argument: runtime expression or constant} */
+    tn_value url;        /* PAGING_URL: a JSON Pointer in the body */
+    tn_value items;      /* a JSON Pointer to the list in a body; NULL: not declared */
 };
 
 /* One security scheme with credentials in tenon.yaml. */
@@ -69,13 +79,14 @@ struct auth {
 
 struct operation {
     struct service *service;
-    tn_value id; /* of the tool: "petstore.getPet" */
+    tn_value id;           /* of the tool: "petstore.getPet" */
     tn_value operation_id; /* as the description has it; NULL: it has none */
     tn_value method, path;
     tn_value component; /* for registry->add */
     struct parameter *parameters;
     uint32_t count;
     struct body body;
+    struct paging paging;
     struct auth *auths[8]; /* all are used; NULL ends the list */
     tn_value missing;      /* schemes without credentials in tenon.yaml: "a or b"; NULL: none */
 };

@@ -112,14 +112,15 @@ static bool read_inline(struct upload_file *file, tn_value text, tn_value data) 
 static int32_t on_artifact_piece(void *user, int32_t status, tn_value value);
 
 static void read_artifact_piece(struct uploads *uploads, struct upload_file *file, tn_value id) {
-    tn_value arguments = tn_build("{s:v,s:I,s:i}", "artifact_id", id, "offset", (int64_t)file->bytes.length, "length",
-                                  UPLOAD_PIECE);
+    tn_value arguments =
+        tn_build("{s:v,s:I,s:i}", "artifact_id", id, "offset", (int64_t)file->bytes.length, "length", UPLOAD_PIECE);
     int32_t status = arguments == NULL ? TN_NO_MEMORY
                                        : openapi_state->invoke(uploads->task, "artifact.read", TN_Z, arguments, NULL,
                                                                on_artifact_piece, uploads, NULL);
     tn_release(arguments);
     uploads->reading = status == TN_OK;
-    if (status != TN_OK) upload_fail_file(uploads, "ERROR", tn_chars(id, NULL), "cannot be read from the Artifacts now");
+    if (status != TN_OK)
+        upload_fail_file(uploads, "ERROR", tn_chars(id, NULL), "cannot be read from the Artifacts now");
 }
 
 static int32_t on_artifact_piece(void *user, int32_t status, tn_value value) {

@@ -38,7 +38,7 @@ struct uploads {
     struct upload_file *files;
     uint32_t count, at;
     uint64_t total; /* bytes read */
-    bool reading; /* a call to the state kernel has not ended */
+    bool reading;   /* a call to the state kernel has not ended */
     upload_ready *ready;
     void *user;
 };

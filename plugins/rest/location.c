@@ -81,7 +81,8 @@ static void append_path(struct tn_text_buffer *out, const char *path, size_t len
         size_t end = slash != NULL ? (size_t)(slash - path) : length, size = end - at - 1;
         const char *segment = path + at + 1;
         bool here = size == 1 && segment[0] == '.', up = size == 2 && segment[0] == '.' && segment[1] == '.';
-        while (up && out->length > root && out->bytes[--out->length] != '/') {}
+        while (up && out->length > root && out->bytes[--out->length] != '/') {
+        }
         if (!here && !up)
             tn_text_append_n(out, path + at, end - at);
         else if (end == length)

@@ -72,7 +72,7 @@ const char *root_file_read(tn_value folders, const char *name, struct tn_text_bu
         int file = open_below(folder, below);
         if (file < 0) {
             if (errno != EINVAL)
-                why = errno == ELOOP                     ? "is a symbolic link, which is not followed"
+                why = errno == ELOOP                      ? "is a symbolic link, which is not followed"
                       : errno == EACCES || errno == EPERM ? "cannot be read: permission denied"
                                                           : "does not exist below `upload_roots`";
             continue;

@@ -133,8 +133,8 @@ static tn_value parse_yaml(const char *path, const char *text, size_t length) {
 }
 
 /*
- * JSON is a subset of YAML, and large descriptions are JSON: its parser needs a fraction of libyaml's memory. NULL if the
- * text is not JSON or is beyond the limits; it is then read as YAML, which says where the mistake is.
+ * JSON is a subset of YAML, and large descriptions are JSON: its parser needs a fraction of libyaml's memory. NULL if
+ * the text is not JSON or is beyond the limits; it is then read as YAML, which says where the mistake is.
  */
 static tn_value parse_json(const char *text, uint64_t length) {
     size_t blanks = strspn(text, " \t\r\n");
@@ -161,8 +161,7 @@ tn_value yaml_read_file(const char *path, const char *name) {
         log_yaml_error(name, "the file is longer than 16 MiB", 0);
     else
         value = parse_json(tn_text_chars(&text), text.length);
-    if (value == NULL && !broken && text.status == TN_OK)
-        value = parse_yaml(name, tn_text_chars(&text), text.length);
+    if (value == NULL && !broken && text.status == TN_OK) value = parse_yaml(name, tn_text_chars(&text), text.length);
     tn_text_free(&text);
     return value;
 }

@@ -5,6 +5,7 @@
 /token returns OAuth tokens t1, t2, …; /once/… rejects t1; /status/N responds with the status N; /text, /bytes and
 /none respond with text, bytes or no body. /form responds with the parts of a multipart body, and /file with what was
 received of a body: {name, filename, type, encoding, size, sha256, text?}. /to/STATUS/TARGET redirects to TARGET.
+/pages/KIND responds with one of five pages, at=0 to 4, of two numbers each.
 """
 import email.parser
 import email.policy
@@ -57,6 +58,30 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
+    def page(self, kind, query):
+        at = int(query.get("at", "0"))
+        items = [2 * at, 2 * at + 1]
+        here = f"http://{self.headers['host']}/pages/{kind}"
+        after = f"{here}?at={at + 1}" if at < 4 else None
+        headers, body = {}, {"items": items, "key": query.get("k"), "size": query.get("size")}
+        if kind == "header":
+            body = items
+            if after:
+                headers["link"] = f'<{here}>; rel="first", <?at={at + 1}>; title="a, b"; rel="prev next"'
+        elif kind == "elsewhere":
+            headers["link"] = f"<http://elsewhere.example/?at={at + 1}>; rel=next"
+        elif kind == "same":
+            headers["link"] = f"<{self.path}>; rel=next"
+        elif kind == "cursor":
+            body["meta"] = {"next": str(at + 1) if at < 4 else None}
+        elif kind == "url":
+            body = {"value": items, "other": [], "key": query.get("k"), "nextLink": after}
+        elif kind == "broken" and at == 2:
+            return self.respond(503, "text/plain", b"not now")
+        elif kind == "broken":
+            body = {"more": after, "key": query.get("k")}
+        self.respond(200, "application/json", json.dumps(body).encode(), **headers)
+
     def do(self):
         global tokens
         path, _, query = self.path.partition("?")
@@ -73,6 +98,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if path == "/file":
             shown = {"type": self.headers.get("content-type"), **describe(None, raw)}
             return self.respond(200, "application/json", json.dumps(shown).encode())
+        if path.startswith("/pages/"):
+            return self.page(path.split("/")[2], dict(urllib.parse.parse_qsl(query)))
         if path.startswith("/circle/"):
             return self.respond(302, "text/plain", b"again", location=self.path)
         if path.startswith("/to/"):

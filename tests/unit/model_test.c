@@ -54,14 +54,10 @@ static void test_wildcard_tool(void **state) {
         const char *pattern, *name;
         bool fits;
     } cases[] = {
-        {"github.repos/get", "github.repos_get", true},
-        {"github.repos/*", "github.repos_list-for-org", true},
-        {"github.repos / get", "github.repos_get", true},
-        {"*repos/{x}", "github.repos_x_", true},
-        {"github.repos_*", "github.repos_get", true},
-        {"github.repos/*", "github.reposget", false},
-        {"github.repos/get", "github.repos/get", true},
-        {"github.repos_get", "github.repos/get", false},
+        {"github.repos/get", "github.repos_get", true},   {"github.repos/*", "github.repos_list-for-org", true},
+        {"github.repos / get", "github.repos_get", true}, {"*repos/{x}", "github.repos_x_", true},
+        {"github.repos_*", "github.repos_get", true},     {"github.repos/*", "github.reposget", false},
+        {"github.repos/get", "github.repos/get", true},   {"github.repos_get", "github.repos/get", false},
         {"github.repos.get", "github.repos_get", false},
     };
     char longest[WILDCARD_TOOL_MAX + 2];

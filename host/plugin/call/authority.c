@@ -276,7 +276,8 @@ int32_t authority_check_node(const struct authority *document, const struct comp
 static bool entries_name(tn_value tools, const char *name) {
     for (size_t i = 0; i < value_count(tools); i++) {
         tn_value pattern = value_get(value_at(tools, i), "name");
-        if (pattern && value_is(pattern, TN_STRING) && wildcard_matches_tool(value_chars(pattern, NULL), name)) return true;
+        if (pattern && value_is(pattern, TN_STRING) && wildcard_matches_tool(value_chars(pattern, NULL), name))
+            return true;
     }
     return false;
 }
