@@ -2,8 +2,9 @@
  * approve.c - asks one question for each interrupt.
  *
  * An approval of the tool kernel ({kind: "approval", tool, arguments, effects}) is answered with a letter. A question
- * of a component is answered with a line, which is read as JSON if it is valid JSON and the schema does not require a
- * text. A stop that the document requests (`interrupt: before`) is answered with Enter.
+ * of a component is answered field by field if its schema is a form (question_form.h), otherwise with a line, which is
+ * read as JSON if it is valid JSON and the schema does not require a text. A stop that the document requests
+ * (`interrupt: before`) is answered with Enter.
  */
 #include "host/program/approve.h"
 #include "adl/value/json.h"
@@ -12,6 +13,7 @@
 #include "host/engine/graph/run.h"
 #include "host/program/command.h"
 #include "host/program/command_input.h"
+#include "host/program/question_form.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +36,7 @@ void approver_finish(struct approver *approver) {
     *approver = (struct approver){0};
 }
 
-/* Reads a line without its line end; free it with mem_free. Returns NULL at the end of input and after Ctrl-C. */
-static char *approver_read_line(const struct approver *approver, const char *prompt) {
+char *approver_read_line(const struct approver *approver, const char *prompt) {
     char *line = NULL;
     size_t capacity = 0;
     fputs(prompt, stderr);
@@ -147,20 +148,85 @@ static tn_value ask_approval(struct approver *approver, tn_value interrupt) {
 
 /* ---- Anything else ---- */
 
-static tn_value ask_answer(const struct approver *approver, tn_value interrupt) {
-    tn_value payload = value_get(interrupt, "payload"), schema = value_get(interrupt, "schema");
-    command_printf(stderr, "%s %s\n", command_text(interrupt, "node", "the run"),
-                   payload ? "waits for an answer to:" : "is paused");
-    if (payload && value_is(payload, TN_STRING))
+/* True if the answer can be `true`, as for a page that the person visits. */
+static bool schema_allows_true(tn_value schema) {
+    tn_value branches = value_get(schema, "anyOf");
+    for (size_t i = 0; value_is(branches, TN_ARRAY) && i < value_count(branches); i++) {
+        tn_value constant = value_get(value_at(branches, i), "const");
+        if (value_is(constant, TN_BOOL) && value_to_bool(constant)) return true;
+    }
+    return false;
+}
+
+/* A page that the person visits: Enter when it is done. Returns NULL if the input ends. */
+static tn_value ask_visit(const struct approver *approver) {
+    char *line = approver_read_line(approver, "  press Enter when you have visited the page, or [d]ecline: ");
+    if (!line) return NULL;
+    tn_value answer = strncmp(line, "http", 4) == 0 ? value_string(line, strlen(line)) /* where it has led */
+                      : *line == 'd'                ? value_null()
+                                                    : value_bool(true);
+    mem_free(line);
+    return answer ? answer : value_text("");
+}
+
+/* True if the payload has only members that approver_show_question prints. */
+static bool is_known_question(tn_value payload) {
+    static const char *const known[] = {"question", "detail", "server", "tool", "mode", "schema", "url"};
+    bool all = value_is(payload, TN_OBJECT) && command_text(payload, "question", NULL);
+    for (size_t i = 0; all && i < value_count(payload); i++) {
+        bool found = false;
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            found = found || value_text_is(value_key_at(payload, i), known[k]);
+        all = found;
+    }
+    return all;
+}
+
+/* The question of the node `ask` or of an MCP server as a text; any other payload as JSON. */
+static void approver_show_question(tn_value payload) {
+    const char *server = command_text(payload, "server", NULL), *url = command_text(payload, "url", NULL);
+    tn_value detail = value_get(payload, "detail");
+    if (value_is(payload, TN_STRING)) {
         command_printf(stderr, "  %s\n", value_chars(payload, NULL));
-    else if (payload)
+    } else if (!is_known_question(payload)) {
         approver_show_json("  ", payload);
-    char *line = approver_read_line(approver, payload ? "  answer: " : "  press Enter to continue: ");
+    } else {
+        command_printf(stderr, "  %s\n", command_text(payload, "question", ""));
+        if (server) command_printf(stderr, "  (asked by the server %s)\n", server);
+        if (detail) approver_show_json("  ", detail);
+        if (url) command_printf(stderr, "  %s\n", url);
+    }
+}
+
+/* Asks for the fields of a form until the whole answer is accepted. Returns NULL if the input ends. */
+static tn_value ask_form(const struct approver *approver, tn_value interrupt) {
+    tn_value answer = NULL;
+    while (question_form_ask(approver, value_get(interrupt, "schema"), &answer)) {
+        if (approver_accepts(interrupt, answer)) return answer;
+        value_unref(answer);
+    }
+    return NULL;
+}
+
+static tn_value ask_line(const struct approver *approver, tn_value interrupt) {
+    tn_value schema = value_get(interrupt, "schema");
+    bool asks = value_get(interrupt, "payload") != NULL;
+    char *line = approver_read_line(approver, asks ? "  answer: " : "  press Enter to continue: ");
     if (!line) return NULL;
     bool text = value_text_is(value_get(schema, "type"), "string");
     tn_value answer = text ? value_string(line, strlen(line)) : command_parse_value(line);
     mem_free(line);
     return answer ? answer : value_text("");
+}
+
+static tn_value ask_answer(const struct approver *approver, tn_value interrupt) {
+    tn_value payload = value_get(interrupt, "payload"), schema = value_get(interrupt, "schema");
+    command_printf(stderr, "%s %s\n", command_text(interrupt, "node", "the run"),
+                   payload ? "waits for an answer to:" : "is paused");
+    if (payload) approver_show_question(payload);
+    if (payload && question_form_is(schema)) return ask_form(approver, interrupt);
+    if (payload && command_text(payload, "url", NULL) && schema_allows_true(schema)) return ask_visit(approver);
+    return ask_line(approver, interrupt);
 }
 
 static bool is_approval(tn_value interrupt) {

@@ -24,6 +24,8 @@ struct approver {
 
 void approver_init(struct approver *approver);
 void approver_finish(struct approver *approver);
+/* Reads a line without its line end; free it with mem_free. Returns NULL at the end of input and after Ctrl-C. */
+char *approver_read_line(const struct approver *approver, const char *prompt);
 /* Returns the entries of `interrupts` that request the approval of a tool call; a new reference. */
 tn_value approval_questions(tn_value interrupts);
 /*

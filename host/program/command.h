@@ -100,6 +100,7 @@ int command_run(const struct arguments *arguments);
 int command_chat(const struct arguments *arguments);
 int command_replay(const struct arguments *arguments);
 int command_test(const struct arguments *arguments);
+int command_evaluate(const struct arguments *arguments);
 int command_thread_list(const struct arguments *arguments);
 int command_thread_show(const struct arguments *arguments);
 int command_thread_history(const struct arguments *arguments);

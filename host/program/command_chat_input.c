@@ -38,6 +38,11 @@ void chat_input_interject(struct chat_input *input, void (*print)(void *user), v
     if (input->editor) line_editor_interject(input->editor, print, user);
 }
 
+bool chat_input_prefill(struct chat_input *input, const char *text) {
+    if (input->editor) line_editor_prefill(input->editor, text);
+    return input->editor != NULL;
+}
+
 /* Returns the next byte of standard input. EOF: the input has ended or, if `stopped`, nothing is available now. */
 static int chat_input_byte(struct chat_input *input) {
     if (input->at == input->end) {

@@ -1,8 +1,8 @@
 /*
  * command_chat_input.h - reads the messages that a user types, or that a pipe contains.
  *
- * On a terminal, lines can be edited and earlier ones recalled (line_editor.h). A message is one line; a line that ends
- * with a backslash continues on the next one.
+ * On a terminal, lines can be edited and earlier ones recalled, and a paste is one line (line_editor.h). A message is
+ * one line; a line that ends with a backslash continues on the next one.
  *
  *     struct chat_input *typed = chat_input_new(isatty(STDIN_FILENO));
  *     while (chat_input_read(typed, &message)) …   // message.overflow: it is longer than the buffer's limit
@@ -26,6 +26,8 @@ bool chat_input_read(struct chat_input *input, struct buffer *message);
  * does nothing, because what has been typed is not known.
  */
 void chat_input_interject(struct chat_input *input, void (*print)(void *user), void *user);
+/* The next message begins with this text. Returns false without an editor for the terminal. */
+bool chat_input_prefill(struct chat_input *input, const char *text);
 /* From now on, only what is available is read: the input of a pipe ends where reading would have to wait. */
 void chat_input_stop(struct chat_input *input);
 

@@ -12,21 +12,29 @@
 #include "adl/value/memory.h"
 #include "host/program/approve.h"
 #include "host/program/command.h"
+#include "host/program/command_chat_message.h"
 #include <stdio.h>
 #include <string.h>
 
-#define SHOWN_MAX  240         /* bytes shown of arguments and results */
-#define ANSWER_MAX (64u << 20) /* bytes of an answer */
+#define SHOWN_MAX   240         /* bytes shown of arguments and results */
+#define ANSWER_MAX  (64u << 20) /* bytes of an answer */
+#define THOUGHT_MAX (4u << 20)  /* bytes of reasoning that are kept for a turn */
+#define SOURCES_MAX 1000u       /* sources that are kept for a turn */
+#define HOSTS_SHOWN 3u          /* names of sources in the line about them */
 
 void chat_show_init(struct chat_show *show, bool colour, bool streams) {
     *show = (struct chat_show){.colour = colour, .streams = streams};
     show->shown = value_object();
     show->nested_paths = value_object();
     buffer_init(&show->answer, ANSWER_MAX);
+    buffer_init(&show->thought, THOUGHT_MAX);
+    show->sources = value_array();
 }
 
 void chat_show_finish(struct chat_show *show) {
     buffer_finish(&show->answer);
+    buffer_finish(&show->thought);
+    value_unref(show->sources);
     value_unref(show->last);
     value_unref(show->shown);
     value_unref(show->nested_paths);
@@ -41,7 +49,7 @@ void chat_show_line(struct chat_show *show) {
 
 /* ---- Text ---- */
 
-/* A message's text; a new reference. */
+/* A message's text, with names for its other parts; a new reference. */
 static tn_value chat_text(tn_value message) {
     tn_value content = value_get(message, "content");
     if (!content || value_is(content, TN_STRING)) return content ? value_ref(content) : value_text("");
@@ -63,6 +71,7 @@ static void chat_show_text(struct chat_show *show, tn_value words) {
     size_t length;
     const char *text = value_chars(words, &length);
     if (length == 0) return;
+    show->thinking = false;
     buffer_append(&show->answer, text, length);
     if (!show->streams) return;
     command_put(stdout, text, length);
@@ -106,6 +115,103 @@ static void chat_show_note(struct chat_show *show, const char *mark, const char 
     mem_free(one_line);
     fprintf(stderr, "%s\n", chat_style_plain(show));
 }
+
+/* ---- Reasoning, sources, images ---- */
+
+static void chat_show_reasoning(struct chat_show *show, tn_value text) {
+    size_t length;
+    const char *words = value_chars(text, &length);
+    if (!show->terminal || length == 0) return;
+    if (!show->thinking) {
+        if (show->thought.length) buffer_text(&show->thought, "\n\n");
+        chat_show_note(show, "∴", "thinking…", "/more shows it");
+    }
+    show->thinking = true;
+    buffer_append(&show->thought, words, length);
+}
+
+/* A part that is not text: an image, audio, a source, or reasoning that was not streamed. */
+static void chat_show_part(struct chat_show *show, tn_value part) {
+    tn_value type = value_get(part, "type"), text = value_get(part, "text");
+    if (!show->terminal) return;
+    if (value_text_is(type, "source")) {
+        if (value_count(show->sources) < SOURCES_MAX) show->sources = value_push_take(show->sources, value_ref(part));
+    } else if (value_text_is(type, "reasoning")) {
+        if (value_is(text, TN_STRING)) chat_show_reasoning(show, text);
+    } else if (!value_text_is(type, "text") && !value_text_is(type, "refusal")) {
+        chat_show_line(show);
+        chat_media_show(&show->media, part);
+        show->media_shown++;
+    }
+}
+
+/* The name of a source: the host of its URL, else its title. Appended without control characters by the caller. */
+static void append_source_name(struct buffer *out, tn_value source) {
+    const char *url = command_text(source, "url", ""), *host = strstr(url, "://");
+    if (host)
+        buffer_append(out, host + 3, strcspn(host + 3, "/?#"));
+    else
+        buffer_text(out, command_text(source, "title", "?"));
+}
+
+static void chat_show_sources(struct chat_show *show) {
+    size_t count = value_count(show->sources);
+    struct buffer names;
+    if (!count) return;
+    buffer_init(&names, SIZE_MAX);
+    for (size_t i = 0; i < count && i < HOSTS_SHOWN; i++) {
+        buffer_text(&names, i ? ", " : "");
+        append_source_name(&names, value_at(show->sources, i));
+    }
+    buffer_text(&names, count > HOSTS_SHOWN ? ", …; /more shows them" : "; /more shows them");
+    chat_show_note(show, "·", count == 1 ? "1 source:" : "sources:", buffer_cstr(&names));
+    buffer_finish(&names);
+}
+
+void chat_show_folded(struct chat_show *show) {
+    if (show->thought.length) command_printf(stderr, "%s\n", buffer_cstr(&show->thought));
+    if (show->thought.overflow) fputs("… (the rest is not kept)\n", stderr);
+    for (size_t i = 0; i < value_count(show->sources); i++) {
+        tn_value source = value_at(show->sources, i);
+        command_print_line(stderr, "%3zu. %s %s", i + 1, command_text(source, "title", ""),
+                           command_text(source, "url", ""));
+    }
+    if (!show->thought.length && !value_count(show->sources))
+        fputs("the last answer has neither reasoning nor sources\n", stderr);
+}
+
+void chat_show_begin(struct chat_show *show) {
+    buffer_clear(&show->thought);
+    value_unref(show->sources);
+    show->sources = value_array();
+    show->thinking = false;
+    show->media_shown = 0;
+}
+
+/* ---- Usage ---- */
+
+static double usage_grown(tn_value before, tn_value after, const char *key) {
+    tn_value old = value_get(before, key), now = value_get(after, key);
+    double from = old ? value_to_double(old) : 0, to = now ? value_to_double(now) : 0;
+    return to > from ? to - from : 0;
+}
+
+void chat_show_usage(struct chat_show *show, tn_value before, tn_value after) {
+    double in = usage_grown(before, after, "input_tokens"), out = usage_grown(before, after, "output_tokens");
+    double cached = usage_grown(before, after, "cached_tokens"), cost = usage_grown(before, after, "cost");
+    struct buffer line;
+    if (!show->terminal || (in == 0 && out == 0 && cost == 0)) return;
+    buffer_init(&line, SIZE_MAX);
+    if (cached > 0) buffer_format(&line, "(%.0f cached) ", cached);
+    buffer_format(&line, "%.0f out", out);
+    if (cost > 0) buffer_format(&line, ", cost %.4g", cost);
+    char name[64];
+    snprintf(name, sizeof name, "%.0f tokens in,", in);
+    chat_show_note(show, "·", name, buffer_cstr(&line));
+    buffer_finish(&line);
+}
+
+/* ---- Calls of tools ---- */
 
 /* True if the call `id` of `message` (mark "") or its result (mark "=") has not been printed yet. */
 static bool chat_show_is_new(struct chat_show *show, const char *mark, tn_value message, tn_value id) {
@@ -184,10 +290,14 @@ static bool chat_show_is_nested(const struct chat_show *show, tn_value event) {
 
 static void chat_show_delta(struct chat_show *show, tn_value delta) {
     tn_value content = value_get(delta, "content"), reset = value_get(delta, "reset");
+    tn_value reasoning = value_get(delta, "reasoning"), part = value_get(delta, "part");
     if (value_is(content, TN_STRING)) chat_show_text(show, content);
+    if (value_is(reasoning, TN_STRING)) chat_show_reasoning(show, reasoning);
+    if (value_is(part, TN_OBJECT)) chat_show_part(show, part);
     if (reset) {
         tn_value model = value_get(reset, "model");
         buffer_clear(&show->answer);
+        chat_show_begin(show);
         chat_show_note(show, "↻", "restarted", value_is(model, TN_STRING) ? value_chars(model, NULL) : "");
     }
     if (value_get(delta, "done")) chat_show_answer_end(show);
@@ -214,18 +324,30 @@ void chat_show_event(struct chat_show *show, tn_value event) {
     }
 }
 
+/* Prints an answer that was not streamed. */
+static void chat_show_whole(struct chat_show *show, tn_value message, tn_value text) {
+    tn_value content = value_get(message, "content");
+    chat_show_text(show, text);
+    for (size_t i = 0; value_is(content, TN_ARRAY) && i < value_count(content); i++)
+        chat_show_part(show, value_at(content, i));
+    chat_show_answer_end(show);
+}
+
 void chat_show_rest(struct chat_show *show, tn_value messages, size_t from) {
     chat_show_answer_end(show);
     for (size_t i = from; value_is(messages, TN_ARRAY) && i < value_count(messages); i++) {
-        tn_value message = value_at(messages, i), text;
+        tn_value message = value_at(messages, i);
         if (!value_text_is(value_get(message, "type"), "ai") || value_get(message, "tool_calls")) continue;
-        text = chat_text(message);
-        if (!show->last || !value_equal(show->last, text)) {
-            chat_show_text(show, text);
-            chat_show_answer_end(show);
-        }
+        /* In a pipe, the other parts are at least named. */
+        tn_value text = show->terminal ? chat_message_text(value_get(message, "content")) : chat_text(message);
+        tn_value streamed = show->terminal ? value_ref(text) : chat_message_text(value_get(message, "content"));
+        bool empty = value_text_is(streamed, "");
+        bool known = show->last ? value_equal(show->last, streamed) : show->media_shown > 0 && empty;
+        if (!known) chat_show_whole(show, message, text);
+        value_unref(streamed);
         value_unref(text);
     }
+    chat_show_sources(show);
     buffer_clear(&show->answer);
     value_unref(show->last);
     show->last = NULL;

@@ -130,6 +130,8 @@ const struct command_option chat_options[] = {
     {"input", "JSON", .letter = 'i', .help = "the values of other channels before the first message: JSON or @FILE"},
     {"set", "PATH=VALUE", .letter = 's', .help = "set a part of that input, as for `tenon run`; may be repeated"},
     {"json", .help = "print events as JSON lines, and {\"type\":\"turn\", …} after each turn"},
+    {"images", "HOW", .help = "show images of answers in this way (default: auto, what the terminal can)",
+     .choices = "auto|kitty|sixel|link"},
     {"no-notifications", .help = "leave notifications to another process: claim and show none"},
     {"quiet", .letter = 'q',
      .help = "show only the answers and errors: no warnings, no calls of tools, no notifications"},
@@ -149,6 +151,16 @@ const struct command_option test_options[] = {
     {"document", "FILE", .letter = 'd',
      .help = "use this document instead of the one that each thread was started with"},
     {"json", .help = "print one line of JSON per file"},
+    OPTIONS_END,
+};
+
+const struct command_option evaluate_options[] = {
+    {"out", "FILE", .letter = 'o', .help = "write each result into this file, a line of JSON for each run"},
+    {"resume", .help = "with --out: continue, without the runs that have a result in the file"},
+    {"against", "FILE", .help = "show which cases have changed since the results in this file"},
+    {"case", "ID", .help = "run only this case"},
+    {"json", .help = "print the report as JSON"},
+    {"quiet", .letter = 'q', .help = "show no progress and no warnings"},
     OPTIONS_END,
 };
 

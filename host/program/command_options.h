@@ -23,6 +23,7 @@ extern const struct command_option run_options[];
 extern const struct command_option chat_options[];
 extern const struct command_option replay_options[];
 extern const struct command_option test_options[];
+extern const struct command_option evaluate_options[];
 extern const struct command_option thread_list_options[];
 extern const struct command_option thread_history_options[];
 extern const struct command_option thread_at_options[];

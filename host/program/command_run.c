@@ -38,8 +38,13 @@ int command_code_of_diagnostics(const struct diagnostics *found) {
 }
 
 struct graph *command_open_graph(const struct arguments *arguments, struct host *host, int *code) {
+    return command_open_graph_file(arguments, host, operand_at(arguments, 0), code);
+}
+
+struct graph *command_open_graph_file(const struct arguments *arguments, struct host *host, const char *path,
+                                      int *code) {
     struct error error = ERROR_INIT;
-    struct source *source = command_document(arguments, host, operand_at(arguments, 0), &error);
+    struct source *source = command_document(arguments, host, path, &error);
     if (!source) {
         *code = command_report_error(COMMAND_USAGE, &error);
         error_finish(&error);

@@ -26,6 +26,9 @@ int command_run_sent(const struct arguments *arguments);
  * code and returns NULL.
  */
 struct graph *command_open_graph(const struct arguments *arguments, struct host *host, int *code);
+/* The same for another document. */
+struct graph *command_open_graph_file(const struct arguments *arguments, struct host *host, const char *path,
+                                      int *code);
 /*
  * The exit code for diagnostics with errors: COMMAND_PLUGIN_PROBLEM if the document itself is valid, and all errors are
  * about plugins that cannot be used; otherwise COMMAND_INVALID.

@@ -6,6 +6,7 @@
  */
 #include "adl/value/nearest.h"
 #include "host/assembly/host.h"
+#include "host/evaluation/suite.h"
 #include "host/plugin/conformance/payload.h"
 #include "host/program/command.h"
 #include "host/program/command_reference.h"
@@ -16,7 +17,8 @@
 
 const char *schema_names(void) {
     static char names[256];
-    if (!*names) (void)snprintf(names, sizeof names, "list|%s|methods|openrpc|typescript|python", named_schema_names());
+    if (!*names)
+        (void)snprintf(names, sizeof names, "list|%s|methods|suite|openrpc|typescript|python", named_schema_names());
     return names;
 }
 
@@ -53,20 +55,23 @@ static int schema_print_typescript(void) { return schema_print_types(TYPES_TYPES
 
 static int schema_print_python(void) { return schema_print_types(TYPES_PYTHON); }
 
-static const struct method_form {
+static int schema_print_suite(void) { return schema_print_take(suite_schema()); }
+
+static const struct printed_schema {
     const char *name, *title;
     int (*print)(void);
-} method_forms[] = {
+} printed_schemas[] = {
     {"methods", "The parameters and results of methods, and events", schema_print_methods},
+    {"suite", "A suite of cases for `tenon evaluate`", schema_print_suite},
     {"openrpc", "The methods as an OpenRPC document", schema_print_openrpc},
     {"typescript", "Types of the methods and events for TypeScript", schema_print_typescript},
     {"python", "Types of the methods and events for Python 3.9 or later", schema_print_python},
 };
-#define METHOD_FORMS (sizeof method_forms / sizeof *method_forms)
+#define PRINTED_SCHEMAS (sizeof printed_schemas / sizeof *printed_schemas)
 
-static const struct method_form *method_form_find(const char *name) {
-    for (size_t i = 0; i < METHOD_FORMS; i++)
-        if (strcmp(method_forms[i].name, name) == 0) return &method_forms[i];
+static const struct printed_schema *printed_schema_find(const char *name) {
+    for (size_t i = 0; i < PRINTED_SCHEMAS; i++)
+        if (strcmp(printed_schemas[i].name, name) == 0) return &printed_schemas[i];
     return NULL;
 }
 
@@ -93,7 +98,7 @@ static int schema_list(void) {
         schema_list_row(name, command_text(schema, "title", ""));
         value_unref(schema);
     }
-    for (size_t i = 0; i < METHOD_FORMS; i++) schema_list_row(method_forms[i].name, method_forms[i].title);
+    for (size_t i = 0; i < PRINTED_SCHEMAS; i++) schema_list_row(printed_schemas[i].name, printed_schemas[i].title);
     return COMMAND_OK;
 }
 
@@ -115,7 +120,7 @@ int command_schema(const struct arguments *arguments) {
     if (!name || strcmp(name, "adl") == 0) return schema_print_of_host(arguments, "adl");
     if (strcmp(name, "config") == 0) return schema_print_of_host(arguments, "config");
     if (strcmp(name, "list") == 0) return schema_list();
-    const struct method_form *form = method_form_find(name);
+    const struct printed_schema *form = printed_schema_find(name);
     if (form) return form->print();
     tn_value schema = named_schema(NULL, name);
     return schema ? schema_print_take(schema) : schema_unknown(name);

@@ -46,6 +46,9 @@ const struct command commands[] = {
      "arrives; tool calls are shown on standard error. Approvals are requested at the terminal. Ctrl-C cancels the\n"
      "answer; at a question it ends the chat. A turn that was cancelled or has failed is not part of the "
      "conversation.\n"
+     "On a terminal, `/help` lists the commands of the conversation, such as `/retry`, `/edit`, `/model` and `/save`;\n"
+     "`@FILE` in a message attaches an image, a PDF or audio; reasoning and sources are folded until `/more`. Images\n"
+     "and audio of answers are saved in the folder of the program's state, and images are shown if the terminal can.\n"
      "On a terminal, the chat claims the Tasks of the type `notification`, and shows their messages before the prompt\n"
      "and above the line that is being typed. A notification about a question shows the command that answers it.\n"
      "Lines from a pipe are answered in order. If one of them fails, the others are still answered, and the exit code\n"
@@ -69,6 +72,15 @@ const struct command commands[] = {
      "in the current folder and beside FILE. The test fails if the outcome differs.",
      "$ tenon test tests/support-42.json\n", .options = test_options, .operands_min = 1, .operands_max = NO_MAXIMUM,
      .run = command_test},
+    {"evaluate", "SUITE", "run cases with models and versions of a document, and compare",
+     "SUITE is a file in YAML or JSON with a document, cases (an input and what is expected of its answer) and the\n"
+     "models to compare; `tenon schema suite` prints its schema. An answer is compared by equality, by texts that it\n"
+     "contains, by a JSON Schema, by an expression, or by a rubric that a model grades. Prints the pass rate, the "
+     "cost\n"
+     "and the times of each pair of document and model, and the cases in which they differ. The exit code is 1 if a\n"
+     "pair is below the thresholds of the suite.",
+     "$ tenon evaluate answers.suite.yaml --out results.jsonl\n", .options = evaluate_options, .operands_min = 1,
+     .operands_max = 1, .run = command_evaluate},
 
     /* ---- Threads ---- */
     {"thread list", "", "list threads", "The most recently changed thread is first.",
@@ -554,14 +566,23 @@ const struct environment_variable environment_variables[] = {
      "The folder that contains the user's `tenon/plugins` and `tenon/packs` (default: `~/.local/share`)."},
     {"XDG_STATE_HOME",
      "The folder that contains `tenon/deaths`: how often the processes of isolated plugins have ended, and "
-     "`tenon/chat_history`: the lines typed in `tenon chat` (default: `~/.local/state`)."},
+     "`tenon/chat_history`: the lines typed in `tenon chat`; `tenon/chat`: the images and audio of its answers "
+     "(default: "
+     "`~/.local/state`)."},
     {"DOCKER_CONFIG",
      "The folder of the `config.json` in which `docker login` saves passwords for registries (default: `~/.docker`)."},
     {"HOME", "The folder that `~/` in tenon.yaml stands for."},
     {"PATH", "Where to look up programs that tenon.yaml names without a folder, for example an MCP server."},
-    {"TMPDIR", "Where `tenon plugin check` creates the stores that it tests (default: `/tmp`)."},
+    {"TMPDIR", "Where `tenon plugin check` creates the stores that it tests, and `/edit` in `tenon chat` its file "
+               "(default: `/tmp`)."},
     {"TZDIR", "The folder of the time zones for expressions (default: `/usr/share/zoneinfo`)."},
     {"NO_COLOR", "If set to any value: no colours, unless `--color always` is given."},
-    {"TERM", "If `dumb` or not set: no colours."},
+    {"TERM", "If `dumb` or not set: no colours. It also tells how `tenon chat --images auto` shows images."},
+    {"TERM_PROGRAM", "As `TERM` for images; so does `KITTY_WINDOW_ID`."},
+    {"KITTY_WINDOW_ID", "If set, `tenon chat --images auto` shows images by the protocol of kitty."},
+    {"TMUX", "If set, or `STY`: the terminal is inside tmux or screen, which do not pass on images."},
+    {"STY", "As `TMUX`, of screen."},
+    {"VISUAL", "The editor that `/edit` in `tenon chat` starts."},
+    {"EDITOR", "The same, if `VISUAL` is not set."},
 };
 const size_t environment_variable_count = sizeof environment_variables / sizeof *environment_variables;

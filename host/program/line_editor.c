@@ -4,11 +4,15 @@
  * libedit reads characters through read_character, so that Ctrl-C ends the wait for a key as it ends every other wait
  * of the program. libedit decodes characters by the locale; the program has none, so this file sets one of UTF-8 while
  * libedit runs, for this thread only.
+ *
+ * A paste begins with the key PASTE_BEGIN, which is bound to editor_paste. That reads the whole paste, so that nothing
+ * in it works as a key, and inserts it at once: libedit would need a time that grows with the square of its length.
  */
 #include "host/program/line_editor.h"
 #include "adl/value/buffer.h"
 #include "adl/value/memory.h"
 #include "host/program/command.h"
+#include "host/program/state_path.h"
 #include <errno.h>
 #include <histedit.h>
 #include <langinfo.h>
@@ -17,11 +21,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <wchar.h>
 
-#define HISTORY_MAX 1000 /* lines */
+#define HISTORY_MAX 1000        /* lines */
+#define PASTE_MAX   (16u << 20) /* bytes of one paste; the rest is dropped */
+#define PASTE_SHOWN 2000u       /* bytes of a paste that is shown as it is */
+#define PASTES_MAX  100u        /* long pastes in one line; further ones are dropped */
+#define PASTE_ON    "\033[?2004h"
+#define PASTE_OFF   "\033[?2004l"
+#define PASTE_BEGIN "\\e[200~"
+#define PASTE_END   "\033[201~"
+/* Shown for characters that a line cannot have. */
+#define SHOWN_LINE_END "␤"
+#define SHOWN_TAB      "␉"
 
 struct line_editor {
     EditLine *edit;
@@ -29,31 +42,10 @@ struct line_editor {
     locale_t locale;
     char prompt[16]; /* of the line that is being read */
     char *file;      /* of the history; NULL without XDG_STATE_HOME and HOME */
+    char *prefill;   /* of the next line; NULL for none */
+    uint32_t paste_count;
+    char *pastes[PASTES_MAX]; /* the long pastes of the line */
 };
-
-/* ---- The file of the history ---- */
-
-static void make_folders(char *path) {
-    for (char *at = path + 1; (at = strchr(at, '/')) != NULL; at++) {
-        *at = '\0';
-        (void)mkdir(path, 0700);
-        *at = '/';
-    }
-}
-
-static char *history_file(void) {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    struct buffer path;
-    buffer_init(&path, SIZE_MAX);
-    if (state && *state == '/')
-        buffer_format(&path, "%s/tenon/chat_history", state);
-    else if (home && *home == '/')
-        buffer_format(&path, "%s/.local/state/tenon/chat_history", home);
-    if (!path.length) return buffer_finish(&path), NULL;
-    char *file = buffer_detach(&path, NULL);
-    make_folders(file);
-    return file;
-}
 
 /* ---- Characters ---- */
 
@@ -72,14 +64,118 @@ static int read_character(EditLine *edit, wchar_t *out) {
     }
 }
 
+/* ---- Pastes ---- */
+
+static void append_shown(struct buffer *out, char c) {
+    if (c == '\n')
+        buffer_text(out, SHOWN_LINE_END);
+    else if (c == '\t')
+        buffer_text(out, SHOWN_TAB);
+    else
+        buffer_char(out, c);
+}
+
+/* Reads a paste up to its end. Control characters are dropped, except tabs and line ends. Returns false at a signal. */
+static bool read_paste(struct buffer *out) {
+    static const char end[] = PASTE_END;
+    size_t matched = 0;
+    char last = 0, byte;
+    while (matched < sizeof end - 1) {
+        if (!command_wait_line(STDIN_FILENO) || read(STDIN_FILENO, &byte, 1) != 1) return false;
+        bool line_end = byte == '\r' || (byte == '\n' && last != '\r');
+        last = byte;
+        if (byte == end[matched]) {
+            matched++;
+            continue;
+        }
+        if (matched) buffer_append(out, end + 1, matched - 1); /* it was not the end; the escape is dropped */
+        matched = byte == end[0];
+        if (line_end)
+            buffer_char(out, '\n');
+        else if (byte == '\t' || ((unsigned char)byte >= ' ' && byte != 0x7f))
+            buffer_char(out, byte);
+    }
+    return true;
+}
+
+static size_t count_lines(const char *text) {
+    size_t lines = 1;
+    for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++) lines++;
+    return lines;
+}
+
+/* Inserts a paste into the line, or the name of it if it is long. */
+static void insert_paste(struct line_editor *editor, const struct buffer *paste) {
+    struct buffer shown;
+    buffer_init(&shown, SIZE_MAX);
+    if (paste->length <= PASTE_SHOWN) {
+        for (size_t i = 0; i < paste->length; i++) append_shown(&shown, paste->data[i]);
+    } else if (editor->paste_count < PASTES_MAX) {
+        editor->pastes[editor->paste_count++] = mem_text_n(paste->data, paste->length);
+        buffer_format(&shown, "[paste %u: %zu lines]", editor->paste_count,
+                      count_lines(editor->pastes[editor->paste_count - 1]));
+    }
+    (void)el_insertstr(editor->edit, buffer_cstr(&shown));
+    buffer_finish(&shown);
+}
+
+static unsigned char editor_paste(EditLine *edit, int key) {
+    struct line_editor *editor = NULL;
+    struct buffer paste;
+    (void)key;
+    el_get(edit, EL_CLIENTDATA, &editor);
+    buffer_init(&paste, PASTE_MAX);
+    bool complete = read_paste(&paste);
+    if (complete && paste.length) insert_paste(editor, &paste);
+    buffer_finish(&paste);
+    return complete ? CC_REFRESH : CC_EOF;
+}
+
+/* Returns the number of the paste that `text` begins with the name of, and the length of the name; 0 for none. */
+static uint32_t paste_name(const struct line_editor *editor, const char *text, size_t *length) {
+    char name[64];
+    for (uint32_t i = 0; i < editor->paste_count; i++) {
+        int size = snprintf(name, sizeof name, "[paste %u: %zu lines]", i + 1, count_lines(editor->pastes[i]));
+        if (strncmp(text, name, (size_t)size) != 0) continue;
+        *length = (size_t)size;
+        return i + 1;
+    }
+    return 0;
+}
+
+/* Returns the line with what is shown differently, as it was typed or pasted. */
+static char *restore_line(const struct line_editor *editor, const char *line) {
+    struct buffer whole;
+    size_t length;
+    buffer_init(&whole, SIZE_MAX);
+    while (*line) {
+        uint32_t paste = *line == '[' ? paste_name(editor, line, &length) : 0;
+        if (paste)
+            buffer_text(&whole, editor->pastes[paste - 1]);
+        else if (strncmp(line, SHOWN_LINE_END, length = sizeof SHOWN_LINE_END - 1) == 0)
+            buffer_char(&whole, '\n');
+        else if (strncmp(line, SHOWN_TAB, length = sizeof SHOWN_TAB - 1) == 0)
+            buffer_char(&whole, '\t');
+        else
+            buffer_append(&whole, line, length = 1);
+        line += length;
+    }
+    return buffer_detach(&whole, NULL);
+}
+
+static void release_pastes(struct line_editor *editor) {
+    for (uint32_t i = 0; i < editor->paste_count; i++) mem_free(editor->pastes[i]);
+    editor->paste_count = 0;
+}
+
+/* ---- The editor ---- */
+
 static locale_t utf8_locale(void) {
     locale_t own = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
     if (own && strcmp(nl_langinfo_l(CODESET, own), "UTF-8") == 0) return own;
     if (own) freelocale(own);
     return newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
-
-/* ---- The editor ---- */
 
 static char *editor_prompt(EditLine *edit) {
     struct line_editor *editor = NULL;
@@ -93,10 +189,12 @@ static void editor_init(struct line_editor *editor) {
     el_set(editor->edit, EL_PROMPT, editor_prompt);
     el_set(editor->edit, EL_EDITOR, "emacs");
     el_set(editor->edit, EL_GETCFN, read_character);
+    el_set(editor->edit, EL_ADDFN, "tenon-paste", "Inserts a paste", editor_paste);
+    el_set(editor->edit, EL_BIND, PASTE_BEGIN, "tenon-paste", NULL);
     history(editor->history, &event, H_SETSIZE, HISTORY_MAX);
     history(editor->history, &event, H_SETUNIQUE, 1);
     el_set(editor->edit, EL_HIST, history, editor->history);
-    editor->file = history_file();
+    editor->file = state_path("chat_history");
     if (editor->file) history(editor->history, &event, H_LOAD, editor->file);
     el_source(editor->edit, NULL);
 }
@@ -128,21 +226,45 @@ void line_editor_free(struct line_editor *editor) {
     uselocale(before);
     freelocale(editor->locale);
     mem_free(editor->file);
+    mem_free(editor->prefill);
+    release_pastes(editor);
     mem_free(editor);
+}
+
+/* Reads a line as it is shown; NULL at the end of input and after a signal. */
+static char *read_shown_line(struct line_editor *editor) {
+    int length = 0;
+    if (editor->prefill) el_push(editor->edit, editor->prefill);
+    mem_free(editor->prefill);
+    editor->prefill = NULL;
+    const char *line = el_gets(editor->edit, &length);
+    char *own = line && length > 0 ? mem_text_n(line, (size_t)length) : NULL;
+    if (own) own[strcspn(own, "\r\n")] = '\0';
+    return own;
 }
 
 char *line_editor_read(struct line_editor *editor, const char *prompt) {
     HistEvent event;
-    int length = 0;
     locale_t before = uselocale(editor->locale);
     snprintf(editor->prompt, sizeof editor->prompt, "%s", prompt);
     el_set(editor->edit, EL_PREP_TERM, 1); /* before the prompt, so that what is typed behind it is not echoed twice */
-    const char *line = el_gets(editor->edit, &length);
-    char *own = line && length > 0 ? mem_text_n(line, (size_t)length) : NULL;
-    if (own) own[strcspn(own, "\r\n")] = '\0';
-    if (own && own[strspn(own, " \t")]) history(editor->history, &event, H_ENTER, own);
+    fputs(PASTE_ON, stderr);
+    char *shown = read_shown_line(editor), *line = shown ? restore_line(editor, shown) : NULL;
+    fputs(PASTE_OFF, stderr);
+    /* A line with the name of a paste would mean nothing later. */
+    if (shown && shown[strspn(shown, " \t")] && !editor->paste_count) history(editor->history, &event, H_ENTER, shown);
+    release_pastes(editor);
+    mem_free(shown);
     uselocale(before);
-    return own;
+    return line;
+}
+
+void line_editor_prefill(struct line_editor *editor, const char *text) {
+    struct buffer shown;
+    buffer_init(&shown, SIZE_MAX);
+    for (const char *at = text; *at; at++) append_shown(&shown, *at);
+    mem_free(editor->prefill);
+    editor->prefill = buffer_detach(&shown, NULL);
 }
 
 void line_editor_interject(struct line_editor *editor, void (*print)(void *user), void *user) {

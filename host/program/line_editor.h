@@ -7,6 +7,9 @@
  *
  * The history is kept in XDG_STATE_HOME/tenon/chat_history, which only its user can read. Input is standard input,
  * output is standard error. ~/.editrc configures the keys, as for other programs with libedit.
+ *
+ * A paste of several lines is a part of one line (the terminal must mark pastes, "bracketed paste"). Its line ends are
+ * shown as ␤ and its tabs as ␉; a long paste is shown as "[paste 1: 250 lines]". The result has the pasted text.
  */
 #ifndef TENON_HOST_PROGRAM_LINE_EDITOR_H
 #define TENON_HOST_PROGRAM_LINE_EDITOR_H
@@ -17,6 +20,8 @@ struct line_editor *line_editor_new(void);
 void line_editor_free(struct line_editor *editor); /* saves the history; NULL is allowed */
 /* Returns a line without its end, which the caller frees; NULL at the end of input and after a signal. */
 char *line_editor_read(struct line_editor *editor, const char *prompt);
+/* The next line_editor_read begins with this text, which the user can change. */
+void line_editor_prefill(struct line_editor *editor, const char *text);
 /* While line_editor_read waits for a key: prints something above the line, and shows the line again. */
 void line_editor_interject(struct line_editor *editor, void (*print)(void *user), void *user);
 

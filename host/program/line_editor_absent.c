@@ -12,6 +12,8 @@ char *line_editor_read(struct line_editor *editor, const char *prompt) {
     return NULL;
 }
 
+void line_editor_prefill(struct line_editor *editor, const char *text) { (void)editor, (void)text; }
+
 void line_editor_interject(struct line_editor *editor, void (*print)(void *user), void *user) {
     (void)editor, (void)print, (void)user;
 }

@@ -14,12 +14,12 @@ wait >
 send /usage
 wait no model has been called
 send /help
-wait /history   show the messages
+wait show the messages of the conversation
 wait /quit
 wait > 
 send /what
 wait unknown command /what
-wait /history   show the messages
+wait show the messages of the conversation
 send /exit
 end
 T

@@ -3,7 +3,7 @@
 run tenon schema list
 expect_code 0
 names=$(cut -d' ' -f1 "$work/out")
-[ "$(wc -w <<<"$names")" = 16 ] || fails "expected 16 schemas"
+[ "$(wc -w <<<"$names")" = 17 ] || fails "expected 17 schemas"
 for name in $names; do
     [ "$name" != adl ] || continue
     run tenon schema "$name"
@@ -19,6 +19,7 @@ for name in $names; do
         ;;
     esac
     file=$SOURCE/sdk/schema/component/1/$name.schema.json
+    [ "$name" != suite ] || file=$SOURCE/host/evaluation/suite.schema.json
     [ "$name" != manifest ] || file=$SOURCE/sdk/schema/manifest.schema.json
     cmp -s <(tr -d ' \n' <"$work/out") <(tr -d ' \n' <"$file") || fails "tenon schema $name differs from $file"
 done
