@@ -1,8 +1,11 @@
 /*
  * call.c - the life of a call.
  *
+ * A call reads the files of its arguments, waits for a token, and sends requests until an answer is neither a redirect
+ * nor a page with a next one.
+ *
  * If a service issues tokens, the first call that needs one requests it, and later calls wait for the same request.
- * After a 401 the token is requested again, once per call.
+ * After a 401 the token is requested again, once per call, unless the call has pages already.
  */
 #include "call.h"
 #include "answer.h"
@@ -25,6 +28,7 @@ struct call {
     uint32_t redirects; /* that were followed */
     uint64_t exchange;  /* 0: no request is sent */
     bool token_retried; /* the token was requested again */
+    bool cancelled;     /* while an Artifact is read: the call ends after it */
 };
 
 const tn_http_1 *openapi_http;
@@ -315,6 +319,8 @@ static void on_uploads_ready(void *user, tn_value error) {
     struct call *call = user;
     if (error != NULL)
         operation_call_fail_with(call, error);
+    else if (call->cancelled)
+        operation_call_fail(call, "CANCELLED", "the call was cancelled");
     else
         operation_call_send(call);
 }
@@ -354,7 +360,9 @@ void operation_call_cancel(void *instance, tn_task task) {
     struct call *call = open_calls;
     (void)instance;
     while (call != NULL && call->task != task) call = call->next;
-    if (call == NULL || call->uploads.reading) return; /* the host cancels the reading, which ends the call */
+    if (call == NULL) return;
+    call->cancelled = true;
+    if (call->uploads.reading) return; /* the host cancels the reading, too; the task must not end before it */
     if (call->waits_for != NULL) operation_call_stop_waiting(call);
     if (call->exchange != 0) (void)openapi_http->cancel(tn.host, call->exchange);
     operation_call_fail(call, "CANCELLED", "the call was cancelled");

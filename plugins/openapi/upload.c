@@ -169,7 +169,7 @@ static bool upload_read_file(struct uploads *uploads, struct upload_file *file) 
     file->bytes.limit = (uint64_t)uploads->service->max_upload_bytes - uploads->total;
     file->filename = tn_retain(tn_get(file->argument, "filename"));
     file->media_type = tn_retain(tn_get(file->argument, "media_type"));
-    if (file->bytes.limit == 0) file->bytes.limit = 1; /* 0 would be no limit */
+    if (file->bytes.limit == 0) file->bytes.limit = 1; /* 0 would be no limit; the sum is checked after it */
     if (source == NULL) {
         upload_end(uploads, "INVALID_INPUT",
                    "a file: expected exactly one of `artifact_id`, `path`, `text` and `data` (base64)");
@@ -201,6 +201,10 @@ static bool upload_read_file(struct uploads *uploads, struct upload_file *file) 
 static void upload_continue(struct uploads *uploads) {
     for (;;) {
         if (uploads->at > 0) uploads->total += uploads->files[uploads->at - 1].bytes.length;
+        if (uploads->total > (uint64_t)uploads->service->max_upload_bytes) {
+            upload_fail_limit(uploads);
+            return;
+        }
         if (uploads->at == uploads->count) break;
         if (!upload_read_file(uploads, &uploads->files[uploads->at])) return;
         uploads->at++;

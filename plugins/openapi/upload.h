@@ -3,8 +3,8 @@
  * that the arguments contain.
  *
  * An argument that is a file is an object with exactly one of `artifact_id`, `path`, `text` and `data` (base64), and
- * optionally `filename` and `media_type`. A file part of a message (`type: file`), as other tools return it, has this
- * form, too. Nothing else names a file: a model reaches no other file of the host.
+ * optionally `filename` and `media_type`. A file part of a message whose data is base64 (`type: file`) has this form,
+ * too. Nothing else names a file: a model reaches no other file of the host.
  *
  *     upload_start(&call->uploads, operation, arguments, task, on_ready, call);   // may call on_ready at once
  *     const struct upload_file *file = upload_find(&call->uploads, argument);
