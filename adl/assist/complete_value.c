@@ -148,7 +148,8 @@ static void complete_role(void *user, const struct known_role *role) {
 static bool offer_provider(void *user, const struct component_info *component) {
     struct completer *completer = user;
     tn_value model = value_get(value_get(schema_document(component->config), "properties"), "model");
-    tn_value examples = value_get(model, "examples");
+    /* The names in the schema are those of the component's own service, not those of a preset's. */
+    tn_value examples = value_get(component->manifest, "preset") ? NULL : value_get(model, "examples");
     char label[400];
     snprintf(label, sizeof label, "%s:", component->id);
     offer(completer, &(struct offer){.kind = COMPLETION_MODEL,

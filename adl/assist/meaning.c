@@ -198,6 +198,19 @@ static uint32_t enter_row(struct meaning *meaning, uint32_t at) {
     return meaning->kind == MEANING_NOTHING ? UINT32_MAX : next;
 }
 
+/* In `models: {ROLE: {models: […], …}}` the mapping of the role has other keys than a model. */
+static void enter_role(struct meaning *meaning, uint32_t at) {
+    struct cursor_text provider;
+    const struct document_key *row = row_of_step(KEYS_MODEL_ROLE, &meaning->cursor.steps[at]);
+    if (meaning->key || meaning->mapping != KEYS_MODEL || at == 0 || !row) return;
+    meaning_sibling_text(&meaning->cursor, at, "provider", &provider);
+    if (provider.length == 0) {
+        meaning->mapping = KEYS_MODEL_ROLE;
+        meaning->key = row;
+    }
+    cursor_text_finish(&provider);
+}
+
 static void find_path(struct meaning *meaning) {
     const struct cursor *cursor = &meaning->cursor;
     meaning->kind = MEANING_KEYS;
@@ -206,6 +219,7 @@ static void find_path(struct meaning *meaning) {
         bool last = at + 1 == cursor->depth;
         meaning->key = row_of_step(meaning->mapping, &cursor->steps[at]);
         meaning->item = false;
+        enter_role(meaning, at);
         if (last && cursor->kind == CURSOR_KEY) {
             if (meaning->mapping != KEYS_MODEL || at == 0) return;
             meaning_set_component(meaning, at, "model", "provider");

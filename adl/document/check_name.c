@@ -257,6 +257,8 @@ static bool tool_allowed(const struct reader *reader, const char *text) {
 static void check_pattern_matches(struct reader *reader, const char *text, size_t length, struct span span) {
     struct pattern pattern = {text, length, false};
     if (length >= strlen(CLIENT_TOOLS) && memcmp(text, CLIENT_TOOLS, strlen(CLIENT_TOOLS)) == 0) return;
+    reader->catalog->each(reader->catalog->self, "tool", match_tool, &pattern);
+    if (pattern.matched) return;
     /* Looking up an unknown name loads the plugins that add tools at run time. */
     (void)reader->catalog->find(reader->catalog->self, "tool", text, length);
     reader->catalog->each(reader->catalog->self, "tool", match_tool, &pattern);

@@ -85,6 +85,7 @@ static bool host_covers(const char *wide, const char *narrow) {
 bool effect_covers(const char *wide, const char *narrow) {
     size_t name = strcspn(narrow, ":");
     if (strcmp(wide, narrow) == 0 || strcmp(wide, EFFECT_UNKNOWN) == 0) return true;
+    if (strcmp(wide, EFFECT_UNKNOWN ":*") == 0) return strncmp(narrow, wide, strlen(wide) - 1) == 0;
     if (strcmp(wide, "net:raw") == 0 && is_effect(narrow, "network.http")) return true;
     if (strlen(wide) < name || strncmp(wide, narrow, name) != 0) return false;
     if (wide[name] == '\0') return true; /* without a part after the colon it is the whole */

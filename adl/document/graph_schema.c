@@ -68,6 +68,10 @@ static tn_value list_schema(const struct document_key *key) {
     tn_value items = value_array();
     if (key->forms & KEY_TEXTS) items = value_push_take(items, text_schema(key));
     if (key->forms & KEY_MAPPINGS) items = value_push_take(items, reference(mapping_names[key->of]));
+    if (key->key == KEY_MODEL_ROLE_MODELS) { /* deployments */
+        tn_value inner = object1("anyOf", value_ref(items));
+        items = value_push_take(items, value_set_take(of_type("array"), "items", inner));
+    }
     tn_value schema = of_type("array");
     if (value_count(items) == 1) schema = value_set_take(schema, "items", value_ref(value_at(items, 0)));
     if (value_count(items) > 1) schema = value_set_take(schema, "items", object1("anyOf", value_ref(items)));
@@ -84,6 +88,7 @@ static tn_value names_schema(const struct document_key *key) {
     list = value_set_take(list, "minItems", value_int(1));
     tn_value any =
         value_push_take(value_push_take(value_array(), of_type("string")), reference(mapping_names[key->of]));
+    any = value_push_take(any, reference(mapping_names[KEYS_MODEL_ROLE]));
     any = object1("anyOf", value_push_take(any, list));
     tn_value schema = value_set_take(of_type("object"), "additionalProperties", any);
     return value_set_take(schema, "patternProperties", object1("^x-", value_bool(true)));

@@ -19,6 +19,7 @@ static const char *const words_approvals[] = {"auto", "ask", "deny", NULL};
 static const char *const words_channel_types[] = {"last_value", "append", "reduce", "ephemeral", "topic", NULL};
 static const char *const words_interrupts[] = {"before", "after", NULL};
 static const char *const words_edge_types[] = {"static", "conditional", "map", NULL};
+static const char *const words_balances[] = {"round_robin", "least_busy", NULL};
 /* Other words are components, so every string is allowed here. */
 #define words_none     NULL
 #define words_reducers NULL

@@ -1,5 +1,6 @@
 /* read_state.c - declarations that nodes share: channels, roles of models, tools. */
 #include "adl/document/config.h"
+#include "adl/document/model_role.h"
 #include "adl/document/reader.h"
 #include "adl/document/reducers.h"
 #include "adl/document/synonyms.h"
@@ -264,8 +265,9 @@ static tn_value with_files_take(const struct component_info *component, tn_value
 static void check_options(struct reader *reader, const struct tree_node *node, const char *provider,
                           const struct component_info *component, const char *role) {
     tn_value of = value_format("model `%s`", role), type = value_format("provider `%s`", provider);
-    tn_value key = value_text("provider");
-    tn_value options = value_remove_take(tree_to_value(node), key);
+    tn_value options = tree_to_value(node);
+    for (size_t i = 0; model_role_members[i]; i++) /* the host reads these */
+        options = value_remove_take(options, value_text(model_role_members[i]));
     struct binding_files files = {reader, node, true, value_array()};
     options = with_files_take(component, options, &files);
     struct value_check check = {
@@ -317,6 +319,43 @@ static bool read_bound_role(struct reader *reader, const struct tree_node *model
     return true;
 }
 
+static void read_fallbacks(struct reader *reader, const struct tree_node *node, const char *role, bool nested);
+
+/* Checks the keys of a mapping inside of a binding; other forms have been checked. Returns false if one is wrong. */
+static bool read_inner_keys(struct reader *reader, const struct tree_item *item, enum keys_mapping mapping) {
+    struct keys slots;
+    if (!item || item->node->kind != TN_OBJECT) return true;
+    return keys_read(reader, mapping, item->node, item->node->span, &slots) && slots.whole;
+}
+
+/* Checks the values that keys.def does not describe: ranges, and the codes of `fallback.on`. */
+static void check_role_values(struct reader *reader, const struct tree_node *node, const char *name) {
+    struct model_role role = MODEL_ROLE_INIT;
+    struct error error = ERROR_INIT;
+    tn_value value = tree_to_value(node);
+    if (model_role_read(value, &role, &error) != TN_OK)
+        report(reader, ADL_E055, node->span, "model `%s`: %s", name, error.message);
+    error_finish(&error);
+    value_unref(value);
+}
+
+/* `{models: […], …}` */
+static void read_role(struct reader *reader, const struct tree_node *node, const char *role) {
+    struct keys slots;
+    size_t before = diagnostics_count(reader->found);
+    if (!keys_read(reader, KEYS_MODEL_ROLE, node, node->span, &slots)) return;
+    const struct tree_item *models = slots.items[KEY_MODEL_ROLE_MODELS];
+    bool whole = slots.whole && read_inner_keys(reader, slots.items[KEY_MODEL_ROLE_RETRY], KEYS_MODEL_RETRY);
+    whole = read_inner_keys(reader, slots.items[KEY_MODEL_ROLE_FALLBACK], KEYS_MODEL_FALLBACK) && whole;
+    whole = read_inner_keys(reader, slots.items[KEY_MODEL_ROLE_CACHE], KEYS_MODEL_CACHE) && whole;
+    if (models && models->node->kind == TN_ARRAY) read_fallbacks(reader, models->node, role, true);
+    if (whole && diagnostics_count(reader->found) == before) check_role_values(reader, node, role);
+}
+
+static bool is_role_mapping(const struct tree_node *node) {
+    return node->kind == TN_OBJECT && tree_get(node, "models") && !tree_get(node, "provider");
+}
+
 /* Reads one binding: a string or a mapping. `fallback`: it is one of several. */
 static void read_binding(struct reader *reader, const struct tree_node *node, const char *role, bool fallback) {
     size_t length;
@@ -339,7 +378,11 @@ static void read_binding(struct reader *reader, const struct tree_node *node, co
     }
     if (node->kind == TN_OBJECT) {
         check_placeholders(reader, node);
+        size_t before = diagnostics_count(reader->found);
         if (!keys_read(reader, KEYS_MODEL, node, node->span, &slots) || !slots.items[KEY_MODEL_PROVIDER]) return;
+        bool whole = read_inner_keys(reader, slots.items[KEY_MODEL_RETRY], KEYS_MODEL_RETRY);
+        whole = read_inner_keys(reader, slots.items[KEY_MODEL_CACHE], KEYS_MODEL_CACHE) && whole;
+        if (whole && diagnostics_count(reader->found) == before) check_role_values(reader, node, role);
         const struct tree_node *provider = slots.items[KEY_MODEL_PROVIDER]->node;
         text = tree_text(reader->tree, provider, &length);
         use_provider(reader, provider, UINT32_MAX);
@@ -370,27 +413,42 @@ static tn_value binding_value(struct reader *reader, const struct tree_node *nod
     tn_value text = read_text(reader, node);
     if (text) return text;
     struct binding_files files = {reader, node, false, NULL};
+    if (is_role_mapping(node))
+        return value_set_take(tree_to_value(node), "models", binding_value(reader, tree_get(node, "models")));
     if (node->kind != TN_ARRAY) return with_files_take(provider_of(reader, node), tree_to_value(node), &files);
     tn_value list = value_array_reserve(node->count);
     for (uint32_t i = 0; i < node->count; i++) list = value_push_take(list, binding_value(reader, node->items[i].node));
     return list;
 }
 
-static void read_fallbacks(struct reader *reader, const struct tree_node *node, const char *role) {
-    bool any = !reader->catalog || reader->plugin_missing;
-    for (uint32_t i = 0; i < node->count && !any; i++) {
-        const struct tree_node *one = node->items[i].node;
+/* True if a provider of the list is available. */
+static bool any_provider_known(struct reader *reader, const struct tree_node *list) {
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct tree_node *one = list->items[i].node;
         const struct tree_node *provider = one->kind == TN_OBJECT ? tree_get(one, "provider") : one;
         size_t length;
         const char *text = provider ? tree_text(reader->tree, provider, &length) : NULL;
-        any = text && provider_known(reader, text, length);
+        if (one->kind == TN_ARRAY ? any_provider_known(reader, one) : text && provider_known(reader, text, length))
+            return true;
     }
+    return false;
+}
+
+/* `nested`: an item may be a list of deployments. */
+static void read_fallbacks(struct reader *reader, const struct tree_node *node, const char *role, bool nested) {
+    bool any = !reader->catalog || reader->plugin_missing || any_provider_known(reader, node);
     if (node->count == 0)
         report(reader, ADL_E055, node->span,
                "model `%s` is bound to an empty list; expected `provider:model`, a mapping "
                "with `provider`, or a list of those",
                role);
-    for (uint32_t i = 0; i < node->count; i++) read_binding(reader, node->items[i].node, role, any);
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct tree_node *item = node->items[i].node;
+        if (nested && item->kind == TN_ARRAY)
+            read_fallbacks(reader, item, role, false);
+        else
+            read_binding(reader, item, role, any);
+    }
 }
 
 void read_models(struct reader *reader, const struct tree_item *item) {
@@ -418,7 +476,9 @@ void read_models(struct reader *reader, const struct tree_item *item) {
         if (catalog && catalog->role_bound && catalog->role_bound(catalog->role_self, role, length)) continue;
         if (read_bound_role(reader, item->node, entry)) continue;
         if (entry->node->kind == TN_ARRAY)
-            read_fallbacks(reader, entry->node, role);
+            read_fallbacks(reader, entry->node, role, false);
+        else if (is_role_mapping(entry->node))
+            read_role(reader, entry->node, role);
         else
             read_binding(reader, entry->node, role, false);
     }

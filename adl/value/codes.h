@@ -76,7 +76,7 @@
          "A value has the wrong kind. The message names the kind that was found and the kind that was " \
          "expected.") \
     CODE(NOT_FOUND, false, "Other", \
-         "The component, key, file or record does not exist.") \
+         "The component, key, file, record or model does not exist.") \
     CODE(LIMIT, false, "Other", \
          "A documented limit of size, depth, evaluation time or number was reached. The message names it.") \
     CODE(UNSUPPORTED, false, "Other", \
@@ -200,6 +200,9 @@
          "sent it; `max` of the node's `retry` says how long at most.") \
     CODE(AUTH, false, "Model::Auth", \
          "The service refused the credentials, or none are configured. Set the secret that the message names.") \
+    CODE(QUOTA, false, "Model::RateLimited", \
+         "The account has no credit, or has used up its quota for a day or a month: waiting a few seconds does not " \
+         "help. Check its plan and its bill at the service, or use another model.") \
     CODE(INVALID_REQUEST, false, "Model::ApiRequest", \
          "The service refused the request as malformed. The message contains its reason.") \
     CODE(CONTEXT_LENGTH, false, "Model::ApiRequest", \
@@ -244,6 +247,10 @@
     CODE(INVALID_RESULT, false, "Other", \
          "A strategy or a runner returned something that is not a RunResult. `tenon schema runner` is its form; " \
          "`tenon check --strategy` checks a document.") \
+    CODE(INVALID_SUITE, false, "Other", \
+         "The file of `tenon evaluate` is not a suite. The message names the line or the member.") \
+    CODE(STOPPED, false, "Other", \
+         "A run that `tenon evaluate` has started ended without an output.") \
     CODE(INVALID_TRANSITION, false, "Other", \
          "The Task cannot change from its state to the requested one.") \
     CODE(CONFLICT, true, "Other", \

@@ -21,6 +21,7 @@ const struct registry_interface interface_table[] = {
     {TN_REGISTRY_1, &interface_registry, false, NULL},
     {TN_TOOL_1, &interface_tool, false, NULL},
     /* Drafts. */
+    {TN_DEMAND_DRAFT, &interface_demand, true, interface_demand_ended},
     {TN_DOCUMENT_DRAFT, &interface_document, true, NULL},
     {TN_GRAPH_DRAFT, &interface_graph, true, NULL},
     {TN_LAUNCH_DRAFT, &interface_launch, true, NULL},

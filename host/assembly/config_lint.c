@@ -5,12 +5,14 @@
  */
 #include "host/assembly/config_lint.h"
 #include "adl/document/document.h"
+#include "adl/document/model_role.h"
 #include "adl/value/buffer.h"
 #include "adl/value/nearest.h"
 #include "adl/value/wildcard.h"
 #include "host/assembly/host.h"
 #include "host/base/config/config.h"
 #include "host/engine/model/model.h"
+#include "host/engine/model/model_options.h"
 #include "host/engine/tool/tool_policy.h"
 #include "host/plugin/conformance/conformance.h"
 #include "host/plugin/registry/plugin.h"
@@ -145,7 +147,8 @@ static bool lint_offer_component(void *user, const struct component_info *compon
 }
 
 static void lint_binding(const struct config_lint *lint, const char *role, tn_value binding) {
-    if (value_is(binding, TN_ARRAY)) { /* a list to fall back along */
+    if (model_role_is_mapping(binding)) binding = value_get(binding, "models");
+    if (value_is(binding, TN_ARRAY)) { /* a list to fall back along, or deployments */
         for (size_t i = 0; i < value_count(binding); i++) lint_binding(lint, role, value_at(binding, i));
         return;
     }
@@ -171,11 +174,81 @@ static void lint_binding(const struct config_lint *lint, const char *role, tn_va
     value_unref(what);
 }
 
+/* A row of `providers`: its base, and its configuration, as that of a binding without a model. */
+static void lint_provider_row(const struct config_lint *lint, const char *name, tn_value row) {
+    const struct catalog *catalog = host_catalog(lint->host);
+    const char *provider = value_chars(value_get(row, "provider"), NULL);
+    if (catalog->find(catalog->self, "model", name, strlen(name))) {
+        tn_value binding = value_set_take(value_object_reserve(1), "provider", value_text(name));
+        struct error error = ERROR_INIT;
+        if (model_check(host_engine(lint->host), binding, &error) != TN_OK && error.code) {
+            tn_value wrong = value_format("tenon.yaml: providers.%s: %s", name, error.message);
+            lint->report(lint->user, value_chars(wrong, NULL));
+            value_unref(wrong);
+        }
+        error_finish(&error);
+        value_unref(binding);
+        return;
+    }
+    struct nearest nearest;
+    nearest_init(&nearest, provider, strlen(provider));
+    catalog->each(catalog->self, "model", lint_offer_component, &nearest);
+    bool row_of_file = value_get(config_providers(host_config(lint->host)), provider) && strcmp(name, provider) != 0;
+    tn_value what =
+        row_of_file ? value_format("providers.%s: the rows that it is based on do not end at a plugin's model", name)
+                    : value_format("providers.%s: no plugin provides the model provider `%s`", name, provider);
+    if (row_of_file) nearest_init(&nearest, "", 0);
+    config_lint_report(lint, value_chars(what, NULL), &nearest);
+    value_unref(what);
+}
+
 void config_lint_providers(struct host *host, config_lint_fn *report, void *user) {
     const struct config_lint lint = {.host = host, .report = report, .user = user};
+    tn_value rows = config_providers(host_config(host));
+    for (size_t i = 0; i < value_count(rows); i++)
+        lint_provider_row(&lint, value_chars(value_key_at(rows, i), NULL), value_value_at(rows, i));
     tn_value models = config_models(host_config(host));
     for (size_t i = 0; models && i < value_count(models); i++)
         lint_binding(&lint, value_chars(value_key_at(models, i), NULL), value_value_at(models, i));
+}
+
+/* ---- Keys ---- */
+
+/* The key of a preset. Secrets that tenon.yaml names itself are checked by config_check_secrets. */
+static void lint_key(const struct config_lint *lint, const char *role, tn_value binding) {
+    if (model_role_is_mapping(binding)) binding = value_get(binding, "models");
+    if (value_is(binding, TN_ARRAY)) {
+        for (size_t i = 0; i < value_count(binding); i++) lint_key(lint, role, value_at(binding, i));
+        return;
+    }
+    const struct config *config = host_config(lint->host);
+    tn_value named = value_is(binding, TN_OBJECT) ? value_get(binding, "provider") : binding;
+    if (!value_is(named, TN_STRING)) return;
+    const char *text = value_chars(named, NULL);
+    tn_value id = value_string(text, strcspn(text, ":"));
+    tn_value object =
+        value_is(binding, TN_OBJECT) ? value_ref(binding) : value_set_take(value_object(), "provider", value_ref(id));
+    tn_value options = model_options(host_engine(lint->host), value_chars(id, NULL), object, NULL);
+    tn_value secret = value_get(value_get(options, "api_key"), "secret");
+    bool own = value_get(object, "api_key") || value_get_key(config_providers(config), id);
+    if (!own && value_is(secret, TN_STRING) && config_secret_absent(config, value_chars(secret, NULL))) {
+        tn_value wrong =
+            value_format("tenon.yaml: models.%s: the secret `%s`, the key of `%s`, is not available: set the "
+                         "environment variable, or add the secret to `secrets`",
+                         role, value_chars(secret, NULL), value_chars(id, NULL));
+        lint->report(lint->user, value_chars(wrong, NULL));
+        value_unref(wrong);
+    }
+    value_unref(options);
+    value_unref(object);
+    value_unref(id);
+}
+
+void config_lint_keys(struct host *host, config_lint_fn *report, void *user) {
+    const struct config_lint lint = {.host = host, .report = report, .user = user};
+    tn_value models = config_models(host_config(host));
+    for (size_t i = 0; i < value_count(models); i++)
+        lint_key(&lint, value_chars(value_key_at(models, i), NULL), value_value_at(models, i));
 }
 
 /* ---- Roles ---- */

@@ -29,6 +29,8 @@ void config_lint_plugins(struct host *host, const char *known, config_lint_fn *r
  * that add providers at run time, if that is safe for a command that only checks.
  */
 void config_lint_providers(struct host *host, config_lint_fn *report, void *user);
+/* Reports roles whose provider is a preset with a key that is not available. For `tenon doctor`. */
+void config_lint_keys(struct host *host, config_lint_fn *report, void *user);
 /*
  * Returns NOT_FOUND if --model binds a role that is neither in tenon.yaml nor in a document that the host has read. The
  * role `default` is always known. The roles of `document` (may be NULL) are used for suggestions.

@@ -12,6 +12,7 @@
 #include "host/base/config/config.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/preset.h"
 #include "host/plugin/registry/registry.h"
 #include <string.h>
 #include <tenon/http_client.h>
@@ -91,17 +92,35 @@ static void visit_plugin(void *user, struct plugin *plugin) {
             value_set_take(names->sections, plugin_id(plugin), section_schema(section, plugin_id(plugin)));
 }
 
+/* The required members of a configuration that a row does not have; a new reference. */
+static tn_value missing_members(tn_value options, tn_value given) {
+    tn_value required = value_get(options, "required"), missing = value_array();
+    for (size_t i = 0; value_is(required, TN_ARRAY) && i < value_count(required); i++)
+        if (!value_get_key(given, value_at(required, i)))
+            missing = value_push_take(missing, value_ref(value_at(required, i)));
+    return missing;
+}
+
 static bool visit_model(void *user, const struct component_info *component) {
     struct config_names *names = user;
     tn_value options = schema_document(component->config), properties = value_get(options, "properties");
     tn_value examples = value_get(value_get(properties, "model"), "examples");
     names_add_take(&names->providers, value_text(component->id), component->title);
-    for (size_t i = 0; value_is(examples, TN_ARRAY) && i < value_count(examples); i++)
+    bool preset = value_get(component->manifest, "preset") != NULL;
+    for (size_t i = 0; !preset && value_is(examples, TN_ARRAY) && i < value_count(examples); i++)
         if (value_is(value_at(examples, i), TN_STRING))
             names_add_take(&names->prices,
                            value_format("%s:%s", component->id, value_chars(value_at(examples, i), NULL)),
                            component->title);
     if (!value_is(options, TN_OBJECT) || value_count(names->options) >= NAMES_MAX) return true;
+    if (value_get(component->manifest, "preset")) { /* the options of its component, once */
+        tn_value reference = object_of("x-tenon-preset", value_text(preset_component(component)));
+        tn_value required = missing_members(options, preset_config(component));
+        if (value_count(required)) reference = value_set_take(reference, "required", value_ref(required));
+        value_unref(required);
+        names->options = value_set_take(names->options, component->id, reference);
+        return true;
+    }
     properties = value_set_take(properties ? value_ref(properties) : value_object(), "provider", value_bool(true));
     options = value_set_take(value_ref(options), "properties", properties);
     names->options =
@@ -220,24 +239,37 @@ static tn_value add_sections_take(tn_value schema, tn_value sections) {
     return schema;
 }
 
-/* A mapping with `provider` has the options of that provider. */
+/* {if: {provider: id}, then: …}. */
+static tn_value condition_take(const char *id, tn_value then) {
+    tn_value is = object_of("properties", object_of("provider", object_of("const", value_text(id))));
+    is = value_set_take(is, "type", value_text("object"));
+    is = value_set_take(is, "required", value_push_take(value_array(), value_text("provider")));
+    return value_set_take(object_of("if", is), "then", then);
+}
+
+/*
+ * A mapping with `provider` has the options of that provider. Those of a preset are in the definition of its component.
+ * A row of `providers` need not have the required ones, because bindings add them.
+ */
 static tn_value add_options_take(tn_value schema, tn_value options) {
-    tn_value conditions = value_array();
+    static const char *const bindings[] = {"$defs", "binding_object", "allOf", NULL};
+    static const char *const rows[] = {"$defs", "provider_row", "allOf", NULL};
+    tn_value complete = value_array(), partial = value_array();
     for (size_t i = 0; i < value_count(options); i++) {
         const char *id = value_chars(value_key_at(options, i), NULL);
-        tn_value name = value_format("model:%s", id);
+        tn_value option = value_value_at(options, i), of = value_get(option, "x-tenon-preset");
+        tn_value name = value_format("model:%s", of ? value_chars(of, NULL) : id);
         const char *const path[] = {"$defs", value_chars(name, NULL), NULL};
-        tn_value is = object_of("properties", object_of("provider", object_of("const", value_text(id))));
-        is = value_set_take(is, "type", value_text("object"));
-        is = value_set_take(is, "required", value_push_take(value_array(), value_text("provider")));
-        tn_value condition = object_of("if", is);
-        tn_value then = object_of("$ref", value_format("#/$defs/%s", value_chars(name, NULL)));
-        conditions = value_push_take(conditions, value_set_take(condition, "then", then));
-        schema = replace_take(schema, path, value_ref(value_value_at(options, i)));
+        tn_value reference = object_of("$ref", value_format("#/$defs/%s", value_chars(name, NULL)));
+        tn_value required = value_get(option, "required");
+        partial = value_push_take(partial, condition_take(id, value_ref(reference)));
+        if (required) reference = value_set_take(reference, "required", value_ref(required));
+        complete = value_push_take(complete, condition_take(id, reference));
+        if (!of) schema = replace_take(schema, path, value_remove_take(value_ref(option), value_text("required")));
         value_unref(name);
     }
-    static const char *const path[] = {"$defs", "binding_object", "allOf", NULL};
-    return replace_take(schema, path, conditions);
+    schema = replace_take(schema, rows, partial);
+    return replace_take(schema, bindings, complete);
 }
 
 /* ---- The whole ---- */

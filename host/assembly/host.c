@@ -196,6 +196,8 @@ static void *host_interface_owner(void *user, const char *interface_id) {
     return strcmp(interface_id, TN_DOCUMENT_DRAFT) == 0 ? host->engine : NULL;
 }
 
+static tn_value host_providers(void *user) { return config_providers(((struct host *)user)->config); }
+
 void host_registry_options(struct host *host, struct registry_options *out) {
     *out = (struct registry_options){.interfaces = host->check_plugins ? guard_table(interface_table) : interface_table,
                                      .requested = host->requested,
@@ -205,10 +207,12 @@ void host_registry_options(struct host *host, struct registry_options *out) {
                                      .drafts = host_plugin_drafts,
                                      .config = host_plugin_config,
                                      .section = host_plugin_section,
+                                     .providers = host_providers,
                                      .folder = host_plugin_folder,
                                      .locate = host_locate_file,
                                      .isolation = &isolation,
                                      .wait = host_wait_for_expected,
+                                     .known_only = host->known_only,
                                      .forked = host_forked,
                                      .settle = host_settle,
                                      .loop = host->loop,
@@ -298,10 +302,12 @@ static int32_t host_bind_models(struct host *host, const struct host_options *op
 
 /* The variables in which services expect their keys, also if no plugin or configuration names them. */
 static const char *const usual_keys[] = {
-    "OPENAI_API_KEY",   "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "GEMINI_API_KEY",    "GOOGLE_API_KEY",
-    "AZURE_API_KEY",    "MISTRAL_API_KEY",   "GROQ_API_KEY",         "XAI_API_KEY",       "DEEPSEEK_API_KEY",
-    "COHERE_API_KEY",   "TOGETHER_API_KEY",  "OPENROUTER_API_KEY",   "FIREWORKS_API_KEY", "PERPLEXITY_API_KEY",
-    "CEREBRAS_API_KEY", "HF_TOKEN",          "AZURE_OPENAI_API_KEY", "NVIDIA_API_KEY",    "REPLICATE_API_TOKEN"};
+    "OPENAI_API_KEY",   "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "GEMINI_API_KEY",     "GOOGLE_API_KEY",
+    "AZURE_API_KEY",    "MISTRAL_API_KEY",   "GROQ_API_KEY",         "XAI_API_KEY",        "DEEPSEEK_API_KEY",
+    "COHERE_API_KEY",   "TOGETHER_API_KEY",  "OPENROUTER_API_KEY",   "FIREWORKS_API_KEY",  "PERPLEXITY_API_KEY",
+    "CEREBRAS_API_KEY", "HF_TOKEN",          "AZURE_OPENAI_API_KEY", "NVIDIA_API_KEY",     "REPLICATE_API_TOKEN",
+    "MOONSHOT_API_KEY", "DEEPINFRA_API_KEY", "SAMBANOVA_API_KEY",    "BASETEN_API_KEY",    "NEBIUS_API_KEY",
+    "ZAI_API_KEY",      "DASHSCOPE_API_KEY", "HYPERBOLIC_API_KEY",   "AI_GATEWAY_API_KEY", "GITHUB_TOKEN"};
 
 static void host_take_effects(const struct config *config, tn_value effects) {
     for (size_t i = 0; i < value_count(effects); i++) {
@@ -480,7 +486,7 @@ static void host_connect_engine(struct host *host) {
     engine->store = host_store_of_user;
     engine->store_user = host;
     engine->scope = binding_scope_of_host;
-    engine->models = models_new();
+    engine->models = models_new(engine->loop);
     engine->tools = tools_new(engine);
     engine->graphs = graphs_new();
     engine->threads = thread_cache_new();
@@ -496,6 +502,7 @@ static void host_connect_engine(struct host *host) {
 static void host_join(struct host *host, struct host *beside) {
     if (beside->store) host->store = store_open_port(beside->store, host->loop);
     tools_share_gates(host->engine->tools, beside->engine->tools);
+    models_share_limits(host->engine->models, beside->engine->models);
 }
 
 struct host *host_new(const struct host_options *options, struct error *error) {
@@ -505,6 +512,7 @@ struct host *host_new(const struct host_options *options, struct error *error) {
     host->log = log_new();
     host->allow_drafts = options->allow_drafts;
     host->check_plugins = options->check_plugins;
+    host->known_only = options->known_only;
     host->requested = options->requested;
     host->unbound_roles = value_object();
     host->state_folder = options->no_config ? NULL : deaths_folder();
@@ -556,6 +564,8 @@ void host_free(struct host *host) {
     secrets_free(host->secrets);
     recorder_free(host->recorder);
     replayer_free(host->replayer);
+    models_free(engine->models); /* its timer is one of the loop */
+    engine->models = NULL;
     loop_free(host->loop);
     files_free(host->files);
     config_free(host->config);
@@ -565,7 +575,6 @@ void host_free(struct host *host) {
     thread_cache_free(engine->threads);
     mem_free(host->manifest_cache);
     graphs_free(engine->graphs);
-    models_free(engine->models);
     value_unref(host->unbound_roles);
     value_unref(host->store_options);
     mem_free(engine);

@@ -45,6 +45,7 @@ struct host_options {
     bool allow_drafts;         /* draft interfaces for plugins that are not bundled */
     const char *const *drafts; /* ids of plugins that may use them, in addition to plugins.drafts; may be NULL */
     bool quiet;                /* log errors only, whatever tenon.yaml sets */
+    bool known_only;           /* registry_options.known_only: nothing is started to find components */
     /*
      * Folders to which all HTTP exchanges are recorded, or from which they are answered without a network; see
      * net/http_recording.h. At most one of them. If both are NULL, TENON_HTTP_RECORD and TENON_HTTP_REPLAY apply.

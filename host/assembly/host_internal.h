@@ -33,7 +33,7 @@ struct host {
     struct engine *engine;
     struct method_source method_source;      /* of its server; kept after its end, because workers may be using it */
     _Atomic(struct method_source *) methods; /* `method_source` while the server exists; else NULL */
-    bool allow_drafts, check_plugins;
+    bool allow_drafts, check_plugins, known_only;
     uint32_t loops; /* host_set_loops */
     void (*requested)(const struct plugin *plugin, const char *interface_id, bool offered);
     char *state_folder;     /* of the records of deaths; NULL if there are none */

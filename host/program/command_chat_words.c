@@ -117,7 +117,7 @@ static void print_tool(void *user, const struct component_info *info) {
 
 static int word_tools(struct chat *chat, const char *argument) {
     struct tool_lines lines = {.chat = chat};
-    tool_search(host_engine(chat->host), argument, SIZE_MAX, print_tool, &lines);
+    tool_search(host_engine(chat->host), argument, NULL, SIZE_MAX, print_tool, &lines);
     if (!lines.count && *argument)
         command_printf(stderr, "no tool that this document allows contains these words\n");
     else if (!lines.count)

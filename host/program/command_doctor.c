@@ -221,6 +221,7 @@ static void doctor_check_sections(struct doctor_report *report, struct host *hos
     config_lint_work(host, report_work, report);
     config_lint_schedules(host, report_schedule, report);
     config_check_secrets(host_config(host), report_missing_secret, report);
+    config_lint_keys(host, report_missing_secret, report);
 }
 
 static void doctor_check_plugin(void *user, struct plugin *plugin) {

@@ -4,6 +4,7 @@
  *
  * A test is one call of the model without a document. It shows the answer that a node would receive, and the time.
  */
+#include "adl/document/model_role.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
@@ -26,6 +27,7 @@
 /* "openai:gpt-4o, else anthropic:…", or JSON for a binding with options. Free it with mem_free. */
 static char *binding_text(tn_value binding) {
     if (value_is(binding, TN_STRING)) return mem_text(value_chars(binding, NULL));
+    if (model_role_is_mapping(binding)) return binding_text(value_get(binding, "models"));
     if (!value_is(binding, TN_ARRAY)) return json_text(binding, JSON_COMPACT);
     struct buffer text;
     buffer_init(&text, SIZE_MAX);
@@ -152,7 +154,7 @@ static int model_test_run(struct model_test *test, struct callable *model, const
     const char *prompt = argument_text(arguments, "prompt");
     bool json = argument_given(arguments, "json");
     struct call *call = call_new(host_loop(test->host), model, &ops, test);
-    tn_value input = model_test_input(prompt ? prompt : MODEL_TEST_PROMPT);
+    tn_value input = model_test_input(prompt ? prompt : MODEL_TEST_PROMPT, model);
     int code = COMMAND_OK;
     test->streaming = !json;
     call_set_time_limits(call, MODEL_TEST_TIMEOUT_MS, 0);

@@ -6,6 +6,7 @@
  */
 #include "adl/document/document.h"
 #include "adl/document/keys.h"
+#include "adl/document/model_role.h"
 #include "adl/expr/expr.h"
 #include "adl/template/template.h"
 #include "adl/tree/tree.h"
@@ -81,9 +82,10 @@ static void print_forms(const struct document_key *key) {
 
 /* Prints which errors of a model select the next entry of a binding, from the table that error_retryable uses. */
 static void print_fallback(void) {
-    fputs("\nIf an entry of a list fails with a retryable error, the next entry is called. The provider can say "
-          "whether an\n"
-          "error is retryable; if it does not, errors with these codes are:\n",
+    fputs("\nA transient failure of a call is retried twice by default, after a pause, if nothing was streamed "
+          "(`retry`). "
+          "Then, if\nthere is another entry, it is called, and after some other failures, too. The provider can say "
+          "whether an error is\nretryable; if it does not, errors with these codes are:\n",
           stdout);
     const char *before = "";
     for (size_t i = 0; i < error_code_count(); i++) {
@@ -91,17 +93,39 @@ static void print_fallback(void) {
         printf("%s`%s`", before, error_code_at(i)->code);
         before = ", ";
     }
+    fputs(".\nErrors that are not retryable, but after which the next entry is called, are: ", stdout);
+    before = "";
+    for (size_t i = 0; model_role_fallback_codes[i]; i++) {
+        printf("%s`%s`", before, model_role_fallback_codes[i]);
+        before = ", ";
+    }
     fputs(".\nAll other errors fail the call at once, for example: ", stdout);
     before = "";
     for (size_t i = 0; i < error_code_count(); i++) {
-        if (error_code_at(i)->retryable || strncmp(error_code_at(i)->family, "Model::", 7) != 0) continue;
-        printf("%s`%s`", before, error_code_at(i)->code);
+        const struct error_code *row = error_code_at(i);
+        bool falls_back = row->retryable;
+        for (size_t j = 0; model_role_fallback_codes[j]; j++)
+            falls_back |= strcmp(model_role_fallback_codes[j], row->code) == 0;
+        if (falls_back || strncmp(row->family, "Model::", 7) != 0) continue;
+        printf("%s`%s`", before, row->code);
         before = ", ";
     }
-    fputs(".\nIf all entries fail, the call fails with the last error. An entry whose provider is not installed is "
-          "skipped\n"
-          "with a warning.\n",
-          stdout);
+    fputs(
+        ".\nAfter CONTEXT_LENGTH, entries with a smaller or equal `context_tokens` are left out. If all entries fail, "
+        "the "
+        "call fails\nwith the last error. An entry whose provider is not installed is skipped with a warning.\n\n"
+        "With `{models: […], …}` a role has more: `fallback: {on: [CODE, …]}` are the codes after which the next "
+        "entry is\ncalled (`retryable` and `any` are several), and `fallback: false` is none. `balance: round_robin` "
+        "or "
+        "`least_busy`\nmakes the entries share the load; an entry of `models` that is a list has deployments that do. "
+        "A "
+        "deployment that has\nfailed is avoided for `cooldown` (30s), or longer if its service asks for that. `retry` "
+        "and "
+        "`cache` are as in a\nsingle model: `retry: false` or `{attempts: 2, initial: 500ms, max: 8s, retry_after_max: "
+        "60s}`; `cache: {ttl: 1h}` keeps\nanswers in memory for equal requests, marks them with `cached: true`, and "
+        "counts "
+        "no tokens for them.\n",
+        stdout);
 }
 
 static void print_key(void *user, const struct document_mapping *mapping, const struct document_key *key) {

@@ -14,6 +14,7 @@
 
 static bool print_one(void *user, const struct component_info *info) {
     (void)user;
+    if (value_get(info->manifest, "preset")) return true; /* the page of its component has a table of them */
     putchar('\n');
     reference_print_component("##", info);
     return true;

@@ -175,6 +175,12 @@ static bool refreshes_manifests(const struct arguments *arguments) {
     return strncmp(argument_command_name(arguments), "plugin", strlen("plugin")) == 0;
 }
 
+/* Commands that only read documents start no programs to find tools: they use what is known of the last time. */
+static bool starts_nothing(const struct arguments *arguments) {
+    const char *name = argument_command_name(arguments);
+    return strcmp(name, "check") == 0 || strcmp(name, "lsp") == 0;
+}
+
 static struct host *open_host(const struct arguments *arguments, bool quiet, const char *known_plugin,
                               const char *config, bool loads_later, struct error *error) {
     struct command_host_options read;
@@ -182,6 +188,7 @@ static struct host *open_host(const struct arguments *arguments, bool quiet, con
     read.options.quiet = quiet;
     read.options.known_plugin = known_plugin;
     read.options.refresh_manifests = refreshes_manifests(arguments);
+    read.options.known_only = starts_nothing(arguments);
     read.options.loads_later = loads_later;
     if (config) read.options.config_file = config;
     struct host *host = host_new(&read.options, error);

@@ -333,11 +333,12 @@ const struct command commands[] = {
      .run = command_node_show},
 
     /* ---- Tools ---- */
-    {"tool list", "", "list the tools that models and documents can use",
+    {"tool list", "[PATTERN]", "list the tools that models and documents can use",
      "Shows the policy of each tool when a model calls it: run at once (`auto`), ask for approval (`ask`) or never\n"
      "run (`deny`). The policy follows from tenon.yaml and from the tool's declared effects. A document can be\n"
-     "stricter.",
-     "$ tenon tool list\n", .options = connect_json_options, .run = command_tool_list},
+     "stricter. With PATTERN, in which `*` stands for any characters, only the tools whose names match it; servers\n"
+     "of other tools are not started.",
+     "$ tenon tool list 'artifact.*'\n", .options = connect_json_options, .operands_max = 1, .run = command_tool_list},
     {"tool show", "NAME", "show a tool's arguments, result and effects",
      "With --json, prints its definition as models receive it.", "$ tenon tool show artifact.search\n",
      .options = connect_json_options, .operands_min = 1, .operands_max = 1, .run = command_tool_show},

@@ -78,8 +78,13 @@ static int tool_print_list(const struct arguments *arguments, const char *method
 }
 
 int command_tool_list(const struct arguments *arguments) {
-    return tool_print_list(arguments, "tool/list", value_object(),
-                           "no plugin provides a tool; `tenon doctor` shows the search path");
+    const char *pattern = operand_at(arguments, 0);
+    tn_value params = value_object_reserve(1);
+    if (!pattern)
+        return tool_print_list(arguments, "tool/list", params,
+                               "no plugin provides a tool; `tenon doctor` shows the search path");
+    params = value_set_take(params, "pattern", value_string_lossy(pattern, strlen(pattern)));
+    return tool_print_list(arguments, "tool/list", params, "the name of no tool matches this pattern");
 }
 
 int command_tool_search(const struct arguments *arguments) {

@@ -9,6 +9,7 @@
 #include "adl/value/memory.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin.h"
+#include "host/plugin/registry/preset.h"
 #include "host/program/command.h"
 #include "host/program/command_schema.h"
 #include "host/program/yaml_text.h"
@@ -253,7 +254,57 @@ static void print_payloads(const char *mark, const struct component_info *info) 
         command_printf(stdout, "\nIts payloads have the form of `tenon schema %s`.\n", info->kind);
 }
 
+/* The rows of a component's presets: each with its address, its key and the rest of its configuration. */
+static void print_presets(const char *mark, tn_value presets) {
+    if (!value_count(presets)) return;
+    print_heading(mark, "Names");
+    fputs("Each of these providers is this component with a configuration, over which the members of a binding win. A "
+          "binding with a\n`base_url` of another host does not get the key.\n\n"
+          "| provider | | address | key | `dialect` |\n|---|---|---|---|---|\n",
+          stdout);
+    for (size_t i = 0; i < value_count(presets); i++) {
+        const char *name = value_chars(value_key_at(presets, i), NULL);
+        tn_value preset = value_value_at(presets, i), config = value_get(preset, "config");
+        tn_value flags = value_get(config, "dialect");
+        const char *key = command_text(value_get(config, "api_key"), "secret", "");
+        const char *address = command_text(config, "base_url", "");
+        command_printf(stdout, "| `%s` | %s | %s | %s%s%s | ", name, command_text(preset, "title", ""), address,
+                       *key ? "`" : "", key, *key ? "`" : "");
+        for (size_t j = 0; j < value_count(flags); j++) {
+            char *value = json_text(value_value_at(flags, j), JSON_COMPACT);
+            command_printf(stdout, "%s`%s: %s`", j ? ", " : "", value_chars(value_key_at(flags, j), NULL), value);
+            mem_free(value);
+        }
+        fputs(" |\n", stdout);
+    }
+    for (size_t i = 0; i < value_count(presets); i++) {
+        const char *text = command_text(value_value_at(presets, i), "documentation", "");
+        if (*text) command_printf(stdout, "\n`%s`: %s\n", value_chars(value_key_at(presets, i), NULL), text);
+    }
+}
+
+/* A preset has the form of its component, which has a page itself. */
+static void print_preset(const char *mark, const struct component_info *info) {
+    const char *of = preset_component(info);
+    command_printf(stdout, "%s %s\n\n", mark, info->id);
+    print_title(info->title);
+    command_printf(stdout, " The provider of models `%s` of the plugin `%s` %s, with this configuration:\n\n```yaml\n",
+                   of, info->plugin_id, info->plugin_version);
+    print_members(preset_config(info), 0);
+    fputs("```\n", stdout);
+    if (info->documentation && *info->documentation) command_printf(stdout, "\n%s\n", info->documentation);
+    command_printf(
+        stdout,
+        "\nThe members of a binding win. `tenon reference model:%s` describes all of them, what it receives and "
+        "what it\nreturns.\n",
+        of);
+}
+
 void reference_print_component(const char *mark, const struct component_info *info) {
+    if (value_get(info->manifest, "preset")) {
+        print_preset(mark, info);
+        return;
+    }
     const char *deprecated = command_text(info->manifest, "deprecated", "");
     command_printf(stdout, "%s %s\n\n", mark, info->id);
     print_title(info->title);
@@ -261,6 +312,7 @@ void reference_print_component(const char *mark, const struct component_info *in
                    info->plugin_version);
     if (*deprecated) command_printf(stdout, "\n**Deprecated**: %s\n", deprecated);
     if (info->documentation && *info->documentation) command_printf(stdout, "\n%s\n", info->documentation);
+    print_presets(mark, value_get(info->manifest, "presets"));
     print_schema(mark, "Configuration", value_get(info->manifest, "config"));
     print_payloads(mark, info);
     print_effects(mark, info->effects, value_get(info->manifest, "config"));

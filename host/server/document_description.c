@@ -4,6 +4,7 @@
 #include "host/server/document_description.h"
 #include "adl/document/catalog.h"
 #include "adl/document/document.h"
+#include "adl/document/model_role.h"
 
 static const char *channel_type_word(enum channel_type type) {
     switch (type) {
@@ -37,9 +38,9 @@ static tn_value channels_description(const struct document *document) {
     return channels;
 }
 
-/* `PROVIDER:MODEL`, or the provider of a binding with options, or the first one of a list; borrowed. */
+/* `PROVIDER:MODEL`, or the provider of a binding with options, or that of the first one of several; borrowed. */
 static tn_value binding_name(tn_value binding) {
-    if (value_is(binding, TN_ARRAY) && value_count(binding)) binding = value_at(binding, 0);
+    binding = model_role_first(binding);
     if (value_is(binding, TN_OBJECT)) binding = value_get(binding, "provider");
     return binding && value_is(binding, TN_STRING) ? binding : NULL;
 }

@@ -92,7 +92,7 @@ static int32_t model_test_method(const struct method_call *call, struct error *e
     test->loop = server_loop(call->server);
     test->token = call->token;
     test->time.started_us = loop_clock_us(test->loop);
-    tn_value input = model_test_input(method_text(call, "prompt"));
+    tn_value input = model_test_input(method_text(call, "prompt"), model);
     status = method_refuse_child(
         call_child_with(call->token, model, true, input, &options, model_test_report_call, test, &number), error);
     if (status != TN_OK) mem_free(test);

@@ -35,10 +35,10 @@ static void tool_add_row(void *user, const struct component_info *info) {
     list->rows = value_push_take(list->rows, tool_describe(engine, method_authority(list->call), info));
 }
 
-static int32_t tool_found(const struct method_call *call, const char *query, size_t limit) {
+static int32_t tool_found(const struct method_call *call, const char *query, const char *pattern, size_t limit) {
     struct tool_rows list = {call, value_array()};
     method_defer_loads(call, true);
-    tool_search(server_engine(call->server), query, limit, tool_add_row, &list);
+    tool_search(server_engine(call->server), query, pattern, limit, tool_add_row, &list);
     method_defer_loads(call, false);
     if (registry_has_deferred(host_registry(server_host(call->server)))) {
         value_unref(list.rows);
@@ -49,12 +49,12 @@ static int32_t tool_found(const struct method_call *call, const char *query, siz
 
 static int32_t tool_list(const struct method_call *call, struct error *error) {
     (void)error;
-    return tool_found(call, "", SIZE_MAX);
+    return tool_found(call, "", method_text(call, "pattern"), SIZE_MAX);
 }
 
 static int32_t tool_search_method(const struct method_call *call, struct error *error) {
     (void)error;
-    return tool_found(call, method_text(call, "query"), (size_t)method_int(call, "limit", 20));
+    return tool_found(call, method_text(call, "query"), NULL, (size_t)method_int(call, "limit", 20));
 }
 
 static int32_t tool_resolve(const struct method_call *call, struct component **out, struct error *error) {

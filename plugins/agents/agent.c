@@ -42,12 +42,24 @@ static void agent_put_members(tn_builder *out, tn_value config, const char *cons
 }
 
 /* Writes the tools of the configuration and, with `text_tools`, the tools `rethink` and `finish`. */
-static void agent_put_tools(tn_builder *out, tn_value config, bool text_tools) {
-    tn_value tools = tn_get(config, "tools");
-    tn_put_begin(out, "tools", TN_ARRAY);
+static void agent_put_tool_list(tn_builder *out, const char *key, tn_value tools, bool text_tools) {
+    tn_put_begin(out, key, TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(tools); i < count; i++) tn_put(out, NULL, tn.value->at(tools, i));
     if (text_tools && !names_match(tools, "rethink")) tn_put_text(out, NULL, "rethink");
     if (text_tools && !names_match(tools, "finish")) tn_put_text(out, NULL, "finish");
+    tn.value->end(out);
+}
+
+static void agent_put_tools(tn_builder *out, tn_value config, bool text_tools) {
+    static const char *const passed[] = {"search", "names", "max_found", "max_loaded", NULL};
+    tn_value tools = tn_get(config, "tools");
+    if (tn.value->kind(tools) != TN_OBJECT) {
+        agent_put_tool_list(out, "tools", tools, text_tools);
+        return;
+    }
+    tn_put_begin(out, "tools", TN_OBJECT);
+    agent_put_members(out, tools, passed);
+    agent_put_tool_list(out, "always", tn_get(tools, "always"), text_tools);
     tn.value->end(out);
 }
 

@@ -15,7 +15,8 @@ const tn_graph_draft *agents_graph;
 const tn_document_draft *agents_documents;
 
 static int32_t agents_init(void *self, tn_value config) {
-    (void)self, (void)config;
+    (void)self;
+    deep_research_set_section(config);
     agents_tool = tn_easy_interface(tn.host, TN_TOOL_1, sizeof(tn_tool_1));
     agents_graph = tn_easy_interface(tn.host, TN_GRAPH_DRAFT, sizeof(tn_graph_draft));
     agents_documents = tn_easy_interface(tn.host, TN_DOCUMENT_DRAFT, sizeof(tn_document_draft));
@@ -23,7 +24,12 @@ static int32_t agents_init(void *self, tn_value config) {
     return tn_refuse("INTERFACE_MISSING", "this plugin needs the interface " TN_TOOL_1);
 }
 
-TN_LIFECYCLE(agents_init, NULL, NULL)
+static void agents_deinit(void *self) {
+    (void)self;
+    deep_research_set_section(NULL);
+}
+
+TN_LIFECYCLE(agents_init, NULL, agents_deinit)
 
 /* ---- Create ---- */
 

@@ -50,6 +50,9 @@ int32_t agents_fail_with(tn_task task, int32_t status, tn_value error);
 int32_t agents_fail(tn_task task, const char *code, tn_value detail, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* deep_research.c: Keeps the operator's defaults; `config` is the plugin's section of tenon.yaml, or NULL. */
+void deep_research_set_section(tn_value config);
+
 /* ---- Names ---- */
 
 /* True if a pattern of the list matches the name. A NULL list matches nothing. */

@@ -32,7 +32,6 @@ int32_t chat_bind_model(tn_value config, tn_binder *binder, uint32_t *callee) {
 }
 
 int32_t chat_bind(struct chat *chat, tn_value config, tn_binder *binder) {
-    tn_value tools = tn_get(config, "tools");
     int32_t truth = 0, status = chat_bind_model(config, binder, &chat->model);
     if (status == TN_OK) status = agents_bind_template(config, "system_prompt", binder, &chat->system);
     if (status == TN_OK) status = agents_bind_template(config, "prompt", binder, &chat->prompt);
@@ -50,8 +49,13 @@ int32_t chat_bind(struct chat *chat, tn_value config, tn_binder *binder) {
     chat->max_turns = (uint64_t)tn_get_int(config, "max_turns", 0);
     (void)tn.value->as_bool(tn_get(config, "text_tools"), &truth);
     chat->text_tools = truth != 0;
-    chat->with_tools = tn.value->count(tools) > 0;
-    if (chat->with_tools) status = agents_tool->bind_tools(binder, tools, &chat->tools);
+    search_read(config, &chat->search);
+    chat->with_tools = chat->search.on || tn.value->count(chat->search.names) > 0;
+    if (chat->with_tools) {
+        tn_value names = search_names(&chat->search);
+        status = agents_tool->bind_tools(binder, names, &chat->tools);
+        tn_release(names);
+    }
     chat->schema_value = tn_get(config, "output_schema");
     chat->with_schema = chat->schema_value != NULL;
     if (status == TN_OK && chat->with_schema) status = tn.eval->bind_schema(binder, chat->schema_value, &chat->schema);
@@ -220,11 +224,15 @@ static int32_t chat_turn_prepare(struct chat_turn *turn) {
     if (status == TN_OK) status = chat_turn_prepare_options(turn);
     if (status != TN_OK) return status;
     if (chat->with_tools) {
-        if (agents_tool->describe(turn->task, chat->tools, &turn->definitions) != TN_OK)
+        tn_value all = NULL;
+        if (agents_tool->describe(turn->task, chat->tools, &all) != TN_OK)
             return agents_fail(turn->task, "TOOLS", NULL,
                                "cannot describe the tools for the model; "
                                "there may be more than %d",
                                TN_TOOL_SET_MAX);
+        turn->definitions = search_offer(&chat->search, all, turn->history, turn->added);
+        tn_release(all);
+        if (turn->definitions == NULL) return TN_NO_MEMORY;
     }
     turn->withheld = chat->max_turns > 0 && conversation_count_turns(turn->history) >= chat->max_turns;
     tn_value system = chat_turn_build_system_text(turn, &failed);
@@ -303,6 +311,18 @@ static tn_value chat_build_no_json_violations(void) {
     return tn_from_json(text, sizeof(text) - 1);
 }
 
+/* Returns {route: KEY} if the text is exactly a key of the choices, also in quotes or with a period. NULL otherwise. */
+static tn_value chat_find_choice(tn_value choices, const char *text, uint64_t length) {
+    static const char around[] = " \t\r\n\"'`*.";
+    tn_value name, found;
+    while (length > 0 && strchr(around, text[0]) != NULL) text++, length--;
+    while (length > 0 && strchr(around, text[length - 1]) != NULL) length--;
+    name = length > 0 ? tn_text_n(text, length) : NULL;
+    found = name != NULL && tn_get_key(choices, name) != NULL ? tn_build("{s:v}", "route", name) : NULL;
+    tn_release(name);
+    return found;
+}
+
 /* Parses and checks the answer's text. Sets `value`, or `mismatch` if the text does not match. If it does not return
  * TN_OK, the task has failed or must fail with the status. */
 static int32_t chat_turn_check_answer(struct chat_turn *turn) {
@@ -314,7 +334,8 @@ static int32_t chat_turn_check_answer(struct chat_turn *turn) {
     uint64_t length = 0;
     tn_value answer = tn_content_text(content), error = NULL;
     const char *text = tn_chars(answer, &length);
-    turn->value = text != NULL ? structured_find(text, length) : NULL;
+    if (text != NULL && chat->choices != NULL) turn->value = chat_find_choice(chat->choices, text, length);
+    if (text != NULL && turn->value == NULL) turn->value = structured_find(text, length);
     int32_t status = TN_OK;
     if (turn->value == NULL) {
         turn->mismatch = chat_build_mismatch_take(chat_build_no_json_violations(), answer);

@@ -19,17 +19,19 @@
 #ifndef TENON_PLUGINS_AGENTS_CHAT_H
 #define TENON_PLUGINS_AGENTS_CHAT_H
 
-#include "agents.h"
+#include "search.h"
 
 #define CHAT_REPAIRS 1u /* repairs of one answer */
 
 struct chat {
     uint32_t model, system, prompt, input, messages; /* TN_UNBOUND if not configured */
     uint32_t tools, schema, options_channel;
+    struct search search; /* of the tools */
     bool with_tools, with_schema, as_json, text_tools;
     bool no_repair;                 /* TN_INVALID after the first answer that does not match */
     uint64_t max_turns;             /* 0: no limit */
     tn_value options, schema_value; /* borrowed from the configuration; may be NULL */
+    tn_value choices; /* NULL, or an object: an answer that is exactly a key of it is {route: KEY}; borrowed */
     const char *input_name, *messages_name, *options_name;
 };
 
@@ -45,7 +47,7 @@ struct chat_turn {
     tn_task task;
     void (*done)(struct chat_turn *turn, int32_t status);
     void *user;
-    tn_value definitions; /* of the tools; may be NULL */
+    tn_value definitions; /* of the tools that are offered; may be NULL */
     tn_value history;     /* before this turn, normalised; NULL if no channel of messages is read */
     tn_value added;       /* the messages of `prompt` or `input_key`: an array, may be empty */
     tn_value sent;        /* all messages of the request, starting with the system prompt */

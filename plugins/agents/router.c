@@ -1,7 +1,8 @@
 /*
  * router.c - `router`: a model chooses among nodes of the graph.
  *
- * It uses a turn of chat.h with a schema that allows only the targets. The answer is returned as `goto`.
+ * It uses a turn of chat.h with a schema that allows only the targets. The answer is returned as `goto`. Small models
+ * often answer with the name alone: that is accepted, too.
  */
 #include "chat.h"
 
@@ -79,6 +80,7 @@ static int32_t router_create(tn_value config, tn_binder *binder, void **self) {
     if (status == TN_OK) status = agents_bind_write(config, "output_key", binder, &router->output);
     if (status == TN_OK) status = agents_bind_write(config, "usage_key", binder, &router->usage);
     router->chat.no_repair = router->fallback != NULL;
+    router->chat.choices = tn_get(config, "targets");
     if (status == TN_OK) {
         *self = router;
     } else {

@@ -7,12 +7,14 @@
  * task from the beginning; calls that had ended return their recorded results.
  */
 #include "conversation.h"
+#include "search.h"
 
 #define TOOLS_CALLS_MAX 128u /* calls of one message; each further call receives an error */
 
 struct tools {
     uint32_t read, write, set, approve;
     uint64_t parallel;
+    struct search search;
     tn_value auto_approve, ends; /* borrowed from the configuration; may be NULL */
     const char *messages_name, *approve_name;
 };
@@ -52,7 +54,10 @@ static int32_t tools_create(tn_value config, tn_binder *binder, void **self) {
     int32_t status = tn.task->bind_read(binder, tools->messages_name, TN_Z, &tools->read);
     if (status == TN_OK) status = tn.task->bind_write(binder, tools->messages_name, TN_Z, &tools->write);
     if (status == TN_OK) status = agents_bind_read(config, "approve_key", binder, &tools->approve);
-    if (status == TN_OK) status = agents_tool->bind_tools(binder, tn_get(config, "tools"), &tools->set);
+    search_read(config, &tools->search);
+    tn_value names = search_names(&tools->search);
+    if (status == TN_OK) status = agents_tool->bind_tools(binder, names, &tools->set);
+    tn_release(names);
     if (status == TN_OK)
         *self = tools;
     else
@@ -175,12 +180,26 @@ static tn_value tools_build_invocation(struct tools_call *call) {
     return tn_finish(builder);
 }
 
+/* Answers a call of `tool.search` here. Returns false if it is a call of another tool. */
+static bool tools_search(struct tools_call *call) {
+    struct tools_task *state = call->owner;
+    if (!state->tools->search.on || strcmp(tn_get_text(call->call, "name", ""), SEARCH_TOOL) != 0) return false;
+    tn_value arguments = tn_call_arguments(call->call), definitions = NULL;
+    state->host_status = agents_tool->describe(state->task, state->tools->set, &definitions);
+    if (state->host_status == TN_OK)
+        call->result = search_run(&state->tools->search, definitions, arguments, &call->failed);
+    if (state->host_status == TN_OK && call->result == NULL) state->host_status = TN_NO_MEMORY;
+    tn_release(definitions);
+    tn_release(arguments);
+    return true;
+}
+
 /* Starts calls until `max_parallel` are open. */
 static void tools_start_calls(struct tools_task *state) {
     while (state->started < state->count && state->open < state->tools->parallel && state->host_status == TN_OK &&
            !state->cancelled) {
         struct tools_call *call = &state->calls[state->started++];
-        if (call->result != NULL) continue;
+        if (call->result != NULL || tools_search(call)) continue;
         tn_value invocation = tools_build_invocation(call);
         if (invocation == NULL && call->result != NULL) continue;
         state->host_status = invocation != NULL ? agents_tool->invoke(state->task, state->tools->set, invocation, NULL,

@@ -23,37 +23,31 @@ static const struct {
 } classes[] = {
     {"authentication_error", "AUTH"},
     {"permission_error", "AUTH"},
-    {"billing_error", "AUTH"},
+    {"billing_error", "QUOTA"},
     {"rate_limit_error", "RATE_LIMITED"},
     {"overloaded_error", "OVERLOADED"},
     {"api_error", "OVERLOADED"},
     {"timeout_error", "TIMEOUT"},
-    {"not_found_error", "INVALID_REQUEST"},
+    {"not_found_error", "NOT_FOUND"},
     {"request_too_large", "CONTEXT_LENGTH"},
     {"invalid_request_error", "INVALID_REQUEST"},
 };
 
-/* The service has no error type for a prompt that is too long, so the message is searched for these words. */
-static bool anthropic_is_too_long(const char *message) {
-    static const char *const words[] = {"prompt is too long", "exceed context limit", "context window",
-                                        "maximum context length"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(message, words[i]) != NULL) return true;
-    return false;
-}
-
+/* The service has no error type for a prompt that is too long, or for an account without credit: the message says so.
+ */
 static void anthropic_error(struct model_call *call, tn_value body, struct tn_model_failure *failure) {
     tn_value error = tn_get(body, "error");
-    const char *type = tn_get_text(error, "type", "");
+    const char *type = tn_get_text(error, "type", ""), *message = tn_get_text(error, "message", "");
     const char *cause = tn_get_text(tn_get(error, "details"), "error_code", "");
     (void)call;
     failure->type = tn_get(error, "type");
     failure->message = tn_get(error, "message");
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (strcmp(classes[i].type, type) == 0) failure->code = classes[i].code;
-    if (strcmp(failure->code, "INVALID_REQUEST") == 0 && anthropic_is_too_long(tn_get_text(error, "message", "")))
-        failure->code = "CONTEXT_LENGTH";
-    if (strstr(cause, "spend_limit") != NULL) failure->retryable = 0; /* a monthly or contractual limit */
+    if (failure->code != NULL && strcmp(failure->code, "INVALID_REQUEST") == 0 &&
+        tn_model_code_of_message(message, failure->status) != NULL)
+        failure->code = tn_model_code_of_message(message, failure->status);
+    if (strstr(cause, "spend_limit") != NULL) failure->code = "QUOTA"; /* a monthly or contractual limit */
 }
 
 /* ---- The provider ---- */

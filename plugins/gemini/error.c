@@ -15,7 +15,7 @@ static const char *const codes[][2] = {{"UNAUTHENTICATED", "AUTH"},
                                        {"INVALID_ARGUMENT", "INVALID_REQUEST"},
                                        {"FAILED_PRECONDITION", "INVALID_REQUEST"},
                                        {"OUT_OF_RANGE", "INVALID_REQUEST"},
-                                       {"NOT_FOUND", "INVALID_REQUEST"},
+                                       {"NOT_FOUND", "NOT_FOUND"},
                                        {"ALREADY_EXISTS", "INVALID_REQUEST"},
                                        {"UNIMPLEMENTED", "UNSUPPORTED"},
                                        {"DEADLINE_EXCEEDED", "TIMEOUT"},
@@ -30,7 +30,7 @@ static const char *const codes[][2] = {{"UNAUTHENTICATED", "AUTH"},
 static const struct {
     int64_t number;
     const char *code;
-} numbers[] = {{400, "INVALID_REQUEST"}, {401, "AUTH"},       {403, "AUTH"},       {404, "INVALID_REQUEST"},
+} numbers[] = {{400, "INVALID_REQUEST"}, {401, "AUTH"},       {403, "AUTH"},       {404, "NOT_FOUND"},
                {429, "RATE_LIMITED"},    {500, "OVERLOADED"}, {503, "OVERLOADED"}, {504, "TIMEOUT"}};
 
 /* Parses "34.4s" to ms. Returns -1 if it is malformed. */
@@ -50,6 +50,13 @@ static bool error_is_too_long(const char *message) {
                       error_text_contains(message, "too long"));
 }
 
+static bool error_is_daily_quota(tn_value violations) {
+    uint64_t count = tn.value->kind(violations) == TN_ARRAY ? tn.value->count(violations) : 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (error_text_contains(tn_get_text(tn.value->at(violations, i), "quotaId", ""), "PerDay")) return true;
+    return false;
+}
+
 static void error_read_details(tn_value details, struct tn_model_failure *failure) {
     for (uint64_t i = 0, count = tn.value->kind(details) == TN_ARRAY ? tn.value->count(details) : 0; i < count; i++) {
         tn_value detail = tn.value->at(details, i);
@@ -61,6 +68,9 @@ static void error_read_details(tn_value details, struct tn_model_failure *failur
         /* The service reports an invalid key as an invalid argument. */
         if (error_text_contains(type, "google.rpc.ErrorInfo") && strncmp(reason, "API_KEY_", 8) == 0)
             failure->code = "AUTH";
+        /* A quota of a day does not return within a run; one of a minute does. */
+        if (error_text_contains(type, "google.rpc.QuotaFailure") && error_is_daily_quota(tn_get(detail, "violations")))
+            failure->code = "QUOTA";
     }
 }
 
@@ -78,6 +88,7 @@ void gemini_error(struct model_call *call, tn_value body, struct tn_model_failur
     failure->type = tn_get(error, "status");
     failure->message = tn_get(error, "message");
     error_read_details(tn_get(error, "details"), failure);
+    if (failure->code == NULL) failure->code = tn_model_error_code(failure->status);
     if (strcmp(failure->code, "INVALID_REQUEST") == 0 && error_is_too_long(message)) failure->code = "CONTEXT_LENGTH";
     if (strcmp(failure->code, "AUTH") != 0 || gemini->project == NULL) return;
     model_fail(call, "AUTH",

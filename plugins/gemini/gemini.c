@@ -16,8 +16,7 @@ static tn_value section; /* the plugin's section of tenon.yaml */
 
 /* ---- Create ---- */
 
-/* Returns a non-empty text of the configuration, the section, or the environment; or NULL. */
-static const char *gemini_get_setting(tn_value config, const char *name, const char *variable) {
+const char *gemini_get_setting(tn_value config, const char *name, const char *variable) {
     const char *text = tn_get_text(config, name, "");
     if (*text == '\0') text = tn_get_text(section, name, "");
     if (*text == '\0' && variable != NULL) text = getenv(variable);

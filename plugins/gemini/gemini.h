@@ -3,7 +3,8 @@
  *
  * contents.c converts messages to contents, request.c builds the request, answer.c reads the answer, error.c reads
  * errors; partial.c assembles streamed arguments, embed.c implements embeddings, vertex.c builds a model's address,
- * token.c, credentials.c and sign.c authenticate. gemini.c connects them to plugins/model.
+ * token.c, credentials.c and sign.c authenticate. gemini.c connects them to plugins/model. interactions.c and
+ * interactions_read.c are the tools `interactions.…`.
  */
 #ifndef TENON_PLUGINS_GEMINI_H
 #define TENON_PLUGINS_GEMINI_H
@@ -66,6 +67,10 @@ void gemini_error(struct model_call *call, tn_value body, struct tn_model_failur
 tn_value gemini_embed_request(struct model_call *call, const char **method);
 /* Reads its answer. Returns true if another request is needed. */
 bool gemini_embed_answer(struct model_call *call, tn_value json);
+
+/* gemini.c: Returns a non-empty text of the configuration (which may be NULL), of the plugin's section of tenon.yaml,
+ * or of the environment; or NULL. `variable` may be NULL. */
+const char *gemini_get_setting(tn_value config, const char *name, const char *variable);
 
 /* vertex.c: Sets base and model. On failure, returns false with the reason in `message`. */
 bool gemini_build_address(struct gemini *gemini, const char *model, const char *base_url, const char *project,

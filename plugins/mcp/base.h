@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <tenon/demand.h>
 #include <tenon/easy.h>
 #include <tenon/http.h>
 #include <tenon/launch.h>
@@ -40,7 +41,7 @@
 #define MCP_RESTART_MS     500      /* before a failed server is restarted; doubled each time, */
 #define MCP_RESTART_MAX_MS 30000    /* up to this limit */
 #define MCP_ADDED_MAX      20000    /* tools that one server may register, counted again after each change */
-#define MCP_PROBE_MS       5000     /* for the answer to server/discover from a server that may be older */
+#define MCP_PROBE_MS       2000     /* before initialize is sent to a server that has not answered server/discover */
 #define MCP_GRACE_MS       2000     /* between the end of the input, SIGTERM and SIGKILL */
 #define MCP_END_SESSION_MS 1000     /* for servers to receive the end of the session */
 #define MCP_EXTENSIONS     10       /* how often progress may extend the timeout of a request */

@@ -47,6 +47,7 @@ static void mcp_call_free(struct call *call) {
     tn_release(call->responses);
     tn_release(call->output);
     tn_release(call->error);
+    deferred_free(call);
     tool_unref(call->tool);
     mcp_free(call);
 }
@@ -95,7 +96,7 @@ static tn_value call_error_detail(const struct call *call, const char *key, tn_v
     return value != NULL ? tn_set_take(detail, key, value) : detail;
 }
 
-static void call_decide_result(struct call *call, tn_value result) {
+void call_decide_result(struct call *call, tn_value result) {
     tn_value blocks = tn_get(result, "content"), structured = tn_get(result, "structuredContent");
     if (call->tool->method != NULL) {
         call_decide_output(call, call->tool->method->result(result));
@@ -145,11 +146,16 @@ static tn_value call_make_params(const struct call *call) {
 static void mcp_call_send_request(struct call *call) {
     struct server *server = call->server;
     const char *method = call->tool->method != NULL ? call->tool->method->method : "tools/call";
-    tn_value params = call_make_params(call), headers = NULL;
-    if (call->tool->method == NULL && session_is_modern(server->session))
+    bool deferred = call->deferred.id != NULL;
+    tn_value params = NULL, headers = NULL;
+    if (deferred)
+        method = deferred_request(call, &params);
+    else
+        params = call_make_params(call);
+    if (!deferred && call->tool->method == NULL && session_is_modern(server->session))
         headers = headers_from_arguments(tn_get(call->tool->definition, "inputSchema"), call->arguments);
     if (params != NULL)
-        call->request = session_request(server->session, method, params, headers, true, server_timeout_ms(server),
+        call->request = session_request(server->session, method, params, headers, !deferred, server_timeout_ms(server),
                                         on_call_response, call);
     tn_release(params);
     tn_release(headers);
@@ -199,6 +205,24 @@ static bool call_request_permission(struct call *call) {
     return asked;
 }
 
+/*
+ * True if the server no longer accepts the state of the round: it was started again, so that it has another key, or too
+ * much time has passed. This is how the SDKs report it.
+ */
+static bool is_state_refused(const struct call *call, const struct rpc_answer *answer) {
+    bool named = value_is(tn_get(answer->data, "reason"), "invalid_request_state") ||
+                 strstr(answer->message != NULL ? answer->message : "", "requestState") != NULL;
+    return call->state != NULL && answer->code == RPC_INVALID_PARAMS && named;
+}
+
+void call_repeat(struct call *call) {
+    tn_release(call->state);
+    tn_release(call->input_requests);
+    tn_release(call->responses);
+    call->state = call->input_requests = call->responses = NULL;
+    call->repeated = call->must_send = true;
+}
+
 static void on_call_response(void *user, const struct rpc_answer *answer) {
     struct call *call = user;
     tn_value urls = tn_get(answer->data, "elicitations");
@@ -207,12 +231,19 @@ static void on_call_response(void *user, const struct rpc_answer *answer) {
         call->resent = call->waiting = true; /* the next session, which starts soon, sends it again */
         return;
     }
+    if (call->deferred.id != NULL && deferred_on_response(call, answer)) return;
+    if (answer->result != NULL && deferred_is_task(answer->result)) {
+        deferred_start(call, answer->result);
+        return;
+    }
     if (answer->result != NULL && value_is(tn_get(answer->result, "resultType"), "input_required")) {
         call_start_round(call, answer->result);
         return;
     }
     if (answer->result != NULL) {
         call_decide_result(call, answer->result);
+    } else if (!call->repeated && is_state_refused(call, answer)) {
+        call_repeat(call);
     } else if (answer->failure != NULL && strcmp(answer->failure, OAUTH_NEEDED) == 0 && call_request_permission(call)) {
         /* call_advance asks for permission */
     } else if (answer->code == RPC_URL_NEEDED && tn.value->count(urls) > 0 && ++call->rounds <= MCP_ROUNDS_MAX) {
@@ -258,6 +289,7 @@ static void put_round_state(tn_builder *builder, const struct call *call, const 
     tn_put(builder, "inputs", call->input_requests);
     tn_put(builder, "responses", call->responses);
     tn_put(builder, "key", question->key);
+    if (call->deferred.id != NULL) tn_put(builder, "task", call->deferred.id);
     tn.value->end(builder);
 }
 
@@ -356,6 +388,7 @@ static void call_resume_round(struct call *call, tn_value round, tn_value result
     uint64_t length;
     const char *key = tn_chars(tn_get(round, "key"), &length);
     call->state = state != NULL ? tn_retain(state) : NULL;
+    if (tn_get(round, "task") != NULL) deferred_resume(call, tn_get(round, "task"));
     call->input_requests = tn_retain(tn_get(round, "inputs"));
     call->responses = tn_retain(tn_get(round, "responses"));
     (void)tn.value->set(&call->responses, key, length, result);
@@ -423,6 +456,7 @@ void mcp_call_cancel(struct server *server, tn_task task) {
     call_decide(call, "CANCELLED", tn_text("cancelled"), NULL);
     if (call->request != 0) session_cancel(server->session, call->request, "the call was cancelled");
     call->request = 0;
+    deferred_cancel(call);
     call_advance(call);
 }
 

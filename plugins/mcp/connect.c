@@ -51,7 +51,7 @@ static uint64_t connect_server_count(const struct connector *connector) {
 static bool connect_is_settled(const struct connector *connector) {
     for (uint64_t i = 0; i < connect_server_count(connector); i++) {
         const struct server *server = connect_server_at(connector, i);
-        if (server != NULL && (server->state == SERVER_STARTING || server->state == SERVER_LISTING)) return false;
+        if (server != NULL && server_is_busy(server)) return false;
     }
     return true;
 }

@@ -11,6 +11,7 @@
  */
 #include "http.h"
 #include "header.h"
+#include "oauth/address.h"
 #include "oauth/challenge.h"
 #include "oauth/redact.h"
 #include "sse.h" /* in plugins/http/parse */
@@ -29,12 +30,14 @@
 struct http {
     struct transport transport; /* must be first */
     char *name, *url;
+    char *endpoint; /* with `sse`: the URL of POSTs; NULL before the server has named it. Owned */
     tn_value headers;
     struct oauth *oauth;
     struct exchange *exchanges;
     char session[SESSION_MAX + 1];
     char version[16]; /* "" before the handshake */
     bool modern, closed, wants_stream;
+    bool sse, streaming;      /* the transport of 2024-11-05; its stream was requested */
     bool opening;             /* the server's stream is not open yet */
     uint64_t delete_exchange; /* the DELETE exchange; 0: none */
     void (*session_ended)(void);
@@ -93,6 +96,7 @@ static void http_release(struct http *http) {
     tn_release(http->headers);
     mcp_free(http->name);
     mcp_free(http->url);
+    mcp_free(http->endpoint);
     mcp_free(http);
 }
 
@@ -146,6 +150,8 @@ static void put_mirrored_headers(tn_builder *builder, tn_value message, tn_value
     put_encoded_header(builder, "Mcp-Method", tn_get(message, "method"));
     if (strcmp(method, "tools/call") == 0 || strcmp(method, "prompts/get") == 0)
         put_encoded_header(builder, "Mcp-Name", value_get_nested(message, "params", "name"));
+    else if (strncmp(method, "tasks/", strlen("tasks/")) == 0)
+        put_encoded_header(builder, "Mcp-Name", value_get_nested(message, "params", "taskId"));
     else if (strcmp(method, "resources/read") == 0)
         put_encoded_header(builder, "Mcp-Name", value_get_nested(message, "params", "uri"));
     for (uint64_t i = 0, count = tn.value->count(extra); i < count; i++) {
@@ -157,7 +163,7 @@ static void put_mirrored_headers(tn_builder *builder, tn_value message, tn_value
 static tn_builder *start_http_request(const struct http *http, const char *method) {
     tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
-    tn_put_text(builder, "url", http->url);
+    tn_put_text(builder, "url", http->endpoint != NULL && strcmp(method, "POST") == 0 ? http->endpoint : http->url);
     tn_put_text(builder, "method", method);
     return builder;
 }
@@ -201,6 +207,7 @@ static int32_t exchange_send_or_wait(struct exchange *exchange) {
 }
 
 static bool exchange_delay(struct exchange *exchange, uint64_t delay_ms);
+static int32_t sse_send(struct http *http, struct exchange *exchange);
 
 static int32_t http_transport_send(struct transport *transport, tn_value message, int64_t id, tn_value extra) {
     struct http *http = (struct http *)transport;
@@ -213,6 +220,7 @@ static int32_t http_transport_send(struct transport *transport, tn_value message
     }
     exchange->message = tn_retain(message);
     exchange->extra = extra != NULL ? tn_retain(extra) : NULL;
+    if (http->sse && http->endpoint == NULL) return sse_send(http, exchange);
     if (http->opening && id != 0 && exchange_delay(exchange, OPENING_MS)) return TN_OK;
     int32_t status = exchange_send_or_wait(exchange);
     if (status != TN_OK) post_exchange_free(exchange);
@@ -263,12 +271,20 @@ static void exchange_deliver_message(struct exchange *exchange, const char *json
     tn_release(message);
 }
 
+static bool sse_read_endpoint(struct exchange *exchange, const char *text, uint64_t length);
+
+static bool is_event_type(const struct tn_text_buffer *type, const char *name) {
+    return type->length == strlen(name) && memcmp(type->bytes, name, type->length) == 0;
+}
+
 /* Returns false if the exchange or the transport has ended. */
 static bool on_sse_event(struct exchange *exchange) {
     const struct tn_text_buffer *type = &exchange->sse.event, *data = &exchange->sse.data;
     exchange->empty = 0;
+    if (exchange->http->sse && is_event_type(type, "endpoint"))
+        return sse_read_endpoint(exchange, data->bytes, data->length);
     if (data->length == 0) return true; /* only an id */
-    if (type->length > 0 && (type->length != 7 || memcmp(type->bytes, "message", 7) != 0)) return true;
+    if (type->length > 0 && !is_event_type(type, "message")) return true;
     exchange_deliver_message(exchange, data->bytes, data->length);
     return !exchange->http->closed && !exchange->must_free;
 }
@@ -311,9 +327,83 @@ static void http_stream_opened(struct http *http) {
             if (at->delayed) oldest = at;
         if (oldest == NULL) return;
         oldest->delayed = false;
-        (void)tn.core->unpost(tn.host, oldest->timer);
+        if (oldest->timer != 0) (void)tn.core->unpost(tn.host, oldest->timer);
         oldest->timer = tn_post(0, on_exchange_delay_over, oldest);
     } while (oldest->timer != 0);
+}
+
+/* ---- The transport of 2024-11-05 ---- */
+
+/* The first message opens the stream; messages wait until it has named the URL for them. */
+static int32_t sse_send(struct http *http, struct exchange *exchange) {
+    exchange->delayed = http->opening = true;
+    if (http->streaming) return TN_OK;
+    struct exchange *stream = post_exchange_new(http, STREAM, 0);
+    int32_t status = stream != NULL ? TN_OK : TN_NO_MEMORY;
+    if (status == TN_OK && http->oauth != NULL && !oauth_is_ready(http->oauth))
+        oauth_wait(http->oauth, &stream->wait);
+    else if (status == TN_OK)
+        status = exchange_open_stream(stream);
+    http->streaming = status == TN_OK;
+    if (status == TN_OK) return TN_OK;
+    if (stream != NULL) post_exchange_free(stream);
+    post_exchange_free(exchange);
+    return status;
+}
+
+/* The stream cannot be opened, or has ended. The request that waits for it fails, or else the transport ends. */
+static void sse_fail(struct exchange *stream, int64_t status, const char *code, const char *reason) {
+    struct http *http = stream->http;
+    const struct transport_events *events = &http->transport.events;
+    struct exchange *waiting = NULL;
+    char why[OAUTH_WHY_MAX];
+    (void)snprintf(why, sizeof why, "%s", reason);
+    post_exchange_free(stream);
+    for (struct exchange *at = http->exchanges; at != NULL; at = at->next)
+        if (at->delayed && at->id != 0) waiting = at;
+    if (waiting != NULL)
+        exchange_report_failure(waiting, status, NULL, code, why);
+    else
+        events->closed(events->user, why);
+}
+
+/* Returns the URL that `text` means, relative to that of the stream: to be freed with mcp_free, NULL if it is not a URL
+ * of the same origin. */
+static char *sse_resolve_endpoint(const char *base, const char *text, uint64_t length) {
+    struct tn_text_buffer url = {.limit = OAUTH_URL_MAX};
+    struct address from, to;
+    if (length == 0 || !address_read(base, &from) || memchr(text, '\0', length) != NULL) return NULL;
+    const char *path = *from.path != '\0' ? from.path : "/";
+    uint64_t path_size = *from.path != '\0' ? from.path_size : 1;
+    bool absolute =
+        (length >= 7 && strncasecmp(text, "http://", 7) == 0) || (length >= 8 && strncasecmp(text, "https://", 8) == 0);
+    tn_value origin = address_origin(&from);
+    if (!absolute) {
+        tn_text_append_value(&url, origin);
+        while (*text != '?' && *text != '/' && path_size > 0 && path[path_size - 1] != '/') path_size--;
+        if (*text != '/') tn_text_append_n(&url, path, path_size);
+    }
+    tn_text_append_n(&url, text, length);
+    bool good = url.status == TN_OK && address_read(tn_text_chars(&url), &to);
+    tn_value other = good ? address_origin(&to) : NULL;
+    char *result = good && tn.value->equal(origin, other) ? copy_text(tn_text_chars(&url)) : NULL;
+    tn_release(origin);
+    tn_release(other);
+    tn_text_free(&url);
+    return result;
+}
+
+/* Only the first one counts. */
+static bool sse_read_endpoint(struct exchange *exchange, const char *text, uint64_t length) {
+    struct http *http = exchange->http;
+    if (http->endpoint != NULL) return true;
+    http->endpoint = sse_resolve_endpoint(http->url, text, length);
+    if (http->endpoint != NULL) {
+        http_stream_opened(http);
+        return true;
+    }
+    sse_fail(exchange, 0, "PROTOCOL", "the URL that it names for messages is not one of the same origin");
+    return false;
 }
 
 /* The server has received the end of the handshake: open its stream. */
@@ -361,6 +451,10 @@ static bool exchange_schedule_resume(struct exchange *exchange) {
 /* The stream has ended before the answer. */
 static void exchange_handle_disconnect(struct exchange *exchange, const char *code, const char *why) {
     bool wanted = (exchange->purpose == STREAM || exchange->id != 0) && !exchange->must_free;
+    if (exchange->http->sse && exchange->purpose == STREAM && !exchange->must_free) {
+        sse_fail(exchange, 0, code, exchange->events ? "its stream of events has ended" : why);
+        return;
+    }
     if (wanted && exchange->events && exchange_schedule_resume(exchange)) return;
     exchange_report_failure(exchange, 0, NULL, code, why);
 }
@@ -371,7 +465,9 @@ static void on_oauth_outcome(struct oauth_wait *wait, enum oauth_outcome outcome
     struct exchange *exchange = (struct exchange *)(void *)((char *)wait - offsetof(struct exchange, wait));
     struct http *http = exchange->http;
     http->active_callbacks++;
-    if (outcome != OAUTH_RETRY)
+    if (outcome != OAUTH_RETRY && http->sse && exchange->purpose == STREAM)
+        sse_fail(exchange, 401, code, why);
+    else if (outcome != OAUTH_RETRY)
         exchange_report_failure(exchange, 401, NULL, code, why);
     else if ((exchange->purpose == POST ? exchange_send_message(exchange) : exchange_open_stream(exchange)) != TN_OK)
         exchange_report_failure(exchange, 0, NULL, "CONNECTION_LOST", "the request cannot be sent again");
@@ -382,7 +478,8 @@ static void on_oauth_outcome(struct oauth_wait *wait, enum oauth_outcome outcome
 static bool exchange_wait_for_token(struct exchange *exchange, int64_t status, tn_value end) {
     struct http *http = exchange->http;
     const char *header = tn_get_text(tn_get(end, "headers"), "www-authenticate", NULL);
-    if (http->oauth == NULL || exchange->purpose == STREAM || (status != 401 && status != 403)) return false;
+    if (http->oauth == NULL || (exchange->purpose == STREAM && !http->sse) || (status != 401 && status != 403))
+        return false;
     tn_value challenge = challenge_read(header);
     bool scope = challenge_needs_scope(challenge);
     tn_release(challenge);
@@ -412,7 +509,7 @@ static void on_exchange_head(struct exchange *exchange, tn_value value) {
     bool plain = session != NULL && length > 0 && length <= SESSION_MAX;
     for (uint64_t i = 0; plain && i < length; i++) plain = session[i] > ' ' && session[i] <= '~';
     if (begins && plain) memcpy(http->session, session, length + 1);
-    if (exchange->purpose == STREAM) http_stream_opened(http);
+    if (exchange->purpose == STREAM && !http->sse) http_stream_opened(http);
 }
 
 static void on_exchange_data(struct exchange *exchange, tn_value value) {
@@ -460,6 +557,10 @@ static void exchange_handle_refusal(struct exchange *exchange, int64_t status, t
         return;
     }
     if (exchange_wait_for_token(exchange, status, end)) return;
+    if (exchange->purpose == STREAM && http->sse) {
+        sse_fail(exchange, status, status == 401 || status == 403 ? "AUTH" : "SERVER_ERROR", why);
+        return;
+    }
     if (exchange->purpose == STREAM) { /* 405: the server has no stream */
         post_exchange_free(exchange);
         return;
@@ -477,8 +578,10 @@ static void on_exchange_end(struct exchange *exchange, tn_value end) {
         exchange_handle_refusal(exchange, status, end);
     } else if (exchange->events) {
         exchange_handle_disconnect(exchange, "CONNECTION_LOST", "the stream ended before the answer");
-    } else if (exchange->purpose != POST || id == 0) {
-        post_exchange_free(exchange); /* 202: accepted */
+    } else if (exchange->http->sse && exchange->purpose == STREAM) {
+        sse_fail(exchange, status, "PROTOCOL", "it does not answer with a stream of events");
+    } else if (exchange->purpose != POST || id == 0 || exchange->http->sse) {
+        post_exchange_free(exchange); /* 202: accepted; with `sse`, the answer comes in the stream */
     } else {
         tn_value message = exchange_body_value(exchange, end);
         if (message == NULL) {
@@ -506,8 +609,8 @@ static void on_exchange_event(void *user, int32_t event, tn_value value) {
         on_exchange_data(exchange, value);
     } else {
         exchange->token = 0;
-        if (exchange->purpose == STREAM) http_stream_opened(http);
-        if (http->opening && value_is(tn_get(exchange->message, "method"), "notifications/initialized"))
+        if (exchange->purpose == STREAM && !http->sse) http_stream_opened(http);
+        if (http->opening && !http->sse && value_is(tn_get(exchange->message, "method"), "notifications/initialized"))
             http_start_stream(http);
         if (event == TN_HTTP_END)
             on_exchange_end(exchange, value);
@@ -536,7 +639,7 @@ static void http_set_version(struct transport *transport, const char *version, b
     struct http *http = (struct http *)transport;
     (void)snprintf(http->version, sizeof http->version, "%s", version);
     http->modern = modern;
-    if (modern || http->wants_stream) return;
+    if (modern || http->wants_stream || http->sse) return;
     http->wants_stream = http->opening = true; /* opened after notifications/initialized */
 }
 
@@ -602,6 +705,7 @@ struct transport *http_new(const struct http_options *options, const struct tran
     http->url = copy_text(options->url);
     http->headers = options->headers != NULL ? tn_retain(options->headers) : NULL;
     http->oauth = options->oauth;
+    http->sse = options->sse;
     if (http->name != NULL && http->url != NULL) return &http->transport;
     (void)snprintf(why, size, "not enough memory");
     http->closed = true;

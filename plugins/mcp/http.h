@@ -5,6 +5,9 @@
  * the last event id, and ends the session (DELETE). Later versions have none of these, and repeat parts of the message
  * in headers. It uses tenon.http and opens no sockets.
  *
+ * With the transport of 2024-11-05 a GET opens one stream, whose first event, `endpoint`, is the URL for POSTs, and on
+ * which all messages of the server come. The stream cannot be resumed: its end is the end of the session.
+ *
  *     struct http_options options = {.name = "web", .url = "https://mcp.example/mcp", .headers = headers};
  *     struct transport *post = http_new(&options, &events, why, sizeof why);
  */
@@ -18,6 +21,7 @@ struct http_options {
     const char *name, *url;
     tn_value headers;    /* {name: STRING}, sent with each request; may be NULL */
     struct oauth *oauth; /* adds its token to each request; NULL: no token. It outlives the transport */
+    bool sse;            /* the older transport, "HTTP with SSE" of 2024-11-05 */
 };
 
 struct transport *http_new(const struct http_options *options, const struct transport_events *events, char *why,

@@ -8,8 +8,9 @@
  *             files: {command: [npx, -y, "@modelcontextprotocol/server-filesystem", /data]}
  *             web: {url: "https://mcp.example/mcp", headers: {authorization: ["Bearer ", {secret: EXAMPLE_KEY}]}}
  *
- * init starts the servers on the loop. The plugin expects more components until each server has listed its tools or has
- * failed. The component `mcp.servers` always exists; it reports the state of all servers.
+ * A server is started when its tools are wanted (tenon.demand), or, if the host does not offer that draft, in init.
+ * The plugin expects more components until each started server has listed its tools or has failed. The component
+ * `mcp.servers` always exists; it starts all servers, and reports their states.
  */
 #include "call.h"
 #include "connect.h"
@@ -26,7 +27,9 @@ TN_EASY_HIDDEN const tn_registry_1 *mcp_registry;
 
 static struct server *servers;
 static struct server *gone; /* servers that were removed, but have a tool that an instance still uses */
-static uint32_t unsettled;  /* servers whose tools are not known yet */
+static uint32_t unsettled;  /* servers that were started, and whose tools are not known yet */
+static bool is_ending;      /* quiesce was called: nothing is started or added any more */
+static const tn_demand_draft *demand;
 
 /* ---- Servers ---- */
 
@@ -34,6 +37,8 @@ void servers_report_settled(struct server *server) {
     (void)server;
     if (unsettled > 0 && --unsettled == 0) (void)mcp_registry->expect(tn.host, 0);
 }
+
+bool servers_are_ending(void) { return is_ending; }
 
 bool servers_have_tool_id(const char *id, const struct server *besides) {
     for (const struct server *server = servers; server != NULL; server = server->next) {
@@ -113,6 +118,43 @@ static bool connects_at_start(const struct server *server) {
     return !value_is(tn_get(server->config, "connect"), "on_demand");
 }
 
+/* ---- Demand ---- */
+
+static void demand_server(struct server *server) {
+    if (server->demanded || server->settled || !connects_at_start(server) || is_ending) return;
+    server->demanded = true;
+    if (unsettled++ == 0) (void)mcp_registry->expect(tn.host, 1);
+    server_connect(server);
+}
+
+/* True if an id that matches the pattern may begin with the server's prefix and a dot. */
+static bool server_may_have(const struct server *server, const char *pattern, uint64_t length) {
+    const char *prefix = server_prefix(server);
+    size_t prefix_length = strlen(prefix);
+    for (uint64_t i = 0; i < length; i++) {
+        if (pattern[i] == '*') return true;
+        if (i == prefix_length) return pattern[i] == '.';
+        if (pattern[i] != prefix[i]) return false;
+    }
+    return false;
+}
+
+static int32_t on_demand(void *user, const char *kind, uint64_t kind_length, const char *pattern,
+                         uint64_t pattern_length, int32_t how) {
+    bool more = false;
+    (void)user;
+    if (kind_length != strlen("tool") || memcmp(kind, "tool", kind_length) != 0 || is_ending) return 0;
+    for (struct server *server = servers; server != NULL; server = server->next) {
+        if (!server_may_have(server, pattern, pattern_length)) continue;
+        if (how == TN_DEMAND_KNOWN)
+            server_add_known(server);
+        else if (how == TN_DEMAND_START)
+            demand_server(server);
+        more |= how == TN_DEMAND_START ? server->demanded && !server->settled : !server->settled && !server->known;
+    }
+    return more;
+}
+
 static int32_t mcp_init(void *self, tn_value config) {
     tn_value list = tn_get(config, "servers");
     struct server **last = &servers;
@@ -129,15 +171,11 @@ static int32_t mcp_init(void *self, tn_value config) {
             mcp_free_servers();
             return TN_NO_MEMORY;
         }
-        if (connects_at_start(*last))
-            unsettled++;
-        else
-            (*last)->settled = true;
         last = &(*last)->next;
     }
-    if (unsettled > 0) (void)mcp_registry->expect(tn.host, 1);
-    for (struct server *server = servers; server != NULL; server = server->next)
-        if (connects_at_start(server)) server_connect(server);
+    is_ending = false;
+    if (demand != NULL && demand->watch(tn.host, on_demand, NULL) == TN_OK) return TN_OK;
+    for (struct server *server = servers; server != NULL; server = server->next) demand_server(server);
     return TN_OK;
 }
 
@@ -170,7 +208,10 @@ static void on_server_session_ended(void) {
 
 static void mcp_quiesce(void *self) {
     (void)self;
+    is_ending = true;
     stdio_stop_timers();
+    for (struct server *server = servers; server != NULL; server = server->next)
+        if (server_is_busy(server) && !server_in_use(server)) server_stop(server); /* its tools would come too late */
     for (struct server *server = servers; server != NULL; server = server->next)
         if (server->session != NULL && !server_in_use(server))
             sessions_ending += session_end_at_server(server->session, on_server_session_ended);
@@ -211,7 +252,7 @@ static void complete_servers_task(tn_task task) {
 /* A task that waits until a server is ready or has failed. */
 struct waiter {
     struct waiter *next;
-    struct server *server;
+    struct server *server; /* NULL: until no server is starting */
     tn_task task;
     int64_t asked; /* how often a person was asked for permission */
 };
@@ -236,15 +277,22 @@ static bool waiter_request_permission(const struct waiter *waiter) {
     return asked;
 }
 
+static bool any_server_is_busy(void) {
+    for (const struct server *server = servers; server != NULL; server = server->next)
+        if (server_is_busy(server)) return true;
+    return false;
+}
+
 void servers_notify_waiters(const struct server *server) {
     for (struct waiter **at = &waiters; *at != NULL;) {
         struct waiter *waiter = *at;
-        if (waiter->server != server) {
+        if (waiter->server != NULL ? waiter->server != server : any_server_is_busy()) {
             at = &waiter->next;
             continue;
         }
         *at = waiter->next;
-        if (server->state == SERVER_READY || !waiter_request_permission(waiter)) complete_servers_task(waiter->task);
+        if (waiter->server == NULL || server->state == SERVER_READY || !waiter_request_permission(waiter))
+            complete_servers_task(waiter->task);
         mcp_free(waiter);
         at = &waiters; /* a notified waiter may have started another wait */
     }
@@ -262,9 +310,10 @@ static void waiter_cancel(tn_task task) {
     }
 }
 
-/* `server` may be NULL: then the task completes at once. */
+/* `server` may be NULL: all that connect at the start. */
 static int32_t wait_for_server(struct server *server, tn_task task, int64_t asked) {
-    if (server == NULL || server->state == SERVER_READY) {
+    for (struct server *at = servers; server == NULL && at != NULL; at = at->next) demand_server(at);
+    if (server == NULL ? !any_server_is_busy() : server->state == SERVER_READY) {
         complete_servers_task(task);
         return TN_OK;
     }
@@ -272,6 +321,7 @@ static int32_t wait_for_server(struct server *server, tn_task task, int64_t aske
     if (waiter == NULL) return TN_NO_MEMORY;
     *waiter = (struct waiter){waiters, server, task, asked};
     waiters = waiter;
+    if (server == NULL) return TN_OK;
     if (server->state == SERVER_IDLE) server->failures = 0; /* connect at once, without the delay after failures */
     server_connect(server);
     return TN_OK;
@@ -396,6 +446,7 @@ TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
     mcp_launch = tn_easy_interface(host, TN_LAUNCH_DRAFT, sizeof *mcp_launch);
     mcp_http = tn_easy_interface(host, TN_HTTP_1, sizeof *mcp_http);
     mcp_registry = tn_easy_interface(host, TN_REGISTRY_1, sizeof *mcp_registry);
+    demand = tn_easy_interface(host, TN_DEMAND_DRAFT, sizeof *demand);
     if (mcp_poll != NULL && mcp_registry != NULL) return &plugin;
     tn_log(TN_LOG_ERROR, "declined: the host does not offer " TN_POLL_1 " and " TN_REGISTRY_1);
     return NULL;

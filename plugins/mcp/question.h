@@ -12,6 +12,7 @@
 #define MCP_QUESTION_H
 
 #include "call.h"
+#include "deferred.h"
 
 enum question_kind { QUESTION_PERSON, QUESTION_MODEL };
 
@@ -40,6 +41,8 @@ struct call {
     /* The round, for servers that keep no state between two requests. */
     tn_value state, input_requests, responses;
     uint32_t rounds;
+    struct deferred deferred; /* the task that the server answered with, if any */
+    bool repeated; /* the server did not accept the state of its round, and the call was made again without it */
     int64_t permission_count; /* how often a person was asked for permission to use the server */
     struct question *person_questions;
     struct question *model_questions;   /* not started */
@@ -65,6 +68,9 @@ void question_answer(struct call *call, struct question *question, tn_value resu
 /* In call.c. Both set an error as the outcome, unless the call has one, and take the values; `detail` may be NULL. */
 void call_decide(struct call *call, const char *code, tn_value message, tn_value detail);
 void call_decide_error(struct call *call, tn_value error);
+void call_decide_result(struct call *call, tn_value result); /* of tools/call; borrowed */
+/* Makes the call again, once: when the server asks the same questions, it gets the answers that are known. */
+void call_repeat(struct call *call);
 void call_advance(struct call *call);
 
 #endif

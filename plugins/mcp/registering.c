@@ -18,6 +18,8 @@ static struct tool_naming server_get_tool_naming(struct server *server) {
                                 .effect = server->effect,
                                 .http = strncmp(server->effect, "network.http", 12) == 0,
                                 .role = server_sampling_role(server),
+                                .server = server->name,
+                                .trusted = value_is(tn_get(server->config, "unannotated"), "auto"),
                                 .taken = is_id_taken,
                                 .user = server};
 }
@@ -107,6 +109,10 @@ static void register_definition(struct server *server, tn_value definition) {
     struct tool *known = find_server_tool(server, name);
     char why[200];
     if (!is_tool_allowed(server, name)) return;
+    if (value_is(tn_get(server->config, "unannotated"), "deny") && !tool_is_annotated(definition)) {
+        skip_tool(server, name, "the server does not declare what it does, and `unannotated` is `deny`");
+        return;
+    }
     if (known != NULL && known->listed) {
         skip_tool(server, name, "the name occurs twice");
         return;
@@ -171,11 +177,11 @@ void registering_clear(struct server *server) {
     server->tool_count = 0;
 }
 
-void registering_methods(struct server *server) {
+void registering_methods(struct server *server, tn_value capabilities) {
     tn_value wanted = tn_get(server->config, "resources");
     for (size_t i = 0; i < tool_method_count; i++) {
         const struct tool_method *method = &mcp_tool_methods[i];
-        bool there = false, has = session_has_capability(server->session, method->capability);
+        bool there = false, has = tn.value->kind(tn_get(capabilities, method->capability)) == TN_OBJECT;
         for (const struct tool *tool = server->tools; tool != NULL; tool = tool->next) there |= tool->method == method;
         if (there || !has || (wanted != NULL && !value_is_true(wanted))) continue;
         const struct tool_naming naming = server_get_tool_naming(server);
@@ -185,4 +191,11 @@ void registering_methods(struct server *server) {
         else
             (void)register_tool(server, tool);
     }
+}
+
+void registering_known(struct server *server, tn_value catalogue) {
+    registering_begin(server);
+    (void)registering_page(server, tn_get(catalogue, "tools"));
+    registering_end(server);
+    registering_methods(server, tn_get(catalogue, "capabilities"));
 }

@@ -12,7 +12,10 @@
 
 #include "server.h"
 
-void registering_methods(struct server *server); /* adds resources and prompts if the server has them */
+/* Adds resources and prompts if the server has them; `capabilities`: what it announced. */
+void registering_methods(struct server *server, tn_value capabilities);
+/* Adds what catalogue_load returned. */
+void registering_known(struct server *server, tn_value catalogue);
 void registering_begin(struct server *server);
 /* Returns false if the server has too many tools; that has been logged. */
 bool registering_page(struct server *server, tn_value tools);

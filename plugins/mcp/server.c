@@ -9,6 +9,7 @@
  */
 #include "server.h"
 #include "call.h"
+#include "catalogue.h"
 #include "http.h"
 #include "registering.h"
 #include "stdio.h"
@@ -163,8 +164,28 @@ static void server_fail_start(struct server *server, const char *code, const cha
     servers_notify_waiters(server);
 }
 
+/* True if the server may have only the transport of 2024-11-05, which is detected as the SDKs do: it answers a POST
+ * with a 4xx status that is not about permission. */
+static bool server_may_need_sse(const struct server *server) {
+    const char *era = tn_get_text(server->config, "era", "auto");
+    int64_t status = session_refused_status(server->session);
+    return server_is_http(server) && !server->sse && strcmp(era, MCP_MODERN) != 0 &&
+           tn_get(server->config, "transport") == NULL && status >= 400 && status < 500 && status != 401 &&
+           status != 403;
+}
+
+/* The server has neither transport. The next start detects it again. */
+static void server_fail_sse(struct server *server, const char *code, const char *why) {
+    char text[600];
+    (void)snprintf(text, sizeof text, "%.200s%s%.300s", server->refused != NULL ? server->refused : "",
+                   server->refused != NULL ? "; and with the transport of 2024-11-05: " : "", why);
+    server->sse = server->legacy = false;
+    server_fail_start(server, code, text);
+}
+
 static void on_session_failed(void *user, const char *code, const char *why) {
     struct server *server = user;
+    bool maybe_sse = server->state == SERVER_STARTING && server_may_need_sse(server);
     bool was_ready = server->state == SERVER_READY || server->state == SERVER_LISTING;
     bool maybe_legacy = !was_ready && !server->legacy && !server_is_http(server) && strcmp(code, "SERVER_LOST") == 0 &&
                         session_is_probing(server->session) && value_is(tn_get(server->config, "era"), "auto");
@@ -175,6 +196,13 @@ static void on_session_failed(void *user, const char *code, const char *why) {
     if (maybe_legacy) { /* an old server may end at any request before `initialize` */
         server->legacy = true;
         server_start_session(server); /* within the remaining time */
+    } else if (maybe_sse) {
+        mcp_free(server->refused);
+        server->refused = copy_text(why);
+        server->sse = server->legacy = true;
+        server_start_session(server);
+    } else if (!was_ready && server->sse) {
+        server_fail_sse(server, code, why);
     } else if (!was_ready) {
         server_fail_start(server, code, why);
     } else {
@@ -184,6 +212,7 @@ static void on_session_failed(void *user, const char *code, const char *why) {
         log_format(TN_LOG_WARN, "server `%s`: %s; it is restarted when it is needed", server->name, why);
         if (server_has_waiting_calls(server)) server_connect(server);
         server_settle(server);
+        servers_notify_waiters(server);
     }
 }
 
@@ -228,6 +257,7 @@ void server_free(struct server *server) {
     tn_release(server->config);
     tn_release(server->roots);
     mcp_free(server->why);
+    mcp_free(server->refused);
     mcp_free(server->name);
     mcp_free(server);
 }
@@ -246,6 +276,7 @@ static void on_tools_listed(struct server *server) {
     }
     server->listing = false;
     server->state = SERVER_READY;
+    if (!server->removable && server->complete) catalogue_store(server);
     server_settle(server);
     servers_notify_waiters(server);
     calls_start_waiting(server);
@@ -269,6 +300,7 @@ static void on_list_page(void *user, const struct rpc_answer *answer) {
     struct server *server = user;
     tn_value cursor = tn_get(answer->result, "nextCursor"), tools = tn_get(answer->result, "tools");
     bool more = tn.value->kind(cursor) == TN_STRING;
+    if (servers_are_ending()) return;
     if (answer->result == NULL) {
         if (answer->failure != NULL && strcmp(answer->failure, "SERVER_LOST") == 0)
             return; /* on_session_failed reports it */
@@ -278,6 +310,7 @@ static void on_list_page(void *user, const struct rpc_answer *answer) {
         }
         log_format(TN_LOG_ERROR, "server `%s`: cannot list its tools: %s", server->name, answer->message);
         registering_keep_all(server);
+        server->complete = false;
         on_tools_listed(server);
         return;
     }
@@ -296,6 +329,7 @@ static void server_request_list_page(struct server *server) {
     tn_value params = NULL;
     if (server->cursor == NULL) {
         server->pages = 0;
+        server->complete = true;
         registering_begin(server);
     } else {
         params = tn_build("{s:v}", "cursor", server->cursor);
@@ -304,6 +338,7 @@ static void server_request_list_page(struct server *server) {
     if (session_request(server->session, "tools/list", params, NULL, false, left_ms > 0 ? left_ms : 1, on_list_page,
                         server) == 0) {
         registering_keep_all(server);
+        server->complete = false;
         on_tools_listed(server);
     }
     tn_release(params);
@@ -316,10 +351,12 @@ static void on_session_ready(void *user) {
                tn_get_text(info, "name", "?"), tn_get_text(info, "version", ""), session_version(server->session));
     server->ready_ms = server_now_ms();
     server->failures = 0;
+    server->complete = true;
     server->lists = 0;
     server_set_error(server, NULL);
     server->state = SERVER_LISTING;
-    registering_methods(server);
+    if (servers_are_ending()) return;
+    registering_methods(server, session_capabilities(server->session));
     server->listing = session_has_capability(server->session, "tools");
     if (server->listing)
         server_request_list_page(server);
@@ -351,7 +388,8 @@ static struct transport *server_open_transport(struct server *server, char *why,
     const struct transport_events events = session_transport_events(server->session);
     if (server_is_http(server)) {
         const struct http_options options = {server->name, tn_get_text(server->config, "url", ""),
-                                             tn_get(server->config, "headers"), server->oauth};
+                                             tn_get(server->config, "headers"), server->oauth,
+                                             server->sse || value_is(tn_get(server->config, "transport"), "sse")};
         return http_new(&options, &events, why, size);
     }
     const struct stdio_options options = {server->name, tn_get(server->config, "command"),
@@ -366,7 +404,8 @@ static void server_start_session(struct server *server) {
                                             .log_level = tn_get_text(server->config, "log", "warning"),
                                             .roots = server->roots,
                                             .sampling = server_sampling_role(server) != NULL,
-                                            .legacy = server->legacy,
+                                            .legacy =
+                                                server->legacy || value_is(tn_get(server->config, "transport"), "sse"),
                                             .http = server_is_http(server),
                                             .until_ms = server->until_ms,
                                             .connect_timeout_ms = connect_timeout_ms(server)};
@@ -412,6 +451,18 @@ void server_connect(struct server *server) {
     server->state = SERVER_RESTING;
     server->timer = tn_post((uint64_t)delay, on_server_restart_delay_over, server);
     if (server->timer == 0) server_start(server);
+}
+
+void server_add_known(struct server *server) {
+    if (server->known || server->settled || server->state != SERVER_IDLE) return;
+    tn_value catalogue = catalogue_load(server);
+    server->known = catalogue != NULL;
+    if (catalogue != NULL) registering_known(server, catalogue);
+    tn_release(catalogue);
+}
+
+bool server_is_busy(const struct server *server) {
+    return server->state == SERVER_STARTING || server->state == SERVER_LISTING;
 }
 
 /* ---- Status ---- */

@@ -36,7 +36,12 @@ struct server {
     uint32_t pages;
     int64_t until_ms;           /* monotonic clock: the list ends by then, or fails */
     bool listing, list_changed; /* the list is being read; it has changed meanwhile */
+    bool complete;              /* no page of it has failed */
     bool legacy, settled;
+    bool sse;            /* the transport of 2024-11-05 is used, because the server has refused the newer one */
+    char *refused;       /* how it has refused that; owned */
+    bool demanded;       /* its tools were wanted, so that it was started (servers_demand in mcp.c) */
+    bool known;          /* the tools of its catalogue were added without starting it */
     bool removable;      /* mcp.connect has added it */
     bool gone;           /* removed; it lives until no tool of it exists */
     uint32_t tools_left; /* tools of it that exist */
@@ -59,6 +64,9 @@ void server_stop(struct server *server);    /* it must not be in use; its tools 
 /* True if a call has a task, or a tool has an instance. A call that waits for a person without a task does not count:
  * it can be made again. */
 bool server_in_use(const struct server *server);
+/* Adds the tools that it listed the last time, without starting it (catalogue.h). */
+void server_add_known(struct server *server);
+bool server_is_busy(const struct server *server); /* it is starting, or lists its tools */
 const char *server_prefix(const struct server *server);
 int64_t server_timeout_ms(const struct server *server);
 /* Returns the role of the model that the server may ask, or NULL. */
@@ -73,6 +81,7 @@ tn_value server_describe(const struct server *server);
 /* Called by server.c, implemented in mcp.c: */
 void servers_report_settled(struct server *server); /* its tools are known, or it has failed, for the first time */
 void servers_notify_waiters(const struct server *server); /* it is ready or has failed; called each time */
+bool servers_are_ending(void);                            /* the plugin ends: nothing more is registered */
 bool servers_have_tool_id(const char *id, const struct server *besides);
 /* The same, for mcp.connect: */
 struct server *servers_find(const char *name); /* NULL if there is none */

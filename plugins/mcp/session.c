@@ -7,11 +7,14 @@
  *                                      |                                                 |
  *                                      +------ no version, no server ---> FAILED <-------+ the server is gone
  *
- * In HANDSHAKE one request is open: server/discover, which may be followed by a second one or by initialize. Requests
- * of the server that need no person or model (ping, roots/list) are answered here; requests for capabilities that we
- * did not announce are refused. All functions run on the loop's thread.
+ * In HANDSHAKE, server/discover is open, or initialize, or both: a server that needs long to start, and one that
+ * ignores unknown methods, cannot be told apart, so initialize follows an unanswered server/discover after
+ * MCP_PROBE_MS, and whichever answer comes first decides. Requests of the server that need no person or model (ping,
+ * roots/list) are answered here; requests for capabilities that we did not announce are refused. All functions run on
+ * the loop's thread.
  */
 #include "session.h"
+#include "deferred.h"
 #include <assert.h>
 
 enum session_state {
@@ -27,10 +30,18 @@ struct session {
     struct rpc *rpc;             /* owned */
     struct transport *transport; /* owned; NULL in SESSION_NEW */
     enum session_state state;
-    bool modern;             /* the era of the requests that are sent: with server/discover, not with initialize */
-    bool discover_retried;   /* server/discover was sent a second time */
-    bool discover_timed_out; /* so that initialize was sent */
-    char version[16];        /* the version that the handshake agreed on; "" before */
+    bool modern;      /* the handshake agreed on MCP_MODERN: every request has the members of that era */
+    char version[16]; /* the version that the handshake agreed on; "" before */
+
+    /* The handshake. */
+    uint32_t discovering;   /* open requests server/discover */
+    bool discover_sent;     /* the server may have ended because of it */
+    bool discover_refused;  /* it was answered with an error */
+    bool discover_retried;  /* server/discover was sent a second time */
+    bool initializing;      /* initialize is open */
+    uint64_t probe_timer;   /* the post that sends initialize if server/discover has no answer by then; 0: none */
+    int64_t refused_status; /* the HTTP status with which initialize was refused; 0: none */
+    char *refusal;          /* why the server refused initialize; NULL if it did not. Owned */
 
     /* What the server said in the handshake. Owned; NULL if it said nothing. */
     tn_value capabilities, info, instructions;
@@ -38,7 +49,9 @@ struct session {
     /* Modern era: one request subscriptions/listen stays open, and its stream reports changes of lists. */
     int64_t listening;     /* id of that request; 0 if it is not open */
     uint64_t listen_timer; /* the post that opens it again; 0 if it is not posted */
-    uint32_t listen_count; /* how often it was opened again */
+    uint32_t listen_empty; /* streams in a row that delivered nothing */
+    uint32_t listen_short; /* streams in a row that ended within LISTEN_STEADY_MS */
+    int64_t listen_ms;     /* monotonic clock: when it was opened */
 
     uint64_t stray_count; /* messages that belong to no request */
 };
@@ -73,8 +86,13 @@ static void put_empty_object(tn_builder *builder, const char *key) {
     tn.value->end(builder);
 }
 
-static void put_client_capabilities(const struct session *session, tn_builder *builder, const char *key) {
+static void put_client_capabilities(const struct session *session, tn_builder *builder, const char *key, bool modern) {
     tn_put_begin(builder, key, TN_OBJECT);
+    if (modern) {
+        tn_put_begin(builder, "extensions", TN_OBJECT);
+        put_empty_object(builder, MCP_TASKS_EXTENSION);
+        tn.value->end(builder);
+    }
     if (session->options.roots != NULL) put_empty_object(builder, "roots");
     if (session->options.sampling) {
         tn_put_begin(builder, "sampling", TN_OBJECT);
@@ -99,15 +117,15 @@ static void put_members(tn_builder *builder, tn_value object) {
 
 /* Adds to `_meta` of `params`. Returns a new reference, or NULL if there are no params. The request's id is its
  * progress token. */
-static tn_value add_meta(const struct session *session, tn_value params, int64_t token) {
-    if (!session->modern && token == 0) return tn_retain(params);
+static tn_value add_meta(const struct session *session, tn_value params, int64_t token, bool modern) {
+    if (!modern && token == 0) return tn_retain(params);
     tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     put_members(builder, tn_get(params, "_meta"));
-    if (session->modern) {
+    if (modern) {
         tn_put_text(builder, META "protocolVersion", MCP_MODERN);
         put_client_info(builder, META "clientInfo");
-        put_client_capabilities(session, builder, META "clientCapabilities");
+        put_client_capabilities(session, builder, META "clientCapabilities", true);
         tn_put_text(builder, META "logLevel", session->options.log_level);
     }
     if (token != 0) tn_put_int(builder, "progressToken", token);
@@ -118,8 +136,15 @@ static tn_value add_meta(const struct session *session, tn_value params, int64_t
 
 /* ---- The end of the handshake ---- */
 
+static void session_stop_probe(struct session *session) {
+    if (session->probe_timer != 0) (void)tn.core->unpost(tn.host, session->probe_timer);
+    session->probe_timer = 0;
+}
+
 /* Keeps what the server said about itself. Every later message contains the version, so the transport gets it first. */
 static void session_agree(struct session *session, const char *version, tn_value result, tn_value info) {
+    session_stop_probe(session);
+    session->modern = strcmp(version, MCP_MODERN) == 0;
     (void)snprintf(session->version, sizeof session->version, "%s", version);
     session->capabilities = tn_retain(tn_get(result, "capabilities"));
     session->info = tn_retain(info);
@@ -136,6 +161,7 @@ static void session_fail(struct session *session, const char *code, const char *
     char text[512];
     if (session->state == SESSION_FAILED) return;
     session_set_state(session, SESSION_FAILED);
+    session_stop_probe(session);
     (void)snprintf(text, sizeof text, "%s", why);
     session->events.failed(session->events.user, code, text); /* the callback may free the session */
 }
@@ -148,19 +174,62 @@ static int64_t session_time_left_ms(const struct session *session) {
     return left > 0 ? left : 1;
 }
 
-static void session_start_modern(struct session *session);
+static void session_discover(struct session *session);
+
+static bool is_failure(const struct rpc_answer *answer, const char *failure) {
+    return answer->failure != NULL && strcmp(answer->failure, failure) == 0;
+}
+
+/* Neither handshake succeeded in time. */
+static void session_fail_late(struct session *session) {
+    char why[256];
+    if (session->refusal != NULL) {
+        session_fail(session, "PROTOCOL", session->refusal);
+        return;
+    }
+    (void)snprintf(why, sizeof why, "it has not answered %s`initialize` within %lld ms (`connect_timeout_ms`)",
+                   session->discover_sent && !session->discover_refused ? "`server/discover` or " : "",
+                   (long long)session->options.connect_timeout_ms);
+    session_fail(session, "TIMEOUT", why);
+}
+
+static bool has_version(tn_value list, const char *version) {
+    for (uint64_t i = 0, count = tn.value->count(list); i < count; i++)
+        if (value_is(tn.value->at(list, i), version)) return true;
+    return false;
+}
+
+/*
+ * The server refused initialize. If server/discover is not answered yet, its answer decides: a server that was slow to
+ * start may have got both requests at once, and have chosen the newer era by the first. In case it has lost that
+ * request, or its error lists our version, the request is sent again, once.
+ */
+static void session_read_refusal(struct session *session, const struct rpc_answer *answer) {
+    char why[400];
+    bool names_ours = answer->code == RPC_VERSION && has_version(tn_get(answer->data, "supported"), MCP_MODERN);
+    (void)snprintf(why, sizeof why, "it refused `initialize`: %s", answer->message);
+    if (answer->failure != NULL || !session->discover_sent || (session->discovering == 0 && !names_ours)) {
+        session_fail(session, answer->failure != NULL ? answer->failure : "PROTOCOL", why);
+        return;
+    }
+    mcp_free(session->refusal);
+    session->refusal = copy_text(why);
+    if (session->discover_retried) return;
+    session->discover_retried = true;
+    session_discover(session);
+}
 
 static void on_initialize_response(void *user, const struct rpc_answer *answer) {
     struct session *session = user;
     char why[400];
-    if (answer->code == RPC_METHOD_NOT_FOUND && session->discover_timed_out && !session->discover_retried) {
-        session->discover_retried = true; /* a modern server that needed longer to start */
-        session_start_modern(session);
-        return;
-    }
+    session->initializing = false;
+    session->refused_status = answer->status;
+    if (session->state != SESSION_HANDSHAKE) return; /* server/discover has decided */
     if (answer->result == NULL) {
-        (void)snprintf(why, sizeof why, "it refused `initialize`: %s", answer->message);
-        session_fail(session, answer->failure != NULL ? answer->failure : "PROTOCOL", why);
+        if (is_failure(answer, "TIMEOUT"))
+            session_fail_late(session);
+        else
+            session_read_refusal(session, answer);
         return;
     }
     const char *version = tn_get_text(answer->result, "protocolVersion", "");
@@ -183,11 +252,13 @@ static void on_initialize_response(void *user, const struct rpc_answer *answer) 
 }
 
 static void session_initialize(struct session *session, const char *version) {
-    session->modern = false;
+    session_stop_probe(session);
+    if (session->initializing) return; /* its answer decides */
+    session->initializing = true;
     tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "protocolVersion", version);
-    put_client_capabilities(session, builder, "capabilities");
+    put_client_capabilities(session, builder, "capabilities", false);
     put_client_info(builder, "clientInfo");
     tn.value->end(builder);
     tn_value params = tn_finish(builder);
@@ -207,16 +278,21 @@ static void on_listen_delay_over(void *argument) {
     session_listen(session);
 }
 
-/* A stream that has ended is opened again, a few times; a refused one is not. */
+#define LISTEN_STEADY_MS 10000 /* a stream that lived longer is opened again soon */
+#define LISTEN_DOUBLINGS 5     /* of the delay before it is opened again: at most 32 s */
+
+/* A stream that has ended is opened again, unless several in a row have delivered nothing; a refused one is not. */
 static void on_listen_response(void *user, const struct rpc_answer *answer) {
     struct session *session = user;
     session->listening = 0;
-    if (answer->result == NULL && (answer->code != 0 || answer->status != 0)) {
+    if (session->state != SESSION_READY) return;
+    if (answer->result == NULL && (answer->code != 0 || (answer->status != 0 && answer->status < 500))) {
         log_format(TN_LOG_INFO, "server `%s`: it does not report changes: %s", session->options.name, answer->message);
-    } else if (session->state == SESSION_READY && session->options.http &&
-               session->listen_count++ < MCP_RECONNECTS_MAX) {
-        uint64_t delay_ms = (uint64_t)1000 << session->listen_count;
-        session->listen_timer = tn_post(delay_ms, on_listen_delay_over, session);
+    } else if (session->options.http && session->listen_empty++ < MCP_RECONNECTS_MAX) {
+        bool steady = tn.core->monotonic_ns(tn.host) / 1000000 - session->listen_ms > LISTEN_STEADY_MS;
+        session->listen_short = steady ? 0 : session->listen_short + 1;
+        if (session->listen_short > LISTEN_DOUBLINGS) session->listen_short = LISTEN_DOUBLINGS;
+        session->listen_timer = tn_post((uint64_t)1000 << session->listen_short, on_listen_delay_over, session);
     }
 }
 
@@ -238,6 +314,7 @@ static void session_listen(struct session *session) {
     tn.value->end(builder);
     tn.value->end(builder);
     tn_value params = tn_finish(builder);
+    session->listen_ms = tn.core->monotonic_ns(tn.host) / 1000000;
     if (any)
         session->listening =
             session_request(session, "subscriptions/listen", params, NULL, false, 0, on_listen_response, session);
@@ -268,22 +345,28 @@ static void session_choose_version(struct session *session, tn_value supported) 
     tn_release(list);
 }
 
-static bool has_version(tn_value list, const char *version) {
-    for (uint64_t i = 0, count = tn.value->count(list); i < count; i++)
-        if (value_is(tn.value->at(list, i), version)) return true;
-    return false;
-}
-
 static void on_discover_response(void *user, const struct rpc_answer *answer);
 
-/* An older server may not answer over stdio; `initialize` is then sent in the same time. HTTP always answers. */
+static int64_t session_call(struct session *session, const char *method, tn_value params, tn_value headers,
+                            bool progress, bool modern, int64_t timeout_ms, rpc_done done, void *user);
+
+static void on_probe_delay_over(void *argument) {
+    struct session *session = argument;
+    session->probe_timer = 0;
+    session_initialize(session, MCP_LEGACY);
+}
+
+/* An older server may not answer over stdio: initialize then follows. HTTP always answers. */
 static void session_discover(struct session *session) {
-    int64_t timeout_ms = session_time_left_ms(session);
-    bool may_be_silent =
-        strcmp(session->options.era, "auto") == 0 && !session->options.http && !session->discover_timed_out;
-    if (may_be_silent) timeout_ms = timeout_ms / 2 > MCP_PROBE_MS ? MCP_PROBE_MS : timeout_ms / 2 + 1;
-    if (session_request(session, "server/discover", NULL, NULL, false, timeout_ms, on_discover_response, session) == 0)
+    int64_t left_ms = session_time_left_ms(session);
+    bool may_be_silent = strcmp(session->options.era, "auto") == 0 && !session->options.http && !session->discover_sent;
+    session->discover_sent = true;
+    session->discovering++;
+    if (session_call(session, "server/discover", NULL, NULL, false, true, left_ms, on_discover_response, session) == 0)
         session_fail(session, "LIMIT", "cannot send `server/discover`: not enough memory");
+    else if (may_be_silent)
+        session->probe_timer = tn_post((uint64_t)(left_ms / 2 > MCP_PROBE_MS ? MCP_PROBE_MS : left_ms / 2 + 1),
+                                       on_probe_delay_over, session);
 }
 
 /* A result of server/discover. `supported` is an array. */
@@ -318,7 +401,7 @@ static void session_read_version_error(struct session *session, tn_value support
  *     HTTP status 401, 403 or 5xx                              fail
  *     anything else, for example "method not found"            initialize: the server is older
  *
- * If there was no response in time, and the server refuses initialize as well, server/discover is sent again, once.
+ * If initialize was sent already, its answer is awaited instead; see session_read_refusal.
  */
 static void on_discover_response(void *user, const struct rpc_answer *answer) {
     struct session *session = user;
@@ -326,6 +409,9 @@ static void on_discover_response(void *user, const struct rpc_answer *answer) {
     bool modern_error = answer->code == RPC_CAPABILITY_NEEDED || answer->code == RPC_HEADER_MISMATCH;
     char why[400];
     tn_value supported = tn_get(answer->result, "supportedVersions");
+    session->discovering--;
+    session->discover_refused |= answer->failure == NULL;
+    if (session->state != SESSION_HANDSHAKE) return; /* initialize has decided */
     if (answer->result != NULL && tn.value->kind(supported) == TN_ARRAY) {
         session_read_discovery(session, answer->result, supported);
     } else if (answer->code == RPC_VERSION) {
@@ -333,20 +419,17 @@ static void on_discover_response(void *user, const struct rpc_answer *answer) {
     } else if (modern_error || only_modern) {
         (void)snprintf(why, sizeof why, "it refused `server/discover`: %s", answer->message);
         session_fail(session, answer->failure != NULL ? answer->failure : "PROTOCOL", why);
-    } else if (answer->failure != NULL && strcmp(answer->failure, "TIMEOUT") != 0 && answer->status == 0) {
+    } else if (answer->failure != NULL && !is_failure(answer, "TIMEOUT") && answer->status == 0) {
         session_fail(session, answer->failure, answer->message);
     } else if (answer->status == 401 || answer->status == 403 || answer->status >= 500) {
         session_fail(session, answer->failure != NULL ? answer->failure : "PROTOCOL", answer->message);
+    } else if (session->initializing || session->discovering > 0) {
+        return; /* the other answer decides */
+    } else if (session->refusal != NULL || is_failure(answer, "TIMEOUT")) {
+        session_fail_late(session);
     } else {
-        session->discover_timed_out = answer->failure != NULL && strcmp(answer->failure, "TIMEOUT") == 0;
         session_initialize(session, MCP_LEGACY);
     }
-}
-
-static void session_start_modern(struct session *session) {
-    session->modern = true;
-    session->transport->class->set_version(session->transport, MCP_MODERN, true);
-    session_discover(session);
 }
 
 void session_start(struct session *session, struct transport *transport) {
@@ -357,7 +440,8 @@ void session_start(struct session *session, struct transport *transport) {
         session_initialize(session, is_legacy(era) ? era : MCP_LEGACY);
         return;
     }
-    session_start_modern(session);
+    session->transport->class->set_version(session->transport, MCP_MODERN, true);
+    session_discover(session);
 }
 
 /* ---- Requests and notifications of the server ---- */
@@ -435,6 +519,7 @@ static void on_cancelled_notification(struct session *session, tn_value params) 
 }
 
 static void on_list_changed(struct session *session, enum session_list list) {
+    session->listen_empty = 0; /* its stream has delivered something */
     session->events.changed(session->events.user, list);
 }
 
@@ -453,6 +538,10 @@ static void on_resources_changed(struct session *session, tn_value params) {
 static void on_elicitation_complete(struct session *session, tn_value params) {
     session->events.elicited(session->events.user, tn_get_text(params, "elicitationId", ""));
 }
+static void on_subscribed(struct session *session, tn_value params) {
+    (void)params;
+    session->listen_empty = 0; /* the stream works, even if nothing changes before it ends */
+}
 static void ignore_notification(struct session *session, tn_value params) { (void)session, (void)params; }
 
 static void on_rpc_notification(void *user, const char *method, tn_value params) {
@@ -467,7 +556,7 @@ static void on_rpc_notification(void *user, const char *method, tn_value params)
                    {"notifications/resources/list_changed", on_resources_changed},
                    {"notifications/resources/updated", ignore_notification},
                    {"notifications/elicitation/complete", on_elicitation_complete},
-                   {"notifications/subscriptions/acknowledged", ignore_notification}};
+                   {"notifications/subscriptions/acknowledged", on_subscribed}};
     struct session *session = user;
     if (session->state != SESSION_READY && strcmp(method, "notifications/message") != 0) return;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
@@ -548,11 +637,13 @@ struct session *session_new(const struct session_options *options, const struct 
 void session_free(struct session *session) {
     if (session == NULL) return;
     if (session->listen_timer != 0) (void)tn.core->unpost(tn.host, session->listen_timer);
+    session_stop_probe(session);
     if (session->transport != NULL) session->transport->class->close(session->transport);
     rpc_free(session->rpc);
     tn_release(session->capabilities);
     tn_release(session->info);
     tn_release(session->instructions);
+    mcp_free(session->refusal);
     mcp_free(session);
 }
 
@@ -562,16 +653,21 @@ bool session_end_at_server(struct session *session, void (*ended)(void)) {
 
 static void ignore_response(void *user, const struct rpc_answer *answer) { (void)user, (void)answer; }
 
-int64_t session_request(struct session *session, const char *method, tn_value params, tn_value headers, bool progress,
-                        int64_t timeout_ms, rpc_done done, void *user) {
+static int64_t session_call(struct session *session, const char *method, tn_value params, tn_value headers,
+                            bool progress, bool modern, int64_t timeout_ms, rpc_done done, void *user) {
     if (session->state == SESSION_FAILED || session->transport == NULL) return 0;
-    tn_value params_with_meta = add_meta(session, params, progress ? rpc_next_id(session->rpc) : 0);
+    tn_value params_with_meta = add_meta(session, params, progress ? rpc_next_id(session->rpc) : 0, modern);
     int64_t id = 0;
     if (params_with_meta != NULL || params == NULL)
         id = rpc_call(session->rpc, method, params_with_meta, headers, timeout_ms,
                       done != NULL ? done : ignore_response, user);
     tn_release(params_with_meta);
     return id;
+}
+
+int64_t session_request(struct session *session, const char *method, tn_value params, tn_value headers, bool progress,
+                        int64_t timeout_ms, rpc_done done, void *user) {
+    return session_call(session, method, params, headers, progress, session->modern, timeout_ms, done, user);
 }
 
 void session_cancel(struct session *session, int64_t id, const char *reason) {
@@ -599,11 +695,13 @@ void session_refuse(struct session *session, tn_value id, int64_t code, const ch
 void session_pause_timeout(struct session *session, int64_t id, bool paused) {
     rpc_pause_timeout(session->rpc, id, paused);
 }
-bool session_is_probing(const struct session *session) { return session->state != SESSION_READY && session->modern; }
+bool session_is_probing(const struct session *session) { return session->version[0] == '\0' && session->discover_sent; }
+int64_t session_refused_status(const struct session *session) { return session->refused_status; }
 bool session_is_modern(const struct session *session) { return session->modern; }
 bool session_has_capability(const struct session *session, const char *capability) {
     return tn.value->kind(tn_get(session->capabilities, capability)) == TN_OBJECT;
 }
+tn_value session_capabilities(const struct session *session) { return session->capabilities; }
 const char *session_version(const struct session *session) { return session->version; }
 tn_value session_info(const struct session *session) { return session->info; }
 tn_value session_instructions(const struct session *session) { return session->instructions; }

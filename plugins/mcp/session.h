@@ -1,10 +1,11 @@
 /*
  * session.h - a conversation with one server: its era, its capabilities, and requests in the form of that era.
  *
- * It starts with `server/discover` (versions from 2026-07-28 on) and falls back to `initialize` for older servers:
- * those that answer with an error that no modern server sends, do not answer, or answer with HTTP 4xx without a modern
- * error. Then `ready` or `failed` is called. A failed session can only be freed. No event is called from inside these
- * functions, except `failed` by session_start if memory runs out: a transport calls nothing inside its send.
+ * It starts with `server/discover` (versions from 2026-07-28 on), and `initialize` follows for older servers: those
+ * that answer with an error that no modern server sends, do not answer soon, or answer with HTTP 4xx without a modern
+ * error. A late answer to `server/discover` is accepted too. Then `ready` or `failed` is called. A failed session can
+ * only be freed. No event is called from inside these functions, except `failed` by session_start if memory runs out: a
+ * transport calls nothing inside its send.
  *
  *     struct session *session = session_new(&options, &events);
  *     session_start(session, transport);                          // takes the transport
@@ -69,10 +70,13 @@ void session_fail_all(struct session *session, const char *code, const char *why
 void session_reply(struct session *session, tn_value id, tn_value result);
 void session_refuse(struct session *session, tn_value id, int64_t code, const char *message);
 
-bool session_is_probing(const struct session *session); /* server/discover was sent and the era is unknown */
+bool session_is_probing(const struct session *session); /* server/discover was sent, and no version agreed on */
+/* The HTTP status with which the server refused `initialize`; 0: it did not, or without one. */
+int64_t session_refused_status(const struct session *session);
 bool session_is_modern(const struct session *session);
 bool session_has_capability(const struct session *session, const char *capability); /* "tools", "resources", … */
-const char *session_version(const struct session *session);                         /* "" before it is known */
+tn_value session_capabilities(const struct session *session); /* borrowed; NULL before they are known */
+const char *session_version(const struct session *session);   /* "" before it is known */
 tn_value session_info(const struct session *session);         /* the server's name and version, or NULL */
 tn_value session_instructions(const struct session *session); /* or NULL; both borrowed */
 

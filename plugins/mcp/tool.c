@@ -1,8 +1,9 @@
 /*
  * tool.c - converts definitions of the protocol to components of Tenon.
  *
- * A server's statements about a tool's effects are only hints. If a hint is missing, the worst case holds, as the
- * protocol defines: the tool is destructive and reaches the world. Ids keep the valid characters of names; if two names
+ * A server's statements about a tool's effects are only hints. If it states that a tool writes, but not whether it is
+ * destructive, the worst case holds, as the protocol defines. If it states nothing, the effects are unknown:
+ * `unknown:SERVER`, so that messages can say who declares nothing. Ids keep the valid characters of names; if two names
  * result in the same id, one gets a number, in the order of the server's list.
  */
 #include "tool.h"
@@ -79,12 +80,24 @@ static bool read_hint(tn_value annotations, const char *name, bool otherwise) {
     return tn.value->kind(value) == TN_BOOL ? value_is_true(value) : otherwise;
 }
 
-static void put_tool_effects(tn_builder *builder, const struct tool_naming *naming, tn_value annotations, bool reads) {
+bool tool_is_annotated(tn_value definition) {
+    tn_value annotations = tn_get(definition, "annotations");
+    return tn.value->kind(tn_get(annotations, "readOnlyHint")) == TN_BOOL ||
+           tn.value->kind(tn_get(annotations, "destructiveHint")) == TN_BOOL;
+}
+
+/* `definition` is NULL for a method, which only reads. */
+static void put_tool_effects(tn_builder *builder, const struct tool_naming *naming, tn_value definition) {
+    tn_value annotations = tn_get(definition, "annotations");
+    bool reads = definition == NULL, annotated = reads || tool_is_annotated(definition);
     bool read_only = reads || read_hint(annotations, "readOnlyHint", false);
+    bool destroys = annotated ? read_hint(annotations, "destructiveHint", true) : false;
+    char unknown[sizeof "unknown:" + 64];
+    (void)snprintf(unknown, sizeof unknown, "unknown:%.64s", naming->server);
     tn_put_begin(builder, "effects", TN_ARRAY);
     tn_put_text(builder, NULL, naming->effect);
     if (!read_only)
-        tn_put_text(builder, NULL, read_hint(annotations, "destructiveHint", true) ? "destructive" : "mcp.write");
+        tn_put_text(builder, NULL, destroys ? "destructive" : annotated || naming->trusted ? "mcp.write" : unknown);
     if (!naming->http && read_hint(annotations, "openWorldHint", !reads)) tn_put_text(builder, NULL, "network.http");
     if (naming->role != NULL) {
         char right[MCP_ID_MAX + sizeof "calls.model:"];
@@ -130,7 +143,7 @@ static tn_value make_component(const struct tool_naming *naming, const struct to
     tn_value output = tn_get(tool->definition, "outputSchema");
     tn_builder *builder = start_tool_component(tool->id);
     put_tool_texts(builder, tool->definition, tool->name);
-    put_tool_effects(builder, naming, annotations, false);
+    put_tool_effects(builder, naming, tool->definition);
     if (read_hint(annotations, "idempotentHint", false)) tn_put_bool(builder, "idempotent", 1);
     tn_put(builder, "input", tn_get(tool->definition, "inputSchema"));
     if (tool->structured) tn_put(builder, "output", output);
@@ -249,7 +262,7 @@ struct tool *tool_new_method(const struct tool_naming *naming, const struct tool
     tn_builder *builder = start_tool_component(tool->id);
     tn_put_text(builder, "title", method->title);
     tn_put_text(builder, "documentation", method->documentation);
-    put_tool_effects(builder, naming, NULL, true);
+    put_tool_effects(builder, naming, NULL);
     tn_put_take(builder, "input", tn_from_json(method->input, TN_Z));
     tn_put_take(builder, "output", tn_from_json(method->output, TN_Z));
     tn.value->end(builder);

@@ -45,11 +45,15 @@ struct tool_naming {
     const char *effect; /* of contacting the server: "process.spawn", "network.http:HOST" */
     bool http;          /* parameters may be headers; every call uses the network */
     const char *role;   /* the model that answers the server's questions, or NULL */
+    const char *server; /* the server's name, for the effect of a tool about which it declares nothing */
+    bool trusted;       /* such a tool counts as one that writes, instead of as one with unknown effects */
     /* Returns true if another tool has this id. */
     bool (*taken)(void *user, const char *id, const char *name);
     void *user;
 };
 
+/* Returns true if the server declares what the tool does: that it only reads, or whether it is destructive. */
+bool tool_is_annotated(tn_value definition);
 /* Returns one reference, or NULL with the reason in `why`. */
 struct tool *tool_new(const struct tool_naming *naming, tn_value definition, char *why, size_t size);
 struct tool *tool_new_method(const struct tool_naming *naming, const struct tool_method *method);

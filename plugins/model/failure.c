@@ -57,9 +57,12 @@ void model_fail_request(struct model_call *call, const char *format, ...) {
 
 /* ---- Errors of the service ---- */
 
-static void failure_end_from_service(struct model_call *call, int64_t status, tn_value body) {
-    struct tn_model_failure failure = failure_of(call, tn_model_error_code(status));
+/* `body` is the JSON of `received`, or NULL if that is not JSON. */
+static void failure_end_from_service(struct model_call *call, int64_t status, tn_value body, tn_value received) {
+    struct tn_model_failure failure = failure_of(call, NULL);
     failure.status = status;
+    failure.body = received;
+    failure.model = call->model->name;
     if (call->ended) return;
     model_call_enter(call);
     call->model->provider->error(call, body, &failure);
@@ -73,11 +76,32 @@ void model_fail_http_status(struct model_call *call, tn_value end) {
     const char *text = tn.value->as_bytes(body, &length);
     if (text == NULL) text = tn_chars(body, &length);
     if (text != NULL) json = tn_from_json(text, length);
-    failure_end_from_service(call, call->status, json);
+    failure_end_from_service(call, call->status, json, body);
     tn_release(json);
 }
 
-void model_fail_service(struct model_call *call, tn_value body) { failure_end_from_service(call, 0, body); }
+void model_fail_service(struct model_call *call, tn_value body) { failure_end_from_service(call, 0, body, body); }
+
+void model_fail_unexpected_body(struct model_call *call, tn_value end, const char *advice) {
+    struct tn_model_failure failure = failure_of(call, "INVALID_RESPONSE");
+    struct tn_text_buffer text = TN_TEXT_BUFFER(0), quote = TN_TEXT_BUFFER(0);
+    struct tn_model_body body;
+    if (call->ended) return;
+    failure.body = tn_get(end, "body");
+    tn_model_read_body(&failure, &body);
+    tn_model_append_quote_n(&quote, tn_text_chars(&body.message), body.message.length, failure.key, TN_MODEL_QUOTE_MAX);
+    (void)tn_text_append_format(&text, "%s sent `%.100s` instead of %s", failure.provider,
+                                tn_get_text(tn_get(call->head, "headers"), "content-type", "nothing"),
+                                call->whole ? "a JSON body" : "a stream of events");
+    if (quote.length > 0) (void)tn_text_append_format(&text, ": \"%s\"", tn_text_chars(&quote));
+    (void)tn_text_append_format(&text, "; %s; `--record DIR` keeps the whole exchange", advice);
+    model_call_enter(call);
+    failure_end_take(call, tn_model_error_text(&failure, tn_text_chars(&text)));
+    model_call_leave(call);
+    tn_model_body_free(&body);
+    tn_text_free(&quote);
+    tn_text_free(&text);
+}
 
 void model_fail_exchange(struct model_call *call, tn_value error) {
     struct tn_model_failure failure = failure_of(call, NULL);

@@ -30,5 +30,7 @@ bool model_names_init(struct model_call *call);
 /* failure.c */
 void model_fail_http_status(struct model_call *call, tn_value end);
 void model_fail_exchange(struct model_call *call, tn_value error);
+/* The response is successful, but its body is neither JSON nor a stream of events: quotes it. */
+void model_fail_unexpected_body(struct model_call *call, tn_value end, const char *advice);
 
 #endif

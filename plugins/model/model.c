@@ -26,11 +26,15 @@ static bool url_has_same_origin(const char *a, const char *b) {
     return length == url_origin_length(b) && strncmp(a, b, length) == 0;
 }
 
-static char *url_copy_trimmed(const char *url) {
-    uint64_t length = strlen(url);
+/* Returns a copy with a NUL for the '?' of its query, and without slashes before it. *query is what follows, or "". */
+static char *url_copy_split(const char *url, const char **query) {
+    uint64_t size = strlen(url), length = strcspn(url, "?");
+    char *copy = model_memory_alloc(size + 1);
+    if (copy == NULL) return NULL;
+    memcpy(copy, url, size);
+    *query = length < size ? copy + length + 1 : copy + size;
     while (length > 0 && url[length - 1] == '/') length--;
-    char *copy = model_memory_alloc(length + 1);
-    if (copy != NULL) (void)snprintf(copy, length + 1, "%s", url);
+    copy[length] = '\0';
     return copy;
 }
 
@@ -41,7 +45,8 @@ int32_t model_component_create(const struct model_provider *provider, tn_value c
         return tn_refuse("UNSUPPORTED", "this host does not provide HTTP to plugins (" TN_HTTP_1
                                         "), which this model needs; use a host with the plugin tenon.http");
     struct model *model = model_memory_alloc(sizeof *model);
-    char *url = url_copy_trimmed(base_url);
+    const char *query = "";
+    char *url = url_copy_split(base_url, &query);
     if (model == NULL || url == NULL) {
         model_memory_free(model);
         model_memory_free(url);
@@ -51,6 +56,9 @@ int32_t model_component_create(const struct model_provider *provider, tn_value c
     model->config = tn_retain(config);
     model->name = tn_get_text(config, "model", "");
     model->base_url = url;
+    model->query = query;
+    model->key_header = provider->key_header;
+    model->key_prefix = provider->key_prefix;
     model->is_default_host = url_has_same_origin(url, provider->base_url);
     model->http = http;
     int32_t status = provider->create != NULL ? provider->create(model) : TN_OK;
@@ -133,10 +141,13 @@ static void model_call_read_messages(struct model_call *call) {
     int32_t kind = tn.value->kind(given);
     tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_ARRAY);
-    if (kind == TN_STRING) /* a text is one user's message */
-        tn_put_take(builder, NULL, tn_message_normal(given));
-    else if (kind != TN_ARRAY)
-        model_fail_request(call, "`messages` is %s; expected an array of messages or a text", tn_kind_name(given));
+    tn_value one = kind == TN_STRING || kind == TN_OBJECT ? tn_message_normal(given) : NULL;
+    if (one != NULL) { /* a text is one user's message; an object is one message */
+        if (!tn_message_is(one, "error")) tn_put(builder, NULL, one);
+        tn_release(one);
+    } else if (kind != TN_ARRAY)
+        model_fail_request(call, "`messages` is %s; expected an array of messages, one message or a text",
+                           tn_kind_name(given));
     for (uint64_t i = 0, count = kind == TN_ARRAY ? tn.value->count(given) : 0; i < count && !call->ended; i++) {
         tn_value message = tn_message_normal(tn.value->at(given, i));
         if (message == NULL)
@@ -275,8 +286,7 @@ static void model_on_whole_body(struct model_call *call, tn_value end) {
     if (json != NULL)
         call->model->provider->answer(call, json);
     else
-        model_fail_response(call, "an answer that is not JSON (%llu bytes of %s)", (unsigned long long)length,
-                            tn_get_text(tn_get(call->head, "headers"), "content-type", "an unknown type"));
+        model_fail_unexpected_body(call, end, "check `base_url`, or try again");
     tn_release(json);
 }
 
@@ -307,17 +317,15 @@ static void model_on_end(struct model_call *call, tn_value end) {
         model_on_whole_body(call, end);
     else if (!call->received_event && call->head_not_events)
         model_on_body_instead_of_stream(call, end);
-    if (call->ended || call->exchange != 0) return; /* the provider sent another request */
+    if (call->ended || call->exchange != 0 || call->waits) return; /* the provider sends another request */
     if (model_is_finished(call))
         model_answer_end(call);
     else if (call->whole)
         model_fail_response(call, "an answer without a finish reason");
     else if (!call->received_event && call->head_not_events)
-        model_fail_response(
-            call,
-            "`%s` instead of a stream of events; if the service cannot stream, set `stream: false`; if it "
-            "is another service, check `base_url`",
-            tn_get_text(tn_get(call->head, "headers"), "content-type", "nothing"));
+        model_fail_unexpected_body(call, end,
+                                   "if the service cannot stream, set `stream: false`; if it is another service, check "
+                                   "`base_url`; or try again");
     else
         model_fail_response(call, "a stream that stopped before its end");
 }
@@ -374,9 +382,9 @@ static void model_request_put_headers(struct model_call *call, tn_builder *build
         if (tn_get_key(configured, name) == NULL) tn_put_key(builder, name, value);
     }
     bool default_key = key == NULL && provider->secret != NULL && call->model->is_default_host;
-    if (!request->keyless && (key != NULL || default_key) && tn_get(configured, provider->key_header) == NULL) {
-        tn_put_begin(builder, provider->key_header, TN_ARRAY);
-        if (provider->key_prefix[0] != '\0') tn_put_text(builder, NULL, provider->key_prefix);
+    if (!request->keyless && (key != NULL || default_key) && tn_get(configured, call->model->key_header) == NULL) {
+        tn_put_begin(builder, call->model->key_header, TN_ARRAY);
+        if (call->model->key_prefix[0] != '\0') tn_put_text(builder, NULL, call->model->key_prefix);
         if (key != NULL)
             tn_put(builder, NULL, key);
         else {
@@ -395,30 +403,29 @@ static void model_request_put_headers(struct model_call *call, tn_builder *build
 }
 
 static void model_request_put_url(const struct model_call *call, tn_builder *builder, const char *path) {
-    const char *base =
-        strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0 ? "" : call->model->base_url;
-    uint64_t length = strlen(base) + strlen(path);
+    bool complete = strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0;
+    const char *base = complete ? "" : call->model->base_url, *query = complete ? "" : call->model->query;
+    const char *mark = query[0] == '\0' ? "" : strchr(path, '?') != NULL ? "&" : "?";
+    uint64_t length = strlen(base) + strlen(path) + strlen(mark) + strlen(query);
     char *url = model_memory_alloc(length + 1);
-    if (url != NULL) (void)snprintf(url, length + 1, "%s%s", base, path);
+    if (url != NULL) (void)snprintf(url, length + 1, "%s%s%s%s", base, path, mark, query);
     tn_put_take(builder, "url", url != NULL ? tn_text_n(url, length) : NULL);
     model_memory_free(url);
 }
 
-void model_send(struct model_call *call, const struct model_request *request) {
+/* The request of tenon/http.h; a new reference, or NULL. */
+static tn_value model_build_request(struct model_call *call, const struct model_request *request) {
     static const char *const timeouts[][2] = {{"connect", "connect_ms"}, {"idle", "idle_ms"}, {"total", "total_ms"}};
-    if (call->ended) return;
-    model_call_enter(call);
     tn_value timeout = model_get_config(call, "timeout_ms");
     tn_builder *builder = tn_builder_new();
-    call->whole = request->whole;
-    call->status = 0;
     tn.value->begin(builder, TN_OBJECT);
     model_request_put_url(call, builder, request->path);
-    tn_put_text(builder, "method", "POST");
+    tn_put_text(builder, "method", request->method != NULL ? request->method : "POST");
     if (request->query != NULL) tn_put(builder, "query", request->query);
     model_request_put_headers(call, builder, request);
-    tn_put_take(builder, "json",
-                object_merge_members(request->body, request->merged ? NULL : model_get_option(call, "extra")));
+    if (request->body != NULL)
+        tn_put_take(builder, "json",
+                    object_merge_members(request->body, request->merged ? NULL : model_get_option(call, "extra")));
     tn_put_text(builder, "receive", request->whole ? "whole" : "events");
     tn_put_begin(builder, "timeout", TN_OBJECT);
     for (size_t i = 0; i < sizeof(timeouts) / sizeof(timeouts[0]); i++) {
@@ -427,7 +434,16 @@ void model_send(struct model_call *call, const struct model_request *request) {
     }
     tn.value->end(builder);
     tn.value->end(builder);
-    tn_value message = tn_finish(builder);
+    return tn_finish(builder);
+}
+
+void model_send(struct model_call *call, const struct model_request *request) {
+    if (call->ended) return;
+    model_call_enter(call);
+    call->whole = request->whole;
+    call->waits = false;
+    call->status = 0;
+    tn_value message = model_build_request(call, request);
     int32_t status =
         message != NULL ? call->model->http->send(tn.host, message, model_on_http, call, &call->exchange) : TN_INVALID;
     tn_release(message);
@@ -437,6 +453,15 @@ void model_send(struct model_call *call, const struct model_request *request) {
                    "that the host provides HTTP",
                    call->model->provider->name, (int)status);
     model_call_leave(call);
+}
+
+static void model_ignore_http(void *user, int32_t event, tn_value value) { (void)user, (void)event, (void)value; }
+
+void model_send_detached(struct model_call *call, const struct model_request *request) {
+    uint64_t exchange = 0;
+    tn_value message = model_build_request(call, request);
+    if (message != NULL) (void)call->model->http->send(tn.host, message, model_ignore_http, NULL, &exchange);
+    tn_release(message);
 }
 
 /* ---- Values for providers ---- */

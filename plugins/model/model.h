@@ -42,8 +42,10 @@ struct model {
     const struct model_provider *provider;
     tn_value config;
     const char *name;     /* config.model; "" if absent */
-    const char *base_url; /* without a trailing slash */
-    bool is_default_host; /* base_url has the origin of the provider's default */
+    const char *base_url; /* without a trailing slash, and without its query */
+    const char *query;    /* the query of base_url, which each request gets: "api-version=2024-10-21"; "" for none */
+    const char *key_header, *key_prefix; /* of the provider, unless its create changes them; borrowed */
+    bool is_default_host;                /* base_url has the origin of the provider's default */
     const tn_http_1 *http;
     void *provider_data; /* from the provider's create; NULL if it has no create */
     struct model_call *calls[64];
@@ -67,7 +69,11 @@ struct model_provider {
      * request.
      */
     void (*answer)(struct model_call *call, tn_value json);
-    /* Reads the service's error body (NULL if it was not JSON) into type, message, and a more specific code. */
+    /*
+     * Refines the failure by the service's error body, NULL if it was not JSON: its code, retryable, and type, message
+     * and field if they are not at a usual place (tenon/util/model_body.h). What is left unset is read and classified
+     * for it.
+     */
     void (*error)(struct model_call *call, tn_value body, struct tn_model_failure *failure);
     void (*release)(struct model_call *call); /* releases the members of `provider_data`; may be NULL */
     /*
@@ -99,6 +105,7 @@ struct model_call {
     struct tn_answer answer;
     tn_value embeddings;  /* of model_finish_embeddings */
     uint32_t busy;        /* number of functions that currently use the call */
+    bool waits;           /* set by a provider that will send its next request later */
     bool ended;           /* the task has ended; every function ignores the call */
     bool whole;           /* the body is received in one piece instead of as events */
     bool head_not_events; /* the response is not of type text/event-stream */
@@ -122,15 +129,18 @@ void model_component_destroy(void *self);
 /* ---- Requests ------------------------------------------------------------------------------------------------- */
 
 struct model_request {
-    const char *path; /* appended to base_url, or a complete URL; borrowed, as all members */
-    tn_value body;    /* sent as JSON, after `extra` of the options was merged into it */
-    tn_value headers; /* {name: TEXT}, or NULL; the configuration's `headers` override them */
-    tn_value query;   /* or NULL */
-    bool whole;       /* expect the answer in one piece instead of a stream of events */
-    bool keyless;     /* send without the key: `headers` authenticate the request */
-    bool merged;      /* `extra` is already merged into the body */
+    const char *path;   /* appended to base_url, or a complete URL; borrowed, as all members */
+    const char *method; /* NULL: POST */
+    tn_value body;      /* sent as JSON, after `extra` of the options was merged into it; NULL: no body */
+    tn_value headers;   /* {name: TEXT}, or NULL; the configuration's `headers` override them */
+    tn_value query;     /* or NULL */
+    bool whole;         /* expect the answer in one piece instead of a stream of events */
+    bool keyless;       /* send without the key: `headers` authenticate the request */
+    bool merged;        /* `extra` is already merged into the body */
 };
 void model_send(struct model_call *call, const struct model_request *request);
+/* Sends a request whose answer does not matter, also when the call has ended. */
+void model_send_detached(struct model_call *call, const struct model_request *request);
 
 /* Returns a member of the merged options. NULL if it is absent or null. Borrowed. */
 tn_value model_get_option(const struct model_call *call, const char *name);

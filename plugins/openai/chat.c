@@ -1,19 +1,14 @@
 /*
  * chat.c - builds requests of Chat Completions.
  *
- * Compatible servers accept fewer features. Those that only OpenAI has ("developer", max_completion_tokens) are sent
- * only to its own servers. A content that has only texts is sent as one text. A tool's result may only be text, so
- * media in results is sent in a user's message after the results.
+ * Compatible servers accept fewer features, or have other names for them: dialect.h says which. A content that has only
+ * texts is sent as one text. A tool's result may only be text with most servers, so media in results is sent in a
+ * user's message after the results.
  */
+#include "dialect.h"
 #include "openai.h"
 
-/* True for servers of OpenAI, also regional ones and those on Azure. */
-static bool openai_is_own_server(const struct model_call *call) {
-    static const char *const hosts[] = {".api.openai.com/", ".openai.azure.com/", ".services.ai.azure.com/"};
-    for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
-        if (strstr(call->model->base_url, hosts[i]) != NULL) return true;
-    return call->model->is_default_host;
-}
+#define CALL_ID_LENGTH 9 /* of `call_ids: nine` */
 
 static void chat_put_media(struct model_call *call, tn_builder *builder, tn_value part, const char *type) {
     struct model_media media;
@@ -90,54 +85,140 @@ static void chat_put_content(struct model_call *call, tn_builder *builder, tn_va
     tn.value->end(builder);
 }
 
+/*
+ * Writes the id of a call. Mistral refuses ids with other characters or another length, as other services make them:
+ * the history of a conversation has these after its model was changed. The same id becomes the same hash.
+ */
+static void chat_put_call_id(const struct model_call *call, tn_builder *builder, const char *key, const char *id) {
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    const char *accepted = openai_dialect(call)->call_ids;
+    char hashed[CALL_ID_LENGTH + 1];
+    bool nine = accepted != NULL && strcmp(accepted, "nine") == 0;
+    if (!nine || (strlen(id) == CALL_ID_LENGTH && strspn(id, digits) == CALL_ID_LENGTH)) {
+        tn_put_text(builder, key, id);
+        return;
+    }
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+    for (const char *at = id; *at != '\0'; at++) hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
+    for (size_t i = 0; i < CALL_ID_LENGTH; i++, hash /= 62) hashed[i] = digits[hash % 62];
+    hashed[CALL_ID_LENGTH] = '\0';
+    tn_put_text(builder, key, hashed);
+}
+
 static void chat_put_calls(struct model_call *call, tn_builder *builder, tn_value message) {
     tn_value calls = tn_message_calls(message);
     if (calls == NULL) return;
     tn_put_begin(builder, "tool_calls", TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(calls); i < count; i++) {
         tn_value tool_call = tn.value->at(calls, i);
+        tn_value content = tn_get(model_get_extra(call, tool_call), "extra_content");
         openai_begin_item(builder, NULL, "function");
-        tn_put_text(builder, "id", tn_get_text(tool_call, "id", ""));
+        chat_put_call_id(call, builder, "id", tn_get_text(tool_call, "id", ""));
         tn_put_begin(builder, "function", TN_OBJECT);
         tn_put_text(builder, "name", model_tool_name_to_service(call, tn_get_text(tool_call, "name", "")));
         tn_put_take(builder, "arguments", model_arguments_text(tool_call));
         tn.value->end(builder);
+        /* Gemini's thought signature, without which it refuses the next request. */
+        if (content != NULL && openai_dialect(call)->extra_content) tn_put(builder, "extra_content", content);
         tn.value->end(builder);
     }
     tn.value->end(builder);
 }
 
-/* Writes the model's reasoning if `send_reasoning` is set. */
-static void chat_put_reasoning(struct model_call *call, tn_builder *builder, tn_value content) {
-    int32_t wanted = 0;
-    (void)tn.value->as_bool(model_get_config(call, "send_reasoning"), &wanted);
-    if (!wanted || tn.value->kind(content) != TN_ARRAY) return;
-    tn_value reasoning = openai_join_parts(content, "reasoning", NULL);
-    if (openai_is_text(reasoning)) tn_put(builder, "reasoning_content", reasoning);
+/* Writes the model's reasoning as a member of its message, if the server needs it. */
+static void chat_put_reasoning(struct model_call *call, tn_builder *builder, tn_value message) {
+    const struct openai_dialect *dialect = openai_dialect(call);
+    tn_value details = tn_get(model_get_extra(call, message), "reasoning_details"),
+             content = tn_get(message, "content");
+    if (dialect->details_back && tn.value->kind(details) == TN_ARRAY) tn_put(builder, "reasoning_details", details);
+    const char *name = dialect->reasoning_out;
+    if (name == NULL || strncmp(name, "reasoning", 9) != 0 || strcmp(name, "reasoning_details") == 0) return;
+    tn_value reasoning = tn.value->kind(content) == TN_ARRAY ? openai_join_parts(content, "reasoning", NULL) : NULL;
+    if (openai_is_text(reasoning)) tn_put(builder, name, reasoning);
     tn_release(reasoning);
+}
+
+/* [{type: thinking, thinking: [{type: text, …}]}, {type: text, …}], as Mistral has it. False: there is no reasoning. */
+static bool chat_put_thinking(struct model_call *call, tn_builder *builder, tn_value content) {
+    const char *out = openai_dialect(call)->reasoning_out;
+    if (out == NULL || strcmp(out, "thinking") != 0 || tn.value->kind(content) != TN_ARRAY) return false;
+    tn_value reasoning = openai_join_parts(content, "reasoning", NULL), text = openai_join_text(content);
+    bool thought = openai_is_text(reasoning);
+    if (thought) {
+        tn_put_begin(builder, "content", TN_ARRAY);
+        openai_begin_item(builder, NULL, "thinking");
+        tn_put_begin(builder, "thinking", TN_ARRAY);
+        openai_begin_item(builder, NULL, "text");
+        tn_put(builder, "text", reasoning);
+        tn.value->end(builder);
+        tn.value->end(builder);
+        tn.value->end(builder);
+        if (openai_is_text(text)) {
+            openai_begin_item(builder, NULL, "text");
+            tn_put(builder, "text", text);
+            tn.value->end(builder);
+        }
+        tn.value->end(builder);
+    }
+    tn_release(reasoning);
+    tn_release(text);
+    return thought;
+}
+
+static bool chat_tool_media_goes(const struct model_call *call, const char *place) {
+    const char *tool_media = openai_dialect(call)->tool_media;
+    return tool_media != NULL && strcmp(tool_media, place) == 0;
+}
+
+static bool chat_is_media(tn_value part) {
+    const char *type = tn_get_text(part, "type", "");
+    return strcmp(type, "image") == 0 || strcmp(type, "file") == 0 || strcmp(type, "audio") == 0;
+}
+
+static bool chat_has_media(tn_value content) {
+    for (uint64_t i = 0, count = tn.value->kind(content) == TN_ARRAY ? tn.value->count(content) : 0; i < count; i++)
+        if (chat_is_media(tn.value->at(content, i))) return true;
+    return false;
+}
+
+/* The result of a tool for a server that accepts no media: its text says that they are missing. */
+static void chat_put_text_of_media(tn_builder *builder, tn_value content) {
+    static const char note[] = "(The result also has media, which you cannot receive.)";
+    tn_value text = openai_join_text(content);
+    uint64_t length = 0;
+    const char *chars = tn_chars(text, &length);
+    char *joined = chars != NULL ? tn.core->alloc(tn.host, length + sizeof note) : NULL;
+    tn_value both = NULL;
+    if (joined != NULL) {
+        memcpy(joined, chars, length);
+        if (length > 0) joined[length++] = '\n';
+        memcpy(joined + length, note, sizeof note - 1);
+        both = tn_text_n(joined, length + sizeof note - 1);
+        tn.core->release(tn.host, joined);
+    }
+    tn_put_take(builder, "content", both);
+    tn_release(text);
 }
 
 static void chat_put_message(struct model_call *call, tn_builder *builder, tn_value message) {
     const char *type = tn_message_type(message), *name = tn_get_text(message, "name", NULL);
     tn_value content = tn_get(message, "content");
     bool ai = strcmp(type, "ai") == 0, tool = strcmp(type, "tool") == 0;
-    bool developer = strcmp(type, "developer") == 0 && !openai_is_own_server(call);
+    bool developer = strcmp(type, "developer") == 0 && !openai_dialect(call)->developer;
+    if (!openai_dialect(call)->names) name = NULL;
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "role", ai ? "assistant" : developer ? "system" : type);
     if (name != NULL && !tool) tn_put_text(builder, "name", name);
-    if (tool) tn_put_text(builder, "tool_call_id", tn_get_text(message, "tool_call_id", ""));
-    if (strcmp(type, "user") == 0)
+    if (tool) chat_put_call_id(call, builder, "tool_call_id", tn_get_text(message, "tool_call_id", ""));
+    if (strcmp(type, "user") == 0 || (tool && chat_tool_media_goes(call, "tool")))
         chat_put_content(call, builder, content);
-    else
+    else if (tool && openai_dialect(call)->tool_media == NULL && chat_has_media(content))
+        chat_put_text_of_media(builder, content);
+    else if (!ai || !chat_put_thinking(call, builder, content))
         tn_put_take(builder, "content", openai_join_text(content));
-    if (ai) chat_put_reasoning(call, builder, content);
+    if (ai) chat_put_reasoning(call, builder, message);
     if (ai) chat_put_calls(call, builder, message);
     tn.value->end(builder);
-}
-
-static bool chat_is_media(tn_value part) {
-    const char *type = tn_get_text(part, "type", "");
-    return strcmp(type, "image") == 0 || strcmp(type, "file") == 0 || strcmp(type, "audio") == 0;
 }
 
 /* Writes a user's message with the media of the tool messages in [first, end), if they have any. */
@@ -165,23 +246,51 @@ static void chat_put_tool_media(struct model_call *call, tn_builder *builder, ui
     tn.value->end(builder);
 }
 
+static bool chat_requires_call(const struct model_call *call) {
+    const char *choice = tn_chars(model_get_option(call, "tool_choice"), NULL);
+    return call->tools != NULL && choice != NULL && strcmp(choice, "required") == 0;
+}
+
+/* True if a message must ask for a call of a tool, because the server has no tool_choice for it. */
+static bool chat_asks_for_call(const struct model_call *call) {
+    const char *required = openai_dialect(call)->required;
+    return chat_requires_call(call) && (required == NULL || strcmp(required, "message") == 0);
+}
+
+/* Writes a message that is only for this request. */
+static void chat_put_note_take(tn_builder *builder, const char *role, tn_value text) {
+    tn.value->begin(builder, TN_OBJECT);
+    tn_put_text(builder, "role", role);
+    tn_put_take(builder, "content", text);
+    tn.value->end(builder);
+}
+
 static void chat_put_messages(struct model_call *call, tn_builder *builder) {
     uint64_t count = tn.value->count(call->messages), tools = 0; /* number of consecutive tool messages */
+    bool in_user = chat_tool_media_goes(call, "user");
     tn_put_begin(builder, "messages", TN_ARRAY);
+    if (openai_schema_in_prompt(call)) chat_put_note_take(builder, "system", openai_schema_instruction(call));
     for (uint64_t i = 0; i < count && !call->ended; i++) {
         tn_value message = tn.value->at(call->messages, i);
         bool tool = tn_message_is(message, "tool") != 0;
-        if (!tool && tools > 0) chat_put_tool_media(call, builder, i - tools, i);
+        if (!tool && tools > 0 && in_user) chat_put_tool_media(call, builder, i - tools, i);
         tools = tool ? tools + 1 : 0;
         chat_put_message(call, builder, message);
     }
-    if (tools > 0) chat_put_tool_media(call, builder, count - tools, count);
+    if (tools > 0 && in_user) chat_put_tool_media(call, builder, count - tools, count);
+    if (chat_asks_for_call(call))
+        chat_put_note_take(builder, "user", tn_text("Answer with a call of one of the tools."));
     tn.value->end(builder);
 }
 
 static void chat_put_tools(struct model_call *call, tn_builder *builder) {
+    const struct openai_dialect *dialect = openai_dialect(call);
     tn_value choice = model_get_option(call, "tool_choice");
     if (call->tools == NULL) return;
+    if (!dialect->tools) {
+        model_fail(call, "UNSUPPORTED", "this service has no tools: use another model for a node with tools");
+        return;
+    }
     tn_put_begin(builder, "tools", TN_ARRAY);
     for (uint64_t i = 0, count = tn.value->count(call->tools); i < count; i++) {
         tn_value tool = tn.value->at(call->tools, i);
@@ -195,8 +304,11 @@ static void chat_put_tools(struct model_call *call, tn_builder *builder) {
         tn.value->end(builder);
     }
     tn.value->end(builder);
-    model_put_option(call, builder, "parallel_tool_calls", "parallel_tool_calls");
-    if (tn.value->kind(choice) == TN_STRING)
+    if (dialect->parallel_tool_calls) model_put_option(call, builder, "parallel_tool_calls", "parallel_tool_calls");
+    if (!dialect->tool_choice || chat_asks_for_call(call)) return;
+    if (chat_requires_call(call))
+        tn_put_text(builder, "tool_choice", dialect->required);
+    else if (tn.value->kind(choice) == TN_STRING)
         tn_put(builder, "tool_choice", choice);
     else if (choice != NULL) {
         openai_begin_item(builder, "tool_choice", "function");
@@ -207,23 +319,56 @@ static void chat_put_tools(struct model_call *call, tn_builder *builder) {
     }
 }
 
-static void chat_put_options(struct model_call *call, tn_builder *builder) {
-    static const char *const same[] = {"temperature", "top_p", "stop", "seed"};
+static void chat_put_reasoning_effort(const struct model_call *call, tn_builder *builder) {
+    const char *name = openai_dialect(call)->reasoning_effort;
+    tn_value reasoning = model_get_option(call, "reasoning");
+    const char *effort = tn_get_text(reasoning, "effort", NULL);
+    int64_t tokens = tn_get_int(reasoning, "max_tokens", -1);
+    if (name == NULL) return;
+    if (strcmp(name, "reasoning") != 0) {
+        if (effort != NULL) tn_put_text(builder, name, effort);
+    } else if (effort != NULL || tokens >= 0) {
+        tn_put_begin(builder, name, TN_OBJECT);
+        if (effort != NULL)
+            tn_put_text(builder, "effort", effort);
+        else
+            tn_put_int(builder, "max_tokens", tokens);
+        tn.value->end(builder);
+    }
+}
+
+static void chat_put_modalities(struct model_call *call, tn_builder *builder) {
     tn_value modalities = model_get_option(call, "modalities");
-    const char *effort = tn_get_text(model_get_option(call, "reasoning"), "effort", NULL);
-    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) model_put_option(call, builder, same[i], same[i]);
-    model_put_option(call, builder, "max_tokens", openai_is_own_server(call) ? "max_completion_tokens" : "max_tokens");
-    if (effort != NULL) tn_put_text(builder, "reasoning_effort", effort);
-    if (tn.value->count(modalities) > 1 && openai_is_own_server(call))
+    if (tn.value->count(modalities) > 1 && openai_dialect(call)->is_own)
         model_fail(call, "UNSUPPORTED", "chat cannot return images: set `api: responses`, or remove `modalities`");
     else if (tn.value->count(modalities) > 1)
         tn_put(builder, "modalities", modalities);
-    if (call->schema == NULL) return;
-    openai_begin_item(builder, "response_format", "json_schema");
-    tn_put_begin(builder, "json_schema", TN_OBJECT);
-    openai_put_format(call, builder);
+}
+
+static void chat_put_format(const struct model_call *call, tn_builder *builder) {
+    const char *structured = openai_dialect(call)->structured;
+    if (call->schema == NULL || structured == NULL || strcmp(structured, "prompt") == 0) return;
+    openai_begin_item(builder, "response_format", structured);
+    if (strcmp(structured, "json_schema") == 0) {
+        tn_put_begin(builder, "json_schema", TN_OBJECT);
+        openai_put_format(call, builder, openai_dialect(call)->format_name, openai_dialect(call)->strict);
+        tn.value->end(builder);
+    }
     tn.value->end(builder);
-    tn.value->end(builder);
+}
+
+static void chat_put_options(struct model_call *call, tn_builder *builder) {
+    const struct openai_dialect *dialect = openai_dialect(call);
+    model_put_option(call, builder, "temperature", "temperature");
+    model_put_option(call, builder, "top_p", "top_p");
+    if (!dialect->stop && model_get_option(call, "stop") != NULL)
+        model_fail(call, "UNSUPPORTED", "this service has no `stop`: remove the option, or use another model");
+    model_put_option(call, builder, "stop", "stop");
+    if (dialect->seed != NULL) model_put_option(call, builder, "seed", dialect->seed);
+    model_put_option(call, builder, "max_tokens", dialect->max_tokens);
+    chat_put_reasoning_effort(call, builder);
+    chat_put_modalities(call, builder);
+    chat_put_format(call, builder);
 }
 
 void openai_chat_start(struct model_call *call) {
@@ -236,9 +381,11 @@ void openai_chat_start(struct model_call *call) {
     chat_put_options(call, builder);
     if (stream) {
         tn_put_bool(builder, "stream", 1);
-        tn_put_begin(builder, "stream_options", TN_OBJECT);
-        tn_put_bool(builder, "include_usage", 1);
-        tn.value->end(builder);
+        if (openai_dialect(call)->stream_options) {
+            tn_put_begin(builder, "stream_options", TN_OBJECT);
+            tn_put_bool(builder, "include_usage", 1);
+            tn.value->end(builder);
+        }
     }
     tn.value->end(builder);
     tn_value body = tn_finish(builder);

@@ -3,10 +3,13 @@
  *
  * A finish_reason completes the answer. "[DONE]" is not required; if a server sends no finish_reason, it completes the
  * answer instead. Usage may follow later, or be missing. Extensions of some servers (reasoning_content or reasoning,
- * images, annotations, completions of plain text) are accepted from all of them. Unknown members are ignored. Only the
- * first choice is used.
+ * images, annotations, function_call, completions of plain text) are accepted from all of them. Unknown members are
+ * ignored. Only the first choice is used.
  */
+#include "dialect.h"
 #include "openai.h"
+
+#define FUNCTION_CALL_INDEX (-1) /* of a legacy function_call, of which there is at most one */
 
 static const char *chat_finish_reason(const char *word) {
     static const char *const words[][2] = {{"stop", "stop"},
@@ -23,20 +26,41 @@ static const char *chat_finish_reason(const char *word) {
     return "other";
 }
 
+/* The number at `a.b`, or `a`; -1 if there is none. */
+static int64_t chat_count_at(tn_value usage, const char *path) {
+    char first[64];
+    const char *dot = strchr(path, '.');
+    uint64_t length = dot != NULL ? (uint64_t)(dot - path) : 0;
+    if (dot == NULL || length >= sizeof first) return tn_answer_get_count(usage, path);
+    memcpy(first, path, length);
+    first[length] = '\0';
+    return tn_answer_get_count(tn_get(usage, first), dot + 1);
+}
+
+/* The first number that is there: at the path of the dialect, then at the usual ones, which end with NULL. */
+static int64_t chat_count(tn_value usage, const char *path, const char *const *usual) {
+    int64_t count = path != NULL ? chat_count_at(usage, path) : -1;
+    for (; count < 0 && *usual != NULL; usual++) count = chat_count_at(usage, *usual);
+    return count;
+}
+
 /*
  * Most servers count reasoning as output. Others count it separately: their total is the sum of input, output and
  * reasoning.
  */
 static void chat_read_usage(struct model_call *call, tn_value usage) {
+    static const char *const cached[] = {"prompt_tokens_details.cached_tokens", "prompt_cache_hit_tokens",
+                                         "cached_tokens", NULL};
+    static const char *const cache_write[] = {"prompt_tokens_details.cache_write_tokens", NULL};
+    static const char *const reasoning[] = {"completion_tokens_details.reasoning_tokens", "reasoning_tokens", NULL};
     struct tn_answer_usage counts = TN_ANSWER_USAGE;
     if (tn.value->kind(usage) != TN_OBJECT) return;
     counts.input = tn_answer_get_count(usage, "prompt_tokens");
     counts.output = tn_answer_get_count(usage, "completion_tokens");
     counts.total = tn_answer_get_count(usage, "total_tokens");
-    counts.cached = tn_answer_get_count(tn_get(usage, "prompt_tokens_details"), "cached_tokens");
-    if (counts.cached < 0) counts.cached = tn_answer_get_count(usage, "prompt_cache_hit_tokens");
-    counts.cache_write = tn_answer_get_count(tn_get(usage, "prompt_tokens_details"), "cache_write_tokens");
-    counts.reasoning = tn_answer_get_count(tn_get(usage, "completion_tokens_details"), "reasoning_tokens");
+    counts.cached = chat_count(usage, openai_dialect(call)->cached, cached);
+    counts.cache_write = chat_count(usage, openai_dialect(call)->cache_write, cache_write);
+    counts.reasoning = chat_count(usage, openai_dialect(call)->reasoning, reasoning);
     if (counts.reasoning > 0 && counts.input >= 0 && counts.output >= 0 &&
         counts.total - counts.input > counts.output && counts.total - counts.input - counts.output == counts.reasoning)
         counts.output += counts.reasoning;
@@ -45,12 +69,12 @@ static void chat_read_usage(struct model_call *call, tn_value usage) {
 
 /* Reads a content that is a text or, on some servers, a list of parts: texts and reasoning. */
 static void chat_read_content(struct model_call *call, tn_value content) {
-    model_add_text(call, content);
+    openai_think_add(call, content);
     for (uint64_t i = 0, count = tn.value->kind(content) == TN_ARRAY ? tn.value->count(content) : 0; i < count; i++) {
         tn_value thinking = tn_get(tn.value->at(content, i), "thinking");
         for (uint64_t k = 0; k < (tn.value->kind(thinking) == TN_ARRAY ? tn.value->count(thinking) : 0); k++)
             model_add_reasoning(call, tn_get(tn.value->at(thinking, k), "text"));
-        model_add_text(call, tn_get(tn.value->at(content, i), "text"));
+        openai_think_add(call, tn_get(tn.value->at(content, i), "text"));
     }
 }
 
@@ -91,7 +115,15 @@ static void chat_read_calls(struct model_call *call, tn_value calls, bool whole)
             tn_release(arguments);
         } else
             model_add_tool_call(call, index, id, tn_get(function, "name"), tn_get(function, "arguments"));
+        tn_value more = tn_get(tool_call, "extra_content"); /* Gemini's thought signature */
+        if (tn.value->kind(more) == TN_OBJECT) model_set_tool_call_extra(call, index, "extra_content", more);
     }
+}
+
+/* The form of calls before there were tools: at most one, without an id. */
+static void chat_read_function_call(struct model_call *call, tn_value function) {
+    if (tn.value->kind(function) != TN_OBJECT) return;
+    model_add_tool_call(call, FUNCTION_CALL_INDEX, NULL, tn_get(function, "name"), tn_get(function, "arguments"));
 }
 
 static void chat_read_annotations(struct model_call *call, tn_value annotations) {
@@ -104,19 +136,24 @@ static void chat_read_annotations(struct model_call *call, tn_value annotations)
 
 /* Reads a message or, if `whole` is false, a delta. */
 static void chat_read_message(struct model_call *call, tn_value message, bool whole) {
-    tn_value reasoning = tn_get(message, "reasoning_content"), content = tn_get(message, "content");
+    const char *member = openai_dialect(call)->reasoning_in;
+    tn_value reasoning = member != NULL ? tn_get(message, member) : NULL, content = tn_get(message, "content");
+    if (!openai_is_text(reasoning)) reasoning = tn_get(message, "reasoning_content");
     if (!openai_is_text(reasoning)) reasoning = tn_get(message, "reasoning");
-    tn_value calls = tn_get(message, "tool_calls");
-    bool more = openai_is_text(reasoning) || openai_is_text(content) || tn.value->count(calls) > 0;
+    tn_value calls = tn_get(message, "tool_calls"), function = tn_get(message, "function_call");
+    bool more = openai_is_text(reasoning) || openai_is_text(content) || tn.value->count(calls) > 0 ||
+                tn.value->kind(function) == TN_OBJECT;
     if (more && model_is_finished(call)) {
         model_fail_response(call, "more data after the end of the answer");
         return;
     }
     model_add_reasoning(call, reasoning);
+    openai_extras_read_message(call, message, openai_is_text(reasoning));
     chat_read_content(call, content);
     model_add_refusal(call, tn_get(message, "refusal"));
     chat_read_images(call, tn_get(message, "images"));
     if (tn.value->kind(calls) == TN_ARRAY) chat_read_calls(call, calls, whole);
+    chat_read_function_call(call, function);
     if (tn.value->kind(tn_get(message, "annotations")) == TN_ARRAY)
         chat_read_annotations(call, tn_get(message, "annotations"));
 }
@@ -126,6 +163,12 @@ static tn_value chat_first_choice(tn_value json) {
     for (uint64_t i = 0, count = tn.value->kind(choices) == TN_ARRAY ? tn.value->count(choices) : 0; i < count; i++)
         if (tn_get_int(tn.value->at(choices, i), "index", 0) == 0) return tn.value->at(choices, i);
     return NULL;
+}
+
+static void chat_finish(struct model_call *call, const char *reason) {
+    openai_think_end(call);
+    openai_extras_finish(call);
+    model_finish(call, reason);
 }
 
 static void chat_read_choice(struct model_call *call, tn_value json, const char *member) {
@@ -138,15 +181,18 @@ static void chat_read_choice(struct model_call *call, tn_value json, const char 
         if (tn.value->kind(message) == TN_OBJECT)
             chat_read_message(call, message, strcmp(member, "message") == 0);
         else
-            model_add_text(call, tn_get(choice, "text"));
+            openai_think_add(call, tn_get(choice, "text"));
         openai_append_all(&state->logprobs, tn_get(tn_get(choice, "logprobs"), "content"));
+        openai_extras_read_answer(call, json);
         if (word != NULL && strcmp(word, "error") == 0)
             model_fail_service(call, choice);
         else if (word != NULL) {
-            model_finish(call, chat_finish_reason(word));
+            chat_finish(call, chat_finish_reason(word));
             model_set_extra(call, "logprobs", state->logprobs);
         }
     }
+    chat_read_usage(call, tn_get(choice, "usage"));                 /* Moonshot, in streams */
+    chat_read_usage(call, tn_get(tn_get(json, "x_groq"), "usage")); /* Groq, in streams */
     chat_read_usage(call, tn_get(json, "usage"));
 }
 
@@ -154,7 +200,7 @@ void openai_chat_event(struct model_call *call, const char *name, tn_value json)
     const struct openai_call *state = call->provider_data;
     (void)name;
     if (json == NULL) {
-        if (!model_is_finished(call) && state->received) model_finish(call, "other");
+        if (!model_is_finished(call) && state->received) chat_finish(call, "other");
         model_end_stream(call);
     } else if (tn.value->kind(json) != TN_OBJECT)
         model_fail_response(call, "an event that is %s; expected an object with `choices`", tn_kind_name(json));
@@ -171,5 +217,5 @@ void openai_chat_answer(struct model_call *call, tn_value json) {
         return;
     }
     chat_read_choice(call, json, "message");
-    if (!model_is_finished(call) && state->received) model_finish(call, "other");
+    if (!model_is_finished(call) && state->received) chat_finish(call, "other");
 }

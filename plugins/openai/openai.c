@@ -3,10 +3,11 @@
  *
  * `api` selects the interface. Chat is the default: it has every option of tenon/message.h, and compatible servers
  * (Ollama, vLLM, llama.cpp, xAI, …) implement it, with `base_url`. Responses keeps reasoning between turns, has the
- * service's own tools (through `extra`), and returns images. Nothing is stored at the service unless `extra` requests
- * it.
+ * service's own tools (through `extra`), and returns images. Nothing is stored at the service unless the
+ * configuration requests it (stored.c).
  */
 #include "openai.h"
+#include "dialect.h"
 
 TN_PLUGIN("tenon.openai", "0.1.0", "Models of OpenAI, and of every server with a compatible API")
 
@@ -85,66 +86,46 @@ void openai_append_all(tn_value *array, tn_value items) {
 
 /* ---- Errors ---- */
 
-/* Maps error codes of the service, and of compatible servers, to our classes. */
+/* The class of a word of the service, or of a compatible server, in an error. NULL if it does not say. */
 static const char *openai_code_from_word(const char *word) {
-    static const char *const codes[][2] = {{"context_length_exceeded", "CONTEXT_LENGTH"},
-                                           {"exceed_context_size_error", "CONTEXT_LENGTH"},
-                                           {"insufficient_quota", "RATE_LIMITED"},
-                                           {"rate_limit_exceeded", "RATE_LIMITED"},
-                                           {"rate_limit_error", "RATE_LIMITED"},
-                                           {"tokens_exceeded", "RATE_LIMITED"},
-                                           {"invalid_api_key", "AUTH"},
-                                           {"authentication_error", "AUTH"},
-                                           {"permission_error", "AUTH"},
-                                           {"server_error", "OVERLOADED"},
-                                           {"overloaded_error", "OVERLOADED"},
-                                           {"service_unavailable", "OVERLOADED"},
-                                           {"vector_store_timeout", "OVERLOADED"},
+    static const char *const codes[][2] = {{"vector_store_timeout", "OVERLOADED"},
                                            {"invalid_request_error", "INVALID_REQUEST"},
                                            {"invalid_prompt", "INVALID_REQUEST"},
-                                           {"model_not_found", "INVALID_REQUEST"},
                                            {"content_policy_violation", "INVALID_REQUEST"},
                                            {"bio_policy", "INVALID_REQUEST"}};
+    const char *shared = tn_model_code_of_word(word);
+    if (shared != NULL) return shared;
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
         if (strcmp(codes[i][0], word) == 0) return codes[i][1];
     return strstr(word, "image") != NULL ? "INVALID_REQUEST" : NULL;
 }
 
-static const char *openai_code_from_status(int64_t status) {
-    if (status == 401 || status == 403) return "AUTH";
-    if (status == 429) return "RATE_LIMITED";
-    if (status >= 500) return "OVERLOADED";
-    return status >= 400 ? "INVALID_REQUEST" : NULL;
-}
-
 /*
- * Reads {error: {message, type, code}}, {error: "message", code?}, or the inner object alone; `code` may be a number. A
- * code takes precedence over the status, the status over the type.
+ * Reads {error: {message, type, code, param}}, or the inner object alone; `code` may be a number. A code takes
+ * precedence over the status, the status over the type, unless that is more specific.
  */
 static void openai_error(struct model_call *call, tn_value body, struct tn_model_failure *failure) {
     tn_value inner = tn_get(body, "error"), from = tn.value->kind(inner) == TN_OBJECT ? inner : body;
-    tn_value code = tn_get(from, "code"), type = tn_get(from, "type");
+    tn_value code = tn_get(from, "code"), type = tn_get(from, "type"), message = tn_get(from, "message");
     int64_t number = 0;
     (void)call;
-    failure->message = tn.value->kind(inner) == TN_STRING ? inner : tn_get(from, "message");
-    if (!openai_is_text(failure->message)) failure->message = tn_get(from, "detail");
-    failure->type = openai_is_text(code) ? code : type;
+    if (openai_is_text(inner) && !openai_is_text(message)) message = inner;
+    if (openai_is_text(code) || openai_is_text(type)) failure->type = openai_is_text(code) ? code : type;
+    if (openai_is_text(message)) failure->message = message;
     const char *by_code = openai_is_text(code) ? openai_code_from_word(tn_chars(code, NULL)) : NULL;
     const char *by_type = openai_is_text(type) ? openai_code_from_word(tn_chars(type, NULL)) : NULL;
-    if (by_code == NULL && failure->status == 0 && tn.value->as_int(code, &number) == TN_OK)
-        by_code = openai_code_from_status(number);
+    bool type_is_specific =
+        by_type != NULL && (strcmp(by_type, "CONTEXT_LENGTH") == 0 || strcmp(by_type, "QUOTA") == 0);
+    if (by_code == NULL && failure->status == 0 && tn.value->as_int(code, &number) == TN_OK && number >= 400)
+        by_code = tn_model_error_code(number);
     /* Some servers, such as vLLM, report it only in the message. */
-    const char *message = openai_is_text(failure->message) ? tn_chars(failure->message, NULL) : "";
-    if (by_code == NULL &&
-        (strstr(message, "maximum context length") != NULL || strstr(message, "context window") != NULL))
-        by_code = "CONTEXT_LENGTH";
-    if (by_code == NULL && by_type != NULL && (failure->status == 0 || strcmp(by_type, "CONTEXT_LENGTH") == 0))
-        by_code = by_type;
-    if (by_code != NULL && (failure->status < 500 || strcmp(by_code, "CONTEXT_LENGTH") == 0)) failure->code = by_code;
-    if (openai_is_text(failure->type) && strcmp(tn_chars(failure->type, NULL), "insufficient_quota") == 0) {
-        failure->code = "RATE_LIMITED";
-        failure->retryable = 0; /* a retry fails until the account is paid */
+    if (by_code == NULL || strcmp(by_code, "INVALID_REQUEST") == 0) {
+        const char *by_message =
+            openai_is_text(message) ? tn_model_code_of_message(tn_chars(message, NULL), failure->status) : NULL;
+        if (by_message != NULL) by_code = by_message;
     }
+    if (by_code == NULL && (failure->status == 0 || type_is_specific)) by_code = by_type;
+    if (by_code != NULL && (failure->status < 500 || strcmp(by_code, "CONTEXT_LENGTH") == 0)) failure->code = by_code;
 }
 
 /* ---- Embeddings ---- */
@@ -155,7 +136,8 @@ static void openai_embed_start(struct model_call *call) {
     tn_put_text(builder, "model", call->model->name);
     tn_put(builder, "input", call->embed);
     tn_put_text(builder, "encoding_format", "float");
-    model_put_option(call, builder, "dimensions", "dimensions");
+    if (openai_dialect(call)->dimensions != NULL)
+        model_put_option(call, builder, "dimensions", openai_dialect(call)->dimensions);
     tn.value->end(builder);
     tn_value body = tn_finish(builder);
     model_send(call, &(struct model_request){.path = "/embeddings", .body = body, .whole = true});
@@ -224,8 +206,10 @@ static void openai_answer(struct model_call *call, tn_value json) {
 
 static void openai_release(struct model_call *call) {
     struct openai_call *state = call->provider_data;
+    openai_release_stored(call);
     tn_release(state->items);
     tn_release(state->logprobs);
+    openai_extras_release(&state->extras);
 }
 
 static const struct model_provider openai = {
@@ -235,6 +219,8 @@ static const struct model_provider openai = {
     .key_header = "authorization",
     .key_prefix = "Bearer ",
     .call_size = sizeof(struct openai_call),
+    .create = openai_dialect_create,
+    .destroy = openai_dialect_destroy,
     .start = openai_start,
     .event = openai_event,
     .answer = openai_answer,

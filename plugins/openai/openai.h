@@ -10,6 +10,24 @@
 
 #include <model.h>
 
+/* The state of <think> in a text of Chat Completions (chat_think.c). */
+struct chat_think {
+    int state;        /* 0 at the start of the answer */
+    char pending[32]; /* the start of a tag, or of the answer */
+    uint64_t length;
+};
+
+/* What Chat Completions has beside its texts and calls, until the answer ends (chat_extras.c). */
+struct chat_extras {
+    tn_value details;   /* reasoning_details, all pieces in order; an array, or NULL */
+    tn_value citations; /* an array of addresses, or NULL */
+    tn_value results;   /* search_results, an array, or NULL */
+    tn_value audio_id;  /* of the audio of the answer, or NULL */
+    char *audio;        /* its bytes */
+    uint64_t audio_length, audio_capacity;
+    bool has_audio, is_cited;
+};
+
 /* The state of one call. */
 struct openai_call {
     tn_value items;         /* of Responses: the items for `extra`, in the service's order; an array, or NULL */
@@ -18,6 +36,10 @@ struct openai_call {
     int64_t text_at;        /* output_index + 1 of the item whose text was streamed; 0: no such item */
     int64_t reasoning_at;   /* the same, for reasoning */
     int64_t parallel_index; /* output_index + 1 of the open call of "parallel" (see below); 0: no such call */
+    struct chat_think think;
+    struct chat_extras extras;
+    tn_value background_id; /* stored.c: of the response that runs at the service; NULL: none */
+    uint64_t poll_timer;    /* stored.c: 0: none */
     bool keep_items;        /* `items` contains data that the message does not */
     bool received;          /* a part of the answer was received */
 };
@@ -26,9 +48,36 @@ void openai_chat_start(struct model_call *call);
 void openai_chat_event(struct model_call *call, const char *name, tn_value json);
 void openai_chat_answer(struct model_call *call, tn_value json);
 
+/* chat_think.c: adds a text of the answer; what is inside of <think> becomes reasoning. */
+void openai_think_add(struct model_call *call, tn_value text);
+/* The text is complete: adds what is still pending. */
+void openai_think_end(struct model_call *call);
+
+/* chat_extras.c: reads reasoning_details, extra audio and citations of a message, a delta or the answer. */
+void openai_extras_read_message(struct model_call *call, tn_value message, bool has_reasoning);
+void openai_extras_read_answer(struct model_call *call, tn_value json);
+/* Adds the parts and the extra of what was read. */
+void openai_extras_finish(struct model_call *call);
+void openai_extras_release(struct chat_extras *extras);
+
 void openai_responses_start(struct model_call *call);
 void openai_responses_event(struct model_call *call, const char *name, tn_value json);
 void openai_responses_answer(struct model_call *call, tn_value json);
+
+/* ---- stored.c: Responses that the service stores ---- */
+
+/* True if the response runs in the background: it is not streamed. */
+bool openai_is_background(const struct model_call *call);
+/* The index of the first message that the service does not have. */
+uint64_t openai_first_message(const struct model_call *call);
+/* Writes store, background and previous_response_id. */
+void openai_put_stored(const struct model_call *call, tn_builder *builder);
+/* Returns true if the response still runs. It will then be read again, as another answer. */
+bool openai_wait_for_stored(struct model_call *call, tn_value response);
+/* Keeps the id for the next request, if the service stores the response. */
+void openai_keep_response_id(struct model_call *call, tn_value response);
+/* Releases what stored.c has of the call. A response that still runs is cancelled. */
+void openai_release_stored(struct model_call *call);
 
 /* ---- For both interfaces ---- */
 
@@ -56,7 +105,12 @@ bool openai_is_parallel_call(struct model_call *call, tn_value item);
 /* Adds the calls inside such a call, or the call itself. `index` is its output_index. */
 void openai_expand_parallel_call(struct model_call *call, int64_t index, tn_value item);
 
-/* Writes the members name, schema, strict of a structured output's format into an open object. */
-void openai_put_format(const struct model_call *call, tn_builder *builder);
+/* Writes the schema of a structured output into an open object, and, if the server knows them, its name and `strict`.
+ */
+void openai_put_format(const struct model_call *call, tn_builder *builder, bool named, bool strict);
+/* True if the request must contain the schema as a text, because the server only knows JSON without a schema. */
+bool openai_schema_in_prompt(const struct model_call *call);
+/* The text of the message with the schema; a new reference. */
+tn_value openai_schema_instruction(const struct model_call *call);
 
 #endif

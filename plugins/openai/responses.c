@@ -193,7 +193,8 @@ static void responses_put_output(struct model_call *call, tn_builder *builder, t
 
 static void responses_put_input(struct model_call *call, tn_builder *builder) {
     tn_put_begin(builder, "input", TN_ARRAY);
-    for (uint64_t i = 0, count = tn.value->count(call->messages); i < count && !call->ended; i++) {
+    uint64_t first = openai_first_message(call);
+    for (uint64_t i = first, count = tn.value->count(call->messages); i < count && !call->ended; i++) {
         tn_value message = tn.value->at(call->messages, i);
         if (tn_message_is(message, "ai"))
             responses_put_ai(call, builder, message);
@@ -272,11 +273,11 @@ static void responses_put_options(struct model_call *call, tn_builder *builder) 
     if (call->schema != NULL) {
         tn_put_begin(builder, "text", TN_OBJECT);
         openai_begin_item(builder, "format", "json_schema");
-        openai_put_format(call, builder);
+        openai_put_format(call, builder, true, true);
         tn.value->end(builder);
         tn.value->end(builder);
     }
-    tn_put_bool(builder, "store", 0);
+    openai_put_stored(call, builder);
     if (!responses_model_reasons(call)) return;
     tn_value include = tn_text("reasoning.encrypted_content");
     tn_put_begin(builder, "include", TN_ARRAY);
@@ -286,7 +287,7 @@ static void responses_put_options(struct model_call *call, tn_builder *builder) 
 }
 
 void openai_responses_start(struct model_call *call) {
-    bool stream = model_is_streaming(call);
+    bool stream = model_is_streaming(call) && !openai_is_background(call);
     if (model_get_option(call, "stop") != NULL) {
         model_fail(call, "UNSUPPORTED", "`api: responses` does not support `stop`: set `api: chat`, or remove it");
         return;

@@ -176,6 +176,7 @@ static void responses_read(struct model_call *call, tn_value response) {
     responses_read_usage(call, tn_get(response, "usage"));
     if (state->keep_items) model_set_extra(call, "items", state->items);
     model_set_extra(call, "logprobs", state->logprobs);
+    openai_keep_response_id(call, response);
     if (strcmp(status, "incomplete") != 0)
         model_finish(call, "stop");
     else
@@ -192,7 +193,7 @@ void openai_responses_answer(struct model_call *call, tn_value json) {
             model_fail_response(call, "an answer without `output`");
         return;
     }
-    responses_read(call, json);
+    if (!openai_wait_for_stored(call, json)) responses_read(call, json);
 }
 
 /* ---- Events ---- */

@@ -5,6 +5,7 @@
  * whose members are all required, and no combinations except anyOf. Other schemas are sent without strict: the model
  * tries to follow them, and the caller validates the answer.
  */
+#include "dialect.h"
 #include "openai.h"
 
 #define SCHEMA_DEPTH_MAX      10 /* limits of the service */
@@ -110,7 +111,7 @@ static bool openai_schema_is_strict(tn_value schema) {
     return schema_is_object(schema) && schema_check_strict(schema, &totals);
 }
 
-void openai_put_format(const struct model_call *call, tn_builder *builder) {
+void openai_put_format(const struct model_call *call, tn_builder *builder, bool named, bool strict) {
     char name[TN_TOOL_NAME_MAX + 1];
     const char *title = tn_get_text(call->schema, "title", "");
     uint64_t used = 0;
@@ -120,7 +121,34 @@ void openai_put_format(const struct model_call *call, tn_builder *builder) {
         if (plain || *title == ' ') name[used++] = plain ? *title : '_';
     }
     name[used] = '\0';
-    tn_put_text(builder, "name", used > 0 ? name : "answer");
+    if (named) tn_put_text(builder, "name", used > 0 ? name : "answer");
     tn_put(builder, "schema", call->schema);
-    tn_put_bool(builder, "strict", openai_schema_is_strict(call->schema));
+    if (strict) tn_put_bool(builder, "strict", openai_schema_is_strict(call->schema));
+}
+
+/* ---- The schema as a text, for servers that cannot enforce it ---- */
+
+bool openai_schema_in_prompt(const struct model_call *call) {
+    /* `extra` can have selected the mode, too. */
+    tn_value format = tn_get(tn_get(model_get_option(call, "extra"), "response_format"), "type");
+    const char *structured = openai_dialect(call)->structured, *chosen = tn_chars(format, NULL);
+    if (call->schema == NULL) return false;
+    if (chosen != NULL) return strcmp(chosen, "json_object") == 0;
+    return structured == NULL || strcmp(structured, "json_schema") != 0;
+}
+
+tn_value openai_schema_instruction(const struct model_call *call) {
+    static const char head[] = "Answer only with JSON that is valid for this JSON Schema, without any other text:\n";
+    tn_value json = tn_to_json(call->schema), text = NULL;
+    uint64_t length = 0;
+    const char *chars = tn_chars(json, &length);
+    char *joined = chars != NULL ? tn.core->alloc(tn.host, sizeof head + length) : NULL;
+    if (joined != NULL) {
+        memcpy(joined, head, sizeof head - 1);
+        memcpy(joined + sizeof head - 1, chars, length);
+        text = tn_text_n(joined, sizeof head - 1 + length);
+        tn.core->release(tn.host, joined);
+    }
+    tn_release(json);
+    return text;
 }

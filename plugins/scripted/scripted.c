@@ -125,8 +125,13 @@ static struct answer *answer_lookup_by_task(const struct scripted *scripted, tn_
 /* Returns the turn's messages in the form of message.h. NULL if the task has failed. */
 static tn_value normalise_messages(tn_task task, tn_value messages) {
     char message[160];
-    if (tn.value->kind(messages) != TN_ARRAY) {
-        (void)snprintf(message, sizeof message, "`messages` must be a list of messages; found %s",
+    int32_t kind = tn.value->kind(messages);
+    if (kind != TN_ARRAY) {
+        tn_value one = kind == TN_STRING || kind == TN_OBJECT ? tn_message_normal(messages) : NULL, list = NULL;
+        if (one != NULL) list = tn_build("[v]", one);
+        tn_release(one);
+        if (list != NULL) return list;
+        (void)snprintf(message, sizeof message, "`messages` must be a list of messages, a message or a text; found %s",
                        tn_kind_name(messages));
         (void)tn_fail(task, "INVALID_REQUEST", message);
         return NULL;

@@ -29,14 +29,11 @@ static void response_read_usage(struct call *call, tn_value usage) {
     tn_answer_set_usage(&call->answer, &counts);
 }
 
-/* `body` is {error: {type?, message}}. */
+/* `body` is what the service sent: JSON of any shape, or text. */
 static void response_fail(struct call *call, tn_value body, tn_value headers) {
     struct tn_model_failure failure = call_failure(call, NULL);
-    tn_value error = tn_get(body, "error");
-    failure.type = tn_get(error, "type");
-    failure.message = tn_get(error, "message");
+    failure.body = body;
     failure.headers = headers;
-    if (strcmp(tn_get_text(error, "code", ""), "context_length_exceeded") == 0) failure.code = "CONTEXT_LENGTH";
     call_fail_take(call, tn_model_error(&failure));
 }
 
@@ -80,9 +77,5 @@ void response_read_end(struct call *call, tn_value end) {
                       "sent a stream that stopped before its end; check `base_url`, or try again");
         return;
     }
-    uint64_t length = 0;
-    const char *text = tn.value->as_bytes(tn_get(end, "body"), &length);
-    tn_value body = text != NULL ? tn_from_json(text, length) : NULL;
-    response_fail(call, body, tn_get(end, "headers"));
-    tn_release(body);
+    response_fail(call, tn_get(end, "body"), tn_get(end, "headers"));
 }

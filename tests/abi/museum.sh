@@ -101,7 +101,7 @@ for set in $sets; do
     shown "$set" released released-asks museum.released
     shown "$set" released released-refuses museum.released
     for name in $released; do shown "$set" $name-1 $name-1 museum.$name; done
-    for draft in document-1-draft.2 graph-1-draft.3 launch-1-draft.2 state-1-draft.2; do
+    for draft in demand-1-draft.1 document-1-draft.2 graph-1-draft.3 launch-1-draft.2 state-1-draft.2; do
         shown "$set" $draft $draft museum.${draft%%-*}
     done
     for store in store-1-draft.2 store-1-draft.3; do

@@ -196,7 +196,7 @@ class Attempt:
             codes = re.findall(r"error\[(ADL-E\d+)\]|\[([A-Z][A-Z_]{3,})\]$", err, re.MULTILINE)
             return "".join(codes[-1]) if codes else f"exit {code}"
         # What a model received from its calls: the first error.
-        told = re.search(r'"content":"([A-Z_]{5,}): ', out)
+        told = re.search(r'"content":"([A-Z_]{4,}): ', out)
         return told.group(1) if told else "done"
 
     def reached(self):

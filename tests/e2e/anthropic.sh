@@ -10,6 +10,7 @@ serve() {
     echo "$1" >script.json
     server_start port provider_server.py script.json --log requests
     cat >tenon.yaml <<Y
+model_calls: {retry: false}
 models:
   claude:
     provider: anthropic

@@ -15,6 +15,7 @@ serve() {
     echo "$1" >script.json
     server_start port provider_server.py script.json --log requests
     cat >tenon.yaml <<Y
+model_calls: {retry: false}
 models:
   gemini:
     provider: gemini
@@ -79,8 +80,8 @@ answers() {
     expect_code 1 && expect_in err "[$3]" && expect_in err "$4" && expect_not_in err "$GEMINI_API_KEY"
 }
 info='"details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]'
-answers 400 "{\"error\": {\"code\": 400, \"message\": \"AIzaSyA-0123456789 is not valid\", \"status\": \"INVALID_ARGUMENT\", $info}}" AUTH '(status 400), INVALID_ARGUMENT;'
-answers 404 '{"error": {"code": 404, "message": "models/gemini-test is not found", "status": "NOT_FOUND"}}' INVALID_REQUEST "is not found"
+answers 400 "{\"error\": {\"code\": 400, \"message\": \"AIzaSyA-0123456789 is not valid\", \"status\": \"INVALID_ARGUMENT\", $info}}" AUTH '(status 400), INVALID_ARGUMENT: "{secret:GEMINI_API_KEY} is not valid"'
+answers 404 '{"error": {"code": 404, "message": "models/gemini-test is not found", "status": "NOT_FOUND"}}' NOT_FOUND "is not found"
 answers 503 '[{"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}]' OVERLOADED '(status 503), UNAVAILABLE: "The model is overloaded."'
 answers 200 '{"error": {"code": 500, "message": "inside", "status": "INTERNAL"}}' OVERLOADED '(status 500), INTERNAL: "inside"'
 
@@ -145,6 +146,7 @@ vertex() {
     models=$port
     server_start token_port google_tokens.py --log tokens --key public.pem "${@:3}"
     cat >tenon.yaml <<Y
+model_calls: {retry: false}
 models:
   gemini: {provider: gemini, model: gemini-test, location: global}
 plugins:

@@ -13,6 +13,8 @@ The path of a request decides the wire format (WIRES, below: a row per provider)
     {"json": {...}} or {"json_file": "recorded.json"}                      a recorded answer in one piece
     {"status": 429, "headers": {"retry-after": "1"}, "json": {...} or "body": "<html>", "content_type": "text/html"}
 
+Each may have "pause_ms", before the answer. The log has "at_once": how many requests were not answered yet, with this one.
+
 Each may have a "fault" of the stream:
     cut             the connection is closed in the middle of an event
     cut_clean       the body ends correctly for HTTP, in the middle of an event
@@ -32,6 +34,7 @@ import os
 import socketserver
 import sys
 import threading
+import time
 
 WIRES = []  # (parts of the path, functions)
 
@@ -389,13 +392,27 @@ def stream_of(reply, spoken, request):
 
 
 class Script:
-    def __init__(self, data):
+    """A script that is replaced (by a rename) while the server runs starts with its first reply."""
+
+    def __init__(self, path):
+        self.path = path
+        self.file = None
+        self.read()
+
+    def read(self):
+        status = os.stat(self.path)
+        if self.file == (status.st_ino, status.st_mtime_ns):
+            return
+        self.file = (status.st_ino, status.st_mtime_ns)
+        with open(self.path, encoding="utf-8") as file:
+            data = json.load(file)
         self.replies = data["replies"] if isinstance(data, dict) else data
         self.cycle = isinstance(data, dict) and data.get("cycle", False)
         self.next = 0
 
     def take(self, text):
         """The caller holds the lock of the server."""
+        self.read()
         for _ in range(len(self.replies)):
             reply = self.replies[self.next]
             last = self.next + 1 >= len(self.replies)
@@ -451,12 +468,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
         spoken = wire_of(self.path)
         with self.server.lock:  # the order of the log is that of the replies
             reply = self.server.script.take(text) if spoken else None
+            self.server.open += 1
             with open(self.server.log, "a", encoding="utf-8") as log:
-                log.write(json.dumps({"path": self.path, "headers": headers, "json": request}) + "\n")
+                log.write(json.dumps({"path": self.path, "headers": headers, "json": request, "at_once": self.server.open}) + "\n")
         if spoken is None:
+            self.closed()
             self.send_whole(404, {"content-type": "application/json"}, b'{"error": {"message": "no such path"}}')
             return
+        time.sleep(reply.get("pause_ms", 0) / 1000)
+        self.closed()
         self.reply(spoken, reply, request)
+
+    def closed(self):
+        with self.server.lock:
+            self.server.open -= 1
 
     def reply(self, spoken, reply, request):
         headers, status = reply.get("headers", {}), reply.get("status", 200)
@@ -495,10 +520,10 @@ def main():
     parser.add_argument("--log", required=True)
     options = parser.parse_args()
     server = Server(("127.0.0.1", 0), Handler)
-    with open(options.script, encoding="utf-8") as file:
-        server.script = Script(json.load(file))
+    server.script = Script(options.script)
     server.log = options.log
     server.lock = threading.Lock()
+    server.open = 0
     with open(options.port_file + ".new", "w", encoding="utf-8") as file:
         file.write(str(server.server_port))
     os.rename(options.port_file + ".new", options.port_file)

@@ -3,7 +3,7 @@
 check_mode=1
 command -v python3 >/dev/null || skips "python3 is not installed"
 [ -e "$BINARY/lib/tenon/plugins/http.so" ] || skips "built without the HTTP client"
-echo '{}' >tenon.yaml
+echo 'model_calls: {retry: false}' >tenon.yaml
 
 serve() { # SCRIPT, a list of replies
     rm -f requests

@@ -68,7 +68,7 @@ static bool never_taken(void *user, const char *id, const char *name) {
 static void take_for_everything(tn_value value) {
     char why[200];
     const char *reason;
-    const struct tool_naming naming = {"s", "process.spawn", true, NULL, never_taken, NULL};
+    const struct tool_naming naming = {"s", "process.spawn", true, NULL, "s", false, never_taken, NULL};
     tn_release(content_part(value));
     tn_release(content_from_blocks(value));
     tn_release(content_resources(value));

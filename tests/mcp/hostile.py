@@ -61,6 +61,23 @@ def test_servers_that_do_not_start():
     check(result.contents[2].startswith("TOOL_NOT_FOUND"), "a tool of a server that failed", result.contents)
 
 
+def test_attacks_on_the_handshake():
+    """Each server attacks only itself: the good one works, and no log grows with what they send."""
+    kinds = ["floods", "dies-at-initialize", "wrong-ids-first"]
+    bad = ["floods-forever", "dies-at-any-request"]
+    servers = {kind: scripted_server("legacy", kind, log="attacks", connect_timeout_ms=60000) for kind in kinds}
+    servers.update({kind: scripted_server("legacy", kind, log="attacks", connect_timeout_ms=1500) for kind in bad})
+    configure({"good": scripted_server("modern", log="good"), **servers})
+    result = call("mcp.servers", ("good.echo", {"text": "x"}), *[(kind + ".echo", {"text": kind}) for kind in kinds])
+    check(result.contents[1:] == ["x", *kinds], "servers that answer in the end", result.contents, result.err[-3000:])
+    about = {server["name"]: server for server in result.json(0)["servers"]}
+    check({about[kind]["state"] for kind in bad} == {"failed"}, "servers that do not", about)
+    check("status 9" in about["dies-at-any-request"]["why"], "the reason", about["dies-at-any-request"])
+    lines = [line for line in result.err.splitlines() if "warning" in line]
+    check(len(lines) <= 20 * 5 + 10, "at most 20 lines for each server", len(lines))
+    os.unlink("attacks")
+
+
 def test_no_answer():
     configure({"s": scripted_server("legacy", timeout_ms=8000), "m": scripted_server("modern", log="m", timeout_ms=8000)})
     # The answers of the second step show that the servers have received what was sent before.

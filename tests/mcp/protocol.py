@@ -60,6 +60,61 @@ def test_elicitation():
     check(result.contents[0].startswith("TOOL_ERROR: ") and "declined" in result.contents[0], "a page declined", result.contents)
 
 
+def test_state_of_a_server_that_was_started_again():
+    """The answer comes in another process, whose server has another key: the call is made again, and answered."""
+    configure({"m": scripted_server("modern", "seals", log="sealed"), "never": scripted_server("modern", "never-accepts", log="sealed")})
+    result = call_with_answers("m.asks", [{"colour": "red"}])
+    check(result.contents and result.json(0)["content"]["colour"] == "red", "the answer", result.contents, result.err, result.out)
+    calls = [m["params"] for m in received("sealed") if m.get("method") == "tools/call"]
+    sent = [("requestState" in params, "inputResponses" in params) for params in calls]
+    check(sent == [(False, False), (True, True), (False, False), (True, True)], "again without the state, then with the new one", sent)
+    check(len({params["_meta"]["dev.tenon/idempotency-key"] for params in calls}) == 1, "one key", calls)
+    result = call_with_answers("never.asks", [{"colour": "red"}])
+    check("requestState" in str(result.contents), "not for ever", result.contents, result.err)
+    os.unlink("sealed")
+
+
+def test_tasks():
+    """A server may answer a call with a task, whose result comes later."""
+    configure({"m": scripted_server("modern", log="tasks")})
+    result = call("m.deferred", "m.deferred_fails", "m.deferred_cancelled", "m.deferred_odd", "m.deferred_without_id", options=("--json", "--stream", "custom"))
+    lines = [json.loads(line) for line in result.out.splitlines()]
+    contents = [m["content"] for m in lines[-1]["state"]["messages"] if m["type"] == "tool"]
+    check(contents[0] == "later", "the result", contents, result.err)
+    check("its task has failed: no luck" in contents[1] and "been cancelled by the server: not wanted" in contents[2], "tasks without a result", contents)
+    check("`strange`" in contents[3] and "taskId" in contents[4], "wrong tasks", contents)
+    check('"half"' in result.out, "the status is reported", result.out)
+    sent = received("tasks")
+    check(all(m["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"]["extensions"] == {"io.modelcontextprotocol/tasks": {}}
+              for m in sent if m.get("method") == "tools/call"), "the capability of every call", sent)
+    check(len([m for m in sent if m.get("method") == "tasks/get" and m["params"]["taskId"] == "t1"]) == 2, "asked until it has ended", sent)
+
+
+def test_questions_of_a_task():
+    configure({"m": scripted_server("modern", log="tasks")})
+    os.unlink("tasks")
+    answers = 'wait answer: \nsend {"colour": "red"}\nend\n'
+    command = [sys.executable, os.path.join(HERE, "../e2e/terminal.py"), TENON, "tool", "call", "m.deferred_asks", "--yes"]
+    done = subprocess.run(command, input=answers, capture_output=True, text=True, timeout=WAIT_S)
+    check('"content":{"colour":"red","shade":"dark"}' in re.sub(r"\s", "", done.stdout), "answered in the same process", done)
+    updates = [m for m in received("tasks") if m.get("method") == "tasks/update"]
+    check(len(updates) == 1, "answered once, although the server still listed it", updates)
+    result = call_with_answers("m.deferred_asks", [{"colour": "blue"}])
+    check(result.contents and result.json(0)["content"]["colour"] == "blue", "answered in another process, whose server does not know the task", result.contents, result.err)
+
+
+def test_a_cancelled_task():
+    configure({"m": scripted_server("modern", log="tasks")})
+    os.unlink("tasks")
+    with open("timeout.yaml", "w") as file:
+        file.write(open("call.yaml").read() + "tools: [{name: 'm.*', timeout: 0.3}]\n")
+    result = tenon("run", "timeout.yaml", "--input", json.dumps({"messages": [{"type": "ai", "content": "", "tool_calls": [
+        {"id": "1", "name": "m.deferred_forever", "arguments": {}}]}]}))
+    check("TIMEOUT" in result.out, "the document's timeout", result.out, result.err)
+    methods = [m.get("method") for m in received("tasks")]
+    check(methods[-1] == "tasks/cancel" and "notifications/cancelled" not in methods[-1:], "the task is cancelled", methods)
+
+
 def test_questions_of_tool_call():
     """`tenon tool call`, at a terminal: an invalid answer is requested again."""
     configure({prefix: scripted_server(era, log=era) for prefix, era in ERAS.items()})
@@ -105,6 +160,22 @@ def test_versions():
     check("2099-01-01" in about["future"]["why"] and "2099-01-01" in about["unsupported"]["why"], "no common version", about)
     check("server/discover" in about["wrong"]["why"], "an era that the server does not support", about)
     check("server/discover" not in [m.get("method") for m in received("pinned")], "a configured era is not detected")
+
+
+def test_servers_that_start_slowly():
+    """They get server/discover and initialize at once; whichever answer comes is accepted, in any order."""
+    expected = {"in-order": ("modern", "2026-07-28"), "reversed": ("modern", "2026-07-28"), "lost": ("modern", "2026-07-28"),
+                "older": ("legacy", "2025-11-25"), "older-reversed": ("legacy", "2025-11-25")}
+    configure({kind: scripted_server(era, "both-" + kind, log="both", connect_timeout_ms=20000)
+               for kind, (era, _) in {**expected, "refused": ("legacy", "")}.items()})
+    result = call("mcp.servers", *[(kind + ".echo", {"text": kind}) for kind in expected])
+    check(result.contents[1:] == list(expected), "each server works", result.contents, result.err)
+    about = {server["name"]: server for server in result.json(0)["servers"]}
+    for kind, (_, version) in expected.items():
+        check(about[kind]["protocol"] == version, "the version of " + kind, about[kind])
+    check("it refused `initialize`: not today" in about["refused"]["why"], "neither handshake", about["refused"])
+    check("does not wait" not in result.err, "a late answer of the handshake is no mistake of the server", result.err)
+    os.unlink("both")
 
 
 def validators(version):

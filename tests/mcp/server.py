@@ -10,6 +10,9 @@ import time
 
 era, log, quirks = sys.argv[1], open(sys.argv[2], "a"), sys.argv[3:]
 META = "io.modelcontextprotocol/"
+STATE = "opaque %d" % os.getpid() if "seals" in quirks else "opaque"  # a server that seals it accepts only its own
+if "never-accepts" in quirks:
+    STATE = type("State", (str,), {"__ne__": lambda self, other: True})("opaque")
 result_handlers = {}  # id of a request to the client -> handler of its result
 error_handlers = {}
 state = {"next": 1000, "added": 0, "listed": False}
@@ -105,10 +108,12 @@ def ask_client(params, key, request, ident, then):
     if era == "legacy":
         ask(request["method"], request["params"], then)
     elif key in params.get("inputResponses", {}):
-        assert params["requestState"] == "opaque"
-        then(params["inputResponses"][key])
+        if params["requestState"] != STATE:  # as both SDKs
+            refuse(ident, -32602, "Invalid or expired requestState", data={"reason": "invalid_request_state"})
+        else:
+            then(params["inputResponses"][key])
     else:
-        answer(ident, {"resultType": "input_required", "inputRequests": {key: request}, "requestState": "opaque"})
+        answer(ident, {"resultType": "input_required", "inputRequests": {key: request}, "requestState": STATE})
 
 
 def asks(ident, params):
@@ -160,6 +165,72 @@ def opens_page(ident, params):
     else:
         open("signed-in", "w").close()
         refuse(ident, -32042, "sign in first", data={"elicitations": [elicitation]})
+
+
+tasks = {}  # id -> [states that tasks/get returns, the last one for ever]
+updates = []
+
+
+def task_state(status, **more):
+    return {"taskId": more.pop("taskId"), "status": status, "createdAt": "2026-07-28T10:00:00Z", "lastUpdatedAt": "2026-07-28T10:00:00Z", "ttlMs": None, "pollIntervalMs": 100, **more}
+
+
+def make_task(ident, name, *states):
+    tasks[name] = list(states)
+    answer(ident, {**task_state("working", taskId=name, statusMessage="begun"), "resultType": "task"})
+
+
+def deferred(ident, params):
+    make_task(ident, "t1", task_state("working", taskId="t1", statusMessage="half"), task_state("completed", taskId="t1", result=text("later")))
+
+
+def deferred_fails(ident, params):
+    make_task(ident, "t2", task_state("failed", taskId="t2", error={"code": -32603, "message": "no luck"}))
+
+
+def deferred_cancelled(ident, params):
+    make_task(ident, "t3", task_state("cancelled", taskId="t3", statusMessage="not wanted"))
+
+
+def deferred_asks(ident, params):
+    inputs = {"colour": {"method": "elicitation/create", "params": FORM}}
+    make_task(ident, "t4", task_state("input_required", taskId="t4", inputRequests=inputs))
+
+
+def deferred_odd(ident, params):
+    make_task(ident, "t5", task_state("strange", taskId="t5"))
+
+
+def deferred_forever(ident, params):
+    make_task(ident, "t6", task_state("working", taskId="t6"))
+
+
+def deferred_without_id(ident, params):
+    answer(ident, {"resultType": "task", "status": "working", "taskId": 5})
+
+
+def get_task(ident, params):
+    states = tasks.get(params["taskId"])
+    if states is None:
+        refuse(ident, -32602, "Unknown task")
+        return
+    state = states.pop(0) if len(states) > 1 else states[0]
+    answer(ident, state)
+
+
+def update_task(ident, params):
+    if params["taskId"] not in tasks:
+        refuse(ident, -32602, "Unknown task")
+        return
+    result = text(json.dumps(params["inputResponses"]["colour"], sort_keys=True))
+    # The old state is still reported once: the answer must not be requested again.
+    tasks[params["taskId"]] += [tasks[params["taskId"]][0], task_state("completed", taskId=params["taskId"], result=result)]
+    tasks[params["taskId"]].pop(0)
+    answer(ident, {})
+
+
+def cancel_task(ident, params):
+    answer(ident, {})
 
 
 def slow(ident, params):
@@ -255,6 +326,7 @@ TOOLS = {
     "wrong_output": (wrong_output, {"outputSchema": SUM}),
 }
 for function in (fails, refuses, blocks, asks, asks_twice, asks_endlessly, asks_unknown_method, opens_page, samples, roots, slow, no_answer, exits_now,
+                 deferred, deferred_fails, deferred_cancelled, deferred_asks, deferred_odd, deferred_forever, deferred_without_id,
                  answers_twice, answers_other_ids, invalid_messages, result_not_object, huge_line, pings, logs, adds_tool, awaits_list, environment):
     TOOLS[function.__name__] = (function, {})
 
@@ -345,13 +417,45 @@ METHODS = {
         {"role": "assistant", "content": {"type": "image", "data": "AAEC", "mimeType": "image/png"}}]}),
 }
 if era == "modern":
-    METHODS.update({"server/discover": discover, "subscriptions/listen": listen})
+    METHODS.update({"server/discover": discover, "subscriptions/listen": listen, "tasks/get": get_task, "tasks/update": update_task, "tasks/cancel": cancel_task})
     for removed in ("ping", "logging/setLevel"):
         del METHODS[removed]
 else:
     METHODS["initialize"] = initialize
 
 late = []  # the id of the first server/discover
+
+
+def meet_both(message):
+    """A server that was slow to start gets server/discover and initialize at once; the quirk says how it reacts. Returns
+    true if the message is handled."""
+    kind = next((quirk for quirk in quirks if quirk.startswith("both-")), None)
+    if kind and message["method"] == "server/discover" and not late:
+        late.append(message["id"])
+        return True
+    if not kind or message["method"] != "initialize":
+        return False
+    locked = lambda: refuse(message["id"], -32022, "this connection serves 2026-07-28", data={"supported": ["2026-07-28"], "requested": "2025-11-25"})
+    if kind == "both-in-order":  # as the SDK for Python from 2.0 on
+        discover(late[0], {})
+        locked()
+    elif kind == "both-reversed":
+        locked()
+        discover(late[0], {})
+    elif kind == "both-lost":  # the first request was lost
+        locked()
+    elif kind == "both-older":  # as the SDK for Python before 2.0
+        refuse(late[0], -32602, "Invalid request parameters")
+        initialize(message["id"], message["params"])
+    elif kind == "both-older-reversed":
+        initialize(message["id"], message["params"])
+        refuse(late[0], -32601, "Method not found")
+    elif kind == "both-refused":
+        refuse(message["id"], -32603, "not today")
+        refuse(late[0], -32601, "Method not found")
+    return True
+
+
 if "exits" in quirks:
     sys.stderr.write("cannot start\n")
     sys.exit(7)
@@ -369,9 +473,26 @@ for line in sys.stdin:
         elif message["id"] in error_handlers:
             error_handlers.pop(message["id"])(message["error"])
         continue
+    if "floods" in quirks and message["method"] in ("server/discover", "initialize"):
+        for i in range(20000):
+            send(method="notifications/progress", params={"progressToken": i, "progress": 1})
+            out("no message %d" % i)
+    if "floods-forever" in quirks:
+        while True:
+            out("no message, and no end")
+    if "dies-at-any-request" in quirks or ("dies-at-initialize" in quirks and late and message["method"] == "initialize"):
+        sys.exit(9)
+    if "dies-at-initialize" in quirks and message["method"] == "server/discover":
+        late.append(message["id"])
+        continue
+    if "wrong-ids-first" in quirks:
+        for wrong in (message["id"] + 100, str(message["id"]), None, [1], message["id"] - 1000):
+            send(id=wrong, result={"supportedVersions": ["2099-01-01"], "protocolVersion": "2099-01-01", "tools": []})
     if "exit-on-discover" in quirks and message["method"] == "server/discover":
         sys.exit(1)
     if "silent-discover" in quirks and message["method"] == "server/discover":
+        continue
+    if meet_both(message):
         continue
     if "late-discover" in quirks and message["method"] == "server/discover" and not late:
         late.append(message["id"])  # answered when the client no longer waits for it

@@ -1,6 +1,7 @@
 """web.py: the plugin tenon.mcp against servers over HTTP that drop connections, end sessions, or require credentials."""
 import json
 import os
+import queue
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -132,6 +133,92 @@ def test_sessions_and_streams():
     for web in webs.values():
         web.ended.set()
         check(web.seen[0][0] == "server/discover", "the newer era is tried first", web.seen)
+
+
+class Sse(BaseHTTPRequestHandler):
+    """A server that has only the transport of 2024-11-05. `kind` is what it names as the endpoint, or a defect."""
+
+    protocol_version = "HTTP/1.1"
+    ENDPOINTS = {"path": "/messages?session=1", "relative": "messages?session=1", "query": "?session=1", "absolute": "%s/messages?session=1",
+                 "other": "http://127.0.0.2:1/messages", "scheme": "file:///etc/passwd", "empty": ""}
+
+    log_message = Web.log_message
+
+    def reply(self, status, kind="text/plain", body=b""):
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        server = self.server
+        server.seen.append("GET " + self.path)
+        if server.kind in ("nothing", "html"):
+            return self.reply(404 if server.kind == "nothing" else 200, "text/html", b"<h1>no</h1>")
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("connection", "close")
+        self.end_headers()
+        endpoint = self.ENDPOINTS.get(server.kind, "/messages?session=1")
+        self.event("endpoint", endpoint.replace("%s", "http://127.0.0.1:%d" % server.server_port))
+        while True:
+            message = server.queue.get()
+            if message is None:
+                break
+            self.event("message", json.dumps(message))
+        self.close_connection = True
+
+    def event(self, kind, data):
+        self.wfile.write(("event: %s\ndata: %s\n\n" % (kind, data)).encode())
+        self.wfile.flush()
+
+    def do_POST(self):
+        message = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.seen.append("POST %s %s" % (self.path, message.get("method")))
+        if "session=1" not in self.path:
+            return self.reply(405)
+        if self.server.kind == "refuses" and message.get("method") == "tools/call":
+            return self.reply(500)
+        self.reply(202, body=b"Accepted")
+        if "id" not in message:
+            return
+        if self.server.kind == "cut" and message["method"] == "tools/call" and not self.server.cut:
+            self.server.cut = True
+            return self.server.queue.put(None)
+        result = {"initialize": {"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}, "serverInfo": {"name": "sse", "version": "1"}},
+                  "tools/list": {"tools": [{"name": "t", "inputSchema": INPUT}]}, "tools/call": {"content": [{"type": "text", "text": "streamed"}]}}
+        self.server.queue.put({"jsonrpc": "2.0", "id": message["id"], "result": result[message["method"]]})
+
+
+def serve_sse(kind):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Sse)
+    server.kind, server.seen, server.queue, server.cut = kind, [], queue.Queue(), False
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def test_the_transport_of_2024_11_05():
+    good = ["path", "relative", "query", "absolute", "chosen", "cut", "refuses"]
+    bad = ["other", "scheme", "empty", "nothing", "html"]
+    webs = {kind: serve_sse(kind) for kind in good + bad}
+    servers = {kind: {"url": "http://127.0.0.1:%d/a/sse" % web.server_port, "connect_timeout_ms": 20000} for kind, web in webs.items()}
+    servers["chosen"]["transport"] = "sse"
+    configure(servers)
+    result = call("mcp.servers", *[kind + ".t" for kind in good])
+    about = {server["name"]: server for server in result.json(0)["servers"]}
+    results = dict(zip(good, result.contents[1:]))
+    for kind in good[:5]:
+        check(results[kind] == "streamed" and about[kind]["protocol"] == "2024-11-05", "the endpoint: " + kind, results, about[kind], webs[kind].seen, result.err)
+    posts = {kind: [line.split()[1] for line in webs[kind].seen if line.startswith("POST") and "session" in line][0] for kind in good[:4]}
+    check(posts == {"path": "/messages?session=1", "relative": "/a/messages?session=1", "query": "/a/sse?session=1", "absolute": "/messages?session=1"}, "the URLs", posts)
+    check(webs["chosen"].seen[0] == "GET /a/sse" and webs["path"].seen[:2] == ["POST /a/sse server/discover", "POST /a/sse initialize"], "it is detected unless it is configured", webs["path"].seen)
+    check(results["cut"].startswith("SERVER_LOST: ") and "stream of events has ended" in results["cut"], "a stream that ends", results)
+    check("HTTP status 500" in results["refuses"], "a message that is refused", results)
+    for kind in bad:
+        check(about[kind]["state"] == "failed" and "405" in about[kind]["why"] and "2024-11-05" in about[kind]["why"], "no endpoint: " + kind, about[kind])
+    check("same origin" in about["other"]["why"] and not any("POST" in line and "messages" in line for line in webs["other"].seen), "another origin gets nothing", about["other"])
 
 
 def test_reconnects_are_delayed():

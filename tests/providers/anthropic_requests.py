@@ -423,8 +423,8 @@ def error(kind, message="Something.", **more):
 ERRORS = [  # HTTP status, body, our code, retryable, retry_after_ms
     (401, error("authentication_error", "invalid x-api-key"), "AUTH", False, None),
     (403, error("permission_error"), "AUTH", False, None),
-    (402, error("billing_error"), "AUTH", False, None),
-    (404, error("not_found_error", "model: m"), "INVALID_REQUEST", False, None),
+    (402, error("billing_error"), "QUOTA", False, None),
+    (404, error("not_found_error", "model: m"), "NOT_FOUND", False, None),
     (400, error("invalid_request_error", "messages: at least one"), "INVALID_REQUEST", False, None),
     (400, error("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"), "CONTEXT_LENGTH", False, None),
     (
@@ -436,7 +436,7 @@ ERRORS = [  # HTTP status, body, our code, retryable, retry_after_ms
     ),
     (413, error("request_too_large"), "CONTEXT_LENGTH", False, None),
     (429, error("rate_limit_error"), "RATE_LIMITED", True, 7000),
-    (429, error("rate_limit_error", details={"error_code": "enforced_spend_limit_reached"}), "RATE_LIMITED", False, None),
+    (429, error("rate_limit_error", details={"error_code": "enforced_spend_limit_reached"}), "QUOTA", False, None),
     (500, error("api_error"), "OVERLOADED", True, 7000),
     (504, error("timeout_error"), "TIMEOUT", True, 7000),
     (529, error("overloaded_error"), "OVERLOADED", True, 7000),
@@ -713,8 +713,10 @@ def check_errors(drive):
         d.check(actual == (code, retryable, after), f"{name}: {found}, expected {code} {retryable} {after}")
         detail = {"status": status, "provider": "anthropic", "request_id": "req_7"}
         detail.update({"type": answer["error"]["type"]} if answer else {})
+        detail.update({"secret": "ANTHROPIC_API_KEY"} if code == "AUTH" else {})
+        found["detail"].pop("body", None)
         d.check(found["detail"] == detail, f"{name}: {found['detail']}")
-        d.check("x-api-key" not in found["message"], f"{name}: the message contains text about the key")
+        d.check(not answer or answer["error"]["message"] in found["message"], f"{name}: the message does not quote: {found}")
 
 
 def check_streams(drive):

@@ -9,9 +9,11 @@
  *    room? N            deltas that are accepted before each TN_AGAIN; by default all
  *    cancel_after? N    cancels the task after N events
  *    cuts? true         see below
- *    no_http? true      the host does not offer tenon.http
- *    fail_allocations? true}
- *                       also runs it with the Nth allocation failing, for every N; the result has
+ *    tool? true         the component is a tool: its chunks and its output are not those of a model
+ *    resumes? true      the service continues a stream behind the event that a request names (last_event_id or
+ *                       starting_after), else from its start; an event's number is its event_id or sequence_number.
+ * There is one exchange, with a stream; `cuts` cuts the first connection only no_http? true      the host does not
+ * offer tenon.http fail_allocations? true} also runs it with the Nth allocation failing, for every N; the result has
  *                       {allocation_failures: {CODE: number of runs}}
  *   -> {requests: [...], deltas: [...], output | error | open: true, paused: N}; or {refused: message} if create
  * refuses
@@ -187,6 +189,26 @@ static uint64_t deliver_stream(struct running *running, const char *stream, size
     return events;
 }
 
+/* Delivers the events behind the one with this number; NULL: all. */
+static void deliver_stream_after(struct running *running, const char *stream, size_t size, tn_value number) {
+    struct sse sse = SSE_INIT;
+    const char *at = stream;
+    bool found = number == NULL;
+    while (http.open && sse_next(&sse, &at, stream + size) == PARSE_FOUND) {
+        tn_value event = NULL;
+        if (found) {
+            http_deliver(TN_HTTP_DATA, event_value(&sse));
+            after_event(running);
+        } else if (json_read(tn_text_chars(&sse.data), sse.data.length, NULL, &event, NULL) == TN_OK) {
+            tn_value id = value_get(event, "event_id"), sequence = value_get(event, "sequence_number");
+            found = value_equal(id ? id : sequence, number);
+        }
+        value_unref(event);
+    }
+    assert(found); /* the request names an event of the stream */
+    sse_finish(&sse);
+}
+
 static tn_value exchange_end(tn_value exchange, bool body) {
     tn_value end = exchange_head(exchange), text = value_get(exchange, "body");
     size_t length;
@@ -205,9 +227,39 @@ static bool is_set(tn_value test, const char *name) {
     return interface_value.as_bool(value_get(test, name), &flag) == TN_OK && flag;
 }
 
+/* The first connection delivers `length` bytes, the next ones continue. */
+static void run_resumed(struct running *running, size_t length, bool with_error) {
+    tn_value exchange = value_at(value_get(running->test, "exchanges"), 0);
+    size_t size = 0;
+    const char *stream = value_chars(value_get(exchange, "stream"), &size);
+    for (uint64_t i = 0; is_open(running) && i < EXCHANGES_MAX; i++) {
+        if (!http.open) tn_test_advance(60000);
+        if (!http.open) return;
+        tn_value query = value_get(value_at(http.requests, value_count(http.requests) - 1), "query");
+        tn_value after = value_get(query, "last_event_id");
+        http_deliver(TN_HTTP_HEAD, exchange_head(exchange));
+        if (i == 0)
+            (void)deliver_stream(running, stream, length < size ? length : size);
+        else
+            deliver_stream_after(running, stream, size, after ? after : value_get(query, "starting_after"));
+        resume_task(running);
+        if (!http.open) continue;
+        if (i == 0 && with_error)
+            http_deliver(TN_HTTP_FAILED, connection_lost_error());
+        else
+            http_deliver(TN_HTTP_END, exchange_end(exchange, true));
+        resume_task(running);
+    }
+}
+
 /* The stream of the last exchange, if it has one, is cut after `length` bytes, and closed with an error or cleanly. */
 static void run_exchanges(struct running *running, size_t length, bool with_error) {
     tn_value exchanges = value_get(running->test, "exchanges");
+    assert(running->task != NULL);
+    if (is_set(running->test, "resumes")) {
+        run_resumed(running, length, with_error);
+        return;
+    }
     for (uint64_t i = 0; http.open; i++) {
         assert(i < value_count(exchanges)); /* the case has an answer for each request */
         tn_value exchange = value_at(exchanges, i), failed = value_get(exchange, "failed");
@@ -218,7 +270,8 @@ static void run_exchanges(struct running *running, size_t length, bool with_erro
         if (!failed || value_get(exchange, "status")) http_deliver(TN_HTTP_HEAD, exchange_head(exchange));
         if (http.open && chars) (void)deliver_stream(running, chars, last && length < size ? length : size);
         resume_task(running);
-        if (!http.open) continue;
+        if (!http.open && !last && is_open(running)) tn_test_advance(60000); /* the next request comes later */
+        if (!http.open || http.sent > i + 1) continue;
         if (is_set(exchange, "hangs")) {
             tn_test_advance(3600000);
             resume_task(running);
@@ -229,6 +282,7 @@ static void run_exchanges(struct running *running, size_t length, bool with_erro
         else
             http_deliver(TN_HTTP_END, exchange_end(exchange, true));
         resume_task(running);
+        if (!http.open && !last && is_open(running)) tn_test_advance(60000); /* the next request comes later */
     }
 }
 
@@ -272,9 +326,12 @@ static void check_shape(const char *shape, tn_value value) {
     abort();
 }
 
-static void check_payloads(const struct tn_test_task *task) {
-    for (size_t i = 0; i < value_count(tn_test.emitted); i++) check_shape("model#delta", value_at(tn_test.emitted, i));
-    if (task->state == TN_TEST_COMPLETED) check_shape("model#output", task->output);
+static void check_payloads(const struct running *running) {
+    const struct tn_test_task *task = running->task;
+    bool model = !is_set(running->test, "tool");
+    for (size_t i = 0; model && i < value_count(tn_test.emitted); i++)
+        check_shape("model#delta", value_at(tn_test.emitted, i));
+    if (model && task->state == TN_TEST_COMPLETED) check_shape("model#output", task->output);
     /* If start returned a status, the fake host has made the error. */
     tn_value code = value_get(task->error, "code");
     if (task->state == TN_TEST_FAILED && (!value_is(code, TN_STRING) || *value_chars(code, NULL) != '-'))
@@ -282,7 +339,7 @@ static void check_payloads(const struct tn_test_task *task) {
 }
 
 static void run_end(struct running *running) {
-    if (running->task) check_payloads(running->task);
+    if (running->task) check_payloads(running);
     if (running->task && is_open(running)) tn_test_cancel(running->task);
     tn_test_finish();
     value_unref(http.requests);
@@ -332,7 +389,8 @@ static void run_each_cut(struct cuts *cuts, tn_value test, const char *stream, s
         while (sse_next(&sse, &at, stream + length) == PARSE_FOUND) events++;
         if (events != ran) {
             struct running running;
-            (void)run_try(&running, test);
+            bool created = run_try(&running, test); /* as for the whole stream */
+            assert(created && running.task != NULL);
             run_exchanges(&running, length, with_error);
             snprintf(code, sizeof code, "%s", cut_outcome(cuts, running.task));
             run_end(&running);

@@ -138,7 +138,7 @@ ERRORS = {  # recording: its HTTP status, our code, retryable
     "reasoning-model-legacy-parameter-error": (400, "INVALID_REQUEST", False),
     "reasoning-model-temperature-error": (400, "INVALID_REQUEST", False),
     "gpt-image-response-format-error": (400, "INVALID_REQUEST", False),
-    "openai-error.1": (429, "RATE_LIMITED", False),
+    "openai-error.1": (429, "QUOTA", False),
 }
 
 
@@ -221,7 +221,7 @@ def main():
             stem = name.split("/")[-1]
             code, retryable = ERRORS.get(stem, (0, "INVALID_RESPONSE", True))[1:]
             if stem == "openai-error.1.chunks":
-                code, retryable = "RATE_LIMITED", False
+                code, retryable = "QUOTA", False
             error = result.get("error", {})
             d.check(error.get("code") == code, f"{name}: {error}, expected {code}")
             d.check(error.get("retryable") is retryable, f"{name}: retryable {error.get('retryable')}")

@@ -82,6 +82,23 @@ static inline void manifest_add(struct manifest_catalog *catalog, tn_value compo
                                 .input = input ? manifest_schema(input) : NULL};
 }
 
+/* A note that only has presets: each is a provider. Of the options of their component, which is elsewhere, `model`. */
+static inline void manifest_add_presets(struct manifest_catalog *catalog, tn_value component, const char *plugin) {
+    tn_value presets = value_get(component, "presets");
+    for (size_t i = 0; i < value_count(presets); i++) {
+        tn_value config = NULL, entry = value_set_take(value_object(), "kind", value_text("model"));
+        static const char options[] =
+            "{\"properties\":{\"model\":{\"type\":\"string\",\"examples\":[\"gpt-5-mini\"]}}}";
+        assert_int_equal(json_read(options, sizeof options - 1, NULL, &config, NULL), TN_OK);
+        entry = value_set_take(entry, "id", value_ref(value_key_at(presets, i)));
+        entry = value_set_take(entry, "title", value_ref(value_get(value_value_at(presets, i), "title")));
+        entry = value_set_take(entry, "config", config);
+        entry = value_set_take(entry, "preset", value_ref(value_value_at(presets, i)));
+        manifest_add(catalog, entry, plugin);
+        value_unref(entry);
+    }
+}
+
 static inline void manifest_read(struct manifest_catalog *catalog, const char *path, const char *plugin) {
     size_t length;
     char *text = corpus_load(path, &length);
@@ -89,7 +106,10 @@ static inline void manifest_read(struct manifest_catalog *catalog, const char *p
     struct error error = ERROR_INIT;
     if (json_read(text, length, NULL, &manifest, &error) != TN_OK) fail_msg("%s: %s", path, error.message);
     tn_value one = value_get(manifest, "component"), all = value_get(manifest, "components");
-    if (one) manifest_add(catalog, one, plugin);
+    if (one && value_get(one, "presets") && !value_get(one, "title"))
+        manifest_add_presets(catalog, one, plugin);
+    else if (one)
+        manifest_add(catalog, one, plugin);
     for (size_t i = 0; value_is(all, TN_ARRAY) && i < value_count(all); i++)
         manifest_add(catalog, value_at(all, i), plugin);
     value_unref(manifest);

@@ -152,7 +152,7 @@ static void add_id(void *user, const struct component_info *info) {
 static void expect_found(struct host *host, const char *query, size_t limit, const char *expected) {
     struct buffer found;
     buffer_init(&found, SIZE_MAX);
-    tool_search(host_engine(host), query, limit, add_id, &found);
+    tool_search(host_engine(host), query, NULL, limit, add_id, &found);
     if (strcmp(buffer_cstr(&found), expected) != 0)
         fail_msg("`%.100s`: expected %s, found %s", query, expected, buffer_cstr(&found));
     buffer_finish(&found);

@@ -266,9 +266,16 @@ static void test_errors(void **state) {
     failure.secret = "ACME_KEY";
     expect_json_take(
         tn_model_error(&failure),
+        "{\"code\":\"AUTH\",\"message\":\"acme does not accept the key, or the key has no access (status 401): "
+        "\\\"slow down, ****** and sk-*** are over the limit\\\"; check `api_key`, which is written in the "
+        "configuration\",\"retryable\":false,\"detail\":{\"status\":401,\"provider\":\"acme\",\"request_id\":\"r1\"}}");
+    failure.key = NULL;
+    failure.message = NULL;
+    expect_json_take(
+        tn_model_error(&failure),
         "{\"code\":\"AUTH\",\"message\":\"acme does not accept the key, or the key has no access (status 401); "
         "check `api_key`, by default the secret ACME_KEY\",\"retryable\":false,\"detail\":{\"status\":401,"
-        "\"provider\":\"acme\",\"request_id\":\"r1\"}}");
+        "\"provider\":\"acme\",\"request_id\":\"r1\",\"secret\":\"ACME_KEY\"}}");
     tn_release(headers);
     tn_release(message);
     tn_release(key);
@@ -291,9 +298,10 @@ static void test_error_codes(void **state) {
     static const struct {
         int64_t status;
         const char *code;
-    } cases[] = {{0, "OVERLOADED"},   {302, "INVALID_RESPONSE"}, {400, "INVALID_REQUEST"}, {403, "AUTH"},
-                 {407, "AUTH"},       {408, "TIMEOUT"},          {425, "OVERLOADED"},      {429, "RATE_LIMITED"},
-                 {500, "OVERLOADED"}, {529, "OVERLOADED"},       {422, "INVALID_REQUEST"}};
+    } cases[] = {{402, "QUOTA"},           {404, "NOT_FOUND"},    {0, "OVERLOADED"},   {302, "INVALID_RESPONSE"},
+                 {400, "INVALID_REQUEST"}, {403, "AUTH"},         {407, "AUTH"},       {408, "TIMEOUT"},
+                 {425, "OVERLOADED"},      {429, "RATE_LIMITED"}, {500, "OVERLOADED"}, {529, "OVERLOADED"},
+                 {422, "INVALID_REQUEST"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(tn_model_error_code(cases[i].status), cases[i].code);
@@ -317,12 +325,230 @@ static void test_error_codes(void **state) {
     }
 }
 
+/* ---- Bodies of errors ---- */
+
+/* The true bodies of services, and of servers and proxies that stand in their place. */
+static const struct {
+    int64_t status;
+    const char *body, *code, *message, *type, *field;
+} bodies[] = {
+    /* OpenAI */
+    {429,
+     "{\"error\":{\"message\":\"You exceeded your current quota, please check your plan and billing "
+     "details.\",\"type\":"
+     "\"insufficient_quota\",\"param\":null,\"code\":\"insufficient_quota\"}}",
+     "QUOTA", "You exceeded your current quota, please check your plan and billing details.", "insufficient_quota", ""},
+    {404,
+     "{\"error\":{\"message\":\"The model `gpt-9` does not exist or you do not have access to it.\",\"type\":"
+     "\"invalid_request_error\",\"param\":null,\"code\":\"model_not_found\"}}",
+     "NOT_FOUND", "The model `gpt-9` does not exist or you do not have access to it.", "model_not_found", ""},
+    {400,
+     "{\"error\":{\"message\":\"Unsupported parameter: 'max_tokens'\",\"type\":\"invalid_request_error\",\"param\":"
+     "\"max_tokens\",\"code\":\"unsupported_parameter\"}}",
+     "INVALID_REQUEST", "Unsupported parameter: 'max_tokens'", "unsupported_parameter", "max_tokens"},
+    {400, "{\"error\":{\"message\":\"Invalid value for 'messages[0].role'\",\"type\":\"invalid_request_error\"}}",
+     "INVALID_REQUEST", "Invalid value for 'messages[0].role'", "invalid_request_error", "messages[0].role"},
+    /* Anthropic */
+    {400,
+     "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"messages.0.content: Field "
+     "required\"},\"request_id\":\"req_1\"}",
+     "INVALID_REQUEST", "messages.0.content: Field required", "invalid_request_error", "messages.0.content"},
+    {400,
+     "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"Your credit balance is too low "
+     "to "
+     "access the Anthropic API.\"}}",
+     "QUOTA", "Your credit balance is too low to access the Anthropic API.", "invalid_request_error", ""},
+    {400,
+     "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 210000 "
+     "tokens > "
+     "200000 maximum\"}}",
+     "CONTEXT_LENGTH", "prompt is too long: 210000 tokens > 200000 maximum", "invalid_request_error", ""},
+    /* Gemini */
+    {400,
+     "[{\"error\":{\"code\":400,\"message\":\"Invalid value\",\"status\":\"INVALID_ARGUMENT\",\"details\":[{\"@type\":"
+     "\"type.googleapis.com/"
+     "google.rpc.BadRequest\",\"fieldViolations\":[{\"field\":\"contents[0].role\",\"description\":"
+     "\"bad\"}]}]}}]",
+     "INVALID_REQUEST", "Invalid value", "INVALID_ARGUMENT", "contents[0].role"},
+    /* Mistral, and other servers made with FastAPI */
+    {422,
+     "{\"detail\":[{\"type\":\"extra_forbidden\",\"loc\":[\"body\",\"stream_options\"],\"msg\":\"Extra inputs are not "
+     "permitted\",\"input\":{}}]}",
+     "INVALID_REQUEST", "Extra inputs are not permitted", "extra_forbidden", "stream_options"},
+    {422,
+     "{\"object\":\"error\",\"message\":{\"detail\":[{\"loc\":[\"body\",\"messages\",0,\"content\"],\"msg\":\"field "
+     "required\",\"type\":\"value_error.missing\"}]},\"type\":\"invalid_request_error\"}",
+     "INVALID_REQUEST", "field required", "value_error.missing", "messages.0.content"},
+    {401, "{\"detail\":\"Unauthorized\"}", "AUTH", "Unauthorized", "", ""},
+    {400,
+     "{\"object\":\"error\",\"message\":\"Invalid model: "
+     "mistral-x\",\"type\":\"invalid_model\",\"param\":null,\"code\":"
+     "\"1500\"}",
+     "NOT_FOUND", "Invalid model: mistral-x", "1500", ""},
+    {400,
+     "{\"object\":\"error\",\"message\":\"Prompt contains 40000 tokens and 0 draft tokens, too large for model with "
+     "32768 "
+     "maximum context length\",\"type\":\"invalid_request_error\"}",
+     "CONTEXT_LENGTH",
+     "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+     "invalid_request_error", ""},
+    /* vLLM */
+    {400,
+     "{\"object\":\"error\",\"message\":\"This model's maximum context length is 4096 "
+     "tokens.\",\"type\":\"BadRequestError\","
+     "\"param\":null,\"code\":400}",
+     "CONTEXT_LENGTH", "This model's maximum context length is 4096 tokens.", "BadRequestError", ""},
+    {404,
+     "{\"object\":\"error\",\"message\":\"The model `x` does not exist.\",\"type\":\"NotFoundError\",\"code\":404}",
+     "NOT_FOUND", "The model `x` does not exist.", "NotFoundError", ""},
+    /* DeepSeek, OpenRouter, Ollama, AWS, problem+json, and others */
+    {402,
+     "{\"error\":{\"message\":\"Insufficient Balance\",\"type\":\"unknown_error\",\"param\":null,\"code\":"
+     "\"invalid_request_error\"}}",
+     "QUOTA", "Insufficient Balance", "invalid_request_error", ""},
+    {400, "{\"error\":{\"message\":\"acme/x is not a valid model ID\",\"code\":400},\"user_id\":\"u\"}", "NOT_FOUND",
+     "acme/x is not a valid model ID", "", ""},
+    {404, "{\"error\":\"model 'm' not found\"}", "NOT_FOUND", "model 'm' not found", "", ""},
+    {400, "{\"Message\":\"The provided model identifier is invalid.\"}", "NOT_FOUND",
+     "The provided model identifier is invalid.", "", ""},
+    {429, "{\"message\":\"Too many requests\",\"__type\":\"ThrottlingException\"}", "RATE_LIMITED", "Too many requests",
+     "ThrottlingException", ""},
+    {400, "{\"type\":\"about:blank\",\"title\":\"Bad Request\",\"detail\":\"no such field\",\"status\":400}",
+     "INVALID_REQUEST", "no such field", "about:blank", ""},
+    {400, "{\"errors\":[{\"message\":\"first\"},{\"message\":\"second\"},\"third\"]}", "INVALID_REQUEST",
+     "first; second; third", "", ""},
+    {400, "{\"error\":\"invalid_request\",\"error_description\":\"no grant\"}", "INVALID_REQUEST", "no grant", "", ""},
+    {400, "{\"oops\": {\"a\": 1}}", "INVALID_REQUEST", "{\"oops\":{\"a\":1}}", "", ""},
+    /* Text */
+    {503, "upstream connect error or disconnect/reset before headers\n", "OVERLOADED",
+     "upstream connect error or disconnect/reset before headers", "", ""},
+    {502, "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><h1>nginx</h1></body></html>", "OVERLOADED",
+     "502 Bad Gateway", "", ""},
+    {502, "<!DOCTYPE html><style>b {}</style><body><script>x < 1</script><p>Down</p> for <b>repairs</b>", "OVERLOADED",
+     "Down for repairs", "", ""},
+    {500, "a\x1b[31mred\x07 \xc2\x9b \xe2\x80\xae end \xff.", "OVERLOADED", "a [31mred end \xef\xbf\xbd.", "", ""},
+    {500, "", "OVERLOADED", "", "", ""},
+    {500, "null", "OVERLOADED", "", "", ""},
+    {500, "<", "OVERLOADED", "", "", ""},
+};
+
+static void test_bodies(void **state) {
+    (void)state;
+    int64_t before = value_live_count();
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        struct tn_model_body body;
+        tn_model_body_read(&body, bodies[i].body, strlen(bodies[i].body));
+        assert_string_equal(tn_text_chars(&body.message), bodies[i].message);
+        assert_string_equal(tn_text_chars(&body.type), bodies[i].type);
+        assert_string_equal(tn_text_chars(&body.field), bodies[i].field);
+        tn_model_body_free(&body);
+        struct tn_model_failure failure = TN_MODEL_FAILURE("acme");
+        failure.status = bodies[i].status;
+        failure.body = tn_bytes(bodies[i].body, strlen(bodies[i].body));
+        tn_value error = tn_model_error(&failure);
+        const char *message = tn_get_text(error, "message", "");
+        assert_string_equal(tn_get_text(error, "code", ""), bodies[i].code);
+        assert_non_null(strstr(message, bodies[i].message));
+        if (*bodies[i].field) assert_non_null(strstr(message, bodies[i].field));
+        tn_release(error);
+        tn_release(failure.body);
+    }
+    assert_int_equal(value_live_count(), before);
+    assert_int_equal(blocks, 0);
+}
+
+/* A body that repeats the key, one that is cut inside of it, and a huge one. */
+static void test_hostile_bodies(void **state) {
+    (void)state;
+    struct tn_text_buffer text = TN_TEXT_BUFFER(0);
+    struct tn_model_failure failure = TN_MODEL_FAILURE("acme");
+    tn_value key = tn_text("hunter-2-hunter-2");
+    failure.status = 400;
+    failure.key = key;
+    for (size_t size = 370; size < 420; size++) { /* the quote ends inside of the key */
+        tn_text_clear(&text, 0);
+        for (size_t i = 0; i < size; i++) (void)tn_text_append_char(&text, 'a');
+        (void)tn_text_append(&text, " hunter-2-hunter-2 sk-abcdef eyJhbGciOiJ9.e30 key=12345 risk-averse");
+        failure.body = tn_text_n(tn_text_chars(&text), text.length);
+        tn_value error = tn_model_error(&failure), json = tn_to_json(error);
+        const char *chars = tn_chars(json, NULL);
+        assert_null(strstr(chars, "hunter"));
+        assert_null(strstr(chars, "abcdef"));
+        assert_null(strstr(chars, "hbGci"));
+        assert_null(strstr(chars, "12345"));
+        assert_non_null(strstr(chars, "risk-averse")); /* in the detail, which has more of the body */
+        assert_non_null(strstr(chars, "--record"));
+        tn_release(json);
+        tn_release(error);
+        tn_release(failure.body);
+    }
+    tn_text_clear(&text, 0);
+    (void)tn_text_append(&text, "{\"error\": {\"message\": \"");
+    for (size_t i = 0; i < 1000000; i++) (void)tn_text_append(&text, "\xc3\xa4");
+    (void)tn_text_append(&text, "\", \"type\": \"");
+    for (size_t i = 0; i < 100000; i++) (void)tn_text_append_char(&text, 't');
+    (void)tn_text_append(&text, "\"}}");
+    failure.body = tn_text_n(tn_text_chars(&text), text.length);
+    tn_value error = tn_model_error(&failure), json = tn_to_json(error);
+    uint64_t length = 0;
+    (void)tn_chars(json, &length);
+    assert_in_range(length, 500, 4000);
+    tn_release(json);
+    tn_release(error);
+    tn_release(failure.body);
+    /* Deep nesting ends. */
+    tn_text_clear(&text, 0);
+    for (size_t i = 0; i < 60; i++) (void)tn_text_append(&text, "{\"error\":[");
+    (void)tn_text_append(&text, "\"deep\"");
+    for (size_t i = 0; i < 60; i++) (void)tn_text_append(&text, "]}");
+    failure.body = tn_text_n(tn_text_chars(&text), text.length);
+    error = tn_model_error(&failure);
+    assert_non_null(strstr(tn_get_text(error, "message", ""), "error"));
+    tn_release(error);
+    tn_release(failure.body);
+    tn_release(key);
+    tn_text_free(&text);
+    assert_int_equal(blocks, 0);
+}
+
+/* Each allocation fails once: nothing leaks, and a key is not shown in what is left. */
+static void test_bodies_without_memory(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "{\"detail\":[{\"loc\":[\"body\",\"messages\",0],\"msg\":\"hunter-2 is wrong\",\"type\":\"hunter-2\"}]}",
+        "<html><title></title><p>hunter-2 &amp; more</p>", "{\"odd\": \"hunter-2\"}"};
+    int64_t before = value_live_count();
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        bool failed = true;
+        for (int64_t n = 1; failed; n++) {
+            struct tn_model_failure failure = TN_MODEL_FAILURE("acme");
+            failure.key = tn_text("hunter-2");
+            failure.body = tn_bytes(texts[i], strlen(texts[i]));
+            failure.status = 400;
+            fails_at = n;
+            tn_value error = tn_model_error(&failure);
+            failed = fails_at == 0;
+            fails_at = 0;
+            tn_value json = error != NULL ? tn_to_json(error) : NULL;
+            if (json != NULL) assert_null(strstr(tn_chars(json, NULL), "hunter-2"));
+            tn_release(json);
+            tn_release(error);
+            tn_release(failure.body);
+            tn_release(failure.key);
+            assert_int_equal(value_live_count(), before);
+            assert_int_equal(blocks, 0);
+            assert_true(n < 1000);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),        cmocka_unit_test(test_answer),
-        cmocka_unit_test(test_answer_waits), cmocka_unit_test(test_answer_parts),
-        cmocka_unit_test(test_errors),       cmocka_unit_test(test_answer_without_memory),
-        cmocka_unit_test(test_error_codes),
+        cmocka_unit_test(test_names),          cmocka_unit_test(test_answer),
+        cmocka_unit_test(test_answer_waits),   cmocka_unit_test(test_answer_parts),
+        cmocka_unit_test(test_errors),         cmocka_unit_test(test_answer_without_memory),
+        cmocka_unit_test(test_error_codes),    cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_hostile_bodies), cmocka_unit_test(test_bodies_without_memory),
     };
     return cmocka_run_group_tests(tests, model_setup, NULL);
 }

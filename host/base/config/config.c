@@ -10,17 +10,18 @@
 #define CONFIG_VALUES(config)                                                                                          \
     {                                                                                                                  \
         &(config)->plugins, &(config)->folders, &(config)->isolation, &(config)->processes, &(config)->drafts,         \
-            &(config)->admins, &(config)->models, &(config)->prices, &(config)->secrets, &(config)->limits,            \
-            &(config)->work, &(config)->tools, &(config)->trust, &(config)->registries, &(config)->installs,           \
-            &(config)->roots, &(config)->schedules, &(config)->store, &(config)->http                                  \
+            &(config)->admins, &(config)->models, &(config)->providers, &(config)->prices, &(config)->secrets,         \
+            &(config)->limits, &(config)->work, &(config)->tools, &(config)->trust, &(config)->registries,             \
+            &(config)->installs, &(config)->roots, &(config)->schedules, &(config)->store, &(config)->http,            \
+            &(config)->calls                                                                                           \
     }
 
 struct config *config_empty(void) {
     struct config *config = mem_zalloc(sizeof *config);
     /* One value for all, without value_ref: the empty object is an immediate value, which has no reference count. */
     config->plugins = config->folders = config->isolation = config->processes = config->drafts = config->admins =
-        config->models = config->prices = config->secrets = config->tools = config->limits = config->registries =
-            config->work = config->schedules = value_object();
+        config->models = config->providers = config->prices = config->secrets = config->tools = config->limits =
+            config->registries = config->work = config->schedules = config->calls = value_object();
     config->trust = value_array();
     config->roots = value_array();
     config->installs = value_array();
@@ -117,6 +118,7 @@ tn_value config_model(const struct config *config, const char *role) {
 }
 
 tn_value config_models(const struct config *config) { return config ? config->models : NULL; }
+tn_value config_providers(const struct config *config) { return config ? config->providers : NULL; }
 
 void config_bind_model_take(struct config *config, const char *role, tn_value binding) {
     config->models = value_set_take(config->models, role, binding);
@@ -127,6 +129,8 @@ tn_value config_work(const struct config *config) { return config && value_count
 tn_value config_schedules(const struct config *config) { return config ? config->schedules : NULL; }
 
 tn_value config_prices(const struct config *config) { return config ? config->prices : NULL; }
+tn_value config_model_retry(const struct config *config) { return config ? value_get(config->calls, "retry") : NULL; }
+tn_value config_model_limits(const struct config *config) { return config ? value_get(config->calls, "limits") : NULL; }
 
 tn_value config_tool_policies(const struct config *config) {
     return config ? value_get(config->tools, "approval") : NULL;

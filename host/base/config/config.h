@@ -13,6 +13,8 @@
  *       trust: [~/keys/acme.pub]              # packs with these signatures are trusted; or a public key
  *       registries: {ghcr.io: {user: jane, password: {secret: GHCR_TOKEN}}}
  *     models: {planner: "openai:gpt-4o", default: {provider: scripted}}
+ *     providers: {lab: {provider: openai, base_url: "https://lab.example/v1"}}   # names of more providers
+ *     model_calls: {retry: {attempts: 2}, limits: {openai: {requests_per_minute: 500}}}
  *     secrets: {ACME_KEY: {file: ~/.acme}}    # {env: NAME}, {file: PATH}, {command: [pass, show, acme]}; and `hosts`
  *     http: {use: http}
  *     store: {use: sqlite, path: ./state/tenon.db}
@@ -74,9 +76,11 @@ tn_value config_schema(void);
 #define CONFIG_PARENTS_MAX       64u         /* folders searched upwards */
 #define CONFIG_TRUST_MAX         1000u       /* entries of packs.trust */
 #define CONFIG_HOSTS_MAX         100u        /* entries of `hosts` of one secret, and of packs.registries */
+#define CONFIG_KEYS_MAX          1000u       /* entries of model_calls.limits */
 #define CONFIG_TASK_TYPES_MAX    64u         /* entries of `work` */
 #define CONFIG_TASK_TOOLS_MAX    1000u       /* entries of `tools` of one Task type */
 #define CONFIG_INSTALLS_MAX      1000u       /* entries of packs.install */
+#define CONFIG_PROVIDERS_MAX     200u        /* entries of providers */
 #define CONFIG_SCHEDULES_MAX     1000u       /* entries of schedules */
 #define CONFIG_SCHEDULE_NAME_MAX 100u        /* bytes of the name of a schedule */
 #define CONFIG_EVERY_MIN_MS      1000        /* the smallest interval of a schedule */
@@ -153,11 +157,16 @@ int64_t config_history(const struct config *config);
 tn_value config_http(const struct config *config);                    /* {use}; or NULL */
 tn_value config_model(const struct config *config, const char *role); /* a role's binding, or NULL */
 tn_value config_models(const struct config *config);                  /* {role: binding}; may be NULL */
+tn_value config_providers(const struct config *config);               /* {name: {provider, …}}; may be NULL */
 /* Binds a role, overriding the files (option --model). May be called only while the host is being opened. */
 void config_bind_model_take(struct config *config, const char *role, tn_value binding);
 /* {name: {cron | every | at, timezone?, task: {type, payload?}, misfire?, enabled?}}; may be NULL. work/schedule.h
  * reads them. */
 tn_value config_schedules(const struct config *config);
+/* model_calls.retry: the retry of roles that set none; false, true or a mapping. NULL if not configured. */
+tn_value config_model_retry(const struct config *config);
+/* model_calls.limits: {name of a secret, or of a provider: limits}; NULL if not configured. */
+tn_value config_model_limits(const struct config *config);
 /* Prices per million tokens, {pattern: {input, output, cached?, cache_write?}}; may be NULL. */
 tn_value config_prices(const struct config *config);
 /* The policies for tools, {pattern or "effect:PATTERN": "auto" | "ask" | "deny"}; NULL if not configured. */
@@ -206,6 +215,9 @@ bool config_secret_absent(const struct config *config, const char *name);
 void config_check_secrets(const struct config *config, void (*report)(void *user, const char *message), void *user);
 /* The environment variable that the secret is read from; borrowed; NULL if it comes from a file or a command. */
 const char *config_secret_variable(const struct config *config, const char *name);
+/* Where the secret comes from, for messages: "the environment variable NAME", "the file PATH", "the command NAME". A
+ * new reference. */
+tn_value config_secret_where(const struct config *config, const char *name);
 /* Calls `each` for the variable of each secret that the configuration lists or uses. A variable can occur again. */
 void config_each_secret_variable(const struct config *config, void (*each)(const char *variable));
 /* Calls `each` for the variable of each {secret: NAME} in `value`. `config` may be NULL. */

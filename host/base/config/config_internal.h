@@ -22,7 +22,9 @@ struct config {
     tn_value plugins;    /* id -> section */
     tn_value folders;    /* id -> folder of the file that has its section */
     tn_value models;     /* role -> binding */
+    tn_value providers;  /* name -> {provider, …configuration} */
     tn_value prices;     /* "provider:model", or a pattern -> {input, output, cached?, cache_write?} */
+    tn_value calls;      /* key of `model_calls` -> its value */
     tn_value secrets;    /* name -> {env} | {file} | {command}, and hosts?; paths resolved */
     tn_value limits;     /* name -> integer */
     tn_value work;       /* Task type -> {strategy | runner, …}, as config_work returns it */

@@ -80,13 +80,14 @@ static void config_overlay(struct config *under, const struct config *over) {
     struct {
         tn_value *under;
         tn_value over;
-    } parts[] = {{&under->plugins, over->plugins},     {&under->folders, over->folders},
-                 {&under->models, over->models},       {&under->secrets, over->secrets},
-                 {&under->prices, over->prices},       {&under->limits, over->limits},
-                 {&under->isolation, over->isolation}, {&under->tools, over->tools},
-                 {&under->processes, over->processes}, {&under->drafts, over->drafts},
-                 {&under->admins, over->admins},       {&under->registries, over->registries},
-                 {&under->work, over->work},           {&under->schedules, over->schedules}};
+    } parts[] = {{&under->plugins, over->plugins},       {&under->folders, over->folders},
+                 {&under->providers, over->providers},   {&under->models, over->models},
+                 {&under->secrets, over->secrets},       {&under->prices, over->prices},
+                 {&under->limits, over->limits},         {&under->isolation, over->isolation},
+                 {&under->tools, over->tools},           {&under->processes, over->processes},
+                 {&under->drafts, over->drafts},         {&under->admins, over->admins},
+                 {&under->registries, over->registries}, {&under->work, over->work},
+                 {&under->schedules, over->schedules},   {&under->calls, over->calls}};
     tn_value approval = value_overlay(config_tool_policies(under), config_tool_policies(over));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         tn_value both = value_overlay(*parts[i].under, parts[i].over);

@@ -213,6 +213,16 @@ const char *config_secret_variable(const struct config *config, const char *name
     return env ? value_chars(env, NULL) : name;
 }
 
+tn_value config_secret_where(const struct config *config, const char *name) {
+    tn_value row = config ? value_get(config->secrets, name) : NULL, file = value_get(row, "file");
+    tn_value command = value_get(row, "command");
+    if (value_is(file, TN_STRING)) return value_format("the file %.200s", value_chars(file, NULL));
+    if (value_is(command, TN_ARRAY) && value_count(command) && value_is(value_at(command, 0), TN_STRING))
+        return value_format("the command `%.200s`", value_chars(value_at(command, 0), NULL));
+    if (command) return value_text("a command");
+    return value_format("the environment variable %.200s", config_secret_variable(config, name));
+}
+
 bool config_secret_absent(const struct config *config, const char *name) {
     const char *variable = config_secret_variable(config, name);
     return variable && !environment_has(variable);
@@ -242,6 +252,7 @@ void config_each_secret_variable(const struct config *config, void (*each)(const
     }
     config_each_reference(config, config->plugins, each);
     config_each_reference(config, config->models, each);
+    config_each_reference(config, config->providers, each);
     config_each_reference(config, config->registries, each);
 }
 
@@ -264,6 +275,7 @@ void config_check_secrets(const struct config *config, void (*report)(void *user
     tn_value in_plugins = collect_secrets_take(value_object(), config->plugins, "plugins.config");
     tn_value names = value_object();
     names = collect_secrets_take(names, config->models, "models");
+    names = collect_secrets_take(names, config->providers, "providers");
     names = collect_secrets_take(names, config->registries, "packs.registries");
     for (size_t i = 0; i < value_count(config->secrets); i++) {
         tn_value name = value_key_at(config->secrets, i);

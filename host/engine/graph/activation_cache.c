@@ -6,7 +6,7 @@
  * once. The store answers later: the activation then counts as open, and run_advance is called after the answer.
  */
 #include "adl/value/memory.h"
-#include "host/engine/graph/cache.h"
+#include "host/engine/cache.h"
 #include "host/engine/graph/durable.h"
 #include "host/engine/graph/run_internal.h"
 #include "host/engine/graph/saved_cache.h"

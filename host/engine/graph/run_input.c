@@ -3,6 +3,7 @@
  */
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
+#include "host/engine/graph/channel_merge.h"
 #include "host/engine/graph/durable.h"
 #include "host/engine/graph/run_internal.h"
 #include <string.h>
@@ -39,6 +40,32 @@ static int32_t write_channels(struct run *run, tn_value input, struct error *err
     return channels_commit(&run->channels, error);
 }
 
+/* The input with a list in the place of one text or message for a channel of messages; a new reference. */
+static tn_value input_with_lists(const struct document *document, tn_value input) {
+    tn_value whole = value_ref(input);
+    for (uint32_t i = 0; i < document->channel_count; i++) {
+        const struct document_channel *channel = &document->channels[i];
+        tn_value value = value_get_key(input, channel->name);
+        bool messages = channel->type == CHANNEL_REDUCE && channel->reducer == REDUCER_MESSAGES;
+        if (!messages || (!value_is(value, TN_STRING) && !value_is(value, TN_OBJECT))) continue;
+        tn_value message = merge_texts_to_messages(value);
+        whole = value_set_key_take(whole, value_ref(channel->name), value_push_take(value_array(), message));
+    }
+    return whole;
+}
+
+/* Validates the input. One text or message for a channel of messages is valid if a list with it is. */
+static int32_t validate_input(const struct document *document, tn_value input, struct schema_errors *errors) {
+    struct schema_errors others = SCHEMA_ERRORS_INIT;
+    int32_t status = schema_validate(document->input, input, errors);
+    if (status == TN_OK) return status;
+    tn_value lists = input_with_lists(document, input);
+    if (lists != input && schema_validate(document->input, lists, &others) == TN_OK) status = TN_OK;
+    schema_errors_finish(&others);
+    value_unref(lists);
+    return status;
+}
+
 static int32_t write_input(struct run *run, tn_value input, struct error *error) {
     const struct document *document = run->graph->document;
     if (run->graph->alone && document->channel_count == 0) input = NULL;
@@ -47,7 +74,7 @@ static int32_t write_input(struct run *run, tn_value input, struct error *error)
                          value_kind_name(value_kind(input)));
     if (document->input) {
         struct schema_errors errors = SCHEMA_ERRORS_INIT;
-        int32_t status = schema_validate(document->input, input ? input : value_object(), &errors);
+        int32_t status = validate_input(document, input ? input : value_object(), &errors);
         if (status != TN_OK)
             error_set(error, status, "INVALID_INPUT", "the input%s%s does not fit the document's `input`: %s",
                       errors.count && *errors.items[0].pointer ? " at " : "",

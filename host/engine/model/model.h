@@ -1,10 +1,10 @@
 /*
  * model.h - a role's model: a provider's component and its fallbacks, as one callable.
  *
- * A call uses the first binding of a list. If it fails with a retryable error (overloaded, rate limit, no
- * connection, malformed answer: error_retryable), the next binding is tried. The output has the form of
- * tenon/message.h, with the name of the model, and its cost if tenon.yaml has a price. Each call counts towards the
- * budget of the run (call_ops.may_spend, spent).
+ * A call uses the first binding of a list. A transient failure (error_retryable) is retried after a pause, if nothing
+ * was streamed. Then, and after failures that another model may not have (adl/document/model_role.h), the next binding
+ * is called. Bindings can also share the load. The output has the form of tenon/message.h, with the name of the model,
+ * and its cost if tenon.yaml has a price. Each call counts towards the budget of the run (call_ops.may_spend, spent).
  *
  *     struct callable *model;
  *     if (model_new(engine, "planner", binding, NULL, &model, &error) != TN_OK) ...
@@ -20,19 +20,23 @@
 struct callable;
 struct config;
 struct engine;
+struct loop;
 struct models;
 
 /* What the models of one host share. The host creates it and frees it after the last call. NULL is allowed. */
-struct models *models_new(void);
+struct models *models_new(struct loop *loop);
+/* The limits of keys are those of `with`, which belongs to another loop of the process. Call it before the first call.
+ */
+void models_share_limits(struct models *models, struct models *with);
 void models_free(struct models *models);
 
-#define MODEL_FALLBACKS_MAX 16u /* bindings of one role */
+#define MODEL_FALLBACKS_MAX 16u /* bindings of one role; MODEL_ROLE_MODELS_MAX */
 
 /*
- * Creates a model. `binding` is "provider:model", {provider, model?, …options}, or an array of these, which are tried
- * in order. `config` (or NULL) adds options of the caller; the binding's options win. Entries of an array whose
- * provider is not available are left out with a warning; if all are, the function fails with the error of the last one.
- * `name` is for messages.
+ * Creates a model. `binding` is "provider:model", {provider, model?, …options}, an array of these, which are tried
+ * in order, or {models, fallback?, balance?, cooldown?, retry?, cache?}. `config` (or NULL) adds options of the caller;
+ * the binding's options win. Entries of an array whose provider is not available are left out with a warning; if all
+ * are, the function fails with the error of the last one. `name` is for messages.
  */
 int32_t model_new(struct engine *engine, const char *name, tn_value binding, tn_value config, struct callable **out,
                   struct error *error);

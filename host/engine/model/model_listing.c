@@ -2,9 +2,11 @@
  * model_listing.c - lists providers and roles, and hides the secrets of bindings.
  */
 #include "host/engine/model/model_listing.h"
+#include "adl/document/model_role.h"
 #include "adl/schema/schema.h"
 #include "host/base/config/config.h"
 #include "host/engine/engine.h"
+#include "host/plugin/registry/preset.h"
 #include <string.h>
 #include <strings.h>
 
@@ -12,6 +14,10 @@ static bool list_provider(void *user, const struct component_info *info) {
     tn_value *list = user, row = value_set_take(value_object_reserve(3), "provider", value_text(info->id));
     row = value_set_take(row, "title", value_text(info->title));
     row = value_set_take(row, "plugin", value_text(info->plugin_id));
+    const char *component = preset_component(info);
+    if (value_get(info->manifest, "preset")) row = value_set_take(row, "component", value_text(component));
+    tn_value base_url = value_get(preset_config(info), "base_url");
+    if (base_url && value_is(base_url, TN_STRING)) row = value_set_take(row, "base_url", value_ref(base_url));
     *list = value_push_take(*list, row);
     return true;
 }
@@ -59,6 +65,10 @@ static tn_value redact_binding(const struct engine *engine, tn_value binding) {
         for (size_t i = 0; i < value_count(binding); i++)
             list = value_push_take(list, redact_binding(engine, value_at(binding, i)));
         return list;
+    }
+    if (model_role_is_mapping(binding)) {
+        tn_value models = redact_binding(engine, value_get(binding, "models"));
+        return value_set_take(value_ref(binding), "models", models);
     }
     size_t length = 0;
     tn_value named = value_is(binding, TN_OBJECT) ? value_get(binding, "provider") : NULL;

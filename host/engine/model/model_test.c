@@ -4,12 +4,24 @@
 #include "host/engine/model/model_test.h"
 #include "adl/value/nearest.h"
 #include "host/base/config/config.h"
+#include "host/engine/model/model.h"
+#include "host/plugin/call/instance.h"
 #include <string.h>
 
-tn_value model_test_input(const char *prompt) {
+static bool has_own_limit(const struct callable *model) {
+    const struct callable *provider;
+    for (uint32_t i = 0; (provider = model_provider(model, i)) != NULL; i++)
+        if (value_get(instance_config(provider), "max_tokens")) return true;
+    return false;
+}
+
+tn_value model_test_input(const char *prompt, const struct callable *model) {
     tn_value message = value_set_take(value_object_reserve(2), "type", value_text("user"));
     message = value_set_take(message, "content", value_text(prompt));
-    return value_set_take(value_object_reserve(1), "messages", value_push_take(value_array(), message));
+    tn_value input = value_set_take(value_object_reserve(2), "messages", value_push_take(value_array(), message));
+    if (has_own_limit(model)) return input;
+    tn_value options = value_set_take(value_object_reserve(1), "max_tokens", value_int(MODEL_TEST_TOKENS_MAX));
+    return value_set_take(input, "options", options);
 }
 
 bool model_test_note_chunk(struct model_test_time *time, tn_value chunk, int64_t now_us) {

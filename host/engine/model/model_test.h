@@ -3,7 +3,7 @@
  * times. `tenon model test` and the method model/test use it.
  *
  *     struct model_test_time time = {.started_us = loop_clock_us(loop)};
- *     tn_value input = model_test_input(MODEL_TEST_PROMPT);
+ *     tn_value input = model_test_input(MODEL_TEST_PROMPT, model);
  *     … call the model; on its chunks: model_test_note_chunk(&time, chunk, loop_clock_us(loop));
  *     tn_value report = model_test_report(output, &time, loop_clock_us(loop));
  *
@@ -16,17 +16,20 @@
 #include "adl/value/value.h"
 #include <stdbool.h>
 
+struct callable;
 struct config;
 
 #define MODEL_TEST_PROMPT     "Answer with the one word OK."
 #define MODEL_TEST_TIMEOUT_MS 60000
+#define MODEL_TEST_TOKENS_MAX 1024 /* of the answer, unless the binding has another `max_tokens` */
 
 struct model_test_time {
     int64_t started_us, first_us; /* first: of the first delta of the answer, or 0 before it */
 };
 
-/* {messages: [the prompt]}; a new reference. */
-tn_value model_test_input(const char *prompt);
+/* {messages: [the prompt], options: {max_tokens}}, without options if the binding of `model` has max_tokens; a new
+ * reference. */
+tn_value model_test_input(const char *prompt, const struct callable *model);
 /* Notes the time of the first delta. A chunk with `reset` discards the answer so far: then it returns true. */
 bool model_test_note_chunk(struct model_test_time *time, tn_value chunk, int64_t now_us);
 /* {model?, message?, embeddings?, finish_reason?, usage?, first_ms?, total_ms}; a new reference. */

@@ -5,7 +5,7 @@
  * tool is first used by name, and cached while the component exists. A limit of concurrent uses applies to all
  * documents of the host, and to all loops of the process that share its gates (tool_gate.h).
  *
- *     tool_search(engine, "read file", 10, show, out);              // the best match first
+ *     tool_search(engine, "read file", NULL, 10, show, out);            // the best match first
  *     if (tools_instance(engine->tools, component, caller, &instance, &error) != TN_OK) ...
  *
  * A definition is as in tenon/tool.h: {tool_name, description, input_schema, output_schema?, effects,
@@ -62,9 +62,10 @@ tn_value tool_effects(const struct component_info *info);
 /*
  * Visits at most `limit` tools whose name, title or documentation contain all words of `query`, the best match first: a
  * match in the name ranks above the title, the title above the documentation, a whole word above a part. An empty query
- * visits all tools by name. `info` is borrowed.
+ * visits all tools by name. `pattern`: only those whose name matches it (`*` stands for any characters); tools of
+ * others that are registered at run time are not waited for; may be NULL. `info` is borrowed.
  */
-void tool_search(struct engine *engine, const char *query, size_t limit,
+void tool_search(struct engine *engine, const char *query, const char *pattern, size_t limit,
                  void (*visit)(void *user, const struct component_info *info), void *user);
 
 /* The audit log of the host. */

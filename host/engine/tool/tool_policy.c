@@ -170,11 +170,23 @@ static void apply_operator(tn_value rules, const char *prefix, const char *name,
                 value_format("tenon.yaml sets `%s` for `%s`", tool_approval_name(strictest), value_chars(rule, NULL)));
 }
 
+/* `unknown:NAME`: of a server that declares nothing. */
+static tn_value why_unknown(tn_value effects) {
+    for (size_t i = 0; i < value_count(effects); i++) {
+        tn_value effect = value_at(effects, i);
+        const char *text = value_is(effect, TN_STRING) ? value_chars(effect, NULL) : "";
+        if (strncmp(text, TOOL_EFFECT_UNKNOWN ":", sizeof TOOL_EFFECT_UNKNOWN) == 0)
+            return value_format("its effects are not known: the server `%s` declares nothing about them",
+                                text + sizeof TOOL_EFFECT_UNKNOWN);
+    }
+    return value_text("its effects are not known");
+}
+
 static void apply_effects(tn_value effects, struct tool_policy *policy) {
     if (!effects || !value_is(effects, TN_ARRAY))
         decide_take(policy, TOOL_ASK, "effects", value_text("it declares no effects"));
     else if (has_effect(effects, TOOL_EFFECT_UNKNOWN))
-        decide_take(policy, TOOL_ASK, "effects", value_text("its effects are not known"));
+        decide_take(policy, TOOL_ASK, "effects", why_unknown(effects));
     else if (has_effect(effects, EFFECT_DESTRUCTIVE))
         decide_take(policy, TOOL_ASK, "effects", value_text("it declares the effect `" EFFECT_DESTRUCTIVE "`"));
 }

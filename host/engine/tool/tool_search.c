@@ -6,6 +6,7 @@
  */
 #include "adl/document/catalog.h"
 #include "adl/value/memory.h"
+#include "adl/value/wildcard.h"
 #include "host/engine/engine.h"
 #include "host/engine/tool/tool.h"
 #include "host/plugin/registry/registry.h"
@@ -26,6 +27,7 @@ struct search_match {
 };
 
 struct tool_search {
+    const char *pattern; /* of the names; NULL: any */
     struct search_word words[SEARCH_WORDS_MAX];
     size_t word_count;
     struct search_match *matches;
@@ -79,7 +81,8 @@ static uint32_t rank_tool(const struct tool_search *search, const struct compone
 
 static bool add_match(void *user, const struct component_info *info) {
     struct tool_search *search = user;
-    uint32_t points = registry_offers(info) ? rank_tool(search, info) : 0;
+    bool wanted = registry_offers(info) && (!search->pattern || wildcard_matches(search->pattern, info->id));
+    uint32_t points = wanted ? rank_tool(search, info) : 0;
     if (!points) return true;
     size_t count = search->count;
     MEM_EXTEND(search->matches, count);
@@ -93,11 +96,11 @@ static int compare_matches(const void *a, const void *b) {
     return (left->place > right->place) - (left->place < right->place);
 }
 
-void tool_search(struct engine *engine, const char *query, size_t limit,
+void tool_search(struct engine *engine, const char *query, const char *pattern, size_t limit,
                  void (*visit)(void *user, const struct component_info *info), void *user) {
-    struct tool_search search = {.count = 0};
+    struct tool_search search = {.pattern = pattern};
     split_query(&search, query);
-    registry_load_dynamic(engine->registry, "tool");
+    registry_load_dynamic(engine->registry, "tool", pattern ? pattern : "*");
     engine->catalog.each(engine->catalog.self, "tool", add_match, &search);
     if (search.count) qsort(search.matches, search.count, sizeof *search.matches, compare_matches);
     for (size_t i = 0; i < search.count && i < limit; i++) visit(user, search.matches[i].info);

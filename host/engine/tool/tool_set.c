@@ -21,11 +21,19 @@
 #include <string.h>
 #include <tenon/tool.h>
 
+/*
+ * This name in a set belongs to no tool: the component that has bound the set answers it, by searching what describe
+ * returns, and shows a model only a part (plugins/agents/search.c).
+ */
+#define TOOL_SET_SEARCH       "tool.search"
+#define TOOL_SET_SEARCHED_MAX 16384u /* tools of such a set; of others TN_TOOL_SET_MAX */
+
 struct tool_set_callable {
     struct tool_set base; /* first */
     struct engine *engine;
     struct authority *caller; /* who uses the tools; NULL: the operator */
     tn_value names;           /* names and patterns; NULL means all that are allowed */
+    bool searched;            /* a model searches it: it may be larger */
     tn_value definitions;
     uint64_t generation; /* of the registry, when `definitions` was made */
     /* Tools that the caller may call, as far as they have been called since `permitted_at`, a generation. */
@@ -85,10 +93,11 @@ static bool describe_tool(void *user, const struct component_info *info) {
     if (!set_contains(description->set, info->id) || !set_permits(description->set, info) ||
         (catalog->usable && !catalog->usable(catalog->self, info, NULL)))
         return true;
-    if (value_count(description->list) == TN_TOOL_SET_MAX) {
+    size_t max = description->set->searched ? TOOL_SET_SEARCHED_MAX : TN_TOOL_SET_MAX;
+    if (value_count(description->list) == max) {
         log_write(LOG_WARN, NULL,
-                  "a tool set has more than %u tools, and the rest is left out; list the tools that the agent needs",
-                  TN_TOOL_SET_MAX);
+                  "a tool set has more than %zu tools, and the rest is left out; list the tools that the agent needs%s",
+                  max, description->set->searched ? "" : ", or let it search them (`tools: {search: true}`)");
         return false;
     }
     set_policy_of(description->set, info, &policy);
@@ -202,26 +211,43 @@ static const struct callable_ops tool_set_ops = {.start = tool_set_start,
 
 /* ---- Creating a set ---- */
 
-static int32_t tool_set_check_name(struct engine *engine, const struct authority *caller, tn_value name, bool *open,
+static void load_matching(void *user, const char *pattern) { registry_load_dynamic(user, "tool", pattern); }
+
+/* Tools that are registered at run time are looked for only as far as the caller may use them. */
+static void tool_set_load(const struct engine *engine, const struct authority *caller, const char *pattern) {
+    if (strcmp(pattern, "*") != 0 || !authority_each_tool_pattern(caller, load_matching, engine->registry))
+        registry_load_dynamic(engine->registry, "tool", pattern);
+}
+
+static int32_t tool_set_check_name(struct engine *engine, const struct authority *caller, tn_value name,
                                    struct error *error) {
     struct component *component;
     if (!value_is(name, TN_STRING))
         return error_set(error, TN_TYPE, "INVALID_INPUT", "the name of a tool is %s, expected its id or a pattern",
                          value_kind_name(value_kind(name)));
     const char *text = value_chars(name, NULL);
+    if (strcmp(text, TOOL_SET_SEARCH) == 0) return TN_OK;
     if (strchr(text, '*')) {
-        *open = true;
+        tool_set_load(engine, caller, text);
         return TN_OK;
     }
     int32_t status = tool_check_allowed(caller, text, error);
     if (status == TN_OK) status = authority_check(caller, "tool", text, NULL, error);
     if (status == TN_OK) status = registry_resolve(engine->registry, "tool", text, &component, error);
+    if (status == TN_NOT_FOUND && registry_may_have(engine->registry, "tool", text)) {
+        /* A check starts no server. */
+        log_write(LOG_WARN, NULL,
+                  "the tool `%s` is not checked: its server has not listed its tools yet (`tenon tool "
+                  "list '%s'` starts it)",
+                  text, text);
+        error_finish(error);
+        return TN_OK;
+    }
     return status == TN_OK ? authority_check(caller, "tool", text, component->info, error) : status;
 }
 
 int32_t tool_set_new(struct engine *engine, struct authority *caller, tn_value names, struct callable **out,
                      struct error *error) {
-    bool open = !names; /* it may include tools that are registered at run time */
     if (names && !value_is(names, TN_ARRAY))
         return error_set(error, TN_TYPE, "INVALID_INPUT", "the tools are %s, expected a list of ids and patterns",
                          value_kind_name(value_kind(names)));
@@ -229,15 +255,16 @@ int32_t tool_set_new(struct engine *engine, struct authority *caller, tn_value n
         return error_set(error, TN_LIMIT, "LIMIT", "a tool set has %zu names, expected at most %u", value_count(names),
                          TOOL_SET_NAMES_MAX);
     for (size_t i = 0; i < value_count(names); i++) {
-        int32_t status = tool_set_check_name(engine, caller, value_at(names, i), &open, error);
+        int32_t status = tool_set_check_name(engine, caller, value_at(names, i), error);
         if (status != TN_OK) return status;
     }
-    if (open) registry_load_dynamic(engine->registry, "tool");
+    if (!names) tool_set_load(engine, caller, "*");
     struct tool_set_callable *set = mem_zalloc(sizeof *set);
     set->base = (struct tool_set){{&tool_set_ops, 1}, set_describe};
     set->engine = engine;
     set->caller = authority_ref(caller);
     set->names = value_ref(names);
+    for (size_t i = 0; i < value_count(names); i++) set->searched |= strcmp(text_at(names, i), TOOL_SET_SEARCH) == 0;
     *out = &set->base.callable;
     return TN_OK;
 }

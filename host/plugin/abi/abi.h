@@ -11,6 +11,7 @@
 
 #include "host/plugin/registry/registry.h"
 #include <tenon.h>
+#include <tenon/demand.h>
 #include <tenon/eval.h>
 #include <tenon/graph.h>
 #include <tenon/poll.h>
@@ -26,6 +27,8 @@ extern const tn_graph_draft interface_graph;
 extern const tn_poll_1 interface_poll;
 void interface_poll_ended(struct plugin *plugin); /* [loop] ends all of its watches */
 extern const tn_registry_1 interface_registry;
+extern const tn_demand_draft interface_demand;
+void interface_demand_ended(struct plugin *plugin); /* [loop] removes what the plugin has registered */
 extern const tn_tool_1 interface_tool;
 /* [loop] Around every callback into a plugin: they call registry_options.watch if the host is in check mode. */
 void *interface_enter(const struct plugin *plugin);

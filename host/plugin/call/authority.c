@@ -98,7 +98,9 @@ struct named_search {
 static void on_annotation(void *self, const char *pointer, bool on_key, tn_value where, tn_value annotation) {
     struct named_search *search = self;
     (void)pointer, (void)on_key;
-    if (search->found || !value_is(where, TN_STRING) || !value_text_is(annotation, search->kind)) return;
+    if (search->found || !value_text_is(annotation, search->kind)) return;
+    search->found = search->patterns && where == value_bool(true); /* `search: true` names every tool */
+    if (!value_is(where, TN_STRING)) return;
     const char *text = value_chars(where, NULL);
     search->found = search->patterns ? wildcard_matches_tool(text, search->name) : strcmp(text, search->name) == 0;
 }
@@ -298,6 +300,17 @@ bool authority_allows_tool(const struct authority *authority, const char *name) 
             return false;
     }
     return allowed;
+}
+
+bool authority_each_tool_pattern(const struct authority *authority, void (*visit)(void *user, const char *pattern),
+                                 void *user) {
+    while (authority && (authority->kind == AUTHORITY_SESSION || !authority->tools)) authority = authority->outer;
+    if (!authority) return false;
+    for (size_t i = 0; i < value_count(authority->tools); i++) {
+        tn_value pattern = value_get(value_at(authority->tools, i), "name");
+        if (pattern && value_is(pattern, TN_STRING)) visit(user, value_chars(pattern, NULL));
+    }
+    return true;
 }
 
 const char *authority_role(const struct authority *authority, const char *role) {

@@ -93,6 +93,9 @@ const char *authority_role(const struct authority *authority, const char *role);
  * allows every tool.
  */
 bool authority_allows_tool(const struct authority *authority, const char *name);
+/* Visits the names and patterns of the nearest list of tools on the chain. Returns false if there is none. */
+bool authority_each_tool_pattern(const struct authority *authority, void (*visit)(void *user, const char *pattern),
+                                 void *user);
 /* True if the component may grant the approval of a use: the author of its config has named the tool in a member
  * annotated `x-tenon: approval`, or its manifest declares "calls.approved", which passes on what a user has approved.
  * The same must hold for the component that wrote the config, if one did. NULL may. */

@@ -115,7 +115,8 @@ static void exercise_component(struct exercise *it) {
 
 static bool exercise_includes(const struct exercise *it, const struct component_info *info) {
     const struct plugin *plugin = registry_plugin(it->host->registry, info->plugin_id);
-    return plugin && strcmp(plugin_path(plugin), it->path) == 0 && strcmp(info->kind, "reducer") != 0;
+    bool preset = value_get(info->manifest, "preset") != NULL; /* the same component again */
+    return plugin && strcmp(plugin_path(plugin), it->path) == 0 && strcmp(info->kind, "reducer") != 0 && !preset;
 }
 
 static bool exercise_count_component(void *user, const struct component_info *info) {

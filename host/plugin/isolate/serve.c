@@ -198,6 +198,7 @@ static void serve_initialize(tn_value id, tn_value params) {
         status = error_set(&error, TN_NOT_FOUND, "PLUGIN_REFUSED", "%s is not the plugin `%s`", server.path, name);
     if (status == TN_OK) status = plugin_load(server.plugin, &error);
     if (status == TN_OK) {
+        registry_demand_all(server.plugin); /* the host cannot say what it looks for */
         tn_value result = value_set_take(value_object_reserve(3), "protocol", value_text(PROTOCOL_VERSION));
         result = value_set_take(result, "plugin", value_text(plugin_id(server.plugin)));
         if (server.shares) result = value_set_take(result, "shared", value_bool(true));

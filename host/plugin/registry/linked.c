@@ -8,6 +8,7 @@
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/note_text.h"
 #include "host/plugin/registry/plugin_internal.h"
+#include "host/plugin/registry/preset.h"
 #include "host/plugin/registry/reserved.h"
 #include <link.h>
 #include <string.h>
@@ -105,10 +106,11 @@ static int32_t linked_check(struct registry *registry, tn_value manifest, const 
     if (there && there->state != PLUGIN_UNLOADED && !there->aside)
         return error_set(error, TN_INVALID, "PLUGIN_DUPLICATE", "%s: the plugin `%s` exists already (%s)", source, id,
                          *there->path ? there->path : there->source);
-    tn_value components = manifest_components(manifest);
-    for (size_t i = 0; status == TN_OK && i < value_count(components); i++)
-        status = registry_check_free(registry, source, manifest_text(value_at(components, i), "kind"),
-                                     manifest_text(value_at(components, i), "id"), error);
+    for (size_t i = 0, count = manifest_entry_count(manifest); status == TN_OK && i < count; i++) {
+        const char *kind, *name;
+        manifest_entry_names(manifest, i, &kind, &name);
+        status = registry_check_free(registry, source, kind, name, error);
+    }
     return status;
 }
 

@@ -11,6 +11,7 @@
 #include "adl/value/memory.h"
 #include "host/plugin/registry/elf_note.h"
 #include "host/plugin/registry/note_text.h"
+#include "host/plugin/registry/preset.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -150,7 +151,7 @@ int32_t manifest_check_component(const char *place, tn_value component, struct e
     int32_t status = manifest_check_members(place, value_chars(where, NULL), component, component_members,
                                             sizeof component_members / sizeof *component_members, error);
     value_unref(where);
-    return status;
+    return status == TN_OK ? preset_check(place, component, error) : status;
 }
 
 int32_t manifest_check(const char *file, tn_value manifest, struct error *error) {

@@ -14,6 +14,7 @@
 #include "host/plugin/registry/elf_note.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_search.h"
+#include "host/plugin/registry/preset.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CACHE_FORMAT         1u
+#define CACHE_FORMAT         2u
 #define CACHE_MAGIC          "tenon-mc"
 #define CACHE_NAME_LENGTH    32 /* digits of the name of a cache file: the hash of its folder */
 #define CACHE_COMPONENTS_MAX 100000u
@@ -390,15 +391,16 @@ static uint32_t known_flags(const struct cached_manifest *known) {
 }
 
 bool manifest_cache_agrees(const struct cached_manifest *known, tn_value manifest) {
-    tn_value plugin = manifest_plugin(manifest), components = manifest_components(manifest);
+    tn_value plugin = manifest_plugin(manifest);
     bool same = strcmp(manifest_text(plugin, "id"), known->id) == 0 &&
                 strcmp(manifest_text(plugin, "version"), known->version) == 0 &&
                 strcmp(manifest_text(plugin, "title"), known->title) == 0 &&
-                manifest_flags(manifest) == known_flags(known) && value_count(components) == known->component_count;
+                manifest_flags(manifest) == known_flags(known) &&
+                manifest_entry_count(manifest) == known->component_count;
     for (size_t i = 0; same && i < known->component_count; i++) {
-        tn_value component = value_at(components, i);
-        same = strcmp(manifest_text(component, "kind"), known->components[i].kind) == 0 &&
-               strcmp(manifest_text(component, "id"), known->components[i].id) == 0;
+        const char *kind, *id;
+        manifest_entry_names(manifest, i, &kind, &id);
+        same = strcmp(kind, known->components[i].kind) == 0 && strcmp(id, known->components[i].id) == 0;
     }
     return same;
 }
@@ -484,7 +486,8 @@ static void writer_keep(struct cache_writer *writer, const struct manifest_cache
 }
 
 static void writer_add(struct cache_writer *writer, const struct cache_item *item) {
-    tn_value plugin = manifest_plugin(item->manifest), components = manifest_components(item->manifest);
+    tn_value plugin = manifest_plugin(item->manifest);
+    size_t count = manifest_entry_count(item->manifest);
     struct cache_record record = {.device = (uint64_t)item->status.st_dev,
                                   .inode = (uint64_t)item->status.st_ino,
                                   .size = (uint64_t)item->status.st_size,
@@ -498,9 +501,11 @@ static void writer_add(struct cache_writer *writer, const struct cache_item *ite
     record.version = writer_string(writer, manifest_text(plugin, "version"));
     record.title = writer_string(writer, manifest_text(plugin, "title"));
     record.first_component = (uint32_t)(writer->components.length / sizeof(struct cache_component));
-    for (size_t i = 0; i < value_count(components); i++)
-        record.component_count += writer_component(writer, manifest_text(value_at(components, i), "kind"),
-                                                   manifest_text(value_at(components, i), "id"));
+    for (size_t i = 0; i < count; i++) {
+        const char *kind, *id;
+        manifest_entry_names(item->manifest, i, &kind, &id);
+        record.component_count += writer_component(writer, kind, id);
+    }
     writer_append(writer, &record, item->notes, item->notes_size);
 }
 

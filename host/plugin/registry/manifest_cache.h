@@ -38,6 +38,7 @@ struct elf_file;
 struct manifest;
 struct manifest_cache;
 
+/* A component, or a preset of one (preset.h). */
 struct cached_component {
     const char *kind, *id;
 };

@@ -129,6 +129,25 @@ static void validation_check_example(struct manifest_validation *validation, con
     schema_errors_finish(&errors);
 }
 
+/* A binding adds the required members of a configuration, so that a preset need not have them. */
+static void validation_check_presets(struct manifest_validation *validation, const char *where, tn_value component,
+                                     const struct schema *schema) {
+    tn_value presets = value_get(component, "presets");
+    for (size_t i = 0; schema && value_is(presets, TN_OBJECT) && i < value_count(presets); i++) {
+        const char *name = value_chars(value_key_at(presets, i), NULL);
+        tn_value config = value_get(value_value_at(presets, i), "config");
+        struct schema_errors errors = SCHEMA_ERRORS_INIT;
+        if (config) (void)schema_validate(schema, config, &errors);
+        for (size_t j = 0; j < errors.count; j++) {
+            if (strcmp(errors.items[j].keyword, "required") == 0 && !*errors.items[j].pointer) continue;
+            tn_value pointer = value_format("/presets/%s/config%s", name, errors.items[j].pointer);
+            validation_report(validation, where, value_chars(pointer, NULL), errors.items[j].message);
+            value_unref(pointer);
+        }
+        schema_errors_finish(&errors);
+    }
+}
+
 static void validation_check_component(struct manifest_validation *validation, tn_value component) {
     static const char *const members[] = {"config", "input", "output"};
     tn_value name = component_title(component), examples = value_get(component, "examples");
@@ -137,6 +156,7 @@ static void validation_check_component(struct manifest_validation *validation, t
         struct schema *schema = validation_compile(validation, where, component, members[i]);
         for (size_t j = 0; schema && value_is(examples, TN_ARRAY) && j < value_count(examples); j++)
             validation_check_example(validation, where, j, members[i], schema, value_at(examples, j));
+        if (i == 0) validation_check_presets(validation, where, component, schema);
         schema_unref(schema);
     }
     value_unref(name);

@@ -14,6 +14,7 @@
 #include "host/plugin/registry/plugin.h"
 #include "host/plugin/registry/plugin_search.h"
 #include "host/plugin/registry/registry.h"
+#include <tenon/demand.h>
 #include <tenon/util/sha256.h>
 #include <time.h>
 
@@ -37,7 +38,9 @@ struct plugin {
     bool start_failed;    /* refused because its first process did not start */
     bool expecting;       /* it has announced components (registry_1.expect), or needs time before it ends */
     bool expects;         /* it has ever done so */
-    tn_value manifest;    /* one reference; NULL until plugin_realise. Use plugin_manifest. */
+    tn_demand demand;     /* called when someone looks for components that it may add; or NULL */
+    void *demand_user;
+    tn_value manifest; /* one reference; NULL until plugin_realise. Use plugin_manifest. */
     /* What the cache knows of its file, until the manifest was read or compared; else NULL. */
     const struct cached_manifest *cached;
     struct manifest_cache *cache;
@@ -68,6 +71,7 @@ struct row {
     struct component component;
     struct component_info info;
     struct row *next;  /* next in the same bucket */
+    struct row *base;  /* of a row of `providers` in tenon.yaml: what it is based on; else NULL */
     struct row *rival; /* another plugin's row of the same kind and id: neither is usable; else NULL */
     struct schema *config, *input, *output;
     bool at_run_time; /* the plugin added it; it is not in the manifest */
@@ -94,6 +98,8 @@ struct registry {
     /* Components of the cache that have no row yet (registry_named.c): a hash table with open addressing. */
     struct named_component *named;
     size_t named_capacity, named_used, named_count; /* used: also those that got a row */
+    struct row **configured; /* rows of `providers` in tenon.yaml (registry_preset.c), in the order of creation */
+    size_t configured_count;
     struct problem *problems;
     size_t problem_count, problems_dropped;
     char *altered;                     /* what registry_altered returned, or NULL */
@@ -182,6 +188,20 @@ bool named_add(struct plugin *plugin, uint32_t place);
 struct row *named_take(struct registry *registry, const char *kind, const char *id, size_t length);
 /* Makes all rows: call it before going through `rows`. */
 void named_take_all(struct registry *registry);
+/* registry_preset.c */
+
+/* row_find, but a row of `providers` in tenon.yaml hides others of its name. */
+struct row *row_find_named(struct registry *registry, const char *kind, const char *id, size_t length);
+/* True if `providers` in tenon.yaml has the name. */
+bool row_is_configured(const struct registry *registry, const char *kind, const char *id, size_t length);
+/* The row of the component that a preset stands for; for any other row, the row itself. NULL if it was removed. */
+struct row *row_component(struct registry *registry, struct row *row);
+/* Visits the rows of `providers` in the order of tenon.yaml. */
+void rows_each_configured(struct registry *registry, void (*visit)(void *user, struct row *row), void *user);
+void rows_free_configured(struct registry *registry);
+
+/* Reads the manifest of a row whose kind and id come from the cache. If that fails, its plugin is refused. */
+void row_realise(struct row *row);
 /* Compiles its schemas, once. TN_INVALID if one does not compile: the component cannot be used. */
 int32_t row_check(struct row *row, struct error *error);
 /*

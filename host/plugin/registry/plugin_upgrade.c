@@ -8,6 +8,7 @@
 #include "adl/value/memory.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_internal.h"
+#include "host/plugin/registry/preset.h"
 #include "host/plugin/registry/reserved.h"
 #include <assert.h>
 #include <string.h>
@@ -25,10 +26,11 @@ static void upgrade_remove_rows(struct registry *registry, const struct plugin *
 
 /* Adds the new build's rows. Its init adds its dynamic components. */
 static int32_t upgrade_add_rows(struct registry *registry, struct plugin *plugin, struct error *error) {
-    tn_value components = manifest_components(plugin_manifest(plugin));
+    tn_value manifest = plugin_manifest(plugin);
+    size_t count = manifest_entry_count(manifest);
     int32_t status = TN_OK;
-    for (size_t i = 0; status == TN_OK && i < value_count(components); i++) {
-        tn_value component = value_at(components, i);
+    for (size_t i = 0; status == TN_OK && i < count; i++) {
+        tn_value component = manifest_entry_at(manifest, i);
         const char *kind = manifest_text(component, "kind"), *id = manifest_text(component, "id");
         struct row *there = row_find(registry, kind, id, strlen(id)), *row;
         if (there) {
@@ -37,6 +39,7 @@ static int32_t upgrade_add_rows(struct registry *registry, struct plugin *plugin
         } else {
             status = row_add(plugin, component, &row, error);
         }
+        value_unref(component);
     }
     return status;
 }

@@ -11,6 +11,7 @@
 #include "host/base/log.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_internal.h"
+#include "host/plugin/registry/preset.h"
 #include "host/plugin/registry/reserved.h"
 #include <fcntl.h>
 #include <limits.h>
@@ -247,15 +248,13 @@ static void plugin_merge_copy_take(struct plugin *there, struct plugin *copy) {
 /* Adds the plugin's components. Duplicates become problems; returns the first one. */
 static int32_t plugin_add_components(struct plugin *plugin, struct error *error) {
     const struct cached_manifest *cached = plugin->manifest ? NULL : plugin->cached;
-    tn_value components = manifest_components(plugin->manifest);
-    size_t count = cached ? cached->component_count : value_count(components);
+    size_t count = cached ? cached->component_count : manifest_entry_count(plugin->manifest);
     int32_t result = TN_OK;
     for (size_t i = 0; i < count; i++) {
         if (cached && named_add(plugin, (uint32_t)i)) continue;
         struct error why = ERROR_INIT;
-        tn_value component = cached ? NULL : value_at(components, i);
-        const char *kind = cached ? cached->components[i].kind : manifest_text(component, "kind");
-        const char *id = cached ? cached->components[i].id : manifest_text(component, "id");
+        const char *kind = cached ? cached->components[i].kind : NULL, *id = cached ? cached->components[i].id : NULL;
+        if (!cached) manifest_entry_names(plugin->manifest, i, &kind, &id);
         struct row *row = row_find(plugin->registry, kind, id, strlen(id)), *fresh;
         int32_t status;
         const struct plugin *owner = row ? row->component.plugin : NULL;
@@ -265,8 +264,9 @@ static int32_t plugin_add_components(struct plugin *plugin, struct error *error)
             struct row claim = {.component = {.plugin = plugin}};
             status = row_conflict(row, &claim, &why); /* a component in use stays; the new one is not added */
         } else {
-            status =
-                cached ? row_add_named(plugin, (uint32_t)i, &fresh, &why) : row_add(plugin, component, &fresh, &why);
+            tn_value entry = cached ? NULL : manifest_entry_at(plugin->manifest, i);
+            status = cached ? row_add_named(plugin, (uint32_t)i, &fresh, &why) : row_add(plugin, entry, &fresh, &why);
+            value_unref(entry);
             if (status == TN_OK && cached) registry_note_change(plugin->registry);
             if (status == TN_OK && row) status = row_conflict(row, fresh, &why);
         }

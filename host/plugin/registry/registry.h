@@ -24,6 +24,7 @@
 #include "adl/value/error.h"
 #include <stdbool.h>
 #include <stdint.h>
+#include <tenon/demand.h>
 #include <tenon/registry.h>
 
 struct loop;
@@ -90,6 +91,11 @@ struct registry_options {
      * must be quick, and must fetch no secret. May be NULL: then every section may have any items.
      */
     tn_value (*section)(void *user, const char *plugin_id);
+    /*
+     * The rows of `providers` in tenon.yaml, {NAME: {provider, …}}; borrowed; NULL if there are none. Called often. May
+     * be NULL.
+     */
+    tn_value (*providers)(void *user);
     /* Wraps the vtable of a plugin of this process: check mode (plugin/conformance/guard.h). May be NULL. */
     const tn_plugin *(*wrap)(struct plugin *plugin, const tn_plugin *end);
     const struct registry_watch *watch; /* borrowed for the registry's life; NULL if callbacks are not watched */
@@ -107,6 +113,8 @@ struct registry_options {
      * does not wait for announced components.
      */
     bool (*wait)(void *user, int64_t ms, bool (*done)(void *of), void *of);
+    /* Nothing is started to find components: only those are added that plugins know already (tenon/demand.h). */
+    bool known_only;
     /*
      * For `plugin check`, which runs plugins in a forked child; each may be NULL. The child calls `forked` first.
      * `settle` runs the loop until done(of) is true or a time limit has passed.
@@ -206,7 +214,8 @@ void registry_each_found_plugin(struct registry *registry, void (*visit)(void *u
 
 /*
  * Resolves a component, and loads its plugin if necessary. If no manifest has the component, plugins that add
- * components of this kind at run time are loaded too. *out is borrowed from the registry. Fails with TN_NOT_FOUND (code
+ * components of this kind at run time are loaded too. For a preset, it is the component that the preset stands for: its
+ * configuration is in the catalog (preset.h). *out is borrowed from the registry. Fails with TN_NOT_FOUND (code
  * NOT_FOUND or TOOL_NOT_FOUND; the message suggests the nearest name), or as plugin_load does.
  */
 int32_t registry_resolve(struct registry *registry, const char *kind, const char *id, struct component **out,
@@ -218,10 +227,19 @@ int32_t registry_resolve(struct registry *registry, const char *kind, const char
 const struct component_info *registry_find(void *registry, const char *kind, const char *id, size_t length);
 /* True if every component of the kind is known: each plugin that adds such components at run time is loaded. */
 bool registry_knows_all(const struct registry *registry, const char *kind);
-/* True if a plugin that adds components of the kind at run time is not loaded yet, so that they are not known. */
+/* With options.known_only: true if a component of this id may exist that would be known only after something has been
+ * started. Otherwise false. */
+bool registry_may_have(const struct registry *registry, const char *kind, const char *id);
+/*
+ * True if components of the kind may exist that are not known: a plugin that adds such at run time is not loaded yet,
+ * or, with options.known_only, it is loaded but does not know all of them without starting something.
+ */
 bool registry_has_unloaded(const struct registry *registry, const char *kind);
-/* Loads the plugins that add components of the kind at run time. Failures are logged. */
-void registry_load_dynamic(struct registry *registry, const char *kind);
+/*
+ * Loads the plugins that add components of the kind at run time, and waits for components whose ids match `pattern`, in
+ * which `*` stands for any characters. Failures are logged.
+ */
+void registry_load_dynamic(struct registry *registry, const char *kind, const char *pattern);
 /*
  * Loads the plugins that came with the host and add components at run time, as far as `may` allows. Does not wait for
  * these components. Failures are logged.
@@ -254,6 +272,9 @@ int32_t registry_add_component(struct plugin *plugin, tn_value component, struct
 int32_t registry_remove_component(struct plugin *plugin, const char *kind, const char *id, struct error *error);
 /* The plugin announces that it will add components soon (`more`), or that it has added all (registry_1.expect). */
 void registry_expect(struct plugin *plugin, bool more);
+/* The plugin's function for tenon/demand.h; NULL removes it. */
+void registry_watch_demand(struct plugin *plugin, tn_demand demand, void *user);
+void registry_demand_all(const struct plugin *plugin); /* calls it for every component; nothing if there is none */
 /* True while a plugin has announced components that it has not added yet. */
 bool registry_is_expecting(const struct registry *registry);
 /*

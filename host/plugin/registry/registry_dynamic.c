@@ -5,8 +5,10 @@
  * that a reader of manifests knows that there may be more components. The plugin gets a status; the reason is logged.
  *
  * A name that no manifest has may belong to such a component. To find it, the plugins of its kind are loaded, and those
- * that have announced components (registry_1.expect) are waited for, at most REGISTRY_EXPECT_MS. When the
- * host ends, plugins that use `expect` are waited for, at most REGISTRY_LEAVE_MS.
+ * that have announced components (registry_1.expect) are waited for, at most REGISTRY_EXPECT_MS. A plugin that
+ * has a function for tenon/demand.h is asked instead, so that only what matches the name is started and waited for;
+ * with options.known_only, nothing is started. When the host ends, plugins that use `expect` are waited for, at most
+ * REGISTRY_LEAVE_MS.
  */
 #include "adl/document/effects.h"
 #include "adl/value/memory.h"
@@ -134,7 +136,28 @@ void registry_expect(struct plugin *plugin, bool more) {
     plugin->expects |= more;
 }
 
+void registry_watch_demand(struct plugin *plugin, tn_demand demand, void *user) {
+    plugin->demand = demand;
+    plugin->demand_user = user;
+}
+
 /* ---- Loading plugins, and waiting for what they add ---- */
+
+static bool plugin_is_running(const struct plugin *plugin) {
+    return (plugin->state == PLUGIN_LOADED || plugin->state == PLUGIN_QUIESCED) && !plugin->replaced;
+}
+
+/* Asks a plugin that has a function for it (tenon/demand.h). True if matching components may exist that it has not
+ * added. */
+static bool plugin_demand(const struct plugin *plugin, const char *kind, const char *pattern, size_t length,
+                          int32_t how) {
+    const struct registry_watch *watch = plugin->registry->options.watch;
+    if (!plugin_is_running(plugin) || !plugin_is_dynamic(plugin, kind)) return false;
+    void *before = watch ? watch->enter(plugin) : NULL;
+    int32_t more = plugin->demand(plugin->demand_user, kind, strlen(kind), pattern, length, how);
+    if (watch) watch->leave(before);
+    return more == 1;
+}
 
 /*
  * True if the plugin, once loaded, would add nothing: its manifest says from which members of its section it makes its
@@ -157,12 +180,17 @@ static bool plugin_adds_nothing(const struct plugin *plugin) {
     return empty == value_count(section);
 }
 
+void registry_demand_all(const struct plugin *plugin) {
+    tn_value kinds = value_get(manifest_plugin(plugin_manifest(plugin)), "dynamic");
+    for (size_t i = 0; plugin->demand && i < value_count(kinds); i++)
+        (void)plugin_demand(plugin, value_chars(value_at(kinds, i), NULL), "*", 1, TN_DEMAND_START);
+}
+
 /* True if the plugin has announced components that may be of this kind (NULL means any kind), or may when it is loaded.
  */
 static bool plugin_is_expecting(const struct plugin *plugin, const char *kind) {
-    bool running = plugin->state == PLUGIN_LOADED || plugin->state == PLUGIN_QUIESCED;
     if (plugin->loading) return kind ? plugin_is_dynamic(plugin, kind) : plugin_has_dynamic(plugin);
-    return plugin->expecting && running && !plugin->replaced && (!kind || plugin_is_dynamic(plugin, kind));
+    return plugin->expecting && plugin_is_running(plugin) && (!kind || plugin_is_dynamic(plugin, kind));
 }
 
 /* True if any plugin has announced components of the kind (NULL means any kind). */
@@ -178,14 +206,23 @@ bool registry_is_expecting(const struct registry *registry) { return registry_ex
 struct registry_wait {
     const struct registry *registry;
     const char *kind; /* NULL means any kind */
-    const char *id;   /* NULL to wait until all are added */
+    const char *id;   /* or a pattern; NULL to wait until all are added */
     size_t length;
 };
+
+/* True if the plugin may still add what is waited for. */
+static bool registry_wait_concerns(const struct registry_wait *wait, const struct plugin *plugin) {
+    if (!plugin->demand || !wait->id || plugin->loading) return plugin_is_expecting(plugin, wait->kind);
+    return !wait->registry->options.known_only &&
+           plugin_demand(plugin, wait->kind, wait->id, wait->length, TN_DEMAND_START);
+}
 
 static bool registry_wait_is_done(void *of) {
     const struct registry_wait *wait = of;
     if (wait->id && row_find(wait->registry, wait->kind, wait->id, wait->length)) return true;
-    return !registry_expecting(wait->registry, wait->kind);
+    for (size_t i = 0; i < wait->registry->plugin_count; i++)
+        if (registry_wait_concerns(wait, wait->registry->plugins[i])) return false;
+    return true;
 }
 
 /* `late` describes, in the log, a plugin for which the wait was too short. */
@@ -193,7 +230,7 @@ static void registry_await(const struct registry *registry, struct registry_wait
     if (!registry->options.wait || registry_wait_is_done(&wait)) return;
     if (registry->options.wait(registry->options.user, ms, registry_wait_is_done, &wait)) return;
     for (size_t i = 0; i < registry->plugin_count; i++)
-        if (plugin_is_expecting(registry->plugins[i], wait.kind))
+        if (registry_wait_concerns(&wait, registry->plugins[i]))
             log_write(LOG_WARN, registry->plugins[i]->id, "%s within %d s", late, (int)(ms / 1000));
 }
 
@@ -205,9 +242,16 @@ void registry_take_leave(struct registry *registry) {
                    "the host ends, but the plugin did not finish its work");
 }
 
+/* Tells the plugins that have a function for tenon/demand.h, without waiting. */
+static void registry_demand(struct registry *registry, const char *kind, const char *pattern, size_t length) {
+    int32_t how = registry->options.known_only ? TN_DEMAND_KNOWN : TN_DEMAND_START;
+    for (size_t i = 0; i < registry->plugin_count; i++)
+        if (registry->plugins[i]->demand) (void)plugin_demand(registry->plugins[i], kind, pattern, length, how);
+}
+
 /*
- * Loads every plugin that adds components of the kind at run time, then waits for `id`, or, if it is NULL, for all
- * announced components. `only_safe`: only plugins whose code may run during a check (bundled or isolated); log
+ * Loads every plugin that adds components of the kind at run time, then waits for `id`, or, if it is a pattern, for all
+ * components that match. `only_safe`: only plugins whose code may run during a check (bundled or isolated); log
  * failures.
  */
 static void registry_load_kind(struct registry *registry, const char *kind, const char *id, size_t length,
@@ -224,6 +268,7 @@ static void registry_load_kind(struct registry *registry, const char *kind, cons
             log_write(LOG_ERROR, NULL, "%s", error.message);
         error_finish(&error);
     }
+    registry_demand(registry, kind, id, length);
     registry_await(registry, (struct registry_wait){registry, kind, id, length}, REGISTRY_EXPECT_MS,
                    "it announced components, but did not add them");
 }
@@ -235,6 +280,9 @@ bool registry_knows_all(const struct registry *registry, const char *kind) {
             continue;
         if (plugin->state != PLUGIN_KNOWN || !plugin_adds_nothing(plugin)) return false;
     }
+    for (size_t i = 0; i < registry->plugin_count; i++)
+        if (registry->plugins[i]->demand && plugin_demand(registry->plugins[i], kind, "*", 1, TN_DEMAND_QUERY))
+            return false;
     return !registry_expecting(registry, kind);
 }
 
@@ -244,13 +292,22 @@ bool registry_has_unloaded(const struct registry *registry, const char *kind) {
         if (plugin->state == PLUGIN_KNOWN && !plugin->replaced && !plugin->aside && plugin_is_dynamic(plugin, kind) &&
             !plugin_adds_nothing(plugin))
             return true;
+        if (registry->options.known_only && plugin->demand && plugin_demand(plugin, kind, "*", 1, TN_DEMAND_QUERY))
+            return true;
     }
     return false;
 }
 
-void registry_load_dynamic(struct registry *registry, const char *kind) {
-    registry_load_kind(registry, kind, NULL, 0, true);  /* logs failures */
-    registry_load_kind(registry, kind, NULL, 0, false); /* the caller is going to use them */
+bool registry_may_have(const struct registry *registry, const char *kind, const char *id) {
+    for (size_t i = 0; registry->options.known_only && i < registry->plugin_count; i++)
+        if (registry->plugins[i]->demand && plugin_demand(registry->plugins[i], kind, id, strlen(id), TN_DEMAND_QUERY))
+            return true;
+    return false;
+}
+
+void registry_load_dynamic(struct registry *registry, const char *kind, const char *pattern) {
+    registry_load_kind(registry, kind, pattern, strlen(pattern), true);  /* logs failures */
+    registry_load_kind(registry, kind, pattern, strlen(pattern), false); /* the caller is going to use them */
 }
 
 void registry_load_bundled_dynamic(struct registry *registry, bool (*may)(void *user, const struct plugin *plugin),
@@ -264,11 +321,12 @@ void registry_load_bundled_dynamic(struct registry *registry, bool (*may)(void *
         if (plugin_load(plugin, &error) != TN_OK) log_write(LOG_ERROR, NULL, "%s", error.message);
         error_finish(&error);
     }
+    registry_demand(registry, "tool", "*", 1);
 }
 
 struct row *row_search(struct registry *registry, const char *kind, const char *id, size_t length, bool only_safe) {
-    struct row *row = row_find(registry, kind, id, length);
+    struct row *row = row_find_named(registry, kind, id, length);
     if (row) return row;
     registry_load_kind(registry, kind, id, length, only_safe);
-    return row_find(registry, kind, id, length);
+    return row_find_named(registry, kind, id, length);
 }

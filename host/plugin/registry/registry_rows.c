@@ -17,6 +17,7 @@
 #include "host/plugin/registry/loader.h"
 #include "host/plugin/registry/manifest.h"
 #include "host/plugin/registry/plugin_internal.h"
+#include "host/plugin/registry/preset.h"
 #include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -84,13 +85,13 @@ static void row_describe(struct row *row, tn_value component) {
     row->component.reentrant = value_is(reentrant, TN_BOOL) && value_to_bool(reentrant);
 }
 
-/* Reads the manifest of a row whose kind and id come from the cache. If that fails, its plugin is refused. */
-static void row_realise(struct row *row) {
+void row_realise(struct row *row) {
     if (!row->named_only) return;
     row->named_only = false;
-    tn_value components = manifest_components(plugin_manifest(row->component.plugin));
-    if (row->component_place < value_count(components)) {
-        row_describe(row, value_at(components, row->component_place));
+    tn_value entry = manifest_entry_at(plugin_manifest(row->component.plugin), row->component_place);
+    if (entry) {
+        row_describe(row, entry);
+        value_unref(entry);
         return;
     }
     tn_value names = value_set_take(value_object_reserve(3), "kind", value_text(row->info.kind));
@@ -230,6 +231,7 @@ void rows_free(struct registry *registry) {
         error_finish(&row->broken);
         mem_free(row);
     }
+    rows_free_configured(registry);
     mem_free((void *)registry->rows);
     mem_free((void *)registry->buckets);
     mem_free(registry->named);
@@ -275,12 +277,33 @@ static struct schema *row_schema(struct row *row, const char *member) {
     return schema;
 }
 
+static struct schema *schema_ref_or_null(struct schema *schema) { return schema ? schema_ref(schema) : NULL; }
+
+static void row_compile(struct row *row);
+
+/* A preset has the schemas of its component, so that they are compiled once. */
+static bool row_share_schemas(struct registry *registry, struct row *row) {
+    struct row *component = row_component(registry, row);
+    if (!component || component == row || component->component.plugin != row->component.plugin) return false;
+    row_compile(component);
+    row->config = schema_ref_or_null(component->config);
+    row->input = schema_ref_or_null(component->input);
+    row->output = schema_ref_or_null(component->output);
+    return true;
+}
+
 /* A schema that does not compile accepts everything: resolving reports the plugin's mistake. */
 static void row_compile(struct row *row) {
     struct registry *registry = row->component.plugin->registry;
     row_realise(row);
     if (row->compiled) return;
     row->compiled = true;
+    if (row_share_schemas(registry, row)) {
+        row->info.config = row->config;
+        row->info.input = row->input;
+        row->info.output = row->output;
+        return;
+    }
     row->config = row_schema(row, "config");
     row->input = row_schema(row, "input");
     row->output = row_schema(row, "output");
@@ -326,7 +349,9 @@ static void rows_sort(struct registry *registry) {
 /* ---- Resolving ---- */
 
 const struct component_info *registry_known(const struct registry *registry, const char *kind, const char *id) {
-    struct row *row = row_find(registry, kind, id, strlen(id));
+    /* The rows of tenon.yaml are made when they are searched: the registry is const to the caller, who does not see it.
+     */
+    struct row *row = row_find_named((struct registry *)(uintptr_t)registry, kind, id, strlen(id));
     if (row) row_realise(row);
     return row ? &row->info : NULL;
 }
@@ -362,6 +387,10 @@ static const char *list_command(const char *kind) {
     return strcmp(kind, "tool") == 0 ? "tenon tool list" : "tenon plugin list";
 }
 
+static void nearest_add_row(void *user, struct row *row) {
+    nearest_add_candidate(user, row->info.id, strlen(row->info.id));
+}
+
 static int32_t row_not_found(struct registry *registry, const char *kind, const char *id, struct error *error) {
     struct buffer text;
     struct nearest near;
@@ -375,6 +404,7 @@ static int32_t row_not_found(struct registry *registry, const char *kind, const 
         nearest_add_candidate(&near, row->info.id, strlen(row->info.id));
         count++;
     }
+    if (strcmp(kind, "model") == 0) rows_each_configured(registry, nearest_add_row, &near);
     buffer_format(&text, "no plugin offers the %s `%.200s`", kind, id);
     if (nearest_result(&near))
         buffer_text(&text, nearest_hint(&near).text);
@@ -394,6 +424,7 @@ static int32_t row_not_found(struct registry *registry, const char *kind, const 
 int32_t registry_resolve(struct registry *registry, const char *kind, const char *id, struct component **out,
                          struct error *error) {
     struct row *row = row_search(registry, kind, id, strlen(id), false);
+    if (row) row = row_component(registry, row);
     if (!row) return row_not_found(registry, kind, id, error);
     if (row->rival) return row_conflict(row, row->rival, error);
     int32_t status = plugin_load(row->component.plugin, error);
@@ -411,7 +442,7 @@ int32_t registry_resolve(struct registry *registry, const char *kind, const char
 /* ---- The catalog ---- */
 
 static const struct component_info *catalog_find(void *self, const char *kind, const char *id, size_t length) {
-    struct row *row = row_find(self, kind, id, length);
+    struct row *row = row_find_named(self, kind, id, length);
     if (!row) return NULL;
     row_compile(row);
     return &row->info;
@@ -424,18 +455,56 @@ const struct component_info *registry_find(void *registry, const char *kind, con
     return &row->info;
 }
 
-static void catalog_each(void *self, const char *kind, catalog_visit visit, void *user) {
-    struct registry *registry = self;
-    const struct row *last = NULL;
-    rows_sort(registry);
-    for (size_t i = 0; i < registry->row_count; i++) {
-        struct row *row = registry->rows[i];
+struct row_list {
+    struct row **rows;
+    size_t count;
+};
+
+static void list_add_row(void *user, struct row *row) {
+    struct row_list *list = user;
+    MEM_EXTEND(list->rows, list->count);
+    list->rows[list->count++] = row;
+}
+
+/* The next row of a plugin to visit, from `*at`; NULL after the last one. */
+static struct row *rows_next(const struct registry *registry, const char *kind, size_t *at, const struct row *last) {
+    for (; *at < registry->row_count; ++*at) {
+        struct row *row = registry->rows[*at];
         if (row->component.removed || (kind && strcmp(kind, row->info.kind) != 0)) continue;
-        if (last && compare_rows(&last, &registry->rows[i]) == 0) continue; /* two plugins claim it: visit it once */
-        last = row;
+        if (last && compare_rows(&last, &registry->rows[*at]) == 0) continue; /* two plugins claim it: visit it once */
+        if (!row_is_configured(registry, row->info.kind, row->info.id, strlen(row->info.id))) return row;
+    }
+    return NULL;
+}
+
+/* Visits all rows in order: those of plugins, and those of tenon.yaml, which hide others of their name. */
+static void rows_visit(const struct registry *registry, const char *kind, const struct row_list *configured,
+                       catalog_visit visit, void *user) {
+    const struct row *last = NULL;
+    size_t at = 0, next = 0;
+    for (;;) {
+        struct row *plain = rows_next(registry, kind, &at, last);
+        struct row *own = next < configured->count ? configured->rows[next] : NULL;
+        bool takes_own = own && (!plain || compare_rows(&own, &plain) < 0);
+        struct row *row = takes_own ? own : plain;
+        if (!row) return;
+        if (takes_own)
+            next++;
+        else
+            last = row;
         row_compile(row);
         if (!visit(user, &row->info)) return;
     }
+}
+
+static void catalog_each(void *self, const char *kind, catalog_visit visit, void *user) {
+    struct registry *registry = self;
+    struct row_list configured = {NULL, 0};
+    rows_sort(registry);
+    if (!kind || strcmp(kind, "model") == 0) rows_each_configured(registry, list_add_row, &configured);
+    if (configured.count) qsort((void *)configured.rows, configured.count, sizeof *configured.rows, compare_rows);
+    rows_visit(registry, kind, &configured, visit, user);
+    mem_free((void *)configured.rows);
 }
 
 static const char *catalog_version(void *self, const char *plugin_id) {

@@ -3,6 +3,7 @@
  */
 #include "host/plugin/registry/reserved.h"
 #include "host/plugin/registry/manifest.h"
+#include "host/plugin/registry/preset.h"
 #include <string.h>
 
 #define RESERVED_PREFIX "tenon."
@@ -38,9 +39,11 @@ int32_t reserved_check_plugin_id(const char *file, const char *id, struct error 
 
 int32_t reserved_check(const char *file, tn_value manifest, struct error *error) {
     const char *id = manifest_text(manifest_plugin(manifest), "id");
-    tn_value components = manifest_components(manifest);
     int32_t status = reserved_check_plugin_id(file, id, error);
-    for (size_t i = 0; status == TN_OK && i < value_count(components); i++)
-        status = reserved_check_component(file, id, value_at(components, i), error);
+    for (size_t i = 0, count = manifest_entry_count(manifest); status == TN_OK && i < count; i++) {
+        const char *kind, *name;
+        manifest_entry_names(manifest, i, &kind, &name);
+        status = reserved_check_name(file, id, kind, name, error);
+    }
     return status;
 }

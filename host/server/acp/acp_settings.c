@@ -4,6 +4,7 @@
  * A mode says what happens to approvals. A model is chosen for a role, among the bindings that tenon.yaml and the
  * document have; so a client chooses only what the operator has bound.
  */
+#include "adl/document/model_role.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/server/acp/acp_internal.h"
@@ -93,7 +94,7 @@ static void models_on_roles(void *user, tn_value result, const struct error *err
 
 /* The text of a binding: of an object its provider and model, of a list that of the first one. A new reference. */
 static tn_value model_name_of(tn_value binding, const char *role) {
-    if (value_is(binding, TN_ARRAY) && value_count(binding)) binding = value_at(binding, 0);
+    binding = model_role_first(binding);
     if (value_is(binding, TN_STRING)) return value_ref(binding);
     const char *provider = value_is(binding, TN_OBJECT) ? acp_text(binding, "provider") : NULL;
     const char *model = provider ? acp_text(binding, "model") : NULL;

@@ -3,6 +3,7 @@
  */
 #include "host/server/lsp/lsp_world.h"
 #include "adl/assist/assist.h"
+#include "adl/document/model_role.h"
 #include "adl/schema/schema.h"
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
@@ -80,9 +81,9 @@ static bool world_role_bound(void *self, const char *role, size_t length) {
     return bound;
 }
 
-/* The model of a binding: a text, {provider, model?}, or the first one of a list. */
+/* The model of a binding: a text, {provider, model?}, or the first one of several. */
 static const char *model_of(tn_value binding) {
-    if (value_is(binding, TN_ARRAY)) binding = value_count(binding) ? value_at(binding, 0) : NULL;
+    binding = model_role_first(binding);
     if (binding && value_is(binding, TN_OBJECT)) binding = value_get(binding, "provider");
     return binding && value_is(binding, TN_STRING) ? value_chars(binding, NULL) : "";
 }

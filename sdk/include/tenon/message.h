@@ -22,6 +22,7 @@
  *
  * A MODEL (tn_component_1 of kind "model") is created with {model, …options}, and started with
  *   {messages, tools?, options?, response_schema?}
+ *     messages  an array of MESSAGEs and texts (a user's), or one of them alone
  *     tools     [{name, description?, input_schema}]: any name; providers map names to what their service accepts
  *     options   {temperature? top_p? max_tokens? stop? [text] seed? tool_choice? "auto" | "none" | "required" | {name},
  *               parallel_tool_calls? reasoning? {effort? "none" "low" "medium" "high", max_tokens?}, modalities?
@@ -36,9 +37,11 @@
  *   {done: {finish_reason, usage}}. Joined, they are the message. {reset: {code, …}} discards all deltas before it, for
  *   example because a fallback or a gateway has repeated the request.
  * With the input {embed: [text], options? {dimensions?}} it completes with {embeddings: [[number]], usage}.
- * ERRORS  AUTH, RATE_LIMITED (retryable, with retry_after_ms if known), CONTEXT_LENGTH, INVALID_REQUEST, OVERLOADED
- *   (retryable), INVALID_RESPONSE (retryable), TIMEOUT (retryable), CONNECT (retryable), UNSUPPORTED (by this model);
- *   detail has {status?, provider, type?, request_id?} of the service's response.
+ * ERRORS  AUTH, QUOTA (the account has no credit, or its quota is used up for long), NOT_FOUND (of the model, or of
+ *   what the request names), RATE_LIMITED (retryable, with retry_after_ms if known), CONTEXT_LENGTH, INVALID_REQUEST,
+ *   OVERLOADED (retryable), INVALID_RESPONSE (retryable), TIMEOUT (retryable), CONNECT (retryable), UNSUPPORTED (by
+ * this model); detail has {status?, provider, type?, request_id?, field? (of the request), body? (its beginning,
+ * without keys), secret? (the name of the secret that was sent as the key, for AUTH)} of the service's response.
  */
 #ifndef TENON_MESSAGE_H
 #define TENON_MESSAGE_H

@@ -35,11 +35,7 @@ cat >tenon.yaml <<'Y'
 plugins: {config: {tenon.mcp: {servers: {hang: {command: [sleep, "3600"], connect_timeout_ms: 1000}}}}}
 Y
 run tenon tool list
-expect_code 0 && expect_in err 'server `hang`: it refused `initialize`: no answer'
-python3 - "$work/err" <<'P' || fails "tenon waited longer than the timeout"
-import re, sys
-sys.exit(int(re.search(r"within (\d+) ms", open(sys.argv[1]).read())[1]) > 500)
-P
+expect_code 0 && expect_in err 'server `hang`: it has not answered `server/discover` or `initialize` within 1000 ms (`connect_timeout_ms`)'
 echo 'plugins: {config: {tenon.mcp: {servers: {echoes: {command: [cat]}}}}}' >tenon.yaml
 run tenon tool list
 expect_code 0 && expect_in err 'server `echoes`: it returned our `server/discover` and is not an MCP server'

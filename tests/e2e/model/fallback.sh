@@ -1,4 +1,4 @@
-# A retryable failure falls back to the next model of the list; any other failure does not.
+# A retryable failure falls back to the next model of the list, and so does one that another model may not have.
 run tenon model test busy --json
 expect_code 0 && expect_in out '"model":"scripted:spare"' && expect_in out '"content":"From the spare one"' && expect_in out '"cost":0.0'
 expect_in err 'models.busy: `scripted:full` failed (OVERLOADED); falling back to `scripted:spare`'
@@ -11,7 +11,40 @@ From the spare one" ] || fails "expected the discarded text and the answer on se
 run tenon model test '[{"provider": "scripted", "replies": [{"error": {"code": "OVERLOADED"}}]}, {"provider": "scripted", "replies": ["spare"]}]'
 expect_code 0 && expect_out spare && expect_not_in err discarded
 run tenon model test denied
-expect_code 1 && expect_in err 'the key is wrong' && expect_in err '[AUTH]'
+expect_code 0 && expect_out never && expect_in err 'models.denied: `scripted:locked` failed (AUTH); falling back'
+# `fallback.on` replaces the codes.
+role() { run tenon model test "{\"models\": [$1]${2:-}}" --json; }
+failing() { echo "{\"provider\": \"scripted\", \"model\": \"$1\", \"replies\": [{\"error\": {\"code\": \"$2\"${3:-}}}]${4:-}}"; }
+spare='{"provider": "scripted", "model": "spare", "replies": ["yes"]}'
+for failure in AUTH QUOTA NOT_FOUND CONTEXT_LENGTH OVERLOADED RATE_LIMITED TIMEOUT CONNECT INVALID_RESPONSE; do
+    role "$(failing a $failure), $spare"
+    expect_code 0 && expect_in out '"model":"scripted:spare"'
+    role "$(failing a $failure), $spare" ', "fallback": false'
+    expect_code 1 && expect_in err "[$failure]"
+    role "$(failing a $failure), $spare" ", \"fallback\": {\"on\": [\"UNSUPPORTED\"]}"
+    expect_code 1 && expect_in err "[$failure]"
+    role "$(failing a $failure), $spare" ", \"fallback\": {\"on\": [\"$failure\"]}"
+    expect_code 0
+done
+role "$(failing a INVALID_REQUEST), $spare"
+expect_code 1 && expect_in err "[INVALID_REQUEST]"
+role "$(failing a INVALID_REQUEST), $spare" ', "fallback": {"on": ["any"]}'
+expect_code 0
+role "$(failing a OWN ', "retryable": true'), $spare" ', "fallback": {"on": ["retryable"]}'
+expect_code 0
+role "$(failing a CONTEXT_LENGTH '' ', "context_tokens": 8000'), $(failing b ERROR '' ', "context_tokens": 8000'), {\"provider\": \"scripted\", \"model\": \"large\", \"replies\": [\"yes\"], \"context_tokens\": 9000}"
+expect_code 0 && expect_in out '"model":"scripted:large"'
+role "$(failing a CONTEXT_LENGTH '' ', "context_tokens": 8000'), $(failing b ERROR '' ', "context_tokens": 4000')"
+expect_code 1 && expect_in err "[CONTEXT_LENGTH]"
+# A mistake is one error.
+wrong() { run tenon model test "$1" && expect_code 4; expect_in err "$2"; }
+wrong "{\"models\": [\"scripted\"], \"fallback\": {\"on\": [\"OVERLOADD\"]}}" 'no error has the code `OVERLOADD`; did you mean `OVERLOADED`?'
+wrong '{"models": ["scripted"], "balance": "fair"}' '`balance`: found `fair`, expected `round_robin` or `least_busy`'
+wrong '{"models": ["scripted"], "retri": 1}' 'has no member `retri`; did you mean `retry`?'
+wrong '{"provider": "scripted", "retry": {"attempts": 99}}' '`retry.attempts`: found 99, expected a number from 0 to 10'
+wrong '{"provider": "scripted", "retry": {"initial": "soon"}}' '`retry.initial`: found `soon`, expected a duration'
+wrong '{"provider": "scripted", "cache": {"ttl": 0}}' '`cache.ttl`: found 0, expected a duration above 0'
+wrong '{"provider": "scripted", "context_tokens": "many"}' '`context_tokens`: found `many`, expected a number'
 run tenon model test gone
 expect_code 0 && expect_out here && expect_in err "models.gone: a fallback is left out"
 

@@ -55,14 +55,14 @@ for isolate in "" "--isolate acme.provider"; do
     ask "$(model busy)"
     expect_in err 'two requests in a minute are permitted' && expect_in err '[RATE_LIMITED]'
     ask "$(model large)"
-    expect_in err 'the model `large` does not exist' && expect_in err '[INVALID_REQUEST]'
+    expect_in err 'the model `large` does not exist' && expect_in err '[NOT_FOUND]'
     ask "$(model cut)"
     expect_in err '[INVALID_RESPONSE]'
     ask "$(model small '"sk-wrong-key"')"
     expect_in err '[AUTH]' && expect_not_in err wrong-key
     ask "$(model small '{"secret": "NO_SUCH_KEY"}')"
     expect_in err 'NO_SUCH_KEY' && expect_in err '[AUTH]'
-    ask '{"provider": "acme.chat", "model": "small", "base_url": "http://127.0.0.1:1/v1"}'
+    ask '{"provider": "acme.chat", "model": "small", "base_url": "http://127.0.0.1:1/v1", "retry": false}'
     expect_in err '[CONNECT]'
 done
 

@@ -13,6 +13,10 @@
  *     tn_answer_end(&answer);                                        // the stream is complete
  *     if (tn_answer_is_complete(&answer)) output = tn_answer_output(&answer);
  *
+ * A component that only needs the message sets `is_silent`, so that no delta is emitted. A component that is not a
+ * model sets `is_marked`: its deltas are emitted as {messages: DELTA}, as the host marks those of models for the run's
+ * events.
+ *
  * Invariant: the first failure stays in `status`, and after it every function does nothing, so that a provider checks
  * once for each event. tn_answer_error describes it. Thread: the one of the task, usually the loop.
  */
@@ -63,7 +67,7 @@ struct tn_answer_usage {
 #define TN_ANSWER_USAGE {-1, -1, -1, -1, -1, -1}
 /* clang-format on */
 
-/* Its members are read-only outside of this header, except `names`. */
+/* Its members are read-only outside of this header, except `names`, `is_silent` and `is_marked`. */
 struct tn_answer {
     tn_task task;
     const char *provider;              /* the provider's member of every `extra` */
@@ -75,6 +79,7 @@ struct tn_answer {
     uint64_t part_count, part_capacity;
     bool is_open; /* the last part can still grow */
     bool is_ended;
+    bool is_silent, is_marked; /* set after tn_answer_init; see above */
     struct tn_answer_call *calls;
     uint64_t call_count, call_capacity;
     tn_value extra, model;
@@ -178,6 +183,11 @@ static inline bool tn_answer_emit_now(struct tn_answer *answer, tn_value delta) 
 
 static inline void tn_answer_emit_take(struct tn_answer *answer, tn_value delta) {
     void *items;
+    if (answer->is_silent) {
+        tn.value->release(delta);
+        return;
+    }
+    if (answer->is_marked && delta != NULL) delta = tn_build("{s:V}", "messages", delta);
     if (delta == NULL) tn_answer_set_failed(answer, TN_NO_MEMORY, NULL);
     if (answer->status == TN_OK && (answer->next < answer->waiting_count || !tn_answer_emit_now(answer, delta)) &&
         answer->status == TN_OK) {

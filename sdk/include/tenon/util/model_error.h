@@ -1,14 +1,14 @@
 /*
  * tenon/util/model_error.h - the ERROR of a model whose service refused, failed or could not be reached.
  *
- * Maps a response's status, and the codes of tenon/http.h, to the classes of tenon/message.h. A message states what was
- * found and what to do, and quotes the service. Services repeat keys in their errors: therefore messages about a wrong
- * key are not quoted, and everything that looks like a key is replaced by stars in other quotes.
+ * Maps a response's status and body, and the codes of tenon/http.h, to the classes of tenon/message.h. A message states
+ * what was found and what to do, and quotes the service, whatever the shape of its body (tenon/util/model_body.h).
+ * Services repeat keys in their errors: therefore everything that looks like a key is replaced by stars in quotes.
  *
  *     struct tn_model_failure failure = TN_MODEL_FAILURE("acme");
  *     failure.status = 429;
  *     failure.headers = tn_get(end, "headers");                 // for retry-after and the id of the request
- *     failure.message = tn_get(tn_get(body, "error"), "message");
+ *     failure.body = tn_get(end, "body");                       // as it was received
  *     return tn_fail_take(task, tn_model_error(&failure));
  *     // RATE_LIMITED, retryable: acme does not accept more requests at the moment (status 429): "slow down"; wait, …
  *
@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <tenon/easy.h>
 #include <tenon/util/build.h>
+#include <tenon/util/model_body.h>
 #include <tenon/util/text.h>
 #include <tenon/util/utf8.h>
 
@@ -28,6 +29,7 @@
 extern "C" {
 #endif
 
+#define TN_MODEL_DETAIL_MAX      2048     /* bytes of the body that the detail of an error has */
 #define TN_MODEL_QUOTE_MAX       400      /* bytes of the service's message that an error quotes */
 #define TN_MODEL_RETRY_AFTER_MAX 86400000 /* ms: one day; a longer delay is reduced to it */
 
@@ -42,9 +44,12 @@ struct tn_model_failure {
     const char *secret;     /* the secret that has the key by default: named if the key is refused */
     int32_t retryable;      /* -1: as usual for the class */
     int64_t retry_after_ms; /* -1: what the headers say */
+    tn_value body;          /* of the response: JSON, a text or bytes; read for what is not set above */
+    tn_value field;         /* a text: the field of the request that the error is about */
+    const char *model;      /* the name of the model that was asked for */
 };
 /* clang-format off */
-#define TN_MODEL_FAILURE(provider) {provider, NULL, 0, NULL, NULL, NULL, NULL, NULL, -1, -1}
+#define TN_MODEL_FAILURE(provider) {provider, NULL, 0, NULL, NULL, NULL, NULL, NULL, -1, -1, NULL, NULL, NULL}
 /* clang-format on */
 
 struct tn_model_error_class {
@@ -57,6 +62,9 @@ struct tn_model_error_class {
 static inline const struct tn_model_error_class *tn_model_error_class_of(const char *code) {
     static const struct tn_model_error_class classes[] = {
         {"AUTH", 0, "does not accept the key, or the key has no access", "check `api_key`"},
+        {"QUOTA", 0, "does not answer until the account is paid or its quota is raised",
+         "check the plan and the credit of the account there"},
+        {"NOT_FOUND", 0, "does not have the model, or not at this address", "check the model's name and `base_url`"},
         {"RATE_LIMITED", 1, "does not accept more requests at the moment", "wait, or have the limit raised there"},
         {"CONTEXT_LENGTH", 0, "cannot process so many tokens",
          "send fewer messages (for example with a `trim` node), reduce `max_tokens`, or use a model with a larger "
@@ -75,6 +83,8 @@ static inline const struct tn_model_error_class *tn_model_error_class_of(const c
 /* The class of an HTTP status; 0 is an error that a stream reports after its successful start. */
 static inline const char *tn_model_error_code(int64_t status) {
     if (status == 401 || status == 403 || status == 407) return "AUTH";
+    if (status == 402) return "QUOTA";
+    if (status == 404) return "NOT_FOUND";
     if (status == 408) return "TIMEOUT";
     if (status == 429) return "RATE_LIMITED";
     if (status == 425 || status >= 500 || status == 0) return "OVERLOADED";
@@ -85,33 +95,40 @@ static inline const char *tn_model_error_code(int64_t status) {
 
 /* Replaces the part behind a known prefix of keys by stars, and each occurrence of `key`, which may be NULL. */
 static inline void tn_model_hide_keys(char *text, tn_value key) {
-    static const char *const starts[] = {"sk-", "sk_", "AIza", "xai-", "gsk_", "ya29.", "Bearer ", "bearer "};
+    static const char *const starts[] = {"sk-",  "sk_",    "AIza",    "xai-",    "gsk_",  "ya29.",   "csk-",
+                                         "hf_",  "pplx-",  "nvapi-",  "fw_",     "AKIA",  "tgp_v1_", "eyJ",
+                                         "key=", "token=", "Bearer ", "bearer ", "Basic "};
     uint64_t length = 0;
     const char *needle = tn_chars(key, &length);
     if (needle != NULL && length >= 4)
         for (char *at = strstr(text, needle); at != NULL; at = strstr(at + length, needle)) memset(at, '*', length);
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
         for (char *at = strstr(text, starts[i]); at != NULL; at = strstr(at, starts[i])) {
+            char before = at > text ? at[-1] : ' ';
+            bool in_word = (before >= 'a' && before <= 'z') || (before >= 'A' && before <= 'Z');
             at += strlen(starts[i]);
+            if (in_word && starts[i][strlen(starts[i]) - 1] != '=') continue; /* "risk-averse" */
             for (; *at > ' ' && strchr("'\"`,;)", *at) == NULL; at++) *at = '*';
         }
 }
 
-/* Appends the service's text on one line, without keys, cut at TN_MODEL_QUOTE_MAX. */
+/* Appends the service's text on one line, without keys, cut at `most` bytes. */
+static inline void tn_model_append_quote_n(struct tn_text_buffer *out, const char *text, uint64_t length, tn_value key,
+                                           uint64_t most) {
+    struct tn_text_buffer safe = TN_TEXT_BUFFER(0);
+    uint64_t shown;
+    bool whole = tn_model_append_safe(&safe, text, length, TN_MODEL_BODY_TEXT_MAX);
+    if (safe.bytes != NULL) tn_model_hide_keys(safe.bytes, key);
+    shown = tn_utf8_cut(tn_text_chars(&safe), safe.length, most);
+    (void)tn_text_append_n(out, tn_text_chars(&safe), shown);
+    if (shown < safe.length || !whole) (void)tn_text_append(out, "\xE2\x80\xA6");
+    tn_text_free(&safe);
+}
+
 static inline void tn_model_append_quote(struct tn_text_buffer *out, tn_value message, tn_value key) {
-    uint64_t length = 0, shown;
+    uint64_t length = 0;
     const char *text = tn_chars(message, &length);
-    char *copy = text != NULL ? TN_UTIL_CAST(char *, tn.core->alloc(tn.host, length + 1)) : NULL;
-    if (copy == NULL) return;
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    for (uint64_t i = 0; i < length; i++)
-        if (TN_UTIL_CAST(unsigned char, copy[i]) < ' ') copy[i] = ' ';
-    tn_model_hide_keys(copy, key);
-    shown = tn_utf8_cut(copy, length, TN_MODEL_QUOTE_MAX);
-    (void)tn_text_append_n(out, copy, shown);
-    if (shown < length) (void)tn_text_append(out, "\xE2\x80\xA6");
-    tn.core->release(tn.host, copy);
+    if (text != NULL) tn_model_append_quote_n(out, text, length, key, TN_MODEL_QUOTE_MAX);
 }
 
 /* ---- Headers ---------------------------------------------------------------------------------------------------- */
@@ -159,6 +176,12 @@ static inline int64_t tn_model_retry_after_ms(tn_value headers) {
     return number < TN_MODEL_RETRY_AFTER_MAX ? TN_UTIL_CAST(int64_t, number) : TN_MODEL_RETRY_AFTER_MAX;
 }
 
+/* The header x-should-retry of some services: 1 or 0; -1 without it. It says more than the status. */
+static inline int32_t tn_model_should_retry(tn_value headers) {
+    const char *text = tn_get_text(headers, "x-should-retry", "");
+    return strcmp(text, "true") == 0 ? 1 : strcmp(text, "false") == 0 ? 0 : -1;
+}
+
 /* The service's id of the request; borrowed, or NULL. */
 static inline tn_value tn_model_request_id(tn_value headers) {
     static const char *const names[] = {"x-request-id", "request-id", "x-goog-request-id", "cf-ray"};
@@ -169,14 +192,140 @@ static inline tn_value tn_model_request_id(tn_value headers) {
     return NULL;
 }
 
+/* ---- Classes ---------------------------------------------------------------------------------------------------- */
+
+/* A service's word for an error, or words of its message, and the class that it means. */
+struct tn_model_error_words {
+    const char *words, *code;
+};
+
+/* The class of a service's word, such as "insufficient_quota". NULL if it is not known. */
+static inline const char *tn_model_code_of_word(const char *word) {
+    static const struct tn_model_error_words known[] = {{"context_length_exceeded", "CONTEXT_LENGTH"},
+                                                        {"exceed_context_size_error", "CONTEXT_LENGTH"},
+                                                        {"string_above_max_length", "CONTEXT_LENGTH"},
+                                                        {"request_too_large", "CONTEXT_LENGTH"},
+                                                        {"insufficient_quota", "QUOTA"},
+                                                        {"insufficient_balance", "QUOTA"},
+                                                        {"insufficient_credits", "QUOTA"},
+                                                        {"billing_error", "QUOTA"},
+                                                        {"billing_hard_limit_reached", "QUOTA"},
+                                                        {"billing_not_active", "QUOTA"},
+                                                        {"account_deactivated", "AUTH"},
+                                                        {"invalid_api_key", "AUTH"},
+                                                        {"authentication_error", "AUTH"},
+                                                        {"permission_error", "AUTH"},
+                                                        {"model_not_found", "NOT_FOUND"},
+                                                        {"deploymentnotfound", "NOT_FOUND"},
+                                                        {"invalid_model", "NOT_FOUND"},
+                                                        {"rate_limit_exceeded", "RATE_LIMITED"},
+                                                        {"rate_limit_error", "RATE_LIMITED"},
+                                                        {"rate_limited", "RATE_LIMITED"},
+                                                        {"throttlingexception", "RATE_LIMITED"},
+                                                        {"tokens_exceeded", "RATE_LIMITED"},
+                                                        {"server_error", "OVERLOADED"},
+                                                        {"overloaded_error", "OVERLOADED"},
+                                                        {"service_unavailable", "OVERLOADED"}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strlen(word) == strlen(known[i].words) && tn_model_starts_with(word, strlen(word), known[i].words))
+            return known[i].code;
+    return NULL;
+}
+
+/* True if the text contains the lower-case words, without regard to case. */
+static inline bool tn_model_contains(const char *text, const char *words) {
+    uint64_t length = strlen(text);
+    return tn_model_find_word(text, length, 0, words) < length;
+}
+
+/*
+ * The class that a message means, for services that have no word for it. NULL if the message does not say. `status` is
+ * that of the response: the messages of 401, 403 and 5xx mean nothing else.
+ */
+static inline const char *tn_model_code_of_message(const char *message, int64_t status) {
+    static const struct tn_model_error_words known[] = {{"maximum context length", "CONTEXT_LENGTH"},
+                                                        {"context window", "CONTEXT_LENGTH"},
+                                                        {"exceed context limit", "CONTEXT_LENGTH"},
+                                                        {"context length exceeded", "CONTEXT_LENGTH"},
+                                                        {"exceeds the available context size", "CONTEXT_LENGTH"},
+                                                        {"prompt is too long", "CONTEXT_LENGTH"},
+                                                        {"too large for model", "CONTEXT_LENGTH"},
+                                                        {"input is too long for requested model", "CONTEXT_LENGTH"},
+                                                        {"exceeds the maximum number of tokens", "CONTEXT_LENGTH"},
+                                                        {"credit balance is too low", "QUOTA"},
+                                                        {"insufficient balance", "QUOTA"},
+                                                        {"insufficient credits", "QUOTA"},
+                                                        {"requires more credits", "QUOTA"},
+                                                        {"is not a valid model", "NOT_FOUND"},
+                                                        {"invalid model", "NOT_FOUND"},
+                                                        {"model identifier is invalid", "NOT_FOUND"}};
+    if (status == 401 || status == 403 || status >= 500) return NULL;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (tn_model_contains(message, known[i].words)) return known[i].code;
+    if (status != 400 && status != 404 && status != 422) return NULL;
+    if (tn_model_contains(message, "model") &&
+        (tn_model_contains(message, "does not exist") || tn_model_contains(message, "not found")))
+        return "NOT_FOUND";
+    return NULL;
+}
+
+/*
+ * The class of a failure: the caller's, that of the service's word or message, or else that of the status. A word is
+ * believed if the status does not say something else that is certain (an overloaded service, a wrong key).
+ */
+static inline const char *tn_model_classify(const struct tn_model_failure *failure) {
+    const char *by_status = tn_model_error_code(failure->status), *found = NULL;
+    const char *type = tn_chars(failure->type, NULL), *message = tn_chars(failure->message, NULL);
+    if (failure->code != NULL) return failure->code;
+    if (type != NULL) found = tn_model_code_of_word(type);
+    if (found == NULL && message != NULL) found = tn_model_code_of_message(message, failure->status);
+    if (found == NULL) return by_status;
+    if (failure->status >= 500 && strcmp(found, "CONTEXT_LENGTH") != 0) return by_status;
+    return found;
+}
+
 /* ---- Errors ------------------------------------------------------------------------------------------------------ */
+
+/* The body as the text that was received, a new reference; NULL if there is none. */
+static inline tn_value tn_model_body_text(tn_value body) {
+    uint64_t length = 0;
+    const char *text = NULL;
+    int32_t kind = tn.value->kind(body);
+    if (kind == TN_STRING) return tn_retain(body);
+    if (kind == TN_BYTES) text = TN_UTIL_CAST(const char *, tn.value->as_bytes(body, &length));
+    if (text != NULL) return length > 0 ? tn_text_lossy(text, tn_utf8_cut(text, length, TN_MODEL_BODY_READ_MAX)) : NULL;
+    return kind > TN_NULL && kind != TN_BYTES ? tn_to_json(body) : NULL;
+}
+
+static inline void tn_model_read_body(const struct tn_model_failure *failure, struct tn_model_body *out) {
+    uint64_t length = 0;
+    const char *text = TN_UTIL_CAST(const char *, tn.value->as_bytes(failure->body, &length));
+    if (text == NULL) text = tn_chars(failure->body, &length);
+    if (text != NULL)
+        tn_model_body_read(out, text, length);
+    else
+        tn_model_body_read_json(out, failure->body);
+}
+
+/* Puts a text of the service into the detail, without keys. */
+static inline void tn_model_put_quote(tn_builder *builder, const char *name, tn_value text, tn_value key,
+                                      uint64_t most) {
+    struct tn_text_buffer quote = TN_TEXT_BUFFER(0);
+    uint64_t length = 0;
+    const char *chars = tn_chars(text, &length);
+    if (chars != NULL && length > 0) tn_model_append_quote_n(&quote, chars, length, key, most);
+    if (quote.length > 0) tn_put_take(builder, name, tn_text_lossy(tn_text_chars(&quote), quote.length));
+    tn_text_free(&quote);
+}
 
 /* The ERROR with a text of the caller's: a new reference. `failure->message` is not used. */
 static inline tn_value tn_model_error_text(const struct tn_model_failure *failure, const char *text) {
     const char *code = failure->code != NULL ? failure->code : tn_model_error_code(failure->status);
     const struct tn_model_error_class *known = tn_model_error_class_of(code);
-    int32_t retryable = failure->retryable >= 0 ? failure->retryable : known != NULL && known->retryable;
+    int32_t asked = tn_model_should_retry(failure->headers), usual = known != NULL && known->retryable;
+    int32_t retryable = failure->retryable >= 0 ? failure->retryable : asked >= 0 ? asked : usual;
     int64_t after = failure->retry_after_ms >= 0 ? failure->retry_after_ms : tn_model_retry_after_ms(failure->headers);
+    tn_value body = tn_model_body_text(failure->body), key = tn_get(failure->key, "secret");
     tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "code", code);
@@ -186,32 +335,90 @@ static inline tn_value tn_model_error_text(const struct tn_model_failure *failur
     tn_put_begin(builder, "detail", TN_OBJECT);
     if (failure->status > 0) tn_put_int(builder, "status", failure->status);
     tn_put_text(builder, "provider", failure->provider);
-    if (tn.value->kind(failure->type) == TN_STRING) tn_put(builder, "type", failure->type);
+    tn_model_put_quote(builder, "type", failure->type, failure->key, TN_MODEL_BODY_NAME_MAX);
     if (tn_model_request_id(failure->headers) != NULL)
         tn_put(builder, "request_id", tn_model_request_id(failure->headers));
+    tn_model_put_quote(builder, "field", failure->field, failure->key, TN_MODEL_BODY_NAME_MAX);
+    /* The host adds where the key comes from (host/engine/model). */
+    if (strcmp(code, "AUTH") == 0 && tn.value->kind(key) == TN_STRING)
+        tn_put(builder, "secret", key);
+    else if (strcmp(code, "AUTH") == 0 && failure->key == NULL && failure->secret != NULL)
+        tn_put_text(builder, "secret", failure->secret);
+    tn_model_put_quote(builder, "body", body, failure->key, TN_MODEL_DETAIL_MAX);
     tn.value->end(builder);
     tn.value->end(builder);
+    tn_release(body);
     return tn_finish(builder);
+}
+
+/*
+ * True if the error does not say everything: the body is longer than the quote, or is not understood, or the request
+ * was refused, which can only be understood with the request.
+ */
+static inline bool tn_model_needs_record(const char *code, const struct tn_text_buffer *quote, bool is_known) {
+    static const char *const clear[] = {"AUTH", "QUOTA", "NOT_FOUND", "RATE_LIMITED", "CONTEXT_LENGTH"};
+    if (!is_known || quote->length >= TN_MODEL_QUOTE_MAX) return quote->length > 0;
+    for (size_t i = 0; i < sizeof(clear) / sizeof(clear[0]); i++)
+        if (strcmp(code, clear[i]) == 0) return false;
+    return true;
+}
+
+static inline void tn_model_append_advice(struct tn_text_buffer *text, const struct tn_model_failure *failure,
+                                          const struct tn_model_error_class *known) {
+    const char *secret = tn_get_text(failure->key, "secret", NULL);
+    (void)tn_text_append_format(text, "; %s", known != NULL ? known->advice : "see the message");
+    if (strcmp(failure->code, "AUTH") != 0) return;
+    if (secret != NULL)
+        (void)tn_text_append_format(text, ", the secret %.100s", secret);
+    else if (failure->key != NULL)
+        (void)tn_text_append(text, ", which is written in the configuration");
+    else if (failure->secret != NULL)
+        (void)tn_text_append_format(text, ", by default the secret %s", failure->secret);
 }
 
 /* The service's error: the class's text, a quote of the service's message, and what to do. A new reference. */
 static inline tn_value tn_model_error(const struct tn_model_failure *failure) {
-    const char *code = failure->code != NULL ? failure->code : tn_model_error_code(failure->status);
-    const struct tn_model_error_class *known = tn_model_error_class_of(code);
-    bool is_key = strcmp(code, "AUTH") == 0;
+    struct tn_model_failure whole = *failure;
     struct tn_text_buffer text = TN_TEXT_BUFFER(0), quote = TN_TEXT_BUFFER(0);
-    tn_value error;
-    if (!is_key) tn_model_append_quote(&quote, failure->message, failure->key);
-    (void)tn_text_append_format(&text, "%s %s", failure->provider, known != NULL ? known->found : "failed");
-    if (failure->status > 0)
-        (void)tn_text_append_format(&text, " (status %lld)", TN_UTIL_CAST(long long, failure->status));
-    if (tn.value->kind(failure->type) == TN_STRING)
-        (void)tn_text_append_format(&text, ", %.80s", tn_chars(failure->type, NULL));
+    const struct tn_model_error_class *known;
+    struct tn_model_body body;
+    tn_value message, type, field, error;
+    tn_model_read_body(failure, &body);
+    message = tn_text_n(tn_text_chars(&body.message), body.message.length);
+    type = tn_text_n(tn_text_chars(&body.type), body.type.length);
+    field = tn_text_n(tn_text_chars(&body.field), body.field.length);
+    if (!tn_model_is_text(whole.message)) whole.message = tn_model_is_text(message) ? message : NULL;
+    if (!tn_model_is_text(whole.type)) whole.type = tn_model_is_text(type) ? type : NULL;
+    if (!tn_model_is_text(whole.field)) whole.field = tn_model_is_text(field) ? field : NULL;
+    whole.code = tn_model_classify(&whole);
+    known = tn_model_error_class_of(whole.code);
+    tn_model_append_quote(&quote, whole.message, whole.key);
+    (void)tn_text_append_format(&text, "%s %s", whole.provider, known != NULL ? known->found : "failed");
+    if (whole.model != NULL && whole.model[0] != '\0' &&
+        (strcmp(whole.code, "NOT_FOUND") == 0 || strcmp(whole.code, "AUTH") == 0))
+        (void)tn_text_append_format(&text, ", for the model `%.100s`", whole.model);
+    if (whole.status > 0) (void)tn_text_append_format(&text, " (status %lld)", TN_UTIL_CAST(long long, whole.status));
+    if (tn_model_is_text(whole.type)) {
+        (void)tn_text_append(&text, ", ");
+        tn_model_append_quote_n(&text, tn_chars(whole.type, NULL), strlen(tn_chars(whole.type, NULL)), whole.key, 80);
+    }
     if (quote.length > 0) (void)tn_text_append_format(&text, ": \"%s\"", tn_text_chars(&quote));
-    (void)tn_text_append_format(&text, "; %s", known != NULL ? known->advice : "see the message");
-    if (is_key && failure->secret != NULL)
-        (void)tn_text_append_format(&text, ", by default the secret %s", failure->secret);
-    error = tn_model_error_text(failure, tn_text_chars(&text));
+    if (tn_model_is_text(whole.field)) {
+        (void)tn_text_append(&text, ", about the field `");
+        tn_model_append_quote_n(&text, tn_chars(whole.field, NULL), strlen(tn_chars(whole.field, NULL)), whole.key,
+                                100);
+        (void)tn_text_append(&text, "`");
+    }
+    tn_model_append_advice(&text, &whole, known);
+    if (failure->body != NULL && tn_model_needs_record(whole.code, &quote, body.is_known))
+        (void)tn_text_append(&text, "; `--record DIR` keeps the whole exchange");
+    else
+        whole.body = NULL; /* the message has all that it says */
+    error = tn_model_error_text(&whole, tn_text_chars(&text));
+    tn_release(message);
+    tn_release(type);
+    tn_release(field);
+    tn_model_body_free(&body);
     tn_text_free(&quote);
     tn_text_free(&text);
     return error;

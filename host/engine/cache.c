@@ -1,7 +1,7 @@
 /*
  * cache.c - a ring of entries in which the oldest is replaced, with hash chains of ring positions for lookup.
  */
-#include "host/engine/graph/cache.h"
+#include "host/engine/cache.h"
 #include "adl/value/memory.h"
 
 struct cache_entry {
@@ -60,6 +60,10 @@ tn_value cache_get(struct cache *cache, tn_value key, int64_t now_ms) {
 }
 
 void cache_put(struct cache *cache, tn_value key, tn_value result, int64_t now_ms) {
+    cache_put_for(cache, key, result, cache->ttl_ms, now_ms);
+}
+
+void cache_put_for(struct cache *cache, tn_value key, tn_value result, int64_t ttl_ms, int64_t now_ms) {
     uint64_t hash = value_hash(key);
     struct cache_entry *old = cache_lookup(cache, key, hash);
     if (old) cache_remove_entry(cache, (uint32_t)(old - cache->entries));
@@ -67,7 +71,7 @@ void cache_put(struct cache *cache, tn_value key, tn_value result, int64_t now_m
     cache->newest = (position + 1) % CACHE_ENTRIES_MAX;
     cache_remove_entry(cache, position);
     uint32_t *bucket = cache_bucket(cache, hash);
-    int64_t until = cache->ttl_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + cache->ttl_ms;
+    int64_t until = ttl_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + ttl_ms;
     cache->entries[position] = (struct cache_entry){hash, value_ref(key), value_ref(result), until, *bucket};
     *bucket = position + 1;
 }

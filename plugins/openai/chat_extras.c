@@ -1,0 +1,238 @@
+/*
+ * chat_extras.c - what some servers send beside the texts and calls: reasoning_details (OpenRouter), citations and
+ * search results (Perplexity, xAI), audio.
+ *
+ * They are collected while the answer arrives, because each event of a stream repeats or continues them, and become
+ * parts and `extra` when it ends. reasoning_details must be sent back unchanged; the pieces of one text are joined, as
+ * OpenRouter asks for.
+ */
+#include "openai.h"
+#include <tenon/base64.h>
+
+#define AUDIO_MAX   (64u << 20) /* bytes of the audio of one answer */
+#define SOURCES_MAX 1000u       /* citations of one answer; more are ignored */
+
+/* ---- reasoning_details ---- */
+
+/* The member of a piece that a later piece continues; NULL for pieces that are complete. */
+static const char *details_text_member(tn_value piece) {
+    const char *type = tn_get_text(piece, "type", "");
+    if (strcmp(type, "reasoning.text") == 0) return "text";
+    return strcmp(type, "reasoning.summary") == 0 ? "summary" : NULL;
+}
+
+static bool details_continue(tn_value piece, tn_value next) {
+    const char *member = details_text_member(piece), *other = details_text_member(next);
+    return member != NULL && other == member && tn_get_int(piece, "index", 0) == tn_get_int(next, "index", 0);
+}
+
+/* Writes the pieces [first, end) as one: their members, of which the first value is kept, and their texts together. */
+static void details_put_joined(tn_builder *builder, tn_value pieces, uint64_t first, uint64_t end) {
+    const char *member = details_text_member(tn.value->at(pieces, first));
+    tn_value joined = tn_retain(tn.value->at(pieces, first));
+    struct tn_text_buffer text = TN_TEXT_BUFFER(TN_ANSWER_TEXT_MAX);
+    for (uint64_t i = first; i < end; i++) {
+        tn_value piece = tn.value->at(pieces, i), key, value;
+        uint64_t length = 0;
+        const char *chars = tn_chars(tn_get(piece, member), &length);
+        if (chars != NULL) (void)tn_text_append_n(&text, chars, length);
+        for (uint64_t k = 0, count = tn.value->count(piece); k < count; k++) {
+            if (tn.value->entry(piece, k, &key, &value) != TN_OK || tn.value->kind(value) <= TN_NULL) continue;
+            const char *name = tn_chars(key, &length);
+            if (tn.value->kind(tn_get(joined, name)) <= TN_NULL) (void)tn.value->set(&joined, name, length, value);
+        }
+    }
+    tn_value whole = tn_text_n(tn_text_chars(&text), text.length);
+    (void)tn.value->set(&joined, member, strlen(member), whole);
+    tn_put(builder, NULL, joined);
+    tn_release(whole);
+    tn_release(joined);
+    tn_text_free(&text);
+}
+
+static void details_finish(struct model_call *call, tn_value pieces) {
+    uint64_t count = tn.value->count(pieces);
+    tn_builder *builder = tn_builder_new();
+    tn.value->begin(builder, TN_ARRAY);
+    for (uint64_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && details_continue(tn.value->at(pieces, i), tn.value->at(pieces, end));) end++;
+        if (end - i > 1)
+            details_put_joined(builder, pieces, i, end);
+        else
+            tn_put(builder, NULL, tn.value->at(pieces, i));
+    }
+    tn.value->end(builder);
+    tn_value details = tn_finish(builder);
+    model_set_extra(call, "reasoning_details", details);
+    tn_release(details);
+}
+
+/* ---- Audio ---- */
+
+static void audio_read(struct model_call *call, struct chat_extras *extras, tn_value audio) {
+    uint64_t length = 0;
+    const char *chars = tn_chars(tn_get(audio, "data"), &length);
+    if (tn.value->kind(audio) != TN_OBJECT) return;
+    extras->has_audio = true;
+    if (openai_is_text(tn_get(audio, "id")) && extras->audio_id == NULL)
+        extras->audio_id = tn_retain(tn_get(audio, "id"));
+    model_add_text(call, tn_get(audio, "transcript"));
+    if (chars == NULL || length == 0) return;
+    uint64_t wanted = extras->audio_length + length;
+    if (!tn_is_base64(chars, length) || wanted > AUDIO_MAX) {
+        model_fail_response(call, wanted > AUDIO_MAX ? "more than 64 MiB of audio" : "audio that is not base64");
+        return;
+    }
+    if (wanted > extras->audio_capacity) {
+        char *grown = tn.core->alloc(tn.host, wanted * 2);
+        if (grown == NULL) {
+            model_fail(call, "LIMIT", "not enough memory for the audio of the answer");
+            return;
+        }
+        if (extras->audio_length > 0) memcpy(grown, extras->audio, extras->audio_length);
+        tn.core->release(tn.host, extras->audio);
+        extras->audio = grown;
+        extras->audio_capacity = wanted * 2;
+    }
+    extras->audio_length += tn_base64_take(chars, length, (unsigned char *)extras->audio + extras->audio_length,
+                                           extras->audio_capacity - extras->audio_length);
+}
+
+/* The type of what was requested: a stream has no header from which it could be read. */
+static const char *audio_media_type(const struct model_call *call) {
+    static const char *const types[][2] = {{"wav", "audio/wav"},   {"mp3", "audio/mpeg"},
+                                           {"flac", "audio/flac"}, {"opus", "audio/opus"},
+                                           {"aac", "audio/aac"},   {"pcm16", "audio/pcm;rate=24000"}};
+    const char *format = tn_get_text(tn_get(model_get_option(call, "extra"), "audio"), "format", "");
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (strcmp(types[i][0], format) == 0) return types[i][1];
+    return NULL;
+}
+
+static void audio_finish(struct model_call *call, const struct chat_extras *extras) {
+    uint64_t room = TN_BASE64_SIZE(extras->audio_length) + 1;
+    char *text = tn.core->alloc(tn.host, room);
+    if (text == NULL) return;
+    char *end = tn_base64_put(text, extras->audio, extras->audio_length);
+    tn_value data = tn_text_n(text, (uint64_t)(end - text));
+    tn.core->release(tn.host, text);
+    struct model_media media;
+    tn_value bare = tn_build("{s:v}", "data", data);
+    const char *type = audio_media_type(call);
+    tn_builder *builder = tn_builder_new();
+    openai_begin_item(builder, NULL, "audio");
+    bool known = bare != NULL && model_media_init(&media, bare);
+    if (type == NULL && known) type = media.media_type;
+    tn_put_text(builder, "media_type", type != NULL ? type : "application/octet-stream");
+    tn_put(builder, "data", data);
+    if (extras->audio_id != NULL) {
+        tn_put_begin(builder, "extra", TN_OBJECT);
+        tn_put_begin(builder, "openai", TN_OBJECT);
+        tn_put(builder, "id", extras->audio_id);
+        tn.value->end(builder);
+        tn.value->end(builder);
+    }
+    tn.value->end(builder);
+    tn_value part = tn_finish(builder);
+    model_add_part(call, part);
+    if (known) model_media_finish(&media);
+    tn_release(part);
+    tn_release(bare);
+    tn_release(data);
+}
+
+/* ---- Citations ---- */
+
+static bool text_equal(tn_value a, tn_value b) {
+    uint64_t first_length = 0, second_length = 0;
+    const char *first = tn_chars(a, &first_length), *second = tn_chars(b, &second_length);
+    return first != NULL && second != NULL && first_length == second_length && memcmp(first, second, first_length) == 0;
+}
+
+static tn_value results_find(tn_value results, tn_value url) {
+    for (uint64_t i = 0, count = tn.value->kind(results) == TN_ARRAY ? tn.value->count(results) : 0; i < count; i++)
+        if (text_equal(tn_get(tn.value->at(results, i), "url"), url)) return tn.value->at(results, i);
+    return NULL;
+}
+
+static bool citations_have(tn_value citations, tn_value url) {
+    for (uint64_t i = 0, count = tn.value->kind(citations) == TN_ARRAY ? tn.value->count(citations) : 0; i < count; i++)
+        if (text_equal(tn.value->at(citations, i), url)) return true;
+    return false;
+}
+
+/* `result` may be NULL. */
+static void citation_add(struct model_call *call, tn_value url, tn_value result) {
+    tn_value title = tn_get(result, "title");
+    tn_builder *builder = tn_builder_new();
+    openai_begin_item(builder, NULL, "source");
+    tn_put(builder, "url", url);
+    if (openai_is_text(title)) tn_put(builder, "title", title);
+    if (result != NULL) {
+        tn_put_begin(builder, "extra", TN_OBJECT);
+        tn_put(builder, "openai", result);
+        tn.value->end(builder);
+    }
+    tn.value->end(builder);
+    tn_value part = tn_finish(builder);
+    model_add_part(call, part);
+    tn_release(part);
+}
+
+/* The text names citations by their number, so their order is kept; other results of the search follow. */
+static void citations_finish(struct model_call *call, const struct chat_extras *extras) {
+    uint64_t citations = extras->citations != NULL ? tn.value->count(extras->citations) : 0;
+    uint64_t results = extras->results != NULL ? tn.value->count(extras->results) : 0;
+    for (uint64_t i = 0; i < citations && i < SOURCES_MAX; i++) {
+        tn_value url = tn.value->at(extras->citations, i);
+        if (openai_is_text(url)) citation_add(call, url, results_find(extras->results, url));
+    }
+    for (uint64_t i = 0; i < results && i < SOURCES_MAX; i++) {
+        tn_value result = tn.value->at(extras->results, i), url = tn_get(result, "url");
+        if (openai_is_text(url) && !citations_have(extras->citations, url)) citation_add(call, url, result);
+    }
+}
+
+/* ---- All of them ---- */
+
+static void keep(tn_value *place, tn_value array) {
+    if (tn.value->kind(array) != TN_ARRAY || tn.value->count(array) == 0) return;
+    tn_release(*place);
+    *place = tn_retain(array);
+}
+
+void openai_extras_read_message(struct model_call *call, tn_value message, bool has_reasoning) {
+    struct chat_extras *extras = &((struct openai_call *)call->provider_data)->extras;
+    tn_value details = tn_get(message, "reasoning_details");
+    uint64_t count = tn.value->kind(details) == TN_ARRAY ? tn.value->count(details) : 0;
+    for (uint64_t i = 0; i < count && !has_reasoning; i++) {
+        const char *member = details_text_member(tn.value->at(details, i));
+        if (member != NULL) model_add_reasoning(call, tn_get(tn.value->at(details, i), member));
+    }
+    openai_append_all(&extras->details, details);
+    audio_read(call, extras, tn_get(message, "audio"));
+    keep(&extras->citations, tn_get(message, "citations"));
+}
+
+void openai_extras_read_answer(struct model_call *call, tn_value json) {
+    struct chat_extras *extras = &((struct openai_call *)call->provider_data)->extras;
+    keep(&extras->citations, tn_get(json, "citations"));
+    keep(&extras->results, tn_get(json, "search_results"));
+}
+
+void openai_extras_finish(struct model_call *call) {
+    struct chat_extras *extras = &((struct openai_call *)call->provider_data)->extras;
+    if (extras->details != NULL) details_finish(call, extras->details);
+    if (extras->audio_length > 0 && extras->has_audio) audio_finish(call, extras);
+    extras->has_audio = false; /* a second finish_reason adds nothing again */
+    if (!extras->is_cited) citations_finish(call, extras);
+    extras->is_cited = true;
+}
+
+void openai_extras_release(struct chat_extras *extras) {
+    tn_release(extras->details);
+    tn_release(extras->citations);
+    tn_release(extras->results);
+    tn_release(extras->audio_id);
+    tn.core->release(tn.host, extras->audio);
+}

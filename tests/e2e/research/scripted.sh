@@ -1,0 +1,31 @@
+# Deep research without a network: the tools `scripted.*`, chosen by tenon.yaml, and a host that is killed in between.
+document report.yaml 'input_key: question'
+choose() { echo "plugins: {config: {tenon.agents: {deep_research: {backend: scripted, $1}}}}" >tenon.yaml; }
+ask() { run tenon run report.yaml --set question='Do they work?' "$@"; }
+
+choose 'agent: completed'
+ask
+expect_code 0 && expect_in out '"text":"Report: Do they work?"' && expect_in out '"state":"completed"'
+choose 'agent: with_polling(3), stream: false, agent_config: {text: They do., sources: [{url: "https://example.org/a", title: A}]}'
+ask --stream tasks
+expect_code 0 && expect_in out '"text":"They do."' && expect_in out '"sources":[{"type":"source","url":"https://example.org/a","title":"A"}]'
+[ "$(grep -c '"node":"wait".*"event":"start"' "$work/err")" = 4 ] || fails "expected three steps that find it running, and one more"
+choose 'agent: failing, agent_config: {error: no luck}'
+ask
+expect_code 1 && expect_in err '[FAILED]' && expect_in err 'no luck'
+choose 'agent: completed, agent_config: {status: budget_exceeded}'
+ask
+expect_code 1 && expect_in err '[BUDGET_EXCEEDED]'
+
+# The id has all of it: another process reads what this one has created.
+run tenon tool call scripted.create '{"input": "?", "agent": "with_polling(1)", "agent_config": {"text": "They do."}}'
+expect_code 0 && expect_in out '"state":"running"'
+id=$(sed 's/.*"id":"\([^"]*\)".*/\1/' "$work/out")
+run tenon tool call scripted.stream "{\"id\": \"$id\"}"
+expect_code 0 && expect_in out '"text":"They do."'
+run tenon tool call scripted.get '{"id": "scripted-e"}'
+expect_code 1 && expect_in err '[NOT_FOUND]'
+run tenon tool call scripted.cancel "{\"id\": \"$id\"}"
+expect_code 0 && expect_in out '"state":"cancelled"'
+run tenon tool call scripted.create '{"input": "?", "agent": "other"}'
+expect_code 2 && expect_in err "[INVALID_INPUT]"

@@ -1,0 +1,109 @@
+"""wanted.py: which servers a command starts and waits for. A server that was started has written a line to its log."""
+import json
+import os
+import shutil
+import sys
+
+from harness import DOCUMENT, call, check, configure, scripted_server, run_tests, tenon
+
+SILENT = {"command": [sys.executable, "-c", "import time; open('silent', 'w').close(); time.sleep(3600)"], "connect_timeout_ms": 600000}
+
+
+def prepare(tools, **servers):
+    """A server that never answers, and would delay each command for longer than the test runs, and `fs`."""
+    configure({"silent": SILENT, "fs": scripted_server("modern", log="fs"), **servers})
+    with open("call.yaml", "w") as file:
+        file.write(DOCUMENT.replace('tools: ["*"]', "tools: %s" % json.dumps(tools)))
+
+
+def started():
+    return sorted(name for name in ("silent", "fs", "other") if os.path.exists(name))
+
+
+def test_a_run_starts_only_servers_of_its_tools():
+    for tools in (["fs.*"], ["fs.echo"], ["fs.e*"]):
+        before()
+        prepare(tools)
+        result = call(("fs.echo", {"text": "x"}))
+        check(result.contents == ["x"], "the call", result.contents, result.err)
+        check(started() == ["fs"], "only the server that is wanted", started())
+    before()
+    prepare(["*"])
+    with open("call.yaml", "a") as file:
+        file.write("tools: [{name: 'fs.*'}]\n")
+    result = call(("fs.echo", {"text": "x"}))
+    check(result.contents == ["x"] and started() == ["fs"], "the document's list limits the pattern", started(), result.contents, result.err)
+
+
+def test_tool_commands():
+    prepare(["fs.*"])
+    result = tenon("tool", "list", "fs.*", "--json")
+    names = [tool["tool_name"] for tool in json.loads(result.out)]
+    check("fs.echo" in names and all(name.startswith("fs.") for name in names), "the pattern", names)
+    check(started() == ["fs"], "tool list PATTERN", started())
+    check("fs.echo" in tenon("tool", "show", "fs.echo").out and started() == ["fs"], "tool show", started())
+    check(tenon("tool", "call", "fs.echo", '{"text": "x"}', "--yes").out == "x\n" and started() == ["fs"], "tool call", started())
+    check("no tool matches" in tenon("tool", "list", "nothing.*").err, "a pattern without a tool")
+
+
+def test_check_starts_nothing():
+    prepare(["fs.echo", "silent.x"])
+    result = tenon("check", "call.yaml")
+    check(result.code == 0 and started() == [], "nothing is known, nothing is started", result.err, started())
+    check("the tool `fs.echo` is not checked" in result.err, "it says so", result.err)
+    tenon("tool", "list", "fs.*")
+    os.unlink("fs")
+    prepare(["fs.echo"])
+    result = tenon("check", "call.yaml")
+    check(result.code == 0 and "not checked" not in result.err, "the tool is known", result.err)
+    prepare(["fs.ecko"])
+    result = tenon("check", "call.yaml")
+    check(result.code == 3 and "fs.ecko" in result.err and "fs.echo" in result.err, "a wrong name of a known server", result.code, result.err)
+    check(started() == [], "nothing is started", started())
+    kept = [os.path.join("cache/tenon/mcp", name) for name in os.listdir("cache/tenon/mcp")]
+    check(len(kept) == 1 and os.stat(kept[0]).st_mode & 0o777 == 0o600, "one file, mode 0600", kept)
+    for text in ("", "{", "[]", '{"format": 1, "tools": [5, null, {}]}', '{"format": 2, "tools": []}'):
+        with open(kept[0], "w") as file:
+            file.write(text)
+        result = tenon("check", "call.yaml")
+        check(result.code in (0, 3) and started() == [], "a damaged file", text, result.code, result.err)
+
+
+def test_states():
+    """mcp.servers starts all servers, and waits for them."""
+    configure({"fs": scripted_server("modern", log="fs"), "other": scripted_server("legacy", log="other"), "exits": scripted_server("legacy", "exits")})
+    result = tenon("tool", "call", "mcp.servers", "--yes")
+    states = {server["name"]: server["state"] for server in json.loads(result.out)["servers"]}
+    check(states == {"fs": "ready", "other": "ready", "exits": "failed"}, "the states", states, result.err)
+
+
+def test_tools_without_annotations():
+    """The server declares nothing about most of its tools: their effects are unknown, which `unannotated` changes."""
+    for how, effect, approval in ((None, "unknown:fs", "ask"), ("ask", "unknown:fs", "ask"), ("auto", "mcp.write", "auto"), ("deny", None, None)):
+        configure({"fs": scripted_server("modern", log="fs", resources=False, **({"unannotated": how} if how else {}))})
+        tools = {tool["tool_name"]: tool for tool in json.loads(tenon("tool", "list", "fs.*", "--json").out)}
+        check("fs.echo" in tools and "mcp.write" not in tools["fs.echo"]["effects"], "an annotated tool", tools)
+        if not how == "deny":
+            check(effect in tools["fs.environment"]["effects"] and tools["fs.environment"]["approval"] == approval, how, tools["fs.environment"])
+            check("destructive" not in tools["fs.environment"]["effects"], "not destructive", tools["fs.environment"])
+        else:
+            check(set(tools) == {"fs.echo"}, "deny leaves them out", tools)
+    configure({"fs": scripted_server("modern", log="fs")})
+    check("the server `fs` declares nothing about them" in tenon("tool", "show", "fs.environment").out, "the reason")
+    check("the server `fs` declares nothing about them" in tenon("tool", "call", "fs.environment").err, "the question")
+    configure({"fs": scripted_server("modern", log="fs")}, tools={"approval": {"effect:unknown:fs": "auto"}})
+    check("none" in tenon("tool", "call", "fs.environment").out, "a rule of the operator")
+    configure({"fs": scripted_server("modern", log="fs")}, tools={"approval": {"effect:unknown": "deny"}})
+    check(tenon("tool", "call", "fs.environment", "--yes").code != 0, "a rule for every server")
+
+
+def before():
+    for name in ("silent", "fs", "other", "log"):
+        if os.path.exists(name):
+            os.unlink(name)
+    shutil.rmtree("cache", ignore_errors=True)
+    os.environ["XDG_CACHE_HOME"] = os.path.abspath("cache")
+
+
+if __name__ == "__main__":
+    run_tests(globals(), before=before)

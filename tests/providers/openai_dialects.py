@@ -1,0 +1,349 @@
+"""The rows of plugins/openai/presets.json, and what answers of compatible services have beside texts and calls.
+
+A request of each row, with everything that a document can ask for, has only fields that the vendor's SDK knows
+(dialect_server.py), and has every option that it does know. Answers are streamed, whole, and cut at every byte."""
+import base64
+import json
+import os
+import re
+
+import dialect_server
+import drive as d
+
+PRESETS = os.path.join(d.HERE, "..", "..", "plugins", "openai", "presets.json")
+PNG = "iVBORw0K"
+SCHEMA = {"title": "An answer", "type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"],
+          "additionalProperties": False}
+DETAILS = [{"type": "reasoning.text", "text": "hm", "signature": "s", "index": 0}]
+OPTIONS = {"temperature": 0.5, "top_p": 0.9, "max_tokens": 50, "stop": ["X"], "seed": 7, "parallel_tool_calls": True,
+           "reasoning": {"effort": "low"}}
+TOOL = {"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {}}}
+
+
+def history(images):
+    picture = [{"type": "image", "data": PNG, "media_type": "image/png"}]
+    return [
+        {"type": "system", "content": "Be kind."},
+        {"type": "developer", "content": "Be short."},
+        {"type": "user", "name": "ada", "content": [{"type": "text", "text": "Look"}, *(picture if images else [])]},
+        {"type": "ai", "content": [{"type": "reasoning", "text": "hm"}, {"type": "text", "text": "I look."}],
+         "extra": {"openai": {"reasoning_details": DETAILS}},
+         "tool_calls": [{"id": "c1", "name": "look", "arguments": {},
+                         "extra": {"openai": {"extra_content": {"google": {"thought_signature": "t"}}}}}]},
+        {"type": "tool", "tool_call_id": "c1", "name": "look", "content": [{"type": "text", "text": "A tree"}, *picture]},
+        {"type": "user", "content": "And?"},
+    ]
+
+
+def case(exchange, given, config):
+    return {"component": "openai", "config": {"model": "m", **config}, "input": given, "exchanges": [exchange]}
+
+
+STREAM = {"stream": 'data: {"choices":[{"index":0,"delta":{"content":"{}"},"finish_reason":"stop"}]}\n\n'}
+WHOLE = {"body": '{"choices":[{"index":0,"message":{"content":"{}"},"finish_reason":"stop"}]}'}
+
+
+def requests_of(row, config, drive):
+    """The requests of a row with the same question, streamed and whole, for each kind of tool_choice."""
+    if config.get("dialect", {}).get("needs_base_url"):
+        config = {**config, "base_url": "https://acme.openai.azure.com/openai/v1"}
+    images = "image_url" in dialect_server.FIELDS[row]["parts"]
+    given = {"messages": history(images), "tools": [TOOL], "response_schema": SCHEMA}
+    choices = [None, "auto", "none", "required", {"name": "look"}]
+    cases = []
+    for choice in choices:
+        options = {**OPTIONS, **({} if choice is None else {"tool_choice": choice})}
+        cases.append(case(STREAM, {**given, "options": options}, config))
+    cases.append(case(WHOLE, given, {**config, "stream": False}))
+    found = []
+    for result in drive(cases):
+        if d.check("output" in result, f"{row}: {result}"):
+            found.append(result["requests"][0])
+    return found
+
+
+# An option that the server knows, under one of these names, is sent; the values are those of OPTIONS.
+KNOWN = [("temperature",), ("top_p",), ("max_tokens", "max_completion_tokens"), ("stop",), ("seed", "random_seed"),
+         ("parallel_tool_calls",), ("reasoning_effort", "reasoning"), ("tools",), ("response_format",), ("stream_options",)]
+
+
+def check_row(row, preset, drive):
+    config, fields = preset["config"], dialect_server.FIELDS[row]
+    requests = requests_of(row, config, drive)
+    for request in requests:
+        wrong = dialect_server.refuse(row, request["json"])
+        d.check(not wrong, f"{row}: the server does not know {wrong}")
+        d.check("google" not in json.dumps(request["json"]), f"{row}: a signature of another service")
+    if not requests:
+        return
+    sent = requests[0]["json"]
+    for names in KNOWN:
+        known = [name for name in names if name in fields["request"]]
+        d.check(not known or any(name in sent for name in known), f"{row}: knows {known}, but the request has none of them")
+    schema_is_sent = "json_schema" in sent.get("response_format", {}) or "additionalProperties" in sent["messages"][0]["content"]
+    d.check(schema_is_sent, f"{row}: no schema in the first request: {sent}")
+    header = config.get("dialect", {}).get("key_header", "authorization")
+    key = config.get("api_key")
+    expected = None if key is None else ["Bearer ", key] if header == "authorization" else [key]
+    d.check(requests[0]["headers"].get(header) == expected, f"{row}: {requests[0]['headers']}")
+    required = requests[3]["json"]
+    if "tool_choice" in fields["request"]:
+        asked = required.get("tool_choice") in ("required", "any") or "call of one of the tools" in required["messages"][-1]["content"]
+        d.check(asked, f"{row}: no call is required: {required.get('tool_choice')}")
+
+
+def check_rows(drive):
+    with open(PRESETS, encoding="utf-8") as file:
+        presets = json.load(file)["component"]["presets"]
+    d.check(set(presets) == set(dialect_server.FIELDS), f"other rows: {set(presets) ^ set(dialect_server.FIELDS)}")
+    for row in sorted(set(presets) & set(dialect_server.FIELDS)):
+        check_row(row, presets[row], drive)
+    check_readme(presets)
+    return len(presets)
+
+
+def check_readme(presets):
+    """The table in plugins/openai/README.md has each row."""
+    rows = []
+    for name, preset in sorted(presets.items()):
+        config = preset["config"]
+        key = config.get("api_key", {}).get("secret")
+        rows.append(f"| `{name}` | {preset['title']} | {config.get('base_url', 'yours')} | {'`' + key + '`' if key else ''} |")
+    with open(os.path.join(os.path.dirname(PRESETS), "README.md"), encoding="utf-8") as file:
+        found = [line for line in file.read().splitlines() if line.startswith("| `")]
+    d.check(found == rows, "the table of plugins/openai/README.md should be:\n" + "\n".join(rows))
+
+
+def check_strictness(drive):
+    """The strict server is strict: without the row's flags, each of these rows is refused."""
+    for row in ("mistral", "groq", "deepseek", "together", "perplexity", "ollama"):
+        requests = requests_of(row, {"base_url": "https://example.com/v1"}, drive)
+        d.check(any(dialect_server.refuse(row, request["json"]) for request in requests), f"{row}: nothing is refused")
+
+
+# ---- Answers ----
+
+def sse(*events):
+    return "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
+
+
+def chunks(*deltas, finish="stop", **more):
+    events = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    return sse(*events, {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}], **more})
+
+
+def whole(message, finish="stop", **more):
+    return json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": finish}], **more})
+
+
+def text(value):
+    return {"type": "text", "text": value}
+
+
+def reasoning(value):
+    return {"type": "reasoning", "text": value}
+
+
+SPOKEN = bytes(range(7)) * 3
+SPOKEN_PART = {"type": "audio", "media_type": "application/octet-stream", "data": base64.b64encode(SPOKEN).decode(), "extra": {"openai": {"id": "a1"}}}
+RESULTS = [{"title": "B", "url": "https://b", "date": "2026-01-01"}, {"title": "C", "url": "https://c"}]
+SOURCES = [{"type": "source", "url": "https://a"},
+           {"type": "source", "url": "https://b", "title": "B", "extra": {"openai": RESULTS[0]}},
+           {"type": "source", "url": "https://c", "title": "C", "extra": {"openai": RESULTS[1]}}]
+CITED = {"citations": ["https://a", "https://b"], "search_results": RESULTS}
+SIGNED = {"google": {"thought_signature": "sig"}}
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+SIGNED_CALL = {"id": "c", "name": "f", "arguments": {"a": 1}, "extra": {"openai": {"extra_content": SIGNED}}}
+PIECES = [{"type": "reasoning.text", "text": "Let ", "index": 0, "format": "x"},
+          {"type": "reasoning.text", "text": "me", "signature": "s", "index": 0},
+          {"type": "reasoning.encrypted", "data": "abc", "index": 1},
+          {"type": "reasoning.summary", "summary": "It", "index": 2}, {"type": "reasoning.summary", "summary": " is", "index": 2}]
+JOINED = [{"type": "reasoning.text", "text": "Let me", "index": 0, "format": "x", "signature": "s"}, PIECES[2],
+          {"type": "reasoning.summary", "summary": "It is", "index": 2}]
+MOON = {"prompt_tokens": 8, "completion_tokens": 2, "total_tokens": 10, "cached_tokens": 6}
+MOON_USAGE = {"input_tokens": 8, "output_tokens": 2, "total_tokens": 10, "cached_tokens": 6}
+
+# (name, the stream, the whole answer or None, expected members, configuration)
+ANSWERS = [
+    ("reasoning_details", chunks(*[{"reasoning_details": [piece]} for piece in PIECES], {"content": "a"}),
+     whole({"content": "a", "reasoning_details": PIECES}),
+     {"content": [reasoning("Let meIt is"), text("a")], "extra": {"openai": {"reasoning_details": JOINED}}}, {}),
+    ("reasoning_details beside reasoning", chunks({"reasoning": "Let me", "reasoning_details": JOINED[:1]}, {"content": "a"}),
+     None, {"content": [reasoning("Let me"), text("a")], "extra": {"openai": {"reasoning_details": JOINED[:1]}}}, {}),
+    ("a thought signature", chunks({"tool_calls": [{"index": 0, **CALL, "extra_content": SIGNED}]}, finish="tool_calls"),
+     whole({"content": None, "tool_calls": [{**CALL, "extra_content": SIGNED}]}, "tool_calls"), {"tool_calls": [SIGNED_CALL]}, {}),
+    ("citations", chunks({"content": "a[1]"}, **CITED), whole({"content": "a[1]"}, **CITED), {"content": [text("a[1]"), *SOURCES]}, {}),
+    ("citations in each event", sse(*[{**CITED, "choices": [{"index": 0, "delta": {"content": "x"}, "finish_reason": finish}]}
+     for finish in (None, None, "stop")]), None, {"content": [text("xxx"), *SOURCES]}, {}),
+    ("cached tokens of Moonshot", chunks({"content": "a"}, usage=MOON), whole({"content": "a"}, usage=MOON), {"usage": MOON_USAGE}, {}),
+    ("usage in the choice", sse({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": "stop", "usage": MOON}]}), None,
+     {"usage": MOON_USAGE}, {}),
+    ("usage of Groq", chunks({"content": "a"}, x_groq={"usage": MOON}), None, {"usage": MOON_USAGE}, {}),
+    ("usage with other names", chunks({"content": "a"}, usage={**MOON, "deep": {"hits": 5}}), None,
+     {"usage": {**MOON_USAGE, "cached_tokens": 5}}, {"dialect": {"usage": {"cached": "deep.hits"}}}),
+    ("reasoning in a member of its own", chunks({"thoughts": "hm"}, {"content": "a"}), whole({"content": "a", "thoughts": "hm"}),
+     {"content": [reasoning("hm"), text("a")]}, {"dialect": {"reasoning_in": "thoughts"}}),
+    ("audio", chunks({"audio": {"id": "a1", "transcript": "He"}}, {"audio": {"data": base64.b64encode(SPOKEN[:8]).decode()}},
+     {"audio": {"transcript": "llo"}}, {"audio": {"data": base64.b64encode(SPOKEN[8:]).decode(), "expires_at": 1}}),
+     whole({"content": None, "audio": {"id": "a1", "data": SPOKEN_PART["data"], "transcript": "Hello", "expires_at": 1}}),
+     {"content": [text("Hello"), SPOKEN_PART]}, {}),
+    ("audio of a known format", chunks({"audio": {"data": SPOKEN_PART["data"]}}), None,
+     {"content": [{"type": "audio", "media_type": "audio/wav", "data": SPOKEN_PART["data"]}]},
+     {"extra": {"audio": {"format": "wav", "voice": "alloy"}}}),
+    ("function_call", chunks({"function_call": {"name": "f", "arguments": '{"a"'}}, {"function_call": {"arguments": ": 1}"}},
+     finish="function_call"), whole({"content": None, "function_call": {"name": "f", "arguments": '{"a": 1}'}}, "function_call"),
+     {"finish_reason": "tool_calls", "calls": [("f", {"a": 1})]}, {}),
+    ("function_call and stop", chunks({"function_call": {"name": "f", "arguments": "{}"}}), None,
+     {"finish_reason": "tool_calls", "calls": [("f", {})]}, {}),
+]
+
+TEXTS = [  # (text, expected content)
+    ("<think>hm</think>a", [reasoning("hm"), text("a")]),
+    ("\n <think>\nhm <b>\n</think>\n\na", [reasoning("\nhm <b>\n"), text("a")]),
+    ("<think></think>\n\na", "a"),
+    ("<think>x << </ </thin </think>y", [reasoning("x << </ </thin "), text("y")]),
+    ("<think>only", [reasoning("only")]),
+    ("<think>hm</thi", [reasoning("hm</thi")]),
+    ("<thinking>a</thinking>", "<thinking>a</thinking>"),
+    ("  a <think>b</think>", "  a <think>b</think>"),
+    ("```\n<think>x</think>\n```", "```\n<think>x</think>\n```"),
+    ("<think>a</think>b <think>c</think>", [reasoning("a"), text("b <think>c</think>")]),
+    ("<thi", "<thi"),
+    (" " * 40 + "<think>a</think>", " " * 40 + "<think>a</think>"),
+]
+LOCAL = {"base_url": "http://localhost:1/v1"}
+
+
+def check_answer(name, result, expected):
+    output = result.get("output")
+    if not d.check(output is not None, f"{name}: {result.get('error')}"):
+        return
+    d.check_deltas(name, result)
+    for key, value in expected.items():
+        found = output["message"].get(key)
+        if key == "calls":
+            found = [(call["name"], call["arguments"]) for call in output["message"].get("tool_calls", [])]
+        d.check(found == value, f"{name}: {key} is {json.dumps(found)}, expected {json.dumps(value)}")
+    if "cuts" in result:
+        d.check_cuts(name, result)
+
+
+def check_answers(drive):
+    cases, expected = [], []
+    for name, stream, body, members, config in ANSWERS:
+        cases.append({**case({"stream": stream}, {"messages": "?"}, {**LOCAL, **config}), "cuts": True})
+        expected.append((name, members))
+        cases.append({**case({"stream": stream}, {"messages": "?"}, {**LOCAL, **config}), "room": 1})
+        expected.append((f"{name}, slowly", members))
+        if body is not None:
+            cases.append(case({"body": body}, {"messages": "?"}, {**LOCAL, **config, "stream": False}))
+            expected.append((f"{name}, whole", members))
+    for given, content in TEXTS:
+        members = {"content": content}
+        cases.append(case({"body": whole({"content": given})}, {"messages": "?"}, {**LOCAL, "stream": False}))
+        expected.append((f"{given!r}, whole", members))
+        for at in range(len(given) + 1):
+            cases.append(case({"stream": chunks({"content": given[:at]}, {"content": given[at:]})}, {"messages": "?"}, LOCAL))
+            expected.append((f"{given!r} cut at {at}", members))
+        cases.append(case({"stream": chunks(*[{"content": c} for c in given])}, {"messages": "?"}, LOCAL))
+        expected.append((f"{given!r} in characters", members))
+    tagged = "<think>hm</think>a"
+    for config, content in (({}, tagged), ({**LOCAL, "dialect": {"think": "never"}}, tagged)):
+        cases.append(case({"stream": chunks({"content": tagged})}, {"messages": "?"}, config))
+        expected.append((f"{config}", {"content": content}))
+    cases.append(case({"stream": chunks({"content": "hm</th"}, {"content": "ink>\na"})}, {"messages": "?"},
+                      {**LOCAL, "dialect": {"think": "open"}}))
+    expected.append(("thoughts without their first tag", {"content": [reasoning("hm"), text("a")]}))
+    for (name, members), result in zip(expected, drive(cases)):
+        check_answer(name, result, members)
+    wrong = drive([case({"stream": chunks({"audio": {"data": "?!"}})}, {"messages": "?"}, LOCAL)])[0]
+    d.check("base64" in wrong.get("error", {}).get("message", ""), f"audio that is not base64: {wrong}")
+    return len(cases)
+
+
+def sent_back(drive, message, config):
+    given = {"messages": ["?", message, {"type": "tool", "tool_call_id": "c", "content": "done"}]}
+    request = drive([case(STREAM, given, config)])[0]["requests"][0]["json"]
+    return next(m for m in request["messages"] if m["role"] == "assistant")
+
+
+def check_sent_back(drive):
+    """What a service needs again is sent to it, and not to OpenAI."""
+    message = drive([case({"stream": ANSWERS[2][1]}, {"messages": "?"}, LOCAL)])[0]["output"]["message"]
+    d.check(sent_back(drive, message, LOCAL)["tool_calls"][0].get("extra_content") == SIGNED, "the signature is lost")
+    own = sent_back(drive, message, {})["tool_calls"][0]
+    d.check("extra_content" not in own, f"OpenAI gets {own}")
+    message = drive([case({"stream": ANSWERS[0][1]}, {"messages": "?"}, LOCAL)])[0]["output"]["message"]
+    for config in (LOCAL, {**LOCAL, "dialect": {"reasoning_out": "reasoning_details"}}):
+        d.check(sent_back(drive, message, config).get("reasoning_details") == JOINED, f"{config}: reasoning_details")
+    d.check("reasoning_details" not in sent_back(drive, message, {}), "OpenAI gets reasoning_details")
+    for out, expected in (("reasoning_content", "Let meIt is"), ("reasoning", "Let meIt is")):
+        found = sent_back(drive, message, {**LOCAL, "dialect": {"reasoning_out": out}})
+        d.check(found.get(out) == expected, f"{out}: {found}")
+    found = sent_back(drive, message, {**LOCAL, "dialect": {"reasoning_out": "reasoning"}, "send_reasoning": False})
+    d.check("reasoning" not in found, f"send_reasoning: false: {found}")
+    found = sent_back(drive, message, {**LOCAL, "dialect": {"reasoning_out": "thinking"}})["content"]
+    d.check(found == [{"type": "thinking", "thinking": [text("Let meIt is")]}, text("a")], f"thinking: {found}")
+
+
+def check_tools(drive):
+    """Ids of calls of other services for Mistral, and media for a service that has none."""
+    calls = ["call_0123456789abcdef", "toolu_x", "abcdefGH9", "short"]
+    messages = ["?", {"type": "ai", "content": "", "tool_calls": [{"id": c, "name": "f", "arguments": {}} for c in calls]},
+                *[{"type": "tool", "tool_call_id": c, "content": [{"type": "image", "data": PNG}]} for c in calls]]
+    config = {**LOCAL, "dialect": {"call_ids": "nine", "tool_media": "none"}}
+    sent = [drive([case(STREAM, {"messages": messages}, config)])[0]["requests"][0]["json"]["messages"] for _ in range(2)]
+    d.check(sent[0] == sent[1], "other ids the second time")
+    ids = [c["id"] for c in sent[0][1]["tool_calls"]]
+    d.check(ids == [m["tool_call_id"] for m in sent[0][2:]], f"calls and results have other ids: {ids}")
+    d.check(all(re.fullmatch("[A-Za-z0-9]{9}", c) for c in ids) and len(set(ids)) == 4 and ids[2] == calls[2], f"ids: {ids}")
+    d.check(all("media" in m["content"] for m in sent[0][2:]), f"no word about the media: {sent[0][2:]}")
+    plain = drive([case(STREAM, {"messages": messages}, LOCAL)])[0]["requests"][0]["json"]["messages"]
+    d.check([c["id"] for c in plain[1]["tool_calls"]] == calls, f"changed ids: {plain[1]}")
+
+
+def check_schema_as_text(drive):
+    given = {"messages": "?", "response_schema": SCHEMA}
+    rows = [({"dialect": {"structured": "json_object"}}, {"type": "json_object"}), ({"dialect": {"structured": "prompt"}}, None),
+            ({"extra": {"response_format": {"type": "json_object"}}}, {"type": "json_object"})]
+    for config, response_format in rows:
+        body = drive([case(STREAM, given, {**LOCAL, **config})])[0]["requests"][0]["json"]
+        d.check(body.get("response_format") == response_format, f"{config}: {body.get('response_format')}")
+        first = body["messages"][0]
+        d.check(first["role"] == "system" and json.dumps(SCHEMA["required"]) in first["content"], f"{config}: {first}")
+    body = drive([case(STREAM, given, LOCAL)])[0]["requests"][0]["json"]
+    d.check(len(body["messages"]) == 1, f"the schema is sent twice: {body['messages']}")
+
+
+def check_addresses(drive):
+    deployment = "https://acme.openai.azure.com/openai/deployments/d/?api-version=2024-10-21"
+    rows = [(deployment, "https://acme.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21"),
+            ("http://localhost:1/v1?", "http://localhost:1/v1/chat/completions"), ("http://localhost:1", "http://localhost:1/chat/completions")]
+    for base_url, url in rows:
+        request = drive([case(STREAM, {"messages": "?"}, {"base_url": base_url, "api_key": {"secret": "K"},
+                                                          "dialect": {"key_header": "api-key"}})])[0]["requests"][0]
+        d.check(request["url"] == url, f"{base_url}: {request['url']}")
+        d.check(request["headers"].get("api-key") == [{"secret": "K"}] and "authorization" not in request["headers"],
+                f"{base_url}: {request['headers']}")
+    refused = drive([case({}, {"messages": "?"}, {"dialect": {"needs_base_url": True}})])[0].get("refused", "")
+    d.check("base_url" in refused, f"without an address: {refused}")
+    for flag, given in (("tools", {"tools": [TOOL]}), ("stop", {"options": {"stop": ["X"]}})):
+        result = drive([case({}, {"messages": "?", **given}, {**LOCAL, "dialect": {flag: False}})])[0]
+        d.check(result.get("error", {}).get("code") == "UNSUPPORTED", f"{flag}: {result}")
+
+
+def main():
+    drive = d.Drive("openai")
+    rows = check_rows(drive)
+    check_strictness(drive)
+    answers = check_answers(drive)
+    check_sent_back(drive)
+    check_tools(drive)
+    check_schema_as_text(drive)
+    check_addresses(drive)
+    print(f"{rows} rows, {answers} answers")
+    d.finish()
+
+
+if __name__ == "__main__":
+    main()
