@@ -353,6 +353,30 @@ struct store *host_store(struct host *host, struct error *error) {
     return host->store;
 }
 
+/* The model of `memory.embed`: a role of tenon.yaml, or a provider and its model. */
+static int32_t host_memory_embedder(void *user, struct kernel_embedder *out, struct error *error) {
+    struct host *host = user;
+    tn_value memory = config_memory(host->config), embed = value_get(memory, "embed");
+    int64_t number;
+    *out = (struct kernel_embedder){NULL, 0, CONFIG_MEMORY_BYTES};
+    if (!embed) return TN_OK;
+    if (!host->memory_model) {
+        const char *name = value_chars(embed, NULL);
+        tn_value role = config_model(host->config, name);
+        struct error why = ERROR_INIT;
+        int32_t status = model_new(host->engine, name, role ? role : embed, NULL, &host->memory_model, &why);
+        if (status != TN_OK)
+            error_set(error, status, why.code, "the model of `memory.embed` in tenon.yaml, `%s`: %s", name,
+                      why.message);
+        error_finish(&why);
+        if (status != TN_OK) return status;
+    }
+    out->model = host->memory_model;
+    if (value_as_int(value_get(memory, "dimensions"), &number)) out->dimensions = number;
+    if (value_as_int(value_get(memory, "bytes"), &number)) out->bytes = (size_t)number;
+    return TN_OK;
+}
+
 void host_set_store_take(struct host *host, struct store *store) { host->store = store; }
 
 void host_set_store_options_take(struct host *host, tn_value options) {
@@ -459,7 +483,7 @@ static int32_t host_open_http(struct host *host, const struct host_options *opti
 }
 
 static void host_connect_services(struct host *host) {
-    host->state = (struct kernel_source){host->loop, host_store_of_user, host};
+    host->state = (struct kernel_source){host->loop, host_store_of_user, host, host_memory_embedder};
     host->remote = (struct remote_services){.loop = host->loop,
                                             .requires_filter = isolation_requires_filter,
                                             .requires_filter_user = host,
@@ -552,6 +576,7 @@ void host_free(struct host *host) {
     const struct method_source *methods = host_method_source(host);
     if (methods) methods->free(methods->user);
     store_close(host->store);
+    callable_unref(host->memory_model);
     tools_free(engine->tools);
     engine->tools = NULL;
     if (host->registry) registry_take_leave(host->registry);

@@ -29,6 +29,7 @@ struct host {
     struct store *store;       /* NULL until host_store is first called */
     tn_value store_options;    /* used instead of the configured store; NULL to use that */
     struct kernel_source state;
+    struct callable *memory_model; /* of `memory.embed`; NULL until it is first used */
     struct remote_services remote;
     struct engine *engine;
     struct method_source method_source;      /* of its server; kept after its end, because workers may be using it */

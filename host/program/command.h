@@ -141,6 +141,9 @@ int command_memory_get(const struct arguments *arguments);
 int command_memory_search(const struct arguments *arguments);
 int command_memory_delete(const struct arguments *arguments);
 int command_model_list(const struct arguments *arguments);
+/* True if a model could not be opened; other errors of its methods are those of its answer. */
+bool command_model_is_closed(const struct error *error);
+int command_model_embed(const struct arguments *arguments);
 int command_model_test(const struct arguments *arguments);
 int command_node_list(const struct arguments *arguments);
 int command_node_show(const struct arguments *arguments);

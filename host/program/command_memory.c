@@ -99,6 +99,8 @@ int command_memory_search(const struct arguments *arguments) {
     if (operand_count(arguments))
         given = value_set_take(given, "namespace", command_kernel_path(operand_at(arguments, 0)));
     command_kernel_set_text(&given, "query", argument_text(arguments, "query"));
+    command_kernel_set_text(&given, "similar", argument_text(arguments, "similar"));
+    if (argument_given(arguments, "exact")) given = value_set_take(given, "exact", value_bool(true));
     if (!code && (!command_kernel_set_json(&kernel, &given, "filter", "filter") ||
                   !command_kernel_set_number(&kernel, &given, "limit", "limit")))
         code = COMMAND_USAGE;

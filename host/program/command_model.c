@@ -205,8 +205,7 @@ static int check_sent_model(struct method_caller *caller, const struct arguments
     return code;
 }
 
-/* The model could not be opened; other errors are those of its answer. */
-static bool model_cannot_be_opened(const struct error *error) {
+bool command_model_is_closed(const struct error *error) {
     return strcmp(error->code, "NOT_FOUND") == 0 || strcmp(error->code, "INVALID_CONFIG") == 0 ||
            command_is_plugin_error(error);
 }
@@ -226,7 +225,7 @@ static int model_test_sent(const struct arguments *arguments) {
         method_caller_watch_signals(caller);
         if (method_caller_try_take(caller, "model/test", params, &report, &error) != TN_OK)
             code = method_caller_report(
-                model_cannot_be_opened(&error) ? COMMAND_PLUGIN_PROBLEM : method_caller_exit_code(&error), &error);
+                command_model_is_closed(&error) ? COMMAND_PLUGIN_PROBLEM : method_caller_exit_code(&error), &error);
         else if (argument_given(arguments, "json"))
             command_print(report);
         else

@@ -421,6 +421,9 @@ const struct command_option memory_put_options[] = {
 
 const struct command_option memory_search_options[] = {
     {"query", "WORDS", .help = "only memories that contain all of these words, best match first"},
+    {"similar", "TEXT", .letter = 's',
+     .help = "the memories whose text is similar in meaning, best match first; needs `memory.embed` in tenon.yaml"},
+    {"exact", .help = "with --similar: compare with every vector, also in a large store"},
     {"filter", "JSON", .letter = 'f', .help = "conditions that members of the value must meet: {\"likes\": \"pizza\"}"},
     LIMIT_OPTION,
     JSON_OPTION,
@@ -429,6 +432,14 @@ const struct command_option memory_search_options[] = {
 };
 
 /* ---- Options: Models ---- */
+
+const struct command_option model_embed_options[] = {
+    {"dimensions", "N", .letter = 'd', .help = "the length of the vectors, if the model can change it"},
+    {"batch", "N", .letter = 'b', .help = "the most texts of one request to the service (default: 256)"},
+    {"json", .help = "print {embeddings, model, usage} as one JSON object"},
+    CONNECT_OPTION,
+    OPTIONS_END,
+};
 
 const struct command_option model_test_options[] = {
     {"prompt", "TEXT", .letter = 'p', .help = "the prompt (default: a request to answer OK)"},

@@ -51,6 +51,7 @@ extern const struct command_option artifact_read_options[];
 extern const struct command_option artifact_list_options[];
 extern const struct command_option memory_put_options[];
 extern const struct command_option memory_search_options[];
+extern const struct command_option model_embed_options[];
 extern const struct command_option model_test_options[];
 extern const struct command_option tool_call_options[];
 extern const struct command_option plugin_show_options[];

@@ -316,6 +316,12 @@ const struct command commands[] = {
     {"model list", "", "list model providers, and the roles that are bound to them",
      "A role is bound by tenon.yaml or --model; if neither binds it, the document's own binding is used.",
      "$ tenon model list\n", .options = connect_json_options, .run = command_model_list},
+    {"model embed", "MODEL [TEXT...]", "turn texts into vectors with a model for embeddings",
+     "MODEL is a role of tenon.yaml or PROVIDER:NAME. Without TEXT, each line of standard input is a text. Prints one\n"
+     "JSON array of numbers per text, in the order of the texts, and then the usage to standard error. The texts are\n"
+     "sent in batches, four at once; if one fails, nothing is printed.",
+     "$ tenon model embed openai:text-embedding-3-small 'a text'\n", .options = model_embed_options, .operands_min = 1,
+     .operands_max = NO_MAXIMUM, .run = command_model_embed},
     {"model test", "[MODEL]", "send a prompt to a model, to see if it answers",
      "MODEL is a role of tenon.yaml (default: `default`), PROVIDER:NAME, or a JSON binding, as for --model. Prints\n"
      "the answer as it arrives, then the time it took and its usage. Nothing is retried. With --connect, MODEL is no\n"

@@ -6,6 +6,8 @@
  */
 #include "host/assembly/host.h"
 #include "host/data/kernel/kernel.h"
+#include "host/data/kernel/kernel_embed.h"
+#include "host/server/method_call.h"
 #include "host/server/method_internal.h"
 #include "host/server/method_request.h"
 #include "host/server/server.h"
@@ -21,13 +23,25 @@ static const struct kernel_operation *operation_of_method(const struct method *m
     return kernel_find_operation(name);
 }
 
+/* A search with `similar` calls a model, which costs money: who may only read may not. */
+static int32_t refuse_unpaid_search(const struct method_call *call, struct error *error) {
+    if (strcmp(call->method->name, "memory/search") != 0 || !value_get(call->params, "similar") ||
+        method_is_allowed(call, method_find("model/embed")))
+        return TN_OK;
+    return error_set(error, TN_FAILED, "PERMISSION_DENIED",
+                     "the method memory/search with `similar` calls a model, and needs the rights of the method "
+                     "model/embed; search by words with `query`, or pass a `vector`");
+}
+
 int32_t method_kernel_start(const struct method_call *call, struct error *error) {
     const struct kernel_operation *operation = operation_of_method(call->method);
     struct kernel kernel;
     if (!operation) return kernel_refuse_unknown(call->method->name, error);
-    int32_t status = kernel_open(host_state(server_host(call->server)), &kernel, error);
+    int32_t status = refuse_unpaid_search(call, error);
+    if (status == TN_OK) status = kernel_open(host_state(server_host(call->server)), &kernel, error);
     if (status != TN_OK) return status;
-    kernel_call(&kernel, operation, call->params, method_request_done, method_request_new(call));
+    kernel_call_with_vector(host_state(server_host(call->server)), &kernel, operation, call->token, NULL, call->params,
+                            method_request_done, method_request_new(call));
     return TN_OK;
 }
 

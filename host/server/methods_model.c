@@ -16,6 +16,8 @@
 #include "host/server/method_internal.h"
 #include "host/server/server.h"
 
+#define MODEL_EMBED_TIMEOUT_MS 600000 /* of all batches of model/embed */
+
 /* ---- list ---- */
 
 static int32_t model_list(const struct method_call *call, struct error *error) {
@@ -101,7 +103,52 @@ static int32_t model_test_method(const struct method_call *call, struct error *e
     return status;
 }
 
+/* ---- embed ---- */
+
+/* {embed, options?, batch?} of the parameters; a new reference. */
+static tn_value model_embed_input(const struct method_call *call) {
+    tn_value dimensions = value_get(call->params, "dimensions"), batch = value_get(call->params, "batch");
+    tn_value input = value_set_take(value_object_reserve(3), "embed", value_ref(value_get(call->params, "texts")));
+    if (dimensions)
+        input = value_set_take(input, "options",
+                               value_set_take(value_object_reserve(1), "dimensions", value_ref(dimensions)));
+    return batch ? value_set_take(input, "batch", value_ref(batch)) : input;
+}
+
+/* The result has exactly these members, whatever else a provider adds. */
+static int32_t model_embed_report_call(void *user, int32_t status, tn_value value) {
+    static const char *const members[] = {"model", "embeddings", "usage"};
+    if (status == TN_CHUNK) return TN_OK;
+    if (status != TN_OK) {
+        call_end_alike(user, status, value);
+        return TN_OK;
+    }
+    tn_value report = value_object_reserve(3);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (value_get(value, members[i]))
+            report = value_set_take(report, members[i], value_ref(value_get(value, members[i])));
+    method_on_stored(user, TN_OK, report, NULL);
+    value_unref(report);
+    return TN_OK;
+}
+
+static int32_t model_embed_method(const struct method_call *call, struct error *error) {
+    static const struct call_options options = {CALL_CHUNKS_DROP, MODEL_EMBED_TIMEOUT_MS};
+    struct callable *model = NULL;
+    tn_call number;
+    int32_t status = model_open(call, &model, error);
+    if (status != TN_OK) return status;
+    tn_value input = model_embed_input(call);
+    status = method_refuse_child(call_child_with(call->token, model, true, input, &options, model_embed_report_call,
+                                                 (void *)(uintptr_t)call->token, &number),
+                                 error);
+    value_unref(input);
+    callable_unref(model);
+    return status;
+}
+
 const struct method_handler model_methods[] = {
+    {"model/embed", model_embed_method},
     {"model/list", model_list},
     {"model/test", model_test_method},
     {NULL, NULL},

@@ -1,11 +1,12 @@
 /*
  * lists.c - lists, counts and searches. Each is one statement, so it reads one consistent state.
  *
- * An exception is a list with `order` and `after`: it reads the record `after` first, and both reads are in one
- * transaction.
+ * There are two exceptions. A list with `order` and `after` reads the record `after` first; a search by vector may look
+ * for candidates first (vector_codes.h). The reads of each are in one transaction.
  */
 #include "records.h"
 #include "sql.h"
+#include "vector_codes.h"
 #include <endian.h>
 #include <math.h>
 #include <tenon/store/words.h>
@@ -193,33 +194,57 @@ static tn_value search_by_words(struct sql *sql, const struct tn_store_selection
     return NULL;
 }
 
-static tn_value search_by_vector(struct sql *sql, const struct tn_store_selection *selection, int64_t now) {
+/* `ids` is a JSON array of the records to rank; if its data is NULL, all are compared. */
+static void search_by_vector(struct sql *sql, const struct tn_store_selection *selection, struct tn_store_text ids,
+                             int64_t now) {
     uint64_t size = selection->vector_count * sizeof(float);
     sql_add(sql, "SELECT key, version, json, bytes, tn_similarity(vector, ");
     sql_bind_blob(sql, selection->vector, size);
+    if (ids.data != NULL) {
+        sql_add(sql, ") AS score FROM (SELECT value AS item FROM json_each(");
+        sql_bind_text(sql, ids);
+        sql_add(sql, ")) AS ids CROSS JOIN entries ON entries.id = item CROSS JOIN vectors ON vectors.id = item");
+        return;
+    }
     sql_add(sql, ") AS score FROM entries CROSS JOIN vectors ON vectors.id = entries.id");
     sql_add_where(sql, selection, now);
     sql_add(sql, " AND found_by & 2 AND length(vector) = ");
     sql_bind_int(sql, (int64_t)size);
-    return NULL;
+}
+
+/* In a transaction, if there is a vector. */
+static tn_value search_read(tn_store *store, struct tn_arena *arena, const struct collection *collection,
+                            const struct tn_store_selection *selection, int64_t now, struct tn_store_page *page) {
+    sqlite3_stmt *statement = NULL;
+    struct tn_store_text ids = {NULL, 0};
+    struct sql sql;
+    tn_value why = NULL;
+    sql_init(&sql, arena, collection);
+    if (selection->vector == NULL)
+        why = search_by_words(&sql, selection, now);
+    else if (!selection->exact)
+        why = codes_search(store, arena, collection, selection, now, &ids);
+    if (why != NULL) return why;
+    if (selection->vector != NULL) search_by_vector(&sql, selection, ids, now);
+    sql_add(&sql, " ORDER BY score DESC, key LIMIT ");
+    sql_bind_int(&sql, selection->limit);
+    why = sql_prepare(&sql, store, &statement);
+    return why != NULL ? why : page_add_rows(store, statement, false, true, false, page);
 }
 
 tn_value lists_search(tn_store *store, const struct tn_store_selection *selection, int64_t now,
                       struct tn_store_page *page) {
     struct tn_arena arena = TN_ARENA;
     const struct collection *collection = NULL;
-    sqlite3_stmt *statement = NULL;
-    struct sql sql;
+    bool transaction = selection->vector != NULL && sqlite3_get_autocommit(store->database) != 0;
     store->row.known = false;
     if (selection->vector == NULL && selection->words.length == 0) return NULL; /* without words, no record matches */
     tn_value why = catalog_find(store, selection->collection, &collection);
+    if (why == NULL && transaction) why = database_execute(store, "BEGIN");
     if (why != NULL) return why;
-    sql_init(&sql, &arena, collection);
-    why = selection->vector != NULL ? search_by_vector(&sql, selection, now) : search_by_words(&sql, selection, now);
-    sql_add(&sql, " ORDER BY score DESC, key LIMIT ");
-    sql_bind_int(&sql, selection->limit);
-    if (why == NULL) why = sql_prepare(&sql, store, &statement);
-    if (why == NULL) why = page_add_rows(store, statement, false, true, false, page);
+    why = search_read(store, &arena, collection, selection, now, page);
+    if (transaction && !sqlite3_get_autocommit(store->database))
+        (void)sqlite3_exec(store->database, "COMMIT", NULL, NULL, NULL);
     tn_arena_free(&arena);
     return why;
 }

@@ -14,6 +14,7 @@
 #include "records.h"
 #include "checkpoint.h"
 #include "sql.h"
+#include "vector_codes.h"
 #include <endian.h>
 
 #define CAREFUL_GROUPS  100  /* that have savepoints, after a group was undone because of one batch */
@@ -196,10 +197,12 @@ static tn_value record_remove_search_data(tn_store *store, int64_t id, int which
     tn_value why = NULL;
     if (which & FOUND_BY_WORDS) why = record_run_with_id(store, "DELETE FROM texts WHERE rowid = ?", id);
     if (why == NULL && which & FOUND_BY_VECTOR) why = record_run_with_id(store, "DELETE FROM vectors WHERE id = ?", id);
+    if (why == NULL && which & FOUND_BY_VECTOR) why = codes_remove(store, id);
     return why;
 }
 
-static tn_value record_write_vector(tn_store *store, int64_t id, const struct tn_store_attributes *attributes) {
+static tn_value record_write_vector(tn_store *store, int64_t collection, int64_t id,
+                                    const struct tn_store_attributes *attributes) {
     uint64_t size = attributes->vector_count * sizeof(uint32_t);
     sqlite3_stmt *statement = NULL;
     tn_value why = database_prepare(store, "INSERT INTO vectors (id, vector) VALUES (?, ?)", &statement);
@@ -211,10 +214,11 @@ static tn_value record_write_vector(tn_store *store, int64_t id, const struct tn
     (void)sqlite3_bind_blob64(statement, 2, packed, size, SQLITE_STATIC);
     why = database_run(store, statement);
     tn_store_free(packed);
-    return why;
+    return why != NULL ? why : codes_add(store, collection, id, attributes->vector, attributes->vector_count);
 }
 
-static tn_value record_write_search_data(tn_store *store, int64_t id, const struct tn_store_attributes *attributes) {
+static tn_value record_write_search_data(tn_store *store, int64_t collection, int64_t id,
+                                         const struct tn_store_attributes *attributes) {
     sqlite3_stmt *statement = NULL;
     tn_value why = NULL;
     if (attributes->words_action == TN_STORE_SET) {
@@ -224,7 +228,8 @@ static tn_value record_write_search_data(tn_store *store, int64_t id, const stru
         database_bind_text(statement, 2, attributes->words);
         why = database_run(store, statement);
     }
-    return why == NULL && attributes->vector_action == TN_STORE_SET ? record_write_vector(store, id, attributes) : why;
+    if (why != NULL || attributes->vector_action != TN_STORE_SET) return why;
+    return record_write_vector(store, collection, id, attributes);
 }
 
 /* Returns the FOUND_BY_… bits of the search data that the write leaves unchanged. */
@@ -348,7 +353,7 @@ tn_value records_write(tn_store *store, const struct tn_store_change *change, in
     }
     if (why == NULL && row.id != 0 && cache_find(&store->cache, collection->id, change->key) != NULL)
         cache_put(&store->cache, collection->id, change->key, &row, change->value, change->size);
-    return why != NULL ? why : record_write_search_data(store, id, change->attributes);
+    return why != NULL ? why : record_write_search_data(store, collection->id, id, change->attributes);
 }
 
 tn_value records_add(tn_store *store, const struct tn_store_change *change, int64_t now, bool *added) {
@@ -360,7 +365,7 @@ tn_value records_add(tn_store *store, const struct tn_store_change *change, int6
     tn_value why = catalog_require(store, change->collection, &collection);
     if (why == NULL) why = record_insert(store, collection, change, &id);
     *added = why == NULL && id != 0;
-    return why == NULL && id != 0 ? record_write_search_data(store, id, change->attributes) : why;
+    return why == NULL && id != 0 ? record_write_search_data(store, collection->id, id, change->attributes) : why;
 }
 
 tn_value records_remove(tn_store *store, struct tn_store_text collection, struct tn_store_text key) {
@@ -406,6 +411,22 @@ static tn_value record_run_range(tn_store *store, const struct collection *colle
     return why;
 }
 
+/* Removes the vectors of a range from their index. */
+static tn_value record_remove_codes(tn_store *store, const struct collection *collection,
+                                    const struct tn_store_selection *selection) {
+    struct tn_arena arena = TN_ARENA;
+    struct sql sql;
+    sqlite3_stmt *statement = NULL;
+    sql_init(&sql, &arena, collection);
+    sql_add(&sql, "SELECT id");
+    record_add_range(&sql, selection);
+    sql_add(&sql, " AND found_by & 2");
+    tn_value why = sql_prepare(&sql, store, &statement);
+    if (why == NULL) why = codes_remove_all(store, statement);
+    tn_arena_free(&arena);
+    return why;
+}
+
 /* What a range contains. */
 struct range {
     int64_t rows, living; /* living: not expired */
@@ -445,6 +466,7 @@ tn_value records_remove_range(tn_store *store, const struct tn_store_selection *
     if (range.words)
         why = record_run_range(store, collection, "DELETE FROM texts WHERE rowid IN (SELECT id", selection,
                                " AND found_by & 1)");
+    if (why == NULL && range.vectors) why = record_remove_codes(store, collection, selection);
     if (why == NULL && range.vectors)
         why = record_run_range(store, collection, "DELETE FROM vectors WHERE id IN (SELECT id", selection,
                                " AND found_by & 2)");
@@ -460,10 +482,22 @@ static tn_value records_run_expired(tn_store *store, const char *sql, int64_t no
     return database_run(store, statement);
 }
 
+static tn_value records_remove_expired_codes(tn_store *store, int64_t now) {
+    static const char expired[] = "SELECT id FROM (SELECT id, found_by FROM entries WHERE expires_at <= ?"
+                                  " ORDER BY expires_at, id LIMIT ?) WHERE found_by & 2";
+    sqlite3_stmt *statement = NULL;
+    tn_value why = database_prepare(store, expired, &statement);
+    if (why != NULL) return why;
+    (void)sqlite3_bind_int64(statement, 1, now);
+    (void)sqlite3_bind_int(statement, 2, EXPIRED_AT_ONCE);
+    return codes_remove_all(store, statement);
+}
+
 tn_value records_remove_expired(tn_store *store, int64_t now, int64_t *count) {
 #define EXPIRED "(SELECT id FROM entries WHERE expires_at <= ? ORDER BY expires_at, id LIMIT ?)"
     tn_value why = records_begin(store);
     if (why == NULL) why = records_run_expired(store, "DELETE FROM texts WHERE rowid IN " EXPIRED, now);
+    if (why == NULL) why = records_remove_expired_codes(store, now);
     if (why == NULL) why = records_run_expired(store, "DELETE FROM vectors WHERE id IN " EXPIRED, now);
     if (why == NULL) why = records_run_expired(store, "DELETE FROM entries WHERE id IN " EXPIRED, now);
     cache_clear(&store->cache);

@@ -15,6 +15,7 @@
  * that makes the same of the version before. Never edit an upgrade that was released.
  */
 #include "schema.h"
+#include "vector_codes.h"
 #include <time.h>
 
 #define TABLES                                                                                                         \
@@ -45,7 +46,15 @@
     "CREATE VIRTUAL TABLE texts USING fts5 (words, tokenize = ascii, detail = none);"                                  \
     "CREATE TABLE vectors (id INTEGER PRIMARY KEY, vector BLOB NOT NULL);" /* 32-bit floats, little-endian */
 
-static const char newest[] = TABLES VIEW SEARCHES;
+/* See vector_codes.h. `slots.id` is that of the record. */
+#define CODES                                                                                                          \
+    "CREATE TABLE spaces (id INTEGER PRIMARY KEY, collection INTEGER NOT NULL, dimensions INTEGER NOT NULL,"           \
+    " count INTEGER NOT NULL, UNIQUE (collection, dimensions));"                                                       \
+    "CREATE TABLE slots (id INTEGER PRIMARY KEY, space INTEGER NOT NULL, slot INTEGER NOT NULL);"                      \
+    "CREATE TABLE codes (id INTEGER PRIMARY KEY, space INTEGER NOT NULL, block INTEGER NOT NULL, data BLOB NOT NULL,"  \
+    " UNIQUE (space, block));"
+
+static const char newest[] = TABLES VIEW SEARCHES CODES;
 
 /* upgrades[i] changes version i + 1 to version i + 2. */
 static const char *const upgrades[] = {
@@ -55,8 +64,11 @@ static const char *const upgrades[] = {
            " SELECT records.id, collections.id, key, version, expires_at, found_by, json, bytes"
            " FROM records JOIN collections ON name = collection ORDER BY records.id;"
            "DROP TABLE records;" VIEW,
+    /* Version 2 had no index of vectors: codes_build fills it. */
+    CODES,
 };
-#define NEWEST ((int64_t)(sizeof upgrades / sizeof *upgrades) + 1)
+#define WITHOUT_CODES 2 /* the newest version without an index of vectors */
+#define NEWEST        ((int64_t)(sizeof upgrades / sizeof *upgrades) + 1)
 
 /* ---- Versions ---- */
 
@@ -110,9 +122,11 @@ static tn_value schema_check(tn_store *store, const struct identity *found) {
 static tn_value schema_bring_up_to_date(tn_store *store, int64_t version) {
     tn_value why = NULL;
     char pragmas[96];
+    bool builds = version > 0 && version <= WITHOUT_CODES;
     if (version == 0) why = database_execute(store, newest);
     for (; why == NULL && version > 0 && version < NEWEST; version++)
         why = database_execute(store, upgrades[version - 1]);
+    if (why == NULL && builds) why = codes_build(store);
     (void)snprintf(pragmas, sizeof pragmas, "PRAGMA application_id = %d; PRAGMA user_version = %lld",
                    SCHEMA_APPLICATION, (long long)NEWEST);
     return why != NULL ? why : database_execute(store, pragmas);

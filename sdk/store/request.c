@@ -31,7 +31,8 @@
     X(AFTER, "after")                                                                                                  \
     X(KEYS_ONLY, "keys_only")                                                                                          \
     X(ATTRIBUTES, "attributes")                                                                                        \
-    X(VERSION, "version")
+    X(VERSION, "version")                                                                                              \
+    X(EXACT, "exact")
 
 enum {
 #define X(name, text) AT_##name,
@@ -81,7 +82,7 @@ static const struct shape queries[] = {
                                  HAS_KEYS_ONLY | HAS_ATTRIBUTES},
     [TN_STORE_QUERY_COUNT] = {"count", HAS_COLLECTION, HAS_FROM | HAS_TO | HAS_WHERE},
     [TN_STORE_QUERY_SEARCH] = {"search", HAS_COLLECTION,
-                               HAS_TEXT | HAS_VECTOR | HAS_WHERE | HAS_FROM | HAS_TO | HAS_LIMIT},
+                               HAS_TEXT | HAS_VECTOR | HAS_WHERE | HAS_FROM | HAS_TO | HAS_LIMIT | HAS_EXACT},
     [TN_STORE_QUERY_COLLECTIONS] = {"collections", 0, 0},
     [TN_STORE_QUERY_FORMAT] = {"format", 0, 0},
 };
@@ -428,6 +429,7 @@ tn_value tn_store_read_query(struct tn_arena *arena, tn_value source, struct tn_
     if (why == NULL && kind == TN_STORE_QUERY_GET) why = request_read_key(shape, "key", members.at[AT_KEY], &out->key);
     if (why != NULL || kind == TN_STORE_QUERY_COLLECTIONS || kind == TN_STORE_QUERY_FORMAT) return why;
     why = request_read_selection(arena, shape, &members, &out->selection);
+    if (why == NULL) why = request_read_bool(shape, "exact", members.at[AT_EXACT], &out->selection.exact);
     if (why != NULL || kind != TN_STORE_QUERY_SEARCH) return why;
     if (member_is_absent(members.at[AT_TEXT]) == member_is_absent(members.at[AT_VECTOR]))
         return tn_store_failure("INVALID", "`search` needs either a `text` or a `vector`");

@@ -14,6 +14,7 @@ follow "$documentation/samples/first-agent/README.md" "$documentation/samples/fi
 follow "$documentation/samples/from-langgraph/README.md" "$documentation/samples/from-langgraph"
 follow "$documentation/host/server/acp/README.md" "$documentation/samples/first-agent"
 follow "$documentation/samples/chat/README.md" "$documentation/samples/chat"
+follow "$documentation/samples/retrieval/README.md" "$documentation/samples/retrieval"
 follow "$documentation/samples/deep-research/README.md" "$documentation/samples/deep-research"
 # Strategies: a copy of the installed folder.
 follow "$documentation/plugins/strategies/README.md"

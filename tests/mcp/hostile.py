@@ -65,8 +65,8 @@ def test_attacks_on_the_handshake():
     """Each server attacks only itself: the good one works, and no log grows with what they send."""
     kinds = ["floods", "dies-at-initialize", "wrong-ids-first"]
     bad = ["floods-forever", "dies-at-any-request"]
-    servers = {kind: scripted_server("legacy", kind, log="attacks", connect_timeout_ms=60000) for kind in kinds}
-    servers.update({kind: scripted_server("legacy", kind, log="attacks", connect_timeout_ms=1500) for kind in bad})
+    servers = {kind: scripted_server("legacy", kind, log="attacks", connect_timeout_ms=60000) for kind in kinds + bad}
+    servers["floods-forever"]["connect_timeout_ms"] = 1500  # the others do not need their time
     configure({"good": scripted_server("modern", log="good"), **servers})
     result = call("mcp.servers", ("good.echo", {"text": "x"}), *[(kind + ".echo", {"text": kind}) for kind in kinds])
     check(result.contents[1:] == ["x", *kinds], "servers that answer in the end", result.contents, result.err[-3000:])

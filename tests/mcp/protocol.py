@@ -93,7 +93,7 @@ def test_tasks():
 def test_questions_of_a_task():
     configure({"m": scripted_server("modern", log="tasks")})
     os.unlink("tasks")
-    answers = 'wait answer: \nsend {"colour": "red"}\nend\n'
+    answers = "wait ecline? \nsend a\nwait colour: \nsend red\nwait [dark]: \nsend \nend\n"
     command = [sys.executable, os.path.join(HERE, "../e2e/terminal.py"), TENON, "tool", "call", "m.deferred_asks", "--yes"]
     done = subprocess.run(command, input=answers, capture_output=True, text=True, timeout=WAIT_S)
     check('"content":{"colour":"red","shade":"dark"}' in re.sub(r"\s", "", done.stdout), "answered in the same process", done)
@@ -116,13 +116,13 @@ def test_a_cancelled_task():
 
 
 def test_questions_of_tool_call():
-    """`tenon tool call`, at a terminal: an invalid answer is requested again."""
+    """`tenon tool call`, at a terminal: the form is asked field by field, and an empty answer is requested again."""
     configure({prefix: scripted_server(era, log=era) for prefix, era in ERAS.items()})
-    answers = 'wait answer: \nsend {"colour": 7}\nwait answer: \nsend {"colour": "red"}\nend\n'
+    answers = "wait ecline? \nsend a\nwait colour: \nsend \nwait colour: \nsend red\nwait [dark]: \nsend \nend\n"
     for s in ERAS:
         command = [sys.executable, os.path.join(HERE, "../e2e/terminal.py"), TENON, "tool", "call", f"{s}.asks", "--yes"]
         done = subprocess.run(command, input=answers, capture_output=True, text=True, timeout=WAIT_S)
-        check(done.returncode == 0 and "Which colour?" in done.stdout and "INVALID_INPUT" in done.stdout, "asked", done)
+        check(done.returncode == 0 and "Which colour?" in done.stdout and done.stdout.count("colour: ") >= 2, "asked", done)
         check('"content":{"colour":"red","shade":"dark"}' in re.sub(r"\s", "", done.stdout), "answered", done)
         result = tenon("tool", "call", f"{s}.asks", "--yes")
         check(result.code == 5 and "Call it at a terminal" in result.err, "without a terminal", result.code, result.err)

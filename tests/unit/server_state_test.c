@@ -271,6 +271,22 @@ static void readers_change_nothing(void **state) {
     }
 }
 
+/* `similar` calls a model, which costs money. */
+static void readers_call_no_model(void **state) {
+    struct served served;
+    (void)state;
+    served_open(&served, METHOD_READ);
+    host_set_store_options_take(served.host, served_json("{\"use\": \"memory\", \"path\": \"readers\"}"));
+    served_expect_error(&served, "memory/search", "{\"similar\":\"tea\"}", "PERMISSION_DENIED", "model/embed");
+    value_unref(served_result(&served, "memory/search", "{\"query\":\"tea\"}"));
+    served_expect_error(&served, "model/embed", "{\"texts\":[\"tea\"]}", "PERMISSION_DENIED", "scope");
+    served_close(&served);
+    served_open(&served, METHOD_RUN);
+    host_set_store_options_take(served.host, served_json("{\"use\": \"memory\", \"path\": \"readers\"}"));
+    served_expect_error(&served, "memory/search", "{\"similar\":\"tea\"}", "INVALID_INPUT", "memory: {embed: ROLE}");
+    served_close(&served);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_are_claimed_and_completed),
@@ -280,6 +296,7 @@ int main(void) {
         cmocka_unit_test(memories_are_found),
         cmocka_unit_test(every_method_reports_the_store),
         cmocka_unit_test(readers_change_nothing),
+        cmocka_unit_test(readers_call_no_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -302,7 +302,7 @@ static void newer_store_is_not_changed(void **state) {
     assert_int_not_equal(access(in_folder("store-wal"), F_OK), 0);
     free(before);
     free(after);
-    overwrite("store", 60, "\0\0\0\2", 4);
+    overwrite("store", 60, "\0\0\0\3", 4);
     struct opened store = fixture_open("sqlite", "{}");
     assert_int_equal(fixture_number(&store, "{\"count\": {\"collection\": \"c\"}}"), 10);
     fixture_close(&store);

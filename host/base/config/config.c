@@ -13,7 +13,7 @@
             &(config)->admins, &(config)->models, &(config)->providers, &(config)->prices, &(config)->secrets,         \
             &(config)->limits, &(config)->work, &(config)->tools, &(config)->trust, &(config)->registries,             \
             &(config)->installs, &(config)->roots, &(config)->schedules, &(config)->store, &(config)->http,            \
-            &(config)->calls                                                                                           \
+            &(config)->calls, &(config)->memory                                                                        \
     }
 
 struct config *config_empty(void) {
@@ -21,7 +21,7 @@ struct config *config_empty(void) {
     /* One value for all, without value_ref: the empty object is an immediate value, which has no reference count. */
     config->plugins = config->folders = config->isolation = config->processes = config->drafts = config->admins =
         config->models = config->providers = config->prices = config->secrets = config->tools = config->limits =
-            config->registries = config->work = config->schedules = config->calls = value_object();
+            config->registries = config->work = config->schedules = config->calls = config->memory = value_object();
     config->trust = value_array();
     config->roots = value_array();
     config->installs = value_array();
@@ -117,6 +117,7 @@ tn_value config_model(const struct config *config, const char *role) {
     return config ? value_get(config->models, role) : NULL;
 }
 
+tn_value config_memory(const struct config *config) { return config ? config->memory : NULL; }
 tn_value config_models(const struct config *config) { return config ? config->models : NULL; }
 tn_value config_providers(const struct config *config) { return config ? config->providers : NULL; }
 

@@ -154,7 +154,12 @@ tn_value config_store(const struct config *config);
 #define CONFIG_HISTORY_ALL       (-1)
 #define CONFIG_HISTORY_SNAPSHOTS 0
 int64_t config_history(const struct config *config);
-tn_value config_http(const struct config *config);                    /* {use}; or NULL */
+tn_value config_http(const struct config *config); /* {use}; or NULL */
+/* {embed?, dimensions?, bytes?}: how memories are found by meaning; may be NULL. */
+#define CONFIG_MEMORY_BYTES     8000
+#define CONFIG_MEMORY_BYTES_MIN 16
+#define CONFIG_MEMORY_BYTES_MAX 524288 /* as MEMORY_TEXT_MAX of the kernel */
+tn_value config_memory(const struct config *config);
 tn_value config_model(const struct config *config, const char *role); /* a role's binding, or NULL */
 tn_value config_models(const struct config *config);                  /* {role: binding}; may be NULL */
 tn_value config_providers(const struct config *config);               /* {name: {provider, …}}; may be NULL */

@@ -33,6 +33,7 @@ struct config {
     tn_value admins;     /* id -> true */
     tn_value processes;  /* id or "*" -> number */
     tn_value store;      /* {use, path, …}; NULL if not configured */
+    tn_value memory;     /* as config_memory returns it */
     tn_value http;       /* {use}; NULL if not configured */
     tn_value tools;      /* key of `tools` -> its value; audit resolved */
     tn_value trust;      /* packs.trust: public keys in base64, and resolved paths of files that contain one */

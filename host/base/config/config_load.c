@@ -87,7 +87,8 @@ static void config_overlay(struct config *under, const struct config *over) {
                  {&under->tools, over->tools},           {&under->processes, over->processes},
                  {&under->drafts, over->drafts},         {&under->admins, over->admins},
                  {&under->registries, over->registries}, {&under->work, over->work},
-                 {&under->schedules, over->schedules},   {&under->calls, over->calls}};
+                 {&under->schedules, over->schedules},   {&under->calls, over->calls},
+                 {&under->memory, over->memory}};
     tn_value approval = value_overlay(config_tool_policies(under), config_tool_policies(over));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         tn_value both = value_overlay(*parts[i].under, parts[i].over);

@@ -16,6 +16,7 @@
 
 #include "host/data/store/store.h"
 
+struct callable;
 struct loop;
 
 struct kernel {
@@ -23,11 +24,21 @@ struct kernel {
     struct store *store;
 };
 
+/* The model that makes the vectors of memories. */
+struct kernel_embedder {
+    struct callable *model; /* its input is that of a model component (tenon/message.h) */
+    int64_t dimensions;     /* 0: those of the model */
+    size_t bytes;           /* of a text; the rest is cut off */
+};
+
 /* The owner of tenon.state (registry_owner). It opens the store on first use. */
 struct kernel_source {
     struct loop *loop;
     struct store *(*store)(void *user, struct error *error); /* borrowed; NULL with error */
     void *user;
+    /* What is configured; out->model is borrowed, and NULL without a model. A status other than TN_OK: the model cannot
+     * be opened. May be NULL. */
+    int32_t (*embedder)(void *user, struct kernel_embedder *out, struct error *error);
 };
 /* Opens the store if necessary. The caller does not close *out. TN_NOT_FOUND if the store cannot be opened. */
 int32_t kernel_open(const struct kernel_source *source, struct kernel *out, struct error *error);

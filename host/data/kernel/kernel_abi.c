@@ -9,6 +9,7 @@
 #include "host/data/kernel/kernel_abi.h"
 #include "adl/value/memory.h"
 #include "host/data/kernel/kernel.h"
+#include "host/data/kernel/kernel_embed.h"
 #include "host/plugin/abi/abi_operation.h"
 #include "host/plugin/call/call.h"
 #include "host/plugin/registry/plugin.h"
@@ -52,8 +53,9 @@ static int32_t kernel_operation_start(struct callable *callable, struct call *ca
     }
     if (kernel_open(self->source, &kernel, &error) != TN_OK) return kernel_fail_take(call, &error);
     tn_value context = call_context(call), thread = value_get(context, "thread_id");
-    kernel_call_for_thread(&kernel, self->operation, value_is(thread, TN_STRING) ? value_chars(thread, NULL) : NULL,
-                           input, on_kernel_called, (void *)(uintptr_t)call_token(call));
+    kernel_call_with_vector(self->source, &kernel, self->operation, call_token(call),
+                            value_is(thread, TN_STRING) ? value_chars(thread, NULL) : NULL, input, on_kernel_called,
+                            (void *)(uintptr_t)call_token(call));
     value_unref(context);
     return TN_OK;
 }

@@ -127,6 +127,10 @@ static int32_t check_search_text(const struct request *request, struct error *er
 static int32_t check_vector(const struct request *request, struct error *error) {
     tn_value vector = request_get(request, "vector");
     if (!vector) return TN_OK;
+    if (value_is(vector, TN_BOOL)) {
+        if (!value_to_bool(vector)) return TN_OK;
+        return request_invalid(request, error, "vector", "found true, expected an array of numbers, or false for none");
+    }
     if (value_count(vector) == 0 || value_count(vector) > TN_STORE_VECTOR_MAX)
         return request_invalid(request, error, "vector", "found %zu numbers, expected 1 to %d", value_count(vector),
                                TN_STORE_VECTOR_MAX);
@@ -147,7 +151,7 @@ static int32_t try_memory_put(struct request *request, const char *key, int64_t 
     tn_value put = store_put(STORE_MEMORIES, key, value_ref(record));
     put = store_if_version(put, before ? value_to_int(value_get(before, "version")) : 0);
     if (text) put = value_set_take(put, "text", text);
-    if (vector) put = value_set_take(put, "vector", value_ref(vector));
+    if (value_is(vector, TN_ARRAY)) put = value_set_take(put, "vector", value_ref(vector));
     if (ttl_ms) put = store_expires_at(put, request->now_ms + ttl_ms);
     status = request_commit_take(request, put, NULL, error);
     if (status == TN_OK)
@@ -177,7 +181,7 @@ int32_t memory_put(struct request *request, tn_value *result, struct error *erro
                                           {"value", FIELD_ANY, true},
                                           {"ttl_seconds", FIELD_NUMBER, false},
                                           {"text", FIELD_TEXT | FIELD_BOOL, false},
-                                          {"vector", FIELD_ARRAY, false},
+                                          {"vector", FIELD_ARRAY | FIELD_BOOL, false},
                                           {NULL, 0, false}};
     struct buffer key = {0};
     int64_t ttl_ms = 0;
@@ -239,7 +243,7 @@ static int32_t read_memory_after(const struct request *request, tn_value *out, s
     tn_value after = request_get(request, "after");
     struct buffer key;
     if (!after) return TN_OK;
-    if (request_get(request, "query") || request_get(request, "vector"))
+    if (request_get(request, "query") || request_get(request, "similar") || request_get(request, "vector"))
         return request_invalid(request, error, "after", "it continues a list; a search has no further pages");
     tn_value argument = value_set_take(
         value_object(), "namespace",
@@ -254,6 +258,19 @@ static int32_t read_memory_after(const struct request *request, tn_value *out, s
     return status;
 }
 
+/* kernel_embed.c has replaced `similar` by a vector if it can. */
+static int32_t refuse_similar(const struct request *request, struct error *error) {
+    tn_value similar = request_get(request, "similar");
+    if (!similar) return TN_OK;
+    if (request_get(request, "query") || request_get(request, "vector"))
+        return request_invalid(request, error, "similar",
+                               "found also `query` or `vector`, expected only one of the three");
+    if (!*value_chars(similar, NULL)) return request_invalid(request, error, "similar", "found an empty text");
+    return request_invalid(request, error, "similar",
+                           "no model makes vectors of texts; set `memory: {embed: ROLE}` in tenon.yaml, or search by "
+                           "words with `query`");
+}
+
 /* The query of the store for the arguments of memory_search: {list: …}, or {search: …} by words or by a vector. */
 static int32_t memory_query(struct request *request, tn_value *out, struct error *error) {
     tn_value where = NULL, after = NULL, words = request_get(request, "query"), vector = request_get(request, "vector");
@@ -263,6 +280,7 @@ static int32_t memory_query(struct request *request, tn_value *out, struct error
     int32_t status = request_int(request, "limit", 1, MEMORY_LIST_MAX, MEMORY_LIST, &limit, error);
     if (status == TN_OK && words && vector)
         status = request_invalid(request, error, "vector", "found `query` and `vector`, expected only one of them");
+    if (status == TN_OK) status = refuse_similar(request, error);
     if (status == TN_OK) status = check_vector(request, error);
     if (status == TN_OK) status = read_namespace(request, &from, error);
     if (status == TN_OK) status = read_memory_after(request, &after, error);
@@ -274,6 +292,8 @@ static int32_t memory_query(struct request *request, tn_value *out, struct error
         if (after) query = value_set_take(query, "after", value_ref(after));
         if (words) query = value_set_take(query, "text", value_ref(words));
         if (vector) query = value_set_take(query, "vector", value_ref(vector));
+        if (vector && request_get(request, "exact") == value_bool(true))
+            query = value_set_take(query, "exact", value_bool(true));
         *out = value_set_take(value_object_reserve(1), words || vector ? "search" : "list", query);
     }
     value_unref(where);
@@ -282,18 +302,31 @@ static int32_t memory_query(struct request *request, tn_value *out, struct error
     return status;
 }
 
+/* A store that does not know `exact` refuses it; its searches are exact. */
+static int32_t memory_ask_take(struct request *request, tn_value query, tn_value *found, struct error *error) {
+    tn_value search = value_get(query, "search");
+    if (!value_get(search, "exact")) return session_query_take(request->session, query, found, error);
+    tn_value plain = value_remove_take(value_ref(search), value_text("exact"));
+    plain = value_set_take(value_object_reserve(1), "search", plain);
+    struct error why = ERROR_INIT;
+    int32_t status = session_query_take(request->session, query, found, &why);
+    bool refused = status != TN_OK && strcmp(why.code, "INVALID") == 0;
+    if (status != TN_OK && !refused) error_move(error, &why);
+    error_finish(&why);
+    if (refused) return session_query_take(request->session, plain, found, error);
+    value_unref(plain);
+    return status;
+}
+
 int32_t memory_search(struct request *request, tn_value *result, struct error *error) {
-    static const struct field fields[] = {{"namespace", FIELD_ARRAY, false},
-                                          {"filter", FIELD_OBJECT, false},
-                                          {"query", FIELD_TEXT, false},
-                                          {"vector", FIELD_ARRAY, false},
-                                          {"limit", FIELD_INT, false},
-                                          {"after", FIELD_OBJECT, false},
-                                          {NULL, 0, false}};
+    static const struct field fields[] = {
+        {"namespace", FIELD_ARRAY, false}, {"filter", FIELD_OBJECT, false}, {"query", FIELD_TEXT, false},
+        {"similar", FIELD_TEXT, false},    {"exact", FIELD_BOOL, false},    {"vector", FIELD_ARRAY, false},
+        {"limit", FIELD_INT, false},       {"after", FIELD_OBJECT, false},  {NULL, 0, false}};
     tn_value query = NULL, found = NULL;
     int32_t status = request_check(request, fields, error);
     if (status == TN_OK) status = memory_query(request, &query, error);
-    if (status == TN_OK) status = session_query_take(request->session, query, &found, error);
+    if (status == TN_OK) status = memory_ask_take(request, query, &found, error);
     if (status != TN_OK) return status;
     *result = request_found_take(found, "memories", memory_public);
     return TN_OK;

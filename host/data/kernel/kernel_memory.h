@@ -5,7 +5,9 @@
  * A namespace is a path of names, for example ["users", "ada"]. Searches in a namespace cover the namespaces below it.
  * A value is any JSON value; a put replaces it. A memory with a time to live is deleted when that has passed. `text` is
  * the text that a search by words covers: by default all strings in the value; false excludes the memory. `vector` is
- * for search by similarity (UNSUPPORTED if the store does not have it).
+ * for search by similarity (UNSUPPORTED if the store does not have it). If tenon.yaml has a model for that,
+ * kernel_embed.h adds the vector of `text` to a put without `vector`, and replaces `similar` of a search by its vector.
+ * `vector: false` stores no vector.
  *
  * The key in the store is the names and the key, joined with `/`; in each of them `%` and `/` are written %25 and %2F.
  * A namespace and all namespaces below it are therefore one range of keys.

@@ -10,6 +10,7 @@
 #include "host/base/log.h"
 #include "host/engine/cache.h"
 #include "host/engine/engine.h"
+#include "host/engine/model/model_embed.h"
 #include "host/engine/model/model_internal.h"
 #include "host/engine/model/model_options.h"
 #include "host/plugin/call/instance.h"
@@ -60,6 +61,7 @@ static struct model_deployment *models_deployment(struct models *models, tn_valu
 void model_free(struct callable *callable) {
     struct model *model = (struct model *)callable;
     for (uint32_t i = 0; i < model->count; i++) {
+        callable_unref(model->providers[i].embedder);
         callable_unref(model->providers[i].callable);
         mem_free(model->providers[i].name);
         mem_free(model->providers[i].key);
@@ -167,6 +169,7 @@ static int32_t model_provider_new(struct engine *engine, tn_value binding, tn_va
     struct component *component;
     int32_t status = registry_resolve(engine->registry, "model", id, &component, error);
     if (status == TN_OK) status = instance_new_called(component, options, &scope, &out->callable, error);
+    if (status == TN_OK) out->embedder = model_embedder_new(out->callable);
     if (status == TN_OK) {
         struct buffer name;
         buffer_init(&name, SIZE_MAX);

@@ -18,6 +18,7 @@
 #include "host/base/loop.h"
 #include "host/base/random.h"
 #include "host/engine/engine.h"
+#include "host/engine/model/model_embed.h"
 #include "host/engine/model/model_internal.h"
 #include "host/engine/model/usage.h"
 #include <string.h>
@@ -500,7 +501,8 @@ static void run_attempts(struct model_call *self) {
         }
         self->attempts++;
         if (provider->deployment) provider->deployment->inside++;
-        self->attempt = call_new(call_loop(self->call), provider->callable, &attempt_ops, self);
+        struct callable *callable = model_embed_is_wanted(self->input) ? provider->embedder : provider->callable;
+        self->attempt = call_new(call_loop(self->call), callable, &attempt_ops, self);
         if (!call_start(self->attempt, self->input)) return;
         next = handle_attempt_end(self);
     }

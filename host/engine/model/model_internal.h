@@ -34,8 +34,9 @@ struct models {
 
 struct model_provider {
     struct callable *callable;
-    char *name;  /* "openai:gpt-4o-mini"; without a model, the component's id */
-    bool remote; /* it calls a service, so that a failure may pass */
+    struct callable *embedder; /* calls it in batches */
+    char *name;                /* "openai:gpt-4o-mini"; without a model, the component's id */
+    bool remote;               /* it calls a service, so that a failure may pass */
     uint32_t group;
     int64_t context_tokens;   /* 0: not known */
     struct model_retry retry; /* the one that applies */

@@ -27,7 +27,7 @@
  *   memory.put      namespace key value ttl_seconds? text? vector?                  -> Memory
  *   memory.get      namespace key                                                   -> Memory, or null
  *   memory.delete   namespace key                                                   -> {}
- *   memory.search   namespace? filter? query? vector? limit? after?                 -> {memories, more}
+ *   memory.search   namespace? filter? query? | similar? | vector? exact? limit? after? -> {memories, more}
  *   memory.namespaces namespace? depth? limit?                                      -> {namespaces, more}
  *
  * Task: {task_id, task_type, payload, state, artifact_refs, created_at, updated_at, claimed_by, claim_expires_at,
@@ -38,7 +38,8 @@
  * media_type, body, metadata, created_at, size}. Memory: {namespace, key, value, created_at, updated_at, expires_at}, a
  * search's with `score`. Times are ISO 8601, UTC, with milliseconds. Filters are those of tenon/store.h, over the
  * members named here, for a memory over the members of its value; an array means {in: array}. Ids sort by creation
- * time.
+ * time. If the operator has configured a model for embeddings, memory.put makes a `vector` of the text (false: none),
+ * and `similar` is a text that is searched for by its vector.
  *
  * Errors: INVALID_INPUT (the message names the member), NOT_FOUND, INVALID_TRANSITION, CLAIM_LOST, CONFLICT, LIMIT,
  * PERMISSION_DENIED (the effect is not declared), and the errors of the store.

@@ -30,7 +30,8 @@
  *        {list: {collection, from?, to?, where?, order?, reverse?, limit?, after?, keys_only?, attributes?}}
  *                                                            -> {records: [{key, version, value}], more: bool}
  *        {count: {collection, from?, to?, where?}}           -> an integer
- *        {search: {collection, text | vector, where?, from?, to?, limit?}} -> {records: [{key, version, value, score}]}
+ *        {search: {collection, text | vector, exact?, where?, from?, to?, limit?}} -> {records: [{key, version, value,
+ *                                                             score}]}
  *        {collections: {}}                                   -> {collections: [name, …]}
  *        {format: {}}                                        -> {version, before}
  * `list` is ordered by key, or by `order`, an array of member paths, and then by key; `reverse` reverses the whole
@@ -40,10 +41,11 @@
  * that has them also has `text` (its words in lower case, ordered by their bytes, separated by a space), `vector` and
  * `expires_at`. `search` with `text` finds
  * the records that contain every word of it, ignoring case, best first; with `vector` those with a vector of the same
- * length, by the cosine of the two. `collections` lists those that have records, in the order of their bytes; a
- * collection whose records have all expired may be in it. `format` is the version of the location's format, from 1 on,
- * and the one that this open store found: 0 if it created the location. These two and `attributes` are for `tenon
- * store`.
+ * length, by the cosine of the two: a store may miss some of the best of many thousands, but not with `exact`, and
+ * never one that has no such index, which need not know `exact`. `collections` lists those that have records, in the
+ * order of their bytes; a collection whose records have all expired may be in it. `format` is the version of the
+ * location's format, from 1 on, and the one that this open store found: 0 if it created the location. These two and
+ * `attributes` are for `tenon store`.
  *
  * FILTER: an object from member paths ("state", "payload.priority"; dots enter objects) to conditions: a value (equal;
  * null: null or missing), or an object of {eq, ne, lt, le, gt, ge: value, in: [values], exists: bool, contains: value

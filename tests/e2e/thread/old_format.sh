@@ -32,6 +32,7 @@ if len(sys.argv) > 2:
     print(sorted(rows), database.execute("PRAGMA user_version").fetchone(), database.execute("PRAGMA quick_check").fetchone())
     sys.exit()
 database.executescript("""
+DROP TABLE spaces; DROP TABLE slots; DROP TABLE codes;
 DROP VIEW records; DROP TABLE entries; DROP TABLE members; DROP TABLE collections;
 CREATE TABLE records (id INTEGER PRIMARY KEY, collection TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL,
  json TEXT, bytes BLOB, expires_at INTEGER, found_by INTEGER NOT NULL, UNIQUE (collection, key));
@@ -47,7 +48,7 @@ python3 old.py kept.db || fails "cannot make a file of version 1"
 printf 'store: {use: sqlite, path: ./kept.db, read_only: true}\n' >read.yaml
 run tenon thread list --config read.yaml
 expect_code 1
-expect_in err "was written by an older release (its schema has version 1, this release needs 2)"
+expect_in err "was written by an older release (its schema has version 1, this release needs 3)"
 run tenon thread list --json
 expect_code 0
 cmp -s "$work/out" threads.before || fails "the list of threads has changed"

@@ -39,6 +39,7 @@ struct tn_store_selection {
     struct tn_store_text words; /* search by text, see words.h; otherwise data is NULL */
     const float *vector;        /* search by similarity; otherwise NULL */
     uint64_t vector_count;
+    bool exact; /* of a search by similarity: an index that can miss records must not be used */
 };
 
 /* The `if` of an operation. */
