@@ -106,7 +106,7 @@ expect("get waits", (len(result["requests"]), result["output"]["text"]), (5, "Hi
 result = run(gemini, case("interactions.get", get, whole(RUNNING), *[whole(busy, 503)] * 4))
 expect("get gives up", (len(result["requests"]), result["error"]["code"], result["error"]["retryable"]), (5, "OVERLOADED", True))
 result = run(gemini, case("interactions.get", {"id": "v1_a"}, whole({"error": {"code": 404, "message": "gone"}}, 404)))
-expect("get of what does not exist", result["error"]["code"], "INVALID_REQUEST")
+expect("get of what does not exist", result["error"]["code"], "NOT_FOUND")
 for wrong in (".", ".."):
     result = run(gemini, case("interactions.get", {"id": wrong}))
     expect(f"the id {wrong}", (result["requests"], result["error"]["code"]), ([], "INVALID_REQUEST"))
