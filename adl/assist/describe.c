@@ -195,7 +195,7 @@ struct tool_search {
 
 static bool list_tool(void *user, const struct component_info *component) {
     struct tool_search *search = user;
-    if (!wildcard_matches_n(search->pattern, search->length, component->id)) return true;
+    if (!wildcard_matches_tool_n(search->pattern, search->length, component->id)) return true;
     if (search->count < DESCRIBE_NAMES_MAX) buffer_format(search->out, "\n- `%s`: %s", component->id, component->title);
     search->count++;
     return true;
@@ -218,7 +218,7 @@ static void write_approval(const struct assist *assist, const char *id, struct b
         tn_value approval = value_get(document->tools[i].options, "approval");
         size_t length;
         const char *pattern = value_chars(document->tools[i].pattern, &length);
-        if (value_is(approval, TN_STRING) && wildcard_matches_n(pattern, length, id))
+        if (value_is(approval, TN_STRING) && wildcard_matches_tool_n(pattern, length, id))
             found = value_chars(approval, NULL);
     }
     if (found) buffer_format(out, "\n\nApproval: `%s`, by this document.", found);

@@ -71,7 +71,7 @@ struct tool_count {
 
 static bool count_tool(void *user, const struct component_info *component) {
     struct tool_count *tools = user;
-    tools->count += wildcard_matches_n(tools->pattern, tools->length, component->id);
+    tools->count += wildcard_matches_tool_n(tools->pattern, tools->length, component->id);
     return true;
 }
 

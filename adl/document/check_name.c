@@ -196,7 +196,7 @@ static const struct component_info *find_unprotected(const struct catalog *catal
 
 static bool match_unprotected(void *user, const struct component_info *tool) {
     struct unprotected *found = user;
-    if (!wildcard_matches_n(found->text, found->length, tool->id)) return true;
+    if (!wildcard_matches_tool_n(found->text, found->length, tool->id)) return true;
     const struct component_info *cause = find_unprotected(found->catalog, tool, 0);
     if (!cause || found->count++) return true;
     found->first = tool;
@@ -236,7 +236,7 @@ struct pattern {
 
 static bool match_tool(void *user, const struct component_info *component) {
     struct pattern *pattern = user;
-    pattern->matched = wildcard_matches_n(pattern->text, pattern->length, component->id);
+    pattern->matched = wildcard_matches_tool_n(pattern->text, pattern->length, component->id);
     return !pattern->matched;
 }
 
@@ -246,7 +246,7 @@ static bool tool_allowed(const struct reader *reader, const char *text) {
     for (uint32_t i = 0; i < document->tool_count; i++) {
         size_t length;
         const char *pattern = value_chars(document->tools[i].pattern, &length);
-        if (wildcard_matches_n(pattern, length, text)) return true;
+        if (wildcard_matches_tool_n(pattern, length, text)) return true;
     }
     return !document->tools_given || !reader->tools_whole;
 }

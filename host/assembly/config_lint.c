@@ -296,7 +296,7 @@ struct lint_rule_match {
 static bool rule_match_tool(void *user, const struct component_info *info) {
     struct lint_rule_match *rule = user;
     const char *dot = strrchr(info->id, '.');
-    rule->matches |= wildcard_matches(rule->pattern, info->id);
+    rule->matches |= wildcard_matches_tool(rule->pattern, info->id);
     if (!strchr(rule->pattern, '*')) {
         nearest_add_candidate(&rule->nearest, info->id, strlen(info->id));
     } else if (dot) {

@@ -97,7 +97,7 @@ struct pattern_match {
 
 static bool match_pattern(void *user, const struct component_info *component) {
     struct pattern_match *match = user;
-    match->found = wildcard_matches(match->pattern, component->id);
+    match->found = wildcard_matches_tool(match->pattern, component->id);
     return !match->found;
 }
 

@@ -1,11 +1,16 @@
 /*
  * call.c - the life of a call.
  *
+ * A call reads the files of its arguments, waits for a token, and sends requests until an answer is neither a redirect
+ * nor a page with a next one.
+ *
  * If a service issues tokens, the first call that needs one requests it, and later calls wait for the same request.
- * After a 401 the token is requested again, once per call.
+ * After a 401 the token is requested again, once per call, unless the call has pages already.
  */
 #include "call.h"
 #include "answer.h"
+#include "page.h"
+#include "redirect.h"
 #include "request.h"
 
 #define TOKEN_EARLY_MS 30000 /* a new token is requested this long before the old one expires */
@@ -17,8 +22,13 @@ struct call {
     const struct operation *operation;
     tn_task task;
     tn_value arguments;
+    struct uploads uploads;
+    struct pages pages;
+    tn_value request;   /* the one that is sent; NULL before the first */
+    uint32_t redirects; /* that were followed */
     uint64_t exchange;  /* 0: no request is sent */
     bool token_retried; /* the token was requested again */
+    bool cancelled;     /* while an Artifact is read: the call ends after it */
 };
 
 const tn_http_1 *openapi_http;
@@ -31,6 +41,9 @@ static void operation_call_send(struct call *call);
 static void operation_call_free(struct call *call) {
     *(call->previous != NULL ? &call->previous->next : &open_calls) = call->next;
     if (call->next != NULL) call->next->previous = call->previous;
+    upload_finish(&call->uploads);
+    pages_finish(&call->pages);
+    tn_release(call->request);
     tn_release(call->arguments);
     tn.core->release(tn.host, call);
 }
@@ -47,9 +60,9 @@ static void operation_call_fail(struct call *call, const char *code, const char 
 
 /* ---- Answers ---- */
 
-/* Returns {body, headers} if tenon.yaml requests headers of the answer, else the body. */
-static tn_value make_result(const struct call *call, tn_value end) {
-    tn_value body = answer_read_body(end), wanted = call->operation->service->answer_headers;
+/* Returns {body, headers} if tenon.yaml requests headers of the answer, else the body, which is released. */
+static tn_value make_result_take(const struct call *call, tn_value end, tn_value body) {
+    tn_value wanted = call->operation->service->answer_headers;
     tn_value headers = tn_get(end, "headers");
     if (wanted == NULL || body == NULL) return body;
     tn_builder *out = tn_builder_new();
@@ -178,7 +191,7 @@ static void operation_call_stop_waiting(struct call *call) {
 
 /* The service may have revoked the token: request another one, once. */
 static bool retry_with_new_token(struct call *call, int64_t status) {
-    if (status != 401 || call->token_retried) return false;
+    if (status != 401 || call->token_retried || call->pages.count > 0) return false;
     for (uint32_t i = 0; call->operation->auths[i] != NULL; i++) {
         struct auth *auth = call->operation->auths[i];
         if (auth->value != NULL || auth->token == NULL) continue;
@@ -186,6 +199,82 @@ static bool retry_with_new_token(struct call *call, int64_t status) {
         call->token_retried = true;
     }
     return call->token_retried;
+}
+
+static void on_operation_event(void *user, int32_t event, tn_value value);
+
+/* Sends the request, which is released. */
+static void operation_call_send_request_take(struct call *call, tn_value request) {
+    tn_release(call->request);
+    call->request = request;
+    int32_t status = request != NULL ? openapi_http->send(tn.host, request, on_operation_event, call, &call->exchange)
+                                     : TN_NO_MEMORY;
+    if (status != TN_OK)
+        operation_call_fail(call, status == TN_NO_MEMORY ? "NO_MEMORY" : "LIMIT", "the request cannot be sent now");
+}
+
+static void operation_call_fail_answer(struct call *call, tn_value end, const char *why) {
+    const struct operation *operation = call->operation;
+    answer_fail_redirect(call->task, tn_chars(operation->method, NULL), tn_chars(operation->path, NULL), end, why);
+    operation_call_free(call);
+}
+
+static void operation_call_follow(struct call *call, tn_value end) {
+    const char *why = "the call has followed 10 redirects, which is the limit";
+    tn_value request = NULL;
+    if (call->redirects < REDIRECTS_MAX)
+        request = redirect_make_request(call->operation->service, call->request, end, &why);
+    call->redirects++;
+    if (request == NULL && why != NULL)
+        operation_call_fail_answer(call, end, why);
+    else
+        operation_call_send_request_take(call, request);
+}
+
+/* Ends the call with its result, which is released. */
+static void operation_call_complete_take(struct call *call, tn_value result) {
+    if (result != NULL)
+        (void)tn.task->complete(call->task, result);
+    else
+        (void)tn_fail(call->task, "NO_MEMORY", "not enough memory for the answer");
+    tn_release(result);
+    operation_call_free(call);
+}
+
+/* The request of the page after this one; NULL if it is the last one, or the limit is reached. */
+static tn_value make_next_page_request(struct call *call, tn_value end, tn_value body) {
+    const struct operation *operation = call->operation;
+    const char *url = tn_get_text(call->request, "url", ""), *why = NULL;
+    tn_value request = NULL;
+    if (operation->paging.kind == PAGING_PARAMETERS) {
+        tn_value arguments = pages_next_arguments(&call->pages, operation, call->arguments, end, body);
+        if (arguments == NULL) return NULL;
+        tn_release(call->arguments);
+        call->arguments = arguments;
+        request = operation_make_request(operation, arguments, &call->uploads, call->task, &why);
+    } else {
+        tn_value next = pages_next_url(&call->pages, &operation->paging, url, end, body);
+        if (next == NULL) return NULL;
+        request = operation_make_page_request(operation, call->request, next);
+        tn_release(next);
+    }
+    call->pages.more = request == NULL; /* it cannot be sent */
+    return request;
+}
+
+static void operation_call_add_page(struct call *call, tn_value end) {
+    tn_value body = answer_read_body(end), request = NULL;
+    uint64_t length = 0;
+    (void)tn.value->as_bytes(tn_get(end, "body"), &length);
+    if (body != NULL && pages_add(&call->pages, call->operation->service, body, (int64_t)length))
+        request = make_next_page_request(call, end, body);
+    call->redirects = 0;
+    tn_release(body);
+    if (request != NULL)
+        operation_call_send_request_take(call, request);
+    else
+        operation_call_complete_take(
+            call, make_result_take(call, end, pages_make_result(&call->pages, &call->operation->paging)));
 }
 
 static void on_operation_event(void *user, int32_t event, tn_value value) {
@@ -199,18 +288,15 @@ static void on_operation_event(void *user, int32_t event, tn_value value) {
     call->exchange = 0;
     if (retry_with_new_token(call, status)) {
         operation_call_send(call);
+    } else if (redirect_is(value)) {
+        operation_call_follow(call, value);
     } else if (status >= 200 && status < 300) {
-        tn_value result = make_result(call, value);
-        if (result != NULL)
-            (void)tn.task->complete(call->task, result);
+        if (call->pages.limit > 1)
+            operation_call_add_page(call, value);
         else
-            (void)tn_fail(call->task, "NO_MEMORY", "not enough memory for the answer");
-        tn_release(result);
-        operation_call_free(call);
+            operation_call_complete_take(call, make_result_take(call, value, answer_read_body(value)));
     } else {
-        answer_fail_task(call->task, tn_chars(call->operation->method, NULL), tn_chars(call->operation->path, NULL),
-                         value);
-        operation_call_free(call);
+        operation_call_fail_answer(call, value, NULL);
     }
 }
 
@@ -221,14 +307,22 @@ static void operation_call_send(struct call *call) {
         operation_call_wait_for_token(call, auth);
         return;
     }
-    tn_value request = operation_make_request(call->operation, call->arguments, call->task, &why);
-    int32_t status = request != NULL ? openapi_http->send(tn.host, request, on_operation_event, call, &call->exchange)
-                                     : TN_NO_MEMORY;
-    tn_release(request);
-    if (why != NULL)
+    tn_value request = operation_make_request(call->operation, call->arguments, &call->uploads, call->task, &why);
+    if (request == NULL && why != NULL)
         operation_call_fail(call, "INVALID_INPUT", why);
-    else if (status != TN_OK)
-        operation_call_fail(call, status == TN_NO_MEMORY ? "NO_MEMORY" : "LIMIT", "the request cannot be sent now");
+    else
+        operation_call_send_request_take(call, request);
+}
+
+/* The files of the arguments were read, or one of them cannot be. */
+static void on_uploads_ready(void *user, tn_value error) {
+    struct call *call = user;
+    if (error != NULL)
+        operation_call_fail_with(call, error);
+    else if (call->cancelled)
+        operation_call_fail(call, "CANCELLED", "the call was cancelled");
+    else
+        operation_call_send(call);
 }
 
 /* ---- The component ---- */
@@ -254,10 +348,11 @@ int32_t operation_call_start(void *instance, tn_task task, tn_value input) {
     call->operation = operation;
     call->task = task;
     call->arguments = tn_retain(input);
+    if (operation->paging.kind != PAGING_NONE) call->pages.limit = (uint32_t)tn_get_int(input, PAGES_ARGUMENT, 1);
     call->next = open_calls;
     if (open_calls != NULL) open_calls->previous = call;
     open_calls = call;
-    operation_call_send(call);
+    upload_start(&call->uploads, operation, call->arguments, task, on_uploads_ready, call);
     return TN_OK;
 }
 
@@ -266,6 +361,8 @@ void operation_call_cancel(void *instance, tn_task task) {
     (void)instance;
     while (call != NULL && call->task != task) call = call->next;
     if (call == NULL) return;
+    call->cancelled = true;
+    if (call->uploads.reading) return; /* the host cancels the reading, too; the task must not end before it */
     if (call->waits_for != NULL) operation_call_stop_waiting(call);
     if (call->exchange != 0) (void)openapi_http->cancel(tn.host, call->exchange);
     operation_call_fail(call, "CANCELLED", "the call was cancelled");

@@ -116,7 +116,7 @@ struct document_node node_follow_reference(struct documents *documents, struct d
     struct document_node found = {document, document != NULL ? document->root : NULL};
     if (found.value != NULL && reference[length] == '#')
         found.value = follow_reference(found.value, reference + length + 1);
-    if (found.value == NULL) {
+    if (found.value == NULL && !documents->quiet) {
         char message[512];
         (void)snprintf(message, sizeof(message), "the reference `%.300s` has no target%s", reference,
                        strncmp(reference, "http", 4) == 0 ? ": references to the network are not followed" : "");
@@ -132,6 +132,13 @@ struct document_node node_resolve(struct documents *documents, struct document_n
         node = node_follow_reference(documents, node, reference);
     }
     return (struct document_node){node.document, NULL};
+}
+
+struct document_node node_resolve_quietly(struct documents *documents, struct document_node node) {
+    documents->quiet = true;
+    struct document_node found = node_resolve(documents, node);
+    documents->quiet = false;
+    return found;
 }
 
 struct document_node node_get(struct documents *documents, struct document_node node, const char *key) {

@@ -28,6 +28,7 @@ struct document {
 struct documents {
     struct document *first;
     uint32_t count;
+    bool quiet; /* log nothing */
 };
 
 /* A value and its file, which relative references start from. `value` is NULL if there is no value. */
@@ -41,6 +42,8 @@ void documents_finish(struct documents *documents);
 
 /* Follows `$ref` until a value without one. A reference without a target is logged; the result is empty. */
 struct document_node node_resolve(struct documents *documents, struct document_node node);
+/* The same without a message: for a part of the description that need not be right. */
+struct document_node node_resolve_quietly(struct documents *documents, struct document_node node);
 /* Returns the target of a reference, without following `$ref` in it. */
 struct document_node node_follow_reference(struct documents *documents, struct document_node node,
                                            const char *reference);

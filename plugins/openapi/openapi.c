@@ -11,6 +11,7 @@
  * the service is the result; an unsuccessful answer is an error with the start of its body.
  */
 #include "call.h"
+#include "upload.h"
 #include <tenon/registry.h>
 
 TN_EASY_HIDDEN struct tn_easy tn;
@@ -98,6 +99,7 @@ TN_EXPORT const tn_plugin *tn_plugin_entry_1(const tn_host *host) {
     if (tn_easy_entry(host) == NULL) return NULL; /* it fills `tn` */
     registry = tn_easy_interface(host, TN_REGISTRY_1, sizeof(*registry));
     openapi_http = tn_easy_interface(host, TN_HTTP_1, sizeof(*openapi_http));
+    openapi_state = tn_easy_interface(host, TN_STATE_DRAFT, sizeof(*openapi_state)); /* NULL: no Artifacts */
     if (registry != NULL && openapi_http != NULL) return &plugin;
     tn_log(TN_LOG_ERROR, "declined: the host does not offer " TN_REGISTRY_1 " and " TN_HTTP_1);
     return NULL;

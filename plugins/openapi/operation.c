@@ -2,8 +2,10 @@
  * operation.c - converts the description of an operation to a component's manifest.
  */
 #include "operation.h"
+#include "form.h"
 #include "idempotency.h"
-#include "schema.h"
+#include "page.h"
+#include "upload.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <strings.h>
@@ -142,47 +144,67 @@ static bool operation_add_parameters(struct schema_inputs *inputs, struct docume
 
 /* ---- The body ---- */
 
-static int32_t media_type_rank(const char *media_type) {
+enum media_rank { RANK_JSON, RANK_OTHER_JSON, RANK_FILES, RANK_FORM, RANK_MULTIPART, RANK_TEXT, RANK_BYTES };
+
+/* The lower, the better. A form with files is better as multipart, which can have them. */
+static enum media_rank media_type_rank(struct documents *documents, const char *media_type,
+                                       struct document_node schema) {
     size_t length = strcspn(media_type, ";");
-    if (strncmp(media_type, "application/json", 16) == 0) return 0;
-    if (length > 5 && strncmp(media_type + length - 5, "+json", 5) == 0) return 1;
-    if (strncmp(media_type, "application/x-www-form-urlencoded", 33) == 0) return 2;
-    if (strncmp(media_type, "multipart/form-data", 19) == 0) return 3;
-    if (strncmp(media_type, "text/", 5) == 0) return 4;
-    return 5;
+    if (strncmp(media_type, "application/json", 16) == 0) return RANK_JSON;
+    if (length > 5 && strncmp(media_type + length - 5, "+json", 5) == 0) return RANK_OTHER_JSON;
+    if (strncmp(media_type, "application/x-www-form-urlencoded", 33) == 0) return RANK_FORM;
+    if (strncmp(media_type, "multipart/form-data", 19) == 0)
+        return form_has_files(documents, schema) ? RANK_FILES : RANK_MULTIPART;
+    return strncmp(media_type, "text/", 5) == 0 ? RANK_TEXT : RANK_BYTES;
 }
 
-static void operation_add_body(struct schema_inputs *inputs, struct document_node body) {
+static tn_value convert_body_schema(struct schema_inputs *inputs, enum media_rank rank, struct document_node media,
+                                    const char *description) {
+    struct body *body = &inputs->operation->body;
+    struct document_node schema = {media.document, tn_get(media.value, "schema")};
+    if (rank == RANK_BYTES) return upload_make_schema(inputs->operation->service, description, true);
+    if (schema.value == NULL) return tn_bool(1);
+    if (rank != RANK_FILES && rank != RANK_MULTIPART) return schema_convert(&inputs->maker, schema);
+    struct document_node encoding = node_get(&inputs->reader->documents, media, "encoding");
+    return form_convert(&inputs->maker, inputs->operation->service, schema, encoding, body);
+}
+
+static void operation_add_body(struct schema_inputs *inputs, struct document_node node) {
     struct operation *operation = inputs->operation;
-    struct document_node content = node_get(&inputs->reader->documents, body, "content");
-    tn_value best = NULL, best_type = NULL;
+    struct body *body = &operation->body;
+    struct documents *documents = &inputs->reader->documents;
+    struct document_node content = node_get(documents, node, "content"), best = {0};
+    const char *description = tn_get_text(node.value, "description", NULL);
+    enum media_rank best_rank = RANK_BYTES;
+    tn_value best_type = NULL;
     for (uint64_t i = 0, count = tn.value->count(content.value); i < count; i++) {
         tn_value type, media;
         if (tn.value->entry(content.value, i, &type, &media) != TN_OK) break;
-        if (best_type != NULL && media_type_rank(tn_chars(type, NULL)) >= media_type_rank(tn_chars(best_type, NULL)))
-            continue;
-        best = media;
+        struct document_node schema = {content.document, tn_get(media, "schema")};
+        enum media_rank rank = media_type_rank(documents, tn_chars(type, NULL), schema);
+        if (best_type != NULL && rank >= best_rank) continue;
+        best = (struct document_node){content.document, media};
         best_type = type;
+        best_rank = rank;
     }
     if (best_type == NULL) return;
-    operation->body.property = tn_text(find_property(operation, "body") == NULL ? "body" : "request_body");
-    operation->body.required = operation_read_bool(body.value, "required", 0) != 0;
-    const char *type = tn_chars(best_type, NULL);
-    /* A media type range: choose one type of it. */
-    operation->body.media_type = strchr(type, '*') != NULL ? tn_text("application/octet-stream") : tn_retain(best_type);
-    struct document_node schema = {content.document, tn_get(best, "schema")};
-    tn_value converted =
-        schema.value != NULL && media_type_rank(type) < 5 ? schema_convert(&inputs->maker, schema) : NULL;
-    if (converted == NULL) {
-        /* Bytes are base64, which a model can write. */
-        static const char base64[] = "{\"type\": \"string\", \"contentEncoding\": \"base64\"}", any[] = "true";
-        bool bytes = media_type_rank(type) == 5;
-        converted = tn_from_json(bytes ? base64 : any, bytes ? sizeof(base64) - 1 : 4);
-    }
-    put_described(inputs->properties, tn_chars(operation->body.property, NULL), converted,
-                  tn_get_text(body.value, "description", NULL));
+    body->property = tn_text(find_property(operation, "body") == NULL ? "body" : "request_body");
+    body->required = operation_read_bool(node.value, "required", 0) != 0;
+    body->is_file = best_rank == RANK_BYTES;
+    /* A media type range: that of the file, or one of the range. */
+    body->any_type = strchr(tn_chars(best_type, NULL), '*') != NULL;
+    body->media_type = body->any_type ? tn_text("application/octet-stream") : tn_retain(best_type);
+    tn_value converted = convert_body_schema(inputs, best_rank, best, description);
+    put_described(inputs->properties, tn_chars(body->property, NULL), converted, description);
     tn_release(converted);
-    if (operation->body.required) tn_put(inputs->required, NULL, operation->body.property);
+    if (body->required) tn_put(inputs->required, NULL, body->property);
+}
+
+static bool operation_has_files(const struct operation *operation) {
+    bool files = operation->body.is_file;
+    for (uint32_t i = 0; i < operation->body.part_count; i++)
+        files = files || operation->body.parts[i].file != FILE_NONE;
+    return files;
 }
 
 /* ---- Names ---- */
@@ -255,6 +277,15 @@ static tn_value operation_make_documentation(const struct operation *operation, 
 
 /* ---- The component ---- */
 
+static void put_prefixed_effects(tn_builder *out, const char *prefix, tn_value list) {
+    for (uint64_t i = 0, count = tn.value->count(list); i < count; i++) {
+        struct tn_text_buffer effect = TN_TEXT_BUFFER(8192);
+        tn_text_append(&effect, prefix);
+        tn_text_append(&effect, tn_chars(tn.value->at(list, i), NULL));
+        tn_put_take(out, NULL, tn_text_finish(&effect));
+    }
+}
+
 static void put_operation_effects(tn_builder *out, const struct operation *operation) {
     const char *url = tn_chars(operation->service->base_url, NULL), *method = tn_chars(operation->method, NULL);
     const char *host = strstr(url, "://");
@@ -264,6 +295,11 @@ static void put_operation_effects(tn_builder *out, const struct operation *opera
     tn_text_append_n(&effect, host, strcspn(host, "/?#"));
     tn_put_begin(out, "effects", TN_ARRAY);
     tn_put_take(out, NULL, tn_text_finish(&effect));
+    put_prefixed_effects(out, "network.http:", operation->service->redirect_hosts);
+    if (operation_has_files(operation)) {
+        put_prefixed_effects(out, "fs.read:", operation->service->upload_roots);
+        if (openapi_state != NULL) tn_put_text(out, NULL, "state.read");
+    }
     if (strcmp(method, "PUT") == 0 || strcmp(method, "PATCH") == 0 || strcmp(method, "DELETE") == 0)
         tn_put_text(out, NULL, "destructive");
     tn.value->end(out);
@@ -309,12 +345,28 @@ static tn_value make_tool_component(const struct operation *operation, tn_value 
     return tn_finish(out);
 }
 
+static void put_pages_argument(tn_builder *properties) {
+    tn_put_begin(properties, PAGES_ARGUMENT, TN_OBJECT);
+    tn_put_text(properties, "type", "integer");
+    tn_put_int(properties, "minimum", 1);
+    tn_put_int(properties, "maximum", PAGES_MAX);
+    tn_put_text(properties, "description",
+                "How many pages of the result to get. 1, the default: the answer of the service. More: {items, pages, "
+                "more} with the items of all pages; `more` says whether there are further ones.");
+    tn.value->end(properties);
+}
+
 void operation_set_identity(const struct service_reader *reader, struct operation *operation, const char *method,
                             const char *path, struct document_node node) {
     operation->service = reader->service;
     operation->method = tn_text(method);
     operation->path = tn_text(path);
     operation->id = make_tool_id(operation, node.value);
+    operation->operation_id = tn_retain(tn_get(node.value, "operationId"));
+    if (tn_chars(operation->operation_id, NULL) == NULL) {
+        tn_release(operation->operation_id);
+        operation->operation_id = NULL;
+    }
 }
 
 bool operation_read(struct service_reader *reader, struct operation *operation, struct document_node item,
@@ -322,7 +374,7 @@ bool operation_read(struct service_reader *reader, struct operation *operation, 
     struct schema_inputs inputs = {.reader = reader, .operation = operation};
     operation->parameters = tn.core->alloc(tn.host, PARAMETERS_MAX * sizeof(*operation->parameters));
     if (operation->parameters == NULL) return false;
-    schema_init(&inputs.maker, &reader->documents, reader->old);
+    inputs.maker = (struct schema_maker){.library = &reader->library};
     inputs.properties = tn_builder_new();
     inputs.required = tn_builder_new();
     tn.value->begin(inputs.properties, TN_OBJECT);
@@ -334,6 +386,8 @@ bool operation_read(struct service_reader *reader, struct operation *operation, 
     if (good && body.value == NULL && tn_get(node.value, "requestBody") != NULL)
         good = log_omitted(operation, "the request body is a reference without a target");
     if (good && body.value != NULL) operation_add_body(&inputs, body);
+    if (good) paging_read(reader, operation, node);
+    if (good && operation->paging.kind != PAGING_NONE) put_pages_argument(inputs.properties);
     tn_value input = make_input_schema(&inputs);
     if (good) operation->component = make_tool_component(operation, node.value, input);
     tn_release(input);
@@ -353,9 +407,12 @@ void operation_finish(struct operation *operation) {
     }
     if (operation->parameters != NULL) tn.core->release(tn.host, operation->parameters);
     tn_release(operation->id);
+    tn_release(operation->operation_id);
     tn_release(operation->method);
     tn_release(operation->path);
     tn_release(operation->component);
+    paging_finish(&operation->paging);
+    form_finish(&operation->body);
     tn_release(operation->body.property);
     tn_release(operation->body.media_type);
     tn_release(operation->missing);

@@ -9,13 +9,14 @@
 #define TENON_PLUGINS_OPENAPI_OPERATION_H
 
 #include "document.h"
+#include "schema.h"
 #include "service.h"
 
 struct service_reader {
     struct documents documents;
+    struct schema_library library; /* of its schemas */
     struct service *service;
     struct document_node root;
-    bool old;       /* OpenAPI 3.0 */
     uint32_t nodes; /* values in the schemas of arguments so far */
 };
 

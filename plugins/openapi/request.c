@@ -6,7 +6,9 @@
  */
 #include "request.h"
 #include "idempotency.h"
+#include "multipart.h"
 #include <strings.h>
+#include <tenon/base64.h>
 #include <tenon/util/build.h>
 
 struct building {
@@ -14,6 +16,7 @@ struct building {
     tn_value arguments;
     struct tn_text_buffer url, query, cookie;
     tn_value headers;
+    const struct uploads *uploads;
     const char *why;
 };
 
@@ -241,53 +244,16 @@ static void put_form_body(struct tn_text_buffer *out, tn_value body) {
     }
 }
 
-#define BOUNDARY "tenon-7d1f5a0c9b3e4826"
-
-/* Appends the parts of a form: strings unchanged, other values as JSON. Returns false if a value contains the boundary.
- */
-static bool put_multipart_body(struct tn_text_buffer *out, tn_value body) {
-    for (uint64_t i = 0, count = tn.value->count(body); i < count; i++) {
-        tn_value key, value;
-        if (tn.value->entry(body, i, &key, &value) != TN_OK) break;
-        const char *name = tn_chars(key, NULL);
-        if (strpbrk(name, "\"\r\n") != NULL) return false;
-        tn_text_append(out, "--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"");
-        tn_text_append(out, name);
-        tn_text_append(out, is_list_or_map(value) ? "\"\r\nContent-Type: application/json\r\n\r\n" : "\"\r\n\r\n");
-        uint64_t before = out->length;
-        rest_append_scalar(out, value, false, "");
-        if (out->status != TN_OK || strstr(out->bytes + before, BOUNDARY) != NULL) return false;
-        tn_text_append(out, "\r\n");
-    }
-    tn_text_append(out, "--" BOUNDARY "--\r\n");
-    return true;
-}
-
-static int32_t hex_digit_value(char c) {
-    if (c >= 'A' && c <= 'Z') return c - 'A';
-    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-    if (c >= '0' && c <= '9') return c - '0' + 52;
-    return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
-}
-
 /* Decodes base64. Returns NULL if the value is not base64. */
 static tn_value argument_bytes(tn_value value) {
     uint64_t length;
     const char *chars = tn_chars(value, &length);
     struct tn_text_buffer out = {0};
-    uint32_t bits = 0, have = 0;
     bool good = chars != NULL;
     while (good && length > 0 && chars[length - 1] == '=') length--;
-    for (uint64_t i = 0; good && i < length; i++) {
-        int32_t six = hex_digit_value(chars[i]);
-        good = six >= 0;
-        bits = bits << 6 | (uint32_t)(good ? six : 0);
-        have += 6;
-        if (have < 8) continue;
-        have -= 8;
-        char byte = (char)(bits >> have & 255);
-        tn_text_append_n(&out, &byte, 1);
-    }
+    for (uint64_t i = 0; good && i < length; i++) good = tn_base64_sextet((unsigned char)chars[i]) != 64;
+    if (good && tn_text_reserve(&out, length + 1) == TN_OK)
+        out.length = tn_base64_take(chars, length, out.bytes, length);
     tn_value result = good && out.status == TN_OK ? tn_bytes(tn_text_chars(&out), out.length) : NULL;
     tn_text_free(&out);
     return result;
@@ -299,35 +265,48 @@ static bool is_json_body_type(const char *type) {
            (length > 5 && strncmp(type + length - 5, "+json", 5) == 0);
 }
 
+/* The whole body is a file, or base64 of one. */
+static tn_value make_file_body(struct building *building, tn_value value) {
+    const struct body *body = &building->operation->body;
+    const struct upload_file *file = upload_find(building->uploads, value);
+    tn_value type = body->media_type;
+    if (file != NULL && body->any_type && file->media_type != NULL) type = file->media_type;
+    if (strpbrk(tn_chars(type, NULL), "\r\n") != NULL) building->why = "a file's `media_type` has more than one line";
+    set_header_take(building, "content-type", tn_retain(type));
+    if (file != NULL) return tn_bytes(tn_text_chars(&file->bytes), file->bytes.length);
+    tn_value bytes = tn.value->kind(value) == TN_STRING ? argument_bytes(value) : NULL;
+    if (bytes == NULL) building->why = "the body must be base64 or a file, because the service expects bytes";
+    return bytes;
+}
+
 static void put_request_body(struct building *building, tn_builder *out) {
     const struct body *body = &building->operation->body;
     tn_value value = body->property != NULL ? tn_get(building->arguments, tn_chars(body->property, NULL)) : NULL;
     if (value == NULL) return;
     const char *type = tn_chars(body->media_type, NULL);
     struct tn_text_buffer text = {.limit = TN_HTTP_BODY_MAX};
-    tn_value bytes = NULL;
-    if (is_json_body_type(type)) {
-        tn_put_take(out, "body", tn_to_json(value));
-        set_header_take(building, "content-type", tn_retain(body->media_type));
+    if (body->is_file) {
+        tn_put_take(out, "body", make_file_body(building, value));
         return;
     }
-    if (strncmp(type, "application/x-www-form-urlencoded", 33) == 0 && tn.value->kind(value) == TN_OBJECT) {
-        put_form_body(&text, value);
-        set_header_take(building, "content-type", tn_retain(body->media_type));
-    } else if (strncmp(type, "multipart/form-data", 19) == 0 && tn.value->kind(value) == TN_OBJECT) {
-        if (!put_multipart_body(&text, value))
-            building->why = "the body cannot be sent as a form: a name or a value contains invalid characters";
-        set_header_take(building, "content-type", tn_text("multipart/form-data; boundary=" BOUNDARY));
-    } else if (strncmp(type, "text/", 5) == 0 || tn.value->kind(value) != TN_STRING) {
-        rest_append_scalar(&text, value, false, "");
-        set_header_take(building, "content-type", tn_retain(body->media_type));
-    } else {
-        bytes = argument_bytes(value);
-        if (bytes == NULL) building->why = "the body must be base64, because the service expects bytes";
-        set_header_take(building, "content-type", tn_retain(body->media_type));
+    if (strncmp(type, "multipart/form-data", 19) == 0 && tn.value->kind(value) == TN_OBJECT) {
+        tn_value content_type = NULL;
+        const char *why = NULL;
+        tn_put_take(out, "body", multipart_make_body(body, value, building->uploads, &content_type, &why));
+        set_header_take(building, "content-type", content_type);
+        if (why != NULL) building->why = why;
+        return;
     }
-    tn_put_take(out, "body", bytes != NULL ? bytes : tn_text_finish(&text));
-    if (bytes != NULL) tn_text_free(&text);
+    set_header_take(building, "content-type", tn_retain(body->media_type));
+    if (is_json_body_type(type)) {
+        tn_put_take(out, "body", tn_to_json(value));
+        return;
+    }
+    if (strncmp(type, "application/x-www-form-urlencoded", 33) == 0 && tn.value->kind(value) == TN_OBJECT)
+        put_form_body(&text, value);
+    else
+        rest_append_scalar(&text, value, false, "");
+    tn_put_take(out, "body", tn_text_finish(&text));
 }
 
 /* ---- The request ---- */
@@ -349,8 +328,10 @@ static void put_idempotency_key(struct building *building, tn_task task) {
     if (!headers_have(building->headers, name)) set_header_take(building, name, idempotency_key(task));
 }
 
-tn_value operation_make_request(const struct operation *operation, tn_value arguments, tn_task task, const char **why) {
-    struct building building = {.operation = operation, .arguments = arguments, .url = {.limit = URL_MAX}};
+tn_value operation_make_request(const struct operation *operation, tn_value arguments, const struct uploads *uploads,
+                                tn_task task, const char **why) {
+    struct building building = {
+        .operation = operation, .arguments = arguments, .url = {.limit = URL_MAX}, .uploads = uploads};
     tn_builder *out = tn_builder_new();
     building.query.limit = building.cookie.limit = URL_MAX;
     building.headers = tn_build("{}");
@@ -382,4 +363,29 @@ tn_value operation_make_request(const struct operation *operation, tn_value argu
     if (building.why == NULL) return request;
     tn_release(request);
     return NULL;
+}
+
+/* True if the query of the URL has a member of this name, as it is encoded. */
+static bool query_has(const char *url, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = strpbrk(url, "?&"); at != NULL; at = strpbrk(at + 1, "?&"))
+        if (strncmp(at + 1, name, length) == 0 && at[1 + length] == '=') return true;
+    return false;
+}
+
+tn_value operation_make_page_request(const struct operation *operation, tn_value request, tn_value url) {
+    struct tn_text_buffer whole = TN_TEXT_BUFFER(URL_MAX);
+    tn_text_append(&whole, tn_chars(url, NULL));
+    for (uint32_t i = 0; operation->auths[i] != NULL; i++) {
+        const struct auth *auth = operation->auths[i];
+        struct tn_text_buffer name = TN_TEXT_BUFFER(URL_MAX);
+        rest_append_scalar(&name, auth->key, true, "");
+        if (auth->in == IN_QUERY && !query_has(tn_text_chars(&whole), tn_text_chars(&name))) {
+            tn_text_append(&whole, strchr(tn_text_chars(&whole), '?') != NULL ? "&" : "?");
+            tn_text_append_format(&whole, "%s=", tn_text_chars(&name));
+            rest_append_scalar(&whole, auth->value != NULL ? auth->value : auth->token, true, "");
+        }
+        tn_text_free(&name);
+    }
+    return tn_set_take(tn_retain(request), "url", tn_text_finish(&whole));
 }

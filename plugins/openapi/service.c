@@ -191,25 +191,39 @@ static void read_security_requirements(struct operation *operation, tn_value own
 
 /* ---- Operations ---- */
 
+/* Matching with one position to return to: only the last `*` can ever match more. */
 static bool matches_pattern(const char *pattern, const char *name) {
-    for (; *pattern != 0; pattern++, name++) {
+    const char *star = NULL, *from = NULL;
+    while (*name != 0) {
         if (*pattern == '*') {
-            while (*pattern == '*') pattern++;
-            for (; *name != 0; name++)
-                if (matches_pattern(pattern, name)) return true;
-            return *pattern == 0;
+            star = ++pattern;
+            from = name;
+        } else if (*pattern == *name) {
+            pattern++;
+            name++;
+        } else if (star != NULL) {
+            pattern = star;
+            name = ++from;
+        } else {
+            return false;
         }
-        if (*pattern != *name) return false;
     }
-    return *name == 0;
+    while (*pattern == '*') pattern++;
+    return *pattern == 0;
 }
 
-/* Matches `operations` of the configuration: ids without the service's name, or patterns of them. */
+/*
+ * Matches `operations` of the configuration: the operationId of the description, the tool's id without the service's
+ * name, or patterns of them.
+ */
 static bool is_included(tn_value patterns, const struct operation *operation) {
     const char *id = tn_chars(operation->id, NULL) + strlen(operation->service->name) + 1;
+    const char *own = tn_chars(operation->operation_id, NULL);
     if (patterns == NULL) return true;
-    for (uint64_t i = 0, count = tn.value->count(patterns); i < count; i++)
-        if (matches_pattern(tn_chars(tn.value->at(patterns, i), NULL), id)) return true;
+    for (uint64_t i = 0, count = tn.value->count(patterns); i < count; i++) {
+        const char *pattern = tn_chars(tn.value->at(patterns, i), NULL);
+        if (matches_pattern(pattern, id) || (own != NULL && matches_pattern(pattern, own))) return true;
+    }
     return false;
 }
 
@@ -287,8 +301,8 @@ static bool read_service_operations(struct service_reader *reader, tn_value sect
 
 static bool check_openapi_version(struct service_reader *reader) {
     const char *version = tn_get_text(reader->root.value, "openapi", "");
-    reader->old = strncmp(version, "3.0", 3) == 0;
-    if (reader->old || strncmp(version, "3.1", 3) == 0) return true;
+    reader->library.old = strncmp(version, "3.0", 3) == 0;
+    if (reader->library.old || strncmp(version, "3.1", 3) == 0) return true;
     static const char expected[] = "expected an OpenAPI description with `openapi: 3.0.x` or `3.1.x`";
     if (tn_get(reader->root.value, "swagger") != NULL)
         service_log(reader->service, TN_LOG_ERROR, "found version 2.0 (Swagger), %s; convert it first", expected);
@@ -302,6 +316,9 @@ static bool check_openapi_version(struct service_reader *reader) {
 static void read_service_limits(struct service *service, tn_value section) {
     tn_value timeout = tn_get(section, "timeout_ms");
     service->max_bytes = tn_get_int(section, "max_bytes", 1 << 20);
+    service->max_upload_bytes = tn_get_int(section, "max_upload_bytes", 1 << 24);
+    service->redirect_hosts = tn_retain(tn_get(section, "redirect_hosts"));
+    service->upload_roots = tn_retain(tn_get(section, "upload_roots"));
     service->connect_ms = tn_get_int(timeout, "connect", 0);
     service->idle_ms = tn_get_int(timeout, "idle", 0);
     service->total_ms = tn_get_int(timeout, "total", 120000);
@@ -322,10 +339,12 @@ struct service *service_read(const char *name, tn_value section) {
     }
     memcpy(service->name, name, length);
     struct service_reader reader = {.service = service};
+    reader.library.documents = &reader.documents;
     read_service_limits(service, section);
     bool good = documents_open(&reader.documents, tn_get_text(section, "document", ""), &reader.root) &&
                 check_openapi_version(&reader) && read_base_url(service, section, &reader) &&
                 read_security_schemes(service, section, &reader) && read_service_operations(&reader, section);
+    schema_library_finish(&reader.library);
     documents_finish(&reader.documents);
     if (good) return service;
     service_free(service);
@@ -352,6 +371,8 @@ void service_free(struct service *service) {
     tn_release(service->base_url);
     tn_release(service->headers);
     tn_release(service->answer_headers);
+    tn_release(service->redirect_hosts);
+    tn_release(service->upload_roots);
     tn_release(service->idempotency_header);
     tn.core->release(tn.host, service);
 }

@@ -35,10 +35,33 @@ struct parameter {
     bool explode, reserved, json;
 };
 
+/* How a file is in a part of a form. */
+enum file_form { FILE_NONE, FILE_BYTES, FILE_BASE64, FILE_BASE64URL };
+
+struct body_part {
+    tn_value name;
+    enum file_form file;
+    tn_value media_type; /* NULL: that of the file, or the default */
+};
+
 struct body {
     tn_value property; /* NULL: no body */
     tn_value media_type;
     bool required;
+    bool is_file;            /* the whole body is the bytes of a file */
+    bool any_type;           /* the description has a range of media types: that of the file is sent */
+    struct body_part *parts; /* of a form: those that are files or have a media type */
+    uint32_t part_count;
+};
+
+/* How the next page of a result is found (page.h). */
+enum paging_kind { PAGING_NONE, PAGING_PARAMETERS, PAGING_URL, PAGING_HEADER };
+
+struct paging {
+    enum paging_kind kind;
+    tn_value parameters; /* PAGING_PARAMETERS: {argument: runtime expression or constant} */
+    tn_value url;        /* PAGING_URL: a JSON Pointer in the body */
+    tn_value items;      /* a JSON Pointer to the list in a body; NULL: not declared */
 };
 
 /* One security scheme with credentials in tenon.yaml. */
@@ -56,12 +79,14 @@ struct auth {
 
 struct operation {
     struct service *service;
-    tn_value id; /* of the tool: "petstore.getPet" */
+    tn_value id;           /* of the tool: "petstore.getPet" */
+    tn_value operation_id; /* as the description has it; NULL: it has none */
     tn_value method, path;
     tn_value component; /* for registry->add */
     struct parameter *parameters;
     uint32_t count;
     struct body body;
+    struct paging paging;
     struct auth *auths[8]; /* all are used; NULL ends the list */
     tn_value missing;      /* schemes without credentials in tenon.yaml: "a or b"; NULL: none */
 };
@@ -71,7 +96,9 @@ struct service {
     char *name;
     tn_value base_url, headers, answer_headers;       /* the last two may be NULL */
     tn_value idempotency_header;                      /* a name, or false; NULL: the default */
+    tn_value redirect_hosts, upload_roots;            /* may be NULL */
     int64_t max_bytes, connect_ms, idle_ms, total_ms; /* 0: the host's default */
+    int64_t max_upload_bytes;
     struct operation *operations;
     uint32_t count;
     uint32_t left_out; /* operations above OPERATIONS_MAX or NODES_MAX */

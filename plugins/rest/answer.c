@@ -59,6 +59,10 @@ static const char *error_code_for_status(int64_t status) {
 }
 
 void answer_fail_task(tn_task task, const char *method, const char *path, tn_value end) {
+    answer_fail_redirect(task, method, path, end, NULL);
+}
+
+void answer_fail_redirect(tn_task task, const char *method, const char *path, tn_value end, const char *why) {
     int64_t status = tn_get_int(end, "status", 0);
     tn_value body = answer_read_body(end),
              json = tn.value->kind(body) == TN_STRING ? tn_retain(body) : tn_to_json(body);
@@ -76,6 +80,8 @@ void answer_fail_task(tn_task task, const char *method, const char *path, tn_val
         tn_text_append(&message, " with a redirect to ");
         tn_text_append_n(&message, location, strnlen(location, URL_SHOWN_MAX));
         tn_text_append(&message, ", which is not followed");
+        if (why != NULL) tn_text_append(&message, ", because ");
+        if (why != NULL) tn_text_append(&message, why);
     }
     if (words != NULL && length > 0 && tn.value->kind(body) != TN_NULL) {
         uint64_t cut = tn_utf8_cut(words, length, EXCERPT_MAX);

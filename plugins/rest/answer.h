@@ -19,5 +19,7 @@ tn_value answer_read_body(tn_value end);
  * contains the start of the body, so that a model can react to it; the detail is {status, body}.
  */
 void answer_fail_task(tn_task task, const char *method, const char *path, tn_value end);
+/* The same for a redirect. `why` is the reason why it is not followed, for the message; NULL is allowed. */
+void answer_fail_redirect(tn_task task, const char *method, const char *path, tn_value end, const char *why);
 
 #endif

@@ -132,6 +132,15 @@ static tn_value parse_yaml(const char *path, const char *text, size_t length) {
     return value;
 }
 
+/*
+ * JSON is a subset of YAML, and large descriptions are JSON: its parser needs a fraction of libyaml's memory. NULL if
+ * the text is not JSON or is beyond the limits; it is then read as YAML, which says where the mistake is.
+ */
+static tn_value parse_json(const char *text, uint64_t length) {
+    size_t blanks = strspn(text, " \t\r\n");
+    return text[blanks] == '{' || text[blanks] == '[' ? tn_from_json(text, length) : NULL;
+}
+
 tn_value yaml_read_file(const char *path, const char *name) {
     struct tn_text_buffer text = {.limit = YAML_BYTES_MAX};
     char chunk[65536];
@@ -151,7 +160,8 @@ tn_value yaml_read_file(const char *path, const char *name) {
     else if (text.status != TN_OK)
         log_yaml_error(name, "the file is longer than 16 MiB", 0);
     else
-        value = parse_yaml(name, tn_text_chars(&text), text.length);
+        value = parse_json(tn_text_chars(&text), text.length);
+    if (value == NULL && !broken && text.status == TN_OK) value = parse_yaml(name, tn_text_chars(&text), text.length);
     tn_text_free(&text);
     return value;
 }

@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
+#include <tenon/demand.h>
 #include <tenon/document.h>
 #include <tenon/easy.h>
 #include <tenon/graph.h>
@@ -49,6 +50,13 @@ static const void *interface(const char *id) { return tn.host->get(tn.host->self
 
 static void poll_ready(void *user, int32_t events) { (void)user, (void)events; }
 
+/* Claims for ever that what the host looks for may still come. */
+static int32_t demand_always(void *user, const char *kind, uint64_t kind_length, const char *pattern,
+                             uint64_t pattern_length, int32_t how) {
+    (void)user, (void)kind, (void)kind_length, (void)pattern, (void)pattern_length, (void)how;
+    return 1;
+}
+
 static int32_t hostile_init(void *self, tn_value config) {
     uint64_t watch;
     (void)self;
@@ -70,6 +78,9 @@ static int32_t hostile_init(void *self, tn_value config) {
     } else if (attack_is("expect")) {
         const tn_registry_1 *registry = interface(TN_REGISTRY_1);
         status_of_init = registry ? registry->expect(tn.host, 7) : TN_UNSUPPORTED;
+    } else if (attack_is("demand")) {
+        const tn_demand_draft *demand = interface(TN_DEMAND_DRAFT);
+        status_of_init = demand ? demand->watch(tn.host, demand_always, NULL) : TN_UNSUPPORTED;
     } else if (attack_is("poll")) {
         const tn_poll_1 *poll = interface(TN_POLL_1);
         status_of_init = poll ? poll->watch(tn.host, 9999, TN_POLL_READ, poll_ready, NULL, &watch) : TN_UNSUPPORTED;
@@ -379,7 +390,8 @@ static int32_t attempt(const struct instance *instance, tn_task task, tn_value *
         return methods ? methods->call_wait(task, name, TN_Z, input, NULL, out, out) : TN_UNSUPPORTED;
     if (attack_is("start") || attack_is("approve")) return methods ? start_run(methods, task, out) : TN_UNSUPPORTED;
     if (attack_is("expression")) return tn.eval->evaluate(task, index, NULL, out, out);
-    if (attack_is("add") || attack_is("remove") || attack_is("expect") || attack_is("poll") || attack_is("launch")) {
+    if (attack_is("add") || attack_is("remove") || attack_is("expect") || attack_is("demand") || attack_is("poll") ||
+        attack_is("launch")) {
         *out = result_of_init ? tn_retain(result_of_init) : tn_text("accepted");
         return status_of_init;
     }

@@ -48,6 +48,28 @@ static void test_wildcard(void **state) {
         assert_int_equal(wildcard_matches(cases[i].pattern, cases[i].name), cases[i].fits);
 }
 
+/* The original of a tool's name: characters that the name cannot have are `_` in it. */
+static void test_wildcard_tool(void **state) {
+    static const struct {
+        const char *pattern, *name;
+        bool fits;
+    } cases[] = {
+        {"github.repos/get", "github.repos_get", true},   {"github.repos/*", "github.repos_list-for-org", true},
+        {"github.repos / get", "github.repos_get", true}, {"*repos/{x}", "github.repos_x_", true},
+        {"github.repos_*", "github.repos_get", true},     {"github.repos/*", "github.reposget", false},
+        {"github.repos/get", "github.repos/get", true},   {"github.repos_get", "github.repos/get", false},
+        {"github.repos.get", "github.repos_get", false},
+    };
+    char longest[WILDCARD_TOOL_MAX + 2];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(wildcard_matches_tool(cases[i].pattern, cases[i].name), cases[i].fits);
+    memset(longest, '/', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    assert_false(wildcard_matches_tool(longest, "_"));
+    assert_true(wildcard_matches_tool(longest + 1, "_"));
+}
+
 /* A pattern that makes a backtracking matcher take forever. */
 static void test_wildcard_hostile(void **state) {
     char pattern[2001], name[20001];
@@ -122,6 +144,7 @@ static void test_price(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wildcard),
+        cmocka_unit_test(test_wildcard_tool),
         cmocka_unit_test(test_wildcard_hostile),
         cmocka_unit_test(test_usage_adds_up),
         cmocka_unit_test(test_price),

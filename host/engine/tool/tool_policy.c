@@ -31,7 +31,7 @@ static bool tool_approval_read(tn_value text, enum tool_approval *out) {
 
 /* How exactly a pattern matches the name; -1 if it does not. A pattern without `*` is more exact than all others. */
 static int64_t pattern_exactness(const char *pattern, const char *name) {
-    if (!wildcard_matches(pattern, name)) return -1;
+    if (!wildcard_matches_tool(pattern, name)) return -1;
     if (!strchr(pattern, '*')) return INT64_MAX;
     int64_t literal = 0;
     for (const char *at = pattern; *at; at++) literal += *at != '*';

@@ -49,7 +49,7 @@ static const char *text_at(tn_value names, size_t index) { return value_chars(va
 static bool set_contains(const struct tool_set_callable *set, const char *name) {
     bool named = !set->names;
     for (size_t i = 0; !named && i < value_count(set->names); i++)
-        named = wildcard_matches(text_at(set->names, i), name);
+        named = wildcard_matches_tool(text_at(set->names, i), name);
     return named && authority_allows_tool(set->caller, name);
 }
 

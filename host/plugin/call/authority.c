@@ -102,7 +102,7 @@ static void on_annotation(void *self, const char *pointer, bool on_key, tn_value
     search->found = search->patterns && where == value_bool(true); /* `search: true` names every tool */
     if (!value_is(where, TN_STRING)) return;
     const char *text = value_chars(where, NULL);
-    search->found = search->patterns ? wildcard_matches(text, search->name) : strcmp(text, search->name) == 0;
+    search->found = search->patterns ? wildcard_matches_tool(text, search->name) : strcmp(text, search->name) == 0;
 }
 
 /*
@@ -278,7 +278,8 @@ int32_t authority_check_node(const struct authority *document, const struct comp
 static bool entries_name(tn_value tools, const char *name) {
     for (size_t i = 0; i < value_count(tools); i++) {
         tn_value pattern = value_get(value_at(tools, i), "name");
-        if (pattern && value_is(pattern, TN_STRING) && wildcard_matches(value_chars(pattern, NULL), name)) return true;
+        if (pattern && value_is(pattern, TN_STRING) && wildcard_matches_tool(value_chars(pattern, NULL), name))
+            return true;
     }
     return false;
 }

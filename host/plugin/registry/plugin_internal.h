@@ -204,6 +204,11 @@ void rows_free_configured(struct registry *registry);
 void row_realise(struct row *row);
 /* Compiles its schemas, once. TN_INVALID if one does not compile: the component cannot be used. */
 int32_t row_check(struct row *row, struct error *error);
+/*
+ * Frees the compiled schemas, which the next use compiles again. Only for a row that was just added: no caller has its
+ * information yet.
+ */
+void row_forget_schemas(struct row *row);
 void row_remove(struct registry *registry, struct row *row);
 /* Adds a removed row again. No other row may have its kind and id. */
 void row_restore(struct registry *registry, struct row *row);

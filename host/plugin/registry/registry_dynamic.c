@@ -96,12 +96,18 @@ static int32_t registry_add_scrubbed(struct plugin *plugin, tn_value component, 
         struct row claim = {.component = {.plugin = plugin}};
         return row_conflict(there, &claim, error);
     }
-    /* Compile its schemas now: no author has checked them, unlike those of a manifest. */
+    /*
+     * Compile its schemas now: no author has checked them, unlike those of a manifest. Then forget them: a service may
+     * have a thousand tools, of which few are used, and a compiled schema is many times larger than its document.
+     */
     struct row *row = NULL;
     status = row_add(plugin, component, &row, error);
     if (status != TN_OK) return status;
     row->at_run_time = true;
-    if ((status = row_check(row, error)) != TN_OK) row_remove(plugin->registry, row);
+    bool fresh = !row->compiled; /* a row that has come back may have instances, which use its schemas */
+    status = row_check(row, error);
+    if (status == TN_OK && fresh) row_forget_schemas(row);
+    if (status != TN_OK) row_remove(plugin->registry, row);
     return status;
 }
 

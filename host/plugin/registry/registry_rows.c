@@ -322,6 +322,15 @@ int32_t row_check(struct row *row, struct error *error) {
     return TN_INVALID;
 }
 
+void row_forget_schemas(struct row *row) {
+    schema_unref(row->config);
+    schema_unref(row->input);
+    schema_unref(row->output);
+    row->config = row->input = row->output = NULL;
+    row->info.config = row->info.input = row->info.output = NULL;
+    row->compiled = false;
+}
+
 /* ---- The sorted list ---- */
 
 static int compare_rows(const void *a, const void *b) {

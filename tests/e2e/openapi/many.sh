@@ -7,7 +7,7 @@ python3 -c 'import json; print(json.dumps({"openapi": "3.1.0", "servers": [{"url
 run tenon tool list -c odd.yaml
 expect_code 0 && expect_in err "odd: the description has more than 4096 operations" && [ "$(grep -c '^odd\.' "$work/out")" = 4096 ] || fails "expected 4096 tools"
 
-# Few schemas that many operations share: each operation has a copy of them.
+# Few schemas that many operations share: they are in memory once, but each operation counts them.
 python3 - >odd-api.yaml <<'EOF'
 import json
 names = range(450)
