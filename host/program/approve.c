@@ -162,9 +162,9 @@ static bool schema_allows_true(tn_value schema) {
 static tn_value ask_visit(const struct approver *approver) {
     char *line = approver_read_line(approver, "  press Enter when you have visited the page, or [d]ecline: ");
     if (!line) return NULL;
-    tn_value answer = strncmp(line, "http", 4) == 0 ? value_string(line, strlen(line)) /* where it has led */
-                      : *line == 'd'                ? value_null()
-                                                    : value_bool(true);
+    tn_value answer = !*line                   ? value_bool(true)
+                      : strcmp(line, "d") == 0 ? value_null()
+                                               : command_parse_value(line); /* where the page has led, or JSON */
     mem_free(line);
     return answer ? answer : value_text("");
 }

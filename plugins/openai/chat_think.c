@@ -44,9 +44,14 @@ static uint64_t think_at_start(struct model_call *call, struct chat_think *think
         while (spaces < think->length && is_space(think->pending[spaces])) spaces++;
         uint64_t tag = think->length - spaces;
         if (tag > 0 && strncmp(think->pending + spaces, tag_open, tag) != 0) {
-            think_flush(call, think, false);
             think->state = THINK_OFF;
-            return i + 1;
+            if (think->length != i + 1) { /* some of it came in an earlier piece */
+                think_flush(call, think, false);
+                return i + 1;
+            }
+            think->length = 0;
+            think_add_n(call, false, chars, length);
+            return length;
         }
         if (tag == OPEN_LENGTH) {
             think->length = 0;

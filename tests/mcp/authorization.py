@@ -13,7 +13,7 @@ import time
 
 from guarded import Server
 from harness import TENON, call, check, configure, first_question, run_tests, tenon
-from person import answer_question, last_redirect, run_at_terminal
+from person import answer_question, last_redirect, page_of, run_at_terminal
 
 os.environ["CLIENT_SECRET"] = "s3cret/of the+client"
 SECRET = {"secrets": {"CLIENT_SECRET": {"env": "CLIENT_SECRET"}}}
@@ -314,7 +314,7 @@ def test_isolated():
     server = start_person_server()
     configure({"p": {"url": server.url + "/mcp"}}, section={"keep_tokens": False})
     command = [TENON, "tool", "call", "--isolate", "tenon.mcp", "mcp.servers", '{"connect": "p"}']
-    output = run_at_terminal(command, answers=lambda question: json.dumps(last_redirect(json.loads(question)["url"])))
+    output = run_at_terminal(command, answers=lambda question: last_redirect(page_of(question)))
     check('"state": "ready"' in output, "an entered address", output, server.seen)
     check(requests(server, "/register")[0]["redirect_uris"] == ["http://127.0.0.1/callback"], "the redirect address has no port", server.seen)
 
@@ -341,8 +341,8 @@ def test_refused_permission():
 
 def test_no_redirect_arrives():
     server = start_person_server()
-    output = run_at_terminal([TENON, "tool", "call", "mcp.servers", '{"connect": "p"}'], answers=lambda question: "true")
-    check(output.count("answer: ") == 3, "the question is repeated three times", output)
+    output = run_at_terminal([TENON, "tool", "call", "mcp.servers", '{"connect": "p"}'], answers=lambda question: "")
+    check(output.count("or [d]ecline: ") == 3, "the question is repeated three times", output)
     check("unauthorized" in output and not requests(server, "/token"), "the call fails after three questions", output, server.seen)
 
 
@@ -393,7 +393,7 @@ def test_other_clients_of_the_redirect_address():
     seen = {}
 
     def answers(question):
-        back = json.loads(question)["url"].split("redirect_uri=")[1].split("&")[0].replace("%3A", ":").replace("%2F", "/")
+        back = page_of(question).split("redirect_uri=")[1].split("&")[0].replace("%3A", ":").replace("%2F", "/")
         host, port = back.split("/")[2].split(":")
         seen.update(back=back, host=host)
         for request in (b"\0\1\2", b"GET /callback?code=a&state=b HTTP/1.1\r\nHost: x\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"GET /" + b"x" * 20000,

@@ -1,7 +1,7 @@
 """person.py: simulates a person at a terminal with a browser, who visits a page and follows its redirects."""
-import json
 import os
 import pty
+import re
 import select
 import subprocess
 import threading
@@ -48,9 +48,21 @@ def visit(url):
     return True
 
 
+# What the host shows when it waits for a line: a whole answer, whether a form is answered, a page, a field of a form.
+PROMPT = re.compile(r"(answer: |\[a\]nswer, \[d\]ecline\? |or \[d\]ecline: |\]: |\(optional\): )$")
+
+
+def page_of(question):
+    """The URL that a question shows."""
+    return [line.strip() for line in question.splitlines() if line.strip().startswith("http")][-1]
+
+
 def answer_question(question):
-    """Grants permission by visiting the page. Answers any other question with {}."""
-    return "true" if '"mode":"authorization"' in question and visit(json.loads(question)["url"]) else "{}"
+    """Answers the prompt at the end: visits a page, and leaves the fields of a form as they are."""
+    prompt = PROMPT.search(question).group(1)
+    if prompt.startswith("or"):
+        visit(page_of(question))
+    return "a" if prompt.startswith("[a]") else "{}" if prompt == "answer: " else ""
 
 
 def run_at_terminal(command, folder=".", type_first=None, until=None, answers=answer_question):
@@ -63,7 +75,7 @@ def run_at_terminal(command, folder=".", type_first=None, until=None, answers=an
     os.close(slave)
     if type_first:
         os.write(master, type_first.encode() + b"\n")
-    output, answered, closed = b"", 0, False
+    output, asked, closed = b"", 0, False
     while True:
         if not select.select([master], [], [], 30)[0]:
             child.kill()
@@ -75,9 +87,9 @@ def run_at_terminal(command, folder=".", type_first=None, until=None, answers=an
         if not data:
             break
         output += data
-        while answered < output.count(b"answer: "):
-            answered += 1
-            question = output.split(b"answer: ")[answered - 1].decode(errors="replace").strip().splitlines()[-1]
+        question = output[asked:].decode(errors="replace")
+        if PROMPT.search(question):
+            asked = len(output)
             os.write(master, answers(question).encode() + b"\n")
         if until and until.encode() in output and not closed:
             closed = True

@@ -60,7 +60,7 @@ static void test_the_table(void **state) {
         {TN_REGISTRY_1, sizeof(tn_registry_1)},   {TN_TOOL_1, sizeof(tn_tool_1)},
         {TN_HOST_1, sizeof(tn_host_1)},           {TN_DOCUMENT_DRAFT, sizeof(tn_document_draft)},
         {TN_GRAPH_DRAFT, sizeof(tn_graph_draft)}, {TN_LAUNCH_DRAFT, sizeof(tn_launch_draft)},
-        {TN_STATE_DRAFT, sizeof(tn_state_draft)},
+        {TN_STATE_DRAFT, sizeof(tn_state_draft)}, {TN_DEMAND_DRAFT, sizeof(tn_demand_draft)},
     };
     size_t rows = 0;
     while (interface_table[rows].id) rows++;

@@ -7,13 +7,13 @@ old='{"role": "assistant", "content": "I am ready."},
     {"role": "system", "content": "Be brief."},
     {"role": "user", "content": "Look it up."},
     {"role": "tool", "content": "a result of a client that keeps only texts"},
-    {"role": "error", "content": "RATE_LIMITED: never sent"},
+    {"role": "error", "content": "RATE_LIMITED: kept from models"},
     {"role": "assistant", "content": "", "tool_calls": [
         {"id": "c1", "name": "extract", "arguments": {"from": "x", "what": "links"}},
         {"id": "c2", "name": "extract", "arguments": {"from": "y", "what": "links"}},
         {"id": "c3", "name": "extract", "arguments": {"from": "z", "what": "links"}}]},
     {"role": "tool", "content": "result two", "tool_call_id": "c2", "name": "extract"},
-    {"role": "error", "content": "never sent either"},
+    {"role": "error", "content": "kept from models too"},
     {"role": "user", "content": "Go on."},
     {"role": "tool", "content": "result one, late", "tool_call_id": "c1", "name": "extract", "status": "error"},
     {"role": "assistant", "content": "Here."},
@@ -37,13 +37,13 @@ for service in "${services[@]}"; do
         expect_code 0
         expect_in out '"content":"[\"a@example.org\"]"' && expect_in out '"finish_reason":"length"'
         # All messages of the session are returned as they came, in order.
-        expect_in out '{"role":"tool","content":"a result of a client that keeps only texts"},{"role":"error","content":"RATE_LIMITED: never sent"},{"role":"assistant","content":"","tool_calls":[{"id":"c1",'
+        expect_in out '{"role":"tool","content":"a result of a client that keeps only texts"},{"role":"error","content":"RATE_LIMITED: kept from models"},{"role":"assistant","content":"","tool_calls":[{"id":"c1",'
         expect_in out '{"role":"user","content":"And now?"},{"role":"user","content":"Now!"},{"role":"assistant","content":"I call it."'
     done
 done
 run python3 "$SOURCE/tests/e2e/provider_requests.py" requests
 expect_code 0 && expect_out $((${#services[@]} * 4))
-! grep -qF 'never sent' requests || fails "an error message was sent to the model"
+! grep -qF "kept from models" requests || fails "an error message was sent to the model"
 for text in 'that keeps only texts' 'result two' 'result one, late' 'again' 'And now?' 'Now!' '0.5' '77'; do
     [ "$(grep -cF "$text" requests)" = $((${#services[@]} * 4)) ] || fails "a request lacks: $text"
 done
