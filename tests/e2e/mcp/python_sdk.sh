@@ -7,7 +7,7 @@ for kind in modern legacy; do
     list=$SOURCE/tests/mcp/python-$kind.txt
     cmp -s "$list" "$folder/$kind.txt" && continue
     rm -rf "${folder:?}/$kind"
-    { python3 -m venv "$folder/$kind" && timeout 300 "$folder/$kind/bin/pip" install -q --disable-pip-version-check \
+    { python3 -m venv "$folder/$kind" && timeout 300 "$folder/$kind/bin/pip" install -q --no-compile --disable-pip-version-check \
         --retries 1 --timeout 20 -r "$list"; } >"$work/log" 2>&1 ||
         { tail -3 "$work/log"; skips "pip could not install the servers"; }
     cp "$list" "$folder/$kind.txt"
