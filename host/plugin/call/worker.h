@@ -55,7 +55,7 @@ void workers_returned(struct job *job);
 void workers_abandon(struct job *job, const void *plugin);
 /* [any] True if the plugin has ever had more than WORKERS_HUNG_MAX abandoned jobs at one time. */
 bool workers_refuse(const void *plugin);
-#define WORKERS_SETTLE_MS 1000 /* longest wait of workers_settle: on a loaded machine a worker can need long to return */
+#define WORKERS_SETTLE_MS 1000 /* longest wait of workers_settle */
 /*
  * [loop] Before the owner of a loop is freed: its calls have ended, but workers may still be returning from their
  * components. Waits for them, and frees what they have posted.
