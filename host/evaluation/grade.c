@@ -6,6 +6,7 @@
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
 #include "host/base/zone.h"
+#include "host/engine/model/message_text.h"
 #include "host/evaluation/suite.h"
 #include <stdio.h>
 #include <string.h>
@@ -52,21 +53,6 @@ static tn_value graded_names(const struct graded *graded) {
 
 /* ---- The answer ---- */
 
-/* The text of a message's content; a new reference. */
-static tn_value content_text(tn_value content) {
-    struct buffer text;
-    if (value_is(content, TN_STRING)) return value_ref(content);
-    buffer_init(&text, SIZE_MAX);
-    for (size_t i = 0; value_is(content, TN_ARRAY) && i < value_count(content); i++) {
-        tn_value part = value_at(content, i), words = value_get(part, "text");
-        if (value_text_is(value_get(part, "type"), "text") && value_is(words, TN_STRING))
-            buffer_text(&text, value_chars(words, NULL));
-    }
-    tn_value joined = value_string_lossy(buffer_cstr(&text), text.length);
-    buffer_finish(&text);
-    return joined;
-}
-
 tn_value grade_answer(const struct suite_case *one, tn_value output, struct error *error) {
     tn_value messages = value_get(output, "messages");
     if (one->answer) {
@@ -77,7 +63,7 @@ tn_value grade_answer(const struct suite_case *one, tn_value output, struct erro
     }
     for (size_t i = value_is(messages, TN_ARRAY) ? value_count(messages) : 0; i > 0; i--)
         if (value_text_is(value_get(value_at(messages, i - 1), "type"), "ai"))
-            return content_text(value_get(value_at(messages, i - 1), "content"));
+            return message_text(value_get(value_at(messages, i - 1), "content"));
     if (value_is(output, TN_OBJECT) && value_count(output) == 1) return value_ref(value_value_at(output, 0));
     return value_ref(output);
 }

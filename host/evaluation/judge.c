@@ -5,9 +5,9 @@
  * the user, and the instructions of the system say that it is data.
  */
 #include "host/evaluation/judge.h"
-#include "adl/value/buffer.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "host/engine/model/message_text.h"
 #include "host/evaluation/grade.h"
 #include <string.h>
 
@@ -61,20 +61,10 @@ static tn_value read_object(const char *text) {
     return value;
 }
 
-static void append_text(struct buffer *out, tn_value content) {
-    if (value_is(content, TN_STRING)) buffer_text(out, value_chars(content, NULL));
-    for (size_t i = 0; value_is(content, TN_ARRAY) && i < value_count(content); i++) {
-        tn_value part = value_at(content, i), words = value_get(part, "text");
-        if (value_text_is(value_get(part, "type"), "text") && value_is(words, TN_STRING))
-            buffer_text(out, value_chars(words, NULL));
-    }
-}
-
 tn_value judge_check(tn_value kind, tn_value output, struct error *error) {
-    struct buffer text;
-    buffer_init(&text, SIZE_MAX);
-    append_text(&text, value_get(value_get(output, "message"), "content"));
-    tn_value grade = read_object(buffer_cstr(&text)), passed = value_get(grade, "passed"), check = NULL;
+    tn_value text = message_text(value_get(value_get(output, "message"), "content"));
+    const char *words = value_chars(text, NULL);
+    tn_value grade = read_object(words), passed = value_get(grade, "passed"), check = NULL;
     tn_value reason = value_get(grade, "reason");
     if (grade && passed && value_is(passed, TN_BOOL))
         check =
@@ -84,8 +74,8 @@ tn_value judge_check(tn_value kind, tn_value output, struct error *error) {
             error, TN_INVALID, "INVALID_RESPONSE",
             "the judge answered %.200s; expected {\"reason\": …, \"passed\": true or false}: use another model as "
             "`judge`",
-            text.length ? buffer_cstr(&text) : "nothing");
+            *words ? words : "nothing");
     value_unref(grade);
-    buffer_finish(&text);
+    value_unref(text);
     return check;
 }

@@ -154,17 +154,3 @@ tn_value chat_message_content(const char *text, size_t length, bool attaches, st
     value_unref(words);
     return content;
 }
-
-tn_value chat_message_text(tn_value content) {
-    if (!content || value_is(content, TN_STRING)) return content ? value_ref(content) : value_text("");
-    struct buffer text;
-    buffer_init(&text, SIZE_MAX);
-    for (size_t i = 0; value_is(content, TN_ARRAY) && i < value_count(content); i++) {
-        tn_value part = value_at(content, i), words = value_get(part, "text");
-        if (value_text_is(value_get(part, "type"), "text") && value_is(words, TN_STRING))
-            buffer_text(&text, value_chars(words, NULL));
-    }
-    tn_value joined = value_string_lossy(buffer_cstr(&text), text.length);
-    buffer_finish(&text);
-    return joined;
-}

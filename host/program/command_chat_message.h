@@ -24,7 +24,4 @@
  * INVALID_INPUT: not UTF-8, or a file that cannot be attached; LIMIT.
  */
 tn_value chat_message_content(const char *text, size_t length, bool attaches, struct error *error);
-/* The text of a content, without what is attached; a new reference. `content` may be NULL. */
-tn_value chat_message_text(tn_value content);
-
 #endif

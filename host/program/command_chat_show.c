@@ -10,9 +10,9 @@
 #include "host/program/command_chat_show.h"
 #include "adl/value/json.h"
 #include "adl/value/memory.h"
+#include "host/engine/model/message_text.h"
 #include "host/program/approve.h"
 #include "host/program/command.h"
-#include "host/program/command_chat_message.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -339,8 +339,8 @@ void chat_show_rest(struct chat_show *show, tn_value messages, size_t from) {
         tn_value message = value_at(messages, i);
         if (!value_text_is(value_get(message, "type"), "ai") || value_get(message, "tool_calls")) continue;
         /* In a pipe, the other parts are at least named. */
-        tn_value text = show->terminal ? chat_message_text(value_get(message, "content")) : chat_text(message);
-        tn_value streamed = show->terminal ? value_ref(text) : chat_message_text(value_get(message, "content"));
+        tn_value text = show->terminal ? message_text(value_get(message, "content")) : chat_text(message);
+        tn_value streamed = show->terminal ? value_ref(text) : message_text(value_get(message, "content"));
         bool empty = value_text_is(streamed, "");
         bool known = show->last ? value_equal(show->last, streamed) : show->media_shown > 0 && empty;
         if (!known) chat_show_whole(show, message, text);

@@ -8,11 +8,11 @@
 #include "adl/value/memory.h"
 #include "host/assembly/host.h"
 #include "host/engine/graph/graph.h"
+#include "host/engine/model/message_text.h"
 #include "host/engine/model/model.h"
 #include "host/engine/model/model_listing.h"
 #include "host/engine/tool/tool.h"
 #include "host/program/command_chat_input.h"
-#include "host/program/command_chat_message.h"
 #include "host/program/command_chat_save.h"
 #include "host/program/command_chat_show.h"
 #include "host/program/command_chat_turn.h"
@@ -75,7 +75,7 @@ static int word_retry(struct chat *chat, const char *argument) {
 static int word_edit(struct chat *chat, const char *argument) {
     struct error error = ERROR_INIT;
     (void)argument;
-    tn_value before = chat->said_text ? value_ref(chat->said_text) : chat_message_text(chat->said);
+    tn_value before = chat->said_text ? value_ref(chat->said_text) : message_text(chat->said);
     size_t length = 0;
     char *text = NULL;
     int code = COMMAND_OK;
