@@ -86,6 +86,7 @@ static inline const char *tn_model_error_code(int64_t status) {
     if (status == 402) return "QUOTA";
     if (status == 404) return "NOT_FOUND";
     if (status == 408) return "TIMEOUT";
+    if (status == 413) return "CONTEXT_LENGTH";
     if (status == 429) return "RATE_LIMITED";
     if (status == 425 || status >= 500 || status == 0) return "OVERLOADED";
     return status >= 400 ? "INVALID_REQUEST" : "INVALID_RESPONSE";
@@ -232,9 +233,9 @@ static inline const char *tn_model_code_of_word(const char *word) {
     return NULL;
 }
 
-/* True if the text contains the lower-case words, without regard to case. */
+/* True if the beginning of the text contains the lower-case words, without regard to case. */
 static inline bool tn_model_contains(const char *text, const char *words) {
-    uint64_t length = strlen(text);
+    uint64_t length = strnlen(text, TN_MODEL_BODY_TEXT_MAX);
     return tn_model_find_word(text, length, 0, words) < length;
 }
 
@@ -252,6 +253,16 @@ static inline const char *tn_model_code_of_message(const char *message, int64_t 
                                                         {"too large for model", "CONTEXT_LENGTH"},
                                                         {"input is too long for requested model", "CONTEXT_LENGTH"},
                                                         {"exceeds the maximum number of tokens", "CONTEXT_LENGTH"},
+                                                        {"maximum prompt length", "CONTEXT_LENGTH"},
+                                                        {"maximum context limit", "CONTEXT_LENGTH"},
+                                                        {"exceeded model token limit", "CONTEXT_LENGTH"},
+                                                        {"reduce the length of the messages", "CONTEXT_LENGTH"},
+                                                        {"greater than the context length", "CONTEXT_LENGTH"},
+                                                        {"longer than the model's context", "CONTEXT_LENGTH"},
+                                                        {"loaded with context length of only", "CONTEXT_LENGTH"},
+                                                        {"`inputs` tokens + `max_new_tokens`", "CONTEXT_LENGTH"},
+                                                        {"too many input tokens", "CONTEXT_LENGTH"},
+                                                        {"total number of tokens in the prompt", "CONTEXT_LENGTH"},
                                                         {"credit balance is too low", "QUOTA"},
                                                         {"insufficient balance", "QUOTA"},
                                                         {"insufficient credits", "QUOTA"},
@@ -376,6 +387,14 @@ static inline void tn_model_append_advice(struct tn_text_buffer *text, const str
         (void)tn_text_append_format(text, ", by default the secret %s", failure->secret);
 }
 
+/* Where a redirect leads: it is not followed, because the request has a key and a body. */
+static inline void tn_model_append_redirect(struct tn_text_buffer *text, const struct tn_model_failure *failure) {
+    const char *place = tn_get_text(failure->headers, "location", "");
+    if (*place == '\0') return;
+    (void)tn_text_append(text, ", a redirect to ");
+    tn_model_append_quote_n(text, place, strcspn(place, "?#"), failure->key, TN_MODEL_BODY_NAME_MAX);
+}
+
 /* The service's error: the class's text, a quote of the service's message, and what to do. A new reference. */
 static inline tn_value tn_model_error(const struct tn_model_failure *failure) {
     struct tn_model_failure whole = *failure;
@@ -397,7 +416,12 @@ static inline tn_value tn_model_error(const struct tn_model_failure *failure) {
     if (whole.model != NULL && whole.model[0] != '\0' &&
         (strcmp(whole.code, "NOT_FOUND") == 0 || strcmp(whole.code, "AUTH") == 0))
         (void)tn_text_append_format(&text, ", for the model `%.100s`", whole.model);
-    if (whole.status > 0) (void)tn_text_append_format(&text, " (status %lld)", TN_UTIL_CAST(long long, whole.status));
+    if (whole.status > 0) (void)tn_text_append_format(&text, " (status %lld", TN_UTIL_CAST(long long, whole.status));
+    if (whole.status >= 300 && whole.status <= 399) {
+        tn_model_append_redirect(&text, &whole);
+        if (whole.retryable < 0) whole.retryable = 0; /* it would be the same again */
+    }
+    if (whole.status > 0) (void)tn_text_append(&text, ")");
     if (tn_model_is_text(whole.type)) {
         (void)tn_text_append(&text, ", ");
         tn_model_append_quote_n(&text, tn_chars(whole.type, NULL), strlen(tn_chars(whole.type, NULL)), whole.key, 80);
