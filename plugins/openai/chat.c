@@ -10,6 +10,14 @@
 
 #define CALL_ID_LENGTH 9 /* of `call_ids: nine` */
 
+/* "audio/x-wav" is "wav", "audio/ogg; codecs=opus" is "ogg": a service that does not accept it says so. */
+static const char *chat_audio_format(const char *type) {
+    static const char *const formats[] = {"wav", "flac", "ogg", "opus", "aac", "m4a", "aiff", "webm"};
+    for (size_t i = 0; type != NULL && i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (strstr(type, formats[i]) != NULL) return formats[i];
+    return type != NULL && strstr(type, "mp4") != NULL ? "m4a" : "mp3";
+}
+
 static void chat_put_media(struct model_call *call, tn_builder *builder, tn_value part, const char *type) {
     struct model_media media;
     if (!model_media_init(&media, part)) {
@@ -30,12 +38,11 @@ static void chat_put_media(struct model_call *call, tn_builder *builder, tn_valu
             tn_put_take(builder, "url", model_media_to_data_url(&media));
         tn.value->end(builder);
     } else if (strcmp(type, "audio") == 0) {
-        const char *format = media.media_type != NULL && strstr(media.media_type, "wav") != NULL ? "wav" : "mp3";
         if (media.data == NULL) model_fail_request(call, "audio without `data`: expected base64, or bytes");
         openai_begin_item(builder, NULL, "input_audio");
         tn_put_begin(builder, "input_audio", TN_OBJECT);
         if (media.data != NULL) tn_put(builder, "data", media.data);
-        tn_put_text(builder, "format", format);
+        tn_put_text(builder, "format", chat_audio_format(media.media_type));
         tn.value->end(builder);
     } else {
         if (media.data == NULL && media.file_id == NULL)

@@ -195,6 +195,13 @@ static void citations_finish(struct model_call *call, const struct chat_extras *
 
 /* ---- All of them ---- */
 
+/* Adds the sources once: as soon as the answer is complete and has some. */
+static void extras_add_sources(struct model_call *call, struct chat_extras *extras) {
+    if (extras->is_cited || (extras->citations == NULL && extras->results == NULL)) return;
+    extras->is_cited = true;
+    citations_finish(call, extras);
+}
+
 static void keep(tn_value *place, tn_value array) {
     if (tn.value->kind(array) != TN_ARRAY || tn.value->count(array) == 0) return;
     tn_release(*place);
@@ -218,6 +225,7 @@ void openai_extras_read_answer(struct model_call *call, tn_value json) {
     struct chat_extras *extras = &((struct openai_call *)call->provider_data)->extras;
     keep(&extras->citations, tn_get(json, "citations"));
     keep(&extras->results, tn_get(json, "search_results"));
+    if (model_is_finished(call)) extras_add_sources(call, extras); /* xAI's come after the finish_reason */
 }
 
 void openai_extras_finish(struct model_call *call) {
@@ -225,8 +233,7 @@ void openai_extras_finish(struct model_call *call) {
     if (extras->details != NULL) details_finish(call, extras->details);
     if (extras->audio_length > 0 && extras->has_audio) audio_finish(call, extras);
     extras->has_audio = false; /* a second finish_reason adds nothing again */
-    if (!extras->is_cited) citations_finish(call, extras);
-    extras->is_cited = true;
+    extras_add_sources(call, extras);
 }
 
 void openai_extras_release(struct chat_extras *extras) {

@@ -131,13 +131,17 @@ static void openai_error(struct model_call *call, tn_value body, struct tn_model
 /* ---- Embeddings ---- */
 
 static void openai_embed_start(struct model_call *call) {
+    const char *dimensions = openai_dialect(call)->dimensions;
+    if (dimensions == NULL && model_get_option(call, "dimensions") != NULL) {
+        model_fail(call, "UNSUPPORTED", "this service has no `dimensions`: remove the option, or use another model");
+        return;
+    }
     tn_builder *builder = tn_builder_new();
     tn.value->begin(builder, TN_OBJECT);
     tn_put_text(builder, "model", call->model->name);
     tn_put(builder, "input", call->embed);
     tn_put_text(builder, "encoding_format", "float");
-    if (openai_dialect(call)->dimensions != NULL)
-        model_put_option(call, builder, "dimensions", openai_dialect(call)->dimensions);
+    if (dimensions != NULL) model_put_option(call, builder, "dimensions", dimensions);
     tn.value->end(builder);
     tn_value body = tn_finish(builder);
     model_send(call, &(struct model_request){.path = "/embeddings", .body = body, .whole = true});

@@ -175,6 +175,9 @@ ANSWERS = [
     ("citations", chunks({"content": "a[1]"}, **CITED), whole({"content": "a[1]"}, **CITED), {"content": [text("a[1]"), *SOURCES]}, {}),
     ("citations in each event", sse(*[{**CITED, "choices": [{"index": 0, "delta": {"content": "x"}, "finish_reason": finish}]}
      for finish in (None, None, "stop")]), None, {"content": [text("xxx"), *SOURCES]}, {}),
+    ("citations after the end", sse({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}]},
+     {"choices": [], "usage": MOON, **CITED}, {"choices": [], **CITED}), None,
+     {"content": [text("a"), *SOURCES], "usage": MOON_USAGE}, {}),
     ("cached tokens of Moonshot", chunks({"content": "a"}, usage=MOON), whole({"content": "a"}, usage=MOON), {"usage": MOON_USAGE}, {}),
     ("usage in the choice", sse({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": "stop", "usage": MOON}]}), None,
      {"usage": MOON_USAGE}, {}),
@@ -231,7 +234,8 @@ def check_answer(name, result, expected):
 def check_answers(drive):
     cases, expected = [], []
     for name, stream, body, members, config in ANSWERS:
-        cases.append({**case({"stream": stream}, {"messages": "?"}, {**LOCAL, **config}), "cuts": True})
+        cuts = {} if "after the end" in name else {"cuts": True}  # the answer is complete before these
+        cases.append({**case({"stream": stream}, {"messages": "?"}, {**LOCAL, **config}), **cuts})
         expected.append((name, members))
         cases.append({**case({"stream": stream}, {"messages": "?"}, {**LOCAL, **config}), "room": 1})
         expected.append((f"{name}, slowly", members))
@@ -284,6 +288,17 @@ def check_sent_back(drive):
     d.check("reasoning" not in found, f"send_reasoning: false: {found}")
     found = sent_back(drive, message, {**LOCAL, "dialect": {"reasoning_out": "thinking"}})["content"]
     d.check(found == [{"type": "thinking", "thinking": [text("Let meIt is")]}, text("a")], f"thinking: {found}")
+
+
+def check_refused(drive):
+    """What a service does not have is not left out silently; the format of audio is that of its type."""
+    given = {"embed": ["a"], "options": {"dimensions": 2}}
+    result = drive([case(WHOLE, given, {**LOCAL, "dialect": {"dimensions": "none"}})])[0]
+    d.check(result.get("error", {}).get("code") == "UNSUPPORTED" and not result["requests"], f"dimensions: {result}")
+    for media_type, name in (("audio/x-wav", "wav"), ("audio/mpeg", "mp3"), ("audio/ogg; codecs=opus", "ogg"), ("audio/mp4", "m4a")):
+        audio = {"type": "user", "content": [{"type": "audio", "media_type": media_type, "data": PNG}]}
+        sent = drive([case(STREAM, {"messages": [audio]}, LOCAL)])[0]["requests"][0]["json"]["messages"][0]["content"][0]
+        d.check(sent["input_audio"]["format"] == name, f"{media_type}: {sent}")
 
 
 def check_tools(drive):
@@ -339,6 +354,7 @@ def main():
     answers = check_answers(drive)
     check_sent_back(drive)
     check_tools(drive)
+    check_refused(drive)
     check_schema_as_text(drive)
     check_addresses(drive)
     print(f"{rows} rows, {answers} answers")
