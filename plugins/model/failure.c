@@ -82,6 +82,14 @@ void model_fail_http_status(struct model_call *call, tn_value end) {
 
 void model_fail_service(struct model_call *call, tn_value body) { failure_end_from_service(call, 0, body, body); }
 
+void model_fail_event(struct model_call *call, const char *data, uint64_t length) {
+    struct tn_text_buffer quote = TN_TEXT_BUFFER(0);
+    tn_model_append_quote_n(&quote, data, length, model_get_config(call, "api_key"), TN_MODEL_QUOTE_MAX);
+    model_fail_response(call, "an event whose data is not JSON (%llu bytes): \"%s\"", (unsigned long long)length,
+                        tn_text_chars(&quote));
+    tn_text_free(&quote);
+}
+
 void model_fail_unexpected_body(struct model_call *call, tn_value end, const char *advice) {
     struct tn_model_failure failure = failure_of(call, "INVALID_RESPONSE");
     struct tn_text_buffer text = TN_TEXT_BUFFER(0), quote = TN_TEXT_BUFFER(0);

@@ -271,7 +271,7 @@ static void model_on_event(struct model_call *call, tn_value event) {
     else if ((json = tn_from_json(data, length)) != NULL)
         provider->event(call, name, json);
     else
-        model_fail_response(call, "an event whose data is not JSON (%llu bytes)", (unsigned long long)length);
+        model_fail_event(call, data, length);
     tn_release(json);
 }
 
