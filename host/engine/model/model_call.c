@@ -491,8 +491,9 @@ static enum model_entry enter_gate(struct model_call *self, const struct model_p
 static enum model_next fail_at_gate(struct model_call *self, const struct model_provider *provider) {
     struct error error = ERROR_INIT;
     error_set(&error, TN_FAILED, "RATE_LIMITED",
-              "%lld calls wait for the limits of the key %s already (`model_calls.limits` in tenon.yaml)",
-              (long long)provider->limits.queue, provider->key);
+              "the limits of the key %s are used up, and as many calls wait for them as `queue` allows (%lld; "
+              "`model_calls.limits` in tenon.yaml)",
+              provider->key, (long long)provider->limits.queue);
     self->retries = provider->retry.attempts; /* waiting is what the queue is for */
     enum model_next next = fail_attempt(self, &error);
     error_finish(&error);
