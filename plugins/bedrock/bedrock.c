@@ -13,6 +13,7 @@ TN_PLUGIN("tenon.bedrock", "0.1.0", "Models of Amazon Bedrock")
 
 #define BEARER_SECRET    "AWS_BEARER_TOKEN_BEDROCK"
 #define SKEW_SMALLEST_MS 60000 /* a smaller difference of the clocks is not the reason of a refusal */
+#define SKEW_LARGEST_MS  (365 * INT64_C(86400000)) /* that the host signs with */
 
 static tn_value section; /* the plugin's section of tenon.yaml */
 
@@ -185,11 +186,12 @@ static tn_value bedrock_sign(const struct model_call *call) {
 
 static void bedrock_send(struct model_call *call) {
     const struct bedrock *bedrock = call->model->provider_data;
-    const struct bedrock_call *state = call->provider_data;
+    struct bedrock_call *state = call->provider_data;
     char url[BEDROCK_URL_MAX + 32];
     bool streams = model_is_streaming(call);
     (void)snprintf(url, sizeof url, "%s/%s", bedrock->url, streams ? "converse-stream" : "converse");
     call->whole = !streams;
+    state->skew_ms = bedrock->skew_ms;
     tn_value headers = bedrock_headers(call), sign = bedrock_sign(call);
     struct model_request request = {.path = url,
                                     .body = state->body,
@@ -223,12 +225,17 @@ static void bedrock_start(struct model_call *call) {
         bedrock_send(call);
 }
 
-/* Measures how far the service's clock is ahead. Returns false if the clocks agree, or if the service sent no time. */
+/*
+ * Measures how far the service's clock is ahead. Returns false if the request was signed with that time, or if the
+ * service sent none. Another call may have changed the model's clock meanwhile.
+ */
 static bool bedrock_adjust_clock(const struct model_call *call) {
     struct bedrock *bedrock = call->model->provider_data;
+    const struct bedrock_call *state = call->provider_data;
     int64_t at = tn_model_http_date(tn_get_text(tn_get(call->head, "headers"), "date", ""));
-    int64_t skew_ms = at - tn.core->wall_ms(tn.host), change = skew_ms - bedrock->skew_ms;
+    int64_t skew_ms = at - tn.core->wall_ms(tn.host), change = skew_ms - state->skew_ms;
     if (at < 0 || (change < SKEW_SMALLEST_MS && change > -SKEW_SMALLEST_MS)) return false;
+    if (skew_ms > SKEW_LARGEST_MS || skew_ms < -SKEW_LARGEST_MS) return false;
     bedrock->skew_ms = skew_ms;
     return true;
 }
