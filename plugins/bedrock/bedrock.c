@@ -102,6 +102,16 @@ static bool bedrock_build_url(struct bedrock *bedrock, const char *base, const c
     return fits;
 }
 
+/* What signs the requests, or replaces a signature; NULL: the configured key. */
+static const char *bedrock_credentials(const struct bedrock *bedrock, tn_value config) {
+    if (tn.value->kind(tn_get(config, "api_key")) > TN_NULL) return NULL;
+    if (tn.value->kind(tn_get(config, "credentials")) > TN_NULL) return "`credentials`, and what they have access to";
+    return bedrock->uses_default_credentials
+               ? "the secret " BEARER_SECRET " if it exists, otherwise AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
+                 "AWS_SESSION_TOKEN, and what they have access to"
+               : "`credentials`: the request had none, because `base_url` is not an address of Amazon";
+}
+
 static int32_t bedrock_create(struct model *model) {
     tn_value config = model->config;
     const char *base = tn_get_text(config, "base_url", NULL), *endpoint = tn_get_text(section, "endpoint", NULL);
@@ -112,6 +122,7 @@ static int32_t bedrock_create(struct model *model) {
     bedrock->family = bedrock_family_of(model->name);
     bedrock->uses_default_credentials = own && tn.value->kind(tn_get(config, "api_key")) <= TN_NULL &&
                                         tn.value->kind(tn_get(config, "credentials")) <= TN_NULL;
+    model->credentials = bedrock_credentials(bedrock, config);
     int32_t status = TN_OK;
     if (!bedrock_find_region(bedrock, config, model->name))
         status =

@@ -88,6 +88,7 @@ static void model_call_destroy(struct model_call *call) {
     tn_answer_free(&call->answer);
     tn_tool_names_free(&call->names);
     tn_release(call->embeddings);
+    tn_release(call->token);
     tn_release(call->input);
     tn_release(call->messages);
     tn_release(call->options);

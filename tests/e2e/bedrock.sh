@@ -151,3 +151,13 @@ serve "[${late/20??/2037}]"
 run tenon model test claude --prompt Hi
 expect_code 1 && expect_in err "[AUTH]" && expect_in err "set the clock"
 servers_stop
+# A refusal names what was refused: a signature, and not the key that is the default.
+denied='{"status": 403, "headers": {"x-amzn-errortype": "ExpiredTokenException"}, "json": {"message": "The security token is expired"}}'
+serve "[$denied, $denied, $denied]"
+run tenon model test claude --prompt Hi
+expect_code 1 && expect_in err "otherwise AWS_ACCESS_KEY_ID" && expect_not_in err "comes from"
+run tenon model test own --prompt Hi
+expect_code 1 && expect_in err 'check `credentials`' && expect_not_in err BEARER
+run tenon model test evil --prompt Hi
+expect_code 1 && expect_in err 'the request had none, because `base_url` is not an address of Amazon' && expect_not_in err BEARER
+servers_stop

@@ -276,6 +276,13 @@ static void test_errors(void **state) {
         "{\"code\":\"AUTH\",\"message\":\"acme does not accept the key, or the key has no access (status 401); "
         "check `api_key`, by default the secret ACME_KEY\",\"retryable\":false,\"detail\":{\"status\":401,"
         "\"provider\":\"acme\",\"request_id\":\"r1\",\"secret\":\"ACME_KEY\"}}");
+    failure.credentials = "`entra`";
+    expect_json_take(
+        tn_model_error(&failure),
+        "{\"code\":\"AUTH\",\"message\":\"acme does not accept the credentials, or they have no access "
+        "(status 401); check `entra`\",\"retryable\":false,\"detail\":{\"status\":401,\"provider\":\"acme\","
+        "\"request_id\":\"r1\"}}");
+    failure.credentials = NULL;
     tn_release(headers);
     headers = json_value("{\"location\": \"https://acme.example/v1/chat?key=12345\"}");
     failure.status = 308;

@@ -47,9 +47,11 @@ struct tn_model_failure {
     tn_value body;          /* of the response: JSON, a text or bytes; read for what is not set above */
     tn_value field;         /* a text: the field of the request that the error is about */
     const char *model;      /* the name of the model that was asked for */
+    /* What to check if the request had no key: "`entra`". Then `secret` is not named. */
+    const char *credentials;
 };
 /* clang-format off */
-#define TN_MODEL_FAILURE(provider) {provider, NULL, 0, NULL, NULL, NULL, NULL, NULL, -1, -1, NULL, NULL, NULL}
+#define TN_MODEL_FAILURE(provider) {provider, NULL, 0, NULL, NULL, NULL, NULL, NULL, -1, -1, NULL, NULL, NULL, NULL}
 /* clang-format on */
 
 struct tn_model_error_class {
@@ -351,10 +353,12 @@ static inline tn_value tn_model_error_text(const struct tn_model_failure *failur
         tn_put(builder, "request_id", tn_model_request_id(failure->headers));
     tn_model_put_quote(builder, "field", failure->field, failure->key, TN_MODEL_BODY_NAME_MAX);
     /* The host adds where the key comes from (host/engine/model). */
-    if (strcmp(code, "AUTH") == 0 && tn.value->kind(key) == TN_STRING)
-        tn_put(builder, "secret", key);
-    else if (strcmp(code, "AUTH") == 0 && failure->key == NULL && failure->secret != NULL)
-        tn_put_text(builder, "secret", failure->secret);
+    if (strcmp(code, "AUTH") == 0 && failure->credentials == NULL) {
+        if (tn.value->kind(key) == TN_STRING)
+            tn_put(builder, "secret", key);
+        else if (failure->key == NULL && failure->secret != NULL)
+            tn_put_text(builder, "secret", failure->secret);
+    }
     tn_model_put_quote(builder, "body", body, failure->key, TN_MODEL_DETAIL_MAX);
     tn.value->end(builder);
     tn.value->end(builder);
@@ -377,8 +381,13 @@ static inline bool tn_model_needs_record(const char *code, const struct tn_text_
 static inline void tn_model_append_advice(struct tn_text_buffer *text, const struct tn_model_failure *failure,
                                           const struct tn_model_error_class *known) {
     const char *secret = tn_get_text(failure->key, "secret", NULL);
+    bool about_key = strcmp(failure->code, "AUTH") == 0;
+    if (about_key && failure->credentials != NULL) {
+        (void)tn_text_append_format(text, "; check %s", failure->credentials);
+        return;
+    }
     (void)tn_text_append_format(text, "; %s", known != NULL ? known->advice : "see the message");
-    if (strcmp(failure->code, "AUTH") != 0) return;
+    if (!about_key) return;
     if (secret != NULL)
         (void)tn_text_append_format(text, ", the secret %.100s", secret);
     else if (failure->key != NULL)
@@ -412,7 +421,11 @@ static inline tn_value tn_model_error(const struct tn_model_failure *failure) {
     whole.code = tn_model_classify(&whole);
     known = tn_model_error_class_of(whole.code);
     tn_model_append_quote(&quote, whole.message, whole.key);
-    (void)tn_text_append_format(&text, "%s %s", whole.provider, known != NULL ? known->found : "failed");
+    (void)tn_text_append_format(&text, "%s %s", whole.provider,
+                                known == NULL ? "failed"
+                                : strcmp(whole.code, "AUTH") == 0 && whole.credentials != NULL
+                                    ? "does not accept the credentials, or they have no access"
+                                    : known->found);
     if (whole.model != NULL && whole.model[0] != '\0' &&
         (strcmp(whole.code, "NOT_FOUND") == 0 || strcmp(whole.code, "AUTH") == 0))
         (void)tn_text_append_format(&text, ", for the model `%.100s`", whole.model);
