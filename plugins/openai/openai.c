@@ -229,6 +229,7 @@ static const struct model_provider openai = {
     .event = openai_event,
     .answer = openai_answer,
     .error = openai_error,
+    .retry = openai_retry_stored,
     .release = openai_release,
     .has_embeddings = true,
 };

@@ -40,6 +40,7 @@ struct openai_call {
     struct chat_extras extras;
     tn_value background_id; /* stored.c: of the response that runs at the service; NULL: none */
     uint64_t poll_timer;    /* stored.c: 0: none */
+    uint32_t poll_failures; /* stored.c: one after the other */
     bool keep_items;        /* `items` contains data that the message does not */
     bool received;          /* a part of the answer was received */
 };
@@ -74,6 +75,8 @@ uint64_t openai_first_message(const struct model_call *call);
 void openai_put_stored(const struct model_call *call, tn_builder *builder);
 /* Returns true if the response still runs. It will then be read again, as another answer. */
 bool openai_wait_for_stored(struct model_call *call, tn_value response);
+/* `retry` of the provider's table: a response that runs is read again after a failure that may pass. */
+bool openai_retry_stored(struct model_call *call, int64_t status, const char *code);
 /* Keeps the id for the next request, if the service stores the response. */
 void openai_keep_response_id(struct model_call *call, tn_value response);
 /* Releases what stored.c has of the call. A response that still runs is cancelled. */
