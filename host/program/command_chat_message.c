@@ -38,6 +38,13 @@ static bool is_regular_file(const char *path) {
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+/* Why a name cannot be attached. */
+static const char *path_problem(const char *path) {
+    struct stat status;
+    if (stat(path, &status) == 0) return S_ISDIR(status.st_mode) ? "is a folder, not a file" : "is not a regular file";
+    return errno == ENOENT || errno == ENOTDIR ? "found no such file" : strerror(errno);
+}
+
 /* Reads at most what is left of CHAT_ATTACHED_BYTES_MAX. */
 static int32_t read_attachment(const char *path, size_t left, struct buffer *out, struct error *error) {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -118,7 +125,7 @@ static int32_t attach_word(struct attachments *attached, const char *word, size_
     else if (quoted || looks_like_path(path))
         status =
             error_set(error, TN_INVALID, "INVALID_INPUT",
-                      "@%s: found no such file; the message was not sent. Correct the name, or remove the @", path);
+                      "@%s: %s; the message was not sent. Correct the name, or remove the @", path, path_problem(path));
     mem_free(path);
     return status;
 }
