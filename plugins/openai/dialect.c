@@ -30,6 +30,7 @@ static const struct {
              {"tools", offsetof(struct openai_dialect, tools)},
              {"tool_choice", offsetof(struct openai_dialect, tool_choice)},
              {"parallel_tool_calls", offsetof(struct openai_dialect, parallel_tool_calls)},
+             {"images", offsetof(struct openai_dialect, images)},
              {"extra_content", offsetof(struct openai_dialect, extra_content)}};
 
 static const struct {
@@ -44,6 +45,8 @@ static const struct {
              {"reasoning_out", offsetof(struct openai_dialect, reasoning_out)},
              {"required", offsetof(struct openai_dialect, required)},
              {"call_ids", offsetof(struct openai_dialect, call_ids)},
+             {"files", offsetof(struct openai_dialect, files)},
+             {"audio", offsetof(struct openai_dialect, audio)},
              {"tool_media", offsetof(struct openai_dialect, tool_media)},
              {"think", offsetof(struct openai_dialect, think)}};
 
@@ -90,6 +93,9 @@ int32_t openai_dialect_create(struct model *model) {
                                        .required = "required",
                                        .call_ids = "any",
                                        .tool_media = "user",
+                                       .files = "file",
+                                       .audio = "input_audio",
+                                       .images = true,
                                        .think = own ? "never" : "start",
                                        .stream_options = true,
                                        .strict = true,

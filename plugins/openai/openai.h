@@ -49,6 +49,11 @@ void openai_chat_start(struct model_call *call);
 void openai_chat_event(struct model_call *call, const char *name, tn_value json);
 void openai_chat_answer(struct model_call *call, tn_value json);
 
+/* chat_media.c: true if the server accepts parts of the type `image`, `file` or `audio`. */
+bool openai_accepts_media(const struct model_call *call, const char *type);
+/* Writes such a part of a user's message. Fails the call if it is not well-formed, or not accepted. */
+void openai_put_media(struct model_call *call, tn_builder *builder, tn_value part, const char *type);
+
 /* chat_think.c: adds a text of the answer; what is inside of <think> becomes reasoning. */
 void openai_think_add(struct model_call *call, tn_value text);
 /* The text is complete: adds what is still pending. */

@@ -67,6 +67,30 @@ KNOWN = [("temperature",), ("top_p",), ("max_tokens", "max_completion_tokens"), 
          ("parallel_tool_calls",), ("reasoning_effort", "reasoning"), ("tools",), ("response_format",), ("stream_options",)]
 
 
+MEDIA = {"image": (("image_url",), "image/png"), "file": (("file", "document_url"), "application/pdf"), "audio": (("input_audio",), "audio/wav")}
+
+
+def check_media(row, config, drive):
+    """A part that the server knows is sent, and any other is refused before the request; a tool's result has a note instead."""
+    if config.get("dialect", {}).get("needs_base_url"):
+        config = {**config, "base_url": "https://acme.openai.azure.com/openai/v1"}
+    call = {"type": "ai", "content": "", "tool_calls": [{"id": "c1", "name": "f", "arguments": {}}]}
+    cases = []
+    for kind, (_, media_type) in MEDIA.items():
+        content = [{"type": kind, "media_type": media_type, "data": PNG}]
+        for messages in ([{"type": "user", "content": content}], ["?", call, {"type": "tool", "tool_call_id": "c1", "content": content}]):
+            cases.append(case(STREAM, {"messages": messages}, config))
+    results = drive(cases)
+    for result in results:
+        for request in result["requests"]:
+            d.check(not dialect_server.refuse(row, request["json"]), f"{row}: media: {request['json']}")
+    for (kind, (types, _)), asked, told in zip(MEDIA.items(), results[::2], results[1::2]):
+        known = set(types) & set(dialect_server.FIELDS[row]["parts"])
+        sent = [r["json"]["messages"][0]["content"][0]["type"] for r in asked["requests"]]
+        d.check(sent == list(known) if known else asked.get("error", {}).get("code") == "UNSUPPORTED", f"{row}: {kind}: {asked}")
+        d.check("output" in told, f"{row}: {kind} of a tool: {told}")
+
+
 def check_row(row, preset, drive):
     config, fields = preset["config"], dialect_server.FIELDS[row]
     requests = requests_of(row, config, drive)
@@ -86,6 +110,7 @@ def check_row(row, preset, drive):
     key = config.get("api_key")
     expected = None if key is None else ["Bearer ", key] if header == "authorization" else [key]
     d.check(requests[0]["headers"].get(header) == expected, f"{row}: {requests[0]['headers']}")
+    check_media(row, config, drive)
     required = requests[3]["json"]
     if "tool_choice" in fields["request"]:
         asked = required.get("tool_choice") in ("required", "any") or "call of one of the tools" in required["messages"][-1]["content"]
