@@ -107,3 +107,19 @@ tn_value model_arguments_text(tn_value call) {
     if (tn.value->kind(arguments) == TN_STRING) return tn_retain(arguments);
     return tn.value->kind(arguments) > TN_NULL ? tn_to_json(arguments) : tn_text("{}");
 }
+
+tn_value model_schema_instruction(const struct model_call *call) {
+    static const char head[] = "Answer only with JSON that is valid for this JSON Schema, without any other text:\n";
+    tn_value json = tn_to_json(call->schema), text = NULL;
+    uint64_t length = 0;
+    const char *chars = tn_chars(json, &length);
+    char *joined = chars != NULL ? tn.core->alloc(tn.host, sizeof head + length) : NULL;
+    if (joined != NULL) {
+        memcpy(joined, head, sizeof head - 1);
+        memcpy(joined + sizeof head - 1, chars, length);
+        text = tn_text_n(joined, sizeof head - 1 + length);
+        tn.core->release(tn.host, joined);
+    }
+    tn_release(json);
+    return text;
+}

@@ -269,7 +269,7 @@ static void chat_put_messages(struct model_call *call, tn_builder *builder) {
     uint64_t count = tn.value->count(call->messages), tools = 0; /* number of consecutive tool messages */
     bool in_user = chat_tool_media_goes(call, "user");
     tn_put_begin(builder, "messages", TN_ARRAY);
-    if (openai_schema_in_prompt(call)) chat_put_note_take(builder, "system", openai_schema_instruction(call));
+    if (openai_schema_in_prompt(call)) chat_put_note_take(builder, "system", model_schema_instruction(call));
     for (uint64_t i = 0; i < count && !call->ended; i++) {
         tn_value message = tn.value->at(call->messages, i);
         bool tool = tn_message_is(message, "tool") != 0;

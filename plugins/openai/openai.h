@@ -115,7 +115,5 @@ tn_value openai_get_section(void);
 void openai_put_format(const struct model_call *call, tn_builder *builder, bool named, bool strict);
 /* True if the request must contain the schema as a text, because the server only knows JSON without a schema. */
 bool openai_schema_in_prompt(const struct model_call *call);
-/* The text of the message with the schema; a new reference. */
-tn_value openai_schema_instruction(const struct model_call *call);
 
 #endif
