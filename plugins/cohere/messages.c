@@ -10,13 +10,12 @@
 
 /* ---- Documents ---- */
 
-/* True if the type may be that of a text; NULL: the bytes decide. */
+/* True unless the type says that it is not a text; the bytes decide then. */
 static bool documents_may_be_text(const char *type) {
-    static const char *const types[] = {
-        "text/", "application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml"};
-    for (size_t i = 0; type != NULL && i < sizeof types / sizeof *types; i++)
-        if (strncmp(type, types[i], strlen(types[i])) == 0) return true;
-    return type == NULL;
+    static const char *const others[] = {"application/pdf", "image/", "audio/", "video/"};
+    for (size_t i = 0; type != NULL && i < sizeof others / sizeof *others; i++)
+        if (strncmp(type, others[i], strlen(others[i])) == 0) return false;
+    return true;
 }
 
 /* Returns the text of base64, a new reference. NULL if it is not UTF-8, or if the call has failed. */

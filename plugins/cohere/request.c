@@ -23,10 +23,12 @@ static void request_put_tool(struct model_call *call, tn_builder *builder, tn_va
     tn_put_begin(builder, "function", TN_OBJECT);
     tn_put_text(builder, "name", model_tool_name_to_service(call, tn_get_text(tool, "name", "")));
     if (cohere_is_text(description)) tn_put(builder, "description", description);
-    if (tn.value->kind(schema) == TN_OBJECT && tn_get(schema, "type") != NULL)
+    if (tn.value->kind(schema) != TN_OBJECT)
+        tn_put_take(builder, "parameters", tn_build("{s:s, s:{}}", "type", "object", "properties"));
+    else if (tn_get(schema, "type") != NULL)
         tn_put(builder, "parameters", schema);
     else
-        tn_put_take(builder, "parameters", tn_build("{s:s, s:{}}", "type", "object", "properties"));
+        tn_put_take(builder, "parameters", tn_set_take(tn_retain(schema), "type", tn_text("object")));
     tn.value->end(builder);
     tn.value->end(builder);
 }

@@ -58,6 +58,8 @@ REQUESTS = [  # (name, config, input, expected members of the body)
      {"strict_tools": True, "tool_choice": None, "tools": [
          {"type": "function", "function": {"name": "fs_read", "description": "Reads", "parameters": OBJECT}},
          {"type": "function", "function": {"name": "now", "description": None, "parameters": EMPTY}}]}),
+    ("a schema without a type", {}, {"messages": "Hi", "tools": [{"name": "f", "input_schema": {"properties": OBJECT["properties"]}}]},
+     {"tools": [{"function": {"parameters": OBJECT}}]}),
     ("required", {"tool_choice": "required"}, {"messages": "Hi", "tools": TOOLS}, {"tool_choice": "REQUIRED", "tools": [{}, {}]}),
     ("none", {"tool_choice": "none"}, {"messages": "Hi", "tools": TOOLS}, {"tool_choice": "NONE", "tools": [{}, {}]}),
     ("auto", {"tool_choice": "auto"}, {"messages": "Hi", "tools": TOOLS}, {"tool_choice": None}),
@@ -81,7 +83,7 @@ REQUESTS = [  # (name, config, input, expected members of the body)
                                 text("What?")]}]}),
     ("an address", {}, user({"type": "image", "url": "https://a.example/b.png"}),
      {"messages": [{"content": [{"type": "image_url", "image_url": {"url": "https://a.example/b.png", "detail": None}}]}]}),
-    ("documents", {}, user(NOTES, text("Read"), file("{}", media_type="application/json", extra={"cohere": {"id": "d2"}}), file("plain")),
+    ("documents", {}, user(NOTES, text("Read"), file("{}", media_type="application/x-notebook", extra={"cohere": {"id": "d2"}}), file("plain")),
      {"messages": [{"role": "user", "content": "Read"}],
       "documents": [{"id": None, **document("Grüße", title="notes.txt")}, {"id": "d2", **document("{}", title=None)}, document("plain")]}),
     ("an image and a document", {}, user(NOTES, {"type": "image", "data": PNG}, text("Read")),
@@ -117,6 +119,7 @@ REQUESTS = [  # (name, config, input, expected members of the body)
 ]
 REFUSED = [  # (name, config, input, code, words)
     ("a PDF", {}, user(file(b"%PDF-1.7")), "UNSUPPORTED", "application/pdf"),
+    ("a PDF in ASCII", {}, user(file("text", media_type="application/pdf")), "UNSUPPORTED", "application/pdf"),
     ("no UTF-8", {}, user(file(b"\xff\xfe", media_type="text/plain")), "UNSUPPORTED", "UTF-8"),
     ("a file's address", {}, user({"type": "file", "url": "https://a.example/b.txt"}), "UNSUPPORTED", "download"),
     ("an uploaded file", {}, user({"type": "file", "file_id": "f"}), "UNSUPPORTED", "file_id"),
