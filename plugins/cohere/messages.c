@@ -197,29 +197,47 @@ static void messages_put_calls(struct model_call *call, tn_builder *builder, tn_
     tn.value->end(builder);
 }
 
-/* Writes the thoughts, and `tool_plan`, which the service has sent itself. Returns an array of thoughts, or NULL. */
-static tn_value messages_put_plan(struct model_call *call, tn_builder *builder, tn_value message) {
-    tn_value content = tn_get(message, "content"), thoughts = NULL, plan = NULL;
+/* True if thoughts are sent back: the service accepts them only while thinking is enabled. */
+static bool messages_sends_thoughts(const struct model_call *call) {
+    tn_value reasoning = model_get_option(call, "reasoning");
+    int32_t wanted = 1;
+    (void)tn.value->as_bool(model_get_config(call, "send_reasoning"), &wanted);
+    return wanted && strcmp(tn_get_text(reasoning, "effort", ""), "none") != 0 &&
+           tn_get_int(reasoning, "max_tokens", -1) != 0;
+}
+
+/* Returns the array of the thoughts that the service has sent itself, or NULL. *plan is its plan, borrowed, or NULL. */
+static tn_value messages_get_thoughts(struct model_call *call, tn_value message, tn_value *plan) {
+    tn_value content = tn_get(message, "content"), thoughts = NULL;
     bool own = model_get_extra(call, message) != NULL && tn.value->kind(content) == TN_ARRAY;
+    *plan = NULL;
     for (uint64_t i = 0, count = own ? tn.value->count(content) : 0; i < count; i++) {
         tn_value part = tn.value->at(content, i), text = tn_get(part, "text");
         if (!cohere_has_type(part, "reasoning") || !cohere_is_text(text)) continue;
         if (tn_get(model_get_extra(call, part), "tool_plan") != NULL)
-            plan = text;
-        else
+            *plan = text;
+        else if (messages_sends_thoughts(call))
             (void)tn_append_take(&thoughts, tn_build("{s:s, s:v}", "type", "thinking", "thinking", text));
     }
-    if (plan != NULL) tn_put(builder, "tool_plan", plan);
     return thoughts;
 }
 
+/*
+ * The service refuses a text beside calls: it takes either thoughts or a plan. So the text of such a message is sent as
+ * its last thought or, if it has none, as its plan.
+ */
 static void messages_put_assistant(struct model_call *call, tn_builder *builder, tn_value message) {
-    tn_value calls = tn_message_calls(message), text = tn_content_text(tn_get(message, "content"));
-    tn_value thoughts = messages_put_plan(call, builder, message);
+    tn_value calls = tn_message_calls(message), text = tn_content_text(tn_get(message, "content")), plan;
+    tn_value thoughts = messages_get_thoughts(call, message, &plan);
+    const char *kind = calls != NULL ? "thinking" : "text";
     if (thoughts != NULL) {
-        if (cohere_is_text(text)) (void)tn_append_take(&thoughts, tn_build("{s:s, s:v}", "type", "text", "text", text));
+        if (calls != NULL && plan != NULL)
+            (void)tn_append_take(&thoughts, tn_build("{s:s, s:v}", "type", kind, kind, plan));
+        if (cohere_is_text(text)) (void)tn_append_take(&thoughts, tn_build("{s:s, s:v}", "type", kind, kind, text));
         tn_put(builder, "content", thoughts);
-    } else if (cohere_is_text(text))
+    } else if (calls != NULL && (plan != NULL || cohere_is_text(text)))
+        tn_put(builder, "tool_plan", plan != NULL ? plan : text);
+    else if (calls == NULL)
         tn_put(builder, "content", text);
     if (calls != NULL) messages_put_calls(call, builder, calls);
     tn_release(thoughts);

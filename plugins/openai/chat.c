@@ -245,9 +245,28 @@ static void chat_put_note_take(tn_builder *builder, const char *role, tn_value t
     tn.value->end(builder);
 }
 
+/*
+ * With `strict_order` the server refuses a message of a user after the result of a tool, and a system message after an
+ * answer. Writes what must be between them. Returns true if that has replaced the message.
+ */
+static bool chat_keep_order(const struct model_call *call, tn_builder *builder, tn_value message,
+                            const char *previous) {
+    const char *type = tn_message_type(message);
+    bool system = strcmp(type, "system") == 0 || strcmp(type, "developer") == 0;
+    bool after_tool = strcmp(previous, "tool") == 0 && (system || strcmp(type, "user") == 0);
+    if (!openai_dialect(call)->strict_order) return false;
+    if (after_tool) chat_put_note_take(builder, "assistant", tn_text("OK."));
+    if (!system || (!after_tool && strcmp(previous, "ai") != 0)) return false;
+    tn_value text = openai_join_text(tn_get(message, "content"));
+    chat_put_note_take(builder, "user", model_late_system_text(text));
+    tn_release(text);
+    return true;
+}
+
 static void chat_put_messages(struct model_call *call, tn_builder *builder) {
     uint64_t count = tn.value->count(call->messages), tools = 0; /* number of consecutive tool messages */
     bool in_user = chat_tool_media_goes(call, "user");
+    const char *previous = "";
     tn_put_begin(builder, "messages", TN_ARRAY);
     if (openai_schema_in_prompt(call)) chat_put_note_take(builder, "system", model_schema_instruction(call));
     for (uint64_t i = 0; i < count && !call->ended; i++) {
@@ -255,7 +274,9 @@ static void chat_put_messages(struct model_call *call, tn_builder *builder) {
         bool tool = tn_message_is(message, "tool") != 0;
         if (!tool && tools > 0 && in_user) chat_put_tool_media(call, builder, i - tools, i);
         tools = tool ? tools + 1 : 0;
-        chat_put_message(call, builder, message, i + 1 == count);
+        bool replaced = chat_keep_order(call, builder, message, previous);
+        if (!replaced) chat_put_message(call, builder, message, i + 1 == count);
+        previous = replaced ? "user" : tn_message_type(message);
     }
     if (tools > 0 && in_user) chat_put_tool_media(call, builder, count - tools, count);
     if (chat_asks_for_call(call))

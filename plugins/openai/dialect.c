@@ -31,7 +31,8 @@ static const struct {
              {"tool_choice", offsetof(struct openai_dialect, tool_choice)},
              {"parallel_tool_calls", offsetof(struct openai_dialect, parallel_tool_calls)},
              {"extra_content", offsetof(struct openai_dialect, extra_content)},
-             {"prefix", offsetof(struct openai_dialect, prefix)}};
+             {"prefix", offsetof(struct openai_dialect, prefix)},
+             {"strict_order", offsetof(struct openai_dialect, strict_order)}};
 
 static const struct {
     const char *name;

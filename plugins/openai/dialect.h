@@ -25,7 +25,7 @@ struct openai_dialect {
     const char *think;            /* "start", "open", "never" */
     const char *cached, *cache_write, *reasoning; /* members of usage, as `a.b`; NULL: the usual ones */
     bool stream_options, strict, format_name, developer, names, stop, tools, tool_choice, parallel_tool_calls,
-        extra_content, prefix;
+        extra_content, prefix, strict_order;
     bool is_own;       /* a server of OpenAI, also on Azure */
     bool details_back; /* reasoning_details are sent back if the message has them */
 };

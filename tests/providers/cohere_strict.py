@@ -68,6 +68,10 @@ def refuse(body):
             wrong.append(f"$.messages[{i}].content is empty")
         if message["role"] == "assistant" and not message.get("content") and not message.get("tool_calls"):
             wrong.append(f"$.messages[{i}] has neither content nor tool_calls")
+        if message.get("tool_calls") and "content" in message:  # "text content is not allowed when tool_calls are provided"
+            thoughts = isinstance(message["content"], list) and all(part["type"] == "thinking" for part in message["content"])
+            if not thoughts or "tool_plan" in message or body.get("thinking", {}).get("type") == "disabled":
+                wrong.append(f"$.messages[{i}].content is {message['content']} beside tool_calls")
     if "response_format" in body and ("tools" in body or "documents" in body):
         wrong.append("response_format with tools or documents")
     if not 0.01 <= body.get("p", 0.5) <= 0.99:

@@ -339,6 +339,13 @@ def check_mistral(drive):
     for message in ({"type": "user", "content": "And?"}, messages[1]):
         body = drive([case(STREAM, {"messages": [*messages, message], "tools": [TOOL]}, config)])[0]["requests"][0]["json"]
         d.check(all("prefix" not in one for one in body["messages"]), f"prefix: {body['messages']}")
+    late = [{"type": "system", "content": "S"}, {"type": "developer", "content": "D"}]
+    for order in ([messages[2], late[0], "x"], [messages[2], *late], [messages[2], "x", late[0]], [messages[3], *late, "x"], [messages[2], "x", "y"]):
+        body = drive([case(STREAM, {"messages": [*late, "q", messages[1], *order], "tools": [TOOL]}, config)])[0]["requests"][0]["json"]
+        wrong = dialect_server.refuse("mistral", {**body, "messages": [*body["messages"], {"role": "user", "content": "z"}]})
+        d.check(not wrong, f"order: {wrong} {body['messages']}")
+        tagged = [message for message in body["messages"][4:] if "<system>" in message["content"]]
+        d.check(all(message["role"] == "user" for message in tagged), f"order: {tagged}")
     for part in ({"type": "file"}, {"type": "audio", "media_type": "audio/wav", "file_id": "f"}, {"type": "image", "file_id": "f"}):
         error = drive([case(STREAM, {"messages": [{"type": "user", "content": [part]}]}, config)])[0].get("error", {})
         d.check(error.get("code") == "INVALID_REQUEST", f"{part}: {error}")
