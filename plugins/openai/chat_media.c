@@ -1,6 +1,6 @@
 /*
- * chat_media.c - images, files and audio of Chat Completions, in the forms of the dialect. What a server does not know is
- * refused before the request, because a strict server would refuse the whole request for it.
+ * chat_media.c - images, files and audio of Chat Completions, in the forms of the dialect. What a server does not know
+ * is refused before the request, because a strict server would refuse the whole request for it.
  */
 #include "dialect.h"
 #include "openai.h"
@@ -8,7 +8,7 @@
 bool openai_accepts_media(const struct model_call *call, const char *type) {
     const struct openai_dialect *dialect = openai_dialect(call);
     if (strcmp(type, "image") == 0) return dialect->images;
-    return strcmp(type, "audio") == 0 ? dialect->audio != NULL : dialect->files != NULL;
+    return strcmp(type, "audio") == 0 ? dialect->audio : dialect->files;
 }
 
 static void media_put_image(struct model_call *call, tn_builder *builder, const struct model_media *media) {
@@ -36,26 +36,10 @@ static const char *media_audio_format(const char *type) {
 static void media_put_audio(struct model_call *call, tn_builder *builder, const struct model_media *media) {
     if (media->data == NULL) model_fail_request(call, "audio without `data`: expected base64, or bytes");
     openai_begin_item(builder, NULL, "input_audio");
-    if (strcmp(openai_dialect(call)->audio, "base64") == 0) { /* Mistral's */
-        if (media->data != NULL) tn_put(builder, "input_audio", media->data);
-    } else {
-        tn_put_begin(builder, "input_audio", TN_OBJECT);
-        if (media->data != NULL) tn_put(builder, "data", media->data);
-        tn_put_text(builder, "format", media_audio_format(media->media_type));
-        tn.value->end(builder);
-    }
+    tn_put_begin(builder, "input_audio", TN_OBJECT);
+    if (media->data != NULL) tn_put(builder, "data", media->data);
+    tn_put_text(builder, "format", media_audio_format(media->media_type));
     tn.value->end(builder);
-}
-
-/* Mistral's form of a file: an address, which can be a data: URL. */
-static void media_put_document(struct model_call *call, tn_builder *builder, const struct model_media *media) {
-    if (media->data == NULL && media->url == NULL)
-        model_fail_request(call, "a file with a `file_id`, which this service does not accept: use `url` or `data`");
-    openai_begin_item(builder, NULL, "document_url");
-    if (media->url != NULL)
-        tn_put(builder, "document_url", media->url);
-    else if (media->data != NULL)
-        tn_put_take(builder, "document_url", model_media_to_data_url(media));
     tn.value->end(builder);
 }
 
@@ -88,13 +72,12 @@ void openai_put_media(struct model_call *call, tn_builder *builder, tn_value par
                            type);
         return;
     }
-    if (strcmp(type, "image") == 0)
+    bool written = openai_put_chunk(call, builder, part, &media); /* in Mistral's form */
+    if (!written && strcmp(type, "image") == 0)
         media_put_image(call, builder, &media);
-    else if (strcmp(type, "audio") == 0)
+    else if (!written && strcmp(type, "audio") == 0)
         media_put_audio(call, builder, &media);
-    else if (strcmp(openai_dialect(call)->files, "document_url") == 0)
-        media_put_document(call, builder, &media);
-    else
+    else if (!written)
         media_put_file(call, builder, &media, part);
     model_media_finish(&media);
 }

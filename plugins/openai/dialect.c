@@ -31,7 +31,11 @@ static const struct {
              {"tool_choice", offsetof(struct openai_dialect, tool_choice)},
              {"parallel_tool_calls", offsetof(struct openai_dialect, parallel_tool_calls)},
              {"images", offsetof(struct openai_dialect, images)},
-             {"extra_content", offsetof(struct openai_dialect, extra_content)}};
+             {"files", offsetof(struct openai_dialect, files)},
+             {"audio", offsetof(struct openai_dialect, audio)},
+             {"extra_content", offsetof(struct openai_dialect, extra_content)},
+             {"prefix", offsetof(struct openai_dialect, prefix)},
+             {"strict_order", offsetof(struct openai_dialect, strict_order)}};
 
 static const struct {
     const char *name;
@@ -45,9 +49,8 @@ static const struct {
              {"reasoning_out", offsetof(struct openai_dialect, reasoning_out)},
              {"required", offsetof(struct openai_dialect, required)},
              {"call_ids", offsetof(struct openai_dialect, call_ids)},
-             {"files", offsetof(struct openai_dialect, files)},
-             {"audio", offsetof(struct openai_dialect, audio)},
              {"tool_media", offsetof(struct openai_dialect, tool_media)},
+             {"media", offsetof(struct openai_dialect, media)},
              {"think", offsetof(struct openai_dialect, think)}};
 
 static const char *text_or_null(tn_value object, const char *name) { return tn_get_text(object, name, NULL); }
@@ -93,9 +96,9 @@ int32_t openai_dialect_create(struct model *model) {
                                        .required = "required",
                                        .call_ids = "any",
                                        .tool_media = "user",
-                                       .files = "file",
-                                       .audio = "input_audio",
                                        .images = true,
+                                       .files = true,
+                                       .audio = true,
                                        .think = own ? "never" : "start",
                                        .stream_options = true,
                                        .strict = true,

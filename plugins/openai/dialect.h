@@ -20,13 +20,12 @@ struct openai_dialect {
     const char *reasoning_out;    /* how reasoning is sent back: a member, "thinking" (a part), or NULL */
     const char *required;         /* tool_choice for a call of any tool; "message": a user's message asks for it */
     const char *call_ids;         /* "any", "nine" */
-    const char *files;            /* "file", "document_url", or NULL */
-    const char *audio;            /* "input_audio", "base64", or NULL */
     const char *tool_media;       /* "user", "tool", or NULL */
+    const char *media;            /* "chunks": audio and files as in chat_chunks.c; NULL: as OpenAI's */
     const char *think;            /* "start", "open", "never" */
     const char *cached, *cache_write, *reasoning; /* members of usage, as `a.b`; NULL: the usual ones */
     bool stream_options, strict, format_name, developer, names, stop, tools, tool_choice, parallel_tool_calls,
-        extra_content, images;
+        extra_content, prefix, strict_order, images, files, audio;
     bool is_own;       /* a server of OpenAI, also on Azure */
     bool details_back; /* reasoning_details are sent back if the message has them */
 };
